@@ -176,7 +176,7 @@ void agent_taken(Agent *a, uint64_t cancel, uint64_t mark);
 void agent_goodbye(Agent *a, bool shutdown, uint32_t leader_level);
 // Before that, if the machine is going down: asks systemd what has ended. `done` fires from the loop, also if
 // systemd cannot be asked; never if the agent is closed before.
-void agent_look_before_goodbye(Agent *a, void (*done)(void *userdata), void *userdata);
+void agent_refresh_before_goodbye(Agent *a, void (*done)(void *userdata), void *userdata);
 // Removed from the cluster: stops and removes everything that is owned, then the fence, then calls `done`
 // from the loop. Afterwards the agent is as new and may meet another cluster's leader.
 void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata);

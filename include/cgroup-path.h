@@ -48,7 +48,7 @@ int cgroup_root_of_text(const char *text, char *ret, size_t size);
 // Where a group is that the manager of that root told us, in `ret`: it says "/system.slice/web.service" if
 // it sees its root as the top, as a container's does, or the whole path below the mount point, as a user's
 // manager does. -EINVAL: not an absolute path, or one with ".." (not every manager is trusted).
-int cgroup_told_path(const char *root, const char *control_group, char *ret, size_t size);
+int cgroup_resolve_path(const char *root, const char *control_group, char *ret, size_t size);
 // The same as cgroup_root_of_text() for a process, with the mount point before it: "/sys/fs/cgroup" or,
 // where version 1 holds the controllers, "/sys/fs/cgroup/unified". Reads /proc and asks for the file
 // system's type; blocks for microseconds. -ENOENT: version 2 is not mounted there; or errors of open(2).

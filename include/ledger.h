@@ -37,14 +37,14 @@ typedef struct LedgerRecord {
 
 typedef int (*LedgerEach)(const LedgerRecord *record, void *userdata);
 // To put the record of every unit into `l`: the file is written anew. Negative errno: it cannot.
-typedef int (*LedgerTell)(Ledger *l, void *userdata);
+typedef int (*LedgerPutAll)(Ledger *l, void *userdata);
 
 // Reads `path` (missing: made) and calls `each` for the last record of every unit that was not forgotten, in
 // no particular order; record->name is valid during the call. A negative return of `each` ends it and is
 // returned. A torn last record is cut off. -EBADMSG: the file is not a ledger; it is left alone.
 //
 // The ledger keeps no records: `tell` is called from ledger_flush() when most of the file is history.
-int ledger_open(const char *path, LedgerEach each, LedgerTell tell, void *userdata, Ledger **ret);
+int ledger_open(const char *path, LedgerEach each, LedgerPutAll put_all, void *userdata, Ledger **ret);
 // Drops what was not flushed. Takes NULL, returns NULL.
 Ledger *ledger_close(Ledger *l);
 DEFINE_CLEANUP(Ledger *, ledger_close)

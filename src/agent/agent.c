@@ -324,7 +324,7 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         list_init(&a->calls_list);
         list_init(&a->remote_calls);
         list_init(&a->nodes);
-        list_init(&a->looks);
+        list_init(&a->usage_queries);
         r = drain_init(&a->drain, a->loop, agent_drain, a);
         if (r < 0) {
                 free(a);

@@ -95,18 +95,18 @@ bool run_hand_over(Daemon *d) {
         return d->handing_over;
 }
 
-static void say_goodbye(Daemon *d) {
+static void send_goodbye(Daemon *d) {
         agent_goodbye(d->agent, true, mesh_leader_level(d->mesh));
         d->shutting_down = SHUT_DOWN_NOT;
         close_all(d);
         time_limit_start(&d->deadline, END_DEADLINE_MS, on_deadline);
 }
 
-static void on_looked(void *userdata) {
+static void on_refreshed(void *userdata) {
         Daemon *d = userdata;
 
-        if (d->shutting_down == SHUT_DOWN_LOOKING)
-                say_goodbye(d);
+        if (d->shutting_down == SHUT_DOWN_REFRESHING)
+                send_goodbye(d);
 }
 
 void run_shut_down_on(Daemon *d) {
@@ -117,15 +117,15 @@ void run_shut_down_on(Daemon *d) {
         // Who has nobody to hand over to is its own leader until the end.
         if (d->leading ? d->handed_over : !d->attached || d->known_leader == d->peers->host)
                 return; // goes on when the agent is attached
-        d->shutting_down = SHUT_DOWN_LOOKING;
-        agent_look_before_goodbye(d->agent, on_looked, d);
+        d->shutting_down = SHUT_DOWN_REFRESHING;
+        agent_refresh_before_goodbye(d->agent, on_refreshed, d);
 }
 
 static void on_deadline(void *userdata) {
         Daemon *d = userdata;
 
         if (d->shutting_down) {
-                say_goodbye(d);
+                send_goodbye(d);
                 return;
         }
         if (d->transferring) { // nobody took over in time

@@ -17,11 +17,11 @@ enum {
         AGENT_USAGE_ASKS_MAX = 16, // questions to systemd for control groups at a time
 };
 
-typedef struct ToldGroup {
+typedef struct ReportedGroup {
         uint8_t invocation_id[16]; // of the run that was asked for
         char *path;                // NULL: no answer yet, or it has none
         char name[];
-} ToldGroup;
+} ReportedGroup;
 
 typedef struct Question { // userdata of what cannot be cancelled
         AgentNode *node;
@@ -44,38 +44,38 @@ const char *agent_cgroup_root(AgentNode *node) {
         return node->cgroup_root;
 }
 
-static void told_free(void *value) {
-        ToldGroup *t = value;
+static void reported_group_free(void *value) {
+        ReportedGroup *t = value;
 
         free(t->path);
         free(t);
 }
 
 // What was told about the present run.
-static ToldGroup *told_find(const AgentUnit *u) {
+static ReportedGroup *reported_group_find(const AgentUnit *u) {
         const UnitRuntime *rt = agent_unit_runtime(u);
-        ToldGroup *t = map_find_str(&u->node->told, u->name);
+        ReportedGroup *t = map_find_str(&u->node->reported_groups, u->name);
 
         return t && rt && memcmp(t->invocation_id, rt->invocation_id, 16) == 0 ? t : NULL;
 }
 
 void agent_cgroup_forget(AgentUnit *u) {
-        ToldGroup *t = map_take_str(&u->node->told, u->name);
+        ReportedGroup *t = map_take_str(&u->node->reported_groups, u->name);
 
         if (t)
-                told_free(t);
+                reported_group_free(t);
 }
 
 void agent_cgroups_done(AgentNode *node) {
-        map_done_with(&node->told, told_free);
+        map_done_with(&node->reported_groups, reported_group_free);
         free(TAKE_PTR(node->cgroup_root));
 }
 
-char *agent_told_cgroup(AgentNode *node, const char *control_group) {
+char *agent_cgroup_resolve(AgentNode *node, const char *control_group) {
         const char *root = agent_cgroup_root(node);
         char path[CGROUP_PATH_MAX];
 
-        if (!root || cgroup_told_path(root, control_group, path, sizeof(path)) < 0)
+        if (!root || cgroup_resolve_path(root, control_group, path, sizeof(path)) < 0)
                 return NULL;
         return strdup(path);
 }
@@ -83,11 +83,11 @@ char *agent_told_cgroup(AgentNode *node, const char *control_group) {
 int agent_unit_cgroup(const AgentUnit *u, const char *root, char *ret, size_t size) {
         char slice_of_ours[LEDGER_SLICE_SIZE];
         const char *slice = slice_of_ours;
-        const ToldGroup *told = told_find(u);
+        const ReportedGroup *group = reported_group_find(u);
         char by_default[UNIT_NAME_MAX * 4];
 
-        if (told && told->path)
-                return (size_t) snprintf(ret, size, "%s", told->path) < size ? 0 : -ENAMETOOLONG;
+        if (group && group->path)
+                return (size_t) snprintf(ret, size, "%s", group->path) < size ? 0 : -ENAMETOOLONG;
         if (!root)
                 return -ENOENT;
         slice_name(u->held.slice, slice_of_ours);
@@ -100,25 +100,25 @@ int agent_unit_cgroup(const AgentUnit *u, const char *root, char *ret, size_t si
         return cgroup_unit_path(root, slice, u->name, ret, size);
 }
 
-static void on_told(int error, const char *control_group, void *userdata) {
+static void on_control_group(int error, const char *control_group, void *userdata) {
         _cleanup_free_ Question *q = userdata;
-        ToldGroup *t = map_find_str(&q->node->told, q->name);
+        ReportedGroup *t = map_find_str(&q->node->reported_groups, q->name);
 
         q->node->n_asking--;
         if (!t)
                 return;
         if (error < 0) { // asked again at the next miss
-                map_take_str(&q->node->told, q->name);
-                told_free(t);
+                map_take_str(&q->node->reported_groups, q->name);
+                reported_group_free(t);
                 return;
         }
         free(t->path);
-        t->path = *control_group ? agent_told_cgroup(q->node, control_group) : NULL;
+        t->path = *control_group ? agent_cgroup_resolve(q->node, control_group) : NULL;
 }
 
-static ToldGroup *told_new(AgentUnit *u, const UnitRuntime *rt) {
+static ReportedGroup *reported_group_new(AgentUnit *u, const UnitRuntime *rt) {
         size_t len = strlen(u->name) + 1;
-        ToldGroup *t;
+        ReportedGroup *t;
 
         agent_cgroup_forget(u);
         t = calloc(1, sizeof(*t) + len);
@@ -126,7 +126,7 @@ static ToldGroup *told_new(AgentUnit *u, const UnitRuntime *rt) {
                 return NULL;
         memcpy(t->invocation_id, rt->invocation_id, 16);
         memcpy(t->name, u->name, len);
-        if (map_add_str(&u->node->told, t->name, t) < 0) {
+        if (map_add_str(&u->node->reported_groups, t->name, t) < 0) {
                 free(t);
                 return NULL;
         }
@@ -138,16 +138,17 @@ void agent_cgroup_missed(AgentUnit *u) {
         size_t len = strlen(u->name) + 1;
         Question *q;
 
-        if (!rt || streq(rt->sub, "exited") || told_find(u) || u->node->n_asking >= AGENT_USAGE_ASKS_MAX)
+        if (!rt || streq(rt->sub, "exited") || reported_group_find(u) ||
+            u->node->n_asking >= AGENT_USAGE_ASKS_MAX)
                 return;
         q = malloc(sizeof(*q) + len);
-        if (!q || !told_new(u, rt)) {
+        if (!q || !reported_group_new(u, rt)) {
                 free(q);
                 return;
         }
         q->node = u->node;
         memcpy(q->name, u->name, len);
-        if (systemd_manager_control_group(u->node->systemd, q->name, on_told, q) < 0) {
+        if (systemd_manager_control_group(u->node->systemd, q->name, on_control_group, q) < 0) {
                 free(q);
                 agent_cgroup_forget(u);
                 return;

@@ -13,4 +13,4 @@ void agent_cgroup_forget(AgentUnit *u); // its name is not used any more
 void agent_cgroups_done(AgentNode *node);
 // Where the unit's control group is, from its property. NULL: it has none, the manager's root is not known,
 // or out of memory.
-char *agent_told_cgroup(AgentNode *node, const char *control_group);
+char *agent_cgroup_resolve(AgentNode *node, const char *control_group);

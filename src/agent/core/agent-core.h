@@ -87,11 +87,11 @@ typedef struct AgentNode {
         char **search_dirs;        // where systemd looks for unit files; NULL: only a helper sees them
         struct UnitSearch *search; // watches them; NULL: nobody does
         Map touched;               // names of files there that were touched, to be looked for
-        bool look_at_all, looking; // all units are to be looked for; the pool looks, or a helper
+        bool search_all, searching; // all units are to be looked for; the pool searches, or a helper
         SearchPace search_pace;    // of helpers
-        struct UnitLooker *looker; // the helper that looks
+        struct UnitLooker *searcher; // the helper that searches
         size_t n_hidden;           // units with AgentUnit.hidden
-        Map told;          // ToldGroup by name: control groups that are not where the rule says
+        Map reported_groups; // ReportedGroup by name: control groups that are not where the rule says
         unsigned n_asking; // questions for them under way
 
         // Only managers that are not the system's; these have no `dir`: agent-reach.c, agent-writer.c.
@@ -136,9 +136,9 @@ typedef struct Agent {
         size_t n_nodes;
         Map specs;
         Slab slab; // of AgentUnits
-        void (*looked)(void *userdata); // NULL: nobody waits for the look before the Goodbye
-        void *looked_data;
-        bool looking; // systemd's answer is awaited
+        void (*refreshed)(void *userdata); // NULL: nobody waits for the look before the Goodbye
+        void *refreshed_data;
+        bool refreshing; // systemd's answer is awaited
         bool stopping_untold; // the leader is to hear that the machine is shutting down
         bool stopping_told;   // what AgentOps.stopping and .resumed have said
 
@@ -181,7 +181,7 @@ typedef struct Agent {
         size_t n_calls;
         uint64_t last_call;
         CgroupUsage *usage;
-        ListNode looks; // Look: calls that ask for resource use
+        ListNode usage_queries; // UsageQuery: calls that ask for resource use
         struct {        // what agent_local_units() answered last
                 Argosy__Response__Units units;
                 Argosy__Response__UnitRow *rows, **pointers;

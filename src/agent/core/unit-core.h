@@ -114,7 +114,7 @@ typedef struct AgentUnit {
         bool parsed : 1, unwatched : 1, enabled : 1;
         bool to_verify : 1; // it replaced other content: that it is what runs is asked after the next start
         bool half_written : 1; // a helper that wrote its files did not say how that ended
-        bool looked_again : 1; // at its files, since the last request
+        bool load_retried : 1; // at its files, since the last request
         bool pin_failed : 1;   // likewise: systemd does not take its pin
         bool drift : 1, file_stale : 1, refused : 1, gone : 1; // reported
         bool went_along : 1; // it is down, or about to be, since we stopped what it is bound to; reported

@@ -92,7 +92,7 @@ static int adopt_record(const LedgerRecord *record, void *userdata) {
         return 0;
 }
 
-static int tell_records(Ledger *l, void *userdata) {
+static int put_records(Ledger *l, void *userdata) {
         AgentNode *node = userdata;
         int r = 0;
 
@@ -109,13 +109,13 @@ int agent_node_adopt(AgentNode *node, const char *ledger_path) {
         int r;
 
         node->units_were_stopped = node->shutdown_mark && access(node->shutdown_mark, F_OK) == 0;
-        r = ledger_open(ledger_path, adopt_record, tell_records, node, &node->ledger);
+        r = ledger_open(ledger_path, adopt_record, put_records, node, &node->ledger);
         if (r < 0)
                 return r;
         agent_foreach_unit(u, node) agent_links_suspect(u);
         if (!node->units_were_stopped)
                 return 0;
-        r = tell_records(node->ledger, node);
+        r = put_records(node->ledger, node);
         if (r >= 0)
                 r = ledger_flush(node->ledger);
         if (r >= 0 && unlink(node->shutdown_mark) < 0)

@@ -110,7 +110,7 @@ int agent_manager_attach(Agent *a, const char *manager, pid_t leader, char **ret
 
 // ---- detach
 
-static void tell_detached(AgentNode *node, int error) {
+static void notify_detached(AgentNode *node, int error) {
         void (*detached)(int, void *) = TAKE_PTR(node->detached);
 
         if (detached)
@@ -125,7 +125,7 @@ int agent_manager_detach(Agent *a, const char *manager, bool force, void (*done)
                 return -ENOENT;
         if (node == a->system)
                 return -EINVAL;
-        tell_detached(node, -ECANCELED);
+        notify_detached(node, -ECANCELED);
         node->detached = done;
         node->detached_data = userdata;
         node->force |= force;
@@ -166,7 +166,7 @@ static void finish_detaching(AgentNode *node) {
         if (!node->force)
                 remove_own_dir(node);
         log_info("Manager %s is detached.", node->manager);
-        tell_detached(node, 0);
+        notify_detached(node, 0);
         agent_node_close(node);
         agent_attach_now(a);
 }

@@ -105,7 +105,7 @@ static void failed(AgentNode *node, const char *reason) {
 // ---- is it there?
 
 // Of /run/systemd/machines/NAME, which is root's: lines NAME=VALUE.
-static pid_t look_up_leader(const char *machine) {
+static pid_t lookup_leader(const char *machine) {
         _cleanup_free_ char *path = str_printf("/run/systemd/machines/%s", machine);
         _cleanup_buf_ Buf text = {};
         const char *line;
@@ -135,7 +135,7 @@ static const char *is_missing(AgentNode *node) {
                                  "linger)"
                                : NULL;
         if (!node->leader_given) {
-                node->leader = look_up_leader(machine);
+                node->leader = lookup_leader(machine);
                 node->leader_born = node->leader ? process_birth(node->leader) : 0;
         }
         return node->leader_born == 0 || process_birth(node->leader) != node->leader_born

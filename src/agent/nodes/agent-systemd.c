@@ -57,9 +57,9 @@ static void on_read_again(uint64_t since_us, void *userdata) {
 }
 
 // The look before a Goodbye: the system's state is complete, or its systemd is out of reach.
-static void note_looked(AgentNode *node) {
+static void note_refreshed(AgentNode *node) {
         if (node == node->agent->system)
-                node->agent->looking = false;
+                node->agent->refreshing = false;
         drain_mark(&node->agent->drain);
 }
 
@@ -68,7 +68,7 @@ static void on_synced(void *userdata) {
 
         node->synced = true;
         agent_reach_synced(node);
-        note_looked(node);
+        note_refreshed(node);
         agent_foreach_unit(u, node) agent_unit_mark(u);
         drain_mark(&node->agent->drain);
 }
@@ -81,7 +81,7 @@ static void on_disconnected(const char *why, void *userdata) {
         AgentNode *node = userdata;
 
         log_warning("The connection to systemd (%s) is lost: %s. Units go on running.", node->manager, why);
-        note_looked(node);
+        note_refreshed(node);
         if (node != node->agent->system)
                 agent_reach_lost(node, why);
 }

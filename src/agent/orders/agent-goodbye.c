@@ -23,7 +23,7 @@
 
 enum { GOODBYE_UNITS_MAX = 1000 }; // named one by one, per node
 
-static void say(Agent *a, Argosy__ToVoter__Goodbye *goodbye) {
+static void send_to_leader(Agent *a, Argosy__ToVoter__Goodbye *goodbye) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
 
         if (a->leader == 0)
@@ -34,12 +34,12 @@ static void say(Agent *a, Argosy__ToVoter__Goodbye *goodbye) {
         (void) a->ops.send(&message, a->userdata);
 }
 
-static void say_stopping(Agent *a) {
+static void send_stopping(Agent *a) {
         Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
 
         goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
         goodbye.stopping = true;
-        say(a, &goodbye);
+        send_to_leader(a, &goodbye);
 }
 
 // A shutdown that was cancelled before anybody heard of it was none.
@@ -47,7 +47,7 @@ void agent_stopping_drain(Agent *a) {
         bool is_stopping = agent_is_stopping(a);
 
         if (a->stopping_untold && is_stopping)
-                say_stopping(a);
+                send_stopping(a);
         a->stopping_untold = false;
         if (a->stopping_told == is_stopping)
                 return;
@@ -84,7 +84,7 @@ static bool fill_running(AgentNode *node, Argosy__ToVoter__Goodbye__Running *ret
         return n > 0;
 }
 
-static void say_goodbye(Agent *a, uint32_t leader_level) {
+static void send_goodbye(Agent *a, uint32_t leader_level) {
         Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
         Argosy__ToVoter__Goodbye__Running *rows = calloc(a->n_nodes + 1, sizeof(*rows));
         Argosy__ToVoter__Goodbye__Running **list = calloc(a->n_nodes + 1, sizeof(*list));
@@ -101,7 +101,7 @@ static void say_goodbye(Agent *a, uint32_t leader_level) {
         if (!rows || !list || (goodbye.n_running > 0 && leader_level < FEATURE_GOODBYE_RUNNING))
                 agent_attach(a); // takes the first Goodbye back: from now on only the lease counts
         else
-                say(a, &goodbye);
+                send_to_leader(a, &goodbye);
         for (size_t i = 0; rows && i < n; i++)
                 free(rows[i].units);
         free(rows);
@@ -113,28 +113,28 @@ void agent_goodbye(Agent *a, bool shutdown, uint32_t leader_level) {
 
         goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART;
         if (shutdown)
-                say_goodbye(a, leader_level);
+                send_goodbye(a, leader_level);
         else
-                say(a, &goodbye);
+                send_to_leader(a, &goodbye);
 }
 
 // ---- the look before
 
-void agent_look_before_goodbye(Agent *a, void (*done)(void *userdata), void *userdata) {
-        a->looked = done;
-        a->looked_data = userdata;
-        a->looking = a->system && systemd_manager_is_synced(a->system->systemd);
-        if (a->looking)
+void agent_refresh_before_goodbye(Agent *a, void (*done)(void *userdata), void *userdata) {
+        a->refreshed = done;
+        a->refreshed_data = userdata;
+        a->refreshing = a->system && systemd_manager_is_synced(a->system->systemd);
+        if (a->refreshing)
                 systemd_manager_look_again(a->system->systemd);
         drain_mark(&a->drain);
 }
 
 // After what the look has changed was reported.
 void agent_goodbye_drain(Agent *a) {
-        void (*looked)(void *userdata) = a->looked;
+        void (*refreshed)(void *userdata) = a->refreshed;
 
-        if (!looked || a->looking)
+        if (!refreshed || a->refreshing)
                 return;
-        a->looked = NULL;
-        looked(a->looked_data);
+        a->refreshed = NULL;
+        refreshed(a->refreshed_data);
 }

@@ -25,7 +25,7 @@ void agent_report_wake(Agent *a, uint64_t now_us) {
         }
 }
 
-uint64_t agent_report_told_us(const Agent *a, uint64_t now_us) {
+uint64_t agent_report_sent_us(const Agent *a, uint64_t now_us) {
         if (!list_is_empty(&a->report))
                 return 0; // the link takes no more
         return list_is_empty(&a->paced) ? now_us : now_us - MIN_OF(now_us, (uint64_t) REPORT_INTERVAL_US + REPORT_TICK_US);
@@ -148,7 +148,7 @@ static int send_rows(Agent *a, Row *rows, size_t n) {
 }
 
 // A unit that is gone lives until this was told.
-static void told(AgentUnit *u) {
+static void report_sent(AgentUnit *u) {
         list_unlink(&u->report);
         if (u->gone && agent_unit_doing(u)->busy == PLAN_NOTHING)
                 agent_unit_free(u);
@@ -181,7 +181,7 @@ static bool send_next(Agent *a) {
                 return false;
         a->stats.reports += n;
         for (; n > 0; n--)
-                told(CONTAINER_OF(a->report.next, AgentUnit, report));
+                report_sent(CONTAINER_OF(a->report.next, AgentUnit, report));
         return true;
 }
 

@@ -141,7 +141,7 @@ void agent_session_drain(Agent *a) {
                 a->stopping_untold = true; // this leader has not heard it
 }
 
-static void tell_guards(Agent *a) {
+static void notify_guards(Agent *a) {
         atomic_store(&a->lease->until_us, a->lease_from_us + a->lease_ms * USEC_PER_MSEC);
 }
 
@@ -171,7 +171,7 @@ void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
         a->welcomed_seq = w->seq;
         a->lease_from_us = MAX_OF(a->lease_from_us, a->attach_sent_us); // the Attach counts as a beat
         release_cut_off(a);
-        tell_guards(a);
+        notify_guards(a);
         a->attach_sent = false;
         a->n_unanswered = 0;
         a->welcome_parts = 0;
@@ -237,7 +237,7 @@ static void on_beat_timer(uv_timer_t *timer) {
                 set_attached(a, false);
                 a->attach_wanted = true;
         }
-        told_us = a->attached && has_heard_all(a) ? agent_report_told_us(a, now_us) : 0;
+        told_us = a->attached && has_heard_all(a) ? agent_report_sent_us(a, now_us) : 0;
         if (a->attached || a->welcome_parts > 0)
                 send_beat(a, now_us, told_us);
         if (a->attach_sent && now_us >= a->attach_retry_us)
@@ -250,7 +250,7 @@ void agent_on_beat_ack(Agent *a, const Argosy__ToHost__BeatAck *ack) {
         if (ack->seq == 0 || ack->seq > a->beat_seq || a->beat_seq - ack->seq >= AGENT_BEATS_KEPT)
                 return;
         a->lease_from_us = MAX_OF(a->lease_from_us, a->beat_sent_us[ack->seq % AGENT_BEATS_KEPT]);
-        tell_guards(a);
+        notify_guards(a);
 }
 
 // ---- begin and end

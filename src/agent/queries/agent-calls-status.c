@@ -218,7 +218,7 @@ static void status_read_usage(Call *c) {
         for (size_t i = 0; i < c->n_properties; i++)
                 if (streq(c->properties[i]->key, "ControlGroup"))
                         control_group = c->properties[i]->value;
-        path = agent_told_cgroup(c->node, control_group);
+        path = agent_cgroup_resolve(c->node, control_group);
         if (!path || cgroup_usage_read(c->agent->usage, (const char *const[]){path}, 1, on_status_usage, c,
                                        &c->reading) < 0)
                 status_read_lines(c); // without it the rest is still worth showing

@@ -219,7 +219,7 @@ int agent_call(Agent *a, uint32_t node_number, const Argosy__Request *q, AgentRe
         case ARGOSY__REQUEST__WHAT_JOURNAL:
                 return call_start_journal(a, node_number ? node : NULL, q->journal, reply, userdata, ret_cancel);
         case ARGOSY__REQUEST__WHAT_TOP:
-                return agent_look_start(a, node, q->top, reply, userdata, ret_cancel);
+                return agent_usage_start(a, node, q->top, reply, userdata, ret_cancel);
         case ARGOSY__REQUEST__WHAT_LOCAL_STOP:
                 return local_stop_start(a, node, q->local_stop, reply, userdata, ret_cancel);
         default:
@@ -230,7 +230,7 @@ int agent_call(Agent *a, uint32_t node_number, const Argosy__Request *q, AgentRe
 void agent_cancel(Agent *a, uint64_t cancel) {
         Call *c;
 
-        if (agent_look_cancel(a, cancel))
+        if (agent_usage_cancel(a, cancel))
                 return;
         c = call_find(a, cancel);
         if (c)
@@ -238,7 +238,7 @@ void agent_cancel(Agent *a, uint64_t cancel) {
 }
 
 void agent_calls_drop(Agent *a) {
-        agent_looks_drop(a);
+        agent_usage_drop(a);
         while (!list_is_empty(&a->calls_list))
                 call_free(CONTAINER_OF(a->calls_list.next, Call, link));
         map_done(&a->calls);
@@ -257,7 +257,7 @@ static Call *call_on_node(const AgentNode *node) {
 void agent_calls_drop_node(AgentNode *node) {
         Call *c;
 
-        agent_looks_drop_node(node);
+        agent_usage_drop_node(node);
         while ((c = call_on_node(node))) // whoever is told may cancel others
                 call_end(c, -ECONNRESET, "the manager was detached");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Resource use of this host's units, for as long as somebody looks: a Look is one `argosyctl top`, here or
+// Resource use of this host's units, for as long as somebody looks: a query is one `argosyctl top`, here or
 // elsewhere.
 //
 //   timer -> the names of all units, copied -> pieces of them: those that match and are active, their
@@ -8,9 +8,10 @@
 //   marked as last
 //
 // A piece is what one turn of the loop has to do with it: it is short however many units there are, and
-// nobody waits for more of it. LOOK_PIECES of them are under way at a time, so that the pool has something
+// nobody waits for more of it. QUERY_PIECES of them are under way at a time, so that the pool has something
 // to read while rows are made. A reading that takes longer than the interval makes the next one come later;
-// there is never more than one per Look. Rates are made by whoever shows them: counters can be read by many.
+// there is never more than one per query. Rates are made by whoever shows them: counters can be read by
+// many.
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -24,20 +25,20 @@
 #include "clock.h"
 
 enum {
-        AGENT_USAGE_NAMES_MAX = 20000, // whole names in one Look
+        AGENT_USAGE_NAMES_MAX = 20000, // whole names in one query
         AGENT_USAGE_GLOBS_MAX = 64,    // and patterns: each unit is compared with each of them
         AGENT_USAGE_INTERVAL_MIN_MS = 100,
-        LOOK_PIECES = USAGE_JOBS_MAX,
-        LOOK_NAMES_PER_PIECE = 2 * USAGE_UNITS_PER_READING, // looked at, also if they do not match
+        QUERY_PIECES = USAGE_JOBS_MAX,
+        QUERY_NAMES_PER_PIECE = 2 * USAGE_UNITS_PER_READING, // looked at, also if they do not match
 };
 
 typedef struct Piece {
-        struct Look *look;
+        struct UsageQuery *query;
         uint64_t reading;                        // of the pool; 0: it rests
-        uint32_t names[USAGE_UNITS_PER_READING]; // where they are in the Look's
+        uint32_t names[USAGE_UNITS_PER_READING]; // where they are in the query's
 } Piece;
 
-typedef struct Look {
+typedef struct UsageQuery {
         ListNode link; // in a->looks
         uint64_t number;
         Agent *agent;
@@ -56,8 +57,8 @@ typedef struct Look {
         uint64_t began_us; // of it
         Buf names;         // of it, each with its NUL
         size_t at;         // the first name that was in no piece yet
-        Piece pieces[LOOK_PIECES];
-} Look;
+        Piece pieces[QUERY_PIECES];
+} UsageQuery;
 
 // ---- rows
 
@@ -87,9 +88,9 @@ void agent_fill_usage(const UnitUsage *s, const char *unit, Argosy__Response__Us
         }
 }
 
-static Look *look_find(Agent *a, uint64_t number) {
-        list_foreach (n, &a->looks) {
-                Look *k = CONTAINER_OF(n, Look, link);
+static UsageQuery *query_find(Agent *a, uint64_t number) {
+        list_foreach (n, &a->usage_queries) {
+                UsageQuery *k = CONTAINER_OF(n, UsageQuery, link);
 
                 if (k->number == number)
                         return k;
@@ -97,8 +98,8 @@ static Look *look_find(Agent *a, uint64_t number) {
         return NULL;
 }
 
-static void on_look_closed(uv_handle_t *handle) {
-        Look *k = CONTAINER_OF((uv_timer_t *) handle, Look, timer);
+static void on_query_closed(uv_handle_t *handle) {
+        UsageQuery *k = CONTAINER_OF((uv_timer_t *) handle, UsageQuery, timer);
         Agent *a = k->agent;
 
         map_done(&k->wanted);
@@ -112,24 +113,24 @@ static void on_look_closed(uv_handle_t *handle) {
 }
 
 // Its names stay until its timer is closed: a message that is on its way points to them.
-static void look_free(Look *k) {
+static void query_free(UsageQuery *k) {
         Agent *a = k->agent;
 
         list_unlink(&k->link);
         a->n_calls--;
-        for (size_t i = 0; i < LOOK_PIECES; i++)
+        for (size_t i = 0; i < QUERY_PIECES; i++)
                 if (k->pieces[i].reading)
                         cgroup_usage_cancel(a->usage, k->pieces[i].reading);
-        uv_close((uv_handle_t *) &k->timer, on_look_closed);
+        uv_close((uv_handle_t *) &k->timer, on_query_closed);
 }
 
-// The last word of a Look that cannot go on.
-static void look_end(Look *k, int status, const char *why) {
+// The last word of a query that cannot go on.
+static void query_end(UsageQuery *k, int status, const char *why) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
         AgentReply reply = k->reply;
         void *userdata = k->userdata;
 
-        look_free(k);
+        query_free(k);
         response.final = true;
         response.status = status;
         response.message = (char *) why;
@@ -143,7 +144,7 @@ typedef struct Page { // one message
 } Page;
 
 static void page_fill(Page *page, const Piece *p, const UnitUsage *samples, size_t n) {
-        const char *names = (const char *) p->look->names.data;
+        const char *names = (const char *) p->query->names.data;
         Argosy__Response__Usage *usage = &page->usage;
 
         page->response = (Argosy__Response) ARGOSY__RESPONSE__INIT;
@@ -151,7 +152,7 @@ static void page_fill(Page *page, const Piece *p, const UnitUsage *samples, size
         page->response.what_case = ARGOSY__RESPONSE__WHAT_USAGE;
         page->response.usage = usage;
         usage->rows = page->pointers;
-        usage->node = p->look->node_name;
+        usage->node = p->query->node_name;
         for (size_t i = 0; i < n; i++) {
                 if (!samples[i].exists)
                         continue;
@@ -161,16 +162,16 @@ static void page_fill(Page *page, const Piece *p, const UnitUsage *samples, size
         }
 }
 
-static bool is_last_piece(const Look *k) {
-        for (size_t i = 0; i < LOOK_PIECES; i++)
+static bool is_last_piece(const UsageQuery *k) {
+        for (size_t i = 0; i < QUERY_PIECES; i++)
                 if (k->pieces[i].reading)
                         return false;
         return k->at >= k->names.len;
 }
 
-// Whoever gets it may cancel: the Look is looked up by its number afterwards. After the last page of a Look
-// that wanted one reading it is gone too.
-static void page_send(Page *page, Look *k) {
+// Whoever gets it may cancel: the query is looked up by its number afterwards. After the last page of a
+// query that wanted one reading it is gone too.
+static void page_send(Page *page, UsageQuery *k) {
         AgentReply reply = k->reply;
         void *userdata = k->userdata;
 
@@ -181,7 +182,7 @@ static void page_send(Page *page, Look *k) {
                 k->reading = false;
                 page->response.final = k->interval_ms == 0;
                 if (page->response.final)
-                        look_free(k);
+                        query_free(k);
         }
         if (page->usage.n_rows > 0 || page->usage.last)
                 reply(&page->response, userdata);
@@ -189,11 +190,11 @@ static void page_send(Page *page, Look *k) {
 
 // ---- readings
 
-static int go_on(Look *k);
+static int go_on(UsageQuery *k);
 
 static void on_samples(const UnitUsage *samples, size_t n, void *userdata) {
         Piece *p = userdata;
-        Look *k = p->look;
+        UsageQuery *k = p->query;
         Agent *a = k->agent;
         uint64_t number = k->number;
         Page page;
@@ -211,13 +212,13 @@ static void on_samples(const UnitUsage *samples, size_t n, void *userdata) {
         }
         page_fill(&page, p, samples, n);
         page_send(&page, k);
-        k = look_find(a, number);
+        k = query_find(a, number);
         r = k && k->reading ? go_on(k) : 0;
         if (r < 0)
-                look_end(k, -r, strerror(-r));
+                query_end(k, -r, strerror(-r));
 }
 
-static bool is_asked_for(const Look *k, const char *name) {
+static bool is_asked_for(const UsageQuery *k, const char *name) {
         if (k->n_patterns == 0 || map_find_str(&k->wanted, name))
                 return true;
         for (size_t i = 0; i < k->n_globs; i++)
@@ -235,8 +236,8 @@ static bool may_have_group(const AgentUnit *u) {
 
 // 0: added to `paths` and to the piece; -EAGAIN: this one is not to be read.
 static int piece_add(Piece *p, size_t at, const char *root, size_t n, Buf *paths) {
-        const char *name = (const char *) p->look->names.data + at;
-        const AgentUnit *u = is_asked_for(p->look, name) ? agent_unit_find(p->look->node, name) : NULL;
+        const char *name = (const char *) p->query->names.data + at;
+        const AgentUnit *u = is_asked_for(p->query, name) ? agent_unit_find(p->query->node, name) : NULL;
         char path[CGROUP_PATH_MAX];
 
         if (!u || !may_have_group(u) || agent_unit_cgroup(u, root, path, sizeof(path)) < 0)
@@ -250,18 +251,18 @@ static int piece_start(Piece *p, const Buf *paths, size_t n) {
 
         for (size_t i = 0; i < n; i++, path += strlen(path) + 1)
                 list[i] = path;
-        return cgroup_usage_read(p->look->agent->usage, list, n, on_samples, p, &p->reading);
+        return cgroup_usage_read(p->query->agent->usage, list, n, on_samples, p, &p->reading);
 }
 
-// The next names of the Look. If none of them is to be read, the pool has nothing to do, and the piece comes
-// back all the same, in another turn.
+// The next names of the query. If none of them is to be read, the pool has nothing to do, and the piece
+// comes back all the same, in another turn.
 static int piece_fill(Piece *p, const char *root) {
-        Look *k = p->look;
+        UsageQuery *k = p->query;
         _cleanup_buf_ Buf paths = {};
         size_t n = 0;
 
         for (size_t looked = 0;
-             looked < LOOK_NAMES_PER_PIECE && n < USAGE_UNITS_PER_READING && k->at < k->names.len;
+             looked < QUERY_NAMES_PER_PIECE && n < USAGE_UNITS_PER_READING && k->at < k->names.len;
              looked++) {
                 int r = piece_add(p, k->at, root, n, &paths);
 
@@ -274,24 +275,24 @@ static int piece_fill(Piece *p, const char *root) {
 }
 
 // Every reading has one piece at least, whose message is the last.
-static int go_on(Look *k) {
+static int go_on(UsageQuery *k) {
         const char *root = agent_cgroup_root(k->node);
         int r = 0;
 
-        for (size_t i = 0; i < LOOK_PIECES && r == 0; i++)
+        for (size_t i = 0; i < QUERY_PIECES && r == 0; i++)
                 if (!k->pieces[i].reading && (k->at < k->names.len || (i == 0 && is_last_piece(k))))
                         r = piece_fill(&k->pieces[i], root);
         return r;
 }
 
-static int add_name(Look *k, const char *name) {
+static int add_name(UsageQuery *k, const char *name) {
         size_t len = strlen(name) + 1;
 
         return k->names.len + len > UINT32_MAX ? -E2BIG : buf_append(&k->names, name, len);
 }
 
 // Units come and go while a reading is under way, and so do their places in the map: hence the copy.
-static int copy_names(Look *k) {
+static int copy_names(UsageQuery *k) {
         int r = 0;
 
         k->names.len = k->at = 0;
@@ -307,7 +308,7 @@ static int copy_names(Look *k) {
         return r;
 }
 
-static int read_now(Look *k) {
+static int read_now(UsageQuery *k) {
         int r;
 
         k->began_us = clock_monotonic_us();
@@ -318,17 +319,17 @@ static int read_now(Look *k) {
         return go_on(k);
 }
 
-static void on_look_timer(uv_timer_t *timer) {
-        Look *k = timer->data;
+static void on_query_timer(uv_timer_t *timer) {
+        UsageQuery *k = timer->data;
         int r = k->reading ? 0 : read_now(k);
 
         if (r < 0)
-                look_end(k, -r, strerror(-r));
+                query_end(k, -r, strerror(-r));
 }
 
 // ---- calls
 
-static int copy_words(Look *k, char **patterns, size_t n) {
+static int copy_words(UsageQuery *k, char **patterns, size_t n) {
         k->node_name = agent_node_name(k->node);
         k->patterns = calloc(n ?: 1, sizeof(*k->patterns));
         if (!k->node_name || !k->patterns)
@@ -351,9 +352,9 @@ static int copy_words(Look *k, char **patterns, size_t n) {
         return 0;
 }
 
-int agent_look_start(Agent *a, AgentNode *node, const Argosy__Request__Top *q, AgentReply reply,
-                     void *userdata, uint64_t *ret) {
-        Look *k;
+int agent_usage_start(Agent *a, AgentNode *node, const Argosy__Request__Top *q, AgentReply reply,
+                      void *userdata, uint64_t *ret) {
+        UsageQuery *k;
         int r;
 
         if (a->n_calls >= AGENT_CALLS_MAX)
@@ -365,53 +366,53 @@ int agent_look_start(Agent *a, AgentNode *node, const Argosy__Request__Top *q, A
         k = calloc(1, sizeof(*k));
         if (!k)
                 return -ENOMEM;
-        *k = (Look){
+        *k = (UsageQuery){
                 .agent = a, .node = node, .reply = reply, .userdata = userdata, .number = ++a->last_call};
         if (q->interval_ms)
                 k->interval_ms = MAX_OF(q->interval_ms, (uint32_t) AGENT_USAGE_INTERVAL_MIN_MS);
         uv_timer_init(a->loop, &k->timer);
         k->timer.data = k;
-        for (size_t i = 0; i < LOOK_PIECES; i++)
-                k->pieces[i].look = k;
+        for (size_t i = 0; i < QUERY_PIECES; i++)
+                k->pieces[i].query = k;
         a->n_open++;
         a->n_calls++;
-        list_append(&a->looks, &k->link);
+        list_append(&a->usage_queries, &k->link);
         r = copy_words(k, q->patterns, q->n_patterns);
         if (r == 0) {
                 *ret = k->number;
                 if (k->interval_ms)
-                        uv_timer_start(&k->timer, on_look_timer, k->interval_ms, k->interval_ms);
+                        uv_timer_start(&k->timer, on_query_timer, k->interval_ms, k->interval_ms);
                 r = read_now(k);
         }
         if (r < 0)
-                look_free(k);
+                query_free(k);
         return r;
 }
 
-bool agent_look_cancel(Agent *a, uint64_t number) {
-        Look *k = look_find(a, number);
+bool agent_usage_cancel(Agent *a, uint64_t number) {
+        UsageQuery *k = query_find(a, number);
 
         if (k)
-                look_free(k);
+                query_free(k);
         return k != NULL;
 }
 
-void agent_looks_drop_node(AgentNode *node) {
+void agent_usage_drop_node(AgentNode *node) {
         Agent *a = node->agent;
 
         for (;;) {
-                Look *k = NULL;
+                UsageQuery *k = NULL;
 
-                list_foreach (n, &a->looks)
-                        if (CONTAINER_OF(n, Look, link)->node == node)
-                                k = CONTAINER_OF(n, Look, link);
+                list_foreach (n, &a->usage_queries)
+                        if (CONTAINER_OF(n, UsageQuery, link)->node == node)
+                                k = CONTAINER_OF(n, UsageQuery, link);
                 if (!k)
                         return;
-                look_end(k, ECONNRESET, "the manager was detached"); // whoever is told may cancel others
+                query_end(k, ECONNRESET, "the manager was detached"); // whoever is told may cancel others
         }
 }
 
-void agent_looks_drop(Agent *a) {
-        while (!list_is_empty(&a->looks))
-                look_free(CONTAINER_OF(a->looks.next, Look, link));
+void agent_usage_drop(Agent *a) {
+        while (!list_is_empty(&a->usage_queries))
+                query_free(CONTAINER_OF(a->usage_queries.next, UsageQuery, link));
 }

@@ -70,7 +70,7 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
         it->job = job;
         it->from_template = u->held.from_template;
         it->is_new = u->held.revision == 0 && !agent_unit_content(u);
-        it->look_again = u->looked_again;
+        it->look_again = u->load_retried;
         agent_unit_fill_record(u, &held);
         it->enable = job != AGENT_FILE_REMOVE && plan_enables(&work->wanted, &held);
         it->spec = job == AGENT_FILE_REMOVE ? NULL : agent_spec_ref(work->spec);
@@ -84,7 +84,7 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
 
 // ---- in the pool
 
-static void look_for_foreign_names(FileBatch *b) {
+static void find_foreign_names(FileBatch *b) {
         for (size_t i = 0; i < b->n; i++) {
                 FileItem *it = b->items[i];
 
@@ -148,7 +148,7 @@ static void run_batch(uv_work_t *work) {
 
         if (b->n >= UNIT_DIR_SURVEY_FROM)
                 unit_dir_survey_begin(b->node->dir);
-        look_for_foreign_names(b);
+        find_foreign_names(b);
         unit_dir_survey_end(b->node->dir);
         r = apply(b);
         for (size_t i = 0; r < 0 && i < b->n; i++)

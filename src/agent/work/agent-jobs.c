@@ -79,10 +79,10 @@ static void verify_content(AgentUnit *u) {
 
 // systemd finds no file of the unit. If somebody has removed ours, it is written again and the step
 // repeated; once for each request, since it may be the file of another unit that is missing.
-static bool looks_again(AgentUnit *u) {
-        if (u->looked_again)
+static bool retries_load(AgentUnit *u) {
+        if (u->load_retried)
                 return false;
-        u->looked_again = true;
+        u->load_retried = true;
         u->file_present = false;
         u->work->busy = PLAN_NOTHING;
         agent_unit_mark(u);
@@ -120,7 +120,7 @@ static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result,
                 agent_step_lost(u);
                 return;
         }
-        if (result == SYSTEMD_JOB_NO_UNIT && looks_again(u))
+        if (result == SYSTEMD_JOB_NO_UNIT && retries_load(u))
                 return; // the run is still pending
         u->held.pending = false;
         note_how_it_began(u, result);
@@ -216,7 +216,7 @@ void agent_on_pin_done(const char *pin, SystemdJobKind kind, SystemdJobResult re
         call->node->n_jobs--;
         if (!u)
                 return;
-        if (bad && kind == SYSTEMD_START && result == SYSTEMD_JOB_NO_UNIT && looks_again(u))
+        if (bad && kind == SYSTEMD_START && result == SYSTEMD_JOB_NO_UNIT && retries_load(u))
                 return;
         if (bad)
                 log_unit(LOG_NOTICE, u->name, "%s: %s: %s %s", pin, kind == SYSTEMD_START ? "start" : "stop",
@@ -285,7 +285,7 @@ void agent_on_loaded(const char *name, Argosy__LoadState load, const char *error
                 agent_step_done(u, text);
                 return;
         }
-        if (load == ARGOSY__LOAD_STATE__LOAD_NOT_FOUND && looks_again(u))
+        if (load == ARGOSY__LOAD_STATE__LOAD_NOT_FOUND && retries_load(u))
                 return;
         u->parsed = true;
         u->load = (uint8_t) load;

@@ -60,7 +60,7 @@ static void on_touched(const char *name, bool present, void *userdata) {
         AgentNode *node = userdata;
         char *copy;
 
-        if (node->closing || (present && !node->looking && !may_be_hidden(node, name)))
+        if (node->closing || (present && !node->searching && !may_be_hidden(node, name)))
                 return;
         copy = strdup(name);
         if (!copy || map_add_str(&node->touched, copy, copy) < 0)
@@ -75,14 +75,14 @@ void agent_search_all(AgentNode *node) {
                 unit_search_again(node->search);
         if (node->n_units == 0)
                 return;
-        node->look_at_all = true;
+        node->search_all = true;
         ask(node);
 }
 
 void agent_search_written(AgentNode *node, const char *name, bool from_template) {
         _cleanup_free_ char *template = NULL;
 
-        if (node->search || (node->n_hidden == 0 && !node->looking))
+        if (node->search || (node->n_hidden == 0 && !node->searching))
                 return; // the watch sees it; or there is no news in it
         template = from_template ? unit_name_template(name) : NULL;
         on_touched(name, true, node);
@@ -99,7 +99,7 @@ static bool is_touched(AgentNode *node, const AgentUnit *u) {
 
         if (!u->has_held || !u->file_present)
                 return false;
-        if (node->look_at_all || map_find_str(&node->touched, u->name))
+        if (node->search_all || map_find_str(&node->touched, u->name))
                 return true;
         if (unit_name_kind(u->name, NULL) != UNIT_NAME_INSTANCE)
                 return false;
@@ -121,7 +121,7 @@ static void take_name(SearchJob *j, const AgentUnit *u) {
 
 // A template's name means its instances, which only a walk over all units finds.
 static void take_names(AgentNode *node, SearchJob *j) {
-        if (node->look_at_all || any_template(node)) {
+        if (node->search_all || any_template(node)) {
                 agent_foreach_unit(u, node) if (is_touched(node, u)) take_name(j, u);
                 return;
         }
@@ -135,7 +135,7 @@ static void take_names(AgentNode *node, SearchJob *j) {
 
 // ---- looking
 
-static void run_look(uv_work_t *work) {
+static void run_search(uv_work_t *work) {
         SearchJob *j = CONTAINER_OF(work, SearchJob, work);
 
         j->error = unit_search_look((const char *const *) j->node->search_dirs, j->names, j->n, j->loads);
@@ -153,10 +153,10 @@ static void note_load(AgentUnit *u, Argosy__LoadState load) {
 }
 
 // What is said of a manager that has gone meanwhile says nothing.
-static void looked(SearchJob *j) {
+static void search_ended(SearchJob *j) {
         AgentNode *node = j->node;
 
-        node->looking = false;
+        node->searching = false;
         search_pace_end(&node->search_pace, clock_boot_us());
         for (size_t i = 0; i < j->n && j->error == 0 && !node->closing && !node->reason; i++) {
                 AgentUnit *u = agent_unit_find(node, j->names[i]);
@@ -170,18 +170,18 @@ static void looked(SearchJob *j) {
         agent_node_close_step(node);
 }
 
-static void on_looked(uv_work_t *work, int status) {
-        looked(CONTAINER_OF(work, SearchJob, work));
+static void on_searched(uv_work_t *work, int status) {
+        search_ended(CONTAINER_OF(work, SearchJob, work));
 }
 
-static void on_helper_looked(int error, void *userdata) {
+static void on_helper_searched(int error, void *userdata) {
         SearchJob *j = userdata;
 
-        j->node->looker = NULL;
+        j->node->searcher = NULL;
         if (error < 0 && !j->node->closing)
                 log_info("Unit files of %s cannot be looked at: %s", j->node->manager, strerror(-error));
         j->error = error;
-        looked(j);
+        search_ended(j);
 }
 
 static int start_helper(SearchJob *j) {
@@ -193,28 +193,28 @@ static int start_helper(SearchJob *j) {
                                .born = node->leader_born,
                                .mode = HELPER_LOOK};
 
-        return unit_looker_new(&config, j->names, j->n, j->loads, on_helper_looked, j, &node->looker);
+        return unit_looker_new(&config, j->names, j->n, j->loads, on_helper_searched, j, &node->searcher);
 }
 
 static void begin(SearchJob *j) {
         AgentNode *node = j->node;
 
-        node->looking = true;
+        node->searching = true;
         node->n_open++;
         node->agent->stats.searches++;
         if (!node->dir) {
                 int r = start_helper(j);
 
                 if (r < 0)
-                        on_helper_looked(r, j);
+                        on_helper_searched(r, j);
                 return;
         }
-        if (uv_queue_work(node->agent->loop, &j->work, run_look, on_looked) < 0)
+        if (uv_queue_work(node->agent->loop, &j->work, run_search, on_searched) < 0)
                 abort(); // only for a NULL callback
 }
 
 uint64_t agent_search_due(const AgentNode *node) {
-        if (node->looking || !node->synced || (!node->look_at_all && node->touched.count == 0))
+        if (node->searching || !node->synced || (!node->search_all && node->touched.count == 0))
                 return 0;
         if (node->dir)
                 return 1;
@@ -223,7 +223,7 @@ uint64_t agent_search_due(const AgentNode *node) {
 
 // With the names that are to be looked for now. NULL: out of memory; they wait for the next event.
 static SearchJob *job_new(AgentNode *node) {
-        size_t max = node->look_at_all || any_template(node) ? node->n_units : node->touched.count;
+        size_t max = node->search_all || any_template(node) ? node->n_units : node->touched.count;
         SearchJob *j = calloc(1, sizeof(*j) + max * sizeof(*j->names));
 
         if (j)
@@ -234,7 +234,7 @@ static SearchJob *job_new(AgentNode *node) {
         }
         j->node = node;
         take_names(node, j);
-        node->look_at_all = false;
+        node->search_all = false;
         map_done_with(&node->touched, free);
         return j;
 }
@@ -315,8 +315,8 @@ int agent_search_open(AgentNode *node, const char *const *dirs) {
 void agent_search_close(AgentNode *node) {
         if (node->search)
                 unit_search_close(TAKE_PTR(node->search));
-        if (node->looker)
-                unit_looker_close(node->looker);
+        if (node->searcher)
+                unit_looker_close(node->searcher);
 }
 
 void agent_search_done(AgentNode *node) {

@@ -27,7 +27,7 @@ static void begin_anew(AgentUnit *u) {
 
         work->failures = 0;
         work->retry_us = 0;
-        u->looked_again = u->pin_failed = u->refused = false;
+        u->load_retried = u->pin_failed = u->refused = false;
         if (work->busy == PLAN_NOTHING)
                 agent_unit_clear_error(u);
 }

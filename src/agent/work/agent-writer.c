@@ -79,7 +79,7 @@ static int send_adopt(AgentNode *node, Argosy__HelperUnit **units, size_t n) {
         return r;
 }
 
-static int tell_what_is_ours(AgentNode *node) {
+static int send_records(AgentNode *node) {
         _cleanup_free_ Argosy__HelperUnit *units = calloc(HELPER_UNITS_PER_REQUEST, sizeof(*units));
         _cleanup_free_ LedgerRecord *records = calloc(HELPER_UNITS_PER_REQUEST, sizeof(*records));
         Argosy__HelperUnit *pointers[HELPER_UNITS_PER_REQUEST];
@@ -121,7 +121,7 @@ static int start(AgentNode *node) {
         if (r < 0)
                 return r;
         node->n_open++;
-        return tell_what_is_ours(node);
+        return send_records(node);
 }
 
 // ---- a batch

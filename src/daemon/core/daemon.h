@@ -66,8 +66,8 @@ typedef struct DaemonStats {
 typedef struct Daemon Daemon;
 typedef enum ShutDown { // how far our end with the machine's has come
         SHUT_DOWN_NOT,
-        SHUT_DOWN_LEAVING, // another voter is to lead, and to know us
-        SHUT_DOWN_LOOKING, // systemd is asked what still runs
+        SHUT_DOWN_LEAVING,    // another voter is to lead, and to know us
+        SHUT_DOWN_REFRESHING, // systemd is asked what still runs
 } ShutDown;
 
 typedef struct JoinKey {

@@ -2,7 +2,7 @@
 //
 // Where the control group of a unit is, by the rules by which systemd makes it: slices nest at each `-`, and
 // names that the kernel or systemd use themselves are escaped. So nobody has to ask systemd for each unit;
-// where the rule does not hold, systemd's own word is taken (cgroup_told_path), if it stays below the
+// where the rule does not hold, systemd's own word is taken (cgroup_resolve_path), if it stays below the
 // manager's root.
 //
 // -ENAMETOOLONG: it does not fit. -EINVAL: no slice's name, or a path that leads out of the root.
@@ -209,7 +209,7 @@ static bool has_parent_step(const char *path) {
         return false;
 }
 
-int cgroup_told_path(const char *root, const char *control_group, char *ret, size_t size) {
+int cgroup_resolve_path(const char *root, const char *control_group, char *ret, size_t size) {
         const char *mount = is_below(root, MOUNT_HYBRID) ? MOUNT_HYBRID
                             : is_below(root, MOUNT)      ? MOUNT
                                                          : root;

@@ -70,7 +70,7 @@ struct Ledger {
         uint64_t n_fresh;   // of these, when it was opened or rewritten: one for each unit
         Buf queue;
         uint64_t n_queued;
-        LedgerTell tell;
+        LedgerPutAll put_all;
         void *userdata;
 };
 
@@ -265,14 +265,14 @@ static int tell_items(const Map *items, LedgerEach each, void *userdata) {
         return 0;
 }
 
-int ledger_open(const char *path, LedgerEach each, LedgerTell tell, void *userdata, Ledger **ret) {
+int ledger_open(const char *path, LedgerEach each, LedgerPutAll put_all, void *userdata, Ledger **ret) {
         _cleanup_(ledger_closep) Ledger *l = calloc(1, sizeof(*l));
         Map items = {};
         int r;
 
         if (!l)
                 return -ENOMEM;
-        *l = (Ledger){.fd = -1, .path = strdup(path), .tell = tell, .userdata = userdata};
+        *l = (Ledger){.fd = -1, .path = strdup(path), .put_all = put_all, .userdata = userdata};
         if (!l->path)
                 return -ENOMEM;
         l->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -331,7 +331,7 @@ static int gather(Ledger *l, Buf *ret, uint64_t *ret_n) {
         int r = buf_append(&whole.queue, magic, MAGIC_SIZE);
 
         if (r >= 0)
-                r = l->tell(&whole, l->userdata);
+                r = l->put_all(&whole, l->userdata);
         if (r < 0) {
                 buf_done(&whole.queue);
                 return r;

@@ -172,7 +172,7 @@ static void a_file_that_was_gone_and_is_written_again_is_there(void **state) {
 static bool nobody_is_to_look(const Other *o) {
         const AgentNode *node = agent_node_by_name(w.agent, o->name);
 
-        return !node->looking && agent_search_due(node) == 0;
+        return !node->searching && agent_search_due(node) == 0;
 }
 
 static void our_own_batches_start_nobody_who_looks(void **state) {

@@ -58,7 +58,7 @@ static void a_goodbye_names_what_may_still_run(void **state) {
         pid1_shut_down(pid1);
         loop_until(w.stopping && w.goodbye);
         pid1_stop(pid1, "web.service");
-        agent_look_before_goodbye(w.agent, count, &looked);
+        agent_refresh_before_goodbye(w.agent, count, &looked);
         loop_until(looked == 1);
         agent_goodbye(w.agent, true, FEATURE_BASE);
         assert_true(w.goodbye->goodbye->stopping); // the first one was the last one

@@ -388,7 +388,7 @@ static void the_leader_looks_through_its_link(void **state) {
         m.msg_case = ARGOSY__TO_HOST__MSG_CALL_CANCEL;
         m.call_cancel = &cancel;
         agent_on_message(w.agent, &m);
-        assert_true(list_is_empty(&w.agent->looks));
+        assert_true(list_is_empty(&w.agent->usage_queries));
 }
 
 static void status_has_what_the_unit_uses(void **state) {

@@ -99,7 +99,7 @@ static void test_the_root_of_a_manager(void **state) {
 static const char *told(const char *root, const char *control_group) {
         static char path[CGROUP_PATH_MAX];
 
-        assert_int_equal(cgroup_told_path(root, control_group, path, sizeof(path)), 0);
+        assert_int_equal(cgroup_resolve_path(root, control_group, path, sizeof(path)), 0);
         return path;
 }
 
@@ -117,11 +117,11 @@ static void test_what_a_manager_tells(void **state) {
                             "/sys/fs/cgroup/c1/payload/system.slice/a.service");
         assert_string_equal(told("/tmp/tree", "/system.slice/a..b.service"),
                             "/tmp/tree/system.slice/a..b.service");
-        assert_int_equal(cgroup_told_path("/r", "", path, sizeof(path)), -EINVAL);
-        assert_int_equal(cgroup_told_path("/r", "a/b", path, sizeof(path)), -EINVAL);
-        assert_int_equal(cgroup_told_path("/r", "/../a", path, sizeof(path)), -EINVAL);
-        assert_int_equal(cgroup_told_path("/r", "/a/..", path, sizeof(path)), -EINVAL);
-        assert_int_equal(cgroup_told_path("/r", "/abc", path, 5), -ENAMETOOLONG);
+        assert_int_equal(cgroup_resolve_path("/r", "", path, sizeof(path)), -EINVAL);
+        assert_int_equal(cgroup_resolve_path("/r", "a/b", path, sizeof(path)), -EINVAL);
+        assert_int_equal(cgroup_resolve_path("/r", "/../a", path, sizeof(path)), -EINVAL);
+        assert_int_equal(cgroup_resolve_path("/r", "/a/..", path, sizeof(path)), -EINVAL);
+        assert_int_equal(cgroup_resolve_path("/r", "/abc", path, 5), -ENAMETOOLONG);
 }
 
 static void test_what_does_not_fit_or_is_no_slice(void **state) {

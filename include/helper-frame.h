@@ -21,7 +21,12 @@ enum {
         HELPER_IDLE_MS = 2000,           // without a request it is ended
 };
 
-typedef enum HelperMode { HELPER_CONNECT, HELPER_WRITE, HELPER_LOOK, HELPER_JOURNAL } HelperMode; // manager-helper.h
+typedef enum HelperMode {
+        HELPER_CONNECT,
+        HELPER_WRITE,
+        HELPER_SEARCH,
+        HELPER_JOURNAL
+} HelperMode; // manager-helper.h
 
 // Appends one frame. -EMSGSIZE, -ENOMEM: nothing was appended.
 int helper_frame_pack(const ProtobufCMessage *message, Buf *out);

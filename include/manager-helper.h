@@ -23,6 +23,6 @@ int manager_helper_main(int argc, char **argv);
 // until the link is closed. Returns an exit status.
 int manager_helper_write(const char *base, const char *below, uid_t owner, const char *const *search_dirs);
 // And `look`.
-int manager_helper_look(const char *const *search_dirs);
+int manager_helper_search(const char *const *search_dirs);
 // And `journal`.
 int manager_helper_journal(void);

@@ -5,7 +5,7 @@
 // memory: it would tell about them only after loading them again.
 //
 // A UnitSearch watches the directories (inotify) and names what was touched; what is there now is read by
-// unit_search_look(), in the pool, for the names that somebody cares about. As systemd does it: the first
+// unit_search_run(), in the pool, for the names that somebody cares about. As systemd does it: the first
 // directory that has the name counts, and for an instance that has no file of its own the first that has the
 // template's. An empty file, or a link to /dev/null, masks.
 
@@ -27,7 +27,7 @@ typedef enum UnitPresence {
 Argosy__LoadState unit_search_judge(const UnitPresence *of_name, const UnitPresence *of_template, size_t n);
 
 // The same for many names, from the disk. Blocks. 0 or -ENOMEM.
-int unit_search_look(const char *const *dirs, char *const *names, size_t n, Argosy__LoadState *ret);
+int unit_search_run(const char *const *dirs, char *const *names, size_t n, Argosy__LoadState *ret);
 
 typedef struct UnitSearchOps {
         // A file of that name came, went or was replaced. `present`: in `own_dir`, where there is a file

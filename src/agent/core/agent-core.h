@@ -89,7 +89,7 @@ typedef struct AgentNode {
         Map touched;               // names of files there that were touched, to be looked for
         bool search_all, searching; // all units are to be looked for; the pool searches, or a helper
         SearchPace search_pace;    // of helpers
-        struct UnitLooker *searcher; // the helper that searches
+        struct ForeignSearch *searcher; // the helper that searches
         size_t n_hidden;           // units with AgentUnit.hidden
         Map reported_groups; // ReportedGroup by name: control groups that are not where the rule says
         unsigned n_asking; // questions for them under way

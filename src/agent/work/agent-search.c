@@ -8,7 +8,7 @@
 // A file of ours that is in place hides nothing, so the events of our own writes are forgotten at once, but
 // for units that are hidden. While the pool looks they count: it may have looked before the write.
 //
-// In the directories of users and containers nothing is opened from here. A helper looks (unit-looker.h),
+// In the directories of users and containers nothing is opened from here. A helper looks (foreign-search.h),
 // and nobody watches: what systemd says is all that one hears of changes, and that says no names, so all
 // units are looked for. The same holds here without inotify.
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 #include "agent-search.h"
 #include "agent-unit.h"
 #include "clock.h"
+#include "foreign-search.h"
 #include "log.h"
 #include "str.h"
-#include "unit-looker.h"
 #include "unit-name.h"
 #include "unit-search.h"
 
@@ -138,7 +138,7 @@ static void take_names(AgentNode *node, SearchJob *j) {
 static void run_search(uv_work_t *work) {
         SearchJob *j = CONTAINER_OF(work, SearchJob, work);
 
-        j->error = unit_search_look((const char *const *) j->node->search_dirs, j->names, j->n, j->loads);
+        j->error = unit_search_run((const char *const *) j->node->search_dirs, j->names, j->n, j->loads);
 }
 
 static void note_load(AgentUnit *u, Argosy__LoadState load) {
@@ -191,9 +191,9 @@ static int start_helper(SearchJob *j) {
                                .manager = node->manager,
                                .leader = node->leader,
                                .born = node->leader_born,
-                               .mode = HELPER_LOOK};
+                               .mode = HELPER_SEARCH};
 
-        return unit_looker_new(&config, j->names, j->n, j->loads, on_helper_searched, j, &node->searcher);
+        return foreign_search_new(&config, j->names, j->n, j->loads, on_helper_searched, j, &node->searcher);
 }
 
 static void begin(SearchJob *j) {
@@ -316,7 +316,7 @@ void agent_search_close(AgentNode *node) {
         if (node->search)
                 unit_search_close(TAKE_PTR(node->search));
         if (node->searcher)
-                unit_looker_close(node->searcher);
+                foreign_search_close(node->searcher);
 }
 
 void agent_search_done(AgentNode *node) {

@@ -10,9 +10,10 @@
 
 #include "str.h"
 
-static const char *const modes[] = {
-        [HELPER_CONNECT] = "connect", [HELPER_WRITE] = "write", [HELPER_LOOK] = "look",
-        [HELPER_JOURNAL] = "journal"};
+static const char *const modes[] = {[HELPER_CONNECT] = "connect",
+                                    [HELPER_WRITE] = "write",
+                                    [HELPER_SEARCH] = "look",
+                                    [HELPER_JOURNAL] = "journal"};
 
 const char *helper_mode_to_string(HelperMode mode) {
         return modes[mode];

@@ -257,20 +257,20 @@ int manager_helper_write(const char *base, const char *below, uid_t owner, const
 
 // ---- look
 
-static int answer_look(const Argosy__HelperRequest *q, void *data) {
+static int answer_search(const Argosy__HelperRequest *q, void *data) {
         Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
         _cleanup_free_ Argosy__LoadState *loads = calloc(q->n_look + 1, sizeof(*loads));
 
         if (!loads)
                 return -ENOMEM;
-        reply.error = unit_search_look(data, q->look, q->n_look, loads);
+        reply.error = unit_search_run(data, q->look, q->n_look, loads);
         reply.loads = loads;
         reply.n_loads = reply.error < 0 ? 0 : q->n_look;
         return say(&reply);
 }
 
-int manager_helper_look(const char *const *search_dirs) {
-        return serve_requests(answer_look, (void *) search_dirs);
+int manager_helper_search(const char *const *search_dirs) {
+        return serve_requests(answer_search, (void *) search_dirs);
 }
 
 // ---- journal
@@ -297,8 +297,8 @@ static int serve_files(HelperMode mode, const char *base, const char *below, uid
                        const ManagerPaths *paths) {
         const char *const *dirs = (const char *const *) paths->search_dirs;
 
-        return mode == HELPER_LOOK ? manager_helper_look(dirs)
-                                   : manager_helper_write(base, below, owner, dirs);
+        return mode == HELPER_SEARCH ? manager_helper_search(dirs)
+                                     : manager_helper_write(base, below, owner, dirs);
 }
 
 static int paths_of_user(uid_t uid, const char *runtime_dir, const char *home, ManagerPaths *ret) {

@@ -6,7 +6,7 @@
 // behind is looked at after their event, and after ours.
 //
 // A directory that is not there, or goes, is watched from the next unit_search_again() on. When the queue of
-// the kernel is full, lost() says so. unit_search_look() asks each directory for few names, and lists them
+// the kernel is full, lost() says so. unit_search_run() asks each directory for few names, and lists them
 // for many, but for those that somebody has filled: what it costs follows from the names that are looked for.
 #include <dirent.h>
 #include <errno.h>
@@ -118,7 +118,7 @@ static void ask(const Listing *l, const char *name, UnitPresence *ret) {
                                                                          : presence_of(l->dirs[i], name);
 }
 
-int unit_search_look(const char *const *dirs, char *const *names, size_t n, Argosy__LoadState *ret) {
+int unit_search_run(const char *const *dirs, char *const *names, size_t n, Argosy__LoadState *ret) {
         Listing l = {.dirs = dirs, .n = count(dirs)};
         int r = 0;
 

@@ -234,6 +234,6 @@ static inline int helper_main(char **argv) {
         if (streq(argv[1], "write"))
                 return manager_helper_write(base, "user", getuid(), NULL);
         if (access(liar, F_OK) < 0)
-                return manager_helper_look(dirs);
+                return manager_helper_search(dirs);
         return write(STDIN_FILENO, empty_reply, sizeof(empty_reply)) > 0 ? pause() : EXIT_FAILURE;
 }

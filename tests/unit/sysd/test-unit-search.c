@@ -83,8 +83,8 @@ static Argosy__LoadState look(const char *name) {
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 names[i] = (char *) name;
-        assert_int_equal(unit_search_look((const char *const *) w.dirs, names, 1, &one), 0);
-        assert_int_equal(unit_search_look((const char *const *) w.dirs, names, ELEMENTSOF(names), many), 0);
+        assert_int_equal(unit_search_run((const char *const *) w.dirs, names, 1, &one), 0);
+        assert_int_equal(unit_search_run((const char *const *) w.dirs, names, ELEMENTSOF(names), many), 0);
         for (size_t i = 0; i < ELEMENTSOF(many); i++)
                 assert_int_equal(many[i], one);
         return one;

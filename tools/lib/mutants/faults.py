@@ -951,7 +951,7 @@ FAULTS = [
           "good = is_seen_in_directories(reply->loads[i]);",
           "good = true;",
           "sysd/helper-link: what_is_no_reply_ends_it"),
-    Fault("too-few-answers-of-a-helper-taken", "src/sysd/foreign/unit-looker.c",
+    Fault("too-few-answers-of-a-helper-taken", "src/sysd/foreign/foreign-search.c",
           "if (reply->n_loads != n)",
           "if (false)",
           "agent/manager-files: an_answer_about_other_units_is_none"),

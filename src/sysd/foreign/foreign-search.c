@@ -8,10 +8,10 @@
 // user's units. If it does not answer in time, or about another number of units, nothing is known.
 #include <errno.h>
 
+#include "foreign-search.h"
 #include "macro.h"
-#include "unit-looker.h"
 
-struct UnitLooker {
+struct ForeignSearch {
         HelperLink *link;
         char *const *names;
         Argosy__LoadState *loads;
@@ -22,7 +22,7 @@ struct UnitLooker {
         void *userdata;
 };
 
-static void end(UnitLooker *l, int error) {
+static void end(ForeignSearch *l, int error) {
         if (l->ended)
                 return;
         l->ended = true;
@@ -30,11 +30,11 @@ static void end(UnitLooker *l, int error) {
         helper_link_close(l->link);
 }
 
-void unit_looker_close(UnitLooker *l) {
+void foreign_search_close(ForeignSearch *l) {
         end(l, -ECANCELED);
 }
 
-static int ask(UnitLooker *l) {
+static int ask(ForeignSearch *l) {
         Argosy__HelperRequest q = ARGOSY__HELPER_REQUEST__INIT;
 
         q.look = (char **) l->names + l->n_asked;
@@ -43,7 +43,7 @@ static int ask(UnitLooker *l) {
         return helper_link_send(l->link, &q);
 }
 
-static int take_reply(UnitLooker *l, const Argosy__HelperReply *reply) {
+static int take_reply(ForeignSearch *l, const Argosy__HelperReply *reply) {
         size_t n = l->n_asked - l->n_answered;
 
         if (reply->error < 0)
@@ -56,7 +56,7 @@ static int take_reply(UnitLooker *l, const Argosy__HelperReply *reply) {
 }
 
 static void on_reply(const Argosy__HelperReply *reply, int fd, void *userdata) {
-        UnitLooker *l = userdata;
+        ForeignSearch *l = userdata;
         int r = take_reply(l, reply);
 
         if (r < 0 || l->n_answered == l->n)
@@ -68,22 +68,21 @@ static void on_ended(int error, void *userdata) {
 }
 
 static void on_closed(void *userdata) {
-        UnitLooker *l = userdata;
+        ForeignSearch *l = userdata;
 
         l->done(l->error, l->userdata);
         free(l);
 }
 
-int unit_looker_new(const HelperConfig *config, char *const *names, size_t n, Argosy__LoadState *loads,
-                    void (*done)(int error, void *userdata), void *userdata, UnitLooker **ret) {
+int foreign_search_new(const HelperConfig *config, char *const *names, size_t n, Argosy__LoadState *loads,
+                       void (*done)(int error, void *userdata), void *userdata, ForeignSearch **ret) {
         static const HelperOps ops = {.reply = on_reply, .ended = on_ended, .closed = on_closed};
-        UnitLooker *l = calloc(1, sizeof(*l));
+        ForeignSearch *l = calloc(1, sizeof(*l));
         int r;
 
         if (!l)
                 return -ENOMEM;
-        *l = (UnitLooker){
-                .names = names, .loads = loads, .n = n, .done = done, .userdata = userdata};
+        *l = (ForeignSearch){.names = names, .loads = loads, .n = n, .done = done, .userdata = userdata};
         r = helper_link_new(config, &ops, l, &l->link);
         if (r < 0) {
                 free(l);

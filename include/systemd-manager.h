@@ -158,7 +158,7 @@ bool systemd_manager_is_synced(const SystemdManager *m);
 // Takes what has come by now, from outside of its callbacks; they may be called. Whether that was all of it.
 bool systemd_manager_catch_up(SystemdManager *m);
 // Asks for the state of all units anew; synced() follows, or disconnected().
-void systemd_manager_look_again(SystemdManager *m);
+void systemd_manager_refresh(SystemdManager *m);
 // From the `stopping` callback on, until `resumed`.
 bool systemd_manager_is_stopping(const SystemdManager *m);
 

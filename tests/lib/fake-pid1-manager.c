@@ -260,7 +260,7 @@ int systemd_manager_take_socket(SystemdManager *m, int fd) {
         return -EALREADY;
 }
 
-void systemd_manager_look_again(SystemdManager *m) {
+void systemd_manager_refresh(SystemdManager *m) {
         m->synced = false;
         drain_mark(&m->drain);
 }

@@ -125,7 +125,7 @@ void agent_refresh_before_goodbye(Agent *a, void (*done)(void *userdata), void *
         a->refreshed_data = userdata;
         a->refreshing = a->system && systemd_manager_is_synced(a->system->systemd);
         if (a->refreshing)
-                systemd_manager_look_again(a->system->systemd);
+                systemd_manager_refresh(a->system->systemd);
         drain_mark(&a->drain);
 }
 

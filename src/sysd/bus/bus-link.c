@@ -330,7 +330,7 @@ void bus_link_allow_rest(BusLink *l, bool allow) {
         ask_before_poll(l);
 }
 
-void bus_link_look(BusLink *l) {
+void bus_link_receive(BusLink *l) {
         l->more = true;
         ask_before_poll(l);
 }

@@ -50,7 +50,7 @@ void bus_link_allow_rest(BusLink *l, bool allow);
 // Boot time at which everything that had arrived until then was processed.
 uint64_t bus_link_drained_us(const BusLink *l);
 // Processes what has arrived in the next turn, also if nothing has: then that is known to be so.
-void bus_link_look(BusLink *l);
+void bus_link_receive(BusLink *l);
 // The same at once, as far as a turn goes; never from inside `signal`, `turn` or a reply handler. Whether that was
 // all. The link may be closed afterwards.
 bool bus_link_catch_up(BusLink *l);

@@ -133,7 +133,7 @@ static void on_ended(int error, void *userdata) {
 
 // ---- begin and end
 
-static void free_and_say(ForeignJournal *j) {
+static void free_and_notify(ForeignJournal *j) {
         void (*closed)(void *) = j->closed;
         void *data = j->closed_data;
 
@@ -147,7 +147,7 @@ static void on_link_closed(void *userdata) {
 
         j->link = NULL;
         if (j->closing) {
-                free_and_say(j);
+                free_and_notify(j);
                 return;
         }
         if (!j->ended) {
@@ -201,5 +201,5 @@ void foreign_journal_close(ForeignJournal *j, void (*closed)(void *userdata), vo
         if (j->link)
                 helper_link_close(j->link);
         else
-                free_and_say(j);
+                free_and_notify(j);
 }

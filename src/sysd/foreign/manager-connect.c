@@ -96,7 +96,7 @@ static int take_fd(struct msghdr *m) {
         return fd;
 }
 
-int manager_connect_hear(int link, ConnectorStep *ret_step) {
+int manager_connect_receive(int link, ConnectorStep *ret_step) {
         ConnectorWord word = {};
         char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(sizeof(size_t))));
         struct iovec iov = {&word, sizeof(word)};
@@ -131,7 +131,7 @@ static int wait_for_word(int link, ConnectorStep *ret_step) {
         } while (r < 0 && errno == EINTR);
         if (r < 0)
                 return -errno;
-        return r == 0 ? -ETIMEDOUT : manager_connect_hear(link, ret_step);
+        return r == 0 ? -ETIMEDOUT : manager_connect_receive(link, ret_step);
 }
 
 // It has waited for its child, unless it had to be ended; then that is ended too.

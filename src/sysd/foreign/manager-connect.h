@@ -29,4 +29,4 @@ int manager_connect(pid_t leader, uint64_t born, const char *path, ConnectorStep
 
 // What is said on the link, once there is something: a part of the above. A short word, a missing descriptor
 // or more than one, an error that is none (-EBADMSG): somebody has interfered.
-int manager_connect_hear(int link, ConnectorStep *ret_step);
+int manager_connect_receive(int link, ConnectorStep *ret_step);

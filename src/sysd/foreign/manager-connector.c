@@ -30,7 +30,7 @@ static void live_shortly(void) {
 }
 
 // `fd` -1: none.
-static int say(int error, int fd) {
+static int send_word(int error, int fd) {
         ConnectorWord word = {.error = error, .step = CONNECTOR_CONNECTS};
         union {
                 struct cmsghdr header;
@@ -50,17 +50,17 @@ static int say(int error, int fd) {
         return sendmsg(STDIN_FILENO, &m, MSG_NOSIGNAL) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int connect_and_say(const char *path) {
+static int connect_and_send(const char *path) {
         struct sockaddr_un a = {.sun_family = AF_UNIX};
         int fd;
 
         if (strlen(path) >= sizeof(a.sun_path))
-                return say(-ENAMETOOLONG, -1);
+                return send_word(-ENAMETOOLONG, -1);
         strcpy(a.sun_path, path);
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         if (fd < 0 || connect(fd, (struct sockaddr *) &a, sizeof(a)) < 0)
-                return say(-errno, -1);
-        return say(0, fd);
+                return send_word(-errno, -1);
+        return send_word(0, fd);
 }
 
 int main(int argc, char **argv) {
@@ -71,10 +71,10 @@ int main(int argc, char **argv) {
         live_shortly();
         child = fork();
         if (child < 0)
-                return say(-errno, -1);
+                return send_word(-errno, -1);
         if (child == 0) {
                 live_shortly();
-                return connect_and_say(argv[1]);
+                return connect_and_send(argv[1]);
         }
         close(STDIN_FILENO);
         while (waitpid(child, NULL, 0) < 0 && errno == EINTR)

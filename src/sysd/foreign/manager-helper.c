@@ -40,21 +40,21 @@ static int write_all(const uint8_t *data, size_t len) {
         return 0;
 }
 
-static int say(const Argosy__HelperReply *reply) {
+static int send_reply(const Argosy__HelperReply *reply) {
         _cleanup_buf_ Buf frame = {};
         int r = helper_frame_pack(&reply->base, &frame);
 
         return r < 0 ? r : write_all(frame.data, frame.len);
 }
 
-static int say_failure(int error, const char *what) {
+static int send_failure(int error, const char *what) {
         Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
         char why[256];
 
         str_fit(why, sizeof(why), "%s: %s", what, strerror(-error));
         reply.error = error;
         reply.why = why;
-        (void) say(&reply);
+        (void) send_reply(&reply);
         return EXIT_FAILURE;
 }
 
@@ -146,7 +146,7 @@ static int serve_connect(const ManagerPaths *paths) {
         int fd = connect_to(paths->socket);
 
         if (fd < 0)
-                return say_failure(fd, "cannot connect to its systemd");
+                return send_failure(fd, "cannot connect to its systemd");
         return hand_over(fd) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
@@ -230,7 +230,7 @@ static int answer_write(const Argosy__HelperRequest *q, void *data) {
         reply.error = r;
         reply.results = pointers;
         reply.n_results = r < 0 ? 0 : q->n_items;
-        r = say(&reply);
+        r = send_reply(&reply);
         for (size_t i = 0; i < q->n_items; i++) {
                 if (results[i].foreign != (char *) protobuf_c_empty_string)
                         free(results[i].foreign);
@@ -248,10 +248,10 @@ int manager_helper_write(const char *base, const char *below, uid_t owner, const
 
         str_fit(what, sizeof(what), "cannot open %s/systemd/%s without following links", base, below);
         if (fd < 0)
-                return say_failure(fd, what);
+                return send_failure(fd, what);
         r = unit_dir_new_at(fd, path ?: "", search_dirs, &d);
         if (r < 0)
-                return say_failure(r, what);
+                return send_failure(r, what);
         return serve_requests(answer_write, d);
 }
 
@@ -266,7 +266,7 @@ static int answer_search(const Argosy__HelperRequest *q, void *data) {
         reply.error = unit_search_run(data, q->look, q->n_look, loads);
         reply.loads = loads;
         reply.n_loads = reply.error < 0 ? 0 : q->n_look;
-        return say(&reply);
+        return send_reply(&reply);
 }
 
 int manager_helper_search(const char *const *search_dirs) {
@@ -281,7 +281,7 @@ static int answer_journal(const Argosy__HelperRequest *q, void *data) {
 
         if (r < 0)
                 return r;
-        r = say(&reply);
+        r = send_reply(&reply);
         return reply.error < 0 ? reply.error : r;
 }
 
@@ -326,7 +326,7 @@ static int serve_user(uid_t uid, HelperMode mode) {
         if (r >= 0)
                 r = paths_of_user(uid, runtime_dir, home, &paths);
         if (r < 0)
-                return say_failure(r, "cannot become the user");
+                return send_failure(r, "cannot become the user");
         r = mode == HELPER_CONNECT ? serve_connect(&paths)
                                    : serve_files(mode, runtime_dir, "user", uid, &paths);
         manager_paths_done(&paths);
@@ -341,7 +341,7 @@ static int connect_to_container(pid_t leader, uint64_t born, const char *path) {
         int fd = manager_connect(leader, born, path, &step);
 
         if (fd < 0)
-                return say_failure(fd, steps[step]);
+                return send_failure(fd, steps[step]);
         return hand_over(fd) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
@@ -353,10 +353,10 @@ static int serve_journal(pid_t leader, uint64_t born) {
         if (r >= 0)
                 r = enter_container(leader, born, 0);
         if (r < 0)
-                return say_failure(r, "cannot enter the container");
+                return send_failure(r, "cannot enter the container");
         r = helper_sandbox_enter();
         if (r < 0)
-                return say_failure(r, "cannot give up system calls");
+                return send_failure(r, "cannot give up system calls");
         return manager_helper_journal();
 }
 
@@ -369,7 +369,7 @@ static int serve_container(pid_t leader, uint64_t born, HelperMode mode) {
         if (r >= 0)
                 r = manager_paths_init_system(&paths);
         if (r < 0)
-                return say_failure(r, "cannot enter the container");
+                return send_failure(r, "cannot enter the container");
         r = connecting ? connect_to_container(leader, born, paths.socket)
                        : serve_files(mode, "/run", "system", 0, &paths);
         manager_paths_done(&paths);

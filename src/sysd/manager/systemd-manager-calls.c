@@ -60,7 +60,7 @@ static int on_load_error(sd_bus_message *reply, void *userdata, sd_bus_error *er
         const char *name = NULL, *text = NULL;
         char *reason;
 
-        manager_heard(item->manager);
+        manager_received(item->manager);
         item->manager->n_load_calls--;
         if (!sd_bus_message_is_method_error(reply, NULL))
                 (void) sd_bus_message_read(reply, "v", "(ss)", &name, &text);
@@ -133,7 +133,7 @@ static int on_chunk(sd_bus_message *reply, void *userdata, sd_bus_error *ret) {
         SystemdManager *m = c->manager;
         const sd_bus_error *error = sd_bus_message_get_error(reply);
 
-        manager_heard(m);
+        manager_received(m);
         m->n_load_calls--;
         if (error)
                 refuse_chunk(c, error->message ?: error->name);
@@ -201,7 +201,7 @@ static void pump_loads(SystemdManager *m) {
         }
 }
 
-static void tell_load(LoadItem *item, Argosy__LoadState load, const char *error) {
+static void notify_load(LoadItem *item, Argosy__LoadState load, const char *error) {
         list_unlink(&item->link);
         item->each(item->name, load, error, item->userdata);
         free(item->error);
@@ -243,7 +243,7 @@ static int on_reload_reply(sd_bus_message *reply, void *userdata, sd_bus_error *
         SystemdManager *m = userdata;
         bool refused = sd_bus_message_is_method_error(reply, NULL);
 
-        manager_heard(m);
+        manager_received(m);
         m->announce_files |= m->reloads_begun > (refused ? 0 : 1);
         if (refused) {
                 reload_finish(m, -sd_bus_message_get_errno(reply));
@@ -341,7 +341,7 @@ static void inspection_finish(Inspection *i, int error, sd_bus_message *reply) {
 static int on_properties(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         Inspection *i = userdata;
 
-        manager_heard(i->manager);
+        manager_received(i->manager);
         if (sd_bus_message_is_method_error(reply, NULL))
                 inspection_finish(i, -sd_bus_message_get_errno(reply), NULL);
         else
@@ -377,7 +377,7 @@ static void pump_inspections(SystemdManager *m) {
         }
 }
 
-static void tell_control_group(const Inspection *i, int error) {
+static void notify_control_group(const Inspection *i, int error) {
         const char *path = NULL;
 
         if (error == 0)
@@ -385,7 +385,7 @@ static void tell_control_group(const Inspection *i, int error) {
         i->done_one(MIN_OF(error, 0), error < 0 ? NULL : path, i->userdata);
 }
 
-static void tell_outdated(const Inspection *i, int error) {
+static void notify_outdated(const Inspection *i, int error) {
         int outdated = 0;
 
         if (error == 0)
@@ -393,16 +393,16 @@ static void tell_outdated(const Inspection *i, int error) {
         i->done_outdated(error < 0 ? error : outdated, i->userdata);
 }
 
-static void tell_inspection(Inspection *i, int error) {
+static void notify_inspection(Inspection *i, int error) {
         Argosy__Response__Property **properties = NULL;
         size_t n = 0;
 
         if (i->done_one || i->done_outdated) {
                 list_unlink(&i->link);
                 if (i->done_one)
-                        tell_control_group(i, error);
+                        notify_control_group(i, error);
                 else
-                        tell_outdated(i, error);
+                        notify_outdated(i, error);
                 sd_bus_message_unref(i->reply);
                 free(i);
                 return;
@@ -445,11 +445,11 @@ void manager_calls_synced(SystemdManager *m) {
                 reload_finish(m, 0);
 }
 
-void manager_calls_tell(SystemdManager *m) {
+void manager_calls_notify(SystemdManager *m) {
         while (!list_is_empty(&m->loads_finished) && m->closing == OPEN) {
                 LoadItem *item = CONTAINER_OF(m->loads_finished.next, LoadItem, link);
 
-                tell_load(item, item->load, item->error ?: "");
+                notify_load(item, item->load, item->error ?: "");
         }
         while (!list_is_empty(&m->reloads_finished) && m->closing == OPEN) {
                 ReloadWaiter *w = CONTAINER_OF(m->reloads_finished.next, ReloadWaiter, link);
@@ -461,7 +461,7 @@ void manager_calls_tell(SystemdManager *m) {
         while (!list_is_empty(&m->inspections_finished) && m->closing == OPEN) {
                 Inspection *i = CONTAINER_OF(m->inspections_finished.next, Inspection, link);
 
-                tell_inspection(i, i->error);
+                notify_inspection(i, i->error);
         }
 }
 
@@ -470,8 +470,8 @@ void manager_calls_abandon(SystemdManager *m) {
         list_splice(&m->reloads_finished, &m->reloads_waiting);
         list_splice(&m->inspections_finished, &m->inspections_waiting);
         while (!list_is_empty(&m->loads_finished))
-                tell_load(CONTAINER_OF(m->loads_finished.next, LoadItem, link),
-                          ARGOSY__LOAD_STATE__LOAD_UNKNOWN, "the connection to systemd was closed");
+                notify_load(CONTAINER_OF(m->loads_finished.next, LoadItem, link),
+                            ARGOSY__LOAD_STATE__LOAD_UNKNOWN, "the connection to systemd was closed");
         while (!list_is_empty(&m->reloads_finished)) {
                 ReloadWaiter *w = CONTAINER_OF(m->reloads_finished.next, ReloadWaiter, link);
 
@@ -480,5 +480,5 @@ void manager_calls_abandon(SystemdManager *m) {
                 free(w);
         }
         while (!list_is_empty(&m->inspections_finished))
-                tell_inspection(CONTAINER_OF(m->inspections_finished.next, Inspection, link), -ECANCELED);
+                notify_inspection(CONTAINER_OF(m->inspections_finished.next, Inspection, link), -ECANCELED);
 }

@@ -83,7 +83,7 @@ static void judge(SystemdManager *m) {
                 judge_suspects(m);
                 return;
         }
-        bus_link_look(m->link);
+        bus_link_receive(m->link);
         m->judge_ms = uv_now(m->loop) + JUDGE_AGAIN_MS;
 }
 
@@ -137,8 +137,8 @@ static int take_chunk(SystemdManager *m, sd_bus_message *reply) {
 
 // systemd answers in the order in which it was asked.
 static void note_answer(SystemdManager *m, sd_bus_message *reply) {
-        manager_heard(m);
-        if (m->n_heard != m->check_number) // the reply to an earlier call was lost
+        manager_received(m);
+        if (m->n_received != m->check_number) // the reply to an earlier call was lost
                 manager_fail(m, -ENOBUFS);
         m->check_open--;
         m->stats.check_wait_us += uv_hrtime() / 1000 - m->check_sent_us;

@@ -202,7 +202,7 @@ static int on_job_reply(sd_bus_message *reply, void *userdata, sd_bus_error *ret
         const char *path;
         int r;
 
-        manager_heard(m);
+        manager_received(m);
         if (error) {
                 bool no_unit = sd_bus_error_has_name(error, SYSTEMD_NO_SUCH_UNIT),
                      gone = no_unit && (j->kind == SYSTEMD_STOP || j->kind == SYSTEMD_RESET_FAILED);
@@ -425,7 +425,7 @@ void manager_jobs_synced(SystemdManager *m) {
         }
 }
 
-void manager_jobs_tell(SystemdManager *m) {
+void manager_jobs_notify(SystemdManager *m) {
         ListNode now;
 
         list_init(&now);

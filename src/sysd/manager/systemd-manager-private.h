@@ -166,7 +166,7 @@ struct SystemdManager {
         bool untold;                     // something changed and there was no memory to note what
         ListNode queries;
         size_t n_queries;
-        uint64_t n_sent, n_heard; // calls of this connection and replies to them
+        uint64_t n_sent, n_received; // calls of this connection and replies to them
         uint64_t asked_ms;        // since then a call waits; each reply begins it anew
         uint64_t asked_signals;   // stats.signals then
 
@@ -224,7 +224,7 @@ int manager_send(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler
 // A call was sent.
 void manager_note_call(SystemdManager *m);
 // Every reply handler begins with this.
-void manager_heard(SystemdManager *m);
+void manager_received(SystemdManager *m);
 int manager_new_call(SystemdManager *m, const char *member, sd_bus_message **ret);
 // ListUnitsByNames: a row for each name, in their order. systemd loads what it does not have in memory.
 int manager_new_list_call(SystemdManager *m, const char *const *names, size_t n, sd_bus_message **ret);
@@ -264,7 +264,7 @@ void manager_want_no_more(SystemdManager *m, SystemdUnit *w);
 unsigned manager_wants_of_loaded(const SystemdUnit *w);
 void manager_pump_queries(SystemdManager *m);
 void manager_pump_later(SystemdManager *m);
-void manager_look_for_losses(SystemdManager *m);
+void manager_check_losses(SystemdManager *m);
 // Asks for a sign of life if many signals came and no call shows how far behind they are.
 void manager_probe(SystemdManager *m);
 void manager_ask_stopping(SystemdManager *m);
@@ -293,14 +293,14 @@ void manager_jobs_listed(SystemdManager *m);
 void manager_jobs_synced(SystemdManager *m);
 void manager_jobs_tick(SystemdManager *m, uint64_t now_ms);
 void manager_jobs_settle(SystemdManager *m);
-void manager_jobs_tell(SystemdManager *m);
+void manager_jobs_notify(SystemdManager *m);
 void manager_jobs_abandon(SystemdManager *m);
 void manager_pump_jobs(SystemdManager *m);
 
 // systemd-manager-calls.c
 void manager_calls_lost(SystemdManager *m);
 void manager_calls_synced(SystemdManager *m);
-void manager_calls_tell(SystemdManager *m);
+void manager_calls_notify(SystemdManager *m);
 void manager_calls_abandon(SystemdManager *m);
 void manager_pump_calls(SystemdManager *m);
 void manager_note_reload(SystemdManager *m); // systemd begins one, whoever asked for it

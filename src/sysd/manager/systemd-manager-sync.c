@@ -175,7 +175,7 @@ static int on_query_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
         SystemdUnit *w = systemd_manager_find(m, q->name);
         int r = 0;
 
-        manager_heard(m);
+        manager_received(m);
         list_unlink(&q->link);
         m->n_queries--;
         if (w && w->work && w->work->asked == q->want) {
@@ -291,7 +291,7 @@ static int on_listing(sd_bus_message *reply, void *userdata, sd_bus_error *error
         SystemdManager *m = userdata;
         int r;
 
-        manager_heard(m);
+        manager_received(m);
         if (sd_bus_message_is_method_error(reply, NULL)) {
                 manager_fail(m, -sd_bus_message_get_errno(reply));
                 return 1;
@@ -352,7 +352,7 @@ static void sync_after_loss(SystemdManager *m) {
 }
 
 static int on_pong(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        manager_heard(userdata);
+        manager_received(userdata);
         return 1;
 }
 
@@ -360,7 +360,7 @@ void manager_probe(SystemdManager *m) {
         sd_bus_message *call;
         int r;
 
-        if (m->n_sent > m->n_heard || m->stats.signals - m->asked_signals < PROBE_SIGNALS)
+        if (m->n_sent > m->n_received || m->stats.signals - m->asked_signals < PROBE_SIGNALS)
                 return;
         r = sd_bus_message_new_method_call(bus_link_bus(m->link), &call, SYSTEMD_NAME, SYSTEMD_PATH,
                                            "org.freedesktop.DBus.Peer", "Ping");
@@ -370,24 +370,24 @@ void manager_probe(SystemdManager *m) {
                 manager_fail(m, r);
 }
 
-static void look_how_far_behind(SystemdManager *m) {
-        if (m->n_sent == m->n_heard || m->reloading || m->stats.signals - m->asked_signals < PROBE_SIGNALS ||
-            uv_now(m->loop) - m->asked_ms < BEHIND_MS)
+static void check_lag(SystemdManager *m) {
+        if (m->n_sent == m->n_received || m->reloading ||
+            m->stats.signals - m->asked_signals < PROBE_SIGNALS || uv_now(m->loop) - m->asked_ms < BEHIND_MS)
                 return;
         log_notice("Too much that systemd has to tell waits for us. Beginning anew.");
         m->stats.losses++;
         manager_fail(m, -ENOBUFS);
 }
 
-void manager_look_for_losses(SystemdManager *m) {
+void manager_check_losses(SystemdManager *m) {
         if (m->link)
-                look_how_far_behind(m);
+                check_lag(m);
         if (!m->link || !bus_link_take_loss(m->link) || m->vain_losses >= LOSS_TRUST)
                 return;
         m->stats.losses++;
         m->after_loss = true;
         log_warning("systemd dropped messages for us. Asking it for everything again.");
-        if (m->n_sent > m->n_heard)
+        if (m->n_sent > m->n_received)
                 manager_fail(m, -ENOBUFS);
         else
                 sync_after_loss(m);
@@ -510,7 +510,7 @@ static int on_system_state(sd_bus_message *reply, void *userdata, sd_bus_error *
         const char *state;
         int r;
 
-        manager_heard(m);
+        manager_received(m);
         m->stopping_suspected = false;
         if (sd_bus_message_is_method_error(reply, NULL))
                 return 1;

@@ -27,7 +27,7 @@ static void begin_waiting(SystemdManager *m) {
 }
 
 void manager_note_call(SystemdManager *m) {
-        if (m->n_sent++ == m->n_heard)
+        if (m->n_sent++ == m->n_received)
                 begin_waiting(m);
 }
 
@@ -41,8 +41,8 @@ int manager_send(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler
         return r < 0 ? r : 0;
 }
 
-void manager_heard(SystemdManager *m) {
-        m->n_heard++;
+void manager_received(SystemdManager *m) {
+        m->n_received++;
         begin_waiting(m);
 }
 
@@ -270,7 +270,7 @@ static void retry_later(SystemdManager *m) {
 static void manager_disconnect(SystemdManager *m) {
         bus_link_close(m->link);
         m->link = NULL;
-        m->n_sent = m->n_heard = 0;
+        m->n_sent = m->n_received = 0;
         manager_sync_lost(m);
         manager_check_lost(m);
         manager_jobs_lost(m);
@@ -308,7 +308,7 @@ static int on_subscribed(sd_bus_message *reply, void *userdata, sd_bus_error *er
         SystemdManager *m = userdata;
 
         m->sync_since_us = clock_boot_us();
-        manager_heard(userdata);
+        manager_received(userdata);
         if (sd_bus_message_is_method_error(reply, NULL))
                 manager_fail(m, -sd_bus_message_get_errno(reply));
         return 1;
@@ -388,7 +388,7 @@ static void mark_untold(SystemdManager *m) {
         manager_foreach_unit(w, m) mark_dirty(m, w, true, true);
 }
 
-static void tell_units(SystemdManager *m) {
+static void notify_units(SystemdManager *m) {
         ListNode now;
 
         if (m->untold)
@@ -419,7 +419,7 @@ static void tell_units(SystemdManager *m) {
 }
 
 // While systemd reloads there is more to come.
-static void tell_files(SystemdManager *m) {
+static void notify_files(SystemdManager *m) {
         if (!m->announce_files || !m->synced || m->reloading || m->closing != OPEN)
                 return;
         m->announce_files = false;
@@ -427,7 +427,7 @@ static void tell_files(SystemdManager *m) {
                 m->ops.files_changed(m->userdata);
 }
 
-static void tell_gaps(SystemdManager *m) {
+static void notify_gaps(SystemdManager *m) {
         if (m->announce_stopping && m->closing == OPEN) {
                 m->announce_stopping = false;
                 m->stopping = true;
@@ -466,16 +466,16 @@ static void pump(SystemdManager *m) {
 void manager_flush(SystemdManager *m) {
         if (m->closing != OPEN)
                 return;
-        manager_look_for_losses(m);
+        manager_check_losses(m);
         manager_pump_queries(m);
         manager_sync_step(m);
         manager_check_step(m);
-        tell_units(m);
-        tell_gaps(m);
-        tell_files(m);
+        notify_units(m);
+        notify_gaps(m);
+        notify_files(m);
         manager_jobs_settle(m);
-        manager_jobs_tell(m);
-        manager_calls_tell(m);
+        manager_jobs_notify(m);
+        manager_calls_notify(m);
         pump(m);
 }
 
@@ -641,7 +641,7 @@ bool systemd_manager_is_synced(const SystemdManager *m) {
         return m->synced;
 }
 
-void systemd_manager_look_again(SystemdManager *m) {
+void systemd_manager_refresh(SystemdManager *m) {
         manager_sync(m, false);
 }
 

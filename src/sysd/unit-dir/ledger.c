@@ -251,7 +251,7 @@ static int load_file(Ledger *l, Map *items) {
         return l->size < b.len && ftruncate(l->fd, good) < 0 ? -errno : 0;
 }
 
-static int tell_items(const Map *items, LedgerEach each, void *userdata) {
+static int each_item(const Map *items, LedgerEach each, void *userdata) {
         map_foreach (slot, items) {
                 char name[UNIT_NAME_MAX + 1];
                 LedgerRecord record;
@@ -281,7 +281,7 @@ int ledger_open(const char *path, LedgerEach each, LedgerPutAll put_all, void *u
         r = load_file(l, &items);
         l->n_fresh = items.count;
         if (r >= 0)
-                r = tell_items(&items, each, userdata);
+                r = each_item(&items, each, userdata);
         map_done_with(&items, free);
         if (r < 0)
                 return r;

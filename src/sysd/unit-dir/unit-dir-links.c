@@ -38,7 +38,7 @@ static void link_text(const UnitInstallEntry *link, const char *name, char ret[s
 
 typedef enum LinkIs { LINK_ABSENT, LINK_OURS, LINK_FOREIGN } LinkIs;
 
-static LinkIs look(const UnitDir *d, const char *path, const char *text) {
+static LinkIs inspect(const UnitDir *d, const char *path, const char *text) {
         char have[LINK_TEXT_SIZE + 1];
         ssize_t n = readlinkat(d->fd, path, have, sizeof(have));
 
@@ -99,7 +99,7 @@ static int make_link(UnitDir *d, const UnitInstallEntry *link, const char *name,
                 if (errno != EEXIST)
                         return -errno;
                 // Somebody else's link of that name does what ours would.
-                return link->kind == UNIT_INSTALL_ALIAS && look(d, path, text) != LINK_OURS ? -EEXIST : 0;
+                return link->kind == UNIT_INSTALL_ALIAS && inspect(d, path, text) != LINK_OURS ? -EEXIST : 0;
         }
         d->changed = d->changed || link->kind == UNIT_INSTALL_ALIAS;
         note_touched(item, link);
@@ -113,7 +113,7 @@ static int drop_link(UnitDir *d, const UnitInstallEntry *link, const char *name,
         if (!path)
                 return -ENOMEM;
         link_text(link, name, text);
-        if (look(d, path, text) != LINK_OURS)
+        if (inspect(d, path, text) != LINK_OURS)
                 return 0;
         if (unlinkat(d->fd, path, 0) < 0)
                 return errno == ENOENT ? 0 : -errno;
@@ -186,7 +186,7 @@ int unit_dir_links_put(UnitDir *d, const char *name, const UnitInstall *links, b
 int unit_dir_links_vacant(UnitDir *d, const char *name, const UnitInstall *links) {
         for (size_t i = 0; links && i < links->n; i++)
                 if (links->entries[i].kind == UNIT_INSTALL_ALIAS &&
-                    look(d, links->entries[i].name, name) == LINK_FOREIGN)
+                    inspect(d, links->entries[i].name, name) == LINK_FOREIGN)
                         return -EEXIST;
         return 0;
 }
@@ -203,7 +203,7 @@ bool unit_dir_links_are(UnitDir *d, const char *name, const UnitInstall *links, 
                 if (!path)
                         continue;
                 link_text(link, name, text);
-                if (look(d, path, text) != LINK_ABSENT)
+                if (inspect(d, path, text) != LINK_ABSENT)
                         continue;
                 if (is_wanted(d, link, false))
                         complete = false;

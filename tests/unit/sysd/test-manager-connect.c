@@ -250,7 +250,7 @@ static void lies_are_recognised(void **state) {
                 step = CONNECTOR_PREPARES;
                 assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, links), 0);
                 say(links[1], cases[i].word, cases[i].len, cases[i].n_fds);
-                assert_int_equal(manager_connect_hear(links[0], &step), cases[i].result);
+                assert_int_equal(manager_connect_receive(links[0], &step), cases[i].result);
                 assert_true(step <= CONNECTOR_CONNECTS);
                 close(links[0]);
                 close(links[1]);
@@ -258,11 +258,11 @@ static void lies_are_recognised(void **state) {
         }
         assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, links), 0);
         say(links[1], (ConnectorWord){0, CONNECTOR_CONNECTS}, sizeof(ConnectorWord), 1);
-        fd = manager_connect_hear(links[0], &step);
+        fd = manager_connect_receive(links[0], &step);
         assert_true(fd >= 0);
         close(fd);
         close(links[1]);
-        assert_int_equal(manager_connect_hear(links[0], &step), -ECONNRESET);
+        assert_int_equal(manager_connect_receive(links[0], &step), -ECONNRESET);
         close(links[0]);
 }
 

@@ -57,7 +57,7 @@ typedef struct MeshOps {
         // own is up exactly while we lead.
         void (*host_link)(uint32_t host, const Argosy__ToVoter__Hello *hello, void *userdata);
         // The voters as the leader told us (for the peers file). mesh_set_voters() is not called by itself.
-        void (*voters_told)(Argosy__Voter *const *voters, size_t n, void *userdata);
+        void (*voters_announced)(Argosy__Voter *const *voters, size_t n, void *userdata);
         // A host has taken all that was queued for it, after mesh_host_is_full() was true.
         void (*host_drained)(uint32_t host, void *userdata);
         // A link to or from a host failed or was refused. Told once until the link was up again or the
@@ -114,7 +114,7 @@ void mesh_recheck(Mesh *m, bool (*is_member)(uint32_t host, const Hash *pin, voi
 // ours no more, anew.
 void mesh_on_network(Mesh *m, bool (*is_ours)(const char *address, void *userdata), void *userdata);
 // Somebody knows where the voters that we do not find may be. Replaces what was said before.
-void mesh_look_at(Mesh *m, const MeshAddress *addresses, size_t n);
+void mesh_try_addresses(Mesh *m, const MeshAddress *addresses, size_t n);
 // Our own ends of links that are up, the leader's first. Returns how many were written.
 size_t mesh_local_addresses(const Mesh *m, char (*ret)[STREAM_ADDRESS_SIZE], size_t max);
 // Where a voter is: what its link is connected to, or will be dialled at. False: no link, or not known.

@@ -104,7 +104,7 @@ static void on_host_drained(uint32_t host, void *userdata) {
                 leader_on_host_drained(d->leader);
 }
 
-static void on_voters_told(Argosy__Voter *const *voters, size_t n, void *userdata) {
+static void on_voters_announced(Argosy__Voter *const *voters, size_t n, void *userdata) {
         Daemon *d = userdata;
         _cleanup_free_ MeshPeer *peers = NULL;
 
@@ -140,7 +140,7 @@ static const MeshOps mesh_ops = {
         .to_host = on_to_host,
         .to_leader = on_to_leader,
         .host_link = on_host_link,
-        .voters_told = on_voters_told,
+        .voters_announced = on_voters_announced,
         .host_drained = on_host_drained,
         .link_failed = on_link_failed,
         .links_changed = on_links_changed,
@@ -160,6 +160,6 @@ int daemon_mesh_open(Daemon *d) {
         r = mesh_new(&config, &mesh_ops, d, &d->mesh);
         if (r < 0)
                 return r;
-        on_voters_told(d->peers->voters, d->peers->n_voters, d);
+        on_voters_announced(d->peers->voters, d->peers->n_voters, d);
         return 0;
 }

@@ -152,7 +152,7 @@ static int on_hello(Session *s, const Argosy__ToVoter__Hello *hello, void *userd
         announcement_done(&a);
         if (r < 0)
                 return r;
-        mesh_on_heard(m, s->host, stream_peer(s->stream)->address);
+        mesh_on_seen(m, s->host, stream_peer(s->stream)->address);
         session_open(s);
         m->ops->host_link(s->host, hello, m->userdata);
         return 0;

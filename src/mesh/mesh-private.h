@@ -66,7 +66,7 @@ void mesh_unref(Mesh *m); // one of n_open is gone
 void mesh_drop_hints(Mesh *m);
 void mesh_drop_links(Mesh *m);
 void mesh_report_pending(Mesh *m);                                     // one link's; marks the drain if there was one
-void mesh_on_heard(Mesh *m, uint32_t host, const char *address); // it dialled us from there
+void mesh_on_seen(Mesh *m, uint32_t host, const char *address);        // it dialled us from there
 
 // mesh-hosts.c
 Session *mesh_find_session(const Mesh *m, uint32_t host);

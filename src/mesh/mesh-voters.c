@@ -58,21 +58,21 @@ static void on_up(Link *l, void *userdata) {
         drain_mark(&m->drain);
 }
 
-static void on_told(Link *l, const Argosy__ToHost__Leader *f, void *userdata) {
+static void on_announced(Link *l, const Argosy__ToHost__Leader *f, void *userdata) {
         Mesh *m = userdata;
 
         mesh_reconsider(m);
         if (l->abandoned)
                 return;
         if (m->leader_link == l) {
-                m->ops->voters_told(f->voters, f->n_voters, m->userdata);
+                m->ops->voters_announced(f->voters, f->n_voters, m->userdata);
                 return;
         }
         for (size_t i = 0; i < f->n_voters; i++) {
                 Link *other = find_link(m, f->voters[i]->host);
 
                 if (other)
-                        link_on_told(other, f->voters[i]);
+                        link_on_announced(other, f->voters[i]);
         }
         if (m->leader == 0)
                 take_hints(m, f->voters, f->n_voters);
@@ -106,7 +106,7 @@ static void on_closed(Link *l, void *userdata) {
 }
 
 static const LinkOps link_ops = {.up = on_up,
-                                 .told = on_told,
+                                 .announced = on_announced,
                                  .message = on_message,
                                  .down = on_down,
                                  .failed = on_failed,
@@ -262,16 +262,16 @@ void mesh_on_network(Mesh *m, bool (*is_ours)(const char *address, void *userdat
                 link_on_network(CONTAINER_OF(node, Link, node), is_ours, userdata);
 }
 
-void mesh_on_heard(Mesh *m, uint32_t host, const char *address) {
+void mesh_on_seen(Mesh *m, uint32_t host, const char *address) {
         Link *l = find_link(m, host);
 
         if (l)
-                link_on_heard(l, address);
+                link_on_seen(l, address);
 }
 
-void mesh_look_at(Mesh *m, const MeshAddress *addresses, size_t n) {
+void mesh_try_addresses(Mesh *m, const MeshAddress *addresses, size_t n) {
         list_foreach (node, &m->links)
-                link_on_said(CONTAINER_OF(node, Link, node), addresses, n);
+                link_on_given(CONTAINER_OF(node, Link, node), addresses, n);
 }
 
 size_t mesh_local_addresses(const Mesh *m, char (*ret)[STREAM_ADDRESS_SIZE], size_t max) {

@@ -81,9 +81,9 @@ void peers_answer_status(const Daemon *d, void (*respond)(const Argosy__Response
         respond(&response, userdata);
 }
 
-int peers_look_at(Daemon *d, char *const *addresses, size_t n, char **ret_said) {
+int peers_try(Daemon *d, char *const *addresses, size_t n, char **ret_said) {
         MeshLinkInfo links[MESH_VOTERS_MAX];
-        MeshAddress told[PEERS_TOLD_MAX] = {};
+        MeshAddress given[PEERS_TOLD_MAX] = {};
         size_t n_links = mesh_links(d->mesh, links, ELEMENTSOF(links)), n_down = 0;
 
         if (n == 0 || n > PEERS_TOLD_MAX) {
@@ -91,16 +91,16 @@ int peers_look_at(Daemon *d, char *const *addresses, size_t n, char **ret_said) 
                 return -EINVAL;
         }
         for (size_t i = 0; i < n; i++) {
-                told[i].port = ARGOSY_PORT;
-                if (host_address_split(addresses[i], told[i].text, sizeof(told[i].text), &told[i].port) &&
-                    host_address_may_be_configured(told[i].text))
+                given[i].port = ARGOSY_PORT;
+                if (host_address_split(addresses[i], given[i].text, sizeof(given[i].text), &given[i].port) &&
+                    host_address_may_be_configured(given[i].text))
                         continue;
                 *ret_said = str_printf("'%.100s' is not an address (HOST, HOST:PORT or [IPV6]:PORT)", addresses[i]);
                 return -EINVAL;
         }
         for (size_t i = 0; i < n_links; i++)
                 n_down += !links[i].up;
-        mesh_look_at(d->mesh, told, n);
+        mesh_try_addresses(d->mesh, given, n);
         *ret_said = n_down == 0
                             ? str_printf("this host finds all other voters that it knows of already")
                             : str_printf("looking there for %zu voter%s; see `argosyctl cluster status`", n_down,

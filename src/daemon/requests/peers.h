@@ -17,4 +17,4 @@ void peers_answer_status(const Daemon *d, void (*respond)(const Argosy__Response
                          void *userdata);
 // `cluster peers`: looks for voters at these addresses too. 0 or -EINVAL, and *ret_said, a sentence for people (NULL:
 // out of memory).
-int peers_look_at(Daemon *d, char *const *addresses, size_t n, char **ret_said);
+int peers_try(Daemon *d, char *const *addresses, size_t n, char **ret_said);

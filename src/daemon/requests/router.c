@@ -250,7 +250,7 @@ static void answer_peers(Route *route) {
         const Argosy__Request__ClusterPeers *q = route->request->cluster_peers;
         Argosy__Response response;
         _cleanup_free_ char *said = NULL;
-        int r = peers_look_at(route->router->daemon, q->addresses, q->n_addresses, &said);
+        int r = peers_try(route->router->daemon, q->addresses, q->n_addresses, &said);
 
         response = error_response(-r, said ?: "");
         route_respond(route, &response);

@@ -63,7 +63,7 @@ static void on_probe_closed(Stream *s, int error, void *userdata) {
                 f->ops->closed(f->userdata);
         else if (f->probe_again) {
                 f->probe_again = false;
-                finder_look(f);
+                finder_start(f);
         } else if (error < 0)
                 probe_next(f);
 }
@@ -77,7 +77,7 @@ static void probe_next(Finder *f) {
                         f->probe = NULL;
 }
 
-void finder_look(Finder *f) {
+void finder_start(Finder *f) {
         if (f->probe || f->resting)
                 return;
         f->probed_at = 0;
@@ -85,12 +85,12 @@ void finder_look(Finder *f) {
 }
 
 // There is news: from the beginning.
-static void look_anew(Finder *f) {
+static void restart(Finder *f) {
         if (f->probe) {
                 f->probe_again = true;
                 stream_close(f->probe, 0, false);
         } else
-                finder_look(f);
+                finder_start(f);
 }
 
 // ---- news of where the voter may be
@@ -104,11 +104,11 @@ static bool learn(Finder *f, MeshAddress *known, const char *text, uint16_t port
         if (f->resting)
                 return false;
         if (new)
-                look_anew(f);
+                restart(f);
         return true;
 }
 
-bool finder_on_heard(Finder *f, const char *address) {
+bool finder_on_seen(Finder *f, const char *address) {
         HostAddressKind kind = host_address_kind(address);
 
         // Link-local: which link is not part of the text. Loopback is a host of this very machine.
@@ -116,13 +116,13 @@ bool finder_on_heard(Finder *f, const char *address) {
                learn(f, &f->elsewhere.heard, address, f->peer->port);
 }
 
-bool finder_on_told(Finder *f, const Argosy__Voter *voter) {
+bool finder_on_announced(Finder *f, const Argosy__Voter *voter) {
         return !f->resting && host_address_may_be_announced(voter->address, true) &&
                voter->port <= UINT16_MAX && !streq(voter->address, f->peer->address) &&
                learn(f, &f->elsewhere.told, voter->address, (uint16_t) voter->port);
 }
 
-void finder_on_said(Finder *f, const MeshAddress *addresses, size_t n) {
+void finder_on_given(Finder *f, const MeshAddress *addresses, size_t n) {
         for (size_t i = 0; i < ELEMENTSOF(f->elsewhere.by_hand); i++) {
                 MeshAddress *a = &f->elsewhere.by_hand[i];
 
@@ -131,5 +131,5 @@ void finder_on_said(Finder *f, const MeshAddress *addresses, size_t n) {
                         a->port = addresses[i].port;
         }
         if (!f->resting)
-                look_anew(f);
+                restart(f);
 }

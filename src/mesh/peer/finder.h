@@ -45,10 +45,10 @@ void finder_forget(Finder *f);
 // While its link is up nobody is looked for; what is learned is kept for later.
 void finder_rest(Finder *f, bool resting);
 
-void finder_look(Finder *f); // in all other places, unless a round is under way
+void finder_start(Finder *f); // in all other places, unless a round is under way
 // The voter dialled us from there; another voter says that it is there. True: it is alive, or somebody
 // believes so, which is worth a dial at once.
-bool finder_on_heard(Finder *f, const char *address);
-bool finder_on_told(Finder *f, const Argosy__Voter *voter);
+bool finder_on_seen(Finder *f, const char *address);
+bool finder_on_announced(Finder *f, const Argosy__Voter *voter);
 // Somebody knows where voters are. Replaces what was said before.
-void finder_on_said(Finder *f, const MeshAddress *addresses, size_t n);
+void finder_on_given(Finder *f, const MeshAddress *addresses, size_t n);

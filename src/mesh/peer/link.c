@@ -86,7 +86,7 @@ static void on_leader_frame(Link *l, const Argosy__ToHost__Leader *f) {
         l->leading = f->leading;
         l->term = f->term;
         l->feature_level = MAX_OF(f->feature_level, (uint32_t) FEATURE_BASE);
-        l->config.ops->told(l, f, l->config.userdata);
+        l->config.ops->announced(l, f, l->config.userdata);
 }
 
 static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
@@ -112,7 +112,7 @@ static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdat
 // Nobody who could be it answers there.
 static void on_not_there(Link *l) {
         finder_forget(&l->finder);
-        finder_look(&l->finder);
+        finder_start(&l->finder);
 }
 
 static void on_closed(Stream *s, int error, void *userdata) {
@@ -144,7 +144,7 @@ static void on_slow(uv_timer_t *timer) {
         Link *l = timer->data;
 
         if (l->stream && !l->up)
-                finder_look(&l->finder);
+                finder_start(&l->finder);
 }
 
 MeshAddress link_where(const Link *l) {
@@ -225,20 +225,20 @@ void link_on_network(Link *l, bool (*is_ours)(const char *address, void *userdat
 
 // ---- where the voter may be
 
-void link_on_heard(Link *l, const char *address) {
-        if (finder_on_heard(&l->finder, address) && !l->stream)
+void link_on_seen(Link *l, const char *address) {
+        if (finder_on_seen(&l->finder, address) && !l->stream)
                 link_dial_anew(l);
 }
 
-void link_on_told(Link *l, const Argosy__Voter *voter) {
-        if (finder_on_told(&l->finder, voter) && !l->stream)
+void link_on_announced(Link *l, const Argosy__Voter *voter) {
+        if (finder_on_announced(&l->finder, voter) && !l->stream)
                 link_dial_anew(l);
 }
 
-void link_on_said(Link *l, const MeshAddress *addresses, size_t n) {
+void link_on_given(Link *l, const MeshAddress *addresses, size_t n) {
         if (!l->up)
                 link_dial_anew(l);
-        finder_on_said(&l->finder, addresses, n);
+        finder_on_given(&l->finder, addresses, n);
 }
 
 static void on_found(void *userdata) {

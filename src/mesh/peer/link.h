@@ -16,7 +16,7 @@ typedef struct Link Link;
 
 typedef struct LinkOps { // none but `closed` when the link was abandoned, and none from inside a call
         void (*up)(Link *l, void *userdata); // its first Leader frame is here, and told next
-        void (*told)(Link *l, const Argosy__ToHost__Leader *leader, void *userdata);
+        void (*announced)(Link *l, const Argosy__ToHost__Leader *leader, void *userdata);
         void (*message)(Link *l, const Argosy__ToHost *message, void *userdata); // any other frame
         void (*down)(Link *l, void *userdata); // its stream is gone, up or not
         // Told once until the link was up again or the reason changes. `why` is for people.
@@ -70,9 +70,9 @@ void link_set_peer(Link *l, const MeshPeer *peer);
 // more.
 void link_on_network(Link *l, bool (*is_ours)(const char *address, void *userdata), void *userdata);
 // Where its voter may be: it dialled us from there, another one says so, somebody knows.
-void link_on_heard(Link *l, const char *address);
-void link_on_told(Link *l, const Argosy__Voter *voter);
-void link_on_said(Link *l, const MeshAddress *addresses, size_t n);
+void link_on_seen(Link *l, const char *address);
+void link_on_announced(Link *l, const Argosy__Voter *voter);
+void link_on_given(Link *l, const MeshAddress *addresses, size_t n);
 
 int link_send(Link *l, const ProtobufCMessage *message); // as stream_send(); -ENOTCONN unless it is up
 void link_report_pending(Link *l);

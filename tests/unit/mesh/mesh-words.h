@@ -20,7 +20,7 @@ typedef struct Host {
         Mesh *mesh;
         Listener *listener;
         char story[4096];
-        unsigned n_told;  // voters_told()
+        unsigned n_told;  // voters_announced()
         uint32_t told[8]; // the last list
         size_t n_voters_told;
         char failed[256]; // last link_failed()
@@ -103,7 +103,7 @@ static inline void on_host_link(uint32_t from, const Argosy__ToVoter__Hello *hel
 
 static int point_at(Host *h, const uint32_t *numbers, size_t n);
 
-static inline void on_voters_told(Argosy__Voter *const *voters, size_t n, void *userdata) {
+static inline void on_voters_announced(Argosy__Voter *const *voters, size_t n, void *userdata) {
         Host *h = userdata;
 
         h->n_told++;
@@ -134,7 +134,7 @@ static const MeshOps ops = {.leader_changed = on_leader_changed,
                             .to_host = on_to_host,
                             .to_leader = on_to_leader,
                             .host_link = on_host_link,
-                            .voters_told = on_voters_told,
+                            .voters_announced = on_voters_announced,
                             .host_drained = on_host_drained,
                             .link_failed = on_link_failed};
 

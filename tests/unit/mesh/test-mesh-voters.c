@@ -183,9 +183,9 @@ static void a_voter_is_found_where_somebody_says(void **state) {
         peer = lost_peer(1, "127.0.0.1");
         peer.port = 9;
         assert_int_equal(mesh_set_voters(host[1].mesh, &peer, 1), 0);
-        mesh_look_at(host[1].mesh, &wrong, 1);
+        mesh_try_addresses(host[1].mesh, &wrong, 1);
         loop_until(host[1].n_failed == 1);
-        mesh_look_at(host[1].mesh, both, 2);
+        mesh_try_addresses(host[1].mesh, both, 2);
         loop_until(story_has(1, "2:up"));
         assert_int_equal(host[1].n_failed, 1); // what is tried besides is nobody's news
 }

@@ -355,7 +355,7 @@ FAULTS = [
           "return choose_of(f->routed, ELEMENTSOF(f->routed), f->before, is_global)",
           "daemon/address-choice: the_best_address_is_announced"),
     Fault("whence-it-dialled-forgotten", "src/mesh/mesh-hosts.c",
-          "mesh_on_heard(m, s->host, stream_peer(s->stream)->address);",
+          "mesh_on_seen(m, s->host, stream_peer(s->stream)->address);",
           "",
           "mesh/mesh-voters: a_voter_is_found_whence_it_dialled"),
     Fault("found-voter-left", "src/mesh/peer/link.c",

@@ -69,7 +69,7 @@ static const LeaseFile *map_lease(const char *path) {
 }
 
 // As sd_notify(3).
-static void tell_ready(void) {
+static void notify_ready(void) {
         const char *path = getenv("NOTIFY_SOCKET");
         struct sockaddr_un to = {.sun_family = AF_UNIX};
         size_t len = path ? strlen(path) : 0;
@@ -110,7 +110,7 @@ static int stand_guard(const LeaseFile *lease, uint64_t extra_us) {
                 return fail("timerfd_create");
         while ((until = atomic_load(&lease->until_us) + extra_us) > now_us()) {
                 if (!ready)
-                        tell_ready();
+                        notify_ready();
                 ready = true;
                 if (sleep_until(timer, until) < 0)
                         return fail("timerfd");

@@ -75,7 +75,7 @@ static void on_refused(Listener *l, const StreamPeer *peer, const char *why, voi
         Daemon *d = userdata;
 
         heap_keeper_note(&d->heap, HEAP_CONNECTION);
-        if (!refusal_log_may_say(d, peer->address, why))
+        if (!refusal_log_allows(d, peer->address, why))
                 return;
         if (*peer->address)
                 log_info("A connection from %s was refused: %s", peer->address, why);

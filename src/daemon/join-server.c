@@ -63,7 +63,7 @@ static void refuse(Joiner *j, const char *why) {
         const char *address = stream_peer(j->stream)->address;
 
         message.error = (char *) why;
-        if (refusal_log_may_say(j->server->daemon, address, why))
+        if (refusal_log_allows(j->server->daemon, address, why))
                 log_notice("A host at %s asked to join and was refused: %s", address, why);
         reply(j, &message);
 }
@@ -126,7 +126,7 @@ static void on_closed(Stream *s, int error, void *userdata) {
         JoinServer *server = j->server;
 
         if ((error == -EBADMSG || error == -EMSGSIZE) &&
-            refusal_log_may_say(server->daemon, stream_peer(s)->address, "it sent no join request"))
+            refusal_log_allows(server->daemon, stream_peer(s)->address, "it sent no join request"))
                 log_notice("A host at %s sent something that is not a join request; its connection was closed.",
                            stream_peer(s)->address);
         if (j->route)

@@ -114,7 +114,7 @@ static void on_agent_attached(bool attached, void *userdata) {
 static void on_agent_attaching(AgentSelf *ret, void *userdata) {
         Daemon *d = userdata;
 
-        d->own = address_look(d, NULL);
+        d->own = address_find(d, NULL);
         *ret = (AgentSelf){
                 .address = d->own.text,
                 .address_name = d->own.name,
@@ -306,7 +306,7 @@ static int start(Daemon *d, char **ret_why) {
         bool fresh;
         int r;
 
-        d->own = address_look(d, NULL);
+        d->own = address_find(d, NULL);
         r = find_ids(d, ret_why);
         if (r >= 0)
                 r = load_state(d, &fresh, ret_why);

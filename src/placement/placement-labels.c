@@ -201,7 +201,7 @@ void selector_refresh(Placement *p, uint32_t selector, uint32_t node) {
         selector_set(p, selector, node, selector_suits(p, selector, node));
 }
 
-void selectors_look_again(Placement *p, uint32_t node) {
+void selectors_refresh(Placement *p, uint32_t node) {
         for (int with_conflicts = 0; with_conflicts < 2; with_conflicts++)
                 for (uint32_t s = 0; s < p->selector_slots.n; s++)
                         if (p->selector_slots.used[s] && (p->selectors[s].base != s) == with_conflicts)

@@ -251,7 +251,7 @@ void selector_unref(Placement *p, uint32_t selector);
 void selector_set(Placement *p, uint32_t selector, uint32_t node, bool yes);
 void selector_refresh(Placement *p, uint32_t selector, uint32_t node); // looks again
 bool selector_has(const Placement *p, uint32_t selector, uint32_t node);
-void selectors_look_again(Placement *p, uint32_t node); // its labels changed
+void selectors_refresh(Placement *p, uint32_t node); // its labels changed
 
 // placement-class.c
 bool conflict_on(const Placement *p, const Selector *s, uint32_t node);

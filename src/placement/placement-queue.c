@@ -267,7 +267,7 @@ void node_freed(Placement *p, uint32_t node) {
 }
 
 // What waits for a selector that this node satisfies, and fits there by its demand, or would if others made room.
-static void look_at_freed(Placement *p, uint32_t node) {
+static void refresh_freed(Placement *p, uint32_t node) {
         const Word *mask = p->masks + (size_t) node * p->n_words;
         const PlacedHost *h = &p->hosts[p->nodes[node].host];
 
@@ -290,13 +290,13 @@ static void look_at_freed(Placement *p, uint32_t node) {
                 }
 }
 
-void queues_look_at_freed(Placement *p) {
+void queues_refresh_freed(Placement *p) {
         for (uint32_t i = 0; i < p->freed.n; i++) {
                 uint32_t node = p->freed.of[i];
 
                 p->nodes[node].freed = false;
                 if (slots_has(&p->node_slots, node))
-                        look_at_freed(p, node);
+                        refresh_freed(p, node);
         }
         p->freed.n = 0;
 }

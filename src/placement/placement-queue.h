@@ -50,7 +50,7 @@ void queue_unblock(Placement *p, uint32_t queue);
 void queues_unblock(Placement *p, uint32_t first); // of one list
 void queues_unblock_spread(Placement *p, uint32_t group);
 void node_freed(Placement *p, uint32_t node); // something may be possible there that was not
-void queues_look_at_freed(Placement *p);
+void queues_refresh_freed(Placement *p);
 void role_use(Placement *p, uint32_t role, const PlacementVector *demand, int step);
 void role_moved(Placement *p, uint32_t role); // its share, or whether it has somebody waiting, changed
 void roles_settle(Placement *p);              // capacity changed

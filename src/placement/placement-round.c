@@ -40,7 +40,7 @@ static bool stays(const PlacedUnit *u) {
 }
 
 // Where a unit's targets hold it. `b` are those that move with it.
-static void look_at_targets(const Placement *p, const Bundle *b, uint32_t unit, Held *ret) {
+static void inspect_targets(const Placement *p, const Bundle *b, uint32_t unit, Held *ret) {
         *ret = (Held){.pin = PLACEMENT_NONE};
         for (uint32_t l = p->units[unit].follows; l != PLACEMENT_NONE; l = p->links[l].next_of_unit) {
                 uint32_t target = p->links[l].target;
@@ -67,7 +67,7 @@ static void gather(const Placement *p, uint32_t unit, Bundle *b) {
 
                         if (bundle_has(b, f) || !(p->units[f].flags & UNIT_WANTED))
                                 continue;
-                        look_at_targets(p, b, f, &held);
+                        inspect_targets(p, b, f, &held);
                         if (held.impossible || held.pin != PLACEMENT_NONE)
                                 continue; // it will have to wait, or moves later
                         b->units[b->n++] = f;
@@ -158,7 +158,7 @@ static Blocked find_node(Placement *p, Bundle *b, uint32_t *ret) {
         Held held;
 
         *ret = PLACEMENT_NONE;
-        look_at_targets(p, b, unit, &held);
+        inspect_targets(p, b, unit, &held);
         if (held.impossible)
                 return BLOCKED_FOLLOW;
         if (held.pin != PLACEMENT_NONE) {
@@ -395,7 +395,7 @@ static void begin(Placement *p, uint64_t now_us) {
         queues_unblock(p, p->first_blocked[BLOCKED_BUDGET]);
         roles_settle(p);
         reservation_settle(p);
-        queues_look_at_freed(p);
+        queues_refresh_freed(p);
 }
 
 void placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget,
@@ -417,7 +417,7 @@ void placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budge
                 if (why)
                         queue_block(p, p->units[unit].queue, why);
                 if (p->freed.n > 0)
-                        queues_look_at_freed(p);
+                        queues_refresh_freed(p);
         }
         *ret = p->decisions;
         *ret_n = p->n_decisions;
@@ -432,7 +432,7 @@ uint32_t placement_move(Placement *p, uint32_t unit, uint64_t now_us) {
         p->now_us = MAX_OF(p->now_us, now_us);
         p->n_decisions = p->n_preempted = 0;
         fade_penalties(p);
-        queues_look_at_freed(p);
+        queues_refresh_freed(p);
         if (u->node == PLACEMENT_NONE && u->queue != PLACEMENT_NONE && p->queues[u->queue].blocked)
                 return PLACEMENT_NONE; // nothing has changed for it
         gather(p, unit, &b);

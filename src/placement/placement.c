@@ -102,7 +102,7 @@ void placement_node_add(Placement *p, uint32_t host, const PlacementLabel *label
         p->hosts[host].first_node = *ret;
         host_count(p, host);
         node_set_labels(p, *ret, labels, n);
-        selectors_look_again(p, *ret);
+        selectors_refresh(p, *ret);
 }
 
 static bool is_open(const PlacedNode *n) {
@@ -129,7 +129,7 @@ void placement_node_label(Placement *p, uint32_t node, const PlacementLabel *lab
         if (open)
                 spreads_of_node(p, node, -1);
         node_set_labels(p, node, labels, n);
-        selectors_look_again(p, node);
+        selectors_refresh(p, node);
         if (open)
                 spreads_of_node(p, node, +1);
         count_domains(p, node, +1);

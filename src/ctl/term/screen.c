@@ -15,7 +15,7 @@
 #define ENTER "\x1b[?1049h\x1b[?25l" // the other screen, no cursor
 #define LEAVE "\x1b[?25h\x1b[?1049l"
 
-static void say(const Screen *s, const char *data, size_t len) {
+static void write_all(const Screen *s, const char *data, size_t len) {
         while (len > 0) {
                 ssize_t n = write(s->out, data, len);
 
@@ -59,12 +59,12 @@ static int take_terminal(Screen *s) {
         if (tcsetattr(s->in, TCSADRAIN, &raw) < 0)
                 return -errno;
         measure(s);
-        say(s, ENTER, strlen(ENTER));
+        write_all(s, ENTER, strlen(ENTER));
         return 0;
 }
 
 static void give_terminal(Screen *s) {
-        say(s, LEAVE, strlen(LEAVE));
+        write_all(s, LEAVE, strlen(LEAVE));
         (void) tcsetattr(s->in, TCSADRAIN, &s->before);
 }
 
@@ -171,5 +171,5 @@ void screen_draw(Screen *s, const Buf *text) {
         if (r == 0)
                 r = buf_printf(&out, "\x1b[J");
         if (r == 0)
-                say(s, (const char *) out.data, out.len);
+                write_all(s, (const char *) out.data, out.len);
 }

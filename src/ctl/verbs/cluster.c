@@ -126,7 +126,7 @@ static int print_members(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
         return r;
 }
 
-static bool says_voters(const Argosy__Response__ClusterStatus__Member *m, uint32_t voters) {
+static bool wants_voters(const Argosy__Response__ClusterStatus__Member *m, uint32_t voters) {
         return m->voters_configured == voters;
 }
 
@@ -135,10 +135,10 @@ static void warn_of_voters(Ctl *ctl, const Argosy__Response__ClusterStatus *c, u
         size_t n = 0, named = 0;
 
         for (size_t i = 0; i < c->n_members; i++)
-                n += says_voters(c->members[i], voters);
+                n += wants_voters(c->members[i], voters);
         fprintf(ctl->term.out, "      Warning: Voters=%" PRIu32 " is configured on ", voters);
         for (size_t i = 0; i < c->n_members && named < HOSTS_NAMED_MAX; i++)
-                if (says_voters(c->members[i], voters))
+                if (wants_voters(c->members[i], voters))
                         fprintf(ctl->term.out, "%s%s", named++ ? ", " : "", c->members[i]->name);
         if (n > named)
                 fprintf(ctl->term.out, " and %zu more", n - named);
@@ -152,7 +152,7 @@ static void warn_of_configured_voters(Ctl *ctl, const Argosy__Response__ClusterS
                 bool said = voters == 0 || voters == c->voters_wanted;
 
                 for (size_t k = 0; k < i && !said; k++)
-                        said = says_voters(c->members[k], voters);
+                        said = wants_voters(c->members[k], voters);
                 if (!said)
                         warn_of_voters(ctl, c, voters);
         }
@@ -203,7 +203,7 @@ int verb_cluster_status(Ctl *ctl, char **args, size_t n) {
 
 // ---- token
 
-static void say_how_to_join(Ctl *ctl, const Argosy__Response__Token *t, const Buf *when) {
+static void print_how_to_join(Ctl *ctl, const Argosy__Response__Token *t, const Buf *when) {
         bool six = strchr(t->address, ':');
 
         fprintf(ctl->term.err, "It lets whoever has it join until %.*s", (int) when->len,
@@ -239,7 +239,7 @@ static int on_token(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         fprintf(ctl->term.out, "%s\n", r->token->token);
         if (ctl->term.err_tty && !(ctl->opt.given & OPT_QUIET) &&
             text_append_time(&when, r->token->expires_us) == 0)
-                say_how_to_join(ctl, r->token, &when);
+                print_how_to_join(ctl, r->token, &when);
         return 0;
 }
 

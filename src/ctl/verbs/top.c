@@ -225,7 +225,7 @@ static void complain(Top *t, const char *text) {
 }
 
 // Without a leader the own host answers for its own units, until there is one again.
-static void say_who_answers(Top *t, const Argosy__Response *r) {
+static void note_who_answers(Top *t, const Argosy__Response *r) {
         if (!r->no_leader)
                 *t->notice = 0;
         else if (t->on_screen)
@@ -245,7 +245,7 @@ static int on_response(Top *t, const Argosy__Response *r) {
         int e;
 
         if (r->what_case == ARGOSY__RESPONSE__WHAT_USAGE) {
-                say_who_answers(t, r);
+                note_who_answers(t, r);
                 t->patience = (Patience){};
                 e = top_view_take(&t->view, r->usage, clock_boot_us());
                 if (e > 0)

@@ -57,7 +57,7 @@ static size_t ask_interfaces(AddressText *ret, size_t max) {
         return kept;
 }
 
-OwnAddress address_look(const Daemon *d, const char *from) {
+OwnAddress address_find(const Daemon *d, const char *from) {
         AddressText links[LINKS_MAX + 1], others[INTERFACE_ADDRESSES_MAX];
         bool is_name = host_address_kind(d->config.address) == HOST_ADDRESS_NAME;
         AddressFacts facts = {
@@ -88,7 +88,7 @@ static bool equal(const OwnAddress *a, const OwnAddress *b) {
 }
 
 void address_check(Daemon *d) {
-        OwnAddress now = address_look(d, NULL);
+        OwnAddress now = address_find(d, NULL);
 
         if (equal(&now, &d->own))
                 return;

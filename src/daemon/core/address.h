@@ -19,7 +19,7 @@ typedef struct OwnAddress {
 } OwnAddress;
 
 // Looks anew. `from`: NULL, or our end of a connection to a member of the cluster.
-OwnAddress address_look(const Daemon *d, const char *from);
+OwnAddress address_find(const Daemon *d, const char *from);
 // Follows what changes; without such news of the kernel it is still looked for with each Attach.
 void address_open(Daemon *d);
 void address_close(Daemon *d);

@@ -45,7 +45,7 @@ static void answer(int fd, uint64_t id, const char *why) {
 }
 
 // Whether it is done with.
-static bool hear(int fd, Buf *in, const char *why) {
+static bool receive(int fd, Buf *in, const char *why) {
         uint8_t *p = buf_reserve(in, READ_SIZE);
         Argosy__Request *request;
         const uint8_t *payload;
@@ -89,7 +89,7 @@ void last_words(int fd, const char *why) {
         accept_all(&l);
         while (l.n > 1 && now < until && poll(l.fds, l.n, (int) ((until - now) / USEC_PER_MSEC) + 1) >= 0) {
                 for (size_t i = l.n - 1; i > 0; i--)
-                        if (l.fds[i].revents && hear(l.fds[i].fd, &l.in[i], why))
+                        if (l.fds[i].revents && receive(l.fds[i].fd, &l.in[i], why))
                                 drop(&l, i);
                 accept_all(&l);
                 now = clock_boot_us();

@@ -8,7 +8,7 @@
 #include "daemon.h"
 #include "log.h"
 
-static void say_count(const Refusal *f) {
+static void log_count(const Refusal *f) {
         unsigned long long n = f->more;
 
         if (*f->address)
@@ -23,10 +23,10 @@ void refusal_log_counts(Daemon *d, bool all) {
         Refusal f;
 
         while (refusals_next(&d->refusals, clock_boot_us(), all, &f))
-                say_count(&f);
+                log_count(&f);
 }
 
-bool refusal_log_may_say(Daemon *d, const char *address, const char *why) {
+bool refusal_log_allows(Daemon *d, const char *address, const char *why) {
         refusal_log_counts(d, false);
         return refusals_take(&d->refusals, address, why, clock_boot_us());
 }

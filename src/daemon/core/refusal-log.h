@@ -10,4 +10,4 @@ typedef struct Daemon Daemon;
 // Says what was counted and is due; `all`: what is not due, too.
 void refusal_log_counts(Daemon *d, bool all);
 // Whether to log that somebody was refused, after what was counted of others has been.
-bool refusal_log_may_say(Daemon *d, const char *address, const char *why);
+bool refusal_log_allows(Daemon *d, const char *address, const char *why);

@@ -171,7 +171,7 @@ static void on_opened(Stream *s, void *userdata) {
         Daemon *d = j->daemon;
         Argosy__JoinRequest q = ARGOSY__JOIN_REQUEST__INIT;
         AddressText local;
-        OwnAddress own = address_look(d, stream_local_address(s, local) ? local : NULL);
+        OwnAddress own = address_find(d, stream_local_address(s, local) ? local : NULL);
 
         q.token_id = j->token.id;
         q.secret = (ProtobufCBinaryData){sizeof(j->token.secret), j->token.secret};

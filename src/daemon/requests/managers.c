@@ -35,8 +35,8 @@ typedef struct Detaching { // userdata of agent_manager_detach(), until it is do
         char manager[];
 } Detaching;
 
-static void say(Done done, void *userdata, int error, const char *format, ...) _printf_(4, 5);
-static void say(Done done, void *userdata, int error, const char *format, ...) {
+static void respond(Done done, void *userdata, int error, const char *format, ...) _printf_(4, 5);
+static void respond(Done done, void *userdata, int error, const char *format, ...) {
         Argosy__Response response;
         char text[512];
         va_list ap;
@@ -150,12 +150,12 @@ static void attach(Daemon *d, const Argosy__Request__ManagerAttach *q, Done done
                 r = keep(d, q->manager, true);
                 if (r < 0) {
                         (void) agent_manager_detach(d->agent, q->manager, false, NULL, NULL);
-                        say(done, userdata, r, "cannot write %s/managers: %s", d->paths->state_dir,
-                            strerror(-r));
+                        respond(done, userdata, r, "cannot write %s/managers: %s", d->paths->state_dir,
+                                strerror(-r));
                         return;
                 }
         }
-        say(done, userdata, r < 0 ? r : 0, "%s", r < 0 ? why ?: strerror(-r) : "");
+        respond(done, userdata, r < 0 ? r : 0, "%s", r < 0 ? why ?: strerror(-r) : "");
 }
 
 static void on_detached(int error, void *userdata) {
@@ -164,10 +164,10 @@ static void on_detached(int error, void *userdata) {
 
         list_unlink(&t->link);
         if (t->done)
-                say(t->done, t->userdata, r, "%s",
-                    error == -ECANCELED ? "somebody else has asked for the same"
-                    : r < 0             ? strerror(-r)
-                                        : "");
+                respond(t->done, t->userdata, r, "%s",
+                        error == -ECANCELED ? "somebody else has asked for the same"
+                        : r < 0             ? strerror(-r)
+                                            : "");
         free(t);
 }
 
@@ -176,15 +176,15 @@ static void detach(Daemon *d, const Argosy__Request__ManagerDetach *q, Done done
         int r;
 
         if (is_configured(d, q->manager)) {
-                say(done, userdata, -EBUSY,
-                    "%s is in Managers= of argosy.conf: take it out there and run `systemctl reload "
-                    "argosyd`",
-                    q->manager);
+                respond(done, userdata, -EBUSY,
+                        "%s is in Managers= of argosy.conf: take it out there and run `systemctl reload "
+                        "argosyd`",
+                        q->manager);
                 return;
         }
         t = calloc(1, sizeof(*t) + strlen(q->manager) + 1);
         if (!t) {
-                say(done, userdata, -ENOMEM, "out of memory");
+                respond(done, userdata, -ENOMEM, "out of memory");
                 return;
         }
         *t = (Detaching){.daemon = d, .done = done, .userdata = userdata};
@@ -195,8 +195,8 @@ static void detach(Daemon *d, const Argosy__Request__ManagerDetach *q, Done done
                 return;
         list_unlink(&t->link);
         free(t);
-        say(done, userdata, r,
-            r == -ENOENT ? "%s is not attached" : "%s is what argosyd itself is there for", q->manager);
+        respond(done, userdata, r,
+                r == -ENOENT ? "%s is not attached" : "%s is what argosyd itself is there for", q->manager);
 }
 
 static void fill_row(const Daemon *d, const AgentManagerInfo *m, Argosy__Response__ManagerRow *row) {
@@ -236,7 +236,7 @@ static void list(Daemon *d, Done done, void *userdata) {
 
 void managers_request(Daemon *d, const Argosy__Request *q, Done done, void *userdata) {
         if (d->paths->user && q->what_case != ARGOSY__REQUEST__WHAT_MANAGER_LIST) {
-                say(done, userdata, -EPERM, "a user's argosyd serves that user's systemd only");
+                respond(done, userdata, -EPERM, "a user's argosyd serves that user's systemd only");
                 return;
         }
         switch (q->what_case) {

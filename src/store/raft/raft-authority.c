@@ -63,7 +63,7 @@ uint64_t raft_store_authority_until(Store *store) {
         AuthorityView view;
         uint64_t until = authority_view(s, voters, &view) ? authority_until(&s->authority, &view) : 0;
 
-        // Who asks later and is lucky may be somebody else: raft_authority_look() tells the first.
+        // Who asks later and is lucky may be somebody else: raft_authority_refresh() tells the first.
         if (until <= clock_boot_us())
                 s->asked_in_vain = true;
         return until;
@@ -115,8 +115,8 @@ void raft_authority_after(RaftStore *s, int type, uint32_t raft_id, uint64_t ter
 const struct raft_message *raft_authority_send(RaftStore *s, const struct raft_message *message,
                                                struct raft_message *ret_changed) {
         if (message->type == RAFT_TIMEOUT_NOW)
-                authority_on_told(&s->authority, (uint32_t) message->server_id, message->timeout_now.term,
-                                  message->timeout_now.last_log_index);
+                authority_on_timeout_now(&s->authority, (uint32_t) message->server_id,
+                                         message->timeout_now.term, message->timeout_now.last_log_index);
         if (message->type != RAFT_REQUEST_VOTE || !message->request_vote.disrupt_leader ||
             message->request_vote.term == s->told_term + 1)
                 return message;
@@ -155,7 +155,7 @@ static void regain(RaftStore *s, const AuthorityView *view, uint64_t now_ms) {
                            heir);
 }
 
-void raft_authority_look(RaftStore *s, uint64_t now_ms) {
+void raft_authority_refresh(RaftStore *s, uint64_t now_ms) {
         AuthorityVoter voters[STORE_MEMBERS_MAX];
         AuthorityView view;
 

@@ -394,7 +394,7 @@ static void on_full_disk(RaftStore *s) {
                 log_notice("handing leadership to a voter with room on its disk (raft id %u)", other);
 }
 
-void raft_disk_look(RaftStore *s, uint64_t now_ms) {
+void raft_disk_refresh(RaftStore *s, uint64_t now_ms) {
         uint64_t last = raft_last_index(&s->raft);
         // An install has entries of its own to wait for; count it as one more.
         uint64_t target = s->raft.snapshot.installing ? UINT64_MAX : last;

@@ -162,7 +162,7 @@ static uint64_t ms_between(uint64_t from, uint64_t to) {
 // Whoever has not been listened to has not been silent: a loop that stood still looks at this before it reads what has
 // come meanwhile.
 static void fill_liveness(const RaftStore *s, StoreMember *m) {
-        uint64_t heard = transport_heard_ms(&s->transport, m->raft_id);
+        uint64_t heard = transport_received_ms(&s->transport, m->raft_id);
 
         if (m->raft_id == s->raft_id) {
                 m->answers = m->caught_up = true;
@@ -207,8 +207,8 @@ void raft_store_stats(const Store *store, StoreStats *ret) {
 
 // A member that talks to us but whose log does not grow although ours is ahead. It watches its own disk
 // (raft-disk.c); this is for people, and for whatever else can go wrong there.
-static void look_at_member(RaftStore *s, MemberWatch *w, uint32_t raft_id, uint64_t now_ms) {
-        uint64_t heard = transport_heard_ms(&s->transport, raft_id);
+static void refresh_member(RaftStore *s, MemberWatch *w, uint32_t raft_id, uint64_t now_ms) {
+        uint64_t heard = transport_received_ms(&s->transport, raft_id);
         raft_index match = 0;
 
         if (w->raft_id != raft_id)
@@ -221,10 +221,10 @@ static void look_at_member(RaftStore *s, MemberWatch *w, uint32_t raft_id, uint6
         w->stuck = progress_is_stuck(&w->progress, match, raft_commit_index(&s->raft), now_ms);
 }
 
-void raft_store_look_at_members(RaftStore *s, uint64_t now_ms) {
-        if (now_ms < s->looked_at_members_ms + LOOK_MS)
+void raft_store_refresh_members(RaftStore *s, uint64_t now_ms) {
+        if (now_ms < s->refreshed_members_ms + LOOK_MS)
                 return;
-        s->looked_at_members_ms = now_ms;
+        s->refreshed_members_ms = now_ms;
         s->earlier_commit = s->looked_commit;
         s->looked_commit = raft_commit_index(&s->raft);
         for (unsigned i = 0; i < STORE_MEMBERS_MAX; i++) {
@@ -233,7 +233,7 @@ void raft_store_look_at_members(RaftStore *s, uint64_t now_ms) {
                         raft_state(&s->raft) == RAFT_LEADER && i < c->n && c->servers[i].role == RAFT_VOTER;
 
                 if (watch)
-                        look_at_member(s, &s->watches[i], c->servers[i].id, now_ms);
+                        refresh_member(s, &s->watches[i], c->servers[i].id, now_ms);
                 else
                         s->watches[i] = (MemberWatch){};
         }

@@ -236,16 +236,16 @@ static void announce(RaftStore *s) {
         s->store.ops->role(role, leader, s->store.userdata);
 }
 
-static void on_look(uv_prepare_t *look) {
-        RaftStore *s = look->data;
+static void on_refresh(uv_prepare_t *refresh) {
+        RaftStore *s = refresh->data;
         uint64_t now = uv_now(s->loop);
 
         if (s->closing)
                 return;
-        raft_disk_look(s, now);
-        raft_store_look_at_members(s, now);
+        raft_disk_refresh(s, now);
+        raft_store_refresh_members(s, now);
         announce(s);
-        raft_authority_look(s, now);
+        raft_authority_refresh(s, now);
 }
 
 // Of the last turn it is not known whether it took anything: a signal, that to go on among them, ends the loop's sleep
@@ -278,7 +278,7 @@ static void on_raft_closed(struct raft *raft) {
         raft_uv_close(&s->io);
         s->drain.idle.data = s;
         drain_close(&s->drain, on_handle_closed);
-        uv_close((uv_handle_t *) &s->look, on_handle_closed);
+        uv_close((uv_handle_t *) &s->refresh, on_handle_closed);
         uv_close((uv_handle_t *) &s->listened, on_handle_closed);
 }
 
@@ -449,9 +449,9 @@ static int init_handles(RaftStore *s) {
 
         if (r < 0)
                 return r;
-        uv_prepare_init(s->loop, &s->look);
+        uv_prepare_init(s->loop, &s->refresh);
         uv_check_init(s->loop, &s->listened);
-        s->look.data = s->listened.data = s;
+        s->refresh.data = s->listened.data = s;
         s->n_handles = 3;
         return 0;
 }
@@ -500,8 +500,8 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
                 return r;
         }
         s->opening = false;
-        uv_prepare_start(&s->look, on_look);
-        uv_unref((uv_handle_t *) &s->look);
+        uv_prepare_start(&s->refresh, on_refresh);
+        uv_unref((uv_handle_t *) &s->refresh);
         uv_check_start(&s->listened, on_listened);
         uv_unref((uv_handle_t *) &s->listened);
         *ret = &TAKE_PTR(s)->store;

@@ -64,7 +64,7 @@ typedef struct RaftStore {
         uv_thread_t thread; // the loop's
         Transport transport;
 
-        uv_prepare_t look;   // looks at libraft's state before the loop sleeps; does not keep it awake
+        uv_prepare_t refresh; // looks at libraft's state before the loop sleeps; does not keep it awake
         uv_check_t listened; // the loop has taken what had come; the same
         uint64_t polled_ms, listened_ms; // at the end of the last turn's sleep, and of the one before
         Drain drain;        // barriers that wait, and the close
@@ -122,7 +122,7 @@ typedef struct RaftStore {
 
         // Leader: how the members get on
         MemberWatch watches[STORE_MEMBERS_MAX];
-        uint64_t looked_at_members_ms;
+        uint64_t refreshed_members_ms;
         uint64_t looked_commit, earlier_commit; // commit index at that time, and at the look before
 
         void (*closed)(void *userdata);
@@ -153,7 +153,7 @@ int raft_store_member_remove(Store *store, uint32_t raft_id, StoreMemberDone don
 int raft_store_transfer(Store *store, uint32_t raft_id, StoreMemberDone done, void *userdata);
 void raft_store_stats(const Store *store, StoreStats *ret);
 // Leader: which members answer but do not advance.
-void raft_store_look_at_members(RaftStore *s, uint64_t now_ms);
+void raft_store_refresh_members(RaftStore *s, uint64_t now_ms);
 
 // raft-disk.c
 // Between raft_uv_init() and raft_init().
@@ -166,7 +166,7 @@ void raft_disk_make_room_for_terms(RaftStore *s, raft_id vote);
 // After that. An error of libraft's.
 int raft_disk_make_exist(RaftStore *s);
 // Ends the process when entries wait for the disk for too long, or leaves the lead when it is full.
-void raft_disk_look(RaftStore *s, uint64_t now_ms);
+void raft_disk_refresh(RaftStore *s, uint64_t now_ms);
 
 // A failure of libraft's disk code is ours.
 int raft_disk_must_work(RaftStore *s, int r, const char *what);
@@ -193,7 +193,7 @@ const struct raft_message *raft_authority_send(RaftStore *s, const struct raft_m
 uint64_t raft_store_authority_until(Store *store);
 // Once per turn of the loop: tells when there is authority again, and gets it back after a handover that
 // failed.
-void raft_authority_look(RaftStore *s, uint64_t now_ms);
+void raft_authority_refresh(RaftStore *s, uint64_t now_ms);
 
 // raft-offline.c
 // Makes the log of the first host: it is there whole, or not at all, whenever the power goes. (libraft

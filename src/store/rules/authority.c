@@ -46,7 +46,7 @@ void authority_on_answer(Authority *a, uint32_t raft_id, uint64_t term, uint64_t
         w->term = term;
 }
 
-void authority_on_told(Authority *a, uint32_t raft_id, uint64_t term, uint64_t index) {
+void authority_on_timeout_now(Authority *a, uint32_t raft_id, uint64_t term, uint64_t index) {
         Witness *w = get(a, raft_id);
 
         w->told_index = w->told_term == term ? MAX_OF(w->told_index, index) : index;

@@ -78,7 +78,7 @@ typedef struct AuthorityView { // who leads, and who votes
 void authority_on_answer(Authority *a, uint32_t raft_id, uint64_t term, uint64_t sent_us,
                          uint64_t promise_us);
 // A voter is being told to take over from the leader of this term.
-void authority_on_told(Authority *a, uint32_t raft_id, uint64_t term, uint64_t index);
+void authority_on_timeout_now(Authority *a, uint32_t raft_id, uint64_t term, uint64_t index);
 
 // Whether somebody may still take over in the next term because he was told to.
 bool authority_is_given_away(const Authority *a, const AuthorityView *view);

@@ -260,7 +260,7 @@ void transport_recheck(Transport *t) {
         }
 }
 
-uint64_t transport_heard_ms(const Transport *t, uint32_t raft_id) {
+uint64_t transport_received_ms(const Transport *t, uint32_t raft_id) {
         const Bridge *b = find_accepted(t, raft_id);
 
         return b ? b->heard_ms : 0;

@@ -87,7 +87,7 @@ static void who_told_another_to_take_over_is_believed_again_when_that_cannot_hap
 
         authority_on_answer(&a, 2, TERM, 5000, PROMISE);
         authority_on_answer(&a, 3, TERM, 5000, PROMISE);
-        authority_on_told(&a, 2, TERM, 50);
+        authority_on_timeout_now(&a, 2, TERM, 50);
         assert_true(authority_is_given_away(&a, &view));
         authority_on_answer(&a, 3, TERM, 5500, PROMISE);
         assert_int_equal(authority_until(&a, &view), 0);
@@ -404,7 +404,7 @@ static bool is_sure(const World *w, const Server *s) {
 static void hand_over(World *w, Server *s, unsigned to) {
         if (s->match[to] != s->index || to == id_of(w, s))
                 return;
-        authority_on_told(&s->authority, to, s->term, s->index);
+        authority_on_timeout_now(&s->authority, to, s->term, s->index);
         post(w, (Message){.kind = TAKE_OVER, .from = id_of(w, s), .to = to, .term = s->term, .index = s->index});
 }
 

@@ -151,7 +151,7 @@ static void play_stuck_disk(Scene *s) {
         r = raft_store(s->node.store);
         r->raft.last_stored--; // as while a write is on its way
         for (uint64_t now = 0; now <= 40000; now += 200)
-                raft_disk_look(r, now);
+                raft_disk_refresh(r, now);
 }
 
 static void guard_4_a_disk_that_does_nothing_ends_the_process(void **state) {

@@ -1304,7 +1304,7 @@ FAULTS = [
           "daemon/guard: what_the_unit_allows_comes_on_top"),
     Fault("guard-ready-without-lease", "src/daemon/argosy-guard.c",
           "bool ready = false;",
-          "bool ready = (tell_ready(), true);",
+          "bool ready = (notify_ready(), true);",
           "daemon/guard: without_a_lease_it_is_never_ready"),
     Fault("guard-believes-any-file", "src/daemon/argosy-guard.c",
           "if (memcmp(f->magic, LEASE_FILE_MAGIC, sizeof(f->magic)) == 0)",

@@ -176,7 +176,7 @@ static bool keeps(Placement *p, uint32_t unit, const PlacementVector *demand) {
 
 static void give_to(Placement *p, uint32_t unit, const PlacementVector *demand) {
         Reservation *r = &p->reservation;
-        Rank rank;
+        Rank rank = {};
         uint32_t host;
 
         if (r->unit != unit)

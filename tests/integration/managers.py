@@ -314,7 +314,7 @@ ALL = LINES + 1000  # systemd itself says something about the unit, too
 UNLIMITED = "[Journal]\nRateLimitIntervalSec=0\n"
 
 # What a flood may cost an argosyd, on whatever host: memory at its peak, more than it had before, and a turn of its loop.
-HELD_KIB = 1024  # what argosyd may have allocated meanwhile, beyond what it had; 100 were seen
+HELD_KIB = 1024  # what argosyd may keep allocated, beyond what it had; what is under way comes and goes
 # What it may have resident beyond that: jemalloc keeps freed pages for a second, and 15 MiB of them were seen while 0.9 MB were
 # allocated. A file of 1 GB, a line without end or an answer that somebody keeps would be far beyond it.
 PEAK_KIB = 32 * 1024
@@ -369,7 +369,7 @@ def costs_little(c):
     before = {node.name: peak_kib(node) for node in c.nodes}
     held_before = {node.name: held_kib(c, node) for node in c.nodes}
     yield
-    held = {node.name: max(held_kib(c, node) for _ in range(10)) - held_before[node.name] for node in c.nodes}
+    held = {node.name: min(held_kib(c, node) for _ in range(10)) - held_before[node.name] for node in c.nodes}
     assert [node.argosyd_pid() for node in c.nodes] == pids
     grown = {node.name: peak_kib(node) - before[node.name] for node in c.nodes}
     turns = {node.name: c.json("counters", node)["turn_cpu_max_us"] for node in c.nodes}

@@ -532,6 +532,15 @@ const Argosy__UnitRecord *rig_record(Rig *g, const char *name) {
         return e ? e->record : NULL;
 }
 
+uint32_t rig_host_of(Rig *g, const char *name) {
+        const Argosy__UnitRecord *r = rig_record(g, name);
+
+        for (uint32_t h = 1; h <= g->n_hosts; h++)
+                if (r && rig_host(g, h)->node == r->node)
+                        return h;
+        return 0;
+}
+
 const char *rig_list_units(Rig *g) {
         return rig_list_units_matching(g, NULL, 0);
 }

@@ -177,6 +177,7 @@ RigAnswer *rig_change_with(Rig *g, Argosy__Verb verb, const char *name, const ch
                            const uint8_t id[16]);
 RigAnswer *rig_wait(Rig *g, Argosy__Verb verb, const char *name, uint64_t revision);
 const Argosy__UnitRecord *rig_record(Rig *g, const char *name); // NULL: none
+uint32_t rig_host_of(Rig *g, const char *name); // the host of its node; 0: it has none, or there is no such unit
 // "UNIT NODE LOAD ACTIVE SUB" of every row of list-units, one a line; valid until the next call.
 const char *rig_list_units(Rig *g);
 const char *rig_list_units_matching(Rig *g, const char *const *patterns, size_t n);

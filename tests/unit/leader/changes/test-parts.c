@@ -272,11 +272,10 @@ static void who_asks_again_has_nothing_done_twice(void **state) {
                 assert_int_equal(unit(i)->restarts, 1);
 }
 
-static void what_was_begun_in_parts_is_gone_on_with_in_parts(void **state) {
-        submit(SERVICE);
-        assert_answered(change(START, UNITS, 1), UNITS);
+// The request is begun: one part of it is in the log, then another leader is elected.
+static void restart_until_deposed(size_t n) {
         g.slow = true;
-        (void) ask(RESTART, UNITS, 2);
+        (void) ask(RESTART, n, 2);
         for (unsigned committed = g.batches; g.batches < committed + 1;) {
                 rig_turns(&g, 1);
                 rig_release(&g);
@@ -286,6 +285,12 @@ static void what_was_begun_in_parts_is_gone_on_with_in_parts(void **state) {
         rig_release(&g);
         rig_elect(&g);
         rig_settle(&g);
+}
+
+static void what_was_begun_in_parts_is_gone_on_with_in_parts(void **state) {
+        submit(SERVICE);
+        assert_answered(change(START, UNITS, 1), UNITS);
+        restart_until_deposed(UNITS);
         // Asked anew, it would be planned at once now.
         assert_int_equal(rig_change(&g, START, "needs.service", SERVICE "[X-Argosy]\nAfter=load@9.service\n")->status, 0);
         assert_answered(change(RESTART, UNITS, 2), UNITS);
@@ -300,17 +305,7 @@ static void what_was_begun_is_known_by_any_of_its_parts(void **state) {
         submit(SERVICE);
         (void) ask_with(START, pointers + PART_MAX, SOME - PART_MAX, NULL, NULL, 1);
         rig_settle(&g);
-        g.slow = true;
-        (void) ask(RESTART, SOME, 2);
-        for (unsigned committed = g.batches; g.batches < committed + 1;) {
-                rig_turns(&g, 1);
-                rig_release(&g);
-        }
-        rig_depose(&g);
-        g.slow = false;
-        rig_release(&g);
-        rig_elect(&g);
-        rig_settle(&g);
+        restart_until_deposed(SOME);
         assert_int_equal(rig_change(&g, START, "needs.service", SERVICE "[X-Argosy]\nAfter=load@300.service\n")->status,
                          0);
         assert_true(change(RESTART, SOME, 2)->final);

@@ -21,15 +21,6 @@ static int teardown(void **state) {
         return 0;
 }
 
-static uint32_t host_of(const char *name) {
-        const Argosy__UnitRecord *r = rig_record(&g, name);
-
-        for (uint32_t h = 1; h <= g.n_hosts; h++)
-                if (r && rig_host(&g, h)->node == r->node)
-                        return h;
-        return 0;
-}
-
 static void start(const char *name, const char *content) {
         assert_int_equal(rig_change(&g, START, name, content)->status, 0);
 }
@@ -56,11 +47,11 @@ static const Argosy__Response__Status *why_of(const char *unit) {
 static void the_replaced_unit_goes_elsewhere(void **state) {
         start("old@1.service", SERVICE "[X-Argosy]\nHost=n2 n3\nPreferLabel=!x\n");
         start("stranger.service", SERVICE "[X-Argosy]\nHost=n2\n");
-        assert_int_equal(host_of("old@1.service"), 2);
+        assert_int_equal(rig_host_of(&g, "old@1.service"), 2);
         start("new.service", SERVICE "[X-Fleet]\nReplaces=old@*\n[X-Argosy]\nHost=n2\n");
-        assert_int_equal(host_of("new.service"), 2);
-        assert_int_equal(host_of("old@1.service"), 3);
-        assert_int_equal(host_of("stranger.service"), 2);
+        assert_int_equal(rig_host_of(&g, "new.service"), 2);
+        assert_int_equal(rig_host_of(&g, "old@1.service"), 3);
+        assert_int_equal(rig_host_of(&g, "stranger.service"), 2);
         assert_int_equal(rig_count_running(&g, "old@1.service"), 1);
         assert_int_equal(rig_count_running(&g, "new.service"), 1);
 }
@@ -71,7 +62,7 @@ static void it_is_not_placed_where_its_replacer_is(void **state) {
                      (const char *const[]){"old@1.service", "old@2.service", "old@3.service", NULL};
              *name; name++) {
                 start(*name, SERVICE);
-                assert_int_not_equal(host_of(*name), 2);
+                assert_int_not_equal(rig_host_of(&g, *name), 2);
         }
 }
 
@@ -81,40 +72,40 @@ static void the_replacer_goes_wherever_it_would_go_anyway(void **state) {
              *name; name++)
                 start(*name, SERVICE);
         start("new.service", SERVICE "[X-Argosy]\nReplaces=old@*\n");
-        assert_int_not_equal(host_of("new.service"), 0);
+        assert_int_not_equal(rig_host_of(&g, "new.service"), 0);
         for (const char *const *name =
                      (const char *const[]){"old@1.service", "old@2.service", "old@3.service", NULL};
              *name; name++) {
-                assert_int_not_equal(host_of(*name), 0);
-                assert_int_not_equal(host_of(*name), host_of("new.service"));
+                assert_int_not_equal(rig_host_of(&g, *name), 0);
+                assert_int_not_equal(rig_host_of(&g, *name), rig_host_of(&g, "new.service"));
         }
 }
 
 static void what_can_go_nowhere_else_waits_and_says_why(void **state) {
         start("old.service", SERVICE "[X-Argosy]\nHost=n2\n");
         start("new.service", SERVICE "[X-Argosy]\nReplaces=old.service\nHost=n2\n");
-        assert_int_equal(host_of("old.service"), 0);
+        assert_int_equal(rig_host_of(&g, "old.service"), 0);
         assert_int_equal(rig_count_running(&g, "old.service"), 0);
         assert_int_equal(why_of("old.service")->n_refusals, 3);
         assert_string_equal(why_of("old.service")->refusals[1]->reason,
                             "new.service there replaces it (Replaces=old.service)");
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_UNLOAD, "new.service", NULL)->status, 0);
         rig_settle(&g);
-        assert_int_equal(host_of("old.service"), 2);
+        assert_int_equal(rig_host_of(&g, "old.service"), 2);
         assert_int_equal(rig_count_running(&g, "old.service"), 1);
 }
 
 static void a_new_leader_finds_who_is_to_leave(void **state) {
         start("old.service", SERVICE "[X-Argosy]\nHost=n2 n3\nPreferLabel=!x\n");
-        assert_int_equal(host_of("old.service"), 2);
+        assert_int_equal(rig_host_of(&g, "old.service"), 2);
         g.slow = true;
         (void) rig_change_with(&g, START, "new.service",
                                SERVICE "[X-Argosy]\nReplaces=old.service\nHost=n2\n", false, NULL);
         rig_turns(&g, 10);
         rig_release(&g);
         rig_turns(&g, 10);
-        assert_int_equal(host_of("new.service"), 2);
-        assert_int_equal(host_of("old.service"), 2);
+        assert_int_equal(rig_host_of(&g, "new.service"), 2);
+        assert_int_equal(rig_host_of(&g, "old.service"), 2);
         assert_int_equal(g.n_held, 1); // it is to leave, but that leader does not live to see it
         g.held[0].done(STORE_NOT_LEADER, 0, g.held[0].data);
         buf_done(&g.held[0].batch);
@@ -122,8 +113,8 @@ static void a_new_leader_finds_who_is_to_leave(void **state) {
         g.slow = false;
         rig_depose(&g);
         rig_elect(&g);
-        assert_int_equal(host_of("new.service"), 2);
-        assert_int_equal(host_of("old.service"), 3);
+        assert_int_equal(rig_host_of(&g, "new.service"), 2);
+        assert_int_equal(rig_host_of(&g, "old.service"), 3);
 }
 
 static void a_pattern_that_matches_the_unit_is_refused(void **state) {

@@ -30,15 +30,6 @@ static int teardown(void **state) {
         return 0;
 }
 
-static uint32_t host_of(const char *name) {
-        const Argosy__UnitRecord *r = rig_record(&g, name);
-
-        for (uint32_t h = 1; h <= g.n_hosts; h++)
-                if (r && rig_host(&g, h)->node == r->node)
-                        return h;
-        return 0;
-}
-
 static uint64_t start(const char *name, const char *content) {
         const Argosy__Response__UnitResult *r = rig_change(&g, START, name, content);
 
@@ -68,7 +59,7 @@ static void start_old_on(uint32_t host, unsigned first, unsigned last, const cha
 
                 snprintf(name, sizeof(name), "old@%u.service", i);
                 (void) start(name, content);
-                assert_int_equal(host_of(name), host);
+                assert_int_equal(rig_host_of(&g, name), host);
         }
         for (uint32_t h = 1; h <= g.n_hosts; h++)
                 (void) rig_set_host_mode(&g, h, OPEN, 0);
@@ -93,24 +84,24 @@ static uint64_t replace_three(void) {
         assert_int_equal(count_old(), 3);
         g.start_ms = START_MS;
         revision = start("new.service", NEW);
-        assert_int_equal(host_of("new.service"), 2);
+        assert_int_equal(rig_host_of(&g, "new.service"), 2);
         assert_int_equal(count_old(), 2);
         return revision;
 }
 
 static void assert_all_replaced(void) {
-        assert_int_equal(host_of("old@1.service"), 3);
-        assert_int_equal(host_of("old@2.service"), 3);
-        assert_int_equal(host_of("old@3.service"), 3);
+        assert_int_equal(rig_host_of(&g, "old@1.service"), 3);
+        assert_int_equal(rig_host_of(&g, "old@2.service"), 3);
+        assert_int_equal(rig_host_of(&g, "old@3.service"), 3);
         assert_int_equal(count_old(), 3);
-        assert_int_equal(host_of("new.service"), 2);
+        assert_int_equal(rig_host_of(&g, "new.service"), 2);
         assert_int_equal(rig_count_running(&g, "new.service"), 1);
 }
 
 static void the_replaced_leave_as_their_group_allows(void **state) {
         (void) replace_three();
         assert_null(rig_unit_on(&g, 2, "new.service"));
-        assert_int_equal(host_of("old@1.service"), 3);
+        assert_int_equal(rig_host_of(&g, "old@1.service"), 3);
         assert_string_equal(why("new.service"), "waiting until old@2.service, which it replaces, has left n2: "
                                                 "1 of its group are down, MaxUnavailable=1");
         assert_string_equal(why("old@3.service"), "it is to leave its node, where new.service replaces it, and waits: "
@@ -130,7 +121,7 @@ static void under_a_new_leader_they_do_so_as_well(void **state) {
                 rig_elect(&g);
                 rig_host(&g, 2)->deaf = false;
                 least = MIN_OF(least, least_old_in(1));
-                assert_true(host_of("old@3.service") == 3 || !rig_unit_on(&g, 2, "new.service"));
+                assert_true(rig_host_of(&g, "old@3.service") == 3 || !rig_unit_on(&g, 2, "new.service"));
         }
         least = MIN_OF(least, least_old_in(24));
         assert_int_equal(least, 2);
@@ -143,7 +134,7 @@ static void the_replacer_begins_when_the_last_one_is_destroyed(void **state) {
         assert_null(rig_unit_on(&g, 2, "new.service"));
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "old@3.service", NULL);
         assert_non_null(rig_unit_on(&g, 2, "new.service"));
-        assert_int_equal(host_of("old@1.service"), 3);
+        assert_int_equal(rig_host_of(&g, "old@1.service"), 3);
 }
 
 static void when_the_replacer_is_destroyed_the_others_stay(void **state) {
@@ -154,8 +145,8 @@ static void when_the_replacer_is_destroyed_the_others_stay(void **state) {
         assert_string_equal(why("old@2.service"), "");
         assert_int_equal(least_old_in(24), 2);
         assert_int_equal(count_old(), 3);
-        assert_int_equal(host_of("old@2.service"), 2);
-        assert_int_equal(host_of("old@3.service"), 2);
+        assert_int_equal(rig_host_of(&g, "old@2.service"), 2);
+        assert_int_equal(rig_host_of(&g, "old@3.service"), 2);
 }
 
 static void when_it_does_not_replace_them_any_more_it_begins_and_they_stay(void **state) {
@@ -164,8 +155,8 @@ static void when_it_does_not_replace_them_any_more_it_begins_and_they_stay(void 
         rig_settle(&g);
         assert_non_null(rig_unit_on(&g, 2, "new.service"));
         (void) least_old_in(24);
-        assert_int_equal(host_of("old@2.service"), 2);
-        assert_int_equal(host_of("old@3.service"), 2);
+        assert_int_equal(rig_host_of(&g, "old@2.service"), 2);
+        assert_int_equal(rig_host_of(&g, "old@3.service"), 2);
         assert_int_equal(count_old(), 3);
 }
 
@@ -186,7 +177,7 @@ static void two_replacers_share_the_budget_of_a_group(void **state) {
 static void who_is_started_again_does_not_leave_for_it(void **state) {
         (void) replace_three();
         (void) start("old@2.service", NULL);
-        assert_int_equal(host_of("old@2.service"), 2);
+        assert_int_equal(rig_host_of(&g, "old@2.service"), 2);
         assert_int_equal(count_old(), 2);
         assert_int_equal(least_old_in(24), 2);
         assert_all_replaced();
@@ -220,7 +211,7 @@ static void who_waits_for_what_cannot_begin_is_told_why(void **state) {
                                              "1 of its group are down, MaxUnavailable=1");
         assert_int_equal(count_old(), 1);
         rig_change(&g, ARGOSY__VERB__VERB_UNLOAD, "old@1.service", NULL); // it is not down any more, but not wanted
-        assert_int_equal(host_of("old@2.service"), 0);
+        assert_int_equal(rig_host_of(&g, "old@2.service"), 0);
         assert_int_equal(rig_count_running(&g, "new.service"), 1);
         a = rig_wait(&g, START, "new.service", revision);
         assert_int_equal(rig_last(a)->progress->done[0]->status, 0);
@@ -270,8 +261,8 @@ static void who_preempts_and_replaces_waits_for_both(void **state) {
         start_old_on(2, 1, 2, OLD);
         g.start_ms = START_MS;
         (void) start("new.service", NEW "Priority=10\nReserveResource=slot\n");
-        assert_int_equal(host_of("new.service"), 2);
-        assert_int_equal(host_of("low.service"), 0);
+        assert_int_equal(rig_host_of(&g, "new.service"), 2);
+        assert_int_equal(rig_host_of(&g, "low.service"), 0);
         assert_null(rig_unit_on(&g, 2, "new.service"));
         assert_int_equal(count_old(), 1);
         least = least_old_in(24);
@@ -297,10 +288,10 @@ static void an_instance_begins_beside_those_of_its_own_group(void **state) {
         start_old_on(2, 1, 1, OLD);
         g.start_ms = START_MS;
         (void) start("old@2.service", SERVICE "[X-Argosy]\nHost=n2\nMaxUnavailable=1\nReplaces=old@1.service\n");
-        assert_int_equal(host_of("old@2.service"), 2);
+        assert_int_equal(rig_host_of(&g, "old@2.service"), 2);
         assert_non_null(rig_unit_on(&g, 2, "old@2.service"));
         assert_int_equal(least_old_in(24), 1);
-        assert_int_equal(host_of("old@1.service"), 3);
+        assert_int_equal(rig_host_of(&g, "old@1.service"), 3);
         assert_int_equal(count_old(), 2);
 }
 
@@ -308,8 +299,8 @@ static void a_node_that_is_lost_holds_nobody(void **state) {
         (void) replace_three();
         rig_host_off(&g, 2);
         rig_pass_ms(&g, 3 * RIG_LEASE_MS);
-        assert_int_equal(host_of("old@2.service"), 3);
-        assert_int_equal(host_of("old@3.service"), 3);
+        assert_int_equal(rig_host_of(&g, "old@2.service"), 3);
+        assert_int_equal(rig_host_of(&g, "old@3.service"), 3);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -33,15 +33,6 @@ static void break_content(const char *content) {
         g.bad = hash_of(content, strlen(content));
 }
 
-static uint32_t host_of(const char *name) {
-        const Argosy__UnitRecord *r = rig_record(&g, name);
-
-        for (uint32_t h = 1; h <= g.n_hosts; h++)
-                if (r && rig_host(&g, h)->node == r->node)
-                        return h;
-        return 0;
-}
-
 static unsigned starts_on(uint32_t host, const char *name) {
         const RigUnit *u = rig_unit_on(&g, host, name);
 
@@ -74,7 +65,7 @@ static void without_the_option_a_failed_unit_stays_as_it_is(void **state) {
         break_content(PLAIN);
         start("x.service", PLAIN);
         rig_pass_ms(&g, 600000);
-        assert_int_equal(starts_on(host_of("x.service"), "x.service"), 1);
+        assert_int_equal(starts_on(rig_host_of(&g, "x.service"), "x.service"), 1);
         assert_says("x.service", "it failed");
 }
 
@@ -83,7 +74,7 @@ static void it_is_started_where_it_is_before_it_goes_elsewhere(void **state) {
 
         break_content(THRICE);
         start("x.service", THRICE);
-        first = host_of("x.service");
+        first = rig_host_of(&g, "x.service");
         assert_says("x.service", "; failure 1 of 3 here, it is started again in 1s");
         rig_pass_ms(&g, 1100);
         assert_int_equal(starts_on(first, "x.service"), 2);
@@ -93,12 +84,12 @@ static void it_is_started_where_it_is_before_it_goes_elsewhere(void **state) {
         assert_says("x.service", "; failure 3 of 3 here, it is started on another node in 4s");
         rig_host(&g, 1)->sound = rig_host(&g, 2)->sound = rig_host(&g, 3)->sound = true;
         rig_pass_ms(&g, 4100);
-        second = host_of("x.service");
+        second = rig_host_of(&g, "x.service");
         assert_int_not_equal(second, first);
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
         assert_string_equal(why_of("x.service")->why, "");
         rig_pass_ms(&g, 600000);
-        assert_int_equal(host_of("x.service"), second); // it is not brought back
+        assert_int_equal(rig_host_of(&g, "x.service"), second); // it is not brought back
 }
 
 static void a_failure_that_is_reported_again_counts_once(void **state) {
@@ -106,7 +97,7 @@ static void a_failure_that_is_reported_again_counts_once(void **state) {
 
         break_content(THRICE);
         start("x.service", THRICE);
-        host = host_of("x.service");
+        host = rig_host_of(&g, "x.service");
         for (int i = 0; i < 5; i++)
                 rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, "x.service"),
                                 ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
@@ -134,10 +125,10 @@ static void it_comes_back_when_its_failures_are_forgiven(void **state) {
         break_content(ONCE);
         start("x.service", ONCE);
         rig_pass_ms(&g, 10000);
-        host = host_of("x.service");
+        host = rig_host_of(&g, "x.service");
         batches = g.batches;
         rig_pass_ms(&g, 500000); // a failure counts until its half-life of ten minutes is over
-        assert_int_equal(host_of("x.service"), host);
+        assert_int_equal(rig_host_of(&g, "x.service"), host);
         assert_int_equal(g.batches, batches);
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->sound = true;
@@ -163,7 +154,7 @@ static void a_node_that_comes_is_tried_at_once(void **state) {
         assert_says("x.service", "no other node takes it");
         rig_host(&g, 3)->sound = true;
         (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_OPEN, 0);
-        assert_int_equal(host_of("x.service"), 3);
+        assert_int_equal(rig_host_of(&g, "x.service"), 3);
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
 }
 
@@ -182,11 +173,11 @@ static void an_explicit_start_forgets_its_failures(void **state) {
 
         break_content(TWICE);
         start("x.service", TWICE);
-        host = host_of("x.service");
+        host = rig_host_of(&g, "x.service");
         rig_pass_ms(&g, 1100);
         assert_says("x.service", "failure 2 of 2 here");
         start("x.service", NULL);
-        assert_int_equal(host_of("x.service"), host);
+        assert_int_equal(rig_host_of(&g, "x.service"), host);
         assert_says("x.service", "failure 1 of 2 here, it is started again in 1s");
 }
 
@@ -195,7 +186,7 @@ static void who_stops_it_has_stopped_it(void **state) {
         start("x.service", TWICE);
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_STOP, "x.service", NULL)->status, 0);
         rig_pass_ms(&g, 600000);
-        assert_int_equal(starts_on(host_of("x.service"), "x.service"), 1);
+        assert_int_equal(starts_on(rig_host_of(&g, "x.service"), "x.service"), 1);
 }
 
 static void a_new_leader_counts_what_it_finds_once(void **state) {
@@ -203,15 +194,15 @@ static void a_new_leader_counts_what_it_finds_once(void **state) {
 
         break_content(TWICE);
         start("x.service", TWICE);
-        host = host_of("x.service");
+        host = rig_host_of(&g, "x.service");
         rig_pass_ms(&g, 1100);
         assert_says("x.service", "failure 2 of 2 here");
         rig_depose(&g);
         rig_elect(&g);
-        assert_int_equal(host_of("x.service"), host);
+        assert_int_equal(rig_host_of(&g, "x.service"), host);
         assert_says("x.service", "failure 1 of 2 here, it is started again in 1s");
         rig_pass_ms(&g, 5000);
-        assert_int_not_equal(host_of("x.service"), host);
+        assert_int_not_equal(rig_host_of(&g, "x.service"), host);
 }
 
 static void a_session_that_begins_anew_counts_nothing_twice(void **state) {
@@ -219,7 +210,7 @@ static void a_session_that_begins_anew_counts_nothing_twice(void **state) {
 
         break_content(THRICE);
         start("x.service", THRICE);
-        host = host_of("x.service");
+        host = rig_host_of(&g, "x.service");
         rig_pass_ms(&g, 1100);
         rig_host_off(&g, host);
         rig_host_on(&g, host, false);
@@ -233,14 +224,14 @@ static void a_lost_node_is_left_to_node_lost(void **state) {
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         break_content(KEPT);
         start("x.service", KEPT);
-        host = host_of("x.service");
+        host = rig_host_of(&g, "x.service");
         rig_host_off(&g, host);
         rig_pass_ms(&g, 60000);
-        assert_int_equal(host_of("x.service"), host);
+        assert_int_equal(rig_host_of(&g, "x.service"), host);
         assert_says("x.service", "NodeLost=keep");
         rig_host_on(&g, host, false);
         rig_pass_ms(&g, 5000); // and now it counts
-        assert_int_not_equal(host_of("x.service"), host);
+        assert_int_not_equal(rig_host_of(&g, "x.service"), host);
 }
 
 static void a_unit_whose_node_is_lost_avoids_where_it_failed(void **state) {
@@ -248,9 +239,9 @@ static void a_unit_whose_node_is_lost_avoids_where_it_failed(void **state) {
         break_content(PICKY);
         rig_host(&g, 1)->sound = rig_host(&g, 3)->sound = true;
         start("x.service", PICKY);
-        assert_int_equal(host_of("x.service"), 2); // and fails there
+        assert_int_equal(rig_host_of(&g, "x.service"), 2); // and fails there
         rig_pass_ms(&g, 1100);
-        assert_int_equal(host_of("x.service"), 3);
+        assert_int_equal(rig_host_of(&g, "x.service"), 3);
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_OPEN, 0);
         for (int i = 0; i < 30; i++) { // so that it would be chosen last
                 char name[32];
@@ -260,7 +251,7 @@ static void a_unit_whose_node_is_lost_avoids_where_it_failed(void **state) {
         }
         rig_host_off(&g, 3);
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
-        assert_int_equal(host_of("x.service"), 1);
+        assert_int_equal(rig_host_of(&g, "x.service"), 1);
 }
 
 static void better_where_it_failed_than_nowhere(void **state) {
@@ -269,11 +260,11 @@ static void better_where_it_failed_than_nowhere(void **state) {
         rig_host(&g, 3)->sound = true;
         start("x.service", ONCE);
         rig_pass_ms(&g, 1100);
-        assert_int_equal(host_of("x.service"), 3);
+        assert_int_equal(rig_host_of(&g, "x.service"), 3);
         rig_host(&g, 2)->sound = true;
         rig_host_off(&g, 3);
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
-        assert_int_equal(host_of("x.service"), 2);
+        assert_int_equal(rig_host_of(&g, "x.service"), 2);
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
 }
 
@@ -283,16 +274,16 @@ static void the_node_is_chosen_less_for_a_while(void **state) {
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         break_content(ONCE);
         start("x.service", ONCE);
-        failed = host_of("x.service");
+        failed = rig_host_of(&g, "x.service");
         rig_host(&g, 5 - failed)->sound = true;
         rig_pass_ms(&g, 1100);
         start("a.service", SERVICE); // both have as many units, or the failed one fewer
         start("b.service", SERVICE);
-        assert_int_equal(host_of("a.service"), 5 - failed);
-        assert_int_equal(host_of("b.service"), 5 - failed);
+        assert_int_equal(rig_host_of(&g, "a.service"), 5 - failed);
+        assert_int_equal(rig_host_of(&g, "b.service"), 5 - failed);
         rig_pass_ms(&g, 4 * 3600000);
         start("c.service", SERVICE);
-        assert_int_equal(host_of("c.service"), failed);
+        assert_int_equal(rig_host_of(&g, "c.service"), failed);
 }
 
 static void a_slow_log_starts_it_once(void **state) {
@@ -300,7 +291,7 @@ static void a_slow_log_starts_it_once(void **state) {
 
         break_content(TWICE);
         start("x.service", TWICE);
-        host = host_of("x.service");
+        host = rig_host_of(&g, "x.service");
         g.slow = true;
         for (int i = 0; i < 10; i++) {
                 g.now_us += USEC_PER_SEC;
@@ -320,7 +311,7 @@ static void what_a_full_disk_refused_is_done_later(void **state) {
 
         break_content(TWICE);
         start("x.service", TWICE);
-        host = host_of("x.service");
+        host = rig_host_of(&g, "x.service");
         store_memory_fail(g.store, -ENOSPC);
         rig_pass_ms(&g, 5000);
         assert_int_equal(starts_on(host, "x.service"), 1);
@@ -362,14 +353,14 @@ static void during_an_update_failures_are_the_updates_to_judge(void **state) {
         update("web@.service", ONCE "# new\n", 20 * USEC_PER_SEC);
         if (rig_record(&g, name)->revision > rig_record(&g, "web@2.service")->revision)
                 name = "web@2.service"; // the one that has not had its turn
-        host = host_of(name);
+        host = rig_host_of(&g, name);
         rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, name),
                         ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         rig_pass_ms(&g, 5000);
-        assert_int_equal(host_of(name), host);
+        assert_int_equal(rig_host_of(&g, name), host);
         assert_says(name, "the update under way decides about it");
         rig_pass_ms(&g, 60000); // and it is the next to get the new content
-        assert_int_equal(host_of(name), host);
+        assert_int_equal(rig_host_of(&g, name), host);
         assert_int_equal(rig_count_running(&g, name), 1);
 }
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lib import QUICK, SLEEPER, SOURCE, Cluster, eventually, main
-from users_and_containers import attach, detach_all, prepare_container, shown, state
+from users_and_containers import attach, clean_up, detach_all, prepare_container, shown, state
 
 # The private socket is there, but nobody accepts a connection, and the queue is full: whoever connects waits.
 DEAF_SOCKET = """
@@ -64,7 +64,6 @@ def test_a_container_s_root_finds_nothing_in_whoever_connects(c: Cluster):
         node.run(f"systemctl stop deaf; {inside} mv /run/systemd/private.kept /run/systemd/private")
         attach(c, node, "container@web")
         detach_all(c, node)
-        node.run("systemctl stop box")
 
 
 # Its systemd says when it begins and ends: journald in this container cannot tell whose the lines of its processes are.
@@ -258,7 +257,6 @@ def test_a_container_that_floods_and_tampers_with_its_journal_costs_its_host_lit
     eventually(lambda: node.run("systemctl is-active havoc; true").strip() != "active")
     c.ctl("destroy speaker own")
     detach_all(c, node)
-    node.run("systemctl stop box; systemctl reset-failed")
 
 
-main(nodes=2, conf=QUICK)
+main(nodes=2, conf=QUICK, after=lambda c: clean_up(c, "deaf", "havoc", "asker"))

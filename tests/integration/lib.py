@@ -328,13 +328,17 @@ def _report(bed):
         print(f"\n--- {node.name} ({'on' if node.is_on() else 'off'}) ---\n{node.journal('argosyd', 40)}")
 
 
-def _run_test(bed, test, reset):
+def _run_test(bed, test, reset, after):
     began, since = time.monotonic(), time.time()
     try:
         cluster = Cluster(bed)
         if reset:
             reset(cluster)
-        test(cluster)
+        try:
+            test(cluster)
+        finally:
+            if after:
+                after(cluster)
         accidents = _accidents(bed, since)
         assert not accidents, "argosyd had an accident:\n" + "\n".join(accidents)
         passed = True
@@ -354,8 +358,9 @@ def take_flag(flag):
     return given
 
 
-def main(nodes=3, voters=None, conf=(), bare=False, alone=False):
-    """Runs the tests of the calling file, those whose name contains the argument if there is one."""
+def main(nodes=3, voters=None, conf=(), bare=False, alone=False, after=None):
+    """Runs the tests of the calling file, those whose name contains the argument if there is one. after: takes away, after each of
+    them and however that went, what is not argosy's."""
     module = sys.modules["__main__"]
     tests = [value for name, value in vars(module).items() if name.startswith("test_") and callable(value)]
     if len(sys.argv) > 1:
@@ -370,7 +375,7 @@ def main(nodes=3, voters=None, conf=(), bare=False, alone=False):
         print(f"the testbed did not come up: {reason}")
         sys.exit(1)
     reset = None if bare else Cluster.reset_alone if alone else Cluster.reset
-    passed = [_run_test(bed, test, reset if index > 0 else None) for index, test in enumerate(tests)]
+    passed = [_run_test(bed, test, reset if index > 0 else None, after) for index, test in enumerate(tests)]
     if not all(passed) and os.environ.get("ARGOSY_KEEP"):
         bed.detach()
         print(f"kept: ARGOSY_TESTBED={name} tools/testbed status")

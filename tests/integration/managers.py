@@ -5,7 +5,7 @@
 import json
 
 from lib import ONE_SHOT, QUICK, SLEEPER, Cluster, eventually, main, stays
-from users_and_containers import attach, detach_all, prepare_container, prepare_users, shown, state, user_active, user_run
+from users_and_containers import attach, clean_up, detach_all, prepare_container, prepare_users, shown, state, user_active, user_run
 
 FOR_USERS = SLEEPER + "[X-Argosy]\nManager=user@*\n"
 FOR_WEB = SLEEPER + "[X-Argosy]\nManager=container@web\n"
@@ -55,7 +55,6 @@ def test_units_run_in_managers_of_users_and_containers(c: Cluster):
     eventually(lambda: {row["node"] for row in c.rows("mine@*")} == {"n1/user@1002"})
     assert shown(c, "plain.service").keys() <= {"n1", "n2"}
     detach_all(c, node)
-    node.run("systemctl stop box")
 
 
 def test_attach_and_detach_return_when_the_whole_cluster_knows(c: Cluster):
@@ -235,7 +234,6 @@ def test_what_hides_the_file_of_a_unit_that_is_not_loaded_is_shown(c: Cluster):
     eventually(lambda: (c.shown("w@1"), c.shown("w@2")) == ("loaded active running", "loaded inactive dead"))
     c.ctl("destroy m1 m2 w@1 w@2")
     detach_all(c, node)
-    node.run("systemctl stop box")
 
 
 def submit(c, name, uid):
@@ -257,4 +255,4 @@ def test_the_configuration_attaches_too(c: Cluster):
     stays(lambda: c.node_states().keys() == {"n1", "n2"}, during=0.3)
 
 
-main(nodes=2, conf=QUICK)
+main(nodes=2, conf=QUICK, after=lambda c: clean_up(c, "detach"))

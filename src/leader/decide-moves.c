@@ -2,10 +2,11 @@
 //
 // Units that have to go elsewhere, and those that wait for a node.
 //
-// They may be thousands at once, when a node is lost. So LOOKED_UNITS of them are looked at in a turn, first to see which
-// are to move, then, when that is known of all, whether each may have its turn. One of a lost node then waits for it in
-// the Placement (Leader.enqueued), beside those without a node, and is not looked at again unless something has changed;
-// and when all wait there, rounds give to them in their order, as many as an entry of the log is to have.
+// They may be thousands at once, when a node is lost. So CONSIDERED_UNITS of them are looked at in a turn,
+// first to see which are to move, then, when that is known of all, whether each may have its turn. One of a
+// lost node then waits for it in the Placement (Leader.enqueued), beside those without a node, and is not
+// looked at again unless something has changed; and when all wait there, rounds give to them in their order,
+// as many as an entry of the log is to have.
 #include <errno.h>
 
 #include "activation-affinity.h"
@@ -27,7 +28,7 @@
 #include "unit-marks.h"
 #include "unit-record.h"
 
-enum { LOOKED_UNITS = 1000 }; // in one turn, at about 3 us each
+enum { CONSIDERED_UNITS = 1000 }; // in one turn, at about 3 us each
 
 bool move_is_due(Decision *d, const Unit *u, const UnitEntry *e) {
         Leader *l = d->leader;
@@ -165,13 +166,13 @@ int decide_moves(Decision *d) {
         Leader *l = d->leader;
         int r = 0;
 
-        for (unsigned n = 0; r >= 0 && n < LOOKED_UNITS && !list_is_empty(&l->moving) &&
+        for (unsigned n = 0; r >= 0 && n < CONSIDERED_UNITS && !list_is_empty(&l->moving) &&
                              batch_builder_takes_more(&d->batch);
              n++) {
                 Unit *u = CONTAINER_OF(l->moving.next, Unit, queue);
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
-                l->n_looked++;
+                l->n_considered++;
                 scheduler_dequeue(l, u);
                 if (move_is_due(d, u, e) && !waits_for_its_budget(d, u, e))
                         r = move_unit(d, u, e);
@@ -220,7 +221,7 @@ static int ask_about(Decision *d, Unit *u) {
         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
         l->n_asked++;
-        l->n_looked++;
+        l->n_considered++;
         scheduler_dequeue(l, u);
         if (move_is_due(d, u, e))
                 return waits_for_its_budget(d, u, e) ? 0 : offer(d, u, e);
@@ -251,7 +252,7 @@ static int ask_some(Decision *d, bool *ret_all) {
         Leader *l = d->leader;
         int r = 0;
 
-        for (unsigned n = 0; r >= 0 && n < LOOKED_UNITS && !list_is_empty(&l->asking); n++) {
+        for (unsigned n = 0; r >= 0 && n < CONSIDERED_UNITS && !list_is_empty(&l->asking); n++) {
                 Unit *u = CONTAINER_OF(l->asking.next, Unit, to_schedule);
 
                 if (is_asked_without_scheduler(l, u)) {

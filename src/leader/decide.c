@@ -265,7 +265,7 @@ static void mark_everything(Leader *l) {
                         Unit *u = CONTAINER_OF(i, Unit, placed);
 
                         if (host_is_lost(n->host) || node_is_emptying(n) || u->exclusions)
-                                unit_event(l, u, LIFE_LOOK);
+                                unit_event(l, u, LIFE_RECONSIDER);
                 }
         }
 }

@@ -268,7 +268,7 @@ static void assert_is_placed(const Leader *l, const Node *n) {
 static void add_host(HostCounts *all, const Host *h) {
         bool lost = host_is_lost(h), expected = !lost && host_is_expected(h);
 
-        all->unheard += !lost && !h->heard;
+        all->unattached += !lost && !h->ever_attached;
         all->silent += !h->attached;
         all->awaited += !lost && !h->attached && !h->leaving;
         all->expected += expected;

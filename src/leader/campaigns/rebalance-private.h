@@ -53,6 +53,6 @@ DEFINE_CLEANUP(Rebalance *, rebalance_free)
 // it: what it has can neither be seen nor moved until it is back or lost.
 bool rebalance_has_to_wait(const Leader *l);
 // Goes on with the next plan, or begins it. 0: there is none yet, and the leader is marked when it can go on; -ENOMEM.
-typedef enum RebalanceLook { REBALANCE_PLANNED = 1 } RebalanceLook; // the planned moves are it
+typedef enum RebalanceOutcome { REBALANCE_PLANNED = 1 } RebalanceOutcome; // the planned moves are it
 int rebalance_advance(Leader *l, Rebalance *o, Scheduler **scheduler);
 const char *rebalance_node_name(const Leader *l, uint32_t node); // "-": it is gone

@@ -124,8 +124,8 @@ int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b) {
 
 // ------------------------------------------------------------------------------------------------ telling
 
-static Argosy__Response *last_response(const Leader *l, const Rebalance *o, size_t n_told) {
-        Argosy__Response *r = response_about(l, o, n_told, o->n_ended);
+static Argosy__Response *last_response(const Leader *l, const Rebalance *o, size_t n_reported) {
+        Argosy__Response *r = response_about(l, o, n_reported, o->n_ended);
         size_t left = o->n_moves - o->n_ended;
 
         if (!r)
@@ -147,17 +147,17 @@ static Argosy__Response *last_response(const Leader *l, const Rebalance *o, size
 
 static void notify(Leader *l, Ticket *t) {
         const Rebalance *o = l->rebalance;
-        size_t n_told = t->n_told;
+        size_t n_reported = t->n_reported;
 
         if (o->over) {
-                ticket_settle(t, last_response(l, o, n_told));
+                ticket_settle(t, last_response(l, o, n_reported));
                 return;
         }
-        if (n_told == o->n_ended && (!t->drain_left || !o->planned))
+        if (n_reported == o->n_ended && (!t->drain_left || !o->planned))
                 return;
         t->drain_left = 0;
-        t->n_told = o->n_ended;
-        ticket_send(t, response_about(l, o, n_told, o->n_ended));
+        t->n_reported = o->n_ended;
+        ticket_send(t, response_about(l, o, n_reported, o->n_ended));
 }
 
 void rebalance_notify(Leader *l) {

@@ -379,7 +379,7 @@ int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler)
                 BatchBuilderMark mark = batch_builder_mark(b);
                 int k;
 
-                if (o->due && rollout_is_under_way(r) && l->n_hosts.unheard == 0 &&
+                if (o->due && rollout_is_under_way(r) && l->n_hosts.unattached == 0 &&
                     batch_builder_takes_more(b)) {
                         o->due = false;
                         k = take_step(l, b, o, r, scheduler);

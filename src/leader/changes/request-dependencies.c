@@ -73,7 +73,7 @@ static int refuse_start(const char *name, const char *why, Argosy__Response__Uni
 }
 
 // Of a one-shot of which nobody can tell whether it ran: only who names it runs it again.
-static bool is_untold(const Planner *p, const char *name) {
+static bool has_unknown_outcome(const Planner *p, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(p->state, name);
         const Argosy__UnitRecord *r = e ? e->record : NULL;
 
@@ -96,7 +96,7 @@ static int bring(Planner *p, const UnitDependency *d, Argosy__Response__UnitResu
                 return MIN_OF(r, 0);
         if (!required && (r = is_known(p, d->name)) <= 0)
                 return r;
-        if (is_untold(p, d->name) || (p->ops->is_up && p->ops->is_up(d->name, p->userdata)))
+        if (has_unknown_outcome(p, d->name) || (p->ops->is_up && p->ops->is_up(d->name, p->userdata)))
                 return 0;
         if (is_being_planned(p, d->name)) // who asked for it finds out
                 return 0;

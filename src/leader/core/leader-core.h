@@ -41,7 +41,7 @@ typedef struct Retry Retry;
 
 // Recorded hosts, kept as what is counted of them changes (host_touch()).
 typedef struct HostCounts {
-        size_t unheard;  // within their lease, and have not attached yet since this leader leads
+        size_t unattached; // within their lease, and have not attached yet since this leader leads
         size_t silent;   // not in session
         size_t awaited;  // of these: within their lease, and not shutting down
         size_t expected; // within their lease, neither shutting down nor in maintenance
@@ -135,7 +135,7 @@ struct Leader {
         bool enqueued_stale;          // it may be that some of them are not to go any more
         size_t n_pending;                              // units that are pending or stranded
         uint64_t n_asked;                              // that decide_pending() looked at one by one
-        uint64_t n_looked;                             // and decide_moves()
+        uint64_t n_considered;                         // and decide_moves()
         bool globals_changed;                          // where all nodes run them is to be judged again
         bool in_mass_loss; // so many hosts were lost at once that their units stay where they are
         bool mass_loss_due; // that is to be judged again

@@ -38,7 +38,7 @@ struct Ticket {
         uint32_t drain_left; // as it was told last
         ListNode rollout;    // in Leader.rollout_waiters, for RolloutWait
         ListNode rebalance;  // in Leader.rebalance_waiters, once it is under way
-        size_t n_told;       // of its moves
+        size_t n_reported;   // of its moves
         Hash pin;            // of a joining host
         Buf cert;            // of a joining host
 };

@@ -77,7 +77,7 @@ void node_loss_on_time(Leader *l) {
         Deadline *d;
 
         while ((d = deadline_heap_pop(&l->move_deadlines, leader_now(l))))
-                unit_event(l, CONTAINER_OF(d, Unit, move_due), LIFE_LOOK);
+                unit_event(l, CONTAINER_OF(d, Unit, move_due), LIFE_RECONSIDER);
 }
 
 static const char *in_how_long(uint64_t us, char buf[static 32]) {

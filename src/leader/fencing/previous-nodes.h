@@ -7,7 +7,7 @@
 #include "leader-core.h"
 
 // Until when the unit may run on a node that it has left or is to leave: a boot time that is to come,
-// FENCING_UNTIL_HEARD (fencing-policy.h), or 0: it does not, or nobody waits for it.
+// FENCING_UNTIL_REPORTED (fencing-policy.h), or 0: it does not, or nobody waits for it.
 uint64_t previous_node_runs_until(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
 
 // Whether something of this name may run on the node now; and its host is not heard; and is lost, and nobody

@@ -73,7 +73,7 @@ static void end_session(Leader *l, Host *h) {
         h->attached = h->welcoming = h->welcomed = false;
         list_unlink(&h->barrier_queue);
         h->opened_id = 0;
-        h->told_ms = 0;
+        h->reported_ms = 0;
         list_unlink(&h->beat_waiting);
         list_foreach_safe (i, &h->orders)
                 list_unlink(i);
@@ -103,7 +103,7 @@ void host_lose(Leader *l, Host *h) {
                         Unit *u = CONTAINER_OF(i, Unit, placed);
 
                         if (u->leaves) // what has finished for good has nothing to do elsewhere
-                                unit_event(l, u, LIFE_LOOK_ANYWAY); // also if its budget held it back until now
+                                unit_event(l, u, LIFE_RECONSIDER_ANYWAY); // even if its budget held it back
                 }
         }
         foreach_unit_on_node(h, l, previous_node_on_lost);
@@ -122,7 +122,7 @@ void sessions_on_time(Leader *l, uint64_t now_us) {
 
                 log_host(LOG_NOTICE, host_name(l, h), "Host %s is %s: not heard of for %llu ms.",
                          host_name(l, h), lease->state == LEASE_LOST ? "lost" : "suspect",
-                         (unsigned long long) ((now_us - lease->heard_us) / USEC_PER_MSEC));
+                         (unsigned long long) ((now_us - lease->renewed_us) / USEC_PER_MSEC));
                 if (lease->state == LEASE_LOST)
                         host_lose(l, h);
                 else
@@ -164,7 +164,7 @@ void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
         if ((!h->attached && !h->attach) || h->down)
                 return;
         renew_lease(l, h);
-        h->told_ms = MAX_OF(h->told_ms, beat->told_ms);
+        h->reported_ms = MAX_OF(h->reported_ms, beat->told_ms);
         if (leader_has_authority(l)) {
                 acknowledge(l, h, beat->seq);
                 return;
@@ -427,7 +427,7 @@ static void note_refusal(Leader *l, UnitOnNode *s, const Argosy__UnitReport *rep
         unit_exclude(l, u, s->node->number,
                      *report->error ? report->error : "the name belongs to somebody else there");
         if (u->node == s->node)
-                unit_event(l, u, LIFE_LOOK_ANYWAY);
+                unit_event(l, u, LIFE_RECONSIDER_ANYWAY);
 }
 
 // Where the host says that it has a unit. NULL: not one of its nodes, not a name that we could have ordered,
@@ -510,7 +510,7 @@ static void take_held(Leader *l, Host *h, const Argosy__UnitReport *report) {
 }
 
 static void end_attach(Leader *l, Host *h) {
-        h->attached = h->heard = true;
+        h->attached = h->ever_attached = true;
         list_append(&l->barriers_due, &h->barrier_queue);
         host_touch(l, h);
         host_mark_tombstones(l, h);

@@ -100,7 +100,7 @@ static int judge(Leader *l, Wish wish, uint64_t since_us, const char *verb, char
                         return r;
                 if (hopeful.safe) {
                         l->voters_wait_us = leader_now(l) + VOTERS_WAIT_US;
-                        return VOTERS_UNHEARD;
+                        return VOTERS_UNANSWERED;
                 }
                 verdict = hopeful;
         }

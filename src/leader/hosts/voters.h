@@ -9,8 +9,8 @@
 // Whether the log can go on while this host stops being a voter, by what was heard of the voters since then.
 typedef enum VotersJudgement {
         VOTERS_SAFE,
-        VOTERS_UNHEARD, // they had no time to answer: to be asked again, for which the clock is set
-        VOTERS_UNSAFE,  // ret_why: for people; `verb` is what they asked for
+        VOTERS_UNANSWERED, // they had no time to answer: to be asked again, for which the clock is set
+        VOTERS_UNSAFE,     // ret_why: for people; `verb` is what they asked for
 } VotersJudgement;
 
 int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, char *ret_why, size_t size);

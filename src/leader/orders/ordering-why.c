@@ -42,7 +42,7 @@ static const char *phrase(const Unit *u, Standing standing) {
                 return "whose start failed; systemd tries again";
         case STANDING_FINISHED:
                 return "which has finished";
-        case STANDING_UNTOLD:
+        case STANDING_OUTCOME_UNKNOWN:
                 return "of which nobody can tell how it ended (outcome unknown)";
         case STANDING_DOWN:
                 return "which is not running";

@@ -74,7 +74,7 @@ static Standing standing_when_down(const Leader *l, const UnitOnNode *s, const U
 
 static Standing standing_of_outcome(const Argosy__Outcome *o) {
         return o->kind == ARGOSY__OUTCOME__KIND__DONE      ? STANDING_FINISHED
-               : o->kind == ARGOSY__OUTCOME__KIND__UNKNOWN ? STANDING_UNTOLD
+               : o->kind == ARGOSY__OUTCOME__KIND__UNKNOWN ? STANDING_OUTCOME_UNKNOWN
                                                            : STANDING_DOWN;
 }
 

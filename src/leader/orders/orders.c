@@ -189,7 +189,7 @@ static void order_to_remove(Leader *l, UnitOnNode *s, const UnitEntry *e, Argosy
         // The revision of a removal is that of the record which no longer wants it here; without one, the
         // newest that there is.
         o->revision = e ? e->record->revision : cluster_state_revision(l->state);
-        unit_on_node_event(s, ON_NODE_TOLD_TO_GO);
+        unit_on_node_event(s, ON_NODE_ORDERED_TO_GO);
 }
 
 // Whether the content is installed there and nothing that is on its way changes that.
@@ -218,7 +218,7 @@ static int order_outcome(Bundle *b, const UnitOnNode *s, const Argosy__UnitRecor
 
 // As it is, with what is there: nothing of its record.
 static void order_to_stay(UnitOnNode *s, Argosy__UnitOrder *o) {
-        unit_on_node_event(s, ON_NODE_TOLD_TO_HAVE);
+        unit_on_node_event(s, ON_NODE_ORDERED_TO_HAVE);
         o->spec = (ProtobufCBinaryData){.data = s->seen.bytes, .len = HASH_SIZE};
         o->target = ARGOSY__TARGET__TARGET_LAUNCHED;
         o->stay = true;
@@ -234,7 +234,7 @@ static int order_to_hold(Leader *l, Bundle *b, UnitOnNode *s, const UnitEntry *e
                 order_to_stay(s, o);
                 return 0;
         }
-        unit_on_node_event(s, ON_NODE_TOLD_TO_HAVE);
+        unit_on_node_event(s, ON_NODE_ORDERED_TO_HAVE);
         if (!has) {
                 k = unit_on_node_need_spec(s, &c.spec->hash, &is_new);
                 if (k < 0)
@@ -282,7 +282,7 @@ static int bundle_consider(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, con
         list_unlink(&s->awaiting);
         if (wanted && previous_node_in_the_way(l, s, &until_us)) {
                 list_append(&l->awaiting, &s->awaiting);
-                return until_us == FENCING_UNTIL_HEARD ? 0 : previous_node_ends_at(l, s->unit, until_us);
+                return until_us == FENCING_UNTIL_REPORTED ? 0 : previous_node_ends_at(l, s->unit, until_us);
         }
         if (wanted && !unit_on_node_is_reported(s) && pending_awaited(s)) { // orders_release() when they have ended
                 list_append(&l->awaiting, &s->awaiting);
@@ -410,7 +410,7 @@ static void welcome_unwanted(Leader *l, UnitOnNode *s) {
         }
         s->hold = HOLD_NOT;
         s->ordered_revision = 0;
-        unit_on_node_event(s, ON_NODE_TOLD_TO_GO);
+        unit_on_node_event(s, ON_NODE_ORDERED_TO_GO);
 }
 
 static int welcome_globals(Leader *l, Node *n) {

@@ -351,7 +351,7 @@ static bool unit_on_node_has_failed(const UnitOnNode *s, const Argosy__UnitRecor
                (o && o->kind == ARGOSY__OUTCOME__KIND__FAILED);
 }
 
-static bool unit_on_node_is_untold(const UnitOnNode *s, const Argosy__UnitRecord *r) {
+static bool unit_on_node_outcome_is_unknown(const UnitOnNode *s, const Argosy__UnitRecord *r) {
         const Argosy__Outcome *o = record_final_outcome(r, s->node->number);
 
         return o && o->kind == ARGOSY__OUTCOME__KIND__UNKNOWN;
@@ -375,7 +375,7 @@ static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
                                 return "unknown";
                         if (r->target != ARGOSY__TARGET__TARGET_LAUNCHED || s->revision < r->start_rev)
                                 word = streq(word, "launched") ? word : "loaded";
-                        else if (unit_on_node_is_untold(s, r))
+                        else if (unit_on_node_outcome_is_unknown(s, r))
                                 return "unknown";
                         else if (unit_on_node_has_failed(s, r))
                                 return "failed";

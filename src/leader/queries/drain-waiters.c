@@ -33,7 +33,7 @@ typedef struct DrainView {
         size_t left;   // units that are still there
         size_t stuck;  // of these: no other node takes them
         bool emptying; // all of its nodes
-        bool unheard;  // what its nodes hold is not known to this leader yet
+        bool unattached; // what its nodes hold is not known to this leader yet
         bool ends;     // at a deadline that is to come, or was not acted on yet
 } DrainView;
 
@@ -43,7 +43,7 @@ static bool is_meant(const Node *n, uint32_t node) {
 }
 
 static DrainView view_drain(const Leader *l, const Host *h, uint32_t node) {
-        DrainView v = {.emptying = true, .unheard = !h->heard && !host_is_lost(h)};
+        DrainView v = {.emptying = true, .unattached = !h->ever_attached && !host_is_lost(h)};
 
         list_foreach (i, &h->nodes) {
                 const Node *n = CONTAINER_OF(i, Node, of_host);
@@ -124,10 +124,10 @@ static void notify(Leader *l, Ticket *t) {
         v = view_drain(l, h, node);
         if (!v.emptying)
                 ticket_settle(t, response_error(ECANCELED, "%s is not being drained any more", word));
-        else if (v.left == 0 && !v.unheard)
+        else if (v.left == 0 && !v.unattached)
                 ticket_settle(t, progress_response(0));
         else if (v.stuck == v.left && !v.ends && list_is_empty(&l->moving) && !l->batch_flying &&
-                 !pending_is_due(l) && l->n_hosts.unheard == 0)
+                 !pending_is_due(l) && l->n_hosts.unattached == 0)
                 ticket_settle(t, stuck_response(l, h, node, v.stuck));
         else if (t->drain_left != v.left) {
                 t->drain_left = (uint32_t) v.left;

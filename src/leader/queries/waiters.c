@@ -131,11 +131,11 @@ static void add_unseen(const Node *n, void *userdata) {
 }
 
 // Nodes that are to have it as well, and that this leader has never heard.
-static void add_unheard(View *v) {
+static void add_unattached(View *v) {
         map_foreach (slot, &v->l->nodes) {
                 const Node *n = slot->value;
 
-                if (!n->host->heard && unit_wanted_on(v->l, v->unit, v->entry, n))
+                if (!n->host->ever_attached && unit_wanted_on(v->l, v->unit, v->entry, n))
                         add_unseen(n, v);
         }
 }
@@ -181,7 +181,7 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
                 add_node(CONTAINER_OF(i, UnitOnNode, by_unit)->node, &nodes);
         tombstones_each(l, u->name, e, add_unseen, &nodes);
         if (e && e->record->global && verb == ARGOSY__VERB__VERB_STOP)
-                add_unheard(&nodes);
+                add_unattached(&nodes);
         if (nodes.failed)
                 verdict = (WaitVerdict){.message = ""};
         else {
@@ -190,7 +190,7 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
                               .n_nodes = nodes.n,
                               .stranded = stranded,
                               .unscheduled = list_is_linked(&u->unscheduled) || unit_life_is_moving(u->life),
-                              .hosts_unheard = l->n_hosts.unheard > 0};
+                              .hosts_unattached = l->n_hosts.unattached > 0};
 
                 count_left_out(l, u, e, &v);
                 verdict = wait_condition_judge(verb, revision, &v);

@@ -74,14 +74,14 @@ static void reason_of_state(const UnitOnNode *s, const Argosy__UnitRecord *r, ch
 // What the node was told and has not done yet, as far as it has said. NULL: nothing.
 static const char *under_way(const UnitOnNode *s, const Argosy__UnitRecord *r) {
         bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED,
-             heard = s && unit_on_node_is_reported(s);
+             reported = s && unit_on_node_is_reported(s);
 
-        if (heard && s->revision >= (launched ? r->start_rev : r->revision))
+        if (reported && s->revision >= (launched ? r->start_rev : r->revision))
                 return NULL;
         if (launched)
                 return r->start_rev && r->restart_rev == r->start_rev ? "it is being restarted"
                                                                       : "it is being started";
-        if (heard && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
+        if (reported && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
             s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
                 return "it is being stopped";
         return "it is being loaded";

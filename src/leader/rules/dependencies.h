@@ -25,18 +25,18 @@
 
 // What is seen of a unit on whom others depend, or who depends on others.
 typedef enum Standing {
-        STANDING_OFF,      // nobody wants it up, or there is no such unit
-        STANDING_UNKNOWN,  // its host is silent, and not lost yet
-        STANDING_NOWHERE,  // wanted up, but on no node, or on one that is lost
-        STANDING_COMING,   // it is not up yet, and on its way
-        STANDING_BLOCKED,  // it is not up, and what it needs is not on its way either
-        STANDING_UP,       // it runs
-        STANDING_CHANGING, // it runs, and is to be restarted, or is on its way down
-        STANDING_ENDING,   // it runs, and is to be stopped as soon as who is bound to it has ended
-        STANDING_RETRYING, // its start failed, and systemd tries again by itself
-        STANDING_FINISHED, // it ended well, for good
-        STANDING_UNTOLD,   // it has ended for good, and nobody can tell how
-        STANDING_DOWN,     // it was started, and is not up: it failed, ended, or somebody stopped it
+        STANDING_OFF,             // nobody wants it up, or there is no such unit
+        STANDING_UNKNOWN,         // its host is silent, and not lost yet
+        STANDING_NOWHERE,         // wanted up, but on no node, or on one that is lost
+        STANDING_COMING,          // it is not up yet, and on its way
+        STANDING_BLOCKED,         // it is not up, and what it needs is not on its way either
+        STANDING_UP,              // it runs
+        STANDING_CHANGING,        // it runs, and is to be restarted, or is on its way down
+        STANDING_ENDING,          // it runs, and is to be stopped as soon as who is bound to it has ended
+        STANDING_RETRYING,        // its start failed, and systemd tries again by itself
+        STANDING_FINISHED,        // it ended well, for good
+        STANDING_OUTCOME_UNKNOWN, // it has ended for good, and nobody can tell how
+        STANDING_DOWN,            // it was started, and is not up: it failed, ended, or somebody stopped it
 } Standing;
 
 // Whether a unit may begin to run, for one of its dependencies.

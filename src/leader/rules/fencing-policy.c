@@ -7,14 +7,14 @@
 #include "fencing-policy.h"
 
 static bool has_ended(const PreviousNode *previous) {
-        return previous->stopped || previous->ended || (previous->heard && !previous->held);
+        return previous->stopped || previous->ended || (previous->reported && !previous->held);
 }
 
 uint64_t fencing_policy_until(const PreviousNode *previous, FencingGuard guard) {
         if (has_ended(previous))
                 return 0;
         if (!previous->lost)
-                return FENCING_UNTIL_HEARD;
+                return FENCING_UNTIL_REPORTED;
         return guard.fence_us || previous->lingers ? previous->lost_us + guard.fence_us : 0;
 }
 

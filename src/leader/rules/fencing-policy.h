@@ -27,12 +27,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FENCING_UNTIL_HEARD UINT64_MAX
+#define FENCING_UNTIL_REPORTED UINT64_MAX
 
 typedef struct PreviousNode {
         bool stopped;     // its host said so, and is switched off
         bool lingers;     // or that it may still run, and is switched off: lost_us is when its lease ends
-        bool heard;       // its host has said what it holds since this leader leads
+        bool reported;    // its host has said what it holds since this leader leads
         bool held;        // by what it said, or was ordered since, it has the unit
         bool ended;       // the unit was seen down there, and is not begun again
         bool lost;        // its lease is over
@@ -45,8 +45,8 @@ typedef struct FencingGuard {
         bool unguarded;    // it may be content without one, too
 } FencingGuard;
 
-// Until when the unit may run there. 0: it does not, or nobody waits for it; FENCING_UNTIL_HEARD: until its
-// host says otherwise or is lost; else a time.
+// Until when the unit may run there. 0: it does not, or nobody waits for it; FENCING_UNTIL_REPORTED: until
+// its host says otherwise or is lost; else a time.
 uint64_t fencing_policy_until(const PreviousNode *previous, FencingGuard guard);
 // Whether it may run there now.
 bool fencing_policy_may_run(const PreviousNode *previous, FencingGuard guard, uint64_t now_us);

@@ -15,7 +15,7 @@ bool lease_beat(LeaseTable *t, Lease *l, uint64_t now_us) {
         bool was_online = list_is_linked(&l->list) && l->state == LEASE_ONLINE;
 
         list_unlink(&l->list);
-        l->heard_us = now_us;
+        l->renewed_us = now_us;
         l->state = LEASE_ONLINE;
         list_append(&t->online, &l->list);
         return !was_online;
@@ -36,9 +36,9 @@ static Lease *oldest(ListNode *head) {
 
 void lease_table_renew(LeaseTable *t, uint64_t now_us) {
         list_foreach (n, &t->online)
-                CONTAINER_OF(n, Lease, list)->heard_us = now_us;
+                CONTAINER_OF(n, Lease, list)->renewed_us = now_us;
         list_foreach (n, &t->suspect)
-                CONTAINER_OF(n, Lease, list)->heard_us = now_us;
+                CONTAINER_OF(n, Lease, list)->renewed_us = now_us;
 }
 
 Lease *lease_table_expire(LeaseTable *t, uint64_t now_us) {
@@ -51,12 +51,12 @@ Lease *lease_table_expire(LeaseTable *t, uint64_t now_us) {
         // Those who are lost first: a host on its way from online to lost in one step would otherwise be met
         // twice.
         l = oldest(&t->suspect);
-        if (l && now_us >= l->heard_us + t->lease_us) {
+        if (l && now_us >= l->renewed_us + t->lease_us) {
                 lease_end(l);
                 return l;
         }
         l = oldest(&t->online);
-        if (l && now_us >= l->heard_us + t->lease_us / 2) {
+        if (l && now_us >= l->renewed_us + t->lease_us / 2) {
                 list_unlink(&l->list);
                 l->state = LEASE_SUSPECT;
                 list_append(&t->suspect, &l->list);
@@ -70,9 +70,9 @@ uint64_t lease_table_next(LeaseTable *t) {
         uint64_t next = 0;
 
         if (online)
-                next = online->heard_us + t->lease_us / 2;
-        if (suspect && (!next || suspect->heard_us + t->lease_us < next))
-                next = suspect->heard_us + t->lease_us;
+                next = online->renewed_us + t->lease_us / 2;
+        if (suspect && (!next || suspect->renewed_us + t->lease_us < next))
+                next = suspect->renewed_us + t->lease_us;
         t->due_us = next;
         return next;
 }

@@ -21,7 +21,7 @@ typedef enum LeaseState {
 
 typedef struct Lease {
         ListNode list; // in LeaseTable.online or .suspect; unlinked when lost
-        uint64_t heard_us;
+        uint64_t renewed_us;
         LeaseState state;
 } Lease;
 

@@ -43,10 +43,10 @@ typedef enum LifeEvent {
         LIFE_IS_PLACED,
         LIFE_IS_UNPLACED,
         // What has happened.
-        LIFE_NODE_GONE,   // the log knows its node no more
-        LIFE_LOOK,        // something for which it may have to leave, or may go where it could not before
-        LIFE_LOOK_ANYWAY, // the same, and it does not wait for its budget any more
-        LIFE_LANDED,      // the batch that it was in is over, and it has a node (otherwise it is unplaced)
+        LIFE_NODE_GONE,  // the log knows its node no more
+        LIFE_RECONSIDER, // something for which it may have to leave, or may go where it could not before
+        LIFE_RECONSIDER_ANYWAY, // the same, and it does not wait for its budget any more
+        LIFE_LANDED, // the batch that it was in is over, and it has a node (otherwise it is unplaced)
         // What was decided.
         LIFE_STAYS,   // it need not leave
         LIFE_GOES,    // the batch in the making moves it, or takes its node away for another unit

@@ -40,8 +40,8 @@ typedef enum UnitOnNodeLife { // zero-initialised: absent
 typedef enum OnNodeEvent {
         ON_NODE_NAMED, // by an order that is to be made, or a report
         // What went out.
-        ON_NODE_TOLD_TO_HAVE,
-        ON_NODE_TOLD_TO_GO,
+        ON_NODE_ORDERED_TO_HAVE,
+        ON_NODE_ORDERED_TO_GO,
         // What the host says.
         ON_NODE_REPORTED, // it has the unit
         ON_NODE_MISSING,  // it has not, and is to have it: it has not heard of that yet

@@ -179,7 +179,7 @@ static WaitVerdict judge_all(Argosy__Verb verb, uint64_t revision, const WaitVie
         }
         if (waits)
                 return pending();
-        if (!any && v->record->global && v->hosts_unheard && !result.silent)
+        if (!any && v->record->global && v->hosts_unattached && !result.silent)
                 return pending();
         if (v->record->global && (v->n_refused || v->n_gave_way) && !result.silent)
                 return judge_left_out(verb, v, any);
@@ -205,7 +205,7 @@ static WaitVerdict judge_gone(Argosy__Verb verb, uint64_t revision, const WaitVi
                 is_silent |= s->silent;
                 waits |= !s->silent && (!s->lost || s->fenced);
         }
-        if (waits || v->hosts_unheard)
+        if (waits || v->hosts_unattached)
                 return pending();
         return is_silent ? silent() : success("");
 }

@@ -41,7 +41,7 @@ typedef struct WaitView {
         bool unscheduled;   // it has no node or a lost one, and the next batch may find it another
         size_t n_refused;   // of a unit that runs on all nodes: those that refuse its name
         size_t n_gave_way;  // and those where it gives way to another one
-        bool hosts_unheard; // some host within its lease has not yet told this leader what it holds
+        bool hosts_unattached; // some host within its lease has not yet told this leader what it holds
 } WaitView;
 
 typedef struct WaitVerdict {

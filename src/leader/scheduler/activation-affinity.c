@@ -132,7 +132,7 @@ static void refresh(Leader *l, const char *name) {
         Unit *u = unit_find(l, name);
 
         if (u)
-                unit_event(l, u, LIFE_LOOK);
+                unit_event(l, u, LIFE_RECONSIDER);
 }
 
 void activation_affinity_refresh(Leader *l, const char *activator) {

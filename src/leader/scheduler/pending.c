@@ -135,7 +135,7 @@ bool pending_is_touched(Leader *l, const BatchBuilder *b) {
 static size_t preemptions_left(const Leader *l) {
         size_t n = 0;
 
-        if (l->n_hosts.unheard > 0)
+        if (l->n_hosts.unattached > 0)
                 return 0;
         list_foreach (i, &l->preempted) {
                 const Unit *u = CONTAINER_OF(i, Unit, preempted);
@@ -222,7 +222,7 @@ int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler) {
                 return r;
         if (n >= most)
                 l->retry_pending = true;
-        else if (l->n_hosts.unheard == 0) // one of those that this leader has not heard yet may take them
+        else if (l->n_hosts.unattached == 0) // one of those that this leader has not heard yet may take them
                 all_were_tried(l, b);
         return 0;
 }

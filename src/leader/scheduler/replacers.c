@@ -74,7 +74,7 @@ void replacers_on_unit(Leader *l, const Node *before, bool replaced) {
                 Unit *u = CONTAINER_OF(i, Unit, placed);
 
                 if (u->life == LIFE_HELD)
-                        unit_event(l, u, LIFE_LOOK_ANYWAY);
+                        unit_event(l, u, LIFE_RECONSIDER_ANYWAY);
         }
 }
 

@@ -30,7 +30,7 @@ bool node_takes_units(const Node *n, const char **ret_why) {
                 why = "the node is shutting down";
         else if (h->lease.state == LEASE_SUSPECT)
                 why = "the node has not been heard of for a while";
-        else if (!h->heard) // nobody knows whether it is up; within a lease it is heard, or lost
+        else if (!h->ever_attached) // nobody knows whether it is up; within a lease it is heard, or lost
                 why = "the leader has not heard the node yet";
         else
                 why = n->reason ?: n->closed;

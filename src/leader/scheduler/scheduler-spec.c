@@ -204,7 +204,7 @@ static uint64_t hash_labels(const PlacementLabel *labels, size_t n) {
 
 void scheduler_label_node(Placement *p, const SchedulerPatterns *patterns, const ClusterState *state,
                           uint32_t node, const Argosy__HostRecord *host, const char *manager,
-                          uint64_t *told) {
+                          uint64_t *given) {
         size_t n_pools, n = 0;
         Argosy__PoolRecord *const *pools = cluster_state_pools(state, &n_pools);
         _cleanup_free_ PlacementLabel *labels =
@@ -228,9 +228,9 @@ void scheduler_label_node(Placement *p, const SchedulerPatterns *patterns, const
                         labels[n++] = (PlacementLabel){"@managers", patterns->lists[i]};
         }
         hash = hash_labels(labels, n);
-        if (hash == *told)
+        if (hash == *given)
                 return;
-        *told = hash;
+        *given = hash;
         placement_node_label(p, node, labels, n);
 }
 

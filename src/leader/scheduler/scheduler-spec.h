@@ -33,8 +33,8 @@ bool scheduler_patterns_sweep(SchedulerPatterns *p, const bool used[static SCHED
 // have.
 int scheduler_class(Placement *p, SchedulerPatterns *patterns, const char *name, const UnitOptions *options,
                     uint32_t *ret, bool *ret_new) _warn_unused_;
-// *told: what it was told last, 0 for nothing; nothing is done if that is the same.
+// *given: what it was given last, 0 for nothing; nothing is done if that is the same.
 // A pool (cluster_state_pools()) that has the host is a label pool=NAME.
 void scheduler_label_node(Placement *p, const SchedulerPatterns *patterns, const ClusterState *state,
                           uint32_t node, const Argosy__HostRecord *host, const char *manager,
-                          uint64_t *told);
+                          uint64_t *given);

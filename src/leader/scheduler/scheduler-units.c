@@ -248,7 +248,7 @@ bool scheduler_replaces_unit(const Leader *l, const char *name, const char *othe
 
 static void drive_out(Leader *l, Unit *u) {
         if (u->place && placement_unit_replaced(l->places->placement, u->place - 1))
-                unit_event(l, u, LIFE_LOOK);
+                unit_event(l, u, LIFE_RECONSIDER);
 }
 
 void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e) {
@@ -286,6 +286,6 @@ void scheduler_refresh_followers(Leader *l, const char *name) {
                 if (unit_life_is_queued(u->life))
                         l->retry_pending = true;
                 else
-                        unit_event(l, u, LIFE_LOOK);
+                        unit_event(l, u, LIFE_RECONSIDER);
         }
 }

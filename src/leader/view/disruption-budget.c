@@ -79,7 +79,7 @@ static void changed(Leader *l, DisruptionBudget *g) {
         if (g->rollout)
                 g->rollout->due = true;
         for (unsigned n = 0; n < WOKEN_UNITS && !list_is_empty(&g->waiting); n++)
-                unit_event(l, CONTAINER_OF(g->waiting.next, Unit, queue), LIFE_LOOK_ANYWAY);
+                unit_event(l, CONTAINER_OF(g->waiting.next, Unit, queue), LIFE_RECONSIDER_ANYWAY);
         leader_mark(l);
 }
 
@@ -130,7 +130,7 @@ void disruption_budget_refresh(Leader *l, Unit *u) {
         }
         count(l, u, counted, counted && !up);
         if (u->life == LIFE_HELD && is_known_to_be_down(l, u, e)) // it takes nothing of the budget to leave
-                unit_event(l, u, LIFE_LOOK_ANYWAY);
+                unit_event(l, u, LIFE_RECONSIDER_ANYWAY);
         if (u->budget->rollout) {
                 u->budget->rollout->due = true;
                 leader_mark(l);

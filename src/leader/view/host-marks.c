@@ -34,7 +34,7 @@ static HostCounts count(const Host *h) {
         if (!h->recorded)
                 return (HostCounts){};
         return (HostCounts){
-                .unheard = !lost && !h->heard,
+                .unattached = !lost && !h->ever_attached,
                 .silent = !h->attached,
                 .awaited = !lost && !h->attached && !h->leaving,
                 .expected = expected,
@@ -45,11 +45,11 @@ static HostCounts count(const Host *h) {
 static void recount(Leader *l, Host *h) {
         HostCounts now = count(h), *all = &l->n_hosts;
 
-        if (now.unheard != h->counted.unheard) {
-                all->unheard += now.unheard - h->counted.unheard;
+        if (now.unattached != h->counted.unattached) {
+                all->unattached += now.unattached - h->counted.unattached;
                 l->waiters_all = true;
                 // They are all known: who is not taken now is told so, or preempts others.
-                l->retry_pending |= all->unheard == 0;
+                l->retry_pending |= all->unattached == 0;
         }
         all->silent += now.silent - h->counted.silent;
         all->awaited += now.awaited - h->counted.awaited;

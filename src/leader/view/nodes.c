@@ -51,8 +51,8 @@ static void empty(Leader *l, Node *n) {
 
                 if (!u->leaves)
                         continue;
-                unit_event(l, u,
-                           LIFE_LOOK_ANYWAY); // it may be waiting for its budget, which the deadline ends
+                // It may be waiting for its budget, which the deadline ends.
+                unit_event(l, u, LIFE_RECONSIDER_ANYWAY);
         }
 }
 

@@ -374,7 +374,7 @@ void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
                 u->node->n_to_leave += u->leaves;
                 // Also one that was placed there in the moment in which the host was lost or closed.
                 if (is_stranded(u, record) || unit_has_to_leave(u, e))
-                        unit_event(l, u, LIFE_LOOK);
+                        unit_event(l, u, LIFE_RECONSIDER);
         }
         list_foreach (i, &u->on_nodes)
                 unit_on_node_count(CONTAINER_OF(i, UnitOnNode, by_unit));
@@ -388,7 +388,7 @@ void registry_clear(Leader *l) {
                 h->lease = (Lease){};
                 host_forget_marks(h);
                 h->in_mass_loss = false;
-                h->recorded = h->attached = h->welcoming = h->welcomed = h->unwelcome = h->heard =
+                h->recorded = h->attached = h->welcoming = h->welcomed = h->unwelcome = h->ever_attached =
                         h->leaving = h->down = h->nodes_due = false;
                 h->opened_id = 0;
                 h->welcome_node = NULL;

@@ -43,7 +43,7 @@ struct Host {
         bool welcomed;    // and was told all of it: from now on orders go out
         bool unwelcome;   // it cannot be told: its nodes say why (Node.reason)
         char *complaint;  // what it said of itself that was not taken; NULL: nothing
-        bool heard;       // attached at least once since this leader leads
+        bool ever_attached; // attached at least once since this leader leads
         bool leaving;     // its machine is shutting down: takes nothing new
         bool down;        // said goodbye for good
         uint64_t lingers_until_us; // what it said may still run there (UnitOnNode.lingers) is waited for
@@ -54,7 +54,7 @@ struct Host {
         size_t n_held_taken;             // of the units that it names; these are freed
         ListNode attach_due;             // in Leader.attaches_due, while there is one
         uint32_t welcome_parts; // sent of the Welcome so far
-        uint64_t told_ms;       // on its own clock: what it has seen until then was told; 0: not said yet
+        uint64_t reported_ms;   // on its own clock: what it has seen until then was told; 0: not said yet
         uint64_t beat_seq;      // of a beat that is not acknowledged yet, for want of authority
         ListNode beat_waiting;  // in Leader.beats_waiting, while there is one
         uint32_t running_id;    // raft server that it runs, as it said
@@ -208,7 +208,7 @@ struct UnitOnNode {
         // What its host said last.
         bool stays; // it was told last to stay as it is, and has acted on no revision since; `revision` is 0
         uint64_t revision, since_us;
-        uint64_t changed_ms; // on its host's clock, as Host.told_ms; 0: not said
+        uint64_t changed_ms; // on its host's clock, as Host.reported_ms; 0: not said
         Hash seen; // spec
         Argosy__LoadState load;
         Argosy__ActiveState active;

@@ -58,7 +58,7 @@ static void enter(Leader *l, Unit *u) {
 static void ask(Leader *l, Unit *u, LifeEvent event) {
         if (!list_is_linked(&u->to_schedule))
                 list_append(&l->to_schedule, &u->to_schedule);
-        if (event != LIFE_LOOK && event != LIFE_LOOK_ANYWAY && !list_is_linked(&u->unscheduled))
+        if (event != LIFE_RECONSIDER && event != LIFE_RECONSIDER_ANYWAY && !list_is_linked(&u->unscheduled))
                 list_append(&l->unscheduled, &u->unscheduled);
         l->retry_pending = true;
 }

@@ -217,9 +217,9 @@ bool unit_on_node_is_timed(const UnitOnNode *s) {
 }
 
 uint64_t unit_on_node_known_us(const UnitOnNode *s) {
-        uint64_t told_ms = s->node->host->told_ms;
+        uint64_t reported_ms = s->node->host->reported_ms;
 
-        return told_ms > s->changed_ms ? (told_ms - s->changed_ms) * USEC_PER_MSEC : 0;
+        return reported_ms > s->changed_ms ? (reported_ms - s->changed_ms) * USEC_PER_MSEC : 0;
 }
 
 static bool has_answered(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {

@@ -231,7 +231,7 @@ static void leases_begin_with_the_first_moment_in_which_a_host_may_beat(void **s
         while (!g.leader->leading) // and no host says anything
                 uv_run(&g.loop, UV_RUN_NOWAIT);
         for (uint32_t i = 2; i <= g.n_hosts; i++)
-                assert_int_equal(host_find(g.leader, i)->lease.heard_us, g.now_us);
+                assert_int_equal(host_find(g.leader, i)->lease.renewed_us, g.now_us);
         rig_settle(&g);
         assert_all_run_once();
 }

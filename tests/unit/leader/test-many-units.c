@@ -17,11 +17,11 @@
 #define STOP ARGOSY__VERB__VERB_STOP
 
 enum {
-        UNITS = 3600,       // 1,200 a host: more than is looked at in a turn
-        SCARCE = 700,       // of each priority
-        ENTRY_MAX = 256,    // BATCH_SOFT_UNITS
-        LOOKED_MAX = 2000,  // LOOKED_UNITS to see which move, and as many to ask about them
-        ORDERS_MAX = 512,   // ORDERS_PER_TURN
+        UNITS = 3600,      // 1,200 a host: more than is looked at in a turn
+        SCARCE = 700,      // of each priority
+        ENTRY_MAX = 256,   // BATCH_SOFT_UNITS
+        LOOKED_MAX = 2000, // CONSIDERED_UNITS to see which move, and as many to ask about them
+        ORDERS_MAX = 512,  // ORDERS_PER_TURN
         ROUNDS = 10,
         CHANGED = 200, // units that others change meanwhile
 };
@@ -93,13 +93,13 @@ static void assert_all_run_as_wanted(void) {
 }
 
 static void on_turn(Rig *rig) {
-        uint64_t now = cluster_state_revision(rig->state), n_looked = rig->leader->n_looked;
+        uint64_t now = cluster_state_revision(rig->state), n_considered = rig->leader->n_considered;
 
         most_changed = MAX_OF(most_changed, (size_t) (now - revision));
-        most_looked = MAX_OF(most_looked, (size_t) (n_looked - looked));
+        most_looked = MAX_OF(most_looked, (size_t) (n_considered - looked));
         most_orders = MAX_OF(most_orders, n_orders);
         revision = now;
-        looked = n_looked;
+        looked = n_considered;
         n_orders = 0;
         for (uint32_t i = 1; i <= rig->n_hosts; i++) {
                 const Host *h = host_find(rig->leader, i);
@@ -121,7 +121,7 @@ static void on_told(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
 
 static void watch(void) {
         revision = cluster_state_revision(g.state);
-        looked = g.leader->n_looked;
+        looked = g.leader->n_considered;
         n_orders = most_changed = most_looked = most_orders = 0;
         saw_attaching = false;
         g.on_turn = on_turn;
@@ -134,7 +134,7 @@ static void watch(void) {
 static void lose(uint32_t host) {
         rig_host_off(&g, host);
         rig_pass_ms(&g, RIG_LEASE_MS - RIG_BEAT_MS); // the others beat
-        g.now_us = host_find(g.leader, host)->lease.heard_us + (RIG_LEASE_MS + 100) * USEC_PER_MSEC;
+        g.now_us = host_find(g.leader, host)->lease.renewed_us + (RIG_LEASE_MS + 100) * USEC_PER_MSEC;
         leader_on_time(g.leader);
         assert_true(host_is_lost(host_find(g.leader, host)));
 }
@@ -167,13 +167,14 @@ static void units_of_a_lost_node_move_a_few_in_each_turn(void **state) {
         start("load@.service", SERVICE, 0, UNITS);
         assert_int_equal(count_on(3), UNITS / 3);
         watch();
-        before = g.leader->n_looked;
+        before = g.leader->n_considered;
         lose(3);
         rig_settle(&g);
         assert_in_range(most_changed, 1, ENTRY_MAX);
         assert_in_range(most_looked, 1, LOOKED_MAX);
         assert_in_range(most_orders, 1, ORDERS_MAX);
-        assert_in_range(g.leader->n_looked - before, UNITS / 3, 5 * UNITS / 3); // each a few times, not once a round
+        assert_in_range(g.leader->n_considered - before, UNITS / 3,
+                        5 * UNITS / 3); // each a few times, not once a round
         assert_int_equal(count_on(3), 0);
         assert_in_range(count_on(2), UNITS / 2 - 20, UNITS / 2 + 20);
         assert_all_run_as_wanted();

@@ -18,7 +18,7 @@ typedef struct Client {
         Ticket *ticket;
         uint64_t id;
         struct Client *cancels; // another one, as soon as this one is told anything
-        unsigned n_told;
+        unsigned n_reported;
         int status;
         bool final;
 } Client;
@@ -43,7 +43,7 @@ static void on_response(const Argosy__Response *response, void *userdata) {
         size_t len = strlen(order);
 
         assert_false(c->final);
-        c->n_told++;
+        c->n_reported++;
         c->status = response->status;
         c->final = response->final;
         snprintf(order + len, sizeof(order) - len, "%td%s ", c - clients, c->final ? "." : "");
@@ -187,7 +187,7 @@ static void all_who_wait_for_a_unit_hear_of_its_end_once(void **state) {
         assert_int_equal(tables_count(&t.leader->outbox), CLIENTS / 2);
         tickets_flush(t.leader);
         for (size_t i = 0; i < CLIENTS; i++)
-                assert_int_equal(clients[i].n_told, i % 2 ? 0 : 1);
+                assert_int_equal(clients[i].n_reported, i % 2 ? 0 : 1);
 }
 
 int main(void) {

@@ -66,12 +66,12 @@ static void what_a_host_holds_is_taken_in_turns_if_it_is_much(void **state) {
         sessions_take_some(t.leader);
         assert_int_equal(tables_node(&t, 2)->n_units_on_node, HELD_MAX);
         assert_false(h->attached);
-        assert_false(h->heard); // as little in session as before
+        assert_false(h->ever_attached); // as little in session as before
         assert_true(list_is_empty(&t.leader->barriers_due));
         sessions_take_some(t.leader);
         assert_int_equal(tables_node(&t, 2)->n_units_on_node, MANY);
         assert_true(h->attached);
-        assert_true(h->heard);
+        assert_true(h->ever_attached);
         assert_false(list_is_empty(&t.leader->barriers_due));
         assert_null(h->attach);
         sessions_take_some(t.leader); // nothing
@@ -103,7 +103,7 @@ static void beats_count_while_what_a_host_holds_is_taken(void **state) {
         tables_forget_told(&t);
         beat.seq = 1;
         session_on_beat(t.leader, tables_host(&t, 2), &beat);
-        assert_int_equal(h->lease.heard_us, t.now_us);
+        assert_int_equal(h->lease.renewed_us, t.now_us);
         assert_int_equal(t.n_told, 1); // and is acknowledged
         assert_int_equal(t.told[0].message->msg_case, ARGOSY__TO_HOST__MSG_BEAT_ACK);
         assert_false(h->attached);
@@ -240,7 +240,7 @@ static void gone_by_an_older_order_is_not_gone_by_the_removal(void **state) {
         report(2, tables_report(&t, "web.service", 2));
         put("web.service", 3);
         s = tables_unit_on_node(&t, "web.service", 2);
-        unit_on_node_event(s, ON_NODE_TOLD_TO_GO);
+        unit_on_node_event(s, ON_NODE_ORDERED_TO_GO);
         s->ordered_revision = tables_entry(&t, "web.service")->record->revision;
         r = tables_report(&t, "web.service", 2);
         r.gone = true;

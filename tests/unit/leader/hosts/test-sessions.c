@@ -33,7 +33,7 @@ static void a_host_is_welcomed_after_a_barrier_that_began_after_its_attach(void 
         const Host *h = tables_host(&t, 2);
 
         attach(2);
-        assert_true(h->attached && h->heard);
+        assert_true(h->attached && h->ever_attached);
         sessions_start_barrier(t.leader);
         assert_int_equal(t.n_barriers, 1);
         assert_false(h->welcoming);
@@ -99,11 +99,11 @@ static void a_barrier_that_failed_is_proposed_again_as_long_as_we_lead(void **st
 
 static void who_has_not_attached_yet_is_counted(void **state) {
         attach(1);
-        assert_int_equal(t.leader->n_hosts.unheard, 2);
+        assert_int_equal(t.leader->n_hosts.unattached, 2);
         attach(2);
-        assert_int_equal(t.leader->n_hosts.unheard, 1);
+        assert_int_equal(t.leader->n_hosts.unattached, 1);
         pass_ms(TABLES_LEASE_MS); // the third is lost: nobody waits to hear it
-        assert_int_equal(t.leader->n_hosts.unheard, 0);
+        assert_int_equal(t.leader->n_hosts.unattached, 0);
 }
 
 // ---- beats and leases

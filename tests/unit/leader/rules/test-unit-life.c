@@ -38,7 +38,7 @@ static void what_the_log_says_is_never_out_of_place(void **state) {
 static void nothing_is_decided_about_what_is_in_flight(void **state) {
         for (LifeEvent event = LIFE_STAYS; event < LIFE_EVENTS; event++)
                 assert_int_equal(unit_life_after(LIFE_FLYING, event), LIFE_NEVER);
-        assert_int_equal(unit_life_after(LIFE_FLYING, LIFE_LOOK_ANYWAY), LIFE_FLYING);
+        assert_int_equal(unit_life_after(LIFE_FLYING, LIFE_RECONSIDER_ANYWAY), LIFE_FLYING);
 }
 
 static void what_was_in_flight_is_looked_at_once_more(void **state) {
@@ -48,8 +48,8 @@ static void what_was_in_flight_is_looked_at_once_more(void **state) {
 }
 
 static void only_room_in_its_group_frees_one_that_is_held(void **state) {
-        assert_int_equal(unit_life_after(LIFE_HELD, LIFE_LOOK), LIFE_HELD);
-        assert_int_equal(unit_life_after(LIFE_HELD, LIFE_LOOK_ANYWAY), LIFE_MOVING);
+        assert_int_equal(unit_life_after(LIFE_HELD, LIFE_RECONSIDER), LIFE_HELD);
+        assert_int_equal(unit_life_after(LIFE_HELD, LIFE_RECONSIDER_ANYWAY), LIFE_MOVING);
 }
 
 static void what_has_no_node_does_not_move(void **state) {
@@ -58,7 +58,7 @@ static void what_has_no_node_does_not_move(void **state) {
 
                 assert_true(after == LIFE_PENDING || after == LIFE_NEVER);
         }
-        assert_int_equal(unit_life_after(LIFE_PENDING, LIFE_LOOK_ANYWAY), LIFE_PENDING);
+        assert_int_equal(unit_life_after(LIFE_PENDING, LIFE_RECONSIDER_ANYWAY), LIFE_PENDING);
         assert_int_equal(unit_life_after(LIFE_PENDING, LIFE_UNTAKEN), LIFE_NEVER);
 }
 

@@ -39,28 +39,30 @@ static UnitOnNodeLife after(const OnNodeEvent *events, size_t n) {
         after((const OnNodeEvent[]){__VA_ARGS__}, sizeof((const OnNodeEvent[]){__VA_ARGS__}) / sizeof(OnNodeEvent))
 
 static void a_unit_comes_and_goes(void **state) {
-        assert_int_equal(AFTER(ON_NODE_NAMED, ON_NODE_TOLD_TO_HAVE), ON_NODE_SENT);
-        assert_int_equal(AFTER(ON_NODE_NAMED, ON_NODE_TOLD_TO_HAVE, ON_NODE_REPORTED), ON_NODE_RESIDENT);
-        assert_int_equal(AFTER(ON_NODE_NAMED, ON_NODE_TOLD_TO_HAVE, ON_NODE_REPORTED, ON_NODE_TOLD_TO_GO),
-                         ON_NODE_LEAVING);
-        assert_int_equal(AFTER(ON_NODE_NAMED, ON_NODE_TOLD_TO_HAVE, ON_NODE_REPORTED, ON_NODE_TOLD_TO_GO, ON_NODE_GONE),
+        assert_int_equal(AFTER(ON_NODE_NAMED, ON_NODE_ORDERED_TO_HAVE), ON_NODE_SENT);
+        assert_int_equal(AFTER(ON_NODE_NAMED, ON_NODE_ORDERED_TO_HAVE, ON_NODE_REPORTED), ON_NODE_RESIDENT);
+        assert_int_equal(
+                AFTER(ON_NODE_NAMED, ON_NODE_ORDERED_TO_HAVE, ON_NODE_REPORTED, ON_NODE_ORDERED_TO_GO),
+                ON_NODE_LEAVING);
+        assert_int_equal(AFTER(ON_NODE_NAMED, ON_NODE_ORDERED_TO_HAVE, ON_NODE_REPORTED,
+                               ON_NODE_ORDERED_TO_GO, ON_NODE_GONE),
                          ON_NODE_ABSENT);
 }
 
 static void what_a_host_brings_along_is_found_and_stays_or_goes(void **state) {
         assert_int_equal(AFTER(ON_NODE_NAMED, ON_NODE_REPORTED), ON_NODE_FOUND);
-        assert_int_equal(AFTER(ON_NODE_NAMED, ON_NODE_REPORTED, ON_NODE_TOLD_TO_HAVE), ON_NODE_RESIDENT);
-        assert_int_equal(AFTER(ON_NODE_NAMED, ON_NODE_REPORTED, ON_NODE_TOLD_TO_GO), ON_NODE_LEAVING);
+        assert_int_equal(AFTER(ON_NODE_NAMED, ON_NODE_REPORTED, ON_NODE_ORDERED_TO_HAVE), ON_NODE_RESIDENT);
+        assert_int_equal(AFTER(ON_NODE_NAMED, ON_NODE_REPORTED, ON_NODE_ORDERED_TO_GO), ON_NODE_LEAVING);
 }
 
 // The order and the report cross each other on the way.
 static void what_is_recalled_may_be_there_for_a_moment(void **state) {
-        UnitOnNodeLife recalled = AFTER(ON_NODE_NAMED, ON_NODE_TOLD_TO_HAVE, ON_NODE_TOLD_TO_GO);
+        UnitOnNodeLife recalled = AFTER(ON_NODE_NAMED, ON_NODE_ORDERED_TO_HAVE, ON_NODE_ORDERED_TO_GO);
 
         assert_int_equal(recalled, ON_NODE_RECALLED);
         assert_true(unit_on_node_life_is_known(recalled));
         assert_int_equal(unit_on_node_life_after(recalled, ON_NODE_REPORTED), ON_NODE_LEAVING);
-        assert_int_equal(unit_on_node_life_after(recalled, ON_NODE_TOLD_TO_HAVE), ON_NODE_SENT);
+        assert_int_equal(unit_on_node_life_after(recalled, ON_NODE_ORDERED_TO_HAVE), ON_NODE_SENT);
 }
 
 static void each_event_says_one_thing_and_leaves_the_other(void **state) {
@@ -73,9 +75,11 @@ static void each_event_says_one_thing_and_leaves_the_other(void **state) {
                         assert_int_not_equal(next, ON_NODE_NEVER);
                         if (event == ON_NODE_GONE)
                                 assert_false(unit_on_node_life_is_known(next));
-                        else if (event == ON_NODE_TOLD_TO_HAVE || event == ON_NODE_TOLD_TO_GO) {
-                                assert_int_equal(unit_on_node_life_is_to_have(next), event == ON_NODE_TOLD_TO_HAVE);
-                                assert_int_equal(unit_on_node_life_is_to_go(next), event == ON_NODE_TOLD_TO_GO);
+                        else if (event == ON_NODE_ORDERED_TO_HAVE || event == ON_NODE_ORDERED_TO_GO) {
+                                assert_int_equal(unit_on_node_life_is_to_have(next),
+                                                 event == ON_NODE_ORDERED_TO_HAVE);
+                                assert_int_equal(unit_on_node_life_is_to_go(next),
+                                                 event == ON_NODE_ORDERED_TO_GO);
                                 assert_int_equal(unit_on_node_life_is_reported(next),
                                                  unit_on_node_life_is_reported(life));
                         } else {

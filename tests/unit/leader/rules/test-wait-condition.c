@@ -241,7 +241,7 @@ static void a_destroy_ends_when_it_is_gone_from_every_node(void **state) {
         assert_ends(DESTROY, 0);
         view.n_nodes = 0;
         assert_ends(DESTROY, 0);
-        view.hosts_unheard = true; // a new leader does not know yet who holds what
+        view.hosts_unattached = true; // a new leader does not know yet who holds what
         assert_pending(DESTROY);
         setup(NULL);
         view.record = NULL;
@@ -277,7 +277,7 @@ static void a_global_unit_is_waited_for_on_every_node_that_is_not_lost(void **st
         assert_string_equal(wait_condition_judge(START, 10, &view).node, "n2");
         view.n_nodes = 0;
         assert_ends(START, 0); // no node matches
-        view.hosts_unheard = true;
+        view.hosts_unattached = true;
         assert_pending(START);
 }
 

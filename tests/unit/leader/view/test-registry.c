@@ -282,12 +282,12 @@ static void who_is_to_let_go_needs_no_content(void **state) {
         bool new;
 
         assert_int_equal(s->life, ON_NODE_EXPECTED);
-        unit_on_node_event(s, ON_NODE_TOLD_TO_HAVE);
+        unit_on_node_event(s, ON_NODE_ORDERED_TO_HAVE);
         assert_int_equal(unit_on_node_need_spec(s, &one, &new), 0);
         unit_on_node_event(s, ON_NODE_REPORTED);
         assert_int_equal(tables_host(&t, 2)->specs.count, 1);
         assert_int_equal(tables_node(&t, 2)->n_leaving, 1); // no record wants it there
-        unit_on_node_event(s, ON_NODE_TOLD_TO_GO);
+        unit_on_node_event(s, ON_NODE_ORDERED_TO_GO);
         assert_int_equal(s->life, ON_NODE_LEAVING);
         assert_int_equal(tables_host(&t, 2)->specs.count, 0);
         unit_on_node_free(t.leader, s);
@@ -300,13 +300,13 @@ static void a_global_unit_that_is_told_to_go_leaves(void **state) {
 
         put_global("all.service", GLOBAL);
         s = wait_node("all.service", 2);
-        unit_on_node_event(s, ON_NODE_TOLD_TO_HAVE);
+        unit_on_node_event(s, ON_NODE_ORDERED_TO_HAVE);
         unit_on_node_event(s, ON_NODE_REPORTED);
         assert_int_equal(s->life, ON_NODE_RESIDENT);
         assert_int_equal(n->n_leaving, 0);
-        unit_on_node_event(s, ON_NODE_TOLD_TO_GO);
+        unit_on_node_event(s, ON_NODE_ORDERED_TO_GO);
         assert_int_equal(n->n_leaving, 1);
-        unit_on_node_event(s, ON_NODE_TOLD_TO_HAVE); // its node was opened again
+        unit_on_node_event(s, ON_NODE_ORDERED_TO_HAVE); // its node was opened again
         assert_int_equal(n->n_leaving, 0);
         assert_true(unit_on_node_is_consistent(s));
 }

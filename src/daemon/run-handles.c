@@ -41,7 +41,7 @@ static void note_status(Daemon *d) {
                 return;
         if (d->state)
                 (void) cluster_state_hosts(d->state, &n_hosts);
-        if (agent_n_units(d->agent) != d->told_units || n_hosts != d->told_hosts)
+        if (agent_n_units(d->agent) != d->notified_units || n_hosts != d->notified_hosts)
                 uv_timer_start(&d->status, on_status_due, STATUS_DELAY_MS, 0);
 }
 

@@ -139,8 +139,8 @@ typedef struct Agent {
         void (*refreshed)(void *userdata); // NULL: nobody waits for the look before the Goodbye
         void *refreshed_data;
         bool refreshing; // systemd's answer is awaited
-        bool stopping_untold; // the leader is to hear that the machine is shutting down
-        bool stopping_told;   // what AgentOps.stopping and .resumed have said
+        bool stopping_unsent; // the leader is to hear that the machine is shutting down
+        bool stopping_notified; // what AgentOps.stopping and .resumed have said
 
         ListNode report;
         ListNode paced;        // units that change too often to be told about now

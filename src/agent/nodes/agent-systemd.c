@@ -100,7 +100,7 @@ static void on_stopping(void *userdata) {
         }
         (void) file_replace(AT_FDCWD, node->shutdown_mark, "", 0, 0600,
                             0); // matters after a soft-reboot only
-        a->stopping_untold = true;
+        a->stopping_unsent = true;
         drain_mark(&a->drain);
 }
 

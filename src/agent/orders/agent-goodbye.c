@@ -46,12 +46,12 @@ static void send_stopping(Agent *a) {
 void agent_stopping_drain(Agent *a) {
         bool is_stopping = agent_is_stopping(a);
 
-        if (a->stopping_untold && is_stopping)
+        if (a->stopping_unsent && is_stopping)
                 send_stopping(a);
-        a->stopping_untold = false;
-        if (a->stopping_told == is_stopping)
+        a->stopping_unsent = false;
+        if (a->stopping_notified == is_stopping)
                 return;
-        a->stopping_told = is_stopping;
+        a->stopping_notified = is_stopping;
         if (is_stopping && a->ops.stopping)
                 a->ops.stopping(a->userdata);
         else if (!is_stopping && a->ops.resumed)

@@ -138,7 +138,7 @@ void agent_session_drain(Agent *a) {
                 return;
         agent_attach(a);
         if (a->attach_sent && agent_is_stopping(a))
-                a->stopping_untold = true; // this leader has not heard it
+                a->stopping_unsent = true; // this leader has not heard it
 }
 
 static void notify_guards(Agent *a) {
@@ -182,7 +182,7 @@ void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
 
 // Whether everything that happened here until now is among what was told, or is about to be: what has come from
 // systemd while we stood still, or is more than a turn takes, has not been looked at.
-static bool has_heard_all(Agent *a) {
+static bool has_received_all(Agent *a) {
         bool all = true;
 
         agent_foreach_node (node, a)
@@ -192,12 +192,12 @@ static bool has_heard_all(Agent *a) {
 }
 
 // told_us: as in Beat.told_ms; 0: nothing is said of that.
-static void send_beat(Agent *a, uint64_t now_us, uint64_t told_us) {
+static void send_beat(Agent *a, uint64_t now_us, uint64_t reported_us) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
 
         beat.seq = ++a->beat_seq;
-        beat.told_ms = told_us / USEC_PER_MSEC;
+        beat.told_ms = reported_us / USEC_PER_MSEC;
         message.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;
         message.beat = &beat;
         a->beat_sent_us[beat.seq % AGENT_BEATS_KEPT] = now_us;
@@ -227,7 +227,7 @@ static bool lease_has_ended(Agent *a, uint64_t now_us) {
 
 static void on_beat_timer(uv_timer_t *timer) {
         Agent *a = timer->data;
-        uint64_t now_us = clock_boot_us(), told_us;
+        uint64_t now_us = clock_boot_us(), reported_us;
 
         if (a->leader == 0)
                 return;
@@ -237,9 +237,9 @@ static void on_beat_timer(uv_timer_t *timer) {
                 set_attached(a, false);
                 a->attach_wanted = true;
         }
-        told_us = a->attached && has_heard_all(a) ? agent_report_sent_us(a, now_us) : 0;
+        reported_us = a->attached && has_received_all(a) ? agent_report_sent_us(a, now_us) : 0;
         if (a->attached || a->welcome_parts > 0)
-                send_beat(a, now_us, told_us);
+                send_beat(a, now_us, reported_us);
         if (a->attach_sent && now_us >= a->attach_retry_us)
                 a->attach_wanted = true;
         if (a->attach_wanted)

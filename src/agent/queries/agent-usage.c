@@ -261,9 +261,9 @@ static int piece_fill(Piece *p, const char *root) {
         _cleanup_buf_ Buf paths = {};
         size_t n = 0;
 
-        for (size_t looked = 0;
-             looked < QUERY_NAMES_PER_PIECE && n < USAGE_UNITS_PER_READING && k->at < k->names.len;
-             looked++) {
+        for (size_t checked = 0;
+             checked < QUERY_NAMES_PER_PIECE && n < USAGE_UNITS_PER_READING && k->at < k->names.len;
+             checked++) {
                 int r = piece_add(p, k->at, root, n, &paths);
 
                 if (r < 0 && r != -EAGAIN)

@@ -33,7 +33,7 @@ typedef struct FileItem {
         uint64_t serial; // AgentNode.files_queued
         AgentFileJob job;
         bool from_template, is_new, enable;
-        bool look_again; // what is there may not be what we wrote
+        bool check_again; // what is there may not be what we wrote
         AgentSpec *spec; // a reference, NULL with AGENT_FILE_REMOVE
         char slice[LEDGER_SLICE_SIZE];
         char *foreign; // out: path of what is not ours
@@ -70,7 +70,7 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
         it->job = job;
         it->from_template = u->held.from_template;
         it->is_new = u->held.revision == 0 && !agent_unit_content(u);
-        it->look_again = u->load_retried;
+        it->check_again = u->load_retried;
         agent_unit_fill_record(u, &held);
         it->enable = job != AGENT_FILE_REMOVE && plan_enables(&work->wanted, &held);
         it->spec = job == AGENT_FILE_REMOVE ? NULL : agent_spec_ref(work->spec);
@@ -126,7 +126,7 @@ static int apply(FileBatch *b) {
 
                 if (it->foreign)
                         continue;
-                if (it->look_again)
+                if (it->check_again)
                         (void) unit_dir_check(b->node->dir, it->name);
                 origin[n] = i;
                 list[n++] = item_of(it);
@@ -169,7 +169,7 @@ static void on_written(AgentUnit *u, FileItem *it) {
         u->stale = work->new_content && down && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND;
         // A unit that is up without a file can be stopped, but systemd neither restarts it nor reads its
         // file.
-        u->stale |= it->look_again && u->held.pending && rt->loaded && !down;
+        u->stale |= it->check_again && u->held.pending && rt->loaded && !down;
         work->stale_since_us = clock_boot_us();
         u->read_again = u->stale && u->node->read_again_us >= u->node->files_began_us;
         agent_search_written(u->node, u->name, it->from_template);
@@ -311,7 +311,7 @@ static int hand_to_helper(FileBatch *b) {
         for (size_t i = 0; i < b->n; i++) {
                 list[i] = item_of(b->items[i]);
                 look[i] = b->items[i]->job == AGENT_FILE_WRITE;
-                if (b->items[i]->look_again)
+                if (b->items[i]->check_again)
                         agent_writer_close(b->node); // the next one begins with what is there
         }
         return agent_writer_apply(b->node, list, look, b->n, on_helper_done, b);

@@ -33,9 +33,10 @@ void daemon_status(Daemon *d) {
 
         if (d->state)
                 (void) cluster_state_hosts(d->state, &n_hosts);
-        d->told_units = agent_n_units(d->agent);
-        d->told_hosts = n_hosts;
-        snprintf(units, sizeof(units), "%zu unit%s here", d->told_units, d->told_units == 1 ? "" : "s");
+        d->notified_units = agent_n_units(d->agent);
+        d->notified_hosts = n_hosts;
+        snprintf(units, sizeof(units), "%zu unit%s here", d->notified_units,
+                 d->notified_units == 1 ? "" : "s");
         if (d->leading)
                 (void) sd_notifyf(0, "STATUS=Leading %zu host%s, term %llu; %s", n_hosts,
                                   n_hosts == 1 ? "" : "s", (unsigned long long) d->store_term, units);

@@ -129,7 +129,7 @@ struct Daemon {
         uv_signal_t sigterm, sigint, sighup, sigusr1;
         uv_timer_t watchdog, daily, status;
         TimeLimit deadline; // of the end
-        size_t told_units, told_hosts; // in the status that systemd was told
+        size_t notified_units, notified_hosts; // in the status that systemd was told
         uv_prepare_t turn_end;                      // measures how long one turn of the loop takes
         uint64_t turn_end_ns, turn_cpu_ns, idle_ns; // when the last one ended
         HeapKeeper heap;

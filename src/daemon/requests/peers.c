@@ -81,13 +81,13 @@ void peers_answer_status(const Daemon *d, void (*respond)(const Argosy__Response
         respond(&response, userdata);
 }
 
-int peers_try(Daemon *d, char *const *addresses, size_t n, char **ret_said) {
+int peers_try(Daemon *d, char *const *addresses, size_t n, char **ret_why) {
         MeshLinkInfo links[MESH_VOTERS_MAX];
-        MeshAddress given[PEERS_TOLD_MAX] = {};
+        MeshAddress given[PEERS_GIVEN_MAX] = {};
         size_t n_links = mesh_links(d->mesh, links, ELEMENTSOF(links)), n_down = 0;
 
-        if (n == 0 || n > PEERS_TOLD_MAX) {
-                *ret_said = str_printf("one to %u addresses at a time", PEERS_TOLD_MAX);
+        if (n == 0 || n > PEERS_GIVEN_MAX) {
+                *ret_why = str_printf("one to %u addresses at a time", PEERS_GIVEN_MAX);
                 return -EINVAL;
         }
         for (size_t i = 0; i < n; i++) {
@@ -95,15 +95,15 @@ int peers_try(Daemon *d, char *const *addresses, size_t n, char **ret_said) {
                 if (host_address_split(addresses[i], given[i].text, sizeof(given[i].text), &given[i].port) &&
                     host_address_may_be_configured(given[i].text))
                         continue;
-                *ret_said = str_printf("'%.100s' is not an address (HOST, HOST:PORT or [IPV6]:PORT)", addresses[i]);
+                *ret_why = str_printf("'%.100s' is not an address (HOST, HOST:PORT or [IPV6]:PORT)",
+                                      addresses[i]);
                 return -EINVAL;
         }
         for (size_t i = 0; i < n_links; i++)
                 n_down += !links[i].up;
         mesh_try_addresses(d->mesh, given, n);
-        *ret_said = n_down == 0
-                            ? str_printf("this host finds all other voters that it knows of already")
-                            : str_printf("looking there for %zu voter%s; see `argosyctl cluster status`", n_down,
-                                         n_down == 1 ? "" : "s");
+        *ret_why = n_down == 0 ? str_printf("this host finds all other voters that it knows of already")
+                               : str_printf("looking there for %zu voter%s; see `argosyctl cluster status`",
+                                            n_down, n_down == 1 ? "" : "s");
         return 0;
 }

@@ -8,13 +8,13 @@
 
 typedef struct Daemon Daemon;
 
-enum { PEERS_TOLD_MAX = 4 }; // addresses at a time
+enum { PEERS_GIVEN_MAX = 4 }; // addresses at a time
 
 // A sentence about the voters that are not found, and what helps. NULL: all are found, or out of memory.
 char *peers_notice(const Daemon *d);
 // `cluster status` of a host that keeps no log, from its peers file. Responds before it returns, once.
 void peers_answer_status(const Daemon *d, void (*respond)(const Argosy__Response *response, void *userdata),
                          void *userdata);
-// `cluster peers`: looks for voters at these addresses too. 0 or -EINVAL, and *ret_said, a sentence for people (NULL:
-// out of memory).
-int peers_try(Daemon *d, char *const *addresses, size_t n, char **ret_said);
+// `cluster peers`: looks for voters at these addresses too. 0 or -EINVAL, and *ret_why, a sentence for
+// people (NULL: out of memory).
+int peers_try(Daemon *d, char *const *addresses, size_t n, char **ret_why);

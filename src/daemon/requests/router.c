@@ -249,10 +249,10 @@ static void ask_agent(Route *route, AgentReply reply) {
 static void answer_peers(Route *route) {
         const Argosy__Request__ClusterPeers *q = route->request->cluster_peers;
         Argosy__Response response;
-        _cleanup_free_ char *said = NULL;
-        int r = peers_try(route->router->daemon, q->addresses, q->n_addresses, &said);
+        _cleanup_free_ char *why = NULL;
+        int r = peers_try(route->router->daemon, q->addresses, q->n_addresses, &why);
 
-        response = error_response(-r, said ?: "");
+        response = error_response(-r, why ?: "");
         route_respond(route, &response);
 }
 

@@ -42,7 +42,7 @@ void cgroup_files_close(CgroupFiles *f) {
 static void open_missing(CgroupFiles *f, uint64_t now_us) {
         int fd;
 
-        f->looked_us = now_us;
+        f->searched_us = now_us;
         if (f->cpu < 0)
                 f->cpu = open_at(f->dir, "cpu.stat");
         if (f->memory < 0)
@@ -208,7 +208,7 @@ void cgroup_files_read(CgroupFiles *f, const char *path, UnitUsage *ret) {
         int r = -ENODEV;
 
         if (f->dir >= 0) {
-                if (now_us - f->looked_us >= CGROUP_AGAIN_SEC * USEC_PER_SEC)
+                if (now_us - f->searched_us >= CGROUP_AGAIN_SEC * USEC_PER_SEC)
                         open_missing(f, now_us);
                 r = read_files(f, ret);
         }

@@ -17,7 +17,7 @@ typedef struct CgroupFiles {
         int cpu, memory, io, tasks; // -1: missing
         bool by_threads;            // `tasks` is cgroup.threads, for want of pids.current
         uint64_t run;
-        uint64_t looked_us; // when missing files were last looked for
+        uint64_t searched_us; // when missing files were last looked for
 } CgroupFiles;
 
 #define CGROUP_FILES_CLOSED ((CgroupFiles){.dir = -1, .cpu = -1, .memory = -1, .io = -1, .tasks = -1})

@@ -70,12 +70,13 @@ static int wait_for(int link, int journal, int timeout_ms) {
 }
 
 static int wait_for_more(HelperJournal *j, int link) {
-        uint64_t now = clock_boot_us(), due = j->looked_us + PAUSE_MS * USEC_PER_MSEC;
-        int r = j->looked_us > 0 && now < due ? wait_for(link, -1, (int) ((due - now) / USEC_PER_MSEC) + 1) : 0;
+        uint64_t now = clock_boot_us(), due = j->woken_us + PAUSE_MS * USEC_PER_MSEC;
+        int r = j->woken_us > 0 && now < due ? wait_for(link, -1, (int) ((due - now) / USEC_PER_MSEC) + 1)
+                                             : 0;
 
         if (r == 0)
                 r = wait_for(link, journal_source_fd(j->source), -1);
-        j->looked_us = clock_boot_us();
+        j->woken_us = clock_boot_us();
         return r;
 }
 

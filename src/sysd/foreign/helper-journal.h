@@ -9,7 +9,7 @@
 
 typedef struct HelperJournal {
         JournalSource *source; // NULL: nothing has been asked
-        uint64_t looked_us;    // when it was woken last; 0: never
+        uint64_t woken_us;     // when it was woken last; 0: never
 } HelperJournal;
 
 // Before a container is entered: what the C library and sd-journal would open later, they open now, and

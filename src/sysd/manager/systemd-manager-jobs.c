@@ -402,7 +402,7 @@ void manager_jobs_listed(SystemdManager *m) {
 
                 if (j->state == JOB_RUNNING && !j->listed) {
                         j->state = JOB_ORPHAN;
-                        j->unheard = true;
+                        j->end_missed = true;
                 }
                 j->listed = false;
                 if (w && w->runtime.loaded)
@@ -420,8 +420,8 @@ void manager_jobs_synced(SystemdManager *m) {
                         finish(m, j, j->result, NULL);
                 else if (j->state == JOB_ORPHAN)
                         finish(m, j, SYSTEMD_JOB_LOST,
-                               j->unheard ? "systemd did not tell how it ended"
-                                          : "the connection to systemd was lost meanwhile");
+                               j->end_missed ? "systemd did not tell how it ended"
+                                             : "the connection to systemd was lost meanwhile");
         }
 }
 

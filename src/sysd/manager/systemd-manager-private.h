@@ -83,7 +83,7 @@ typedef struct Job {
         SystemdJobResult result;
         bool slot, verifying;
         bool listed;  // the listing that is being taken in names it
-        bool unheard; // the listing did not: its end was not told
+        bool end_missed; // the listing did not: its end was not told
         uint32_t id;
         uint32_t early_id; // a JobRemoved for the unit that came before the reply
         char early_word[16];
@@ -163,7 +163,7 @@ struct SystemdManager {
         StringInterner words;            // sub-states and results
         ListNode dirty, fetch, suspects; // of SystemdUnitWork
         size_t n_later, later_at;        // units that have `later`, and how far in `units`
-        bool untold;                     // something changed and there was no memory to note what
+        bool unnoted_change;             // something changed and there was no memory to note what
         ListNode queries;
         size_t n_queries;
         uint64_t n_sent, n_received; // calls of this connection and replies to them

@@ -116,7 +116,7 @@ SystemdUnitWork *manager_work(SystemdManager *m, SystemdUnit *w) {
                 return work;
         work = calloc(1, sizeof(*work));
         if (!work) {
-                m->untold = true;
+                m->unnoted_change = true;
                 manager_fail(m, -ENOMEM);
                 return NULL;
         }
@@ -383,16 +383,16 @@ static void on_retry(uv_timer_t *timer) {
 // ---- the turn of the loop
 
 // Nobody noted what changed, so all of it may have.
-static void mark_untold(SystemdManager *m) {
-        m->untold = false;
+static void mark_all_dirty(SystemdManager *m) {
+        m->unnoted_change = false;
         manager_foreach_unit(w, m) mark_dirty(m, w, true, true);
 }
 
 static void notify_units(SystemdManager *m) {
         ListNode now;
 
-        if (m->untold)
-                mark_untold(m);
+        if (m->unnoted_change)
+                mark_all_dirty(m);
         list_init(&now);
         list_splice(&now, &m->dirty);
         while (!list_is_empty(&now) && m->closing == OPEN) {

@@ -82,10 +82,10 @@ UnitDir *unit_dir_free(UnitDir *d) {
 }
 
 // ---- what is there already
-static int entry_inspect_links(UnitDir *d, Entry *e, const UnitFile *says, bool *ret_complete) {
+static int entry_inspect_links(UnitDir *d, Entry *e, const UnitFile *effective, bool *ret_complete) {
         UnitInstall *links;
         bool enabled;
-        int r = unit_dir_links_of(says, e->name, &links);
+        int r = unit_dir_links_of(effective, e->name, &links);
 
         if (r == 0 && links && !entry_more(e)) {
                 unit_dir_links_free(links);
@@ -109,7 +109,7 @@ static bool entry_inspect(UnitDir *d, Entry *e, const Hash *spec, const char *sl
         Hash own = unit_dir_inspect_file(d, e->name, &file);
         FailingOptions failing = {};
         Template *t = e->template;
-        const UnitFile *says;
+        const UnitFile *effective;
         bool good, complete;
 
         e->own_file = !hash_is_zero(&own);
@@ -117,10 +117,11 @@ static bool entry_inspect(UnitDir *d, Entry *e, const Hash *spec, const char *sl
                 good = false; // masked
         else
                 good = hash_equal(e->own_file || !t ? &own : &t->spec, spec);
-        says = e->own_file || !t ? file : t->file;
-        if (says)
-                failing = says->failing;
-        return entry_inspect_links(d, e, says, &complete) == 0 && complete && good && (!t || t->dropin) &&
+        effective = e->own_file || !t ? file : t->file;
+        if (effective)
+                failing = effective->failing;
+        return entry_inspect_links(d, e, effective, &complete) == 0 && complete && good &&
+               (!t || t->dropin) &&
                (!entry_needs_dropin(e, slice, &failing) || unit_dir_dropin_is(d, e->name, slice, &failing));
 }
 

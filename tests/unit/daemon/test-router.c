@@ -53,7 +53,7 @@ void peers_answer_status(const Daemon *d, void (*respond)(const Argosy__Response
                          void *userdata) {
 }
 
-int peers_try(Daemon *d, char *const *addresses, size_t n, char **ret_said) {
+int peers_try(Daemon *d, char *const *addresses, size_t n, char **ret_why) {
         return 0;
 }
 

@@ -300,7 +300,7 @@ size_t mesh_links(const Mesh *m, MeshLinkInfo *ret, size_t max) {
                                 .peer = &l->peer,
                                 .up = l->up,
                                 .address = l->up ? stream_peer(l->stream)->address : "",
-                                .why = l->told_why,
+                                .why = l->reported_why,
                         };
         }
         return n;

@@ -146,7 +146,7 @@ typedef struct Link { // `unit` follows `target`
 typedef struct Reservation {    // on one host, for one unit at a time
         uint32_t unit, host;    // PLACEMENT_NONE: none
         PlacementVector demand; // of the unit and those who go with it
-        uint64_t looked_at;     // Placement.n_grants when it was chosen last
+        uint64_t chosen_at;     // Placement.n_grants when it was chosen last
         uint64_t better_at;     // the same, when the host came to lack less than before
         uint32_t least;         // what it lacked then
         uint32_t attempt;       // hosts whose tried_for this is have had it for this unit

@@ -203,10 +203,10 @@ void reservation_settle(Placement *p) {
 
         if (r->unit != PLACEMENT_NONE && !waits(p, r->unit))
                 reservation_end(p);
-        if (p->n_grants - r->looked_at <
+        if (p->n_grants - r->chosen_at <
             MAX_OF((uint64_t) PLACEMENT_PASSES_MAX, p->node_slots.n / NODES_PER_GRANT))
                 return;
-        r->looked_at = p->n_grants;
+        r->chosen_at = p->n_grants;
         unit = choose_unit(p);
         if (unit == PLACEMENT_NONE) {
                 reservation_end(p);

@@ -55,7 +55,7 @@ struct Stream {
         unsigned n_handles; // not yet closed
 
         StreamState state;
-        bool opened, paused, eof, writing, was_high, said_bye;
+        bool opened, paused, eof, writing, was_high, sent_bye;
         int error;       // given to closed()
         int write_error; // writing failed; the reason may still be readable
         char why[192];
@@ -90,9 +90,9 @@ void stream_set_hooks(Stream *s, const StreamHooks *hooks, void *data);
 void stream_handshake_on(Stream *s);
 
 // stream.c
-// The stream failed: closes it with this error and a text, unless it is closing already. `tell_peer`: flush
-// first (TLS alerts).
-void stream_fail(Stream *s, int error, bool tell_peer, const char *format, ...) _printf_(4, 5);
+// The stream failed: closes it with this error and a text, unless it is closing already. `notify_peer`:
+// flush first (TLS alerts).
+void stream_fail(Stream *s, int error, bool notify_peer, const char *format, ...) _printf_(4, 5);
 void stream_set_open(Stream *s);
 // Everything is written: shuts down our side and waits for the peer's.
 void stream_linger(Stream *s);

@@ -78,8 +78,8 @@ static void on_shutdown(uv_shutdown_t *request, int status) {
 }
 
 void stream_linger(Stream *s) {
-        if (s->tls && s->opened && !s->said_bye) {
-                s->said_bye = true;
+        if (s->tls && s->opened && !s->sent_bye) {
+                s->sent_bye = true;
                 stream_tls_bye(s);
                 stream_flush(s);
                 return;
@@ -112,7 +112,7 @@ void stream_close(Stream *s, int error, bool flush) {
         stream_flush(s); // now: the loop may stand still next, and those who wait hear it nevertheless
 }
 
-void stream_fail(Stream *s, int error, bool tell_peer, const char *format, ...) {
+void stream_fail(Stream *s, int error, bool notify_peer, const char *format, ...) {
         va_list ap;
 
         if (stream_is_closing(s))
@@ -120,7 +120,7 @@ void stream_fail(Stream *s, int error, bool tell_peer, const char *format, ...) 
         va_start(ap, format);
         str_vfit(s->why, sizeof(s->why), format, ap);
         va_end(ap);
-        stream_close(s, error, tell_peer);
+        stream_close(s, error, notify_peer);
 }
 
 // ---- the way in

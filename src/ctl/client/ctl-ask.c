@@ -14,7 +14,7 @@
 #include "ctl.h"
 #include "json.h"
 
-enum { RETRY_MIN_MS = 100, RETRY_MAX_MS = 1000, RETRY_TELL_MS = 800 };
+enum { RETRY_MIN_MS = 100, RETRY_MAX_MS = 1000, RETRY_WARN_MS = 800 };
 
 // Says once per run how old an answer without a leader is.
 static void warn_stale(Ctl *ctl, const Argosy__Response *r) {
@@ -104,11 +104,11 @@ bool ctl_try_again(Ctl *ctl, Patience *p, int *error) {
                 *error = -ETIMEDOUT;
                 return false;
         }
-        if (!p->told &&
-            p->pause_ms >= RETRY_TELL_MS) { // a restart of argosyd, or an election, passes in silence
+        if (!p->warned &&
+            p->pause_ms >= RETRY_WARN_MS) { // a restart of argosyd, or an election, passes in silence
                 ctl_warn(ctl, "%s; still trying",
                          ctl->client.fd < 0 ? ctl->client.why : "the cluster has no leader at the moment");
-                p->told = true;
+                p->warned = true;
         }
         *error = client_pause(&ctl->client, MIN_OF(ctl->deadline_us, now + p->pause_ms * USEC_PER_MSEC));
         p->pause_ms = MIN_OF(2 * p->pause_ms, (uint64_t) RETRY_MAX_MS);

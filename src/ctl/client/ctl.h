@@ -67,7 +67,7 @@ int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, v
 typedef struct Patience {
         uint64_t lost_us;  // since when; 0: not yet
         uint64_t pause_ms; // before the next try; grows
-        bool told;
+        bool warned;
 } Patience;
 // Waits a little. False if there is to be no further try: RECONNECT_SEC are over, or --timeout is (then
 // *error is -ETIMEDOUT), or Ctrl-C (-EINTR).

@@ -102,7 +102,7 @@ int wait_loop_run(Ctl *ctl, const WaitKind *kind, Argosy__Request *request, void
                 case WAIT_FINISHED:
                         return EXIT_OK;
                 case WAIT_REDIAL:
-                        lost.told |= kind->silent;
+                        lost.warned |= kind->silent;
                         again = ctl_try_again(ctl, &lost, &l.end.error);
                         break;
                 case WAIT_ASK_AGAIN:

@@ -53,7 +53,7 @@ typedef struct Change {
         size_t n_failed;
         size_t n_may_run; // of these: stopped or destroyed, but for hosts that are not heard
         bool answered; // the Change's answer has come, all of it
-        size_t n_heard; // of its units; the answer may come in parts, and from the first of them again
+        size_t n_received; // of its units; the answer may come in parts, and from the first of them again
         int status;    // of the Change as a whole, 0 or positive errno
         char message[512];
         char *logs[FAILURES_SHOWN]; // units that failed on a node
@@ -194,9 +194,9 @@ static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 const Argosy__Response__UnitResult *u = r->change->units[i];
                 int e;
 
-                if (r->change->first + i < c->n_heard)
+                if (r->change->first + i < c->n_received)
                         continue;
-                c->n_heard = r->change->first + i + 1;
+                c->n_received = r->change->first + i + 1;
                 if (u->status == 0 && u->revision > 0 && will_wait(c)) {
                         e = wait_set_add(&c->waiting, u->name, u->revision);
                         if (e == 0 && u->n_may_run_on > 0)
@@ -437,7 +437,7 @@ static int change_some(Change *c, const UnitArgs *a, char **names, size_t n_name
         change.parts = true;
         c->status = 0;
         c->answered = false;
-        c->n_heard = 0;
+        c->n_received = 0;
         code = send_change(c, &change);
         if (code != CHANGE_SPLIT)
                 return code;

@@ -149,11 +149,11 @@ static void warn_of_voters(Ctl *ctl, const Argosy__Response__ClusterStatus *c, u
 static void warn_of_configured_voters(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
         for (size_t i = 0; i < c->n_members; i++) {
                 uint32_t voters = c->members[i]->voters_configured;
-                bool said = voters == 0 || voters == c->voters_wanted;
+                bool known = voters == 0 || voters == c->voters_wanted;
 
-                for (size_t k = 0; k < i && !said; k++)
-                        said = wants_voters(c->members[k], voters);
-                if (!said)
+                for (size_t k = 0; k < i && !known; k++)
+                        known = wants_voters(c->members[k], voters);
+                if (!known)
                         warn_of_voters(ctl, c, voters);
         }
 }

@@ -22,7 +22,7 @@ typedef struct Reading {
 typedef struct TopNode {
         Reading now, coming;
         unsigned fresh; // complete readings since the mark
-        uint64_t heard_us;
+        uint64_t received_us;
         char name[];
 } TopNode;
 
@@ -134,7 +134,7 @@ void top_view_forget(TopView *v, uint64_t before_us) {
         map_foreach (slot, &v->nodes) {
                 TopNode *n = slot->value;
 
-                if (n->heard_us >= before_us)
+                if (n->received_us >= before_us)
                         continue;
                 map_take_str(&v->nodes, n->name);
                 node_free(n);
@@ -153,7 +153,7 @@ int top_view_take(TopView *v, const Argosy__Response__Usage *u, uint64_t now_us)
         n = node_get(v, u->node);
         if (!n)
                 return -ENOMEM;
-        n->heard_us = now_us;
+        n->received_us = now_us;
         for (size_t i = 0; i < u->n_rows; i++)
                 if (append(n, u->rows[i]) < 0)
                         return -ENOMEM;

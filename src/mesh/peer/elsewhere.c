@@ -24,15 +24,15 @@ MeshAddress elsewhere_first(const MeshPeer *peer) {
 
 // All places in the order of their likelihood; those that are not known are empty.
 static MeshAddress place(const Elsewhere *e, const MeshPeer *peer, unsigned i) {
-        enum { HEARD = 1 + ELSEWHERE_TOLD_BY_HAND, TOLD, ADDRESS, HOST_NAME };
+        enum { SEEN = 1 + ELSEWHERE_GIVEN_MAX, ANNOUNCED, ADDRESS, HOST_NAME };
 
         switch (i) {
         case 0:
                 return elsewhere_first(peer);
-        case HEARD:
-                return e->heard;
-        case TOLD:
-                return e->told;
+        case SEEN:
+                return e->seen;
+        case ANNOUNCED:
+                return e->announced;
         case ADDRESS:
                 return address_at(peer->address, peer->port);
         case HOST_NAME:
@@ -42,7 +42,7 @@ static MeshAddress place(const Elsewhere *e, const MeshPeer *peer, unsigned i) {
         }
 }
 
-enum { PLACES = 5 + ELSEWHERE_TOLD_BY_HAND };
+enum { PLACES = 5 + ELSEWHERE_GIVEN_MAX };
 
 static bool is_one_of_the_first(const Elsewhere *e, const MeshPeer *peer, unsigned n, const MeshAddress *a) {
         for (unsigned i = 0; i < n; i++) {

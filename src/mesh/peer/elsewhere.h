@@ -11,12 +11,12 @@
 
 #include "mesh-peer.h"
 
-enum { ELSEWHERE_TOLD_BY_HAND = 4 };
+enum { ELSEWHERE_GIVEN_MAX = 4 };
 
 typedef struct Elsewhere { // empty: not known
-        MeshAddress heard;                           // whence it dialled us
-        MeshAddress told;                            // as another voter says
-        MeshAddress by_hand[ELSEWHERE_TOLD_BY_HAND]; // `argosyctl cluster peers`
+        MeshAddress seen;                            // whence it dialled us
+        MeshAddress announced;                       // as another voter says
+        MeshAddress by_hand[ELSEWHERE_GIVEN_MAX];    // `argosyctl cluster peers`
 } Elsewhere;
 
 // Where to dial it first: the name that it was configured to have, else its address. Empty: not known.

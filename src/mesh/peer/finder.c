@@ -113,13 +113,13 @@ bool finder_on_seen(Finder *f, const char *address) {
 
         // Link-local: which link is not part of the text. Loopback is a host of this very machine.
         return kind != HOST_ADDRESS_LINK_LOCAL && kind != HOST_ADDRESS_NONE &&
-               learn(f, &f->elsewhere.heard, address, f->peer->port);
+               learn(f, &f->elsewhere.seen, address, f->peer->port);
 }
 
 bool finder_on_announced(Finder *f, const Argosy__Voter *voter) {
         return !f->resting && host_address_may_be_announced(voter->address, true) &&
                voter->port <= UINT16_MAX && !streq(voter->address, f->peer->address) &&
-               learn(f, &f->elsewhere.told, voter->address, (uint16_t) voter->port);
+               learn(f, &f->elsewhere.announced, voter->address, (uint16_t) voter->port);
 }
 
 void finder_on_given(Finder *f, const MeshAddress *addresses, size_t n) {

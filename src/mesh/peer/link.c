@@ -16,9 +16,9 @@
 #include "tls-context.h"
 
 static void report(Link *l, const char *why) {
-        if (l->abandoned || strncmp(l->told_why, why, sizeof(l->told_why) - 1) == 0)
+        if (l->abandoned || strncmp(l->reported_why, why, sizeof(l->reported_why) - 1) == 0)
                 return;
-        str_fit(l->told_why, sizeof(l->told_why), "%s", why);
+        str_fit(l->reported_why, sizeof(l->reported_why), "%s", why);
         l->config.ops->failed(l, why, l->config.userdata);
 }
 
@@ -70,7 +70,7 @@ static void come_up(Link *l) {
         uv_timer_stop(&l->timer);
         finder_rest(&l->finder, true);
         l->failures = 0;
-        *l->told_why = 0;
+        *l->reported_why = 0;
         stream_set_deadline(l->stream, 0);
         l->config.ops->up(l, l->config.userdata);
 }

@@ -53,7 +53,7 @@ struct Link {
         uint32_t feature_level; // as it says
         bool abandoned;
         bool dial_now;        // when the stream is gone
-        char told_why[200];   // what `failed` said last
+        char reported_why[200]; // what `failed` said last
         char pending_why[96]; // for link_report_pending()
 };
 

@@ -20,7 +20,7 @@ void local_done(Local *l) {
 }
 
 bool local_is_up(const Local *l) {
-        return l->leading && l->up && l->told_epoch == l->epoch;
+        return l->leading && l->up && l->notified_epoch == l->epoch;
 }
 
 bool local_is_full(const Local *l) {
@@ -56,9 +56,9 @@ static void set_up(Local *l, bool up) {
 }
 
 void local_update(Local *l) {
-        if (l->up && (!l->leading || l->told_epoch != l->epoch))
+        if (l->up && (!l->leading || l->notified_epoch != l->epoch))
                 set_up(l, false);
-        l->told_epoch = l->epoch;
+        l->notified_epoch = l->epoch;
         if (l->leading && !l->up)
                 set_up(l, true);
 }

@@ -22,7 +22,7 @@ typedef struct Local {
         Drain *drain; // the owner's: it is marked when local_update() and local_deliver() have something to do
         bool leading, up;
         uint64_t epoch;         // of the current leadership of ours
-        uint64_t told_epoch;    // that `link` said is up
+        uint64_t notified_epoch; // that `link` said is up
         Buf to_leader, to_host; // frames
 } Local;
 

@@ -38,10 +38,10 @@ typedef struct MemoryStore {
         ListNode ops;
         size_t n_pending; // batches and barriers
         bool changing, closing;
-        bool leading, told_role;
+        bool leading, role_notified;
         int fail;
         uint64_t authority_us; // 0: always
-        bool told_authority;
+        bool authority_notified;
         uint64_t term, index;
         uint32_t members[STORE_MEMBERS_MAX];
         size_t n_members;
@@ -101,15 +101,15 @@ static void finish_all(MemoryStore *m) {
 static void on_drain(void *userdata) {
         MemoryStore *m = userdata;
 
-        if (!m->told_role) {
-                m->told_role = true;
+        if (!m->role_notified) {
+                m->role_notified = true;
                 m->store.ops->role(m->leading ? STORE_LEADER : STORE_FOLLOWER,
                                    (StoreLeader){.raft_id = m->leading ? 1 : 0, .term = m->term},
                                    m->store.userdata);
         }
-        if (!m->told_authority && m->store.ops->authority)
+        if (!m->authority_notified && m->store.ops->authority)
                 m->store.ops->authority(m->store.userdata);
-        m->told_authority = true;
+        m->authority_notified = true;
         if (!m->closing) // else they are answered when the drain is closed
                 finish_all(m);
 }
@@ -293,7 +293,7 @@ int store_open_memory(uv_loop_t *loop, const StoreOps *ops, void *userdata, Stor
         *m = (MemoryStore){
                 .store = {.impl = &memory_impl, .ops = ops, .userdata = userdata},
                 .leading = true,
-                .told_authority = true,
+                .authority_notified = true,
                 .term = 1,
                 .members = {1},
                 .n_members = 1,
@@ -314,7 +314,7 @@ void store_memory_lead(Store *s, bool lead) {
         if (m->leading == lead)
                 return;
         m->leading = lead;
-        m->told_role = false;
+        m->role_notified = false;
         if (lead)
                 m->term++;
         else
@@ -328,7 +328,7 @@ void store_memory_authority(Store *s, uint64_t until_us) {
 
         assert(s->impl == &memory_impl);
         m->authority_us = until_us;
-        m->told_authority = false;
+        m->authority_notified = false;
         drain_mark(&m->drain);
 }
 

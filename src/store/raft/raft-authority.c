@@ -89,7 +89,7 @@ bool raft_authority_before(RaftStore *s, const struct raft_message *message) {
                 return message->request_vote.disrupt_leader ||
                        uv_now(s->loop) >= s->opened_ms + s->election_ms;
         case RAFT_TIMEOUT_NOW:
-                s->told_term = message->timeout_now.term;
+                s->timeout_now_term = message->timeout_now.term;
                 return true;
         default:
                 return true;
@@ -118,7 +118,7 @@ const struct raft_message *raft_authority_send(RaftStore *s, const struct raft_m
                 authority_on_timeout_now(&s->authority, (uint32_t) message->server_id,
                                          message->timeout_now.term, message->timeout_now.last_log_index);
         if (message->type != RAFT_REQUEST_VOTE || !message->request_vote.disrupt_leader ||
-            message->request_vote.term == s->told_term + 1)
+            message->request_vote.term == s->timeout_now_term + 1)
                 return message;
         *ret_changed = *message;
         ret_changed->request_vote.disrupt_leader = false;

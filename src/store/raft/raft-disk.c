@@ -406,9 +406,9 @@ void raft_disk_refresh(RaftStore *s, uint64_t now_ms) {
                         s->full_disk_logged = false;
                 return;
         }
-        if (now_ms < s->looked_at_disk_ms + STORE_FULL_MS)
+        if (now_ms < s->refreshed_disk_ms + STORE_FULL_MS)
                 return;
-        s->looked_at_disk_ms = now_ms;
+        s->refreshed_disk_ms = now_ms;
         if (raft_disk_is_full(s->dir))
                 on_full_disk(s);
         else if (stuck)

@@ -9,7 +9,7 @@
 
 #include "raft-store.h"
 
-enum { HEARD_RECENTLY_MS = 2000, LOOK_MS = 1000 };
+enum { RECEIVED_RECENTLY_MS = 2000, REFRESH_MS = 1000 };
 
 typedef struct MemberChange {
         RaftStore *owner;
@@ -162,14 +162,14 @@ static uint64_t ms_between(uint64_t from, uint64_t to) {
 // Whoever has not been listened to has not been silent: a loop that stood still looks at this before it reads what has
 // come meanwhile.
 static void fill_liveness(const RaftStore *s, StoreMember *m) {
-        uint64_t heard = transport_received_ms(&s->transport, m->raft_id);
+        uint64_t received_ms = transport_received_ms(&s->transport, m->raft_id);
 
         if (m->raft_id == s->raft_id) {
                 m->answers = m->caught_up = true;
                 return;
         }
-        m->silent_ms = heard == 0 ? UINT64_MAX : ms_between(heard, uv_now(s->loop));
-        m->answers = heard > 0 && ms_between(heard, s->listened_ms) <= s->raft.election_timeout;
+        m->silent_ms = received_ms == 0 ? UINT64_MAX : ms_between(received_ms, uv_now(s->loop));
+        m->answers = received_ms > 0 && ms_between(received_ms, s->listened_ms) <= s->raft.election_timeout;
         m->caught_up = m->match_index > 0 && m->match_index >= s->earlier_commit && !m->stuck;
 }
 
@@ -208,13 +208,13 @@ void raft_store_stats(const Store *store, StoreStats *ret) {
 // A member that talks to us but whose log does not grow although ours is ahead. It watches its own disk
 // (raft-disk.c); this is for people, and for whatever else can go wrong there.
 static void refresh_member(RaftStore *s, MemberWatch *w, uint32_t raft_id, uint64_t now_ms) {
-        uint64_t heard = transport_received_ms(&s->transport, raft_id);
+        uint64_t received_ms = transport_received_ms(&s->transport, raft_id);
         raft_index match = 0;
 
         if (w->raft_id != raft_id)
                 *w = (MemberWatch){.raft_id = raft_id};
-        if (raft_id == s->raft_id || raft_match_index(&s->raft, raft_id, &match) != 0 || heard == 0 ||
-            now_ms > heard + HEARD_RECENTLY_MS) {
+        if (raft_id == s->raft_id || raft_match_index(&s->raft, raft_id, &match) != 0 || received_ms == 0 ||
+            now_ms > received_ms + RECEIVED_RECENTLY_MS) {
                 *w = (MemberWatch){.raft_id = raft_id};
                 return;
         }
@@ -222,11 +222,11 @@ static void refresh_member(RaftStore *s, MemberWatch *w, uint32_t raft_id, uint6
 }
 
 void raft_store_refresh_members(RaftStore *s, uint64_t now_ms) {
-        if (now_ms < s->refreshed_members_ms + LOOK_MS)
+        if (now_ms < s->refreshed_members_ms + REFRESH_MS)
                 return;
         s->refreshed_members_ms = now_ms;
-        s->earlier_commit = s->looked_commit;
-        s->looked_commit = raft_commit_index(&s->raft);
+        s->earlier_commit = s->refreshed_commit;
+        s->refreshed_commit = raft_commit_index(&s->raft);
         for (unsigned i = 0; i < STORE_MEMBERS_MAX; i++) {
                 const struct raft_configuration *c = &s->raft.configuration;
                 bool watch =

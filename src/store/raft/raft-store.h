@@ -106,7 +106,7 @@ typedef struct RaftStore {
         Seal *seal;
         Progress disk_progress;
         bool full_disk_logged;
-        uint64_t looked_at_disk_ms;
+        uint64_t refreshed_disk_ms;
 
         // Network
         raft_io_recv_cb receive; // libraft's
@@ -116,14 +116,14 @@ typedef struct RaftStore {
         // Authority: see authority.h
         Authority authority;
         uint64_t opened_ms;
-        uint64_t told_term; // in which we were told to take over
+        uint64_t timeout_now_term; // in which we were told to take over
         bool asked_in_vain; // raft_store_authority_until() has said that there is none
         uint64_t regain_ms; // when something was last done to be believed again
 
         // Leader: how the members get on
         MemberWatch watches[STORE_MEMBERS_MAX];
         uint64_t refreshed_members_ms;
-        uint64_t looked_commit, earlier_commit; // commit index at that time, and at the look before
+        uint64_t refreshed_commit, earlier_commit; // commit index at that time, and at the look before
 
         void (*closed)(void *userdata);
         void *closed_data;

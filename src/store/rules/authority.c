@@ -14,7 +14,7 @@ static const Witness *find(const Authority *a, uint32_t raft_id) {
 }
 
 static uint64_t newest_term(const Witness *w) {
-        return MAX_OF(w->term, w->told_term);
+        return MAX_OF(w->term, w->timeout_now_term);
 }
 
 // Ids are never used again, so members that are gone give way to new ones.
@@ -49,8 +49,8 @@ void authority_on_answer(Authority *a, uint32_t raft_id, uint64_t term, uint64_t
 void authority_on_timeout_now(Authority *a, uint32_t raft_id, uint64_t term, uint64_t index) {
         Witness *w = get(a, raft_id);
 
-        w->told_index = w->told_term == term ? MAX_OF(w->told_index, index) : index;
-        w->told_term = term;
+        w->timeout_now_index = w->timeout_now_term == term ? MAX_OF(w->timeout_now_index, index) : index;
+        w->timeout_now_term = term;
 }
 
 static const AuthorityVoter *find_voter(const AuthorityView *view, uint32_t raft_id) {
@@ -64,10 +64,10 @@ static const AuthorityVoter *find_voter(const AuthorityView *view, uint32_t raft
 static bool may_obey(const Witness *w, const AuthorityView *view) {
         const AuthorityVoter *v;
 
-        if (w->raft_id == 0 || w->told_term != view->term)
+        if (w->raft_id == 0 || w->timeout_now_term != view->term)
                 return false;
         v = find_voter(view, w->raft_id);
-        return !v || v->match_index <= w->told_index;
+        return !v || v->match_index <= w->timeout_now_index;
 }
 
 bool authority_is_given_away(const Authority *a, const AuthorityView *view) {

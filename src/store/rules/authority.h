@@ -55,7 +55,8 @@ typedef struct Witness {
         uint32_t raft_id; // 0: free
         uint64_t term;    // the newest that it answered for
         uint64_t until_us;
-        uint64_t told_term, told_index; // was told, in this term, to take over with a log that ends there
+        // Was told, in this term, to take over with a log that ends there.
+        uint64_t timeout_now_term, timeout_now_index;
 } Witness;
 
 typedef struct Authority {

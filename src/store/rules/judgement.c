@@ -18,14 +18,14 @@ StoreRole plan_role(const RoleView *view) {
 }
 
 bool progress_is_stuck(Progress *p, uint64_t at, uint64_t target, uint64_t now_ms) {
-        uint64_t elapsed = now_ms > p->looked_ms ? now_ms - p->looked_ms : 0;
+        uint64_t elapsed = now_ms > p->checked_ms ? now_ms - p->checked_ms : 0;
 
         if (at != p->at || at >= target)
                 p->waited_ms = 0;
         else
                 p->waited_ms += MIN_OF(elapsed, (uint64_t) STORE_STUCK_STEP_MS);
         p->at = at;
-        p->looked_ms = now_ms;
+        p->checked_ms = now_ms;
         return p->waited_ms >= STORE_STUCK_MS;
 }
 

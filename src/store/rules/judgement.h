@@ -34,7 +34,7 @@ StoreRole plan_role(const RoleView *view);
 
 typedef struct Progress {
         uint64_t at;
-        uint64_t looked_ms;
+        uint64_t checked_ms;
         uint64_t waited_ms;
 } Progress;
 

@@ -88,7 +88,7 @@ static int on_stream_data(Stream *s, const uint8_t *data, size_t len, void *user
 
         if (b->closing)
                 return 0;
-        b->heard_ms = uv_now(b->pipe.loop);
+        b->received_ms = uv_now(b->pipe.loop);
         n = b->queued > 0 ? UV_EAGAIN : uv_try_write((uv_stream_t *) &b->pipe, &buf, 1);
         if (n == UV_EAGAIN)
                 n = 0;
@@ -207,7 +207,7 @@ int bridge_new(uv_loop_t *loop, Stream *stream, const BridgeOps *ops, void *user
                 .stream = stream,
                 .ops = ops,
                 .userdata = userdata,
-                .heard_ms = uv_now(loop),
+                .received_ms = uv_now(loop),
                 .marked = streq(stream_peer(stream)->alpn, ALPN_RAFT_MARKED),
         };
         list_init(&b->node);

@@ -43,7 +43,7 @@ struct Bridge {
         uint32_t raft_id;  // for the owner
         bool accepted;     // for the owner
         uint64_t mark_us;  // for the owner: the last that the peer sent, 0: none
-        uint64_t heard_ms; // loop time when the peer last sent something
+        uint64_t received_ms; // loop time when the peer last sent something
         bool marked;       // the peer sends marks and gets them
 
         Stream *stream; // NULL once it is gone

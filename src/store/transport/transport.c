@@ -263,7 +263,7 @@ void transport_recheck(Transport *t) {
 uint64_t transport_received_ms(const Transport *t, uint32_t raft_id) {
         const Bridge *b = find_accepted(t, raft_id);
 
-        return b ? b->heard_ms : 0;
+        return b ? b->received_ms : 0;
 }
 
 // ---- life

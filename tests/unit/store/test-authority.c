@@ -152,7 +152,7 @@ typedef struct Server {
         unsigned votes; // a bit for each
         double rate;    // of its clock
         uint64_t timer_us, timeout_us, started_us, beat_us;
-        uint64_t told_term;
+        uint64_t timeout_now_term;
         uint64_t seen_term[SERVERS_MAX + 1], seen_us[SERVERS_MAX + 1];
         uint64_t match[SERVERS_MAX + 1];
         Authority authority;
@@ -258,7 +258,7 @@ static void run_for_election(World *w, Server *s) {
                                           .to = i,
                                           .term = s->term + s->pre,
                                           .pre = s->pre,
-                                          .disturb = s->disturb && s->term == s->told_term + 1});
+                                          .disturb = s->disturb && s->term == s->timeout_now_term + 1});
 }
 
 static void on_append(World *w, Server *s, const Message *m) {
@@ -321,7 +321,7 @@ static void on_voted(World *w, Server *s, const Message *m) {
 }
 
 static void on_take_over(World *w, Server *s, const Message *m) {
-        s->told_term = m->term;
+        s->timeout_now_term = m->term;
         if (s->state != FOLLOWER || s->leader != m->from || m->term != s->term || m->index != s->index)
                 return;
         s->pre = false;

@@ -111,7 +111,7 @@ LeaderStats leader_stats(const Leader *l);
 // Requests of local clients; those of other hosts arrive as Forward messages. `respond` borrows the
 // response, carries the request's id, and fires one or more times, the last time with `final`: Wait, Status,
 // Journal and Cat may answer several times. It may fire before leader_request() returns: for ListUnits,
-// ListUnitFiles, ListNodes, Cat, ClusterStatus, and refusals; *ret_cancel is 0 then.
+// ListUnitFiles (but those of thousands), ListNodes, Cat, ClusterStatus, and refusals; *ret_cancel is 0 then.
 typedef void (*LeaderRespond)(const Argosy__Response *response, void *userdata);
 // 0; -EAGAIN: not leading; -EBUSY: too many units are waited for; -ENOMEM. After an error `respond` never
 // fires.

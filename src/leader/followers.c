@@ -34,6 +34,7 @@
 #include "disruption-budget.h"
 #include "drain-waiters.h"
 #include "lease.h"
+#include "listings.h"
 #include "manager-waiters.h"
 #include "mass-loss-controller.h"
 #include "node-calls.h"
@@ -69,6 +70,7 @@ enum {
 // ------------------------------------------------------------------------------------------------ ends
 
 static void drop_unit(Leader *l, Unit *u) {
+        listings_on_unit(l, u->name);
         unit_event(l, u, LIFE_IS_UNWANTED);
         retry_controller_forget(l, u);
         disruption_budget_leave(l, u);
@@ -95,6 +97,7 @@ static void follow_touched(Leader *l, Unit *u) {
         replacers_on_touched(l, u); // those who wait for others of its budget
         ordering_mark(l, u);        // those who come after it
         waiters_on_unit(l, u); // those who wait for it
+        listings_on_unit(l, u->name); // lists that show it
         if (!unit_is_used(u))
                 unit_mark_unused(l, u);
 }
@@ -122,6 +125,7 @@ bool followers_pull(Leader *l) {
 
                 list_unlink(&n->touched);
                 refresh_units_of(l, n);
+                listings_on_node(l, n);
         }
         while (!list_is_empty(&l->released)) { // it may be time for a placement round, too
                 Unit *u = CONTAINER_OF(l->released.next, Unit, released);
@@ -247,6 +251,7 @@ bool followers_turn(Leader *l) {
                         sessions_acknowledge(l);
                 return true;
         }
+        listings_step(l);
         orders_globals(l);
         if (l->mass_loss_due)
                 mass_loss_controller_judge(l);

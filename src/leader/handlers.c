@@ -10,6 +10,7 @@
 #include "decide-private.h"
 #include "drain-waiters.h"
 #include "feature-level.h"
+#include "listings.h"
 #include "macro.h"
 #include "manager-waiters.h"
 #include "members.h"
@@ -41,8 +42,8 @@ static Argosy__Response *refuse_change(const Argosy__Request *request) {
 
 // Indexed by the number of the field; numbers that no field has are rows without a function.
 static const Handler handlers[] = {
-        [ARGOSY__REQUEST__WHAT_LIST_UNITS] = {.answer = answer_units},
-        [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] = {.answer = answer_unit_files},
+        [ARGOSY__REQUEST__WHAT_LIST_UNITS] = {.answer = answer_units, .is_long = listing_is_long},
+        [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] = {.answer = answer_unit_files, .is_long = listing_is_long},
         [ARGOSY__REQUEST__WHAT_LIST_NODES] = {.answer = answer_nodes},
         [ARGOSY__REQUEST__WHAT_CLUSTER_STATUS] = {.answer = answer_cluster_status},
         [ARGOSY__REQUEST__WHAT_CAT] = {.answer_each = answer_cat},
@@ -134,6 +135,8 @@ bool handler_answer(Leader *l, const Argosy__Request *request, LeaderRespond res
         const Handler *h = handler_find(request->what_case);
         Measured m = {.respond = respond, .userdata = userdata};
 
+        if (h && h->is_long && h->is_long(l, request))
+                return false;
         if (h && h->answer)
                 answer_whole(l, h, request, &m);
         else if (h && h->answer_each)

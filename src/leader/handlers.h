@@ -4,7 +4,7 @@
 // What the leader does about each kind of request that it has the answer to: one row for each, beside the one in
 // model/request-kind.c. Which of its functions a row has follows from that one (a test compares):
 //
-//      LEADER READS     answer, answer_each   at once, also by a voter that does not lead
+//      LEADER READS     answer, answer_each   at once, also by a voter that does not lead; or in turns (is_long)
 //      LEADER WAITS     begin                 puts the ticket where whoever answers it later finds it
 //      NODES  READS     begin                 no row here: node_calls_start(), and a row in queries/node-calls.c
 //      LEADER CHANGES   plan, decide          when the next log entry is decided
@@ -17,6 +17,8 @@ typedef struct BatchBuilder BatchBuilder;
 typedef struct Handler {
         // One response, or NULL for want of memory. The id and the like are set by whoever asks.
         Argosy__Response *(*answer)(Leader *l, const Argosy__Request *request);
+        // May be NULL. It is of so many units that the answer is made in turns (queries/listings.c), by who leads.
+        bool (*is_long)(const Leader *l, const Argosy__Request *request);
         // Several: gives them all, the last one final, before it returns.
         void (*answer_each)(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
         int (*begin)(Leader *l, Ticket *t); // 0 or a negative errno
@@ -31,5 +33,6 @@ typedef struct Handler {
 // NULL: the leader of this build does not answer that.
 const Handler *handler_find(Argosy__Request__WhatCase what);
 
-// Answers at once, with all that is said cut down to what one queue holds. False: that is not for this kind.
+// Answers at once, with all that is said cut down to what one queue holds. False: that is not for this kind, or would
+// take long.
 bool handler_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);

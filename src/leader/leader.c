@@ -14,6 +14,7 @@
 #include "handlers.h"
 #include "host-marks.h"
 #include "lease.h"
+#include "listings.h"
 #include "manager-waiters.h"
 #include "members.h"
 #include "membership.h"
@@ -135,6 +136,8 @@ static bool change_is_dry_run(const Argosy__Request *request) {
 static int ticket_start(Leader *l, Ticket *t, const Handler *h) {
         if (h->begin)
                 return h->begin(l, t);
+        if (h->is_long) // or it would be answered
+                return listing_start(l, t);
         list_append(change_is_dry_run(t->request) ? &l->dry_runs : &l->queue, &t->queue);
         leader_mark(l);
         return 0;
@@ -336,6 +339,7 @@ static void on_drain(void *userdata) {
         }
         if (!l->leading) {
                 tickets_flush(l);
+                listings_step(l);
                 return;
         }
         if (followers_turn(l))
@@ -380,6 +384,8 @@ bool leader_set_leading(Leader *l, bool leading, uint64_t term) {
 static void on_ticket_over(Ticket *t) {
         if (t->waiter)
                 waiter_free(t->leader, t->waiter);
+        if (t->listing)
+                listing_end(t->listing);
         change_parts_free(t);
         node_calls_end(t->leader, t);
         rebalance_forget(t->leader, t);
@@ -388,6 +394,7 @@ static void on_ticket_over(Ticket *t) {
 static void finish_close(Leader *l) {
         if (!l->closing || l->n_handles || l->n_outside)
                 return;
+        listings_clear(l);
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 
@@ -436,6 +443,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->calls);
         list_init(&l->drains);
         list_init(&l->manager_waiters);
+        list_init(&l->listings);
         list_init(&l->rollouts);
         list_init(&l->rollout_waiters);
         list_init(&l->rebalance_waiters);

@@ -557,6 +557,8 @@ const char *rig_list_units_matching(Rig *g, const char *const *patterns, size_t 
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
         request.list_units = &list;
         a = rig_ask(g, &request);
+        if (!a->final) // thousands
+                rig_settle(g);
         assert_true(a->final);
         for (size_t i = 0; i < a->responses[0]->units->n_rows; i++) {
                 const Argosy__Response__UnitRow *row = a->responses[0]->units->rows[i];

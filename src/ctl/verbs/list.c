@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// list-units, list-unit-files, list-nodes. Rows keep the order in which the leader sorted them. As JSON they
-// are printed as they arrive; a table has to see all of them first, to know how wide its columns are.
+// list-units, list-unit-files, list-nodes. Rows keep the order in which the leader sorted them. Nothing is printed before
+// all are there: a table has to know how wide its columns are, and a list that comes in parts begins anew when the leader
+// ends in the middle.
 
 #include <errno.h>
 
+#include "array.h"
 #include "ctl.h"
 #include "fields.h"
+#include "message.h"
 #include "terminal.h"
 #include "verbs.h"
 
@@ -17,6 +20,8 @@ typedef struct List {
         bool notes; // a last column that says what is odd about a unit
         Table table;
         Json json;
+        ProtobufCMessage **parts; // of the answer, owned: Units or UnitFiles
+        size_t n_parts;
         size_t n_rows, n_drift, n_stale, n_errors;
 } List;
 
@@ -85,19 +90,58 @@ static bool is_wanted(const Ctl *ctl, const Argosy__Response__UnitRow *u) {
         return !s || is_word_of(s, u->load) || is_word_of(s, u->active) || is_word_of(s, u->sub);
 }
 
+static void drop_parts(List *l) {
+        for (size_t i = 0; i < l->n_parts; i++)
+                message_free(l->parts[i]);
+        free(l->parts);
+        l->parts = NULL;
+        l->n_parts = 0;
+}
+
+// Takes over what is in it. One with nothing before it begins the list, anew if there is something.
+static int keep_part(List *l, ProtobufCMessage *part, uint32_t first) {
+        if (first == 0)
+                drop_parts(l);
+        if (ARRAY_RESERVE(l->parts, l->n_parts + 1) < 0)
+                return -ENOMEM;
+        l->parts[l->n_parts] = message_take(part);
+        if (!l->parts[l->n_parts])
+                return -ENOMEM;
+        l->n_parts++;
+        return 0;
+}
+
+static int add_units(Ctl *ctl, List *l, const Argosy__Response__Units *units) {
+        int e = 0;
+
+        for (size_t i = 0; i < units->n_rows && e == 0; i++)
+                if (is_wanted(ctl, units->rows[i]))
+                        e = add_row(ctl, l, units->rows[i]);
+        return e;
+}
+
+static int add_unit_files(Ctl *ctl, List *l, const Argosy__Response__UnitFiles *files) {
+        int e = 0;
+
+        for (size_t i = 0; i < files->n_rows && e == 0; i++)
+                e = add_row(ctl, l, files->rows[i]);
+        return e;
+}
+
 static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         List *l = userdata;
         int e = 0;
 
         switch (r->what_case) {
         case ARGOSY__RESPONSE__WHAT_UNITS:
-                for (size_t i = 0; i < r->units->n_rows && e == 0; i++)
-                        if (is_wanted(ctl, r->units->rows[i]))
-                                e = add_row(ctl, l, r->units->rows[i]);
+                e = keep_part(l, &r->units->base, r->units->first);
+                for (size_t i = 0; r->final && i < l->n_parts && e == 0; i++)
+                        e = add_units(ctl, l, (const Argosy__Response__Units *) l->parts[i]);
                 break;
         case ARGOSY__RESPONSE__WHAT_UNIT_FILES:
-                for (size_t i = 0; i < r->unit_files->n_rows && e == 0; i++)
-                        e = add_row(ctl, l, r->unit_files->rows[i]);
+                e = keep_part(l, &r->unit_files->base, r->unit_files->first);
+                for (size_t i = 0; r->final && i < l->n_parts && e == 0; i++)
+                        e = add_unit_files(ctl, l, (const Argosy__Response__UnitFiles *) l->parts[i]);
                 break;
         case ARGOSY__RESPONSE__WHAT_NODES:
                 for (size_t i = 0; i < r->nodes->n_rows && e == 0; i++)
@@ -149,10 +193,11 @@ static int run_list(Ctl *ctl, const FieldList *kind, const char *noun, Argosy__R
                 table_add_column(&l.table, l.fields[i]->header, l.fields[i]->shrink, false);
         if (l.notes)
                 table_add_column(&l.table, "NOTE", false, true);
-        code = ctl_ask_for_list(ctl, &l.json, request, 0, on_rows, &l);
+        code = ctl_ask_for_list(ctl, &l.json, request, CALL_PARTS, on_rows, &l);
         if (code == EXIT_OK && ctl->opt.json == JSON_OFF)
                 code = print_table(ctl, &l, noun);
         table_done(&l.table);
+        drop_parts(&l);
         return code;
 }
 
@@ -181,6 +226,7 @@ int verb_list_units(Ctl *ctl, char **args, size_t n) {
         if (code != EXIT_OK)
                 return code;
         list.patterns = patterns;
+        list.parts = true;
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
         request.list_units = &list;
         return run_list(ctl, &unit_fields, "unit", &request);
@@ -196,6 +242,7 @@ int verb_list_unit_files(Ctl *ctl, char **args, size_t n) {
         if (code != EXIT_OK)
                 return code;
         list.patterns = patterns;
+        list.parts = true;
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
         request.list_unit_files = &list;
         return run_list(ctl, &unit_file_fields, "unit file", &request);

@@ -141,14 +141,17 @@ struct Leader {
         bool mass_loss_due; // that is to be judged again
         bool waiters_all; // every wait is to be judged again
         HostCounts n_hosts;
+        uint64_t n_host_changes; // of what any of them is like (host_mark_place())
         ListNode lost_hosts; // Host.lost
 
         Map tickets_by_id, calls_by_id;
         ListNode dry_runs; // Ticket.queue: Changes that are only asked about
         ListNode tickets, queue, flying, outbox, waiters, waiters_due, calls, drains, manager_waiters;
+        ListNode listings; // Listing.all: lists that are made in turns, the first of them now
         size_t n_tickets, n_wait_items;
         uint64_t last_ticket, last_call;
         uint64_t n_waiters_judged; // of units, one by one
+        uint64_t n_listed;         // names whose rows were made for such a list, one by one
         bool batch_flying, barrier_flying;
         LeaderStats stats;
         ListNode rollouts, rollout_waiters;

@@ -131,7 +131,7 @@ void ticket_fail(Ticket *t, Argosy__Response *response) {
 }
 
 // NULL stands for out of memory. The ticket may be gone afterwards.
-static void send_response(Ticket *t, Argosy__Response *response, bool final) {
+void ticket_send_now(Ticket *t, Argosy__Response *response, bool final) {
         Argosy__Response none = ARGOSY__RESPONSE__INIT, *out;
         LeaderRespond respond = t->respond;
         void *userdata = t->userdata;
@@ -166,6 +166,6 @@ void tickets_flush(Leader *l) {
 
                 if (last)
                         list_unlink(&t->outbox);
-                send_response(t, response, last && t->ended);
+                ticket_send_now(t, response, last && t->ended);
         }
 }

@@ -7,6 +7,7 @@
 
 typedef struct Waiter Waiter;
 typedef struct ChangeParts ChangeParts;
+typedef struct Listing Listing;
 
 struct Ticket {
         uint64_t id;
@@ -24,6 +25,7 @@ struct Ticket {
         Argosy__Response *response;              // what will be said when the batch is committed
         void (*committed)(Leader *l, Ticket *t); // finishes `response`; NULL: nothing to add
         Waiter *waiter;
+        Listing *listing; // of a list that is made in turns; NULL: none
         ChangeParts *parts; // of a Change that goes into the log in parts; NULL: it does not
         size_t n_kept;      // units that these have changed in the log
         ListNode calls;   // Call.by_ticket
@@ -53,6 +55,8 @@ void ticket_send(Ticket *t, Argosy__Response *response);
 // What is said until now is all: the last one will be final. Nobody works on the ticket any more.
 void ticket_end(Ticket *t);
 void ticket_settle(Ticket *t, Argosy__Response *response); // both
+// Besides the outbox: of what is only shown, which needs no authority. The ticket, and any other, may be gone afterwards.
+void ticket_send_now(Ticket *t, Argosy__Response *response, bool final);
 // What is still to be said is not said; this is.
 void ticket_fail(Ticket *t, Argosy__Response *response);
 void tickets_flush(Leader *l); // once per turn

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Reading verbs, answered at once from the records and from what is seen. Without a leader (l->leading
-// false) there are only the records: what units do is `unknown` then.
+// Reading verbs, answered at once from the records and from what is seen; lists of thousands are made of the same rows
+// in turns (listings.c). Without a leader (l->leading false) there are only the records: what units do is `unknown` then.
 #include <errno.h>
 #include <fnmatch.h>
 
@@ -28,7 +28,7 @@
 
 enum { LISTED_BY_NAME_MAX = 16 };
 
-static bool matches(char *const *patterns, size_t n, const char *name) {
+bool answer_name_matches(char *const *patterns, size_t n, const char *name) {
         for (size_t i = 0; i < n; i++)
                 if (fnmatch(patterns[i], name, FNM_NOESCAPE) == 0)
                         return true;
@@ -151,7 +151,7 @@ static int add_silent_rows_on(Leader *l, Argosy__Response__Units *units,
                 list_foreach (i, tombs) {
                         const Tombstone *t = CONTAINER_OF(i, const Tombstone, on_node);
 
-                        if (r >= 0 && matches(m->patterns, m->n_patterns, t->name))
+                        if (r >= 0 && answer_name_matches(m->patterns, m->n_patterns, t->name))
                                 r = add_unseen_silent_row(l, units, t);
                 }
         return r;
@@ -290,12 +290,11 @@ static bool is_earlier_name(char *const *names, size_t n) {
         return false;
 }
 
-// Who asks for a few units by their names is not made to wait for a look at all.
-static bool are_few_names(const Argosy__Request__ListUnits *m) {
-        for (size_t i = 0; i < m->n_patterns; i++)
-                if (strpbrk(m->patterns[i], "*?["))
+bool answer_is_of_few_names(char *const *patterns, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (strpbrk(patterns[i], "*?["))
                         return false;
-        return m->n_patterns > 0 && m->n_patterns <= LISTED_BY_NAME_MAX;
+        return n > 0 && n <= LISTED_BY_NAME_MAX;
 }
 
 static int add_rows_of_names(Leader *l, Argosy__Response__Units *units,
@@ -313,14 +312,14 @@ static int add_matching_rows(Leader *l, Argosy__Response__Units *list, const Arg
         if (cluster_state_units(l->state, &units, &n) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
-                if (matches(m->patterns, m->n_patterns, units[i]->record->name) &&
+                if (answer_name_matches(m->patterns, m->n_patterns, units[i]->record->name) &&
                     unit_name_kind(units[i]->record->name, NULL) != UNIT_NAME_TEMPLATE && // never on a node
                     add_unit_rows(l, list, units[i]) < 0)
                         return -ENOMEM;
         map_foreach (slot, &l->units) { // destroyed, but not gone everywhere yet
                 const Unit *u = slot->value;
 
-                if (!u->recorded && matches(m->patterns, m->n_patterns, u->name) &&
+                if (!u->recorded && answer_name_matches(m->patterns, m->n_patterns, u->name) &&
                     add_rows_of_node(l, list, u->name, NULL, u, &k) < 0)
                         return -ENOMEM;
         }
@@ -330,15 +329,26 @@ static int add_matching_rows(Leader *l, Argosy__Response__Units *list, const Arg
         return 0;
 }
 
+static void sort_rows(Argosy__Response__Units *units) {
+        if (units->n_rows > 1)
+                qsort(units->rows, units->n_rows, sizeof(*units->rows), row_compare);
+}
+
+int answer_add_units(Leader *l, const char *name, Argosy__Response__Units *units) {
+        int r = add_named_rows(l, units, name);
+
+        sort_rows(units);
+        return r;
+}
+
 Argosy__Response *answer_units(Leader *l, const Argosy__Request *request) {
         const Argosy__Request__ListUnits *m = request->list_units;
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_UNITS);
 
         if (!r ||
-            (are_few_names(m) ? add_rows_of_names(l, r->units, m) : add_matching_rows(l, r->units, m)) < 0)
+            (answer_is_of_few_names(m->patterns, m->n_patterns) ? add_rows_of_names(l, r->units, m) : add_matching_rows(l, r->units, m)) < 0)
                 return NULL;
-        if (r->units->n_rows)
-                qsort(r->units->rows, r->units->n_rows, sizeof(*r->units->rows), row_compare);
+        sort_rows(r->units);
         return TAKE_PTR(r);
 }
 
@@ -414,6 +424,12 @@ static int add_file_row(Leader *l, Argosy__Response__UnitFiles *files, const Uni
         return field_set(&row->node, row->global ? "global" : "-");
 }
 
+int answer_add_unit_files(Leader *l, const char *name, Argosy__Response__UnitFiles *files) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+
+        return e ? add_file_row(l, files, e) : 0;
+}
+
 Argosy__Response *answer_unit_files(Leader *l, const Argosy__Request *request) {
         const Argosy__Request__ListUnitFiles *m = request->list_unit_files;
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_UNIT_FILES);
@@ -423,7 +439,7 @@ Argosy__Response *answer_unit_files(Leader *l, const Argosy__Request *request) {
         if (!r || cluster_state_units(l->state, &units, &n) < 0)
                 return NULL;
         for (size_t i = 0; i < n; i++)
-                if (matches(m->patterns, m->n_patterns, units[i]->record->name) &&
+                if (answer_name_matches(m->patterns, m->n_patterns, units[i]->record->name) &&
                     add_file_row(l, r->unit_files, units[i]) < 0)
                         return NULL;
         return TAKE_PTR(r);

@@ -14,3 +14,11 @@ void answer_cat(Leader *l, const Argosy__Request *request, LeaderRespond respond
 
 int unit_on_node_fill_row(const UnitOnNode *s, Argosy__Response__UnitRow *row); // NULL: nothing is known
 int row_fill_host(const Leader *l, const Argosy__HostRecord *host, Argosy__Response__UnitRow *row);
+
+// What lists are made of, for listings.c: the rows of one name, added in their order; none if there is nothing of it.
+// 0 or -ENOMEM.
+int answer_add_units(Leader *l, const char *name, Argosy__Response__Units *units);
+int answer_add_unit_files(Leader *l, const char *name, Argosy__Response__UnitFiles *files);
+bool answer_name_matches(char *const *patterns, size_t n, const char *name); // one of them, or there are none
+// Who asks for a few units by their names is not made to wait for a look at all.
+bool answer_is_of_few_names(char *const *patterns, size_t n);

@@ -79,6 +79,7 @@ void host_mark_voters(Leader *l, Host *h) {
 }
 
 void host_mark_place(Leader *l, Host *h) {
+        l->n_host_changes++;
         mark(&l->places_due, &h->place_due);
 }
 

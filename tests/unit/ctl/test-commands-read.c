@@ -10,8 +10,8 @@
 
 // ---- reading
 
-static void reply_units(FakeDaemon *d, const char *const (*rows)[5], size_t n, bool drift,
-                        uint64_t stale_ms) {
+static void reply_part(FakeDaemon *d, const char *const (*rows)[5], size_t n, size_t first, bool final, bool drift,
+                       uint64_t stale_ms) {
         Argosy__Response__UnitRow units[4], *pointers[4];
         Argosy__Response__Units list = ARGOSY__RESPONSE__UNITS__INIT;
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
@@ -28,12 +28,17 @@ static void reply_units(FakeDaemon *d, const char *const (*rows)[5], size_t n, b
         }
         list.rows = pointers;
         list.n_rows = n;
-        r.final = true;
+        list.first = (uint32_t) first;
+        r.final = final;
         r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
         r.units = &list;
         r.stale_ms = stale_ms;
         r.no_leader = stale_ms > 0;
         fake_reply(d, &r);
+}
+
+static void reply_units(FakeDaemon *d, const char *const (*rows)[5], size_t n, bool drift, uint64_t stale_ms) {
+        reply_part(d, rows, n, 0, true, drift, stale_ms);
 }
 
 static const char *const two_units[][5] = {{"a.service", "n1", "loaded", "inactive", "dead"},
@@ -63,6 +68,28 @@ static void a_list_shows_drift_and_its_age(void **state) {
                 "2 units listed.\n"
                 "drift: changed on its node by somebody else; `argosyctl start UNIT` mends it.\n");
         assert_string_equal(o.err, "Warning: the cluster has no leader at the moment; this is 12s old\n");
+}
+
+// The first leader ends after its first part.
+static void lists_in_parts(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->list_units->parts);
+        done(q);
+        reply_part(d, two_units, 1, 0, false, false, 0);
+        reply_part(d, two_units, 1, 0, false, false, 0);
+        reply_part(d, two_units + 1, 1, 1, true, false, 0);
+        fake_expect_end(d);
+}
+
+static void a_list_in_parts_is_one_list_whoever_gives_the_rest(void **state) {
+        _cleanup_outcome_ Outcome a = run(lists_in_parts, "list-units -q --no-legend --fields=unit"),
+                                  b = run(lists_in_parts, "list-units --json=short --fields=unit");
+
+        assert_string_equal(a.out, "a.service\nb.service\n");
+        assert_string_equal(b.out, "[{\"unit\":\"a.service\"},{\"unit\":\"b.service\"}]\n");
 }
 
 static void a_list_for_programs_is_bare(void **state) {
@@ -424,6 +451,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_list_shows_drift_and_its_age),
                 cmocka_unit_test(a_list_for_programs_is_bare),
+                cmocka_unit_test(a_list_in_parts_is_one_list_whoever_gives_the_rest),
                 cmocka_unit_test(a_reader_that_has_read_enough_is_no_error),
                 cmocka_unit_test(output_that_is_lost_is_an_error),
                 cmocka_unit_test(an_unknown_field_is_a_usage_error),

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Lists of thousands of units, made and given in turns of the loop.
+
+#include "leader-core.h"
+
+typedef struct Listing Listing;
+
+// Whether the request is one for such a list; this leader leads then.
+bool listing_is_long(const Leader *l, const Argosy__Request *request);
+int listing_start(Leader *l, Ticket *t);
+void listing_end(Listing *g); // nobody listens any more; what it holds is freed in turns
+// What was seen or changed, while the list is made: about a unit, also one that goes; and about a node. What hosts note
+// of themselves is Leader.n_host_changes.
+void listings_on_unit(Leader *l, const char *name);
+void listings_on_node(Leader *l, const Node *n);
+void listings_step(Leader *l);  // once per turn, when nothing that was touched is left to be pulled
+void listings_clear(Leader *l); // all that is left is freed at once: at the end

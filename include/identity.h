@@ -29,6 +29,9 @@ typedef struct Identity {
 // A zero-initialised Identity is empty and valid. Secrets are wiped.
 void identity_done(Identity *i);
 
+// A copy of its own, for a thread of its own. `ret` must be empty, and is on error (-ENOMEM).
+int identity_copy(const Identity *i, Identity *ret);
+
 // Loads from `dir`. -ENOENT: there is none yet. -EBADMSG: the file is damaged or its parts do not belong
 // together; *ret_why (malloc'd, may be NULL) names it. `ret` must be empty, and stays so on error.
 int identity_load(const char *dir, Identity *ret, char **ret_why);

@@ -149,7 +149,10 @@ void store_stats(const Store *s, StoreStats *ret);
 
 // Offline: rewrites the configuration to this one server, keeping the data. The daemon must not be running.
 int store_recover(const char *dir, uint32_t raft_id, char **ret_why);
-// Offline: whether `dir` holds a log, as it does from the first time on that it was opened.
+// Offline, also by a worker of the pool: makes the log of a server that has none yet, so that opening it writes next to
+// nothing. `dir` is missing or empty, and its parent is synced by the caller. Errors as store_open().
+int store_make(const char *dir, uint32_t raft_id, char **ret_why);
+// Offline: whether `dir` holds a log, as it does from store_make() or the first time on that it was opened.
 bool store_exists(const char *dir);
 
 // The same interface in memory, for tests: one member (raft id 1), leader from the first turn of the loop, commits in

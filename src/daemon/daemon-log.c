@@ -21,7 +21,6 @@
 #include "mesh.h"
 #include "paths.h"
 #include "port.h"
-#include "state-dir.h"
 #include "str.h"
 
 // A year of 30,000 changes a second.
@@ -36,7 +35,6 @@ void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voter
         _cleanup_free_ uint8_t *a = NULL, *b = NULL;
         size_t a_len, b_len;
         Argosy__PeersFile *kept;
-        int r;
 
         next.voters = (Argosy__Voter **) voters;
         next.n_voters = n_voters;
@@ -55,9 +53,6 @@ void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voter
         argosy__peers_file__pack(&next, b);
         if (a_len == b_len && memcmp(a, b, a_len) == 0)
                 return;
-        r = state_dir_save_peers(d->paths->state_dir, &next);
-        if (r < 0) // not fatal: the old list is only less fresh; the next change tries again
-                log_error("Cannot write %s/peers: %s", d->paths->state_dir, strerror(-r));
         kept = argosy__peers_file__unpack(NULL, b_len, b);
         if (!kept) {
                 daemon_fail(d, strerror(ENOMEM));
@@ -65,6 +60,7 @@ void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voter
         }
         argosy__peers_file__free_unpacked(d->peers, NULL);
         d->peers = kept;
+        state_writer_save_peers(d); // nobody need wait for it: the old list is only less fresh
         mesh_set_generation(d->mesh, kept->generation);
 }
 

@@ -9,7 +9,6 @@
 #include "daemon.h"
 #include "log.h"
 #include "mesh.h"
-#include "paths.h"
 #include "tls-context.h"
 
 void renew_if_due(Daemon *d) {
@@ -34,15 +33,20 @@ void renew_if_due(Daemon *d) {
         (void) mesh_to_leader(d->mesh, &message); // without a leader: asked again with the next Welcome
 }
 
-void renew_on_renewed(Daemon *d, const Argosy__ToHost__Renewed *message) {
-        int r = identity_install(&d->identity, message->cert.data, message->cert.len, NULL, 0);
-
-        if (r >= 0)
-                r = identity_save(d->paths->state_dir, &d->identity);
+static void use(Daemon *d, int r) {
         if (r >= 0)
                 r = tls_context_set_identity(d->tls, &d->identity);
         if (r < 0)
                 log_error("The new certificate cannot be used: %s", strerror(-r));
         else
                 log_info("The certificate was renewed.");
+}
+
+void renew_on_renewed(Daemon *d, const Argosy__ToHost__Renewed *message) {
+        int r = identity_install(&d->identity, message->cert.data, message->cert.len, NULL, 0);
+
+        if (r < 0)
+                use(d, r);
+        else
+                state_writer_save_identity(d, use);
 }

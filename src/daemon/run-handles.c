@@ -147,6 +147,7 @@ void run_open_handles(Daemon *d) {
         time_limit_init(&d->deadline, d->loop, d);
         uv_timer_init(d->loop, &d->daily);
         uv_timer_init(d->loop, &d->status);
+        state_writer_init(d);
         (void) drain_init(&d->hosts_drain, d->loop, daemon_log_on_hosts, d);
         uv_prepare_init(d->loop, &d->turn_end);
         heap_keeper_init(&d->heap, d->loop, HEAP_RELEASE_DELAY_MS);

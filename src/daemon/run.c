@@ -359,7 +359,7 @@ static void execute_again(Daemon *d, char **argv) {
 static void forget_everything(Daemon *d) {
         tls_context_unref(d->tls);
         argosy__peers_file__free_unpacked(d->peers, NULL);
-        message_free(d->store_open_waiting);
+        message_free(d->voter_order);
         free(d->log_unreadable);
         identity_done(&d->identity);
         identity_done(&d->join_key.identity);
@@ -415,7 +415,7 @@ int daemon_run(const RunOptions *options, char **argv) {
         if (d->end == DAEMON_RESTART)
                 execute_again(d, argv);
         how = d->end;
-        if (d->closing == 0) // else the deadline cut it short, and parts still use it
+        if (d->closing == 0 && !work_queue_is_busy(&d->writer.queue)) // else the deadline cut it short, and parts still use it
                 forget_everything(d);
         return how == DAEMON_EXIT ? EXIT_SUCCESS : EXIT_FAILURE;
 }

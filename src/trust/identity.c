@@ -25,6 +25,19 @@ void identity_done(Identity *i) {
         *i = (Identity){};
 }
 
+int identity_copy(const Identity *i, Identity *ret) {
+        _cleanup_(identity_done) Identity copy = {.pin = i->pin};
+
+        if (buf_append(&copy.key, i->key.data, i->key.len) < 0 ||
+            buf_append(&copy.cert, i->cert.data, i->cert.len) < 0 ||
+            buf_append(&copy.ca_cert, i->ca_cert.data, i->ca_cert.len) < 0 ||
+            buf_append(&copy.ca_key, i->ca_key.data, i->ca_key.len) < 0)
+                return -ENOMEM;
+        *ret = copy;
+        copy = (Identity){};
+        return 0;
+}
+
 static int key_pin(const Buf *der, Hash *ret) {
         _cleanup_(gnutls_x509_privkey_deinitp) gnutls_x509_privkey_t key = NULL;
         int r;

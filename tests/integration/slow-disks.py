@@ -65,6 +65,28 @@ def test_of_a_voter_during_an_election(c: Cluster):
     assert c.invocations("w@*", [voter]) == runs
 
 
+def asked_to_vote(c):
+    return next((node for node in c.nodes if f"waiting for {node.name} to open its copy of the log" in c.ctl("cluster status")), None)
+
+
+def test_of_a_spare_that_is_to_vote(c: Cluster):
+    """It becomes a voter when it can write a log, and until then does all the rest; so does the one that hears of new voters."""
+    c.start("w@{1..6}")
+    c.ctl("cluster voters 1")
+    eventually(lambda: list(c.members().values()).count("spare online") == 2)
+    spares, runs = c.followers(), c.invocations("w@*")
+    with stalled_disk(spares[0]), stalled_disk(spares[1]):
+        c.ctl("cluster voters 3", on=c.leader())
+        first = eventually(lambda: asked_to_vote(c), what="one of them is asked")
+        second = next(node for node in spares if node is not first)
+        stays(lambda: set(c.node_states().values()) == {"online"}, LEASE_S + 1, "it answers while it cannot open a log")
+        first.go_on_with_disk()
+        eventually(lambda: c.members()[first.name] == "voter online")
+        stays(lambda: set(c.node_states().values()) == {"online"}, LEASE_S + 1, "it answers while it cannot note who votes")
+    eventually(lambda: list(c.members().values()) == ["voter online"] * 3)
+    assert c.invocations("w@*") == runs
+
+
 def longest_request(c, seconds):
     """How long the slowest change took of those that all hosts are asked for in turn, and at least once each."""
     longest, number, until = 0, 0, time.monotonic() + seconds

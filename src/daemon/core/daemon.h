@@ -9,6 +9,7 @@
 //                    address.c        where others reach this host
 //                    refusals.c       which refused connections the journal hears of
 //                    heap.c           the allocator; what a burst leaves behind is given back
+//                    state-writer.c   identity and peers file, written by the pool
 //                    config.c, paths.c, state-dir.c
 //   requests         router.c         requests: to the leader wherever it is, or to this host's agent
 //                    join.c           this host joins another cluster, or leaves
@@ -18,7 +19,8 @@
 //   on top           join-server.c    a stranger asks to join
 //                    daemon-listen.c  who may connect
 //                    port.c           the TCP port: which, and whether it is open
-//                    daemon-log.c     the replicated log: applying batches, leadership, whether this is a voter
+//                    daemon-log.c     the replicated log: applying batches, leadership
+//                    daemon-log-voter.c  whether this host has one
 //                    renew.c          the certificate
 //                    daemon-mesh.c    messages from the mesh
 //                    run*.c           start, signals, orderly end
@@ -34,6 +36,7 @@
 #include "identity.h"
 #include "list.h"
 #include "refusals.h"
+#include "state-writer.h"
 #include "store.h"
 #include "time-limit.h"
 #include "uvx.h"
@@ -49,6 +52,7 @@ typedef struct Mesh Mesh;
 typedef struct Paths Paths;
 typedef struct Router Router;
 typedef struct TlsContext TlsContext;
+typedef struct VoterJob VoterJob;
 
 typedef enum DaemonEnd { DAEMON_RUNNING, DAEMON_EXIT, DAEMON_RESTART, DAEMON_FAILED } DaemonEnd;
 
@@ -86,6 +90,7 @@ struct Daemon {
         Config config;
         Identity identity;
         Argosy__PeersFile *peers;
+        StateWriter writer; // of both
         TlsContext *tls;
         OwnAddress own;              // as others were told last
         AddressWatch *address_watch; // NULL: no news of changes
@@ -115,7 +120,9 @@ struct Daemon {
         void (*log_closed)(Daemon *d);      // what follows it
         uint32_t voters_warned; // number of voters that Voters= was compared with last
         char *log_unreadable;               // why this build cannot read the log; NULL: it can
-        Argosy__ToHost *store_open_waiting; // StoreOpen that waits until the previous log is closed
+        bool raft_id_unsure;         // a write failed: the peers file may have one that memory has not
+        VoterJob *voter_job;         // daemon-log-voter.c: a log is being made or cleared away by the pool
+        Argosy__ToHost *voter_order; // StoreOpen or StoreClose that waits for the end of what goes on
 
         uint32_t known_leader;   // host number, 0: nobody
         uint64_t leader_seen_us; // boot clock: when there was one last

@@ -71,7 +71,7 @@ static void on_offline_closed(struct raft *raft) {
         raft_uv_close(raft->io);
 }
 
-// raft_bootstrap() or raft_recover() with a configuration that has only this server. libraft's code;
+// raft_bootstrap(), raft_recover() or make() with a configuration that has only this server. libraft's code;
 // *ret_why on failure.
 static int offline_run(const char *dir, uint32_t raft_id,
                        int (*act)(struct raft *, const struct raft_configuration *), char **ret_why) {
@@ -119,6 +119,20 @@ int store_recover(const char *dir, uint32_t raft_id, char **ret_why) {
                 return r;
         }
         return offline_run(dir, raft_id, raft_recover, ret_why);
+}
+
+// Term and vote of who has neither: both files, so that libraft finds what it writes over later.
+static int make(struct raft *raft, const struct raft_configuration *c) {
+        int r = raft->io->set_term(raft->io, 0);
+
+        return r == 0 ? raft->io->set_term(raft->io, 0) : r;
+}
+
+int store_make(const char *dir, uint32_t raft_id, char **ret_why) {
+        int r = mkdir(dir, 0700) < 0 && errno != EEXIST ? -errno : 0;
+
+        *ret_why = r < 0 ? str_printf("cannot make %s: %s", dir, strerror(-r)) : NULL;
+        return r < 0 ? r : offline_run(dir, raft_id, make, ret_why);
 }
 
 static int sync_parent(const char *path) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What daemon-log.c is surrounded by: store, leader, mesh and disk are the small fakes below, the state is a
-// real one. What they hear is a line of words, in order; assert_said() compares it and begins a new one. For
+// What daemon-log.c is surrounded by: store, leader, mesh, disk and pool are the small fakes below, the state is a
+// real one. The pool's work waits for disk_works(): until then the disk is slow. What they hear is a line of words, in order; assert_said() compares it and begins a new one. For
 // one test program, which links these functions instead of the rooms that they belong to.
 
 #include "test.h"
@@ -37,7 +37,7 @@ static struct World {
         StoreOps ops;
         int open_error;
         bool bootstrap;
-        uint32_t opened_id;
+        uint32_t opened_id, made_id;
         void (*store_closed)(void *userdata);
         Argosy__LogBatch *batch; // that is on its way
         StoreDone done;
@@ -47,12 +47,15 @@ static struct World {
         LeaderOps leader_ops;
         bool leader_builds;   // it takes its time before it leads
         bool known_elsewhere; // the mesh has found the voter at another address
-        int save_error, key_error;
+        int save_error, key_error, make_error;
+        uv_work_t *work; // that the pool has
+        uv_work_cb run;
+        uv_after_work_cb done_work;
         uint32_t saved_raft_id;
         uint64_t saved_generation;
         size_t saved_voters;
         bool saved_empty; // the log directory was empty when the peers file was written
-        bool saved_open;  // the log was open then
+        bool saved_made;  // the log of that number was made then
         bool forgot_whole; // when a number was taken out of the peers file its log was there still
         MeshPeer voters[8];
 } w;
@@ -76,7 +79,40 @@ static void assert_said(const char *expected) {
         assert_string_equal(said, expected);
 }
 
+// ---- the pool
+
+int uv_queue_work(uv_loop_t *loop, uv_work_t *work, uv_work_cb run, uv_after_work_cb done) {
+        assert_null(w.work);
+        w.work = work;
+        w.run = run;
+        w.done_work = done;
+        return 0;
+}
+
+// One piece, and what follows from it.
+static void disk_works_once(void) {
+        uv_work_t *work = TAKE_PTR(w.work);
+
+        assert_non_null(work);
+        w.run(work);
+        w.done_work(work, 0);
+}
+
+static void disk_works(void) {
+        while (w.work)
+                disk_works_once();
+}
+
 // ---- the store
+
+int store_make(const char *dir, uint32_t raft_id, char **ret_why) {
+        *ret_why = NULL;
+        if (w.make_error < 0)
+                return w.make_error;
+        w.made_id = raft_id;
+        say("make");
+        return 0;
+}
 
 int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, Store **ret, char **ret_why) {
         w.ops = *ops;
@@ -250,7 +286,16 @@ int identity_install_ca_key(Identity *i, const void *key, size_t len) {
         if (w.key_error < 0)
                 return w.key_error;
         say("key");
+        buf_done(&i->ca_key);
         return buf_append(&i->ca_key, key, len);
+}
+
+int identity_copy(const Identity *i, Identity *ret) {
+        return buf_append(&ret->ca_key, i->ca_key.data, i->ca_key.len);
+}
+
+void identity_done(Identity *i) {
+        buf_done(&i->ca_key);
 }
 
 int identity_save(const char *dir, const Identity *i) {
@@ -275,7 +320,7 @@ int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers) {
         w.saved_generation = peers->generation;
         w.saved_voters = peers->n_voters;
         w.saved_empty = log_is_empty();
-        w.saved_open = w.opened_id == peers->raft_id;
+        w.saved_made = w.made_id == peers->raft_id;
         w.forgot_whole |= peers->raft_id == 0 && !w.saved_empty;
         say("save peers");
         return 0;

@@ -32,6 +32,7 @@ static int begin(void **state) {
         assert_int_equal(mkdir(w.d.log_dir, 0700), 0);
         old = str_printf("%s/old", w.d.log_dir);
         assert_int_equal(file_replace(AT_FDCWD, old, "x", 1, 0600, 0), 0);
+        state_writer_init(&w.d);
         return drain_init(&w.d.hosts_drain, &w.loop, daemon_log_on_hosts, &w.d);
 }
 
@@ -52,6 +53,7 @@ static void end_store(void) {
 static int end(void **state) {
         _cleanup_free_ char *old = str_printf("%s/old", w.d.log_dir);
 
+        disk_works();
         if (w.d.store) {
                 daemon_log_close(&w.d, on_log_closed);
                 end_store();
@@ -61,6 +63,7 @@ static int end(void **state) {
         if (w.batch)
                 argosy__log_batch__free_unpacked(w.batch, NULL);
         buf_done(&w.d.identity.ca_key);
+        message_free(w.d.voter_order);
         free(w.d.log_unreadable);
         buf_done(&w.said);
         (void) unlink(old);
@@ -129,6 +132,7 @@ static void follow_a_cluster(void) {
         batch_host(&b, 0, "n3", 1);
         commit(&b);
         uv_run(&w.loop, UV_RUN_NOWAIT);
+        disk_works();
         buf_done(&w.said);
 }
 
@@ -145,8 +149,10 @@ static void a_new_cluster_leads_when_its_own_record_is_in_the_log(void **state) 
         assert_said(""); // one is on its way
         assert_false(w.d.leading);
         end_batch(STORE_COMMITTED);
-        assert_said("port, recheck log, 1 voters, save peers, mesh: generation 1, recheck links: 1 members, "
+        assert_said("port, recheck log, 1 voters, mesh: generation 1, recheck links: 1 members, "
                     "leader leads in 5, mesh: we lead in 5, host 1");
+        disk_works();
+        assert_said("save peers");
         assert_true(w.d.leading);
         assert_int_equal(cluster_state_cluster(w.d.state)->voters_wanted, 3);
         assert_int_equal(cluster_state_feature_level(w.d.state), FEATURE_LEVEL);
@@ -220,7 +226,9 @@ static void hosts_are_told_when_all_that_is_committed_is_applied(void **state) {
         batch_request(&b, 1);
         commit(&b);
         uv_run(&w.loop, UV_RUN_NOWAIT);
-        assert_said("port, recheck log, 3 voters, save peers, mesh: generation 1, recheck links: 3 members");
+        assert_said("port, recheck log, 3 voters, mesh: generation 1, recheck links: 3 members");
+        disk_works();
+        assert_said("save peers");
         assert_int_equal(w.voters[2].host, 4);
         assert_int_equal(w.voters[2].raft_id, 4);
         assert_int_equal(w.voters[2].port, 7404);
@@ -258,6 +266,33 @@ static void a_peers_file_that_cannot_be_written_is_tried_with_the_next_change(vo
         uv_run(&w.loop, UV_RUN_NOWAIT);
         assert_said("port, recheck log, 3 voters, mesh: generation 1, recheck links: 3 members");
         assert_int_equal(w.d.peers->n_voters, 3); // in memory it counts
+        disk_works();
+        w.save_error = 0;
+        add_voter(&b, "n5", 5);
+        commit(&b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        disk_works();
+        assert_int_equal(w.saved_voters, 4);
+}
+
+// The changes that come while the disk is slow are one more write.
+static void a_slow_disk_holds_up_no_change_of_voters(void **state) {
+        Batch b = {};
+
+        follow_a_cluster();
+        for (uint32_t i = 4; i <= 7; i++) {
+                char name[16];
+
+                snprintf(name, sizeof(name), "n%u", i);
+                add_voter(&b, name, i);
+                commit(&b);
+                uv_run(&w.loop, UV_RUN_NOWAIT);
+                assert_int_equal(w.d.peers->n_voters, i - 1);
+        }
+        buf_done(&w.said);
+        disk_works();
+        assert_said("save peers, save peers");
+        assert_int_equal(w.saved_voters, 6);
 }
 
 static void where_a_member_is_the_mesh_knows_best_and_the_log_knows_its_key(void **state) {
@@ -314,13 +349,17 @@ static void order_open(uint32_t raft_id) {
         daemon_log_on_store_open(&w.d, &m);
 }
 
-// The number in the peers file promises that key and log are there: a host that has it alone does not start.
-static void a_new_voter_has_the_key_and_an_open_log_before_the_number(void **state) {
+// The number in the peers file promises that key and log are there: a host that has it alone does not start. And the
+// leader hears of a log when it is promised.
+static void a_new_voter_has_the_key_and_a_log_before_the_number(void **state) {
         w.d.peers->raft_id = 0;
         order_open(6);
-        assert_said("key, identity with key, mesh: generation 4, mesh: raft id 6, open, save peers, opened 6");
+        assert_said("key");
+        assert_int_equal(w.d.peers->raft_id, 0);
+        disk_works();
+        assert_said("identity with key, make, save peers, mesh: generation 4, mesh: raft id 6, open, opened 6");
         assert_true(w.saved_empty);
-        assert_true(w.saved_open);
+        assert_true(w.saved_made);
         assert_int_equal(w.saved_raft_id, 6);
         assert_int_equal(w.saved_generation, 4);
         assert_int_equal(w.opened_id, 6);
@@ -333,9 +372,32 @@ static void who_cannot_become_a_voter_says_so_and_goes_on(void **state) {
         w.d.peers->raft_id = 0;
         w.key_error = -EKEYREJECTED;
         order_open(6);
-        assert_said("opened 6 in vain, mesh: raft id 0, identity without key");
+        assert_said("opened 6 in vain");
+        assert_null(w.work);
         assert_false(log_is_empty());
         assert_int_equal(w.d.peers->raft_id, 0);
+}
+
+// What is no key of this cluster takes nothing from a voter.
+static void a_voter_that_cannot_have_another_number_stays_one(void **state) {
+        follow_a_cluster();
+        w.key_error = -EKEYREJECTED;
+        order_open(6);
+        assert_said("opened 6 in vain");
+        assert_non_null(w.d.store);
+        assert_int_equal(w.d.peers->raft_id, 1);
+}
+
+static void who_has_no_room_for_a_log_keeps_nothing_of_it(void **state) {
+        w.d.peers->raft_id = 0;
+        w.make_error = -ENOSPC;
+        order_open(6);
+        disk_works();
+        assert_said("key, identity with key, identity without key, opened 6 in vain, mesh: raft id 0");
+        assert_int_equal(w.saved_raft_id, 0);
+        assert_int_equal(w.d.peers->raft_id, 0);
+        assert_int_equal(w.d.identity.ca_key.len, 0);
+        assert_true(log_is_empty());
 }
 
 static void end_leader(void) {
@@ -350,15 +412,24 @@ static void who_cannot_open_the_log_of_a_voter_is_none(void **state) {
         w.d.peers->raft_id = 0;
         w.open_error = -ENOSPC;
         order_open(6);
-        assert_said("key, identity with key, mesh: generation 4, mesh: raft id 6, open, opened 6 in vain, "
-                    "mesh: raft id 0, identity without key");
+        disk_works();
+        assert_said("key, identity with key, make, save peers, mesh: generation 4, mesh: raft id 6, open, opened 6 in vain, "
+                    "mesh: raft id 0");
+        end_leader();
+        disk_works();
+        assert_said("save peers, identity without key, mesh: raft id 0");
         assert_int_equal(w.saved_raft_id, 0);
         assert_int_equal(w.d.peers->raft_id, 0);
+
+        order_open(6);
+        disk_works();
+        buf_done(&w.said);
         order_open(7);
         assert_said("");
         w.open_error = 0;
         end_leader();
-        assert_said("key, identity with key, mesh: generation 4, mesh: raft id 7, open, save peers, opened 7");
+        disk_works();
+        assert_said("key, save peers, identity with key, make, save peers, mesh: generation 4, mesh: raft id 7, open, opened 7");
         assert_int_equal(w.d.peers->raft_id, 7);
 }
 
@@ -366,22 +437,45 @@ static void who_cannot_note_that_it_is_a_voter_is_none(void **state) {
         w.d.peers->raft_id = 0;
         w.save_error = -ENOSPC;
         order_open(6);
-        assert_said("key, identity with key, mesh: generation 4, mesh: raft id 6, open, opened 6 in vain, "
-                    "mesh: raft id 0, identity without key, close");
+        disk_works();
+        assert_said("key, identity with key, make, opened 6 in vain, mesh: raft id 0");
         assert_int_equal(w.d.peers->raft_id, 0);
-        end_store();
         assert_null(w.d.store);
         assert_null(w.d.state);
+        w.save_error = 0; // and whether it is noted nobody knows, so the number goes before the log
+        w.forgot_whole = false;
+        order_open(7);
+        disk_works();
+        assert_said("key, save peers, identity with key, make, save peers, mesh: generation 4, mesh: raft id 7, open, opened 7");
+}
+
+// A log whose number cannot be taken out is a voter's still, whatever is ordered.
+static void what_is_promised_is_kept_when_the_promise_cannot_be_taken_back(void **state) {
+        follow_a_cluster();
+        assert_int_equal(buf_append(&w.d.identity.ca_key, "key", 3), 0);
+        w.save_error = -ENOSPC;
+        daemon_log_on_store_close(&w.d, 1);
+        end_store();
+        disk_works();
+        assert_said("close, mesh: raft id 0, recheck links: 0 members");
+        assert_false(log_is_empty());
+        assert_int_equal(w.d.peers->raft_id, 1);
+        assert_int_equal(w.d.identity.ca_key.len, 3);
+        order_open(6);
+        disk_works();
+        assert_said("key, opened 6 in vain, mesh: raft id 0");
+        assert_false(log_is_empty());
 }
 
 static void a_voter_with_another_number_begins_anew_when_its_log_is_closed(void **state) {
         follow_a_cluster();
         order_open(6);
-        assert_said("close");
+        assert_said("key, close");
         order_open(7); // meanwhile: the newest counts
         assert_said("");
         end_store();
-        assert_said("save peers, key, identity with key, mesh: generation 4, mesh: raft id 7, open, save peers, "
+        disk_works();
+        assert_said("key, save peers, identity with key, make, save peers, mesh: generation 4, mesh: raft id 7, open, "
                     "opened 7");
         assert_true(w.forgot_whole); // under the old number nobody finds an empty log, to vote a second time
         assert_int_equal(w.saved_raft_id, 7);
@@ -396,8 +490,12 @@ static void who_is_no_voter_any_more_keeps_neither_log_nor_key(void **state) {
         daemon_log_on_store_close(&w.d, 1);
         assert_said("close");
         end_store();
+        assert_said("");
+        assert_int_equal(w.d.peers->raft_id, 1); // as the disk says
+        disk_works();
         assert_said("save peers, identity without key, mesh: raft id 0, recheck links: 0 members");
         assert_int_equal(w.saved_raft_id, 0);
+        assert_int_equal(w.d.identity.ca_key.len, 0);
         assert_true(log_is_empty());
         assert_null(w.d.store);
         assert_null(w.d.state);
@@ -412,6 +510,7 @@ static void what_a_spare_still_has_of_a_log_goes_when_it_starts(void **state) {
         daemon_log_tidy(&w.d);
         assert_said("identity without key");
         assert_true(log_is_empty());
+        assert_int_equal(w.d.identity.ca_key.len, 0);
         daemon_log_tidy(&w.d);
         assert_said("");
 }
@@ -421,6 +520,7 @@ static void who_is_asked_back_while_it_ends_is_a_voter_again(void **state) {
         daemon_log_on_store_close(&w.d, 1);
         order_open(6);
         end_store();
+        disk_works();
         assert_int_equal(w.d.peers->raft_id, 6);
         assert_non_null(w.d.store);
 }
@@ -433,10 +533,114 @@ static void who_is_asked_back_under_its_number_answers_when_it_is_so(void **stat
         order_open(1);
         assert_said("");
         end_store();
-        assert_said("save peers, key, identity with key, mesh: generation 4, mesh: raft id 1, open, save peers, "
-                    "opened 1");
+        assert_said("key");
+        disk_works();
+        assert_said("save peers, identity with key, make, save peers, mesh: generation 4, mesh: raft id 1, open, opened 1");
         assert_true(w.forgot_whole);
         assert_true(w.saved_empty);
+}
+
+// ---- what is said while the disk is slow
+
+static void who_is_asked_again_while_the_disk_is_slow_answers_both(void **state) {
+        w.d.peers->raft_id = 0;
+        order_open(6);
+        order_open(6);
+        assert_said("key");
+        disk_works();
+        assert_said("identity with key, make, save peers, mesh: generation 4, mesh: raft id 6, open, opened 6, opened 6");
+}
+
+static void the_newest_number_counts_while_the_disk_is_slow(void **state) {
+        w.d.peers->raft_id = 0;
+        order_open(6);
+        order_open(7);
+        order_open(8);
+        disk_works();
+        end_store();
+        disk_works();
+        assert_int_equal(w.saved_raft_id, 8);
+        assert_int_equal(w.d.peers->raft_id, 8);
+        assert_non_null(w.d.store);
+}
+
+static void who_is_sent_away_before_its_log_is_made_is_none(void **state) {
+        w.d.peers->raft_id = 0;
+        order_open(6);
+        daemon_log_on_store_close(&w.d, 5); // an older number's
+        daemon_log_on_store_close(&w.d, 6);
+        disk_works();
+        end_store();
+        disk_works();
+        assert_int_equal(w.saved_raft_id, 0);
+        assert_int_equal(w.d.peers->raft_id, 0);
+        assert_int_equal(w.d.identity.ca_key.len, 0);
+        assert_true(log_is_empty());
+        assert_null(w.d.store);
+}
+
+static void what_was_called_off_while_the_old_log_closed_is_not_begun(void **state) {
+        follow_a_cluster();
+        order_open(6);
+        daemon_log_on_store_close(&w.d, 6);
+        end_store();
+        disk_works();
+        assert_int_equal(w.made_id, 0);
+        assert_int_equal(w.saved_raft_id, 0);
+        assert_null(w.d.store);
+}
+
+// Neither what it says of voters nor its number gets lost, whoever writes first.
+static void voters_that_change_while_a_log_is_made_are_in_the_file_with_its_number(void **state) {
+        Argosy__Voter voter = ARGOSY__VOTER__INIT, *voters[] = {&voter, &voter};
+
+        w.d.peers->raft_id = 0;
+        daemon_update_peers(&w.d, voters, 1, 3);
+        order_open(6);
+        daemon_update_peers(&w.d, voters, 2, 3);
+        disk_works_once();
+        assert_int_equal(w.saved_raft_id, 0);
+        assert_int_equal(w.saved_voters, 1);
+        disk_works();
+        assert_int_equal(w.saved_raft_id, 6);
+        assert_int_equal(w.saved_voters, 2);
+        assert_int_equal(w.saved_generation, 4);
+}
+
+static void voters_that_change_while_a_log_goes_do_not_promise_it_again(void **state) {
+        Argosy__Voter voter = ARGOSY__VOTER__INIT, *voters[] = {&voter, &voter};
+
+        follow_a_cluster();
+        daemon_log_on_store_close(&w.d, 1);
+        end_store();
+        daemon_update_peers(&w.d, voters, 1, 3);
+        disk_works();
+        assert_int_equal(w.saved_raft_id, 0);
+        assert_int_equal(w.saved_voters, 1);
+}
+
+// The mesh may be gone when the disk has worked; the next start finds what is there.
+static void what_the_disk_has_done_when_the_daemon_ends_is_told_to_nobody(void **state) {
+        w.d.peers->raft_id = 0;
+        order_open(6);
+        order_open(7);
+        w.d.end = DAEMON_EXIT;
+        disk_works();
+        assert_said("key, identity with key, make, save peers");
+        assert_null(w.d.store);
+        assert_int_equal(w.made_id, 6);
+}
+
+static void what_waits_for_the_disk_when_the_daemon_ends_is_not_begun(void **state) {
+        Argosy__Voter voter = ARGOSY__VOTER__INIT, *voters[] = {&voter};
+
+        w.d.peers->raft_id = 0;
+        daemon_update_peers(&w.d, voters, 1, 3);
+        order_open(6);
+        w.d.end = DAEMON_EXIT;
+        disk_works();
+        assert_int_equal(w.made_id, 0);
+        assert_null(w.d.voter_job);
 }
 
 static void a_leader_that_closes_stops_leading_first(void **state) {
@@ -492,19 +696,31 @@ int main(void) {
                 TEST(hosts_are_told_when_all_that_is_committed_is_applied),
                 TEST(a_leader_ends_no_links_by_itself),
                 TEST(a_peers_file_that_cannot_be_written_is_tried_with_the_next_change),
+                TEST(a_slow_disk_holds_up_no_change_of_voters),
                 TEST(where_a_member_is_the_mesh_knows_best_and_the_log_knows_its_key),
                 TEST(what_is_no_batch_is_an_error),
                 TEST(what_a_later_version_wrote_ends_the_daemon_for_good),
                 TEST(what_a_later_version_wrote_keeps_the_log_from_being_opened),
-                TEST(a_new_voter_has_the_key_and_an_open_log_before_the_number),
+                TEST(a_new_voter_has_the_key_and_a_log_before_the_number),
                 TEST(who_cannot_become_a_voter_says_so_and_goes_on),
+                TEST(a_voter_that_cannot_have_another_number_stays_one),
+                TEST(who_has_no_room_for_a_log_keeps_nothing_of_it),
                 TEST(who_cannot_open_the_log_of_a_voter_is_none),
                 TEST(who_cannot_note_that_it_is_a_voter_is_none),
+                TEST(what_is_promised_is_kept_when_the_promise_cannot_be_taken_back),
                 TEST(a_voter_with_another_number_begins_anew_when_its_log_is_closed),
                 TEST(who_is_no_voter_any_more_keeps_neither_log_nor_key),
                 TEST(what_a_spare_still_has_of_a_log_goes_when_it_starts),
                 TEST(who_is_asked_back_while_it_ends_is_a_voter_again),
                 TEST(who_is_asked_back_under_its_number_answers_when_it_is_so),
+                TEST(who_is_asked_again_while_the_disk_is_slow_answers_both),
+                TEST(the_newest_number_counts_while_the_disk_is_slow),
+                TEST(who_is_sent_away_before_its_log_is_made_is_none),
+                TEST(what_was_called_off_while_the_old_log_closed_is_not_begun),
+                TEST(voters_that_change_while_a_log_is_made_are_in_the_file_with_its_number),
+                TEST(voters_that_change_while_a_log_goes_do_not_promise_it_again),
+                TEST(what_the_disk_has_done_when_the_daemon_ends_is_told_to_nobody),
+                TEST(what_waits_for_the_disk_when_the_daemon_ends_is_not_begun),
                 TEST(a_leader_that_closes_stops_leading_first),
                 TEST(nobody_hears_of_a_leader_before_its_tables_are_whole),
                 TEST(who_is_followed_before_its_tables_are_whole_has_never_led),

@@ -105,6 +105,32 @@ static void a_log_that_was_opened_is_there_before_anybody_leads(void **state) {
         assert_int_equal(f->node.role, STORE_FOLLOWER);
 }
 
+// Both files, so that the first term is written over what is there.
+static void a_log_that_was_made_needs_no_room_for_terms(void **state) {
+        Fixture *f = *state;
+        _cleanup_free_ char *second = str_printf("%s/metadata2", f->node.dir), *why = NULL;
+        struct stat before, after;
+
+        assert_int_equal(store_make(f->node.dir, 7, &why), 0);
+        assert_null(why);
+        assert_true(store_exists(f->node.dir));
+        assert_int_equal(stat(second, &before), 0);
+        store_node_open(&f->node, false, NULL, NULL);
+        assert_int_equal(f->node.role, STORE_FOLLOWER);
+        store_node_close(&f->node);
+        assert_int_equal(stat(second, &after), 0);
+        assert_int_equal(before.st_ino, after.st_ino);
+        assert_int_equal(before.st_size, after.st_size);
+}
+
+static void a_log_that_cannot_be_made_says_why(void **state) {
+        Fixture *f = *state;
+        _cleanup_free_ char *nowhere = str_printf("%s/no/log", f->node.dir), *why = NULL;
+
+        assert_int_equal(store_make(nowhere, 7, &why), -ENOENT);
+        assert_non_null(strstr(why, nowhere));
+}
+
 // Odd lengths: libraft takes multiples of 8 only.
 static void a_batch_is_applied_before_it_is_reported(void **state) {
         Fixture *f = *state;
@@ -432,6 +458,8 @@ int main(void) {
                 TEST(both_files_for_terms_are_there_from_the_start),
                 TEST(whoever_does_not_bootstrap_waits),
                 TEST(a_log_that_was_opened_is_there_before_anybody_leads),
+                TEST(a_log_that_was_made_needs_no_room_for_terms),
+                TEST(a_log_that_cannot_be_made_says_why),
                 TEST(a_batch_is_applied_before_it_is_reported),
                 TEST(many_batches_are_on_their_way_at_a_time),
                 TEST(the_biggest_batch_goes_through),

@@ -111,6 +111,18 @@ static void certificates_of_others_are_not_installed(void **state) {
         assert_int_equal(i.ca_cert.len, 0);
 }
 
+static void a_copy_is_whole_and_stands_alone(void **state) {
+        _cleanup_(identity_done) Identity copy = {};
+
+        assert_int_equal(identity_copy(&first, &copy), 0);
+        assert_same(&copy.key, &first.key);
+        assert_same(&copy.cert, &first.cert);
+        assert_same(&copy.ca_cert, &first.ca_cert);
+        assert_same(&copy.ca_key, &first.ca_key);
+        assert_memory_equal(&copy.pin, &first.pin, sizeof(Hash));
+        assert_ptr_not_equal(copy.key.data, first.key.data);
+}
+
 // A CA is somebody who may sign; a member's certificate is not.
 static void a_member_cannot_sign_as_a_ca(void **state) {
         _cleanup_(identity_done) Identity imposter = {}, victim = {};
@@ -219,6 +231,7 @@ int main(void) {
                 cmocka_unit_test(a_joiner_becomes_a_member_and_then_a_voter),
                 cmocka_unit_test(a_renewed_certificate_keeps_the_pin),
                 cmocka_unit_test(certificates_of_others_are_not_installed),
+                cmocka_unit_test(a_copy_is_whole_and_stands_alone),
                 cmocka_unit_test(a_member_cannot_sign_as_a_ca),
                 cmocka_unit_test(forged_requests_are_not_signed),
                 cmocka_unit_test(keys_of_another_kind_are_not_signed),

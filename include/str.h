@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "macro.h"
 
@@ -23,6 +24,10 @@ char *str_dup_cut(const char *s, size_t max);
 size_t str_fit(char *ret, size_t size, const char *format, ...) _printf_(3, 4);
 size_t str_vfit(char *ret, size_t size, const char *format, va_list ap) _printf_(3, 0);
 bool str_has_suffix(const char *s, const char *suffix);
+
+// Length of the valid UTF-8 sequence at `p` (a NUL-terminated string): 1 to 4, or 0 if there is none.
+// Overlong forms, surrogates and what is beyond U+10FFFF are invalid.
+size_t str_utf8_len(const uint8_t *p);
 
 // `ret` has room for 2 * len + 1.
 void hex_encode(const void *data, size_t len, char *ret);

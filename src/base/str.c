@@ -134,6 +134,32 @@ bool hex_decode(const char *hex, void *ret, size_t len) {
         return true;
 }
 
+static bool is_tail(uint8_t b) {
+        return (b & 0xc0) == 0x80;
+}
+
+size_t str_utf8_len(const uint8_t *p) {
+        if (p[0] < 0x80)
+                return 1;
+        if (p[0] >= 0xc2 && p[0] <= 0xdf)
+                return is_tail(p[1]) ? 2 : 0;
+        if (p[0] >= 0xe0 && p[0] <= 0xef) {
+                if (!is_tail(p[1]) || !is_tail(p[2]))
+                        return 0;
+                if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f))
+                        return 0;
+                return 3;
+        }
+        if (p[0] >= 0xf0 && p[0] <= 0xf4) {
+                if (!is_tail(p[1]) || !is_tail(p[2]) || !is_tail(p[3]))
+                        return 0;
+                if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+                        return 0;
+                return 4;
+        }
+        return 0;
+}
+
 char *str_printable(const char *s, size_t max) {
         char *copy = strndup(s, max);
 

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "json.h"
+#include "str.h"
 #include "text.h"
 
 static void newline(Json *j) {
@@ -47,7 +48,7 @@ void json_end(Json *j, char bracket) {
 static void put_string(FILE *f, const char *s) {
         fputc('"', f);
         for (const uint8_t *p = (const uint8_t *) s; *p;) {
-                size_t n = utf8_len(p);
+                size_t n = str_utf8_len(p);
 
                 if (n == 0) {
                         fputs("\\ufffd", f);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "str.h"
 #include "text.h"
 
 const char *colour_on(const TextStyle *s, Colour c) {
@@ -22,37 +23,11 @@ const char *colour_off(const TextStyle *s, Colour c) {
         return s->colour && c != COLOUR_NONE ? "\x1b[0m" : "";
 }
 
-static bool is_tail(uint8_t b) {
-        return (b & 0xc0) == 0x80;
-}
-
-size_t utf8_len(const uint8_t *p) {
-        if (p[0] < 0x80)
-                return 1;
-        if (p[0] >= 0xc2 && p[0] <= 0xdf)
-                return is_tail(p[1]) ? 2 : 0;
-        if (p[0] >= 0xe0 && p[0] <= 0xef) {
-                if (!is_tail(p[1]) || !is_tail(p[2]))
-                        return 0;
-                if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f))
-                        return 0;
-                return 3;
-        }
-        if (p[0] >= 0xf0 && p[0] <= 0xf4) {
-                if (!is_tail(p[1]) || !is_tail(p[2]) || !is_tail(p[3]))
-                        return 0;
-                if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-                        return 0;
-                return 4;
-        }
-        return 0;
-}
-
 size_t text_width(const char *s) {
         size_t n = 0;
 
         for (const uint8_t *p = (const uint8_t *) s; *p; n++)
-                p += utf8_len(p) ?: 1;
+                p += str_utf8_len(p) ?: 1;
         return n;
 }
 
@@ -65,7 +40,7 @@ int text_append_clean(Buf *out, const char *s, bool keep_tabs) {
         int r = 0;
 
         for (const uint8_t *p = (const uint8_t *) s; *p && r == 0;) {
-                size_t n = utf8_len(p);
+                size_t n = str_utf8_len(p);
                 bool bad = n == 0 || (n == 1 && (*p < 0x20 || *p == 0x7f)) || is_c1(p, n);
 
                 if (*p == '\t' && keep_tabs)
@@ -78,7 +53,7 @@ int text_append_clean(Buf *out, const char *s, bool keep_tabs) {
 
 static const char *skip(const char *s, size_t columns) {
         while (columns-- > 0 && *s)
-                s += utf8_len((const uint8_t *) s) ?: 1;
+                s += str_utf8_len((const uint8_t *) s) ?: 1;
         return s;
 }
 

@@ -27,9 +27,6 @@ typedef struct TextStyle {
 const char *colour_on(const TextStyle *s, Colour c);
 const char *colour_off(const TextStyle *s, Colour c);
 
-// Length of the valid UTF-8 sequence at `p` (a NUL-terminated string): 1 to 4, or 0 if there is none.
-// Overlong forms, surrogates and what is beyond U+10FFFF are invalid.
-size_t utf8_len(const uint8_t *p);
 // Columns that `s` takes, counting one for each character and each invalid byte.
 size_t text_width(const char *s);
 // Appends `s` without control characters and invalid bytes ('?' in their place; a tab stays if `keep_tabs`):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
+#include "str.h"
 #include "text.h"
 
 static const char *taken(Buf *b) {
@@ -88,7 +89,7 @@ static void only_true_utf8_is_taken(void **state) {
                      {"\xe2\x80", 0}};
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++)
-                assert_int_equal(utf8_len((const uint8_t *) cases[i].bytes), cases[i].len);
+                assert_int_equal(str_utf8_len((const uint8_t *) cases[i].bytes), cases[i].len);
         assert_int_equal(text_width("\xc3\xa4\xff x"), 4);
 }
 

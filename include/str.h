@@ -28,6 +28,9 @@ bool str_has_suffix(const char *s, const char *suffix);
 // Length of the valid UTF-8 sequence at `p` (a NUL-terminated string): 1 to 4, or 0 if there is none.
 // Overlong forms, surrogates and what is beyond U+10FFFF are invalid.
 size_t str_utf8_len(const uint8_t *p);
+// Words of people, that others are to read as they were written: UTF-8, without control characters and those that turn
+// the direction of text.
+bool str_is_plain(const char *s);
 
 // `ret` has room for 2 * len + 1.
 void hex_encode(const void *data, size_t len, char *ret);

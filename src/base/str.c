@@ -160,6 +160,32 @@ size_t str_utf8_len(const uint8_t *p) {
         return 0;
 }
 
+// What is invisible, or turns the text around: U+0080 to U+009F, the marks and overrides of direction, and what separates
+// lines.
+static bool is_unseen(uint32_t c) {
+        return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
+               (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
+}
+
+static uint32_t character(const uint8_t *p, size_t n) {
+        uint32_t c = n == 1 ? p[0] : p[0] & (0x7fu >> n);
+
+        for (size_t i = 1; i < n; i++)
+                c = c << 6 | (p[i] & 0x3f);
+        return c;
+}
+
+bool str_is_plain(const char *s) {
+        for (const uint8_t *p = (const uint8_t *) s; *p;) {
+                size_t n = str_utf8_len(p);
+
+                if (n == 0 || is_unseen(character(p, n)))
+                        return false;
+                p += n;
+        }
+        return true;
+}
+
 char *str_printable(const char *s, size_t max) {
         char *copy = strndup(s, max);
 

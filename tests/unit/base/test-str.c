@@ -68,9 +68,21 @@ static void bytes_that_are_no_characters_are_cut_anywhere(void **state) {
         assert_int_equal(str_fit(fitted, 16, "%s", latin), 12);
 }
 
+static void words_of_people_turn_no_text_around(void **state) {
+        static const char *const good[] = {"", "alice", "J\xc3\xb6rg M\xc3\xbcller", "\xe6\x9d\xb1\xe4\xba\xac", "\xf0\x9f\x90\x99"},
+                                 *const bad[] = {"a\nb", "a\x1b[31m", "\x7f", "\xc2\x85", "\xff", "\xc3", "\xe2\x80\xae" "a",
+                                                "\xe2\x81\xa6", "\xd8\x9c", "\xe2\x80\x8f", "\xed\xa0\x80", "\xe2\x80\xa8"};
+
+        for (size_t i = 0; i < ELEMENTSOF(good); i++)
+                assert_true(str_is_plain(good[i]));
+        for (size_t i = 0; i < ELEMENTSOF(bad); i++)
+                assert_false(str_is_plain(bad[i]));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(spans_are_read_as_systemd_writes_them),
+                cmocka_unit_test(words_of_people_turn_no_text_around),
                 cmocka_unit_test(numbers_have_limits),
                 cmocka_unit_test(hex_goes_there_and_back),
                 cmocka_unit_test(text_is_cut_at_the_border_of_a_character),

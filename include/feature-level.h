@@ -28,6 +28,7 @@ enum {
         FEATURE_NODES_CHANGE = 2, // the request NodesChange
         FEATURE_STAYING = 2, // UnitOrder.stay, UnitReport.stays
         FEATURE_CHANGE_PARTS = 2, // a Change may be several entries of the log
+        FEATURE_AUTHOR = 2, // Forward.author
         FEATURE_NEWEST = 2,
 };
 

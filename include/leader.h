@@ -115,11 +115,12 @@ LeaderStats leader_stats(const Leader *l);
 typedef void (*LeaderRespond)(const Argosy__Response *response, void *userdata);
 // 0; -EAGAIN: not leading; -EBUSY: too many units are waited for; -ENOMEM. After an error `respond` never
 // fires.
-int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
-                   uint64_t *ret_cancel);
+// `author` is who asks, borrowed and believed: author_admit(); NULL: this host itself.
+int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                   void *userdata, uint64_t *ret_cancel);
 // The same, but what is in the request may be taken out of it (message_take()), so it is one that was unpacked.
-int leader_request_take(Leader *l, Argosy__Request *request, LeaderRespond respond, void *userdata,
-                        uint64_t *ret_cancel);
+int leader_request_take(Leader *l, const Argosy__Author *author, Argosy__Request *request, LeaderRespond respond,
+                        void *userdata, uint64_t *ret_cancel);
 // `respond` fires no more. A change that is under way goes on.
 void leader_cancel(Leader *l, uint64_t cancel);
 // The asker of a journal with a window has got rid of the lines up to that mark (Response.Journal.mark). Also

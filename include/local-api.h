@@ -2,7 +2,8 @@
 #pragma once
 
 // The local socket: clients on this machine, frames of Request in and Response out. It knows connections,
-// limits and who asks for what; it does not know what a request means. One client's mistake ends that
+// limits and who asks for what; it does not know what a request means. Who it is that asks is found out before anything
+// is read of a connection (message Author). One client's mistake ends that
 // client's connection and nothing else.
 
 #include <uv.h>
@@ -45,6 +46,8 @@ void api_call_respond(ApiCall *call, Argosy__Response *response);
 void api_call_fail(ApiCall *call, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // More than STREAM_LOW_WATER waits to be read by the call's client: whoever has much to say goes on at `drained`.
 bool api_call_is_full(const ApiCall *call);
+// Who asks; borrowed, as long as the call lives.
+const Argosy__Author *api_call_author(const ApiCall *call);
 // For the receiver's own bookkeeping.
 void api_call_set_data(ApiCall *call, void *data);
 void *api_call_data(const ApiCall *call);

@@ -40,6 +40,7 @@ enum {
         STREAM_LOW_WATER = 256 * 1024,
         // Dial and handshake must be done by then: -ETIMEDOUT.
         STREAM_HANDSHAKE_MS = 5000,
+        STREAM_PEER_GROUPS_MAX = 4096,
         // How long a close waits for the peer to take what is queued and to close its side.
         STREAM_FLUSH_MS = 1000,
         // TCP: a peer whose kernel has not answered for so long, be it to data or keep-alive, is dead.
@@ -92,6 +93,9 @@ void stream_set_frames(Stream *s, size_t max);
 // takes it back.
 void stream_set_deadline(Stream *s, unsigned ms);
 const StreamPeer *stream_peer(const Stream *s);
+// Of an open unix stream: the groups that its peer had besides its own when it connected (SO_PEERGROUPS), as an array that
+// the caller frees. -E2BIG: more than STREAM_PEER_GROUPS_MAX.
+int stream_peer_groups(const Stream *s, gid_t **ret, size_t *ret_n);
 // Our own end of an open TCP stream, numeric. False (and an empty text) for any other.
 bool stream_local_address(const Stream *s, char ret[STREAM_ADDRESS_SIZE]);
 // Numeric, IPv4 never in its IPv6 form; empty for other families. Returns the port.

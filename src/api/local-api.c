@@ -2,24 +2,31 @@
 //
 // The local socket.
 //
-//   accepted -> Client -> frame -> ApiCall -> ops->request ... api_call_respond() -> frame to the client
+//   accepted -> Client -> its author is known -> frame -> ApiCall -> ops->request ... api_call_respond() -> frame to
+//                                                                                                   the client
 //
 // lifetime      born                         dies
 // Client        accepted                     its stream's `closed`
 // ApiCall       a frame with a request       final response, cancel, or with its Client
 //
-// Whoever may connect is decided by the socket's mode and group (0660 root:argosy); there is no finer right
-// on this socket.
+// Whoever may connect is decided by the socket's mode and group; who it is, by what the kernel says of the other end when
+// it connected. Nothing is read before the accounts have told the names of that (author-names.h); root has no need of
+// them, and never waits for somebody's directory.
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include <unistd.h>
+
+#include "author-names.h"
+#include "author.h"
 #include "error-response.h"
 #include "frame.h"
 #include "list.h"
 #include "local-api.h"
 #include "log.h"
+#include "message.h"
 #include "str.h"
 #include "stream.h"
 
@@ -30,6 +37,8 @@ typedef struct Client {
         ListNode calls;
         size_t n_calls;
         bool leaving; // made room for another one
+        Argosy__Author *author; // NULL: not known yet
+        AuthorQuestion question;
 } Client;
 
 struct ApiCall {
@@ -43,6 +52,7 @@ struct LocalApi {
         const LocalApiOps *ops;
         void *userdata;
         Listener *listener;
+        AuthorNames *names;
         ListNode clients; // who asked or was answered last stands at the end
         size_t n_clients;
         bool closing, listener_closed;
@@ -121,6 +131,10 @@ void api_call_set_data(ApiCall *call, void *data) {
 
 void *api_call_data(const ApiCall *call) {
         return call->data;
+}
+
+const Argosy__Author *api_call_author(const ApiCall *call) {
+        return call->client->author;
 }
 
 static void on_cancel_request(Client *c, uint64_t id) {
@@ -204,6 +218,8 @@ static void on_closed(Stream *s, int error, void *userdata) {
         list_foreach_safe (n, &c->calls)
                 cancel_call(CONTAINER_OF(n, ApiCall, link));
         list_unlink(&c->link);
+        author_names_forget(&c->question);
+        message_free(c->author);
         a->n_clients--;
         free(c);
         maybe_closed(a);
@@ -247,11 +263,54 @@ static bool make_room(LocalApi *a, uid_t uid) {
         return true;
 }
 
-static void turn_away(Stream *s) {
-        Argosy__Response response = error_response(EBUSY, "too many requests are under way");
+static void turn_away(Stream *s, int status, const char *why) {
+        Argosy__Response response = error_response(status, why);
 
         (void) stream_send(s, &response.base);
-        stream_close(s, -EBUSY, true);
+        stream_close(s, -status, true);
+}
+
+// Root, and whoever this process runs as, who could do all of it by himself.
+static bool is_owner(uid_t uid) {
+        return uid == 0 || uid == geteuid();
+}
+
+static void on_author(const Argosy__Author *author, int error, void *userdata) {
+        Client *c = userdata;
+        char why[128];
+
+        c->author = author ? message_copy(author) : NULL;
+        if (c->author) {
+                stream_pause(c->stream, false);
+                return;
+        }
+        str_fit(why, sizeof(why), "who uid %u is could not be found out: %s", (unsigned) stream_peer(c->stream)->uid,
+                error == -EINVAL  ? "it is in too many groups, or one has no proper name"
+                : error == -EBUSY ? "too many others are being looked up"
+                                  : strerror(error ? -error : ENOMEM));
+        stream_pause(c->stream, false); // or its end is not noticed
+        turn_away(c->stream, EBUSY, why);
+}
+
+// Nothing is read before it is known who asks.
+static void find_author(Client *c) {
+        const StreamPeer *peer = stream_peer(c->stream);
+        _cleanup_free_ gid_t *groups = NULL;
+        Argosy__Author root = author_of_host(0);
+        size_t n = 0;
+        int r;
+
+        c->question = (AuthorQuestion){.answered = on_author, .userdata = c};
+        stream_pause(c->stream, true);
+        if (peer->uid == 0) {
+                on_author(&root, 0, c);
+                return;
+        }
+        r = stream_peer_groups(c->stream, &groups, &n);
+        if (r < 0)
+                on_author(NULL, r == -E2BIG ? -EINVAL : r, c);
+        else
+                author_names_ask(c->api->names, peer->uid, peer->gid, groups, n, is_owner(peer->uid), &c->question);
 }
 
 static void on_accepted(Listener *l, Stream *s, void *userdata) {
@@ -262,7 +321,7 @@ static void on_accepted(Listener *l, Stream *s, void *userdata) {
                 c = calloc(1, sizeof(*c));
         if (!c) {
                 stream_set_owner(s, &turned_away_ops, NULL);
-                turn_away(s);
+                turn_away(s, EBUSY, "too many requests are under way");
                 return;
         }
         c->api = a;
@@ -272,6 +331,7 @@ static void on_accepted(Listener *l, Stream *s, void *userdata) {
         a->n_clients++;
         stream_set_owner(s, &client_ops, c);
         stream_set_frames(s, FRAME_MAX_LOCAL);
+        find_author(c);
 }
 
 static void on_listener_closed(Listener *l, void *userdata) {
@@ -292,8 +352,14 @@ int local_api_new(uv_loop_t *loop, int fd, const LocalApiOps *ops, void *userdat
         a->ops = ops;
         a->userdata = userdata;
         list_init(&a->clients);
+        r = author_names_new(loop, &account_source_system, &a->names);
+        if (r < 0) {
+                free(a);
+                return r;
+        }
         r = listener_new_unix(loop, fd, &listener_ops, a, &a->listener);
         if (r < 0) {
+                author_names_close(a->names);
                 free(a);
                 return r;
         }
@@ -305,6 +371,7 @@ void local_api_close(LocalApi *a, void (*closed)(void *userdata), void *userdata
         a->closing = true;
         a->closed = closed;
         a->closed_data = userdata;
+        author_names_close(a->names);
         list_foreach_safe (n, &a->clients)
                 stream_close(CONTAINER_OF(n, Client, link)->stream, 0, true);
         listener_close(a->listener);

@@ -116,7 +116,7 @@ static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdat
         join.peer_address = (char *) stream_peer(s)->address;
         request.what_case = ARGOSY__REQUEST__WHAT_JOIN;
         request.join = &join;
-        r = router_submit(j->server->daemon->router, message_copy(&request), on_answer, j, &j->route);
+        r = router_submit(j->server->daemon->router, message_copy(&request), NULL, on_answer, j, &j->route);
         argosy__join_request__free_unpacked(join.join, NULL);
         return r;
 }

@@ -74,7 +74,7 @@ static void on_api_drained(ApiCall *call, void *userdata) {
 static void on_api_request(ApiCall *call, Argosy__Request *request, void *userdata) {
         Daemon *d = userdata;
         Route *route;
-        int r = router_submit(d->router, message_take(request), on_route_answer, call, &route);
+        int r = router_submit(d->router, message_take(request), api_call_author(call), on_route_answer, call, &route);
 
         if (r < 0)
                 api_call_fail(call, -r, "%s",

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Requests that other hosts forward for their clients: the same as local ones, with the answers sent back
-// over the link.
+// over the link. Who asks is what the host says of its own users (author.h); one that says nothing is older.
 #include <errno.h>
 
+#include "author.h"
 #include "forwards.h"
 #include "host-link.h"
 #include "response.h"
@@ -67,8 +68,16 @@ static bool is_long(const Argosy__Request *request) {
         }
 }
 
+// Whoever the host says that it is, he is a user of that host: it cannot speak for those of others.
+static int author_of(const Host *h, const Argosy__ToVoter__Forward *forward, const Argosy__Author **ret) {
+        *ret = forward->author;
+        return author_admit(forward->author, h->number);
+}
+
 void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *forward) {
         uint64_t id = forward->id, request_id = forward->request ? forward->request->id : 0, cancel;
+        Argosy__Author unattested = author_unattested(h->number);
+        const Argosy__Author *author = &unattested;
         Forward *f;
         int r;
 
@@ -79,6 +88,10 @@ void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *for
         }
         if (map_find(&h->forwards, &id, sizeof(id)))
                 return; // the host repeats itself
+        if (forward->author && author_of(h, forward, &author) < 0) {
+                refuse(l, h, id, request_id, EINVAL, "what this host says of who asks is not possible");
+                return;
+        }
         f = calloc(1, sizeof(*f));
         if (!f)
                 return;
@@ -87,8 +100,8 @@ void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *for
                 free(f);
                 return;
         }
-        r = is_long(forward->request) ? leader_request_take(l, forward->request, on_response, f, &cancel)
-                                      : leader_request(l, forward->request, on_response, f, &cancel);
+        r = is_long(forward->request) ? leader_request_take(l, author, forward->request, on_response, f, &cancel)
+                                      : leader_request(l, author, forward->request, on_response, f, &cancel);
         if (r < 0) {
                 end(f);
                 refuse(l, h, id, request_id, -r, "the leader cannot take the request");

@@ -5,6 +5,7 @@
 // Events only note what changed and mark the drain. What follows from that, and in which order, stands in followers.c.
 #include <errno.h>
 
+#include "author.h"
 #include "clock.h"
 #include "deadline-heap.h"
 #include "decide.h"
@@ -168,11 +169,17 @@ static bool is_answered_at_once(Leader *l, const Argosy__Request *request, Leade
 }
 
 // `t` NULL: out of memory.
-static int request_start(Leader *l, Ticket *t, uint64_t *ret_cancel) {
+static int request_start(Leader *l, Ticket *t, const Argosy__Author *author, uint64_t *ret_cancel) {
+        Argosy__Author own = author_of_host(l->config.self);
         int r;
 
         if (!t)
                 return -ENOMEM;
+        t->author = message_copy(author ?: &own);
+        if (!t->author) {
+                ticket_free(t);
+                return -ENOMEM;
+        }
         *ret_cancel = t->id;
         r = ticket_start(l, t, handler_find(t->request->what_case));
         if (r < 0) {
@@ -182,24 +189,24 @@ static int request_start(Leader *l, Ticket *t, uint64_t *ret_cancel) {
         return r;
 }
 
-int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
-                   uint64_t *ret_cancel) {
+int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                   void *userdata, uint64_t *ret_cancel) {
         *ret_cancel = 0;
         if (!l->leading)
                 return -EAGAIN;
         if (is_answered_at_once(l, request, respond, userdata))
                 return 0;
-        return request_start(l, ticket_new(l, request, respond, userdata), ret_cancel);
+        return request_start(l, ticket_new(l, request, respond, userdata), author, ret_cancel);
 }
 
-int leader_request_take(Leader *l, Argosy__Request *request, LeaderRespond respond, void *userdata,
-                        uint64_t *ret_cancel) {
+int leader_request_take(Leader *l, const Argosy__Author *author, Argosy__Request *request, LeaderRespond respond,
+                        void *userdata, uint64_t *ret_cancel) {
         *ret_cancel = 0;
         if (!l->leading)
                 return -EAGAIN;
         if (is_answered_at_once(l, request, respond, userdata))
                 return 0;
-        return request_start(l, ticket_take(l, message_take(request), respond, userdata), ret_cancel);
+        return request_start(l, ticket_take(l, message_take(request), respond, userdata), author, ret_cancel);
 }
 
 void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {

@@ -482,6 +482,32 @@ void stream_set_frames(Stream *s, size_t max) {
         s->frame_max = max;
 }
 
+int stream_peer_groups(const Stream *s, gid_t **ret, size_t *ret_n) {
+        _cleanup_free_ gid_t *groups = NULL;
+        socklen_t len = 64 * sizeof(*groups);
+        int fd, r;
+
+        r = uv_fileno(&s->handle, &fd);
+        if (r < 0)
+                return uvx_errno(r);
+        for (;;) {
+                gid_t *more = realloc(groups, len + 1);
+
+                if (!more)
+                        return -ENOMEM;
+                groups = more;
+                if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) == 0)
+                        break;
+                if (errno != ERANGE) // then `len` is as many as there are
+                        return -errno;
+                if (len > STREAM_PEER_GROUPS_MAX * sizeof(*groups))
+                        return -E2BIG;
+        }
+        *ret_n = len / sizeof(*groups);
+        *ret = TAKE_PTR(groups);
+        return 0;
+}
+
 const StreamPeer *stream_peer(const Stream *s) {
         return &s->peer;
 }

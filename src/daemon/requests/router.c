@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "agent.h"
+#include "author.h"
 #include "clock.h"
 #include "cluster-state.h"
 #include "counters.h"
@@ -42,6 +43,7 @@ struct Route {
         ListNode link;
         RoutePlace place;
         Argosy__Request *request;
+        Argosy__Author *author;
         RouteRespond respond; // NULL: cancelled by its owner, only waiting for a callback
         void *userdata;
         uint64_t id; // key in `by_id`
@@ -78,6 +80,7 @@ static void route_free(Route *route) {
         r->n_routes--;
         (void) map_take(&r->by_id, &route->id, sizeof(route->id));
         argosy__request__free_unpacked(route->request, NULL);
+        message_free(route->author);
         free(route);
 }
 
@@ -308,7 +311,7 @@ static void dispatch_here(Route *route) {
         offer_window(route, FEATURE_LEVEL);
         route->place = ROUTE_HERE;
         route->in_call = true;
-        r = leader_request(route->router->daemon->leader, route->request, on_leader_answer, route,
+        r = leader_request(route->router->daemon->leader, route->author, route->request, on_leader_answer, route,
                            &route->cancel);
         route->in_call = false;
         if (route->done)
@@ -329,6 +332,8 @@ static void dispatch_away(Route *route) {
         offer_window(route, mesh_leader_level(route->router->daemon->mesh));
         forward.id = route->id;
         forward.request = route->request;
+        if (mesh_leader_level(route->router->daemon->mesh) >= FEATURE_AUTHOR && FEATURE_LEVEL >= FEATURE_AUTHOR)
+                forward.author = route->author;
         message.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
         message.forward = &forward;
         r = mesh_to_leader(route->router->daemon->mesh, &message);
@@ -570,7 +575,17 @@ static int name_host(const Daemon *d, Argosy__Request *q) {
         return 0;
 }
 
-int router_submit(Router *r, Argosy__Request *request, RouteRespond respond, void *userdata, Route **ret) {
+// `author` NULL: ourselves.
+static Argosy__Author *copy_author(const Daemon *d, const Argosy__Author *author) {
+        Argosy__Author own = author_of_host(d->peers->host), *copy = message_copy(author ?: &own);
+
+        if (copy)
+                copy->host = d->peers->host;
+        return copy;
+}
+
+int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *author, RouteRespond respond,
+                  void *userdata, Route **ret) {
         bool busy = r->n_routes >= ROUTER_ROUTES_MAX;
         Route *route = busy ? NULL : calloc(1, sizeof(*route));
         int k;
@@ -586,7 +601,8 @@ int router_submit(Router *r, Argosy__Request *request, RouteRespond respond, voi
         list_append(&r->routes, &route->link);
         r->n_routes++;
         route->request = request;
-        k = route->request ? translate_leave(r->daemon, route) : -ENOMEM;
+        route->author = copy_author(r->daemon, author);
+        k = route->request && route->author ? translate_leave(r->daemon, route) : -ENOMEM;
         if (k >= 0)
                 k = name_host(r->daemon, route->request);
         if (k >= 0)

@@ -30,8 +30,10 @@ typedef void (*RouteRespond)(const Argosy__Response *response, void *userdata);
 
 int router_new(Daemon *d, Router **ret);
 void router_close(Router *r); // asynchronous only in its timer; routes are dropped without a response
-// Takes the request, also when it fails; NULL: out of memory. -EBUSY beyond ROUTER_ROUTES_MAX.
-int router_submit(Router *r, Argosy__Request *request, RouteRespond respond, void *userdata, Route **ret);
+// Takes the request, also when it fails; NULL: out of memory. `author`, who asks, is borrowed; NULL: this daemon itself.
+// -EBUSY beyond ROUTER_ROUTES_MAX.
+int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *author, RouteRespond respond,
+                  void *userdata, Route **ret);
 void router_cancel(Route *route);
 // All that the route's callback was given so far has reached the client. Of a journal this is what its reader
 // waits for (flow-window.h); also from inside the callback, unless it was the last one.

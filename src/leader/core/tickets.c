@@ -82,6 +82,7 @@ void ticket_free(Ticket *t) {
         let_go(t);
         drop_responses(t);
         message_free(t->request);
+        message_free(t->author);
         message_free(t->response);
         buf_done(&t->cert);
         free(t);

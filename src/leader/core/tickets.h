@@ -15,6 +15,7 @@ struct Ticket {
         LeaderRespond respond; // NULL: nobody listens any more
         void *userdata;
         Argosy__Request *request; // owned
+        Argosy__Author *author;   // who asks; owned
         ListNode all;             // in Leader.tickets
         ListNode queue;           // in Leader.queue or .dry_runs, or .flying while its batch is on the way
         bool again;     // back into the queue when the batch is committed

@@ -24,6 +24,11 @@
 static struct World {
         uv_loop_t loop;
         Daemon daemon;
+        Argosy__PeersFile peers;
+        const Argosy__Author *author; // of what is asked next
+        bool attested;                // what was asked last, by somebody's name
+        char user[64];
+        uint32_t user_host;
         uint64_t now_us;
         // What reached the others, and how to answer.
         unsigned forwarded, forward_cancelled, asked_here, here_cancelled, local, local_cancelled, resets;
@@ -44,6 +49,12 @@ static struct World {
         bool no_leader;
         uint64_t stale_ms;
 } w;
+
+static void note_author(const Argosy__Author *author) {
+        w.attested = author != NULL;
+        strcpy(w.user, author ? author->user : "");
+        w.user_host = author ? author->host : 0;
+}
 
 char *peers_notice(const Daemon *d) {
         return NULL;
@@ -67,6 +78,7 @@ int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
         if (message->msg_case == ARGOSY__TO_VOTER__MSG_FORWARD) {
                 w.forwarded++;
                 w.forward_id = message->forward->id;
+                note_author(message->forward->author);
                 w.forwarded_what = message->forward->request->what_case;
                 if (w.forwarded_what == ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE)
                         strcpy(w.removed_host, message->forward->request->cluster_remove->host);
@@ -86,9 +98,10 @@ uint32_t mesh_leader_level(const Mesh *m) {
         return w.leader_level;
 }
 
-int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
-                   uint64_t *ret_cancel) {
+int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                   void *userdata, uint64_t *ret_cancel) {
         w.asked_here++;
+        note_author(author);
         w.respond_here = respond;
         w.respond_data = userdata;
         *ret_cancel = 5;
@@ -180,6 +193,9 @@ static int begin(void **state) {
         assert_int_equal(uv_loop_init(&w.loop), 0);
         w.daemon.loop = &w.loop;
         w.daemon.leader_seen_us = w.now_us;
+        argosy__peers_file__init(&w.peers);
+        w.peers.host = 3;
+        w.daemon.peers = &w.peers;
         strcpy(w.daemon.host_id_hex, "0123456789abcdef0123456789abcdef");
         return router_new(&w.daemon, &w.daemon.router);
 }
@@ -237,7 +253,7 @@ static Route *submit(Argosy__Request__WhatCase what) {
                 q.manager_wait = &manager_wait;
         else
                 q.cluster_leave = &leave;
-        assert_int_equal(router_submit(w.daemon.router, message_copy(&q), on_answer, NULL, &route), 0);
+        assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route), 0);
         return route;
 }
 
@@ -398,6 +414,32 @@ static void without_a_leader_this_hosts_own_reader_hears_what_was_taken(void **s
         router_taken(route);
         assert_int_equal(w.taken_local, 9);
         router_cancel(route);
+}
+
+static void who_asks_is_said_to_a_leader_that_takes_it(void **state) {
+        Argosy__Author alice = ARGOSY__AUTHOR__INIT;
+
+        alice.uid = 1000;
+        alice.user = (char *) "alice";
+        alice.host = 9; // whatever came with it
+        w.author = &alice;
+        w.leader_level = FEATURE_AUTHOR;
+        leader_is(2);
+        submit(ARGOSY__REQUEST__WHAT_LIST_UNITS);
+        turn();
+        assert_int_equal(w.attested, FEATURE_LEVEL >= FEATURE_AUTHOR);
+        assert_string_equal(w.user, FEATURE_LEVEL >= FEATURE_AUTHOR ? "alice" : "");
+        assert_int_equal(w.user_host, FEATURE_LEVEL >= FEATURE_AUTHOR ? 3 : 0);
+        reply(true, 0);
+        w.leader_level = FEATURE_BASE;
+        submit(ARGOSY__REQUEST__WHAT_LIST_UNITS);
+        turn();
+        assert_false(w.attested);
+        reply(true, 0);
+        w.daemon.leading = true;
+        submit(ARGOSY__REQUEST__WHAT_LIST_UNITS);
+        turn();
+        assert_string_equal(w.user, "alice");
 }
 
 static void in_the_leaders_process_it_is_asked_directly(void **state) {
@@ -603,6 +645,7 @@ int main(void) {
                 CASE(what_the_client_took_of_a_journal_is_said_where_it_comes_from),
                 CASE(a_leader_that_knows_no_window_is_offered_none),
                 CASE(without_a_leader_this_hosts_own_reader_hears_what_was_taken),
+                CASE(who_asks_is_said_to_a_leader_that_takes_it),
                 CASE(in_the_leaders_process_it_is_asked_directly),
                 CASE(a_read_without_a_leader_is_answered_with_its_age),
                 CASE(what_units_use_is_watched_here_until_somebody_leads),

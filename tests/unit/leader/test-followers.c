@@ -144,7 +144,7 @@ static void ask_status(const char *name) {
         status.n_names = 1;
         request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
         request.status = &status;
-        assert_int_equal(leader_request(t.leader, &request, on_answer, NULL, &cancel), 0);
+        assert_int_equal(leader_request(t.leader, NULL, &request, on_answer, NULL, &cancel), 0);
 }
 
 static void a_question_ends_with_its_session_and_not_with_the_one_before(void **state) {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Who asks for something: a user of one host with the groups that he is in, by their names (message Author). The daemon
+// of that host attests it (api/author-names.c) and nobody else can: what a host says of its users is believed as
+// `user@that host`, whatever else stands in the message. Pure.
+
+#include <stdbool.h>
+
+#include "argosy.pb-c.h"
+
+// Of the local socket, and of the system's accounts (data/argosy.sysusers): its members had all rights before there were
+// any.
+#define ACCESS_GROUP "argosy"
+
+enum {
+        AUTHOR_NAME_MAX = 255,     // bytes of the name of a user or a group
+        AUTHOR_GROUPS_MAX = 1024,  // that one user is in
+        AUTHOR_GROUPS_BYTES = 32 * 1024, // of all their names: each request that is forwarded carries them
+};
+
+// A name that an account may have, and that can be shown: 1 to AUTHOR_NAME_MAX bytes, plain (str_is_plain()).
+bool author_name_is_valid(const char *name);
+// What a host said of its own user, from now on the word of that host: `host` is put in. -EINVAL: it has names that no
+// account has, or more than there may be; nobody is to go by it then.
+int author_admit(Argosy__Author *author, uint32_t host) __attribute__((warn_unused_result));
+// The daemon of `host` itself, and root there.
+Argosy__Author author_of_host(uint32_t host);
+// Somebody of a host that does not say who: root, or a member of the group of its socket (ACCESS_GROUP).
+Argosy__Author author_unattested(uint32_t host);
+// For people: "alice", or "uid 1234"; in `buf` if need be.
+enum { AUTHOR_TEXT_SIZE = AUTHOR_NAME_MAX + 1 };
+const char *author_text(const Argosy__Author *author, char buf[AUTHOR_TEXT_SIZE]);

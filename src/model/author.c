@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See author.h. What a host says is bytes of a peer: names that are none, or too many of them, make the whole word of it
+// worthless, since leaving out what is strange would leave out what somebody was refused by.
+
+#include "author.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "macro.h"
+#include "str.h"
+
+bool author_name_is_valid(const char *name) {
+        return *name && strnlen(name, AUTHOR_NAME_MAX + 1) <= AUTHOR_NAME_MAX && str_is_plain(name);
+}
+
+int author_admit(Argosy__Author *author, uint32_t host) {
+        size_t bytes = 0;
+
+        if ((*author->user && !author_name_is_valid(author->user)) || author->n_groups > AUTHOR_GROUPS_MAX)
+                return -EINVAL;
+        for (size_t i = 0; i < author->n_groups; i++) {
+                if (!author_name_is_valid(author->groups[i]))
+                        return -EINVAL;
+                bytes += strlen(author->groups[i]) + 1;
+        }
+        if (bytes > AUTHOR_GROUPS_BYTES)
+                return -EINVAL;
+        author->host = host;
+        return 0;
+}
+
+Argosy__Author author_of_host(uint32_t host) {
+        Argosy__Author author = ARGOSY__AUTHOR__INIT;
+
+        author.host = host;
+        author.user = (char *) "root";
+        author.owner = true;
+        return author;
+}
+
+Argosy__Author author_unattested(uint32_t host) {
+        static char group[] = ACCESS_GROUP, *groups[] = {group};
+        Argosy__Author author = ARGOSY__AUTHOR__INIT;
+
+        author.host = host;
+        author.uid = UINT32_MAX; // nobody's
+        author.groups = groups;
+        author.n_groups = ELEMENTSOF(groups);
+        return author;
+}
+
+const char *author_text(const Argosy__Author *author, char buf[AUTHOR_TEXT_SIZE]) {
+        if (*author->user)
+                return author->user;
+        if (author->uid == UINT32_MAX)
+                return "somebody";
+        snprintf(buf, AUTHOR_TEXT_SIZE, "uid %u", author->uid);
+        return buf;
+}

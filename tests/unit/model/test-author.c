@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+
+#include "test.h"
+
+#include "author.h"
+#include "macro.h"
+
+static Argosy__Author author_in(char **groups, size_t n) {
+        Argosy__Author a = ARGOSY__AUTHOR__INIT;
+
+        a.uid = 1000;
+        a.user = (char *) "alice";
+        a.groups = groups;
+        a.n_groups = n;
+        return a;
+}
+
+static void a_host_speaks_for_its_own_users(void **state) {
+        char *groups[] = {(char *) "users", (char *) "web admins"};
+        Argosy__Author a = author_in(groups, 2);
+
+        a.host = 7; // what it says
+        assert_int_equal(author_admit(&a, 3), 0);
+        assert_int_equal(a.host, 3); // whose key it has
+}
+
+static void names_that_no_account_has_are_nobodys(void **state) {
+        char long_name[AUTHOR_NAME_MAX + 2] = "";
+        char *bad[] = {(char *) "", (char *) "a\nb", (char *) "\xe2\x80\xae" "nimda", (char *) "\xff", long_name};
+
+        memset(long_name, 'a', sizeof(long_name) - 1);
+        for (size_t i = 0; i < ELEMENTSOF(bad); i++) {
+                Argosy__Author a = author_in(&bad[i], 1);
+
+                assert_int_equal(author_admit(&a, 1), -EINVAL);
+                if (!*bad[i])
+                        continue; // an account without a name
+                a = author_in(NULL, 0);
+                a.user = bad[i];
+                assert_int_equal(author_admit(&a, 1), -EINVAL);
+        }
+        long_name[AUTHOR_NAME_MAX] = 0;
+        assert_true(author_name_is_valid(long_name));
+        assert_true(author_name_is_valid("DOMAIN\\J\xc3\xb6rg M\xc3\xbcller@corp"));
+}
+
+static void groups_have_a_limit(void **state) {
+        static char name[64], *groups[AUTHOR_GROUPS_MAX + 1];
+        Argosy__Author a;
+
+        strcpy(name, "g");
+        for (size_t i = 0; i < ELEMENTSOF(groups); i++)
+                groups[i] = name;
+        a = author_in(groups, AUTHOR_GROUPS_MAX);
+        assert_int_equal(author_admit(&a, 1), 0);
+        a = author_in(groups, AUTHOR_GROUPS_MAX + 1);
+        assert_int_equal(author_admit(&a, 1), -EINVAL);
+        memset(name, 'g', sizeof(name) - 1); // all their names together
+        a = author_in(groups, AUTHOR_GROUPS_MAX);
+        assert_int_equal(author_admit(&a, 1), -EINVAL);
+}
+
+static void whoever_is_not_named_is_no_root(void **state) {
+        Argosy__Author unset = ARGOSY__AUTHOR__INIT, old = author_unattested(4), own = author_of_host(4);
+        char buf[AUTHOR_TEXT_SIZE];
+
+        assert_int_equal(unset.uid, 0);
+        assert_false(unset.owner); // the number alone makes nobody an owner
+        assert_false(old.owner);
+        assert_string_equal(author_text(&old, buf), "somebody");
+        assert_true(own.owner);
+        unset.uid = 1234;
+        assert_string_equal(author_text(&unset, buf), "uid 1234");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_host_speaks_for_its_own_users),
+                cmocka_unit_test(names_that_no_account_has_are_nobodys),
+                cmocka_unit_test(groups_have_a_limit),
+                cmocka_unit_test(whoever_is_not_named_is_no_root),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

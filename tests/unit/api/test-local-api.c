@@ -357,8 +357,8 @@ int main(void) {
                 CASE(who_has_much_to_say_hears_when_it_was_read),
                 CASE(an_answer_that_no_frame_holds_becomes_a_reason),
                 CASE(the_longest_idle_client_of_a_user_goes_for_a_new_one),
-                CASE(who_reads_an_answer_is_not_put_out),
                 CASE(who_waits_for_an_answer_is_not_put_out),
+                CASE(who_reads_an_answer_is_not_put_out),
         };
 
         log_set_level(-1);

@@ -231,7 +231,17 @@ typedef struct Flight {
         StoreNode *node;
         unsigned submitted, done;
         unsigned hang_at; // when so many are done the disk hangs; 0: it does not
+        uv_idle_t each_turn; // with it, one is submitted in each turn, also while the disk is at work
 } Flight;
+
+static void on_landed(StoreOutcome outcome, uint64_t index, void *userdata);
+
+static void submit_next(Flight *f) {
+        if (f->submitted == FLIGHT * FLIGHTS || f->submitted - f->done == FLIGHT)
+                return;
+        f->submitted++;
+        assert_int_equal(store_submit(f->node->store, "x", 1, on_landed, f), 0);
+}
 
 static void on_landed(StoreOutcome outcome, uint64_t index, void *userdata) {
         Flight *f = userdata;
@@ -239,10 +249,12 @@ static void on_landed(StoreOutcome outcome, uint64_t index, void *userdata) {
         assert_int_equal(outcome, STORE_COMMITTED);
         if (++f->done == f->hang_at)
                 hang_disk(f->node);
-        if (f->submitted == FLIGHT * FLIGHTS)
-                return;
-        f->submitted++;
-        assert_int_equal(store_submit(f->node->store, "x", 1, on_landed, f), 0);
+        if (!f->each_turn.loop)
+                submit_next(f);
+}
+
+static void on_each_turn(uv_idle_t *idle) {
+        submit_next(idle->data);
 }
 
 static bool have_all_landed(void *userdata) {
@@ -250,8 +262,8 @@ static bool have_all_landed(void *userdata) {
 }
 
 static void take_off(Flight *f) {
-        for (; f->submitted < FLIGHT; f->submitted++)
-                assert_int_equal(store_submit(f->node->store, "x", 1, on_landed, f), 0);
+        while (f->submitted < FLIGHT)
+                submit_next(f);
 }
 
 static void what_comes_while_the_disk_is_at_work_is_written_together(void **state) {
@@ -278,13 +290,16 @@ static void each_write_comes_after_a_look_at_the_disk(void **state) {
         Flight f = {.node = store_cluster_leader(c), .hang_at = FLIGHT * FLIGHTS / 2};
         unsigned landed;
 
-        take_off(&f);
+        uv_idle_init(&c->loop, &f.each_turn);
+        f.each_turn.data = &f;
+        uv_idle_start(&f.each_turn, on_each_turn);
         store_run_until(&c->loop, is_held, &f, STORE_PATIENCE_MS, "half of them");
         store_run_for(&c->loop, 100);
         landed = f.done;
         disk_hangs = false;
         store_run_until(&c->loop, have_all_landed, &f, STORE_PATIENCE_MS, "all of them");
         assert_in_range(landed, f.hang_at, f.hang_at + FLIGHT);
+        uv_close((uv_handle_t *) &f.each_turn, NULL);
         store_cluster_free(c);
 }
 

@@ -38,14 +38,14 @@ def split_test(fault):
 
 
 def check_healthy(workshop, faults):
-    """The tests pass as long as nothing is wrong: otherwise their failing later would mean nothing."""
-    tests = [split_test(fault) for fault in faults]
-    unit_tests = {room_test: (room_test, function) for room_test, function in tests if not is_scenario(room_test)}
-    for room_test, function in [*unit_tests.values(), *dict.fromkeys(test for test in tests if is_scenario(test[0]))]:
+    """The tests pass as long as nothing is wrong, each alone: otherwise their failing later would mean nothing."""
+    for room_test, function in dict.fromkeys(split_test(fault) for fault in faults):
         workshop.make(room_test)
         passed, failed, output = workshop.run(room_test, function)
         if not passed:
-            raise Misfit(f"{room_test} fails without any fault: {' '.join(sorted(failed))}\n{output[-3000:]}")
+            raise Misfit(f"{room_test} {function} fails without any fault: {' '.join(sorted(failed))}\n{output[-3000:]}")
+        if not is_scenario(room_test) and f"[ RUN      ] {function}\n" not in output:
+            raise Misfit(f"{room_test} has no {function}")
 
 
 def judge(workshop, fault):
@@ -62,7 +62,7 @@ def judge(workshop, fault):
         if take_out:
             take_out()
     if passed:
-        return "survived", f"{room_test} does not notice"
+        return "survived", f"{fault.test} does not notice"
     if function not in failed:
         return "survived", f"{function or 'nothing'} does not notice, only {' '.join(sorted(failed)) or room_test}"
     return "caught", fault.test

@@ -102,13 +102,13 @@ class Workshop:
             self._must(["ninja", "-C", self.build, *targets])
 
     def run(self, room_test, function):
-        """(whether it passed, the functions in which it failed, its output). Of a scenario only that function runs."""
+        """(whether it passed, the functions in which it failed, its output). Only that function runs."""
         if is_scenario(room_test):
             scenario = self.source / "tests" / f"{room_test}.py"
             return self._run([sys.executable, scenario, function], SCENARIO_TIMEOUT_S,
                              {"ARGOSY_BUILD": str(self.build), "ARGOSY_TESTBED": "mutants"})
         test = self._test(room_test)
-        return self._run(test["cmd"], UNIT_TIMEOUT_S, test["env"])
+        return self._run(test["cmd"], UNIT_TIMEOUT_S, test["env"] | {"ARGOSY_TEST": function})
 
     def _test(self, name):
         if name not in self._tests:

@@ -404,6 +404,13 @@ static void a_new_leader_holds_back_the_same(void **state) {
         assert_int_equal(on(3, "c.service"), DOWN);
 }
 
+// They are told by words of their own what is to stay.
+static void a_new_leader_holds_back_the_same_on_old_hosts(void **state) {
+        teardown(state);
+        start_at(FEATURE_BASE);
+        a_new_leader_holds_back_the_same(state);
+}
+
 static void what_is_required_is_started_too_unless_it_runs(void **state) {
         uint64_t start_rev;
 
@@ -577,6 +584,7 @@ int main(void) {
                 T(what_only_requires_does_not_mind_the_loss),
                 T(what_was_stopped_by_hand_stays_stopped_when_the_other_one_is_back),
                 T(a_new_leader_holds_back_the_same),
+                T(a_new_leader_holds_back_the_same_on_old_hosts),
                 T(what_is_required_is_started_too_unless_it_runs),
                 T(both_keep_their_order_when_their_node_is_lost),
                 T(both_keep_their_order_when_their_node_is_emptied),

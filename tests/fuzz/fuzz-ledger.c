@@ -29,7 +29,7 @@ static int add(const LedgerRecord *record, void *userdata) {
 }
 
 // The file is rewritten if it is mostly history: then it has what was added.
-static int tell(Ledger *l, void *userdata) {
+static int put_all(Ledger *l, void *userdata) {
         Sum *sum = userdata;
 
         *sum = (Sum){};
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         snprintf(path, sizeof(path), "/tmp/argosy-fuzz-ledger-%d", (int) getpid());
         write_file(path, data, size);
-        r = ledger_open(path, add, tell, &before, &l);
+        r = ledger_open(path, add, put_all, &before, &l);
         if (r < 0 && r != -EBADMSG)
                 abort();
         if (r == 0) {
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 if (ledger_put(l, &record) < 0 || ledger_flush(l) < 0)
                         abort();
                 ledger_close(l);
-                if (ledger_open(path, add, tell, &after, &l) < 0 || after.n != before.n ||
+                if (ledger_open(path, add, put_all, &after, &l) < 0 || after.n != before.n ||
                     after.revisions != before.revisions)
                         abort();
                 ledger_close(l);

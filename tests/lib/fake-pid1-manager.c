@@ -19,7 +19,7 @@ static void answer_watches(SystemdManager *m) {
                         continue;
                 u->known = true;
                 pid1_show(u);
-                pid1_tell(m->pid1, u);
+                pid1_notify(m->pid1, u);
         }
 }
 

@@ -74,7 +74,7 @@ struct SystemdManager {
 extern FakePid1 *pid1_current; // the one that connections are opened to
 FakeUnit *pid1_unit_get(FakePid1 *p, const char *name);
 void pid1_show(FakeUnit *u);
-void pid1_tell(FakePid1 *p, FakeUnit *u);
+void pid1_notify(FakePid1 *p, FakeUnit *u);
 void pid1_run_job(FakePid1 *p, Job *j);
 
 // fake-pid1-manager.c

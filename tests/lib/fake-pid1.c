@@ -107,7 +107,7 @@ static void load_unit(FakePid1 *p, FakeUnit *u) {
         pid1_show(u);
 }
 
-void pid1_tell(FakePid1 *p, FakeUnit *u) {
+void pid1_notify(FakePid1 *p, FakeUnit *u) {
         SystemdManager *m = p->manager;
 
         if (m && m->synced && u->watched && u->known)
@@ -138,7 +138,7 @@ static void set_state(FakePid1 *p, FakeUnit *u, Argosy__ActiveState active, cons
         u->rt.result = result;
         u->rt.since_us++;
         pid1_show(u);
-        pid1_tell(p, u);
+        pid1_notify(p, u);
 }
 
 static bool is_oneshot(const FakeUnit *u) {

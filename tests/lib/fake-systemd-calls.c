@@ -24,7 +24,7 @@ static void reply_error(FakeSystemd *f, sd_bus_message *call, const char *name, 
         sd_bus_message *reply;
 
         fake_must(sd_bus_message_new_method_errorf(call, &reply, name, format, arg));
-        fake_say(f, reply);
+        fake_systemd_send(f, reply);
 }
 
 static void append_row(FakeSystemd *f, sd_bus_message *reply, const FakeUnit *u) {
@@ -48,7 +48,7 @@ static void do_list_units(FakeSystemd *f, sd_bus_message *call) {
                         append_row(f, reply, u);
         }
         fake_must(sd_bus_message_close_container(reply));
-        fake_say(f, reply);
+        fake_systemd_send(f, reply);
 }
 
 static void do_list_filtered(FakeSystemd *f, sd_bus_message *call) {
@@ -70,7 +70,7 @@ static void do_list_filtered(FakeSystemd *f, sd_bus_message *call) {
                         append_row(f, reply, u);
         }
         fake_must(sd_bus_message_close_container(reply));
-        fake_say(f, reply);
+        fake_systemd_send(f, reply);
 }
 
 static void do_list_by_names(FakeSystemd *f, sd_bus_message *call) {
@@ -86,7 +86,7 @@ static void do_list_by_names(FakeSystemd *f, sd_bus_message *call) {
                 append_row(f, reply, u);
         }
         fake_must(sd_bus_message_close_container(reply));
-        fake_say(f, reply);
+        fake_systemd_send(f, reply);
         fake_must(sd_bus_message_rewind(call, true));
         fake_must(sd_bus_message_enter_container(call, 'a', "s"));
         while (sd_bus_message_read(call, "s", &name) > 0)
@@ -109,7 +109,7 @@ static void do_get_unit(FakeSystemd *f, sd_bus_message *call, bool loads) {
         path = fake_unit_path(name);
         reply = reply_new(call);
         fake_must(sd_bus_message_append(reply, "o", path));
-        fake_say(f, reply);
+        fake_systemd_send(f, reply);
         fake_unit_collect(f, u);
 }
 
@@ -157,7 +157,7 @@ static void do_job(FakeSystemd *f, sd_bus_message *call, const char *type) {
         fake_must(sd_bus_message_append(reply, "o", path));
         if (f->early)
                 fake_unit_run_job(f, u);
-        fake_say(f, reply);
+        fake_systemd_send(f, reply);
         if (!f->early)
                 fake_unit_run_job(f, u);
 }
@@ -174,14 +174,14 @@ static void do_reset_failed(FakeSystemd *f, sd_bus_message *call) {
         }
         if (streq(u->active, "failed"))
                 fake_unit_change(f, u, "inactive", "dead", NULL);
-        fake_say(f, reply_new(call));
+        fake_systemd_send(f, reply_new(call));
         fake_unit_collect(f, u);
 }
 
 static void do_reload(FakeSystemd *f, sd_bus_message *call) {
         fake_systemd_reload_begin(f);
         fake_systemd_reload_end(f);
-        fake_say(f, reply_new(call));
+        fake_systemd_send(f, reply_new(call));
 }
 
 static void append_bytes_variant(sd_bus_message *reply, const uint8_t bytes[16]) {
@@ -228,7 +228,7 @@ static void do_get(FakeSystemd *f, sd_bus_message *call) {
                 reply = NULL;
         }
         if (reply)
-                fake_say(f, reply);
+                fake_systemd_send(f, reply);
         if (u)
                 fake_unit_collect(f, u);
 }
@@ -257,7 +257,7 @@ static void do_get_all(FakeSystemd *f, sd_bus_message *call) {
         append_bytes_variant(reply, u->invocation);
         fake_must(sd_bus_message_close_container(reply));
         fake_must(sd_bus_message_close_container(reply));
-        fake_say(f, reply);
+        fake_systemd_send(f, reply);
         fake_unit_collect(f, u);
 }
 
@@ -284,7 +284,7 @@ int fake_on_message(sd_bus_message *call, void *userdata, sd_bus_error *error) {
                 return 1;
         count(f, member);
         if (streq(member, "Subscribe"))
-                fake_say(f, reply_new(call));
+                fake_systemd_send(f, reply_new(call));
         else if (streq(member, "ListUnits"))
                 do_list_units(f, call);
         else if (streq(member, "ListUnitsFiltered"))

@@ -58,8 +58,8 @@ struct FakeSystemd {
 
 // fake-systemd.c
 void fake_must(int r);
-void fake_say(FakeSystemd *f, sd_bus_message *message);
-void fake_tell(FakeSystemd *f, sd_bus_message *message);
+void fake_systemd_send(FakeSystemd *f, sd_bus_message *message);
+void fake_systemd_notify(FakeSystemd *f, sd_bus_message *message);
 
 // fake-systemd-units.c
 sd_bus_message *fake_signal_new(FakeSystemd *f, const char *path, const char *interface, const char *member);

@@ -39,7 +39,7 @@ static void send_unit(FakeSystemd *f, const FakeUnit *u, const char *member) {
         if (!m)
                 return;
         fake_must(sd_bus_message_append(m, "so", u->name, path));
-        fake_tell(f, m);
+        fake_systemd_notify(f, m);
 }
 
 static void type_interface(const char *name, char ret[64]) {
@@ -64,7 +64,7 @@ static void send_changes(FakeSystemd *f, const FakeUnit *u) {
         type_interface(u->name, interface);
         fake_must(sd_bus_message_append(m, "sa{sv}as", interface, 2, "MainPID", "u", 4711, "Result", "s",
                                         u->result, 0));
-        fake_tell(f, m);
+        fake_systemd_notify(f, m);
         m = fake_signal_new(f, path, "org.freedesktop.DBus.Properties", "PropertiesChanged");
         fake_must(sd_bus_message_append(m, "s", NAME ".Unit"));
         fake_must(sd_bus_message_open_container(m, 'a', "{sv}"));
@@ -79,7 +79,7 @@ static void send_changes(FakeSystemd *f, const FakeUnit *u) {
         fake_must(sd_bus_message_append(m, "{sv}", "Job", "(uo)", u->job, "/"));
         fake_must(sd_bus_message_close_container(m));
         fake_must(sd_bus_message_append(m, "as", 1, "StatusErrno"));
-        fake_tell(f, m);
+        fake_systemd_notify(f, m);
 }
 
 // What the unit has to tell leaves now.
@@ -125,7 +125,7 @@ void fake_emit_job(FakeSystemd *f, uint32_t id, const char *unit, const char *me
         fake_must(sd_bus_message_append(m, "uos", id, path, unit));
         if (result)
                 fake_must(sd_bus_message_append(m, "s", result));
-        fake_tell(f, m);
+        fake_systemd_notify(f, m);
 }
 
 void fake_emit_reloading(FakeSystemd *f, int on) {
@@ -134,7 +134,7 @@ void fake_emit_reloading(FakeSystemd *f, int on) {
         if (!m)
                 return;
         fake_must(sd_bus_message_append(m, "b", on));
-        fake_say(f, m);
+        fake_systemd_send(f, m);
 }
 
 // ---- units

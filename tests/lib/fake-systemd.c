@@ -105,7 +105,7 @@ static void on_prepare(uv_prepare_t *h) {
 }
 
 // Owns `message`.
-void fake_say(FakeSystemd *f, sd_bus_message *message) {
+void fake_systemd_send(FakeSystemd *f, sd_bus_message *message) {
         if (f->mute && sd_bus_message_is_signal(message, NULL, NULL) <= 0) {
                 sd_bus_message_unref(message);
                 return;
@@ -128,31 +128,31 @@ static unsigned chance(FakeSystemd *f, unsigned of) {
         return (unsigned) (f->fate_seed * UINT64_C(2685821657736338717) >> 33) % of;
 }
 
-static void say_late(FakeSystemd *f) {
+static void send_late(FakeSystemd *f) {
         size_t i = chance(f, (unsigned) f->n_late);
         sd_bus_message *message = f->late[i];
 
         f->late[i] = f->late[--f->n_late];
-        fake_say(f, message);
+        fake_systemd_send(f, message);
 }
 
 // A signal of a unit. Owns `message`.
-void fake_tell(FakeSystemd *f, sd_bus_message *message) {
+void fake_systemd_notify(FakeSystemd *f, sd_bus_message *message) {
         if (f->fate_seed == 0) {
-                fake_say(f, message);
+                fake_systemd_send(f, message);
                 return;
         }
         if (chance(f, 100) < f->fate.lost) {
                 sd_bus_message_unref(message);
         } else if (chance(f, 100) < f->fate.late) {
                 if (f->n_late == sizeof(f->late) / sizeof(*f->late))
-                        say_late(f);
+                        send_late(f);
                 f->late[f->n_late++] = message;
         } else {
-                fake_say(f, message);
+                fake_systemd_send(f, message);
         }
         if (f->n_late > 0 && chance(f, 4) == 0)
-                say_late(f);
+                send_late(f);
 }
 
 // ---- what the test does
@@ -289,7 +289,7 @@ void fake_systemd_busy(FakeSystemd *f, bool busy) {
 
 void fake_systemd_fate(FakeSystemd *f, uint64_t seed, FakeFate fate) {
         while (f->n_late > 0)
-                say_late(f);
+                send_late(f);
         f->fate_seed = seed;
         f->fate = fate;
 }
@@ -322,7 +322,7 @@ void fake_systemd_cut(FakeSystemd *f) {
         drop(f);
 }
 
-void fake_systemd_say_long(FakeSystemd *f, size_t bytes) {
+void fake_systemd_send_long(FakeSystemd *f, size_t bytes) {
         sd_bus_message *m = fake_signal_new(f, PATH, NAME ".Manager", "Long");
         char *text;
 
@@ -330,7 +330,7 @@ void fake_systemd_say_long(FakeSystemd *f, size_t bytes) {
                 return;
         fake_must(sd_bus_message_append_string_space(m, bytes, &text));
         memset(text, 'x', bytes);
-        fake_tell(f, m);
+        fake_systemd_notify(f, m);
 }
 
 void fake_systemd_cut_after(FakeSystemd *f, int n_messages) {
@@ -375,7 +375,7 @@ void fake_systemd_files_changed(FakeSystemd *f) {
         sd_bus_message *m = fake_signal_new(f, PATH, NAME ".Manager", "UnitFilesChanged");
 
         if (m)
-                fake_say(f, m);
+                fake_systemd_send(f, m);
 }
 
 void fake_systemd_reexec(FakeSystemd *f) {

@@ -89,7 +89,7 @@ void fake_systemd_cut(FakeSystemd *f);
 // Cuts the connection after so many more messages have been sent; -1: never.
 void fake_systemd_cut_after(FakeSystemd *f, int n_messages);
 // A signal with a string of that many bytes.
-void fake_systemd_say_long(FakeSystemd *f, size_t bytes);
+void fake_systemd_send_long(FakeSystemd *f, size_t bytes);
 // What it says when it refuses a job gets that many bytes longer.
 void fake_systemd_complain_long(FakeSystemd *f, size_t bytes);
 // New connections are refused while this is on.

@@ -13,7 +13,7 @@
 
 enum { HEAD_SIZE = 512 };
 
-static int say(int fd, char *text, size_t len) {
+static int send_line(int fd, char *text, size_t len) {
         const struct ucred systemd = {.pid = 1};
         union {
                 char bytes[CMSG_SPACE(sizeof(struct ucred))];
@@ -43,7 +43,7 @@ static int flood(int fd, const char *unit, unsigned long lines, size_t width) {
                 }
                 memset(text + head, 'x', width);
                 text[(size_t) head + width] = '\n';
-                r = say(fd, text, (size_t) head + width + 1);
+                r = send_line(fd, text, (size_t) head + width + 1);
         }
         free(text);
         return r;

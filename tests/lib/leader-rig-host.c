@@ -17,13 +17,13 @@ RigHost *rig_host(Rig *g, uint32_t host) {
         return &g->hosts[host - 1];
 }
 
-void rig_host_say(RigHost *h, Argosy__ToVoter__MsgCase what, void *message) {
+void rig_host_send(RigHost *h, Argosy__ToVoter__MsgCase what, void *message) {
         Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
 
         m.msg_case = what;
         m.hello = message;
-        if (h->rig->on_said)
-                h->rig->on_said(h->rig, h->number, &m);
+        if (h->rig->on_voter_message)
+                h->rig->on_voter_message(h->rig, h->number, &m);
         if (what == ARGOSY__TO_VOTER__MSG_ATTACH) { // which the leader may keep
                 Argosy__ToVoter *copy = message_copy(&m);
 
@@ -57,7 +57,7 @@ static void report(RigHost *h, Argosy__UnitReport *r) {
 
         m.reports = &r;
         m.n_reports = 1;
-        rig_host_say(h, ARGOSY__TO_VOTER__MSG_REPORTS, &m);
+        rig_host_send(h, ARGOSY__TO_VOTER__MSG_REPORTS, &m);
 }
 
 void rig_host_report(Rig *g, RigHost *h, RigUnit *u, Argosy__ActiveState active,
@@ -355,7 +355,7 @@ static void on_open(RigHost *h, const Argosy__ToHost__StoreOpen *open) {
 
         h->opened = h->raft_id = open->raft_id;
         opened.raft_id = open->raft_id;
-        rig_host_say(h, ARGOSY__TO_VOTER__MSG_STORE_OPENED, &opened);
+        rig_host_send(h, ARGOSY__TO_VOTER__MSG_STORE_OPENED, &opened);
 }
 
 static void on_call(RigHost *h, const Argosy__ToHost__Call *call) {
@@ -390,7 +390,7 @@ static void on_call(RigHost *h, const Argosy__ToHost__Call *call) {
                 journal.lines = &line;
                 journal.n_lines = 1;
         }
-        rig_host_say(h, ARGOSY__TO_VOTER__MSG_CALL_REPLY, &reply);
+        rig_host_send(h, ARGOSY__TO_VOTER__MSG_CALL_REPLY, &reply);
 }
 
 static void on_to_host(RigHost *h, const Argosy__ToHost *m) {
@@ -495,13 +495,13 @@ static void attach(RigHost *h) {
         h->attached = true;
         h->welcomed = false;
         h->parts = 0;
-        rig_host_say(h, ARGOSY__TO_VOTER__MSG_ATTACH, &m);
+        rig_host_send(h, ARGOSY__TO_VOTER__MSG_ATTACH, &m);
         free(held);
         free(outcomes);
         free(reports);
 }
 
-static void say_reason(RigHost *h) {
+static void send_reason(RigHost *h) {
         Argosy__ToVoter__NodeReports m = ARGOSY__TO_VOTER__NODE_REPORTS__INIT;
         Argosy__NodeReport node = ARGOSY__NODE_REPORT__INIT, *reports = &node;
 
@@ -511,7 +511,7 @@ static void say_reason(RigHost *h) {
         m.nodes = &reports;
         m.n_nodes = 1;
         h->reason_due = false;
-        rig_host_say(h, ARGOSY__TO_VOTER__MSG_NODE_REPORTS, &m);
+        rig_host_send(h, ARGOSY__TO_VOTER__MSG_NODE_REPORTS, &m);
 }
 
 bool rig_host_turn(RigHost *h) {
@@ -547,7 +547,7 @@ bool rig_host_turn(RigHost *h) {
         }
         free(inbox);
         if (h->reason_due)
-                say_reason(h);
+                send_reason(h);
         map_foreach (slot, &h->units) {
                 RigUnit *u = slot->value;
                 Argosy__UnitReport r;
@@ -591,7 +591,7 @@ void rig_host_goodbye(Rig *g, uint32_t host) {
 
         goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
         goodbye.stopping = true;
-        rig_host_say(h, ARGOSY__TO_VOTER__MSG_GOODBYE, &goodbye);
+        rig_host_send(h, ARGOSY__TO_VOTER__MSG_GOODBYE, &goodbye);
         h->up = false;
 }
 
@@ -604,11 +604,11 @@ void rig_host_set_manager(Rig *g, uint32_t host, const char *manager) {
         rig_settle(g);
 }
 
-void rig_host_say_reason(Rig *g, uint32_t host, const char *reason) {
+void rig_host_send_reason(Rig *g, uint32_t host, const char *reason) {
         RigHost *h = rig_host(g, host);
 
         h->reason = reason;
-        say_reason(h);
+        send_reason(h);
         rig_settle(g);
 }
 

@@ -109,8 +109,8 @@ static int to_host(uint32_t host, const Argosy__ToHost *message, void *userdata)
                 return -ENOTCONN;
         if (h->rig->frame_max && argosy__to_host__get_packed_size(message) > h->rig->frame_max)
                 return -EMSGSIZE;
-        if (h->rig->on_told)
-                h->rig->on_told(h->rig, host, message);
+        if (h->rig->on_host_message)
+                h->rig->on_host_message(h->rig, host, message);
         h->inbox = realloc(h->inbox, (h->n_inbox + 1) * sizeof(*h->inbox));
         h->inbox[h->n_inbox++] = message_copy(message);
         return 0;
@@ -256,12 +256,12 @@ static bool loop_is_busy(Rig *g) {
 
 static void assert_is_placed(const Leader *l, const Node *n) {
         const Placement *p = l->places->placement;
-        PlacementState told = placed_node_state(p, n->place - 1);
+        PlacementState given = placed_node_state(p, n->place - 1);
         bool open = node_takes_units(n, NULL);
 
-        assert_int_equal(told == PLACEMENT_OPEN, open && n->host->attached);
-        assert_int_equal(told == PLACEMENT_SECOND, open && !n->host->attached);
-        assert_int_equal(told == PLACEMENT_LOST, host_is_lost(n->host));
+        assert_int_equal(given == PLACEMENT_OPEN, open && n->host->attached);
+        assert_int_equal(given == PLACEMENT_SECOND, open && !n->host->attached);
+        assert_int_equal(given == PLACEMENT_LOST, host_is_lost(n->host));
         assert_int_equal(placed_node_others(p, n->place - 1), n->n_globals);
 }
 
@@ -309,10 +309,10 @@ bool rig_turn(Rig *g) {
                 busy |= rig_host_turn(&g->hosts[i]);
         if (g->on_turn)
                 g->on_turn(g);
-        g->looks = true;
+        g->inspects = true;
         if (g->leader->leading)
                 assert_hosts_are_kept(g->leader);
-        g->looks = false;
+        g->inspects = false;
         return busy || loop_is_busy(g);
 }
 
@@ -383,13 +383,13 @@ static void assert_global_on(const Leader *l, const Unit *u, const Node *n, size
 
 // Each node was told to have the global units that are wanted there, and no others.
 static void assert_globals(const Leader *l) {
-        enum { LOOKED_AT_MAX = 256 };
+        enum { VISITED_MAX = 256 };
         size_t n_globals = 0;
 
         list_foreach (i, &l->globals)
                 n_globals++;
         if (l->globals_changed || !list_is_empty(&l->globals_due) ||
-            n_globals * l->nodes.count > LOOKED_AT_MAX)
+            n_globals * l->nodes.count > VISITED_MAX)
                 return;
         map_foreach (slot, &l->nodes) {
                 const Node *n = slot->value;
@@ -406,12 +406,12 @@ void rig_settle(Rig *g) {
                 assert_true(turns < 20000);
                 quiet = rig_turn(g) ? 0 : quiet + 1;
         }
-        g->looks = true;
+        g->inspects = true;
         if (g->led) {
                 assert_counts(g);
                 assert_globals(g->leader);
         }
-        g->looks = false;
+        g->inspects = false;
 }
 
 void rig_pass_ms(Rig *g, unsigned ms) {
@@ -426,7 +426,7 @@ void rig_pass_ms(Rig *g, unsigned ms) {
                         beat.seq = ++h->beat_seq;
                         beat.told_ms = h->deaf ? 0 : rig_host_clock(h, g->now_us);
                         if (h->up && h->attached && h->linked)
-                                rig_host_say(h, ARGOSY__TO_VOTER__MSG_BEAT, &beat);
+                                rig_host_send(h, ARGOSY__TO_VOTER__MSG_BEAT, &beat);
                 }
                 leader_on_time(g->leader);
                 rig_settle(g);

@@ -115,13 +115,14 @@ struct Rig {
         bool lags;               // no member has caught up
         uint32_t members_silent; // raft id of one whose log does not answer, although its session lives
         unsigned batches;        // committed
-        bool looks;              // it looks at the leader's tables itself, which does not count as the leader's work
+        bool inspects;           // it looks at the leader's tables itself, which does not count as the
+                                 // leader's work
         void (*on_turn)(Rig *g); // after each turn; NULL: nobody looks
         bool pool_held;             // the test keeps the pool busy: what the leader has given it is not waited for
         void (*on_closing)(Rig *g); // the leader has begun to close; NULL: nobody looks
         // What the leader tells a host, and what that one says, besides; NULL: nobody listens.
-        void (*on_told)(Rig *g, uint32_t host, const Argosy__ToHost *m);
-        void (*on_said)(Rig *g, uint32_t host, const Argosy__ToVoter *m);
+        void (*on_host_message)(Rig *g, uint32_t host, const Argosy__ToHost *m);
+        void (*on_voter_message)(Rig *g, uint32_t host, const Argosy__ToVoter *m);
         // The log takes its time: what the leader gives it stays here until rig_release().
         bool slow;
         struct RigHeld {
@@ -156,7 +157,7 @@ void rig_host_goodbye(Rig *g, uint32_t host);
 // A second manager, or with NULL none any more; attaches anew.
 void rig_host_set_manager(Rig *g, uint32_t host, const char *manager);
 // What the host says of it in the middle of a session.
-void rig_host_say_reason(Rig *g, uint32_t host, const char *reason);
+void rig_host_send_reason(Rig *g, uint32_t host, const char *reason);
 void rig_host_set_labels(Rig *g, uint32_t host, const char *key, const char *value);
 void rig_host_report(Rig *g, RigHost *h, RigUnit *u, Argosy__ActiveState active,
                      Argosy__Outcome__Kind outcome);

@@ -20,7 +20,7 @@
 #include "message.h"
 #include "test.h"
 
-enum { TABLES_LEASE_MS = 4000, TABLES_TOLD_MAX = 64 };
+enum { TABLES_LEASE_MS = 4000, TABLES_SENT_MAX = 64 };
 
 typedef struct Tables {
         uv_loop_t loop;
@@ -32,8 +32,8 @@ typedef struct Tables {
         struct {
                 uint32_t host;
                 Argosy__ToHost *message;
-        } told[TABLES_TOLD_MAX];
-        size_t n_told;
+        } sent[TABLES_SENT_MAX];
+        size_t n_sent;
         uint32_t dropped; // host whose session it ended last
         unsigned n_dropped;
         StoreDone barrier; // NULL: none is on its way
@@ -53,9 +53,9 @@ static inline uint64_t tables_wall(void *userdata) {
 static inline int tables_to_host(uint32_t host, const Argosy__ToHost *message, void *userdata) {
         Tables *t = userdata;
 
-        assert_true(t->n_told < TABLES_TOLD_MAX);
-        t->told[t->n_told].host = host;
-        t->told[t->n_told++].message = message_copy(message);
+        assert_true(t->n_sent < TABLES_SENT_MAX);
+        t->sent[t->n_sent].host = host;
+        t->sent[t->n_sent++].message = message_copy(message);
         return 0;
 }
 
@@ -104,9 +104,9 @@ static inline void tables_apply(Tables *t, Batch *b) {
         leader_on_applied(t->leader, ++t->index);
 }
 
-static inline void tables_forget_told(Tables *t) {
-        while (t->n_told > 0)
-                message_free(t->told[--t->n_told].message);
+static inline void tables_forget_sent(Tables *t) {
+        while (t->n_sent > 0)
+                message_free(t->sent[--t->n_sent].message);
 }
 
 // Hosts of the log: n1, which is ours, n2, ...; each has one node, of the same number.
@@ -159,7 +159,7 @@ static inline void tables_stop(Tables *t) {
                 tables_end_barrier(t, STORE_UNKNOWN);
         while (!t->closed)
                 uv_run(&t->loop, UV_RUN_ONCE);
-        tables_forget_told(t);
+        tables_forget_sent(t);
         cluster_state_free(t->state);
         assert_int_equal(uv_loop_close(&t->loop), 0);
 }

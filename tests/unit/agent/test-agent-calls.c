@@ -61,7 +61,7 @@ void __wrap_journal_reader_close(JournalReader *journal, void (*closed)(void *us
         uv_close((uv_handle_t *) &r->handle, on_reader_closed);
 }
 
-static void journal_says(const char *line) {
+static void journal_gets(const char *line) {
         reader->ops.lines((char **) &line, 1, reader->userdata);
 }
 
@@ -207,8 +207,8 @@ static void a_status_answers_for_each_name_in_turn(void **state) {
         assert_string_equal(reader->unit, "web.service");
         assert_int_equal(reader->n_lines, 1000); // as many as one answer may hold
         assert_false(reader->follow);
-        journal_says("first");
-        journal_says("second");
+        journal_gets("first");
+        journal_gets("second");
         assert_int_equal(n_answers, 0);
         journal_ends(0);
         assert_int_equal(n_answers, 1);
@@ -318,8 +318,8 @@ static void journal_lines_travel_as_they_come(void **state) {
         assert_int_equal(ask_journal(0, "web.service", UINT32_MAX, true), 0);
         assert_int_equal(reader->n_lines, 100000);
         assert_true(reader->follow);
-        journal_says("first");
-        journal_says("second");
+        journal_gets("first");
+        journal_gets("second");
         assert_int_equal(n_answers, 2);
         assert_false(last()->final);
         assert_string_equal(last()->journal->lines[0], "second");

@@ -380,7 +380,13 @@ static size_t count_reports_due(void) {
 
 // As the parts of a Welcome wait for the fence, and all that is held is told anew behind it.
 static void thousands_of_orders_and_of_reports_are_taken_in_turns(void **state) {
-        enum { MESSAGES = 6, ORDERS = 600, TAKEN_MAX = 2, TOLD_MAX = 2 }; // 1,024 orders, and whole messages
+        enum {
+                MESSAGES = 6,
+                ORDERS = 600,
+                TAKEN_MAX = 2,
+                REPORTED_MAX = 2
+        };      // 1,024 orders, and whole
+                // messages
         static char names[ORDERS][32];
         static Order orders[ORDERS];
 
@@ -402,10 +408,10 @@ static void thousands_of_orders_and_of_reports_are_taken_in_turns(void **state) 
         w.cut = false; // and the link takes all of them
         drain_mark(&w.agent->drain);
         while (w.seen.count < MESSAGES * ORDERS) {
-                unsigned told = w.n_report_messages;
+                unsigned reported = w.n_report_messages;
 
                 uv_run(&test_loop, UV_RUN_ONCE);
-                assert_in_range(w.n_report_messages - told, 0, TOLD_MAX);
+                assert_in_range(w.n_report_messages - reported, 0, REPORTED_MAX);
         }
         loop_until(agent_n_units(w.agent) == 0); // each was told, and is forgotten
 }

@@ -169,7 +169,7 @@ static void a_file_that_was_gone_and_is_written_again_is_there(void **state) {
         loop_until(is_shown_as("web.service", ARGOSY__LOAD_STATE__LOAD_LOADED));
 }
 
-static bool nobody_is_to_look(const Other *o) {
+static bool nobody_is_to_search(const Other *o) {
         const AgentNode *node = agent_node_by_name(w.agent, o->name);
 
         return !node->searching && agent_search_due(node) == 0;
@@ -179,13 +179,13 @@ static void our_own_batches_start_nobody_who_looks(void **state) {
         static const char *const names[] = {"web.service", "other.service"};
         Other *o = with_units_that_are_down(names, ELEMENTSOF(names));
 
-        assert_true(nobody_is_to_look(o));
+        assert_true(nobody_is_to_search(o));
         assert_int_equal(agent_stats(w.agent).searches, 0);
         mask(o, "web.service");
         loop_until(is_shown_as("web.service", ARGOSY__LOAD_STATE__LOAD_MASKED));
         order_everywhere("more.service", 7, web);
         loop_until(answered("more.service", 7));
-        assert_true(nobody_is_to_look(o));
+        assert_true(nobody_is_to_search(o));
         assert_int_equal(agent_stats(w.agent).searches, 1);
 }
 
@@ -202,7 +202,7 @@ static void an_answer_about_other_units_is_none(void **state) {
 
         assert_int_equal(mkdir(mark_of_a_liar(o), 0700), 0);
         mask(o, "web.service");
-        loop_until(agent_stats(w.agent).searches == 1 && nobody_is_to_look(o));
+        loop_until(agent_stats(w.agent).searches == 1 && nobody_is_to_search(o));
         assert_true(is_shown_as("web.service", ARGOSY__LOAD_STATE__LOAD_LOADED));
         assert_int_equal(rmdir(mark_of_a_liar(o)), 0);
         fake_systemd_files_changed(o->systemd);

@@ -36,7 +36,7 @@ static void one_that_says_too_much_at_once_is_alone_with_it(void **state) {
         attach(loud);
         attach(quiet);
         loop_until(all_online());
-        fake_systemd_say_long(loud->systemd, SYSTEMD_MESSAGE_MAX);
+        fake_systemd_send_long(loud->systemd, SYSTEMD_MESSAGE_MAX);
         loop_until(fake_systemd_calls(loud->systemd, "ListUnits") == 2); // cut off, and tried again
         loop_until(all_online());
         assert_int_equal(fake_systemd_calls(quiet->systemd, "ListUnits"), 1);
@@ -258,7 +258,7 @@ static void flood_on(Other *loud, unsigned round, unsigned *i) {
                 if (*i % 100 == 0)
                         fake_systemd_files_changed(loud->systemd);
                 if (*i % FLOOD == 0)
-                        fake_systemd_say_long(loud->systemd, FLOOD_MESSAGE);
+                        fake_systemd_send_long(loud->systemd, FLOOD_MESSAGE);
         }
 }
 

@@ -48,7 +48,7 @@ static void count(void *userdata) {
 // A leader that does not understand what it is told would start it elsewhere: it is told nothing.
 static void a_goodbye_names_what_may_still_run(void **state) {
         const Argosy__ToVoter__Goodbye *goodbye;
-        unsigned looked = 0;
+        unsigned refreshed = 0;
 
         meet_leader(NULL, 0);
         send_orders((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5},
@@ -58,8 +58,8 @@ static void a_goodbye_names_what_may_still_run(void **state) {
         pid1_shut_down(pid1);
         loop_until(w.stopping && w.goodbye);
         pid1_stop(pid1, "web.service");
-        agent_refresh_before_goodbye(w.agent, count, &looked);
-        loop_until(looked == 1);
+        agent_refresh_before_goodbye(w.agent, count, &refreshed);
+        loop_until(refreshed == 1);
         agent_goodbye(w.agent, true, FEATURE_BASE);
         assert_true(w.goodbye->goodbye->stopping); // the first one was the last one
 

@@ -381,16 +381,16 @@ static void a_oneshot_whose_name_is_too_long_for_a_pin_starts_without(void **sta
 }
 
 static void drift_is_told_once_and_lasts_until_the_next_start(void **state) {
-        unsigned told;
+        unsigned reported;
 
         carry_out(launched("web.service", 5));
         pid1_stop(pid1, "web.service");
         loop_until(report_of("web.service")->drift);
-        told = w.n_report_messages;
+        reported = w.n_report_messages;
         agent_unit_mark(unit("web.service"));
         loop_until(n_dirty() == 0);
         uv_run(&test_loop, UV_RUN_NOWAIT);
-        assert_int_equal(w.n_report_messages, told);
+        assert_int_equal(w.n_report_messages, reported);
         carry_out(launched("web.service", 6));
         assert_false(report_of("web.service")->drift);
 }

@@ -12,13 +12,13 @@
 static FakePid1 *pid1;
 static char *root;
 
-typedef struct Heard { // pages of one look, copied
+typedef struct Received { // pages of one look, copied
         Argosy__Response *pages[64];
         size_t n_pages;
         size_t n_rows, n_readings; // readings that were complete
         bool final;
         uint64_t cancel_after; // a look that is cancelled from inside the first page
-} Heard;
+} Received;
 
 static int world_up(void **state) {
         rig_up();
@@ -38,14 +38,14 @@ static int world_down(void **state) {
         return rig_down();
 }
 
-static void heard_done(Heard *h) {
+static void received_done(Received *h) {
         for (size_t i = 0; i < h->n_pages; i++)
                 argosy__response__free_unpacked(h->pages[i], NULL);
-        *h = (Heard){};
+        *h = (Received){};
 }
 
 static void on_page(const Argosy__Response *response, void *userdata) {
-        Heard *h = userdata;
+        Received *h = userdata;
         size_t len = argosy__response__get_packed_size(response);
         uint8_t *bytes = malloc(len + 1);
 
@@ -63,7 +63,7 @@ static void on_page(const Argosy__Response *response, void *userdata) {
                 agent_cancel(w.agent, h->cancel_after);
 }
 
-static const Argosy__Response__UsageRow *row_of(const Heard *h, const char *unit) {
+static const Argosy__Response__UsageRow *row_of(const Received *h, const char *unit) {
         for (size_t i = h->n_pages; i > 0; i--) {
                 const Argosy__Response__Usage *u = h->pages[i - 1]->usage;
 
@@ -74,7 +74,7 @@ static const Argosy__Response__UsageRow *row_of(const Heard *h, const char *unit
         return NULL;
 }
 
-static int look(Heard *h, const char *pattern, uint32_t interval_ms, uint64_t *ret) {
+static int query(Received *h, const char *pattern, uint32_t interval_ms, uint64_t *ret) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
         char *patterns[] = {(char *) pattern};
@@ -87,11 +87,11 @@ static int look(Heard *h, const char *pattern, uint32_t interval_ms, uint64_t *r
         return agent_call(w.agent, 0, &request, on_page, h, ret);
 }
 
-static void look_once(Heard *h, const char *pattern) {
+static void query_once(Received *h, const char *pattern) {
         uint64_t cancel;
 
-        heard_done(h);
-        assert_int_equal(look(h, pattern, 0, &cancel), 0);
+        received_done(h);
+        assert_int_equal(query(h, pattern, 0, &cancel), 0);
         loop_until(h->final);
         assert_int_equal(h->n_readings, 1);
 }
@@ -138,7 +138,7 @@ static void start(const char *name, bool from_template) {
 
 static void active_units_have_rows(void **state) {
         const Argosy__Response__UsageRow *row;
-        Heard h = {};
+        Received h = {};
 
         meet_leader(NULL, 0);
         start("web.service", false);
@@ -150,7 +150,7 @@ static void active_units_have_rows(void **state) {
         record("system.slice/system-my\\x2dweb.slice/my-web@1.service", 2000);
         record("system.slice/_memory.service", 3000);
         record("system.slice/old.service", 4000); // stopped: not looked at
-        look_once(&h, NULL);
+        query_once(&h, NULL);
         assert_int_equal(h.n_rows, 3);
         assert_string_equal(h.pages[0]->usage->node, "one");
         row = row_of(&h, "web.service");
@@ -160,52 +160,52 @@ static void active_units_have_rows(void **state) {
         assert_true(row->run != 0 && row->at_us != 0);
         assert_int_equal(row_of(&h, "my-web@1.service")->cpu_us, 2000);
         assert_int_equal(row_of(&h, "memory.service")->cpu_us, 3000);
-        look_once(&h, "my-*");
+        query_once(&h, "my-*");
         assert_int_equal(h.n_rows, 1);
-        look_once(&h, "web.service");
+        query_once(&h, "web.service");
         assert_int_equal(h.n_rows, 1);
-        look_once(&h, "web.servic?");
+        query_once(&h, "web.servic?");
         assert_int_equal(h.n_rows, 1);
-        look_once(&h, "web");
+        query_once(&h, "web");
         assert_int_equal(h.n_rows, 0);
-        look_once(&h, "nothing*");
+        query_once(&h, "nothing*");
         assert_int_equal(h.n_rows, 0);
         assert_int_equal(pid1_n_groups(pid1), 0); // the rule knew them all
-        heard_done(&h);
+        received_done(&h);
 }
 
 static void units_elsewhere_are_asked_for_once(void **state) {
-        Heard h = {};
+        Received h = {};
 
         meet_leader(NULL, 0);
         start("odd.service", false);
         record("told/odd.service", 5000);
-        look_once(&h, NULL);
+        query_once(&h, NULL);
         assert_int_equal(h.n_rows, 0);
         loop_until(pid1_n_groups(pid1) == 1);
-        look_once(&h, NULL);
+        query_once(&h, NULL);
         assert_int_equal(row_of(&h, "odd.service")->cpu_us, 5000);
-        look_once(&h, NULL);
+        query_once(&h, NULL);
         assert_int_equal(pid1_n_groups(pid1), 1);
         start("none.service", false); // is nowhere
-        look_once(&h, NULL);
+        query_once(&h, NULL);
         loop_until(pid1_n_groups(pid1) == 2);
-        look_once(&h, NULL);
-        look_once(&h, NULL);
+        query_once(&h, NULL);
+        query_once(&h, NULL);
         assert_int_equal(pid1_n_groups(pid1), 2);
         send_order((Order){.name = "odd.service", .revision = 1000, .remove = true});
         loop_until(is_gone("odd.service"));
-        look_once(&h, NULL);
+        query_once(&h, NULL);
         assert_int_equal(h.n_rows, 0);
-        heard_done(&h);
+        received_done(&h);
 }
 
 static void a_look_goes_on_until_it_is_cancelled(void **state) {
-        Heard h = {};
+        Received h = {};
         uint64_t cancel;
 
         meet_leader(NULL, 0);
-        assert_int_equal(look(&h, NULL, 100, &cancel), 0);
+        assert_int_equal(query(&h, NULL, 100, &cancel), 0);
         loop_until(h.n_readings == 1); // of no units
         start("web.service", false);
         record("system.slice/web.service", 1);
@@ -216,33 +216,33 @@ static void a_look_goes_on_until_it_is_cancelled(void **state) {
         agent_cancel(w.agent, cancel);
         agent_cancel(w.agent, cancel);
         h.n_readings = 0;
-        heard_done(&h);
-        look_once(&h, NULL);
+        received_done(&h);
+        query_once(&h, NULL);
         assert_int_equal(h.n_rows, 1);
-        heard_done(&h);
+        received_done(&h);
 }
 
 // However many units there are.
 static void no_turn_has_more_than_its_pieces(void) {
-        Heard h = {};
+        Received h = {};
         uint64_t cancel;
         size_t before = 0;
 
-        assert_int_equal(look(&h, NULL, 0, &cancel), 0);
+        assert_int_equal(query(&h, NULL, 0, &cancel), 0);
         assert_int_equal(h.n_pages, 0);
         while (!h.final) {
                 uv_run(&test_loop, UV_RUN_ONCE);
                 assert_true(h.n_pages - before <= USAGE_JOBS_MAX);
                 before = h.n_pages;
         }
-        heard_done(&h);
+        received_done(&h);
 }
 
 static void units_may_go_during_a_reading(void **state) {
         enum { N = 4 * USAGE_UNITS_PER_READING };
         static char names[N][32];
         static Order orders[N];
-        Heard h = {};
+        Received h = {};
         uint64_t cancel;
 
         meet_leader(NULL, 0);
@@ -259,11 +259,11 @@ static void units_may_go_during_a_reading(void **state) {
                 loop_until(answered(names[i], 5));
         for (unsigned before = UINT32_MAX; before != pid1_n_groups(pid1);) {
                 before = pid1_n_groups(pid1);
-                look_once(&h, NULL);
+                query_once(&h, NULL);
                 loop_until(w.agent->system->n_asking == 0);
         }
-        heard_done(&h);
-        assert_int_equal(look(&h, NULL, 0, &cancel), 0);
+        received_done(&h);
+        assert_int_equal(query(&h, NULL, 0, &cancel), 0);
         for (int i = 0; i < N; i++) {
                 AgentUnit *u = agent_unit_find(w.agent->system, names[i]);
 
@@ -274,14 +274,14 @@ static void units_may_go_during_a_reading(void **state) {
         assert_true(h.n_rows >= N - (N + 2) / 3 && h.n_rows <= N); // none of those that stayed is left out
         for (int i = 0; i < N; i++)
                 assert_true(i % 3 == 0 || row_of(&h, names[i]));
-        heard_done(&h);
+        received_done(&h);
 }
 
 static void rows_come_in_pages_and_a_page_may_end_it(void **state) {
         enum { N = 1030, ORDERS = 500 };
         static char names[N][32];
         static Order orders[N];
-        Heard h = {};
+        Received h = {};
         uint64_t cancel;
 
         meet_leader(NULL, 0);
@@ -302,10 +302,10 @@ static void rows_come_in_pages_and_a_page_may_end_it(void **state) {
         // Those beyond the first are spread over slices, where no group was recorded: systemd is asked.
         for (unsigned before = UINT32_MAX; before != pid1_n_groups(pid1);) {
                 before = pid1_n_groups(pid1);
-                look_once(&h, NULL);
+                query_once(&h, NULL);
                 loop_until(w.agent->system->n_asking == 0);
         }
-        look_once(&h, NULL);
+        query_once(&h, NULL);
         assert_true(h.n_rows > 512);
         assert_true(h.n_pages >= (h.n_rows + USAGE_UNITS_PER_READING - 1) / USAGE_UNITS_PER_READING);
         for (size_t i = 0; i < h.n_pages; i++) {
@@ -314,13 +314,13 @@ static void rows_come_in_pages_and_a_page_may_end_it(void **state) {
         }
         no_turn_has_more_than_its_pieces();
 
-        heard_done(&h);
-        assert_int_equal(look(&h, NULL, 1000, &cancel), 0);
+        received_done(&h);
+        assert_int_equal(query(&h, NULL, 1000, &cancel), 0);
         h.cancel_after = cancel;
         loop_until(h.n_pages == 1);
-        look_once(&h, "u1.service");
+        query_once(&h, "u1.service");
         assert_int_equal(h.n_pages, 1);
-        heard_done(&h);
+        received_done(&h);
 }
 
 static void too_many_patterns_are_refused(void **state) {
@@ -328,7 +328,7 @@ static void too_many_patterns_are_refused(void **state) {
         Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
         char *patterns[65];
         uint64_t cancel;
-        Heard h = {};
+        Received h = {};
 
         for (size_t i = 0; i < ELEMENTSOF(patterns); i++)
                 patterns[i] = (char *) (i < 64 ? "a*" : "b*");
@@ -340,23 +340,23 @@ static void too_many_patterns_are_refused(void **state) {
         patterns[64] = (char *) "plain.service";
         assert_int_equal(agent_call(w.agent, 0, &request, on_page, &h, &cancel), 0);
         loop_until(h.final);
-        heard_done(&h);
+        received_done(&h);
 }
 
 static void too_many_looks_are_refused(void **state) {
-        static Heard heard[AGENT_CALLS_MAX];
-        Heard h = {};
+        static Received received[AGENT_CALLS_MAX];
+        Received h = {};
         uint64_t cancel;
 
         meet_leader(NULL, 0);
         for (size_t i = 0; i < AGENT_CALLS_MAX; i++)
-                assert_int_equal(look(&heard[i], NULL, 10000, &cancel), 0);
-        assert_int_equal(look(&h, NULL, 10000, &cancel), -EBUSY);
+                assert_int_equal(query(&received[i], NULL, 10000, &cancel), 0);
+        assert_int_equal(query(&h, NULL, 10000, &cancel), -EBUSY);
         agent_cancel(w.agent, cancel);
         // and closing with looks under way leaves nothing behind
         agent_down();
         for (size_t i = 0; i < AGENT_CALLS_MAX; i++)
-                heard_done(&heard[i]);
+                received_done(&received[i]);
 }
 
 static void the_leader_looks_through_its_link(void **state) {
@@ -395,7 +395,7 @@ static void status_has_what_the_unit_uses(void **state) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
         char *names[] = {(char *) "web.service", (char *) "idle.service"};
-        Heard h = {};
+        Received h = {};
         uint64_t cancel;
 
         meet_leader(NULL, 0);
@@ -412,7 +412,7 @@ static void status_has_what_the_unit_uses(void **state) {
         assert_int_equal(h.pages[0]->status_reply->usage->cpu_us, 777);
         assert_string_equal(h.pages[0]->status_reply->usage->unit, "web.service");
         assert_null(h.pages[1]->status_reply->usage);
-        heard_done(&h);
+        received_done(&h);
         // cancelled at any point
         for (unsigned turns = 0; turns < 12; turns++) {
                 assert_int_equal(agent_call(w.agent, 0, &request, on_page, &h, &cancel), 0);
@@ -420,7 +420,7 @@ static void status_has_what_the_unit_uses(void **state) {
                         uv_run(&test_loop, UV_RUN_NOWAIT);
                 if (!h.final)
                         agent_cancel(w.agent, cancel);
-                heard_done(&h);
+                received_done(&h);
         }
 }
 

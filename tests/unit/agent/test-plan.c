@@ -24,7 +24,8 @@ typedef struct Row {
         bool no_order, remove, loaded_only, new_content, over;
         unsigned start, restart, stop; // 0: the default
         // the record
-        bool no_record, was_loaded_only, written_only, done, failed_before, pending, interrupted, owed, untold;
+        bool no_record, was_loaded_only, written_only, done, failed_before, pending, interrupted, owed,
+                outcome_unknown;
         // the world
         Is is;
         bool other_run; // the run in systemd's memory is not the recorded one
@@ -41,7 +42,7 @@ typedef struct Row {
 
 #define DONE ARGOSY__OUTCOME__KIND__DONE
 #define LOST ARGOSY__OUTCOME__KIND__FAILED
-#define UNTOLD ARGOSY__OUTCOME__KIND__UNKNOWN
+#define OUTCOME_UNKNOWN ARGOSY__OUTCOME__KIND__UNKNOWN
 
 static const uint64_t now_us = 1000 * USEC_PER_SEC;
 
@@ -96,7 +97,7 @@ static PlanResult outcome_of(const Row *row) {
                 .pending = row->pending,
                 .interrupted = row->interrupted,
                 .owed = row->owed,
-                .unknown = row->untold,
+                .unknown = row->outcome_unknown,
         };
         PlanInput in = {
                 .wanted = row->no_order ? NULL : &wanted,
@@ -396,13 +397,13 @@ static void after_a_crash_systemd_knows_whether_a_one_shot_ran(void **state) {
                  .is = GONE, .unknown = true, .again = true},
                 {"the pin is gone, but something else has kept it", .pending = true, .unwatched = true,
                  .oneshot = true, .is = DEAD, .other_run = true, .fulfilled = true, .again = true},
-                {"which is its outcome from then on", .interrupted = true, .untold = true, .oneshot = true,
-                 .is = GONE, .settled = true, .outcome = UNTOLD},
-                {"until it is started again", .interrupted = true, .untold = true, .oneshot = true,
+                {"which is its outcome from then on", .interrupted = true, .outcome_unknown = true,
+                 .oneshot = true, .is = GONE, .settled = true, .outcome = OUTCOME_UNKNOWN},
+                {"until it is started again", .interrupted = true, .outcome_unknown = true, .oneshot = true,
                  .is = GONE, .start = 8, .step = PLAN_PIN},
-                {"it failed, and somebody has reset that", .pending = true, .unwatched = true, .oneshot = true,
-                 .pinned = true, .is = DEAD, .other_run = true, .was_reset = true, .fulfilled = true,
-                 .failed = true, .again = true},
+                {"it failed, and somebody has reset that", .pending = true, .unwatched = true,
+                 .oneshot = true, .pinned = true, .is = DEAD, .other_run = true, .was_reset = true,
+                 .fulfilled = true, .failed = true, .again = true},
                 {"so did a run that we had seen begin", .unwatched = true, .oneshot = true, .pinned = true,
                  .is = DEAD, .was_reset = true, .settled = true, .outcome = LOST},
                 {"our own reset for a start says nothing about that", .oneshot = true, .pinned = true,
@@ -411,8 +412,8 @@ static void after_a_crash_systemd_knows_whether_a_one_shot_ran(void **state) {
                  .is = DEAD, .was_reset = true, .settled = true, .drift = true},
                 {"nobody knows, and it may run again", .pending = true, .unwatched = true, .oneshot = true,
                  .rerun = true, .is = GONE, .step = PLAN_PIN},
-                {"what we watched all the time is no question", .pending = true, .oneshot = true,
-                 .is = GONE, .step = PLAN_PIN},
+                {"what we watched all the time is no question", .pending = true, .oneshot = true, .is = GONE,
+                 .step = PLAN_PIN},
                 {"nor is a service", .pending = true, .unwatched = true, .is = GONE, .step = PLAN_START},
         };
 

@@ -39,20 +39,20 @@ static void what_comes_while_one_looks_is_looked_at_again(void **state) {
 }
 
 // An hour of signals without end, in directories where a look takes so long.
-static void assert_share(uint64_t look_us) {
+static void assert_share(uint64_t search_us) {
         const uint64_t hour_us = 3600 * (uint64_t) SEC;
-        uint64_t now = SEC, looking = 0;
+        uint64_t now = SEC, searching = 0;
         SearchPace p = {};
 
         while (now < hour_us) {
                 search_pace_ask(&p, now);
                 now = search_pace_due(&p);
                 search_pace_begin(&p, now);
-                now += look_us;
+                now += search_us;
                 search_pace_end(&p, now);
-                looking += look_us;
+                searching += search_us;
         }
-        assert_true(looking <= hour_us / SEARCH_SHARE + look_us);
+        assert_true(searching <= hour_us / SEARCH_SHARE + search_us);
 }
 
 static void who_asks_without_end_gets_a_share_of_the_time(void **state) {

@@ -19,7 +19,7 @@ static int an_error_of_a_table(void) {
 }
 
 // How a process ends that does this, and what it says.
-static int end_of(int (*act)(void), char *said, size_t size) {
+static int end_of(int (*act)(void), char *output, size_t size) {
         int out[2], status;
         ssize_t n;
         pid_t child;
@@ -32,8 +32,8 @@ static int end_of(int (*act)(void), char *said, size_t size) {
                 _exit(act() == 1 ? 100 : 101); // it went on
         }
         close(out[1]);
-        n = read(out[0], said, size - 1);
-        said[n > 0 ? n : 0] = 0;
+        n = read(out[0], output, size - 1);
+        output[n > 0 ? n : 0] = 0;
         close(out[0]);
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFEXITED(status));
@@ -41,12 +41,12 @@ static int end_of(int (*act)(void), char *said, size_t size) {
 }
 
 static void who_has_no_memory_for_a_table_ends_and_says_so(void **state) {
-        char said[256];
+        char output[256];
 
-        assert_int_equal(end_of(no_memory_for_a_table, said, sizeof said), EXIT_FAILURE);
-        assert_non_null(strstr(said, "no memory"));
-        assert_int_equal(end_of(an_error_of_a_table, said, sizeof said), EXIT_FAILURE);
-        assert_non_null(strstr(said, "no memory"));
+        assert_int_equal(end_of(no_memory_for_a_table, output, sizeof output), EXIT_FAILURE);
+        assert_non_null(strstr(output, "no memory"));
+        assert_int_equal(end_of(an_error_of_a_table, output, sizeof output), EXIT_FAILURE);
+        assert_non_null(strstr(output, "no memory"));
 }
 
 static void everything_else_is_handed_on(void **state) {

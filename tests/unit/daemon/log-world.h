@@ -2,8 +2,9 @@
 #pragma once
 
 // What daemon-log.c is surrounded by: store, leader, mesh, disk and pool are the small fakes below, the state is a
-// real one. The pool's work waits for disk_works(): until then the disk is slow. What they hear is a line of words, in order; assert_said() compares it and begins a new one. For
-// one test program, which links these functions instead of the rooms that they belong to.
+// real one. The pool's work waits for disk_works(): until then the disk is slow. What they hear is a line
+// of words, in order; assert_recorded() compares it and begins a new one. For one test program, which
+// links these functions instead of the rooms that they belong to.
 
 #include "test.h"
 
@@ -32,7 +33,7 @@ static struct World {
         Daemon d;
         Paths paths;
         char *dir;
-        Buf said;
+        Buf recorded;
         // The store.
         StoreOps ops;
         int open_error;
@@ -62,21 +63,21 @@ static struct World {
 
 static const uint8_t later[] = {0xfa, 0x7f, 0x01, 'x'}; // a batch with a field that no version has yet
 
-static void say(const char *format, ...) _printf_(1, 2);
-static void say(const char *format, ...) {
+static void record(const char *format, ...) _printf_(1, 2);
+static void record(const char *format, ...) {
         char text[512];
         va_list ap;
 
         va_start(ap, format);
         vsnprintf(text, sizeof(text), format, ap);
         va_end(ap);
-        assert_int_equal(buf_printf(&w.said, "%s%s", w.said.len ? ", " : "", text), 0);
+        assert_int_equal(buf_printf(&w.recorded, "%s%s", w.recorded.len ? ", " : "", text), 0);
 }
 
-static void assert_said(const char *expected) {
-        _cleanup_free_ char *said = w.said.len ? buf_take_string(&w.said) : strdup("");
+static void assert_recorded(const char *expected) {
+        _cleanup_free_ char *recorded = w.recorded.len ? buf_take_string(&w.recorded) : strdup("");
 
-        assert_string_equal(said, expected);
+        assert_string_equal(recorded, expected);
 }
 
 // ---- the pool
@@ -110,7 +111,7 @@ int store_make(const char *dir, uint32_t raft_id, char **ret_why) {
         if (w.make_error < 0)
                 return w.make_error;
         w.made_id = raft_id;
-        say("make");
+        record("make");
         return 0;
 }
 
@@ -118,7 +119,7 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
         w.ops = *ops;
         w.opened_id = config->raft_id;
         w.bootstrap = config->bootstrap;
-        say("open");
+        record("open");
         if (w.open_error == -EPROTONOSUPPORT) { // as it reads an entry of a later version
                 *ret_why = strdup("what the store says");
                 return ops->apply(1, later, sizeof(later), userdata);
@@ -130,7 +131,7 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
 }
 
 void store_close(Store *s, void (*closed)(void *userdata), void *userdata) {
-        say("close");
+        record("close");
         w.store_closed = closed;
 }
 
@@ -138,7 +139,7 @@ int store_submit(Store *s, const void *data, size_t len, StoreDone done, void *u
         assert_null(w.batch);
         w.batch = argosy__log_batch__unpack(NULL, len, data);
         w.done = done;
-        say("submit %zu", w.batch->n_ops);
+        record("submit %zu", w.batch->n_ops);
         return 0;
 }
 
@@ -147,7 +148,7 @@ int store_barrier(Store *s, StoreDone done, void *userdata) {
 }
 
 void store_recheck(Store *s) {
-        say("recheck log");
+        record("recheck log");
 }
 
 void store_stats(const Store *s, StoreStats *ret) {
@@ -183,7 +184,7 @@ void leader_close(Leader *l, void (*closed)(void *userdata), void *userdata) {
 }
 
 bool leader_set_leading(Leader *l, bool leading, uint64_t term) {
-        say("leader %s in %u", leading ? "leads" : "stops", (unsigned) term);
+        record("leader %s in %u", leading ? "leads" : "stops", (unsigned) term);
         return !leading || !w.leader_builds;
 }
 
@@ -191,7 +192,7 @@ void leader_on_applied(Leader *l, uint64_t index) {
 }
 
 void leader_on_authority(Leader *l) {
-        say("authority");
+        record("authority");
 }
 
 // ---- the mesh
@@ -205,20 +206,20 @@ bool mesh_peer_from_voter(const Argosy__Voter *voter, MeshPeer *ret) {
 int mesh_set_voters(Mesh *m, const MeshPeer *voters, size_t n) {
         assert_true(n <= ELEMENTSOF(w.voters));
         memcpy(w.voters, voters, n * sizeof(*voters));
-        say("%zu voters", n);
+        record("%zu voters", n);
         return 0;
 }
 
 void mesh_set_leading(Mesh *m, bool leading, uint64_t term, uint32_t leader_host) {
-        say("mesh: %s in %u, host %u", leading ? "we lead" : "we do not", (unsigned) term, leader_host);
+        record("mesh: %s in %u, host %u", leading ? "we lead" : "we do not", (unsigned) term, leader_host);
 }
 
 void mesh_set_raft_id(Mesh *m, uint32_t raft_id) {
-        say("mesh: raft id %u", raft_id);
+        record("mesh: raft id %u", raft_id);
 }
 
 void mesh_set_generation(Mesh *m, uint64_t generation) {
-        say("mesh: generation %u", (unsigned) generation);
+        record("mesh: generation %u", (unsigned) generation);
 }
 
 // Who of hosts 1 to 3 is told to stay.
@@ -234,7 +235,7 @@ void mesh_recheck(Mesh *m, bool (*is_member)(uint32_t host, const Hash *pin, voi
                         (void) hash_from_bytes(h->key_pin.data, h->key_pin.len, &pin);
                 members += is_member(i, &pin, userdata);
         }
-        say("recheck links: %u members", members);
+        record("recheck links: %u members", members);
 }
 
 bool mesh_where(const Mesh *m, uint32_t host, MeshAddress *ret) {
@@ -246,7 +247,7 @@ bool mesh_where(const Mesh *m, uint32_t host, MeshAddress *ret) {
 
 int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
         assert_int_equal(message->msg_case, ARGOSY__TO_VOTER__MSG_STORE_OPENED);
-        say("opened %u%s", message->store_opened->raft_id, *message->store_opened->error ? " in vain" : "");
+        record("opened %u%s", message->store_opened->raft_id, *message->store_opened->error ? " in vain" : "");
         return 0;
 }
 
@@ -264,16 +265,16 @@ void mesh_drop_host(Mesh *m, uint32_t host) {
 // ---- the daemon, and the disk
 
 int port_open_if_wanted(Daemon *d, char **ret_why) {
-        say("port");
+        record("port");
         return 0;
 }
 
 void daemon_fail(Daemon *d, const char *why) {
-        say("fail: %s", why);
+        record("fail: %s", why);
 }
 
 void daemon_fail_for_good(Daemon *d, const char *why) {
-        say("fail for good");
+        record("fail for good");
 }
 
 void daemon_status(Daemon *d) {
@@ -285,7 +286,7 @@ void heap_keeper_note(HeapKeeper *k, size_t n) {
 int identity_install_ca_key(Identity *i, const void *key, size_t len) {
         if (w.key_error < 0)
                 return w.key_error;
-        say("key");
+        record("key");
         buf_done(&i->ca_key);
         return buf_append(&i->ca_key, key, len);
 }
@@ -299,7 +300,7 @@ void identity_done(Identity *i) {
 }
 
 int identity_save(const char *dir, const Identity *i) {
-        say(i->ca_key.len ? "identity with key" : "identity without key");
+        record(i->ca_key.len ? "identity with key" : "identity without key");
         return 0;
 }
 
@@ -322,6 +323,6 @@ int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers) {
         w.saved_empty = log_is_empty();
         w.saved_made = w.made_id == peers->raft_id;
         w.forgot_whole |= peers->raft_id == 0 && !w.saved_empty;
-        say("save peers");
+        record("save peers");
         return 0;
 }

@@ -37,7 +37,7 @@ static int begin(void **state) {
 }
 
 static void on_log_closed(Daemon *d) {
-        say("log closed");
+        record("log closed");
 }
 
 static void end_store(void) {
@@ -65,7 +65,7 @@ static int end(void **state) {
         buf_done(&w.d.identity.ca_key);
         message_free(w.d.voter_order);
         free(w.d.log_unreadable);
-        buf_done(&w.said);
+        buf_done(&w.recorded);
         (void) unlink(old);
         assert_int_equal(rmdir(w.d.log_dir), 0);
         free(w.d.log_dir);
@@ -79,7 +79,7 @@ static void open_log(bool bootstrap) {
         _cleanup_free_ char *why = NULL;
 
         assert_int_equal(daemon_log_open(&w.d, bootstrap, &why), 0);
-        buf_done(&w.said);
+        buf_done(&w.recorded);
 }
 
 static int apply(const Argosy__LogBatch *batch) {
@@ -133,7 +133,7 @@ static void follow_a_cluster(void) {
         commit(&b);
         uv_run(&w.loop, UV_RUN_NOWAIT);
         disk_works();
-        buf_done(&w.said);
+        buf_done(&w.recorded);
 }
 
 // ---- beginning to lead
@@ -144,15 +144,15 @@ static void a_new_cluster_leads_when_its_own_record_is_in_the_log(void **state) 
         open_log(true);
         assert_true(w.bootstrap);
         become(STORE_LEADER, 1, 5);
-        assert_said("submit 2");
+        assert_recorded("submit 2");
         become(STORE_LEADER, 1, 5);
-        assert_said(""); // one is on its way
+        assert_recorded(""); // one is on its way
         assert_false(w.d.leading);
         end_batch(STORE_COMMITTED);
-        assert_said("port, recheck log, 1 voters, mesh: generation 1, recheck links: 1 members, "
-                    "leader leads in 5, mesh: we lead in 5, host 1");
+        assert_recorded("port, recheck log, 1 voters, mesh: generation 1, recheck links: 1 members, "
+                        "leader leads in 5, mesh: we lead in 5, host 1");
         disk_works();
-        assert_said("save peers");
+        assert_recorded("save peers");
         assert_true(w.d.leading);
         assert_int_equal(cluster_state_cluster(w.d.state)->voters_wanted, 3);
         assert_int_equal(cluster_state_feature_level(w.d.state), FEATURE_LEVEL);
@@ -169,7 +169,7 @@ static void a_first_record_that_did_not_get_through_is_written_by_who_leads_next
         end_batch(STORE_NOT_LEADER);
         assert_false(w.d.leading);
         become(STORE_LEADER, 1, 6);
-        assert_said("submit 2, submit 2");
+        assert_recorded("submit 2, submit 2");
         end_batch(STORE_COMMITTED);
         assert_true(w.d.leading);
 }
@@ -182,7 +182,7 @@ static void a_recovered_cluster_begins_a_generation_that_nobody_has_seen(void **
         before = cluster_state_revision(w.d.state);
         w.d.peers->generation = 2;
         become(STORE_LEADER, 1, 9);
-        assert_said("submit 3");
+        assert_recorded("submit 3");
         assert_false(w.d.leading);
         end_batch(STORE_COMMITTED);
         assert_true(w.d.leading);
@@ -196,18 +196,18 @@ static void a_recovered_cluster_begins_a_generation_that_nobody_has_seen(void **
 static void the_leader_begins_before_the_mesh_says_so_and_ends_before(void **state) {
         follow_a_cluster();
         become(STORE_FOLLOWER, 2, 3);
-        assert_said("mesh: we do not in 3, host 2");
+        assert_recorded("mesh: we do not in 3, host 2");
         become(STORE_FOLLOWER, 77, 3); // nobody's
         become(STORE_CANDIDATE, 0, 4);
-        assert_said("mesh: we do not in 3, host 0, mesh: we do not in 4, host 0");
+        assert_recorded("mesh: we do not in 3, host 0, mesh: we do not in 4, host 0");
         become(STORE_LEADER, 1, 4);
-        assert_said("leader leads in 4, mesh: we lead in 4, host 1");
+        assert_recorded("leader leads in 4, mesh: we lead in 4, host 1");
         w.ops.authority(&w.d);
-        assert_said("authority");
+        assert_recorded("authority");
         become(STORE_FOLLOWER, 2, 5);
-        assert_said("leader stops in 5, mesh: we do not in 5, host 2");
+        assert_recorded("leader stops in 5, mesh: we do not in 5, host 2");
         w.ops.authority(&w.d);
-        assert_said("");
+        assert_recorded("");
 }
 
 // ---- what the log says about hosts
@@ -222,13 +222,13 @@ static void hosts_are_told_when_all_that_is_committed_is_applied(void **state) {
         commit(&b);
         uv_run(&w.loop, UV_RUN_NOWAIT);
         uv_run(&w.loop, UV_RUN_NOWAIT);
-        assert_said("");
+        assert_recorded("");
         batch_request(&b, 1);
         commit(&b);
         uv_run(&w.loop, UV_RUN_NOWAIT);
-        assert_said("port, recheck log, 3 voters, mesh: generation 1, recheck links: 3 members");
+        assert_recorded("port, recheck log, 3 voters, mesh: generation 1, recheck links: 3 members");
         disk_works();
-        assert_said("save peers");
+        assert_recorded("save peers");
         assert_int_equal(w.voters[2].host, 4);
         assert_int_equal(w.voters[2].raft_id, 4);
         assert_int_equal(w.voters[2].port, 7404);
@@ -236,11 +236,12 @@ static void hosts_are_told_when_all_that_is_committed_is_applied(void **state) {
         batch_request(&b, 2);
         commit(&b);
         uv_run(&w.loop, UV_RUN_NOWAIT);
-        assert_said(""); // it said nothing about hosts
+        assert_recorded(""); // it said nothing about hosts
         batch_token(&b, "0123abcd", UINT64_MAX);
         commit(&b);
         uv_run(&w.loop, UV_RUN_NOWAIT);
-        assert_said("port, recheck log, 3 voters, recheck links: 3 members"); // somebody may want to join
+        assert_recorded(
+                "port, recheck log, 3 voters, recheck links: 3 members"); // somebody may want to join
 }
 
 // Who was removed is told by the leader, and then let go by it.
@@ -249,11 +250,11 @@ static void a_leader_ends_no_links_by_itself(void **state) {
 
         follow_a_cluster();
         become(STORE_LEADER, 1, 4);
-        buf_done(&w.said);
+        buf_done(&w.recorded);
         batch_host_remove(&b, 3);
         commit(&b);
         uv_run(&w.loop, UV_RUN_NOWAIT);
-        assert_said("port, recheck log, 2 voters"); // and the peers file is as it was
+        assert_recorded("port, recheck log, 2 voters"); // and the peers file is as it was
 }
 
 static void a_peers_file_that_cannot_be_written_is_tried_with_the_next_change(void **state) {
@@ -264,7 +265,7 @@ static void a_peers_file_that_cannot_be_written_is_tried_with_the_next_change(vo
         add_voter(&b, "n4", 4);
         commit(&b);
         uv_run(&w.loop, UV_RUN_NOWAIT);
-        assert_said("port, recheck log, 3 voters, mesh: generation 1, recheck links: 3 members");
+        assert_recorded("port, recheck log, 3 voters, mesh: generation 1, recheck links: 3 members");
         assert_int_equal(w.d.peers->n_voters, 3); // in memory it counts
         disk_works();
         w.save_error = 0;
@@ -289,9 +290,9 @@ static void a_slow_disk_holds_up_no_change_of_voters(void **state) {
                 uv_run(&w.loop, UV_RUN_NOWAIT);
                 assert_int_equal(w.d.peers->n_voters, i - 1);
         }
-        buf_done(&w.said);
+        buf_done(&w.recorded);
         disk_works();
-        assert_said("save peers, save peers");
+        assert_recorded("save peers, save peers");
         assert_int_equal(w.saved_voters, 6);
 }
 
@@ -318,13 +319,13 @@ static void where_a_member_is_the_mesh_knows_best_and_the_log_knows_its_key(void
 static void what_is_no_batch_is_an_error(void **state) {
         follow_a_cluster();
         assert_int_equal(w.ops.apply(++w.index, (const uint8_t *) "\xff", 1, &w.d), -EBADMSG);
-        assert_said("");
+        assert_recorded("");
 }
 
 static void what_a_later_version_wrote_ends_the_daemon_for_good(void **state) {
         follow_a_cluster();
         assert_int_equal(w.ops.apply(++w.index, later, sizeof(later), &w.d), -EPROTONOSUPPORT);
-        assert_said("fail for good");
+        assert_recorded("fail for good");
         assert_non_null(strstr(w.d.log_unreadable, "cannot be read"));
 }
 
@@ -335,7 +336,7 @@ static void what_a_later_version_wrote_keeps_the_log_from_being_opened(void **st
         w.open_error = -EPROTONOSUPPORT;
         assert_int_equal(daemon_log_open(&w.d, false, &why), -EPROTONOSUPPORT);
         assert_non_null(strstr(why, w.d.log_dir));
-        assert_said("mesh: raft id 1, open");
+        assert_recorded("mesh: raft id 1, open");
 }
 
 // ---- becoming a voter, and no longer being one
@@ -354,10 +355,11 @@ static void order_open(uint32_t raft_id) {
 static void a_new_voter_has_the_key_and_a_log_before_the_number(void **state) {
         w.d.peers->raft_id = 0;
         order_open(6);
-        assert_said("key");
+        assert_recorded("key");
         assert_int_equal(w.d.peers->raft_id, 0);
         disk_works();
-        assert_said("identity with key, make, save peers, mesh: generation 4, mesh: raft id 6, open, opened 6");
+        assert_recorded(
+                "identity with key, make, save peers, mesh: generation 4, mesh: raft id 6, open, opened 6");
         assert_true(w.saved_empty);
         assert_true(w.saved_made);
         assert_int_equal(w.saved_raft_id, 6);
@@ -365,14 +367,14 @@ static void a_new_voter_has_the_key_and_a_log_before_the_number(void **state) {
         assert_int_equal(w.opened_id, 6);
         assert_false(w.bootstrap);
         order_open(6); // the answer was lost
-        assert_said("opened 6");
+        assert_recorded("opened 6");
 }
 
 static void who_cannot_become_a_voter_says_so_and_goes_on(void **state) {
         w.d.peers->raft_id = 0;
         w.key_error = -EKEYREJECTED;
         order_open(6);
-        assert_said("opened 6 in vain");
+        assert_recorded("opened 6 in vain");
         assert_null(w.work);
         assert_false(log_is_empty());
         assert_int_equal(w.d.peers->raft_id, 0);
@@ -383,7 +385,7 @@ static void a_voter_that_cannot_have_another_number_stays_one(void **state) {
         follow_a_cluster();
         w.key_error = -EKEYREJECTED;
         order_open(6);
-        assert_said("opened 6 in vain");
+        assert_recorded("opened 6 in vain");
         assert_non_null(w.d.store);
         assert_int_equal(w.d.peers->raft_id, 1);
 }
@@ -393,7 +395,7 @@ static void who_has_no_room_for_a_log_keeps_nothing_of_it(void **state) {
         w.make_error = -ENOSPC;
         order_open(6);
         disk_works();
-        assert_said("key, identity with key, identity without key, opened 6 in vain, mesh: raft id 0");
+        assert_recorded("key, identity with key, identity without key, opened 6 in vain, mesh: raft id 0");
         assert_int_equal(w.saved_raft_id, 0);
         assert_int_equal(w.d.peers->raft_id, 0);
         assert_int_equal(w.d.identity.ca_key.len, 0);
@@ -413,23 +415,25 @@ static void who_cannot_open_the_log_of_a_voter_is_none(void **state) {
         w.open_error = -ENOSPC;
         order_open(6);
         disk_works();
-        assert_said("key, identity with key, make, save peers, mesh: generation 4, mesh: raft id 6, open, opened 6 in vain, "
-                    "mesh: raft id 0");
+        assert_recorded("key, identity with key, make, save peers, mesh: generation 4, mesh: raft id 6, "
+                        "open, opened 6 in vain, "
+                        "mesh: raft id 0");
         end_leader();
         disk_works();
-        assert_said("save peers, identity without key, mesh: raft id 0");
+        assert_recorded("save peers, identity without key, mesh: raft id 0");
         assert_int_equal(w.saved_raft_id, 0);
         assert_int_equal(w.d.peers->raft_id, 0);
 
         order_open(6);
         disk_works();
-        buf_done(&w.said);
+        buf_done(&w.recorded);
         order_open(7);
-        assert_said("");
+        assert_recorded("");
         w.open_error = 0;
         end_leader();
         disk_works();
-        assert_said("key, save peers, identity with key, make, save peers, mesh: generation 4, mesh: raft id 7, open, opened 7");
+        assert_recorded("key, save peers, identity with key, make, save peers, mesh: generation 4, mesh: "
+                        "raft id 7, open, opened 7");
         assert_int_equal(w.d.peers->raft_id, 7);
 }
 
@@ -438,7 +442,7 @@ static void who_cannot_note_that_it_is_a_voter_is_none(void **state) {
         w.save_error = -ENOSPC;
         order_open(6);
         disk_works();
-        assert_said("key, identity with key, make, opened 6 in vain, mesh: raft id 0");
+        assert_recorded("key, identity with key, make, opened 6 in vain, mesh: raft id 0");
         assert_int_equal(w.d.peers->raft_id, 0);
         assert_null(w.d.store);
         assert_null(w.d.state);
@@ -446,7 +450,8 @@ static void who_cannot_note_that_it_is_a_voter_is_none(void **state) {
         w.forgot_whole = false;
         order_open(7);
         disk_works();
-        assert_said("key, save peers, identity with key, make, save peers, mesh: generation 4, mesh: raft id 7, open, opened 7");
+        assert_recorded("key, save peers, identity with key, make, save peers, mesh: generation 4, mesh: "
+                        "raft id 7, open, opened 7");
 }
 
 // A log whose number cannot be taken out is a voter's still, whatever is ordered.
@@ -457,26 +462,27 @@ static void what_is_promised_is_kept_when_the_promise_cannot_be_taken_back(void 
         daemon_log_on_store_close(&w.d, 1);
         end_store();
         disk_works();
-        assert_said("close, mesh: raft id 0, recheck links: 0 members");
+        assert_recorded("close, mesh: raft id 0, recheck links: 0 members");
         assert_false(log_is_empty());
         assert_int_equal(w.d.peers->raft_id, 1);
         assert_int_equal(w.d.identity.ca_key.len, 3);
         order_open(6);
         disk_works();
-        assert_said("key, opened 6 in vain, mesh: raft id 0");
+        assert_recorded("key, opened 6 in vain, mesh: raft id 0");
         assert_false(log_is_empty());
 }
 
 static void a_voter_with_another_number_begins_anew_when_its_log_is_closed(void **state) {
         follow_a_cluster();
         order_open(6);
-        assert_said("key, close");
+        assert_recorded("key, close");
         order_open(7); // meanwhile: the newest counts
-        assert_said("");
+        assert_recorded("");
         end_store();
         disk_works();
-        assert_said("key, save peers, identity with key, make, save peers, mesh: generation 4, mesh: raft id 7, open, "
-                    "opened 7");
+        assert_recorded("key, save peers, identity with key, make, save peers, mesh: generation 4, mesh: "
+                        "raft id 7, open, "
+                        "opened 7");
         assert_true(w.forgot_whole); // under the old number nobody finds an empty log, to vote a second time
         assert_int_equal(w.saved_raft_id, 7);
 }
@@ -485,15 +491,15 @@ static void who_is_no_voter_any_more_keeps_neither_log_nor_key(void **state) {
         follow_a_cluster();
         assert_int_equal(buf_append(&w.d.identity.ca_key, "key", 3), 0);
         daemon_log_on_store_close(&w.d, 9); // an older number's
-        assert_said("");
+        assert_recorded("");
         daemon_log_on_store_close(&w.d, 1);
         daemon_log_on_store_close(&w.d, 1);
-        assert_said("close");
+        assert_recorded("close");
         end_store();
-        assert_said("");
+        assert_recorded("");
         assert_int_equal(w.d.peers->raft_id, 1); // as the disk says
         disk_works();
-        assert_said("save peers, identity without key, mesh: raft id 0, recheck links: 0 members");
+        assert_recorded("save peers, identity without key, mesh: raft id 0, recheck links: 0 members");
         assert_int_equal(w.saved_raft_id, 0);
         assert_int_equal(w.d.identity.ca_key.len, 0);
         assert_true(log_is_empty());
@@ -504,15 +510,15 @@ static void who_is_no_voter_any_more_keeps_neither_log_nor_key(void **state) {
 // The power went in between.
 static void what_a_spare_still_has_of_a_log_goes_when_it_starts(void **state) {
         daemon_log_tidy(&w.d); // a voter's
-        assert_said("");
+        assert_recorded("");
         w.d.peers->raft_id = 0;
         assert_int_equal(buf_append(&w.d.identity.ca_key, "key", 3), 0);
         daemon_log_tidy(&w.d);
-        assert_said("identity without key");
+        assert_recorded("identity without key");
         assert_true(log_is_empty());
         assert_int_equal(w.d.identity.ca_key.len, 0);
         daemon_log_tidy(&w.d);
-        assert_said("");
+        assert_recorded("");
 }
 
 static void who_is_asked_back_while_it_ends_is_a_voter_again(void **state) {
@@ -529,13 +535,14 @@ static void who_is_asked_back_while_it_ends_is_a_voter_again(void **state) {
 static void who_is_asked_back_under_its_number_answers_when_it_is_so(void **state) {
         follow_a_cluster();
         daemon_log_on_store_close(&w.d, 1);
-        assert_said("close");
+        assert_recorded("close");
         order_open(1);
-        assert_said("");
+        assert_recorded("");
         end_store();
-        assert_said("key");
+        assert_recorded("key");
         disk_works();
-        assert_said("save peers, identity with key, make, save peers, mesh: generation 4, mesh: raft id 1, open, opened 1");
+        assert_recorded("save peers, identity with key, make, save peers, mesh: generation 4, mesh: raft id "
+                        "1, open, opened 1");
         assert_true(w.forgot_whole);
         assert_true(w.saved_empty);
 }
@@ -546,9 +553,10 @@ static void who_is_asked_again_while_the_disk_is_slow_answers_both(void **state)
         w.d.peers->raft_id = 0;
         order_open(6);
         order_open(6);
-        assert_said("key");
+        assert_recorded("key");
         disk_works();
-        assert_said("identity with key, make, save peers, mesh: generation 4, mesh: raft id 6, open, opened 6, opened 6");
+        assert_recorded("identity with key, make, save peers, mesh: generation 4, mesh: raft id 6, open, "
+                        "opened 6, opened 6");
 }
 
 static void the_newest_number_counts_while_the_disk_is_slow(void **state) {
@@ -626,7 +634,7 @@ static void what_the_disk_has_done_when_the_daemon_ends_is_told_to_nobody(void *
         order_open(7);
         w.d.end = DAEMON_EXIT;
         disk_works();
-        assert_said("key, identity with key, make, save peers");
+        assert_recorded("key, identity with key, make, save peers");
         assert_null(w.d.store);
         assert_int_equal(w.made_id, 6);
 }
@@ -646,13 +654,13 @@ static void what_waits_for_the_disk_when_the_daemon_ends_is_not_begun(void **sta
 static void a_leader_that_closes_stops_leading_first(void **state) {
         follow_a_cluster();
         become(STORE_LEADER, 1, 4);
-        buf_done(&w.said);
+        buf_done(&w.recorded);
         daemon_log_close(&w.d, on_log_closed);
-        assert_said("leader stops in 4, mesh: we do not in 4, host 0, close");
+        assert_recorded("leader stops in 4, mesh: we do not in 4, host 0, close");
         become(STORE_LEADER, 1, 4); // news from before the end
-        assert_said("");
+        assert_recorded("");
         end_store();
-        assert_said("log closed");
+        assert_recorded("log closed");
 }
 
 // Its tables take turns of the loop.
@@ -660,16 +668,16 @@ static void nobody_hears_of_a_leader_before_its_tables_are_whole(void **state) {
         follow_a_cluster();
         w.leader_builds = true;
         become(STORE_LEADER, 1, 4);
-        assert_said("leader leads in 4");
+        assert_recorded("leader leads in 4");
         assert_false(w.d.leading);
         w.ops.authority(&w.d);
         become(STORE_LEADER, 1, 4);
-        assert_said("");
+        assert_recorded("");
         w.leader_ops.leads(&w.d);
-        assert_said("mesh: we lead in 4, host 1");
+        assert_recorded("mesh: we lead in 4, host 1");
         assert_true(w.d.leading);
         become(STORE_FOLLOWER, 2, 5);
-        assert_said("leader stops in 5, mesh: we do not in 5, host 2");
+        assert_recorded("leader stops in 5, mesh: we do not in 5, host 2");
 }
 
 static void who_is_followed_before_its_tables_are_whole_has_never_led(void **state) {
@@ -677,12 +685,12 @@ static void who_is_followed_before_its_tables_are_whole_has_never_led(void **sta
         w.leader_builds = true;
         become(STORE_LEADER, 1, 4);
         become(STORE_FOLLOWER, 2, 5);
-        assert_said("leader leads in 4, leader stops in 5, mesh: we do not in 5, host 2");
+        assert_recorded("leader leads in 4, leader stops in 5, mesh: we do not in 5, host 2");
         become(STORE_LEADER, 1, 6);
         daemon_log_close(&w.d, on_log_closed);
-        assert_said("leader leads in 6, leader stops in 6, mesh: we do not in 6, host 0, close");
+        assert_recorded("leader leads in 6, leader stops in 6, mesh: we do not in 6, host 0, close");
         end_store();
-        assert_said("log closed");
+        assert_recorded("log closed");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)

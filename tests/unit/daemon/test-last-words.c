@@ -48,7 +48,7 @@ static void ask(int fd, uint64_t id) {
         assert_int_equal(send(fd, frame.data, frame.len, 0), frame.len);
 }
 
-static void assert_told(int fd, uint64_t id, const char *why) {
+static void assert_notified(int fd, uint64_t id, const char *why) {
         uint8_t bytes[4096];
         ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
         const uint8_t *payload;
@@ -79,7 +79,7 @@ static void everybody_who_waits_hears_why(void **state) {
         last_words(listening, "the log is damaged");
         assert_false(somebody_waits()); // or systemd would start us for him again, and again
         for (int i = 0; i < 3; i++)
-                assert_told(fds[i], 7 + (uint64_t) i, "the log is damaged");
+                assert_notified(fds[i], 7 + (uint64_t) i, "the log is damaged");
 }
 
 static void who_says_nothing_or_nonsense_waits_no_more(void **state) {
@@ -91,7 +91,7 @@ static void who_says_nothing_or_nonsense_waits_no_more(void **state) {
         ask(fair, 1);
         last_words(listening, "why");
         assert_false(somebody_waits());
-        assert_told(fair, 1, "why");
+        assert_notified(fair, 1, "why");
         close(silent);
         close(garbage);
         close(half);

@@ -58,13 +58,13 @@ static void what_was_counted_is_said_at_the_end(void **state) {
 
 static void many_addresses_are_not_many_lines(void **state) {
         char address[32];
-        unsigned said = 0;
+        unsigned taken = 0;
 
         for (unsigned i = 0; i < 1000; i++) {
                 snprintf(address, sizeof(address), "2001:db8::%x", i);
-                said += take(address, why);
+                taken += take(address, why);
         }
-        assert_int_equal(said, REFUSALS_MAX);
+        assert_int_equal(taken, REFUSALS_MAX);
         now += REFUSALS_SPAN_US;
         assert_due(false, "", "", 1000 - REFUSALS_MAX);
         assert_nothing_due(false);

@@ -14,7 +14,7 @@ static Rig g;
 static int status; // of the last ForwardReply
 static unsigned n_replies;
 
-static void on_told(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         if (m->msg_case != ARGOSY__TO_HOST__MSG_FORWARD_REPLY)
                 return;
         n_replies++;
@@ -23,7 +23,7 @@ static void on_told(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
 
 static int setup(void **state) {
         rig_start(&g, 3);
-        g.on_told = on_told;
+        g.on_host_message = on_host_message;
         n_replies = 0;
         return 0;
 }

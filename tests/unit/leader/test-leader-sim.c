@@ -23,7 +23,7 @@ typedef struct Wish {        // what was last acknowledged about a unit
 static Rig g;
 static Wish wishes[UNITS];
 static unsigned seed, random_state;
-static bool tell;
+static bool verbose;
 
 static unsigned dice(unsigned n) {
         random_state = random_state * 1103515245u + 12345u;
@@ -32,7 +32,7 @@ static unsigned dice(unsigned n) {
 
 #define story(...)                                    \
         do {                                          \
-                if (tell)                             \
+                if (verbose)                          \
                         fprintf(stderr, __VA_ARGS__); \
         } while (0)
 
@@ -223,7 +223,7 @@ int main(int argc, char **argv) {
 
         log_set_level(LOG_ERR);
         if (argc > 1) {
-                tell = true;
+                verbose = true;
                 log_set_level(LOG_INFO);
                 live((unsigned) atoi(argv[1]));
                 return 0;

@@ -17,11 +17,11 @@
 #define STOP ARGOSY__VERB__VERB_STOP
 
 enum {
-        UNITS = 3600,      // 1,200 a host: more than is looked at in a turn
-        SCARCE = 700,      // of each priority
-        ENTRY_MAX = 256,   // BATCH_SOFT_UNITS
-        LOOKED_MAX = 2000, // CONSIDERED_UNITS to see which move, and as many to ask about them
-        ORDERS_MAX = 512,  // ORDERS_PER_TURN
+        UNITS = 3600,          // 1,200 a host: more than is looked at in a turn
+        SCARCE = 700,          // of each priority
+        ENTRY_MAX = 256,       // BATCH_SOFT_UNITS
+        CONSIDERED_MAX = 2000, // CONSIDERED_UNITS to see which move, and as many to ask about them
+        ORDERS_MAX = 512,      // ORDERS_PER_TURN
         ROUNDS = 10,
         CHANGED = 200, // units that others change meanwhile
 };
@@ -29,8 +29,8 @@ enum {
 static Rig g;
 static char names[UNITS][32], *pointers[UNITS];
 static bool wanted[UNITS];
-static uint64_t revision, looked, n_ids;
-static size_t n_orders, most_changed, most_looked, most_orders;
+static uint64_t revision, considered, n_ids;
+static size_t n_orders, most_changed, most_considered, most_orders;
 static bool saw_attaching;
 
 static int setup(void **state) {
@@ -96,10 +96,10 @@ static void on_turn(Rig *rig) {
         uint64_t now = cluster_state_revision(rig->state), n_considered = rig->leader->n_considered;
 
         most_changed = MAX_OF(most_changed, (size_t) (now - revision));
-        most_looked = MAX_OF(most_looked, (size_t) (n_considered - looked));
+        most_considered = MAX_OF(most_considered, (size_t) (n_considered - considered));
         most_orders = MAX_OF(most_orders, n_orders);
         revision = now;
-        looked = n_considered;
+        considered = n_considered;
         n_orders = 0;
         for (uint32_t i = 1; i <= rig->n_hosts; i++) {
                 const Host *h = host_find(rig->leader, i);
@@ -110,7 +110,7 @@ static void on_turn(Rig *rig) {
         }
 }
 
-static void on_told(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         if (m->msg_case == ARGOSY__TO_HOST__MSG_ORDERS)
                 n_orders += m->orders->n_orders;
         else if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME)
@@ -121,11 +121,11 @@ static void on_told(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
 
 static void watch(void) {
         revision = cluster_state_revision(g.state);
-        looked = g.leader->n_considered;
-        n_orders = most_changed = most_looked = most_orders = 0;
+        considered = g.leader->n_considered;
+        n_orders = most_changed = most_considered = most_orders = 0;
         saw_attaching = false;
         g.on_turn = on_turn;
-        g.on_told = on_told;
+        g.on_host_message = on_host_message;
 }
 
 // ---- hosts
@@ -171,7 +171,7 @@ static void units_of_a_lost_node_move_a_few_in_each_turn(void **state) {
         lose(3);
         rig_settle(&g);
         assert_in_range(most_changed, 1, ENTRY_MAX);
-        assert_in_range(most_looked, 1, LOOKED_MAX);
+        assert_in_range(most_considered, 1, CONSIDERED_MAX);
         assert_in_range(most_orders, 1, ORDERS_MAX);
         assert_in_range(g.leader->n_considered - before, UNITS / 3,
                         5 * UNITS / 3); // each a few times, not once a round
@@ -189,7 +189,7 @@ static void a_drain_moves_a_few_in_each_entry(void **state) {
         watch();
         (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         assert_in_range(most_changed, 1, ENTRY_MAX);
-        assert_in_range(most_looked, 1, LOOKED_MAX);
+        assert_in_range(most_considered, 1, CONSIDERED_MAX);
         assert_in_range(most_orders, 1, ORDERS_MAX);
         assert_int_equal(count_on(3), 0);
         assert_all_run_as_wanted();

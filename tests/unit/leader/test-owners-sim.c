@@ -79,7 +79,7 @@ static Rig g;
 static Seen seen[UNITS];
 static bool open_to_new[HOSTS + 1], has_ssd[HOSTS + 1]; // or may be just now
 static bool emptied[HOSTS + 1];                         // or may be just now
-static bool stormy, tell, in_mass_loss;
+static bool stormy, verbose, in_mass_loss;
 static unsigned seed, random_state;
 
 static unsigned dice(unsigned n) {
@@ -89,7 +89,7 @@ static unsigned dice(unsigned n) {
 
 #define story(...)                                    \
         do {                                          \
-                if (tell)                             \
+                if (verbose)                          \
                         fprintf(stderr, __VA_ARGS__); \
         } while (0)
 
@@ -510,7 +510,7 @@ int main(int argc, char **argv) {
 
         log_set_level(LOG_ERR);
         if (argc > 1) {
-                tell = true;
+                verbose = true;
                 log_set_level(LOG_INFO);
                 live((unsigned) atoi(argv[1]));
                 return 0;

@@ -69,7 +69,7 @@ static const char *const templates[] = {TEMPLATE("1"), TEMPLATE("2"), TEMPLATE("
 
 static Rig g;
 static unsigned seed_of_life;
-static bool tells;
+static bool verbose;
 static unsigned n_starts, n_chains, n_held;
 static unsigned n_waits; // turns in which nobody moved but instances
 
@@ -195,8 +195,8 @@ static void assert_came_true(const Argosy__Response__Change *plan, const Argosy_
         }
 }
 
-static void tell_plan(const Argosy__Response__Change *plan) {
-        for (size_t i = 0; tells && i < plan->n_units; i++)
+static void print_plan(const Argosy__Response__Change *plan) {
+        for (size_t i = 0; verbose && i < plan->n_units; i++)
                 print_message("  %s: %s%s\n", plan->units[i]->name, plan->units[i]->status ? "refused: " : "",
                               plan->units[i]->message);
 }
@@ -234,14 +234,14 @@ static void plan_and_start(void) {
 
         make_ask(&a);
         look(before);
-        if (tells) {
+        if (verbose) {
                 print_message("start");
                 for (size_t i = 0; i < a.change.n_names; i++)
                         print_message(" %s", a.names[i]);
                 print_message("\n");
         }
         plan = ask(&a, true);
-        tell_plan(plan);
+        print_plan(plan);
         again = plan->n_units > a.change.n_names ? plan : ask(&a, true);
         batches = g.batches;
         waits = n_waits;
@@ -262,11 +262,11 @@ static void step(void) {
         unsigned what = pick(20);
 
         if (what < 5) {
-                if (tells)
+                if (verbose)
                         print_message("unload %s\n", unit);
                 (void) rig_change(&g, what < 4 ? ARGOSY__VERB__VERB_UNLOAD : ARGOSY__VERB__VERB_DESTROY, unit, NULL);
         } else if (what < 7) {
-                if (tells)
+                if (verbose)
                         print_message("%s %s\n", what == 5 ? "cordon" : "uncordon", node);
                 (void) rig_set_mode(&g, node, what == 5 ? ARGOSY__NODE_MODE__MODE_CORDONED : ARGOSY__NODE_MODE__MODE_OPEN,
                                     0, "");
@@ -277,7 +277,7 @@ static void step(void) {
 static Seen last_seen[UNITS];
 
 // Which units went where in this turn.
-static void look_at_turn(Rig *r) {
+static void view_turn(Rig *r) {
         Seen now[UNITS];
         char from[8], to[8];
         bool instances = false, others = false;
@@ -288,7 +288,7 @@ static void look_at_turn(Rig *r) {
                         continue;
                 instances |= !units[i].content;
                 others |= units[i].content != NULL;
-                if (tells)
+                if (verbose)
                         print_message("    %s: '%s' -> '%s'\n", units[i].name, name_of_host(last_seen[i].node, from),
                                       name_of_host(now[i].node, to));
         }
@@ -303,7 +303,7 @@ static void live(unsigned seed) {
         srand(seed);
         rig_start(&g, HOSTS);
         memset(last_seen, 0, sizeof(last_seen));
-        g.on_turn = look_at_turn;
+        g.on_turn = view_turn;
         for (size_t i = 0; i < HOSTS; i++) {
                 char slots[8];
 
@@ -326,7 +326,7 @@ static void what_is_planned_comes_true(void **state) {
 static unsigned only;
 
 static void one_life(void **state) {
-        tells = true;
+        verbose = true;
         live(only);
 }
 

@@ -23,11 +23,11 @@ static const char *const names[] = {"a.service", "b.service", "c.service"};
 
 static FakePid1 *pid1;
 static Rig g;
-static Map said; // what the simple one reported last, by name
+static Map reported; // what the simple one reported last, by name
 
 // ---- one leader, two agents
 
-static void on_told(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         Argosy__ToHost *copied = message_copy(m);
 
         if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME) {
@@ -39,17 +39,17 @@ static void on_told(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         message_free(copied);
 }
 
-static void on_said(Rig *rig, uint32_t host, const Argosy__ToVoter *m) {
+static void on_voter_message(Rig *rig, uint32_t host, const Argosy__ToVoter *m) {
         if (m->msg_case != ARGOSY__TO_VOTER__MSG_REPORTS)
                 return;
         for (size_t i = 0; i < m->reports->n_reports; i++) {
                 const Argosy__UnitReport *r = m->reports->reports[i];
-                Seen *seen = map_find_str(&said, r->name);
+                Seen *seen = map_find_str(&reported, r->name);
 
                 if (!seen) {
                         seen = calloc(1, sizeof(*seen) + strlen(r->name) + 1);
                         strcpy(seen->name, r->name);
-                        assert_int_equal(map_add_str(&said, seen->name, seen), 0);
+                        assert_int_equal(map_add_str(&reported, seen->name, seen), 0);
                 } else
                         message_free(seen->report);
                 seen->report = message_copy(r);
@@ -64,18 +64,18 @@ static int world_up(void **state) {
         loop_until(w.n_attaches == 1);
         rig_start(&g, 1);
         g.bad = hash_of(BAD, strlen(BAD));
-        g.on_told = on_told;
-        g.on_said = on_said;
+        g.on_host_message = on_host_message;
+        g.on_voter_message = on_voter_message;
         rig_host_on(&g, 1, false); // it attaches again, and this Welcome both hear
         loop_until(w.attached);
         return 0;
 }
 
 static int world_down(void **state) {
-        g.on_told = NULL;
-        g.on_said = NULL;
+        g.on_host_message = NULL;
+        g.on_voter_message = NULL;
         rig_stop(&g);
-        map_done_with(&said, seen_free);
+        map_done_with(&reported, seen_free);
         agent_down();
         pid1 = pid1_free(pid1);
         return rig_down();
@@ -86,7 +86,7 @@ static int world_down(void **state) {
 // What differs, in words; NULL: nothing.
 static const char *difference(const char *name) {
         static char text[256];
-        const Seen *simple = map_find_str(&said, name);
+        const Seen *simple = map_find_str(&reported, name);
         const Argosy__UnitReport *a = simple ? simple->report : NULL, *b = report_of(name);
 
         if (!a && !b)

@@ -17,7 +17,7 @@ enum { HOSTS = 1000 };
 #define ZONED SERVICE "[X-Argosy]\nMachineMetadata=zone=a\n"
 
 static Rig g;
-static unsigned n_looked_at, n_lists;
+static unsigned n_visited, n_lists;
 
 MapSlot *__real_map_next(const Map *m, size_t *iter);
 MapSlot *__wrap_map_next(const Map *m, size_t *iter);
@@ -27,12 +27,12 @@ const HostEntry *__wrap_cluster_state_hosts(const ClusterState *s, size_t *ret_n
 MapSlot *__wrap_map_next(const Map *m, size_t *iter) {
         MapSlot *slot = __real_map_next(m, iter);
 
-        n_looked_at += slot && g.leader && !g.looks && (m == &g.leader->hosts || m == &g.leader->nodes);
+        n_visited += slot && g.leader && !g.inspects && (m == &g.leader->hosts || m == &g.leader->nodes);
         return slot;
 }
 
 const HostEntry *__wrap_cluster_state_hosts(const ClusterState *s, size_t *ret_n) {
-        n_lists += !g.looks;
+        n_lists += !g.inspects;
         return __real_cluster_state_hosts(s, ret_n);
 }
 
@@ -65,13 +65,13 @@ static const char *some_unit(void) {
 // ---- stories
 
 static void who_starts_and_stops_a_unit_looks_at_its_host(void **state) {
-        n_looked_at = n_lists = 0;
+        n_visited = n_lists = 0;
         assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0);
         assert_int_equal(rig_count_running(&g, "web.service"), 1);
         assert_int_equal(rig_change(&g, STOP, "web.service", NULL)->status, 0);
         assert_int_equal(rig_change(&g, DESTROY, "web.service", NULL)->status, 0);
         assert_null(rig_unit_on(&g, 1, "web.service"));
-        assert_int_equal(n_looked_at, 0);
+        assert_int_equal(n_visited, 0);
         assert_int_equal(n_lists, 0);
 }
 
@@ -79,22 +79,22 @@ static void a_report_concerns_the_host_that_makes_it(void **state) {
         uint32_t host = host_of(some_unit());
         RigUnit *u = rig_unit_on(&g, host, some_unit());
 
-        n_looked_at = n_lists = 0;
+        n_visited = n_lists = 0;
         rig_host_report(&g, rig_host(&g, host), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
         rig_settle(&g);
         rig_pass_ms(&g, RIG_BEAT_MS); // all beat
-        assert_int_equal(n_looked_at, 0);
+        assert_int_equal(n_visited, 0);
         assert_int_equal(n_lists, 0);
 }
 
 static void a_host_that_attaches_anew_is_welcomed_alone(void **state) {
         unsigned welcomes = rig_host(&g, 7)->welcomes;
 
-        n_looked_at = n_lists = 0;
+        n_visited = n_lists = 0;
         rig_host(&g, 7)->attached = false;
         rig_settle(&g);
         assert_int_equal(rig_host(&g, 7)->welcomes, welcomes + 1);
-        assert_int_equal(n_looked_at, 0);
+        assert_int_equal(n_visited, 0);
         assert_int_equal(n_lists, 0);
 }
 
@@ -102,14 +102,14 @@ static void a_host_that_is_lost_and_comes_back_concerns_nobody_else(void **state
         const char *name = some_unit();
         uint32_t host = host_of(name);
 
-        n_looked_at = n_lists = 0;
+        n_visited = n_lists = 0;
         rig_host_off(&g, host);
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
         assert_int_not_equal(host_of(name), host);
         rig_host_on(&g, host, false);
         rig_settle(&g);
         assert_int_equal(rig_count_running(&g, name), 1);
-        assert_int_equal(n_looked_at, 0);
+        assert_int_equal(n_visited, 0);
 }
 
 static bool votes(uint32_t host) {
@@ -119,7 +119,7 @@ static bool votes(uint32_t host) {
 // Who is to vote is asked when a voter changes, or while voters are wanting.
 static void the_voters_are_planned_when_a_voter_changes(void **state) {
         assert_true(votes(2) && votes(3) && !votes(7));
-        n_looked_at = n_lists = 0;
+        n_visited = n_lists = 0;
         rig_host_off(&g, 7);
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
         rig_host_on(&g, 7, false);
@@ -136,12 +136,12 @@ static void the_voters_are_planned_when_a_voter_changes(void **state) {
 }
 
 static void who_says_something_else_of_itself_concerns_nobody_else(void **state) {
-        n_looked_at = n_lists = 0;
+        n_visited = n_lists = 0;
         rig_host_set_labels(&g, 7, "zone", "a");
         rig_settle(&g);
         assert_int_equal(rig_change(&g, START, "zoned.service", ZONED)->status, 0);
         assert_int_equal(host_of("zoned.service"), 7);
-        assert_int_equal(n_looked_at, 0);
+        assert_int_equal(n_visited, 0);
         assert_int_equal(n_lists, 0);
 }
 

@@ -21,14 +21,14 @@ typedef struct Host {
         Listener *listener;
         char story[4096];
         unsigned n_told;  // voters_announced()
-        uint32_t told[8]; // the last list
-        size_t n_voters_told;
+        uint32_t announced[8]; // the last list
+        size_t n_voters_announced;
         char failed[256]; // last link_failed()
         unsigned n_failed;
         unsigned n_drained;
         uint32_t drained;                   // the last host_drained()
         bool reply_to_attach;               // as a leader would
-        bool follow_told;                   // takes over the voters that it is told
+        bool follow_announced;              // takes over the voters that it is told
         bool give_up;                       // leaves all voters when a link fails
         uint32_t raft_ids[MEMBERS_MAX + 1]; // by host, as its last Hello said
         uint32_t levels[MEMBERS_MAX + 1];   // likewise
@@ -38,8 +38,8 @@ typedef struct Host {
 static Host host[MEMBERS_MAX];
 static const uint8_t cluster_id[16] = "the cluster's id";
 
-static void tell(Host *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static inline void tell(Host *h, const char *format, ...) {
+static void record(Host *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static inline void record(Host *h, const char *format, ...) {
         size_t len = strlen(h->story);
         va_list ap;
 
@@ -49,16 +49,16 @@ static inline void tell(Host *h, const char *format, ...) {
 }
 
 static inline void on_leader_changed(uint32_t leader, uint64_t term, void *userdata) {
-        tell(userdata, "leader=%u@%u ", leader, (unsigned) term);
+        record(userdata, "leader=%u@%u ", leader, (unsigned) term);
 }
 
 static inline void on_to_host(const Argosy__ToHost *m, void *userdata) {
         if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME)
-                tell(userdata, "welcome(%u) ", (unsigned) m->welcome->seq);
+                record(userdata, "welcome(%u) ", (unsigned) m->welcome->seq);
         else if (m->msg_case == ARGOSY__TO_HOST__MSG_BEAT_ACK)
-                tell(userdata, "ack(%u) ", (unsigned) m->beat_ack->seq);
+                record(userdata, "ack(%u) ", (unsigned) m->beat_ack->seq);
         else if (m->msg_case == ARGOSY__TO_HOST__MSG_REMOVED)
-                tell(userdata, "removed(%s) ", m->removed->why);
+                record(userdata, "removed(%s) ", m->removed->why);
 }
 
 static inline int send_welcome(Host *h, uint32_t to, uint64_t seq) {
@@ -85,15 +85,15 @@ static inline void on_to_leader(uint32_t from, Argosy__ToVoter *m, void *userdat
         Host *h = userdata;
 
         if (m->msg_case == ARGOSY__TO_VOTER__MSG_ATTACH) {
-                tell(h, "%u:attach(%u) ", from, (unsigned) m->attach->seq);
+                record(h, "%u:attach(%u) ", from, (unsigned) m->attach->seq);
                 if (h->reply_to_attach)
                         assert_int_equal(send_welcome(h, from, m->attach->seq), 0);
         } else if (m->msg_case == ARGOSY__TO_VOTER__MSG_BEAT)
-                tell(h, "%u:beat(%u) ", from, (unsigned) m->beat->seq);
+                record(h, "%u:beat(%u) ", from, (unsigned) m->beat->seq);
 }
 
 static inline void on_host_link(uint32_t from, const Argosy__ToVoter__Hello *hello, void *userdata) {
-        tell(userdata, "%u:%s ", from, hello ? "up" : "down");
+        record(userdata, "%u:%s ", from, hello ? "up" : "down");
         if (hello) {
                 assert_int_equal(hello->host, from);
                 ((Host *) userdata)->raft_ids[from] = hello->raft_id;
@@ -107,11 +107,11 @@ static inline void on_voters_announced(Argosy__Voter *const *voters, size_t n, v
         Host *h = userdata;
 
         h->n_told++;
-        h->n_voters_told = n;
+        h->n_voters_announced = n;
         for (size_t i = 0; i < n && i < 8; i++)
-                h->told[i] = voters[i]->host;
-        if (h->follow_told)
-                point_at(h, h->told, n);
+                h->announced[i] = voters[i]->host;
+        if (h->follow_announced)
+                point_at(h, h->announced, n);
 }
 
 static inline void on_link_failed(uint32_t to, const char *why, void *userdata) {

@@ -56,11 +56,11 @@ static void the_leader_tells_the_voters_and_tells_them_again(void **state) {
         lead(1, 4);
         VOTERS(3, 1);
         loop_until(host[2].n_told == 1);
-        assert_int_equal(host[2].n_voters_told, 2);
-        assert_int_equal(host[2].told[1], 2);
+        assert_int_equal(host[2].n_voters_announced, 2);
+        assert_int_equal(host[2].announced[1], 2);
         VOTERS(1, 1, 2, 3);
         loop_until(host[2].n_told == 2);
-        assert_int_equal(host[2].n_voters_told, 3);
+        assert_int_equal(host[2].n_voters_announced, 3);
 }
 
 // The host was away while every voter but one was replaced; that one knows who leads.
@@ -68,7 +68,7 @@ static void a_host_that_was_away_finds_the_new_voters(void **state) {
         start(1);
         start(2);
         start(3);
-        host[2].follow_told = true;
+        host[2].follow_announced = true;
         VOTERS(1, 1, 2);
         VOTERS(2, 1, 2);
         follow(1, 4, 2);
@@ -76,7 +76,7 @@ static void a_host_that_was_away_finds_the_new_voters(void **state) {
         VOTERS(3, 1);
         loop_until(story_is(3, "leader=2@4 "));
         loop_until(host[2].n_told == 1); // by the leader only
-        assert_int_equal(host[2].n_voters_told, 2);
+        assert_int_equal(host[2].n_voters_announced, 2);
 }
 
 static void an_address_that_is_none_is_told(void **state) {

@@ -145,7 +145,7 @@ typedef struct Seen {
         size_t n;
 } Seen;
 
-static void look_at(Seen *seen, const ProtobufCMessageDescriptor *d, bool is_new) {
+static void collect(Seen *seen, const ProtobufCMessageDescriptor *d, bool is_new) {
         for (size_t i = 0; i < seen->n; i++)
                 if (seen->messages[i] == d)
                         return;
@@ -158,7 +158,7 @@ static void look_at(Seen *seen, const ProtobufCMessageDescriptor *d, bool is_new
                 if (f->id >= 100 && !is_new && !later)
                         fail_msg("%s.%s is in no line of the table", d->short_name, f->name);
                 if (f->type == PROTOBUF_C_TYPE_MESSAGE)
-                        look_at(seen, f->descriptor, is_new || later); // part of what is later itself
+                        collect(seen, f->descriptor, is_new || later); // part of what is later itself
         }
 }
 
@@ -166,8 +166,8 @@ static void look_at(Seen *seen, const ProtobufCMessageDescriptor *d, bool is_new
 static void every_field_that_came_later_has_its_level(void **state) {
         Seen seen = {};
 
-        look_at(&seen, &argosy__log_batch__descriptor, false);
-        look_at(&seen, &argosy__state_image__descriptor, false);
+        collect(&seen, &argosy__log_batch__descriptor, false);
+        collect(&seen, &argosy__state_image__descriptor, false);
         assert_true(seen.n > 15);
 }
 

@@ -12,7 +12,7 @@ typedef struct Fixture {
         bool closed;
 } Fixture;
 
-static void tell(Fixture *f, const char *what) {
+static void record(Fixture *f, const char *what) {
         strncat(f->story, what, sizeof(f->story) - strlen(f->story) - 1);
 }
 
@@ -20,12 +20,12 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         Fixture *f = userdata;
 
         strncat(f->applied, (const char *) data, len);
-        tell(f, "apply ");
+        record(f, "apply ");
         return 0;
 }
 
 static void on_role(StoreRole role, StoreLeader leader, void *userdata) {
-        tell(userdata, role == STORE_LEADER ? "leader " : "follower ");
+        record(userdata, role == STORE_LEADER ? "leader " : "follower ");
 }
 
 static void on_fatal(const char *why, void *userdata) {
@@ -35,13 +35,13 @@ static void on_fatal(const char *why, void *userdata) {
 static const StoreOps ops = {.apply = on_apply, .role = on_role, .fatal = on_fatal};
 
 static void on_done(StoreOutcome outcome, uint64_t index, void *userdata) {
-        tell(userdata, outcome == STORE_COMMITTED ? "committed "
-                       : outcome == STORE_UNKNOWN ? "unknown "
-                                                  : "? ");
+        record(userdata, outcome == STORE_COMMITTED ? "committed "
+                         : outcome == STORE_UNKNOWN ? "unknown "
+                                                    : "? ");
 }
 
 static void on_member(int error, void *userdata) {
-        tell(userdata, error == 0 ? "changed " : "unchanged ");
+        record(userdata, error == 0 ? "changed " : "unchanged ");
 }
 
 static void on_closed(void *userdata) {

@@ -13,43 +13,43 @@
 
 static FakeSystemd *fake;
 static SystemdManager *manager;
-static Buf told;
+static Buf recorded;
 static bool closed;
 static char disconnected_why[128];
 static unsigned n_jobs_done, n_synced, n_disconnected, n_loaded, n_files_changed;
 
-static void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static inline void tell(const char *format, ...) {
+static void record(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static inline void record(const char *format, ...) {
         char line[512];
         va_list ap;
 
         va_start(ap, format);
         vsnprintf(line, sizeof(line), format, ap);
         va_end(ap);
-        assert_int_equal(buf_printf(&told, "%s\n", line), 0);
+        assert_int_equal(buf_printf(&recorded, "%s\n", line), 0);
 }
 
 static inline void on_changed(const char *name, const UnitRuntime *now, void *userdata) {
         assert_ptr_equal(now, watched_unit(manager, name));
-        tell("%s: %s %s %s%s%s%s", name, load_state_to_string(now->load),
-             active_state_to_string(now->active), now->sub, now->loaded ? "" : " (not loaded)",
-             *now->result && !streq(now->result, "success") ? " " : "",
-             streq(now->result, "success") ? "" : now->result);
+        record("%s: %s %s %s%s%s%s", name, load_state_to_string(now->load),
+               active_state_to_string(now->active), now->sub, now->loaded ? "" : " (not loaded)",
+               *now->result && !streq(now->result, "success") ? " " : "",
+               streq(now->result, "success") ? "" : now->result);
 }
 
 static inline void on_unloaded(const char *name, void *userdata) {
-        tell("%s: unloaded", name);
+        record("%s: unloaded", name);
 }
 
 static inline void on_reloaded(uint64_t since_us, void *userdata) {
         assert_true(since_us > 0);
-        tell("reloaded");
+        record("reloaded");
 }
 
 static inline void on_synced(void *userdata) {
         n_synced++;
         assert_true(systemd_manager_is_synced(manager));
-        tell("synced");
+        record("synced");
 }
 
 static inline void on_files_changed(void *userdata) {
@@ -61,15 +61,15 @@ static inline void on_disconnected(const char *why, void *userdata) {
         n_disconnected++;
         snprintf(disconnected_why, sizeof(disconnected_why), "%s", why);
         assert_false(systemd_manager_is_synced(manager));
-        tell("disconnected");
+        record("disconnected");
 }
 
 static inline void on_resumed(void *userdata) {
-        tell("resumed");
+        record("resumed");
 }
 
 static inline void on_stopping(void *userdata) {
-        tell("stopping");
+        record("stopping");
 }
 
 static const SystemdOps ops = {
@@ -90,11 +90,11 @@ static const char *const results[] = {"done",    "canceled", "timeout", "failed"
 static inline void on_job(const char *name, SystemdJobKind kind, SystemdJobResult result, const char *error,
                           void *userdata) {
         n_jobs_done++;
-        tell("%s %s: %s%s%s", kinds[kind], name, results[result], *error ? ", " : "", error);
+        record("%s %s: %s%s%s", kinds[kind], name, results[result], *error ? ", " : "", error);
 }
 
 static inline void on_reload_done(int error, void *userdata) {
-        tell("reload: %d", error);
+        record("reload: %d", error);
 }
 
 static inline void on_closed(void *userdata) {
@@ -103,13 +103,13 @@ static inline void on_closed(void *userdata) {
 
 // What was told since the last call.
 static inline void expect(const char *text) {
-        assert_int_equal(buf_append(&told, "", 1), 0);
-        assert_string_equal((char *) told.data, text);
-        told.len = 0;
+        assert_int_equal(buf_append(&recorded, "", 1), 0);
+        assert_string_equal((char *) recorded.data, text);
+        recorded.len = 0;
 }
 
-static inline void forget_told(void) {
-        told.len = 0;
+static inline void forget_recorded(void) {
+        recorded.len = 0;
 }
 
 // All of this once more with a manager that is not trusted.
@@ -134,7 +134,7 @@ static inline void open_manager(uint64_t check_period_us) {
 static inline void open_synced(void) {
         open_manager(0);
         loop_until(n_synced == 1);
-        forget_told();
+        forget_recorded();
 }
 
 static inline int set_up(void **state) {
@@ -154,7 +154,7 @@ static inline int tear_down(void **state) {
                 loop_until(closed);
         }
         fake_systemd_free(fake);
-        buf_done(&told);
+        buf_done(&recorded);
         return loop_teardown(state);
 }
 

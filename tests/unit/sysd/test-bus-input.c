@@ -118,7 +118,7 @@ static int read_all(void) {
 }
 
 // As many bytes at a time.
-static int say(const Buf *b, size_t piece) {
+static int send_bytes(const Buf *b, size_t piece) {
         int r = 0;
 
         for (size_t at = 0; at < b->len && r == 0; at += piece) {
@@ -133,7 +133,7 @@ static int say(const Buf *b, size_t piece) {
 static void assert_at_all_cuts(const Buf *b, int result, const char *expected_order,
                                const Buf *expected_passed) {
         for (size_t piece = 1; piece <= 41; piece++) {
-                assert_int_equal(say(b, piece == 41 ? b->len : piece), result);
+                assert_int_equal(send_bytes(b, piece == 41 ? b->len : piece), result);
                 put(&order, "", 1);
                 if (expected_order)
                         assert_string_equal((const char *) order.data, expected_order);
@@ -208,17 +208,17 @@ static void a_number_that_is_missing_was_lost(void **state) {
         put_signal(&b, true, 1, 'a', 0);
         put_reply(&b, true, 2, 8, 8);
         put_signal(&b, true, 3, 'b', 0);
-        assert_int_equal(say(&b, b.len), 0);
+        assert_int_equal(send_bytes(&b, b.len), 0);
         assert_false(bus_input_take_loss(input));
         b.len = 0;
         put_signal(&b, true, 5, 'c', 0);
         put_signal(&b, true, 6, 'd', 0);
-        assert_int_equal(say(&b, b.len), 0);
+        assert_int_equal(send_bytes(&b, b.len), 0);
         assert_true(bus_input_take_loss(input));
         assert_false(bus_input_take_loss(input));
         b.len = 0;
         put_reply(&b, true, 8, 8, 8);
-        assert_int_equal(say(&b, b.len), 0);
+        assert_int_equal(send_bytes(&b, b.len), 0);
         assert_true(bus_input_take_loss(input));
 }
 
@@ -228,7 +228,7 @@ static void the_end_is_told_behind_what_came_before(void **state) {
         put_text(&b, "OK\r\n");
         put_signal(&b, true, 1, 'a', 100);
         b.len -= HALF_A_SIGNAL;
-        assert_int_equal(say(&b, b.len), 0);
+        assert_int_equal(send_bytes(&b, b.len), 0);
         bus_input_trim(input); // what waits is kept
         b.len += HALF_A_SIGNAL;
         assert_int_equal(write(manager, b.data + b.len - HALF_A_SIGNAL, HALF_A_SIGNAL), HALF_A_SIGNAL);

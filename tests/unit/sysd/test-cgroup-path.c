@@ -96,7 +96,7 @@ static void test_the_root_of_a_manager(void **state) {
         assert_int_equal(cgroup_root_of_text("0::/0123456789\n", root, 8), -ENAMETOOLONG);
 }
 
-static const char *told(const char *root, const char *control_group) {
+static const char *resolved(const char *root, const char *control_group) {
         static char path[CGROUP_PATH_MAX];
 
         assert_int_equal(cgroup_resolve_path(root, control_group, path, sizeof(path)), 0);
@@ -107,15 +107,15 @@ static void test_what_a_manager_tells(void **state) {
         const char *user = "/sys/fs/cgroup/user.slice/user-7.slice/user@7.service";
         char path[CGROUP_PATH_MAX];
 
-        assert_string_equal(told("/sys/fs/cgroup", "/system.slice/a.service"),
+        assert_string_equal(resolved("/sys/fs/cgroup", "/system.slice/a.service"),
                             "/sys/fs/cgroup/system.slice/a.service");
-        assert_string_equal(told("/sys/fs/cgroup/unified", "/a.service"),
+        assert_string_equal(resolved("/sys/fs/cgroup/unified", "/a.service"),
                             "/sys/fs/cgroup/unified/a.service");
-        assert_string_equal(told(user, "/user.slice/user-7.slice/user@7.service/app.slice/a.service"),
+        assert_string_equal(resolved(user, "/user.slice/user-7.slice/user@7.service/app.slice/a.service"),
                             "/sys/fs/cgroup/user.slice/user-7.slice/user@7.service/app.slice/a.service");
-        assert_string_equal(told("/sys/fs/cgroup/c1/payload", "/system.slice/a.service"),
+        assert_string_equal(resolved("/sys/fs/cgroup/c1/payload", "/system.slice/a.service"),
                             "/sys/fs/cgroup/c1/payload/system.slice/a.service");
-        assert_string_equal(told("/tmp/tree", "/system.slice/a..b.service"),
+        assert_string_equal(resolved("/tmp/tree", "/system.slice/a..b.service"),
                             "/tmp/tree/system.slice/a..b.service");
         assert_int_equal(cgroup_resolve_path("/r", "", path, sizeof(path)), -EINVAL);
         assert_int_equal(cgroup_resolve_path("/r", "a/b", path, sizeof(path)), -EINVAL);

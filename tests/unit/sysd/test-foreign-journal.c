@@ -16,7 +16,7 @@ enum { IMPATIENCE_MS = 50, LONGER_MS = 1500, BATCHES = 3 };
 
 // ---- what helpers do
 
-static void say(const Argosy__HelperReply *reply) {
+static void send_reply(const Argosy__HelperReply *reply) {
         _cleanup_buf_ Buf frame = {};
 
         if (helper_frame_pack(&reply->base, &frame) < 0 ||
@@ -24,17 +24,17 @@ static void say(const Argosy__HelperReply *reply) {
                 _exit(EXIT_FAILURE);
 }
 
-static void say_line(char *line, bool at_end) {
+static void send_line(char *line, bool at_end) {
         Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
 
         reply.lines = &line;
         reply.n_lines = line ? 1 : 0;
         reply.at_end = at_end;
-        say(&reply);
+        send_reply(&reply);
 }
 
 // What was asked; it lives as long as the process.
-static Argosy__HelperJournal *hear(void) {
+static Argosy__HelperJournal *receive(void) {
         static Buf in;
         Argosy__HelperRequest *q;
         const uint8_t *payload;
@@ -56,33 +56,33 @@ static Argosy__HelperJournal *hear(void) {
 }
 
 // Says what it was asked, too.
-static void say_batches(void) {
+static void send_batches(void) {
         for (int i = 0; i < BATCHES; i++) {
-                const Argosy__HelperJournal *asked = hear();
+                const Argosy__HelperJournal *asked = receive();
                 char line[64];
 
                 snprintf(line, sizeof(line), "%s %u %d %d", asked->unit, asked->lines, asked->follow, asked->wait);
-                say_line(line, i == BATCHES - 1);
+                send_line(line, i == BATCHES - 1);
         }
 }
 
-static void say_many(void) {
+static void send_many(void) {
         Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
         char **lines = calloc(FOREIGN_LINES_MAX + 1, sizeof(*lines));
 
         for (reply.n_lines = 0; reply.n_lines <= FOREIGN_LINES_MAX; reply.n_lines++)
                 lines[reply.n_lines] = (char *) "";
         reply.lines = lines;
-        say(&reply);
+        send_reply(&reply);
 }
 
-static void say_who(void) {
+static void send_who(void) {
         for (;;) {
-                const Argosy__HelperJournal *asked = hear();
+                const Argosy__HelperJournal *asked = receive();
                 char line[64];
 
                 snprintf(line, sizeof(line), "%s %d", asked->unit, (int) getpid());
-                say_line(line, true);
+                send_line(line, true);
         }
 }
 
@@ -90,28 +90,28 @@ static int helper_main(const char *kind) {
         static char long_line[FOREIGN_LINE_MAX + 2];
 
         if (streq(kind, "batches") || streq(kind, "empty") || streq(kind, "late"))
-                say_batches();
+                send_batches();
         else if (streq(kind, "who"))
-                say_who();
+                send_who();
         else
-                (void) hear();
+                (void) receive();
         if (streq(kind, "silent"))
                 pause();
         else if (streq(kind, "late")) {
-                (void) hear();
+                (void) receive();
                 usleep(LONGER_MS * 1300); // nobody has written so long
-                say_line((char *) "late", true);
+                send_line((char *) "late", true);
         } else if (streq(kind, "empty")) {
-                (void) hear();
-                say_line(NULL, true);
+                (void) receive();
+                send_line(NULL, true);
         } else if (streq(kind, "escape"))
-                say_line((char *) "\033[2J", true);
+                send_line((char *) "\033[2J", true);
         else if (streq(kind, "two-lines"))
-                say_line((char *) "web[1]: well\nother[2]: failed", true);
+                send_line((char *) "web[1]: well\nother[2]: failed", true);
         else if (streq(kind, "long"))
-                say_line(memset(long_line, 'x', sizeof(long_line) - 1), true);
+                send_line(memset(long_line, 'x', sizeof(long_line) - 1), true);
         else if (streq(kind, "many"))
-                say_many();
+                send_many();
         pause();
         return EXIT_SUCCESS;
 }

@@ -16,16 +16,16 @@ enum { IMPATIENCE_MS = 50, SOMEBODY = 12345 };
 
 // ---- what helpers do
 
-static void say(const void *data, size_t len) {
+static void send_bytes(const void *data, size_t len) {
         if (write(STDIN_FILENO, data, len) < 0)
                 _exit(EXIT_FAILURE);
 }
 
-static void say_nothing_wrong(int n) { // an empty reply is one
+static void send_empty(int n) { // an empty reply is one
         static const uint8_t frame[4] = {};
 
         for (int i = 0; i < n; i++)
-                say(frame, sizeof(frame));
+                send_bytes(frame, sizeof(frame));
 }
 
 static void pass(int fd) {
@@ -64,19 +64,19 @@ static int helper_main(const char *kind) {
         if (streq(kind, "silent"))
                 pause();
         else if (streq(kind, "huge"))
-                say(huge, sizeof(huge));
+                send_bytes(huge, sizeof(huge));
         else if (streq(kind, "nonsense"))
-                say(nonsense, sizeof(nonsense));
+                send_bytes(nonsense, sizeof(nonsense));
         else if (streq(kind, "good-news"))
-                say(good_news, sizeof(good_news));
+                send_bytes(good_news, sizeof(good_news));
         else if (streq(kind, "merged"))
-                say(merged, sizeof(merged));
+                send_bytes(merged, sizeof(merged));
         else if (streq(kind, "talkative"))
-                say_nothing_wrong(3);
+                send_empty(3);
         else if (streq(kind, "answers"))
-                say_nothing_wrong(1);
+                send_empty(1);
         else if (streq(kind, "complains")) {
-                say(complaint, sizeof(complaint));
+                send_bytes(complaint, sizeof(complaint));
                 return EXIT_FAILURE;
         } else if (streq(kind, "null"))
                 pass(open("/dev/null", O_RDWR));
@@ -228,7 +228,7 @@ static bool is_reply_of(size_t n, const uint8_t key[static 2]) {
 }
 
 static void what_went_wrong_is_heard(void **state) {
-        Argosy__HelperReply sent = ARGOSY__HELPER_REPLY__INIT, *heard;
+        Argosy__HelperReply sent = ARGOSY__HELPER_REPLY__INIT, *received;
         Argosy__HelperResult result = ARGOSY__HELPER_RESULT__INIT, *results[] = {&result};
         uint8_t bytes[128];
 
@@ -238,12 +238,12 @@ static void what_went_wrong_is_heard(void **state) {
         sent.results = results;
         sent.n_results = 1;
         assert_true(argosy__helper_reply__get_packed_size(&sent) <= sizeof(bytes));
-        heard = helper_reply_parse(bytes, argosy__helper_reply__pack(&sent, bytes));
-        assert_non_null(heard);
-        assert_int_equal(heard->error, -EACCES);
-        assert_string_equal(heard->why, sent.why);
-        assert_string_equal(heard->results[0]->foreign, result.foreign);
-        argosy__helper_reply__free_unpacked(heard, NULL);
+        received = helper_reply_parse(bytes, argosy__helper_reply__pack(&sent, bytes));
+        assert_non_null(received);
+        assert_int_equal(received->error, -EACCES);
+        assert_string_equal(received->why, sent.why);
+        assert_string_equal(received->results[0]->foreign, result.foreign);
+        argosy__helper_reply__free_unpacked(received, NULL);
 }
 
 // Each takes memory, also if it is empty: together many times what the frame has.

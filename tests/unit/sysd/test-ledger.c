@@ -53,7 +53,7 @@ static struct {
 } owned[4];
 static size_t n_owned, n_told;
 
-static int tell(Ledger *l, void *userdata) {
+static int put_all(Ledger *l, void *userdata) {
         n_told++;
         for (size_t i = 0; i < n_owned; i++) {
                 LedgerRecord r = record_of(owned[i].name, owned[i].revision);
@@ -68,7 +68,7 @@ static Ledger *open_ledger(Seen *seen) {
 
         *seen = (Seen){};
         n_owned = n_told = 0;
-        assert_int_equal(ledger_open("ledger", see, tell, seen, &l), 0);
+        assert_int_equal(ledger_open("ledger", see, put_all, seen, &l), 0);
         return l;
 }
 
@@ -211,7 +211,7 @@ static void other_files_are_left_alone(void **state) {
         Ledger *l;
 
         assert_int_equal(file_replace(AT_FDCWD, "ledger", "[Unit]\nx=y\n", 11, 0600, 0), 0);
-        assert_int_equal(ledger_open("ledger", see, tell, &seen, &l), -EBADMSG);
+        assert_int_equal(ledger_open("ledger", see, put_all, &seen, &l), -EBADMSG);
         assert_int_equal(file_read(AT_FDCWD, "ledger", 100, &b), 0);
         assert_int_equal(b.len, 11);
 }

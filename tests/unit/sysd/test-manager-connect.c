@@ -199,7 +199,7 @@ static void nothing_of_the_host_s_is_in_it(void **state) {
 
 // ---- what a liar says
 
-static void say(int link, ConnectorWord word, size_t len, int n_fds) {
+static void send_word(int link, ConnectorWord word, size_t len, int n_fds) {
         char control[CMSG_SPACE(2 * sizeof(int))] __attribute__((aligned(sizeof(size_t)))) = {};
         int fds[2] = {STDIN_FILENO, STDERR_FILENO};
         struct iovec iov = {&word, len};
@@ -249,7 +249,7 @@ static void lies_are_recognised(void **state) {
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 step = CONNECTOR_PREPARES;
                 assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, links), 0);
-                say(links[1], cases[i].word, cases[i].len, cases[i].n_fds);
+                send_word(links[1], cases[i].word, cases[i].len, cases[i].n_fds);
                 assert_int_equal(manager_connect_receive(links[0], &step), cases[i].result);
                 assert_true(step <= CONNECTOR_CONNECTS);
                 close(links[0]);
@@ -257,7 +257,7 @@ static void lies_are_recognised(void **state) {
                 assert_int_equal(count_open(), before); // no descriptor stays
         }
         assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, links), 0);
-        say(links[1], (ConnectorWord){0, CONNECTOR_CONNECTS}, sizeof(ConnectorWord), 1);
+        send_word(links[1], (ConnectorWord){0, CONNECTOR_CONNECTS}, sizeof(ConnectorWord), 1);
         fd = manager_connect_receive(links[0], &step);
         assert_true(fd >= 0);
         close(fd);

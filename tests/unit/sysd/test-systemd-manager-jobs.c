@@ -31,7 +31,7 @@ static void a_failed_start_tells_the_state_first(void **state) {
         open_synced();
         watch_unit(manager, "a.service");
         settle_down();
-        forget_told();
+        forget_recorded();
         run_job(SYSTEMD_START, "a.service");
         expect("a.service: loaded failed failed exit-code\n"
                "start a.service: failed\n");
@@ -49,7 +49,7 @@ static void after_a_reset_the_unit_is_not_failed(void **state) {
         open_synced();
         watch_unit(manager, "a.service");
         settle_down();
-        forget_told();
+        forget_recorded();
         fake_systemd_busy(fake, true);
         run_job(SYSTEMD_RESET_FAILED, "a.service");
         expect("a.service: loaded inactive dead\n"
@@ -60,7 +60,7 @@ static void after_a_reset_the_unit_is_not_failed(void **state) {
         // It fails anew before the answer is read: the newer state counts.
         fake_systemd_set(fake, "a.service", "failed", "failed", "exit-code");
         settle_down();
-        forget_told();
+        forget_recorded();
         job(SYSTEMD_RESET_FAILED, "a.service");
         loop_until(fake_systemd_calls(fake, "ResetFailedUnit") == 2);
         fake_systemd_set(fake, "a.service", "failed", "failed", "signal");
@@ -85,7 +85,7 @@ static void the_end_of_a_job_waits_for_the_change_of_its_unit(void **state) {
         watch_unit(manager, "a.service");
         settle_down();
         fake_systemd_job_first(fake, true);
-        forget_told();
+        forget_recorded();
         run_job(SYSTEMD_START, "a.service");
         expect("a.service: loaded active running\n"
                "start a.service: done\n");
@@ -117,7 +117,7 @@ static void a_job_whose_change_was_lost_asks(void **state) {
         loop_until(active("a.service") == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
         fake_systemd_job_first(fake, true);
         fake_systemd_cut_after(fake, -1);
-        forget_told();
+        forget_recorded();
         fake_systemd_set(fake, "a.service", "activating", "start-post", NULL);
         fake_systemd_behave(fake, "a.service", FAKE_RUNS);
         fake_systemd_only_jobs(fake, true);
@@ -135,7 +135,7 @@ static void a_job_whose_unit_never_showed_asks(void **state) {
         open_synced();
         watch_unit(manager, "a.service");
         settle_down();
-        forget_told();
+        forget_recorded();
         fake_systemd_only_jobs(fake, true);
         run_job(SYSTEMD_START, "a.service");
         expect("a.service: loaded active running\n"
@@ -166,7 +166,7 @@ static void a_job_that_another_replaces_is_canceled(void **state) {
         open_synced();
         watch_unit(manager, "a.service");
         settle_down();
-        forget_told();
+        forget_recorded();
         job(SYSTEMD_START, "a.service");
         loop_until(active("a.service") == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
         job(SYSTEMD_STOP, "a.service");
@@ -295,7 +295,7 @@ static void a_stop_cancels_a_start_that_is_still_queued(void **state) {
         }
         fake_systemd_add(fake, "a.service", FAKE_RUNS);
         loop_until(fake_systemd_calls(fake, "StartUnit") == SYSTEMD_JOBS_MAX);
-        forget_told();
+        forget_recorded();
         job_of(1, SYSTEMD_START, "a.service");
         job_of(2, SYSTEMD_STOP, "a.service");
         loop_until(n_jobs_done == 2);
@@ -321,7 +321,7 @@ static void jobs_survive_a_lost_connection(void **state) {
         job(SYSTEMD_START, "gone.service");
         loop_until(active("long.service") == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING &&
                    active("gone.service") == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
-        forget_told();
+        forget_recorded();
         fake_systemd_reexec(fake);
         loop_until(n_disconnected == 1);
         fake_systemd_finish(fake, "gone.service", "done");

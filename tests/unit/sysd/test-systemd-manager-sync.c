@@ -15,7 +15,7 @@ static void changes_missed_while_disconnected_are_found(void **state) {
         watch_unit(manager, "up.service");
         watch_unit(manager, "down.service");
         settle_down();
-        forget_told();
+        forget_recorded();
         fake_systemd_cut(fake);
         fake_systemd_set(fake, "up.service", "active", "running", NULL);
         fake_systemd_set(fake, "down.service", "inactive", "dead", NULL);
@@ -36,7 +36,7 @@ static void a_restart_missed_while_disconnected_is_seen_by_its_run(void **state)
         watch_unit(manager, "a.service");
         settle_down();
         before = watched_unit(manager, "a.service")->invocation_id[0];
-        forget_told();
+        forget_recorded();
         fake_systemd_cut(fake);
         fake_systemd_pin(fake, "a.service", true);
         fake_systemd_set(fake, "a.service", "inactive", "dead", NULL);
@@ -77,7 +77,7 @@ static void a_reload_unloads_nothing(void **state) {
         open_synced();
         watch_unit(manager, "a.service");
         settle_down();
-        forget_told();
+        forget_recorded();
         fake_systemd_reload_begin(fake);
         settle_down();
         expect("");
@@ -96,7 +96,7 @@ static void a_unit_that_a_reload_dropped_is_unloaded(void **state) {
         open_synced();
         watch_unit(manager, "a.service");
         settle_down();
-        forget_told();
+        forget_recorded();
         fake_systemd_reload_begin(fake);
         fake_systemd_pin(fake, "a.service", false);
         fake_systemd_reload_end(fake);

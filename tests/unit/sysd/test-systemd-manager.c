@@ -7,7 +7,7 @@
 
 static void on_loaded(const char *name, Argosy__LoadState load, const char *error, void *userdata) {
         n_loaded++;
-        tell("load %s: %s%s%s", name, load_state_to_string(load), *error ? ", " : "", error);
+        record("load %s: %s%s%s", name, load_state_to_string(load), *error ? ", " : "", error);
 }
 
 static void the_first_sync_tells_of_all_that_is_watched(void **state) {
@@ -31,7 +31,7 @@ static void the_first_sync_tells_of_all_that_is_watched(void **state) {
         assert_false(watched_unit(manager, "off.service")->loaded);
         assert_string_equal(watched_unit(manager, "bad.service")->result, "exit-code");
         assert_true(watched_unit(manager, "up.service")->invocation_id[0] > 0);
-        assert_true(told.len > 7 && memcmp(told.data + told.len - 7, "synced\n", 7) == 0);
+        assert_true(recorded.len > 7 && memcmp(recorded.data + recorded.len - 7, "synced\n", 7) == 0);
         assert_int_equal(fake_systemd_calls(fake, "ListUnitsByNames"), 0);
         assert_int_equal(fake_systemd_calls(fake, "ListUnits"), 1);
 }
@@ -109,7 +109,7 @@ static void loading_tells_what_is_wrong(void **state) {
         open_synced();
         watch_unit(manager, "bad.service");
         settle_down();
-        forget_told();
+        forget_recorded();
         assert_int_equal(systemd_manager_load(manager, names, 3, on_loaded, NULL), 0);
         loop_until(n_loaded == 3);
         settle_down();
@@ -147,7 +147,7 @@ static void collection_by_others_is_told(void **state) {
         open_synced();
         watch_unit(manager, "a.service");
         settle_down();
-        forget_told();
+        forget_recorded();
         fake_systemd_pin(fake, "a.service", false);
         settle_down();
         expect("a.service: loaded inactive dead (not loaded)\n"
@@ -324,13 +324,13 @@ static void a_message_has_a_limit(void **state) {
         assert_int_equal(systemd_manager_new(&config, &ops, NULL, &manager), 0);
         watch_unit(manager, "a.service");
         loop_until(n_synced == 1);
-        forget_told();
-        fake_systemd_say_long(fake, LESS);
+        forget_recorded();
+        fake_systemd_send_long(fake, LESS);
         fake_systemd_set(fake, "a.service", "active", "running", NULL);
         loop_until(systemd_manager_find(manager, "a.service")->runtime.active ==
                    ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
         assert_int_equal(n_disconnected, 0);
-        fake_systemd_say_long(fake, LIMIT);
+        fake_systemd_send_long(fake, LIMIT);
         loop_until(n_disconnected == 1);
         assert_string_equal(disconnected_why, strerror(EMSGSIZE));
         loop_until(n_synced == 2); // it is tried again
@@ -339,7 +339,7 @@ static void a_message_has_a_limit(void **state) {
 static void unwatch_in_changed(const char *name, const UnitRuntime *now, void *userdata) {
         unwatch_unit(manager, "a.service");
         unwatch_unit(manager, "b.service");
-        tell("one of them");
+        record("one of them");
 }
 
 static void units_may_be_unwatched_from_a_callback(void **state) {

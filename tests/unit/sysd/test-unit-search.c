@@ -77,7 +77,7 @@ static void mask(int dir, const char *name) {
 }
 
 // Few names and many are looked for in different ways.
-static Argosy__LoadState look(const char *name) {
+static Argosy__LoadState search(const char *name) {
         Argosy__LoadState many[100], one;
         char *names[100];
 
@@ -120,22 +120,22 @@ static void the_first_directory_that_has_the_name_counts(void **state) {
 static void what_is_on_the_disk_is_read_as_systemd_does(void **state) {
         put(OWN, "web.service", "[Service]");
         put(OWN, "w@.service", "[Service]");
-        assert_int_equal(look("web.service"), LOADED);
-        assert_int_equal(look("w@1.service"), LOADED);
-        assert_int_equal(look("other.service"), NOT_FOUND);
+        assert_int_equal(search("web.service"), LOADED);
+        assert_int_equal(search("w@1.service"), LOADED);
+        assert_int_equal(search("other.service"), NOT_FOUND);
         mask(0, "web.service");
         mask(0, "w@1.service");
-        assert_int_equal(look("web.service"), MASKED);
-        assert_int_equal(look("w@1.service"), MASKED);
-        assert_int_equal(look("w@2.service"), LOADED);
+        assert_int_equal(search("web.service"), MASKED);
+        assert_int_equal(search("w@1.service"), MASKED);
+        assert_int_equal(search("w@2.service"), LOADED);
         assert_int_equal(unlink(path_of(0, "web.service")), 0);
         put(0, "web.service", "");
-        assert_int_equal(look("web.service"), MASKED);
+        assert_int_equal(search("web.service"), MASKED);
         assert_int_equal(unlink(path_of(0, "web.service")), 0);
         assert_int_equal(symlink("nowhere", path_of(0, "web.service")), 0);
-        assert_int_equal(look("web.service"), LOADED);
+        assert_int_equal(search("web.service"), LOADED);
         assert_int_equal(unlink(path_of(OWN, "w@.service")), 0);
-        assert_int_equal(look("w@2.service"), NOT_FOUND);
+        assert_int_equal(search("w@2.service"), NOT_FOUND);
 }
 
 // Somebody else's directory may hold any number of files; few of them are read.
@@ -150,8 +150,8 @@ static void a_directory_that_is_too_full_to_list_is_asked(void **state) {
         }
         put(OWN, "web.service", "[Service]");
         mask(0, "web.service");
-        assert_int_equal(look("web.service"), MASKED);
-        assert_int_equal(look("other.service"), NOT_FOUND);
+        assert_int_equal(search("web.service"), MASKED);
+        assert_int_equal(search("other.service"), NOT_FOUND);
 }
 
 static void whatever_is_touched_is_named(void **state) {

@@ -73,7 +73,7 @@ static int pool(const char *name, const char *host, bool remove) {
         return a->responses[0]->status;
 }
 
-static const Argosy__Response__RoleRow *look(const char *name) {
+static const Argosy__Response__RoleRow *role_row(const char *name) {
         Argosy__Request__RoleList list = ARGOSY__REQUEST__ROLE_LIST__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         RigAnswer *a;
@@ -87,7 +87,7 @@ static const Argosy__Response__RoleRow *look(const char *name) {
         return a->responses[0]->roles->rows[0];
 }
 
-static const char *said_of(const char *unit) {
+static const char *message_of(const char *unit) {
         Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
@@ -125,20 +125,20 @@ static void who_waits_goes_by_the_weights_of_the_roles(void **state) {
         start_many("first", 9, "");
         start_many("small", 9, "Role=small\n");
         start_many("large", 9, "Role=large\n");
-        assert_int_equal(look("small")->waiting, 9);
+        assert_int_equal(role_row("small")->waiting, 9);
         for (unsigned i = 0; i < 9; i++) {
                 _cleanup_free_ char *name = str_printf("first%u.service", i);
                 unsigned small, large;
 
                 rig_change(&g, UNLOAD, name, NULL);
-                small = look("small")->units;
-                large = look("large")->units;
+                small = role_row("small")->units;
+                large = role_row("large")->units;
                 assert_int_equal(small + large, i + 1);
                 assert_true(large <= 2 * small + 1 &&
                             2 * small <= large + 2); // within one unit, all the way
         }
-        assert_int_equal(look("small")->units, 3);
-        assert_int_equal(look("large")->units, 6);
+        assert_int_equal(role_row("small")->units, 3);
+        assert_int_equal(role_row("large")->units, 6);
 }
 
 // Whoever waits for room alone waits in the Placement: a turn that gives out one place looks at nobody else.
@@ -160,7 +160,7 @@ static void a_turn_costs_what_it_gives_out_not_who_waits(void **state) {
                 assert_int_not_equal(at(next), 0); // who came first
         }
         assert_int_equal(g.leader->n_asked, before);
-        assert_int_equal(look("default")->waiting, WAITING - FREED);
+        assert_int_equal(role_row("default")->waiting, WAITING - FREED);
 }
 
 // Any weights, any sizes of units, in any order of coming: never further from the ideal than one unit.
@@ -196,7 +196,7 @@ static void shares_are_fair_whatever_the_weights(void **state) {
                 slots(1, "36"); // none had any before
                 for (unsigned i = 0; i < ROLES; i++) {
                         _cleanup_free_ char *name = str_printf("r%u", i);
-                        int used = (int) look(name)->units * (int) sizes[i],
+                        int used = (int) role_row(name)->units * (int) sizes[i],
                             ideal = (int) (TOTAL * weights[i] / sum);
 
                         assert_true(abs(used - ideal) <=
@@ -212,7 +212,7 @@ static void a_limit_holds_is_told_and_can_be_raised(void **state) {
         assert_string_equal(start("late.service", "Role=capped\n")->message,
                             "role capped is at its limit of slot: its units have 2 of 2; the unit waits");
         assert_int_equal(at("late.service"), 0);
-        assert_string_equal(said_of("late.service"),
+        assert_string_equal(message_of("late.service"),
                             "role capped is at its limit of slot: its units have 2 of 2");
         role("capped", 0, 0, 3);
         assert_int_equal(at("late.service"), 1);
@@ -224,10 +224,10 @@ static void what_is_guaranteed_stays_free(void **state) {
         start_many("a", 2, "");
         assert_int_equal(at("a0.service"), 1);
         assert_int_equal(at("a1.service"), 0);
-        assert_string_equal(said_of("a1.service"),
+        assert_string_equal(message_of("a1.service"),
                             "the slot that is left is guaranteed to other roles than default");
         start_many("s", 3, "Role=sure\n");
-        assert_int_equal(look("sure")->units, 3);
+        assert_int_equal(role_row("sure")->units, 3);
         assert_int_equal(ask_role("sure", 1, 5, 4, false), EINVAL); // more than the limit
 }
 
@@ -255,9 +255,9 @@ static void a_new_leader_knows_the_roles(void **state) {
         start_many("c", 2, "Role=capped\n");
         rig_depose(&g);
         rig_elect(&g);
-        assert_int_equal(look("capped")->weight, 7);
-        assert_int_equal(look("capped")->units, 1);
-        assert_int_equal(look("capped")->waiting, 1);
+        assert_int_equal(role_row("capped")->weight, 7);
+        assert_int_equal(role_row("capped")->units, 1);
+        assert_int_equal(role_row("capped")->waiting, 1);
         assert_int_equal(at("c1.service"), 0);
 }
 
@@ -277,7 +277,7 @@ static void a_higher_priority_takes_the_lowest_ones_place(void **state) {
         assert_int_equal(rig_count_running(&g, "high.service"), 1);
         assert_int_equal(rig_count_running(&g, "low.service"), 1);
         assert_int_equal(at("lowest.service"), 0);
-        assert_string_equal(said_of("lowest.service"),
+        assert_string_equal(message_of("lowest.service"),
                             "high.service, which has a higher priority, took its place; "
                             "no node takes it now");
         rig_change(&g, UNLOAD, "high.service", NULL); // and it has it back
@@ -361,7 +361,7 @@ static void the_one_that_makes_room_ends_before_the_other_one_starts(void **stat
         assert_int_equal(at("high.service"), 1); // it has the room
         assert_true(is_ordered(rig_host(&g, 1), "low.service", true));
         assert_false(is_ordered(rig_host(&g, 1), "high.service", false));
-        assert_string_equal(said_of("high.service"),
+        assert_string_equal(message_of("high.service"),
                             "it waits until low.service has ended there, whose place it takes");
         rig_host(&g, 1)->deaf = false;
         rig_settle(&g);

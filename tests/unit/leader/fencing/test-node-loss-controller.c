@@ -132,7 +132,7 @@ static void a_start_does_not_move_a_kept_unit(void **state) {
         assert_int_equal(node_of("x.service"), node);
 }
 
-static const Argosy__Response__UnitResult *told(const RigAnswer *a) {
+static const Argosy__Response__UnitResult *result_of(const RigAnswer *a) {
         assert_true(a->final);
         return a->responses[a->n - 1]->progress->done[0];
 }
@@ -146,9 +146,9 @@ static void start_what_waits(const char *content, const char *why) {
         r = rig_change(&g, START, "x.service", NULL);
         assert_int_equal(r->status, 0);
         a = rig_wait(&g, START, "x.service", r->revision);
-        assert_int_equal(told(a)->status, EAGAIN);
-        assert_string_equal(told(a)->message, why);
-        assert_int_equal(told(a)->n_refusals, 0); // others would take it
+        assert_int_equal(result_of(a)->status, EAGAIN);
+        assert_string_equal(result_of(a)->message, why);
+        assert_int_equal(result_of(a)->n_refusals, 0); // others would take it
         rig_host_on(&g, h, true);
         rig_settle(&g);
         assert_int_equal(node_of("x.service"), node);
@@ -173,7 +173,7 @@ static void a_start_of_what_moves_later_waits_for_that(void **state) {
         a = rig_wait(&g, START, "x.service", r->revision);
         assert_false(a->final);
         rig_pass_ms(&g, 65000);
-        assert_int_equal(told(a)->status, 0);
+        assert_int_equal(result_of(a)->status, 0);
         assert_int_not_equal(node_of("x.service"), node);
 }
 
@@ -238,7 +238,7 @@ static void a_node_that_said_its_units_have_stopped_needs_no_fence(void **state)
 }
 
 // The host's last words, and that x.service may still run there.
-static void say_goodbye_but_for_x(uint32_t h, uint32_t node) {
+static void send_goodbye_but_for_x(uint32_t h, uint32_t node) {
         Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
         Argosy__ToVoter__Goodbye__Running running = ARGOSY__TO_VOTER__GOODBYE__RUNNING__INIT,
                                           *list = &running;
@@ -262,7 +262,7 @@ static void say_goodbye_but_for_x(uint32_t h, uint32_t node) {
 static void what_may_still_run_on_a_node_that_shut_down_waits_for_its_lease(void **state) {
         uint32_t h = start_away(SERVICE), node = node_of("x.service");
 
-        say_goodbye_but_for_x(h, node);
+        send_goodbye_but_for_x(h, node);
         assert_int_equal(node_of("x.service"), node);
         rig_pass_ms(&g, RIG_LEASE_MS - RIG_BEAT_MS);
         assert_int_equal(node_of("x.service"), node);
@@ -279,7 +279,7 @@ static void names_that_a_leader_cannot_place_let_nothing_begin(void **state) {
         rig_depose(&g);
         rig_elect(&g);
         assert_false(host_find(g.leader, h)->attached);
-        say_goodbye_but_for_x(h, node);
+        send_goodbye_but_for_x(h, node);
         assert_int_equal(node_of("x.service"), node);
         rig_pass_ms(&g, RIG_LEASE_MS - 2 * RIG_BEAT_MS);
         assert_int_equal(node_of("x.service"), node);
@@ -293,7 +293,7 @@ static void what_is_named_may_run_whatever_was_reported_before(void **state) {
 
         unit_on_node_find(unit_find(g.leader, "x.service"), node_find(g.leader, node))->active =
                 ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
-        say_goodbye_but_for_x(h, node);
+        send_goodbye_but_for_x(h, node);
         assert_int_equal(node_of("x.service"), node);
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_int_not_equal(node_of("x.service"), node);

@@ -81,7 +81,7 @@ static void assert_moved(void) {
 }
 
 // What an agent says of a unit while it obeys an order.
-static void say(uint32_t host, uint32_t node, Argosy__ActiveState active, bool leaving) {
+static void report(uint32_t host, uint32_t node, Argosy__ActiveState active, bool leaving) {
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
         Argosy__UnitReport report = ARGOSY__UNIT_REPORT__INIT, *pointer = &report;
         Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
@@ -151,9 +151,9 @@ static void what_has_stopped_and_is_not_begun_again_is_not_waited_for(void **sta
         start_on_2(SERVICE);
         rig_host(&g, 2)->deaf = true; // its file is still to be removed
         (void) rig_set_host_mode(&g, 2, DRAINING, 0);
-        say(2, 2, ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING, true);
+        report(2, 2, ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING, true);
         assert_waits();
-        say(2, 2, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, true);
+        report(2, 2, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, true);
         assert_true(runs_on(3));
 }
 
@@ -161,7 +161,7 @@ static void what_was_down_before_it_heard_that_it_is_to_go_may_be_starting(void 
         start_on_2(SERVICE);
         rig_host(&g, 2)->deaf = true;
         (void) rig_set_host_mode(&g, 2, DRAINING, 0);
-        say(2, 2, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, false);
+        report(2, 2, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, false);
         assert_waits();
         heal(2);
         assert_moved();
@@ -178,11 +178,11 @@ static void a_manager_that_cannot_be_asked_has_seen_nothing_end(void **state) {
         rig_host(&g, 2)->deaf = true;
         (void) rig_set_host_mode(&g, 2, DRAINING, 0);
         assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 3)->manager_node);
-        rig_host_say_reason(&g, 2, "the user is not logged in");
-        say(2, there, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, true);
+        rig_host_send_reason(&g, 2, "the user is not logged in");
+        report(2, there, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, true);
         rig_unit_on(&g, 2, X)->active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE; // the truth
         assert_false(runs_on(3));
-        rig_host_say_reason(&g, 2, NULL); // but what runs there was not told yet
+        rig_host_send_reason(&g, 2, NULL); // but what runs there was not told yet
         assert_false(runs_on(3));
         heal(2);
         assert_moved();

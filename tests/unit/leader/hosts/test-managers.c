@@ -82,7 +82,7 @@ static void a_manager_that_is_down_keeps_its_units_and_disturbs_nobody(void **st
         rig_change(&g, START, "mine.service", FOR_USERS);
         rig_change(&g, START, "web.service", SERVICE);
         rig_change(&g, START, "web2.service", SERVICE);
-        rig_host_say_reason(&g, 2, "the user is not logged in");
+        rig_host_send_reason(&g, 2, "the user is not logged in");
         assert_string_equal(rig_list_units(&g), "mine.service n2/user@1000 unknown unknown unknown\n"
                                                 "web.service n1 loaded active running\n"
                                                 "web2.service n2 loaded active running\n");
@@ -94,7 +94,7 @@ static void a_manager_that_is_down_keeps_its_units_and_disturbs_nobody(void **st
         r = rig_change(&g, START, "other.service", FOR_USERS);
         assert_int_equal(r->status, 0);
         assert_int_equal(rig_record(&g, "other.service")->node, 0);
-        rig_host_say_reason(&g, 2, NULL);
+        rig_host_send_reason(&g, 2, NULL);
         assert_int_equal(rig_record(&g, "other.service")->node, rig_host(&g, 2)->manager_node);
         assert_int_equal(rig_unit_on(&g, 2, "mine.service")->starts, 1);
 }
@@ -177,12 +177,12 @@ static void whoever_attaches_waits_until_the_host_has_said_whether_it_can_be_use
         rig_host_set_manager(&g, 2, "user@1000");
         assert_int_equal(list_nodes()->nodes->n_rows, 3);
         assert_false(a->final);
-        rig_host_say_reason(&g, 2, NULL);
+        rig_host_send_reason(&g, 2, NULL);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, 0);
         assert_string_equal(a->responses[0]->message, "");
         assert_string_equal(list_nodes()->nodes->rows[2]->state, "online");
-        rig_host_say_reason(&g, 2, "the user is not logged in");
+        rig_host_send_reason(&g, 2, "the user is not logged in");
         a = wait_for_manager("n2", false);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, 0); // it is attached all the same

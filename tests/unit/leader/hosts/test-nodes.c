@@ -344,7 +344,7 @@ static unsigned starts_of(const char *name) {
 // Watches what is told while several nodes are emptied: nothing is begun on one of them.
 static bool begun_where_it_cannot_stay;
 
-static void look_for_hops(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+static void check_hops(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         if (host >= 4 || m->msg_case != ARGOSY__TO_HOST__MSG_ORDERS)
                 return;
         for (size_t i = 0; i < m->orders->n_orders; i++)
@@ -357,9 +357,9 @@ static void what_leaves_several_nodes_moves_once(void **state) {
         rig_start(&g, 5);
         start_many(20);
         begun_where_it_cannot_stay = false;
-        g.on_told = look_for_hops;
+        g.on_host_message = check_hops;
         assert_int_equal(last(SET_MODES(DRAINING, "n1", "n2", "n3"))->status, 0);
-        g.on_told = NULL;
+        g.on_host_message = NULL;
         assert_false(begun_where_it_cannot_stay);
         assert_int_equal(units_on(1) + units_on(2) + units_on(3), 0);
         assert_int_equal(units_on(4) + units_on(5), 20);

@@ -100,12 +100,12 @@ static void beats_count_while_what_a_host_holds_is_taken(void **state) {
 
         session_take_attach(t.leader, tables_host(&t, 2), long_attach(2, names));
         t.now_us += TABLES_LEASE_MS / 4 * USEC_PER_MSEC;
-        tables_forget_told(&t);
+        tables_forget_sent(&t);
         beat.seq = 1;
         session_on_beat(t.leader, tables_host(&t, 2), &beat);
         assert_int_equal(h->lease.renewed_us, t.now_us);
-        assert_int_equal(t.n_told, 1); // and is acknowledged
-        assert_int_equal(t.told[0].message->msg_case, ARGOSY__TO_HOST__MSG_BEAT_ACK);
+        assert_int_equal(t.n_sent, 1); // and is acknowledged
+        assert_int_equal(t.sent[0].message->msg_case, ARGOSY__TO_HOST__MSG_BEAT_ACK);
         assert_false(h->attached);
 }
 

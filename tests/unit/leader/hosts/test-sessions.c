@@ -15,10 +15,10 @@ static void beat(uint32_t host, uint64_t seq) {
 static uint64_t acknowledged(uint32_t host) {
         uint64_t seq = 0;
 
-        for (size_t i = 0; i < t.n_told; i++)
-                if (t.told[i].host == host && t.told[i].message->msg_case == ARGOSY__TO_HOST__MSG_BEAT_ACK)
-                        seq = t.told[i].message->beat_ack->seq;
-        tables_forget_told(&t);
+        for (size_t i = 0; i < t.n_sent; i++)
+                if (t.sent[i].host == host && t.sent[i].message->msg_case == ARGOSY__TO_HOST__MSG_BEAT_ACK)
+                        seq = t.sent[i].message->beat_ack->seq;
+        tables_forget_sent(&t);
         return seq;
 }
 

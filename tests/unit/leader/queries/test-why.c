@@ -85,9 +85,9 @@ static void so_many_are_lost_that_nothing_is_moved(void **state) {
 static void its_manager_cannot_be_used(void **state) {
         rig_host_set_manager(&g, 2, "user@1000");
         rig_change(&g, START, "mine.service", SERVICE "[X-Argosy]\nManager=user@*\n");
-        rig_host_say_reason(&g, 2, "the user is not logged in");
+        rig_host_send_reason(&g, 2, "the user is not logged in");
         assert_why("mine.service", "n2/user@1000", "the user is not logged in");
-        rig_host_say_reason(&g, 2, NULL);
+        rig_host_send_reason(&g, 2, NULL);
         assert_why("mine.service", "n2/user@1000", "");
 }
 
@@ -258,7 +258,7 @@ static void its_name_belongs_to_somebody_else(void **state) {
 
 // ---------------------------------------------------------------------------------------------- on its node
 
-static void say(Argosy__ActiveState active, const char *sub, bool drift, bool stale) {
+static void report(Argosy__ActiveState active, const char *sub, bool drift, bool stale) {
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
         const Argosy__UnitOrder *o = rig_unit_on(&g, 1, "web.service")->order;
         Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT, *list = &r;
@@ -283,11 +283,11 @@ static void say(Argosy__ActiveState active, const char *sub, bool drift, bool st
 
 static void what_it_does_there(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
-        say(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "start-pre", false, false);
+        report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "start-pre", false, false);
         assert_why("web.service", "n1", "it is activating (start-pre)");
-        say(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, "running", false, true);
+        report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, "running", false, true);
         assert_why("web.service", "n1", "its file is newer than what runs; `restart` takes it up at once");
-        say(ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", true, false);
+        report(ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", true, false);
         assert_why("web.service", "n1", "somebody stopped it there without argosy; `start` starts it again");
 }
 
@@ -299,7 +299,7 @@ static void on_answer(const Argosy__Response *r, void *userdata) {
 static void nobody_leads(void **state) {
         Argosy__Request__Why names = ARGOSY__REQUEST__WHY__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        _cleanup_free_ char *said = NULL;
+        _cleanup_free_ char *response = NULL;
         char *name = "web.service";
 
         rig_change(&g, START, name, SERVICE);
@@ -308,8 +308,8 @@ static void nobody_leads(void **state) {
         names.n_names = 1;
         request.what_case = ARGOSY__REQUEST__WHAT_WHY;
         request.why = &names;
-        leader_answer_stale(g.leader, &request, on_answer, &said);
-        assert_string_equal(said, "there is no leader who could tell");
+        leader_answer_stale(g.leader, &request, on_answer, &response);
+        assert_string_equal(response, "there is no leader who could tell");
         rig_elect(&g);
 }
 

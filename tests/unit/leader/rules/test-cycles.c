@@ -37,7 +37,7 @@ static int on_found(const Cycle *c, void *userdata) {
         return ways->answer;
 }
 
-static int look(Ways *ways, size_t max, const char *asked) {
+static int find(Ways *ways, size_t max, const char *asked) {
         CycleWalk w = {.next = each, .found = on_found, .userdata = ways, .max = max};
         const char *list[ELEMENTSOF(names)];
         size_t n = strlen(asked);
@@ -50,7 +50,7 @@ static int look(Ways *ways, size_t max, const char *asked) {
 static void the_shortest_way_round_is_told(void **state) {
         Ways w = {.pairs = (const char *const[]){"ab", "bc", "cd", "da", "ca", NULL}};
 
-        assert_int_equal(look(&w, 0, "a"), 0);
+        assert_int_equal(find(&w, 0, "a"), 0);
         assert_string_equal(w.text, "a>b>c>a");
         assert_int_equal(w.line, 1);
 }
@@ -58,7 +58,7 @@ static void the_shortest_way_round_is_told(void **state) {
 static void who_leads_to_himself_is_one(void **state) {
         Ways w = {.pairs = (const char *const[]){"ab", "aa", NULL}};
 
-        assert_int_equal(look(&w, 0, "a"), 0);
+        assert_int_equal(find(&w, 0, "a"), 0);
         assert_string_equal(w.text, "a>a");
         assert_int_equal(w.line, 2);
 }
@@ -66,14 +66,14 @@ static void who_leads_to_himself_is_one(void **state) {
 static void a_cycle_of_others_is_not_told(void **state) {
         Ways w = {.pairs = (const char *const[]){"ab", "bc", "cb", NULL}};
 
-        assert_int_equal(look(&w, 0, "a"), 0);
+        assert_int_equal(find(&w, 0, "a"), 0);
         assert_int_equal(w.n_found, 0);
 }
 
 static void each_that_was_asked_about_is_told_once(void **state) {
         Ways w = {.pairs = (const char *const[]){"ab", "ba", "bc", "cb", "de", "ed", NULL}};
 
-        assert_int_equal(look(&w, 0, "abcd"), 0);
+        assert_int_equal(find(&w, 0, "abcd"), 0);
         assert_int_equal(strlen(w.units), 4);
         for (const char *c = "abcd"; *c; c++)
                 assert_non_null(strchr(w.units, *c));
@@ -82,19 +82,19 @@ static void each_that_was_asked_about_is_told_once(void **state) {
 static void too_many_are_refused_and_just_enough_are_not(void **state) {
         Ways w = {.pairs = (const char *const[]){"ab", "bc", "cd", "da", NULL}};
 
-        assert_int_equal(look(&w, 3, "a"), -E2BIG);
+        assert_int_equal(find(&w, 3, "a"), -E2BIG);
         assert_int_equal(w.n_found, 0);
-        assert_int_equal(look(&w, 4, "a"), 0);
+        assert_int_equal(find(&w, 4, "a"), 0);
         assert_int_equal(w.n_found, 1);
 }
 
 static void what_a_callback_returns_ends_the_search(void **state) {
         Ways w = {.pairs = (const char *const[]){"ab", "ba", "cd", "dc", NULL}, .answer = 7};
 
-        assert_int_equal(look(&w, 0, "ac"), 7);
+        assert_int_equal(find(&w, 0, "ac"), 7);
         assert_int_equal(w.n_found, 1);
         w.bad = 'b';
-        assert_int_equal(look(&w, 0, "a"), -EIO);
+        assert_int_equal(find(&w, 0, "a"), -EIO);
         assert_int_equal(w.n_found, 1);
 }
 

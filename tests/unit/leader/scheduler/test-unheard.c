@@ -80,16 +80,16 @@ static void who_waits_gets_no_host_that_was_not_heard(void **state) {
 // Nor does one that has lost its node.
 static void a_unit_of_a_lost_node_gets_no_host_that_was_not_heard(void **state) {
         Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
-        Argosy__ToVoter said = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
 
         fill();
         rig_change(&g, UNLOAD, "c.service", NULL);
         elect_without_the_third();
         goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
-        said.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
-        said.goodbye = &goodbye;
+        message.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
+        message.goodbye = &goodbye;
         rig_host_off(&g, 2);
-        leader_on_message(g.leader, 2, &said);
+        leader_on_message(g.leader, 2, &message);
         rig_settle(&g);
         assert_int_equal(at("b.service"), rig_host(&g, 2)->node);
         rig_host_on(&g, 3, true);

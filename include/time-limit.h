@@ -9,6 +9,10 @@
 // started, by a clock that is set then, not from when this turn of the loop began.
 //
 // For whatever ends something that may be in order. What only does a thing later is a plain timer.
+//
+// Not for leases: they go by the boot clock, which runs on while a machine is suspended and the loop's does not, every
+// beat moves them, and what a standstill is worth there is a rule of its own (lease.h). The leader's timer and the
+// agent's only let the loop go round once more before they judge (timer_deferred, lease_deferred).
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +23,7 @@ typedef struct TimeLimit {
         void (*over)(void *userdata);
         void *userdata;
         uint64_t due_ms; // of the loop
-        bool looked;     // it was over before, and was given the time in which we were late
+        bool extended;   // it was over before, and was given the time in which we were late
 } TimeLimit;
 
 void time_limit_init(TimeLimit *t, uv_loop_t *loop, void *userdata); // cannot fail

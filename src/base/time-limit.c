@@ -9,11 +9,11 @@ static void on_timer(uv_timer_t *timer) {
         TimeLimit *t = timer->data;
         uint64_t late_ms = uv_now(timer->loop) - t->due_ms;
 
-        if (t->looked) {
+        if (t->extended) {
                 t->over(t->userdata);
                 return;
         }
-        t->looked = true;
+        t->extended = true;
         uv_timer_start(timer, on_timer, MAX_OF(late_ms, (uint64_t) 1), 0); // at once would be before the loop looks
 }
 
@@ -27,7 +27,7 @@ void time_limit_start(TimeLimit *t, uint64_t ms, void (*over)(void *userdata)) {
         uv_update_time(t->timer.loop);
         t->over = over;
         t->due_ms = uv_now(t->timer.loop) + ms;
-        t->looked = false;
+        t->extended = false;
         uv_timer_start(&t->timer, on_timer, ms, 0);
 }
 

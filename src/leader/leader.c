@@ -52,8 +52,8 @@ static uint64_t earlier(uint64_t a, uint64_t b) {
 static void on_timer(uv_timer_t *timer) {
         Leader *l = timer->data;
 
-        l->timer_looked = !l->timer_looked;
-        if (l->timer_looked) {
+        l->timer_deferred = !l->timer_deferred;
+        if (l->timer_deferred) {
                 uv_timer_start(timer, on_timer, 1, 0);
                 return;
         }
@@ -78,7 +78,7 @@ static void arm_timer(Leader *l) {
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;
         l->timer_due_us = due;
-        l->timer_looked = false;
+        l->timer_deferred = false;
         uv_timer_start(&l->timer, on_timer, due > now ? (due - now + USEC_PER_MSEC - 1) / USEC_PER_MSEC : 0,
                        0);
 }
@@ -363,7 +363,7 @@ static void stop_leading(Leader *l) {
         l->leading = l->building = false;
         uv_timer_stop(&l->timer);
         l->timer_due_us = 0;
-        l->timer_looked = false;
+        l->timer_deferred = false;
         fail_tickets(l);
         followers_clear(l);
         l->voters_opening = 0;

@@ -171,7 +171,7 @@ typedef struct Agent {
         uint64_t beat_seq, beat_sent_us[AGENT_BEATS_KEPT];
         LeaseFile *lease;       // what guards look at; NULL: not opened
         uint64_t lease_from_us; // boot time at which the newest acknowledged beat was sent
-        bool lease_looked;      // it seems to be over, and the loop takes once more what has come
+        bool lease_deferred;    // it seems to be over, and the loop takes once more what has come
         bool refusal_logged;    // of this leader
         uint64_t n_refused;     // messages older than the fence
         uint64_t n_obeyed;      // messages that were taken over

@@ -217,12 +217,12 @@ static void on_beat_timer(uv_timer_t *timer);
 
 // An acknowledgement may have come while we stood still: the loop takes it behind its timers.
 static bool lease_has_ended(Agent *a, uint64_t now_us) {
-        bool looked = a->lease_looked, over = lease_is_over(a, now_us);
+        bool deferred = a->lease_deferred, over = lease_is_over(a, now_us);
 
-        a->lease_looked = over && !looked;
-        if (a->lease_looked)
+        a->lease_deferred = over && !deferred;
+        if (a->lease_deferred)
                 uv_timer_start(&a->beat, on_beat_timer, 1, a->beat_ms);
-        return over && looked;
+        return over && deferred;
 }
 
 static void on_beat_timer(uv_timer_t *timer) {

@@ -64,7 +64,7 @@ struct Leader {
         Drain drain;
         uv_timer_t timer;
         uint64_t timer_due_us; // 0: not armed
-        bool timer_looked;     // it is due, and the loop takes once more what has come
+        bool timer_deferred;   // it is due, and the loop takes once more what has come
         int n_handles;         // open uv handles while closing
         size_t n_outside;      // completions that the log and the pool still owe us
         bool closing;

@@ -19,6 +19,11 @@ static inline int tmpdir_make(void **state) {
         return 0;
 }
 
+// The test runs in it.
+static inline int tmpdir_enter(void **state) {
+        return tmpdir_make(state) == 0 ? chdir(*state) : -1;
+}
+
 static inline int tmpdir_drop(void **state) {
         assert_int_equal(dir_empty(AT_FDCWD, *state), 0);
         assert_int_equal(rmdir(*state), 0);

@@ -6,19 +6,7 @@
 
 #include "fileio.h"
 #include "lease-file.h"
-
-static char dir[] = "/tmp/argosy-test-XXXXXX";
-
-static int set_up(void **state) {
-        strcpy(dir, "/tmp/argosy-test-XXXXXX");
-        assert_non_null(mkdtemp(dir));
-        return chdir(dir);
-}
-
-static int tear_down(void **state) {
-        assert_int_equal(dir_empty(AT_FDCWD, dir), 0);
-        return rmdir(dir);
-}
+#include "tmpdir.h"
 
 static void a_lease_outlives_the_daemon_that_wrote_it(void **state) {
         LeaseFile *first, *second;
@@ -48,9 +36,9 @@ static void what_is_no_lease_buys_nothing(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_lease_outlives_the_daemon_that_wrote_it, set_up,
-                                                tear_down),
-                cmocka_unit_test_setup_teardown(what_is_no_lease_buys_nothing, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(a_lease_outlives_the_daemon_that_wrote_it, tmpdir_enter,
+                                                tmpdir_drop),
+                cmocka_unit_test_setup_teardown(what_is_no_lease_buys_nothing, tmpdir_enter, tmpdir_drop),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

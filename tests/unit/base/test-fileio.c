@@ -7,21 +7,7 @@
 
 #include "fileio.h"
 #include "sync-trace.h"
-
-static int make_dir(void **state) {
-        char *dir = strdup("/tmp/argosy-test-XXXXXX");
-
-        assert_non_null(mkdtemp(dir));
-        *state = dir;
-        return chdir(dir);
-}
-
-static int drop_dir(void **state) {
-        assert_int_equal(dir_empty(AT_FDCWD, *state), 0);
-        rmdir(*state);
-        free(*state);
-        return 0;
-}
+#include "tmpdir.h"
 
 static void replaces_whole_files(void **state) {
         _cleanup_buf_ Buf b = {};
@@ -83,13 +69,14 @@ static void empties_trees_without_following_links(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(replaces_whole_files, make_dir, drop_dir),
-                cmocka_unit_test_setup_teardown(a_synced_replace_is_on_the_disk_when_it_returns, make_dir,
-                                                drop_dir),
-                cmocka_unit_test_setup_teardown(a_failed_replace_leaves_nothing, make_dir, drop_dir),
+                cmocka_unit_test_setup_teardown(replaces_whole_files, tmpdir_enter, tmpdir_drop),
+                cmocka_unit_test_setup_teardown(a_synced_replace_is_on_the_disk_when_it_returns,
+                                                tmpdir_enter, tmpdir_drop),
+                cmocka_unit_test_setup_teardown(a_failed_replace_leaves_nothing, tmpdir_enter, tmpdir_drop),
                 cmocka_unit_test_setup_teardown(what_stands_where_the_new_file_is_written_is_in_nobodys_way,
-                                                make_dir, drop_dir),
-                cmocka_unit_test_setup_teardown(empties_trees_without_following_links, make_dir, drop_dir),
+                                                tmpdir_enter, tmpdir_drop),
+                cmocka_unit_test_setup_teardown(empties_trees_without_following_links, tmpdir_enter,
+                                                tmpdir_drop),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

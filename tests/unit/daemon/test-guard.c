@@ -13,12 +13,12 @@
 #include "clock.h"
 #include "fileio.h"
 #include "lease-file.h"
+#include "tmpdir.h"
 
 int guard_main(int argc, char **argv); // its main()
 
 enum { EXPIRED = 75, BROKEN = 1, PATIENCE_SEC = 60 };
 
-static char dir[] = "/tmp/argosy-test-XXXXXX";
 static LeaseFile *lease;
 static int notified;
 
@@ -26,9 +26,7 @@ static int set_up(void **state) {
         struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "notify"};
         struct timeval patience = {.tv_sec = PATIENCE_SEC};
 
-        strcpy(dir, "/tmp/argosy-test-XXXXXX");
-        assert_non_null(mkdtemp(dir));
-        assert_int_equal(chdir(dir), 0);
+        assert_int_equal(tmpdir_enter(state), 0);
         assert_int_equal(lease_file_open("lease", &lease), 0);
         notified = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         assert_int_equal(bind(notified, (struct sockaddr *) &at, sizeof(at)), 0);
@@ -39,8 +37,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
         lease = lease_file_close(lease);
         close(notified);
-        assert_int_equal(dir_empty(AT_FDCWD, dir), 0);
-        return rmdir(dir);
+        return tmpdir_drop(state);
 }
 
 static void lease_until(uint64_t us) {

@@ -3,8 +3,8 @@
 // The leader as its neighbours see it: fake hosts, the log in memory, a clock that stands still.
 #include "clock.h"
 #include "feature-level.h"
+#include "leader-asks.h"
 #include "leader-private.h"
-#include "leader-rig.h"
 #include "test.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -531,15 +531,12 @@ static void an_agent_answers_status_and_journal(void **state) {
 static RigAnswer *ask_top(const char *node, uint32_t interval_ms) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
-        RigAnswer *a;
 
         top.node = (char *) node;
         top.interval_ms = interval_ms;
         request.what_case = ARGOSY__REQUEST__WHAT_TOP;
         request.top = &top;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
-        return a;
+        return rig_ask_and_settle(&g, &request);
 }
 
 static void agents_of_all_nodes_tell_what_units_use(void **state) {

@@ -11,21 +11,7 @@
 #include "fileio.h"
 #include "ledger.h"
 #include "map.h"
-
-static int make_dir(void **state) {
-        char *dir = strdup("/tmp/argosy-test-XXXXXX");
-
-        assert_non_null(mkdtemp(dir));
-        *state = dir;
-        return chdir(dir);
-}
-
-static int drop_dir(void **state) {
-        assert_int_equal(dir_empty(AT_FDCWD, *state), 0);
-        rmdir(*state);
-        free(*state);
-        return 0;
-}
+#include "tmpdir.h"
 
 typedef struct Seen {
         size_t n;
@@ -152,10 +138,8 @@ static void nothing_is_written_before_flush(void **state) {
         ledger_close(l);
 }
 
-// Whatever prefix of the file a crash left: the records that are whole count, the rest is cut, and writing
-// goes on.
-static void a_torn_tail_is_cut_at_every_length(void **state) {
-        _cleanup_buf_ Buf whole = {};
+// The file with two records; returns where the second begins.
+static size_t write_two(Buf *ret) {
         Seen seen;
         Ledger *l = open_ledger(&seen);
         size_t one;
@@ -166,7 +150,17 @@ static void a_torn_tail_is_cut_at_every_length(void **state) {
         put(l, "b.service", 2);
         assert_int_equal(ledger_flush(l), 0);
         ledger_close(l);
-        assert_int_equal(file_read(AT_FDCWD, "ledger", 1 << 20, &whole), 0);
+        assert_int_equal(file_read(AT_FDCWD, "ledger", 1 << 20, ret), 0);
+        return one;
+}
+
+// Whatever prefix of the file a crash left: the records that are whole count, the rest is cut, and writing
+// goes on.
+static void a_torn_tail_is_cut_at_every_length(void **state) {
+        _cleanup_buf_ Buf whole = {};
+        size_t one = write_two(&whole);
+        Seen seen;
+        Ledger *l;
 
         for (size_t len = 0; len <= whole.len; len++) {
                 assert_int_equal(file_replace(AT_FDCWD, "ledger", whole.data, len, 0600, 0), 0);
@@ -183,17 +177,10 @@ static void a_torn_tail_is_cut_at_every_length(void **state) {
 
 static void any_flipped_bit_ends_the_good_part(void **state) {
         _cleanup_buf_ Buf whole = {};
+        size_t one = write_two(&whole);
         Seen seen;
-        Ledger *l = open_ledger(&seen);
-        size_t one;
+        Ledger *l;
 
-        put(l, "a.service", 1);
-        assert_int_equal(ledger_flush(l), 0);
-        one = (size_t) file_size();
-        put(l, "b.service", 2);
-        assert_int_equal(ledger_flush(l), 0);
-        ledger_close(l);
-        assert_int_equal(file_read(AT_FDCWD, "ledger", 1 << 20, &whole), 0);
         for (size_t i = one; i < whole.len; i++) {
                 whole.data[i] ^= 0x40;
                 assert_int_equal(file_replace(AT_FDCWD, "ledger", whole.data, whole.len, 0600, 0), 0);
@@ -314,7 +301,7 @@ static void refuses_what_does_not_fit(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, make_dir, drop_dir)
+#define T(f) cmocka_unit_test_setup_teardown(f, tmpdir_enter, tmpdir_drop)
                 T(gives_back_the_last_record_of_each_unit),
                 T(nothing_is_written_before_flush),
                 T(a_torn_tail_is_cut_at_every_length),

@@ -9,6 +9,7 @@
 #include "buf.h"
 #include "fileio.h"
 #include "str.h"
+#include "tmpdir.h"
 #include "unit-dir.h"
 #include "unit-pin.h"
 
@@ -21,11 +22,7 @@ static void open_dir(void) {
 }
 
 static int set_up(void **state) {
-        char *dir = strdup("/tmp/argosy-test-XXXXXX");
-
-        assert_non_null(mkdtemp(dir));
-        *state = dir;
-        assert_int_equal(chdir(dir), 0);
+        assert_int_equal(tmpdir_enter(state), 0);
         assert_int_equal(mkdir("etc", 0755) | mkdir("lib", 0755) | mkdir("generator", 0755), 0);
         open_dir();
         return 0;
@@ -33,10 +30,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
         d = unit_dir_free(d);
-        assert_int_equal(dir_empty(AT_FDCWD, *state), 0);
-        rmdir(*state);
-        free(*state);
-        return 0;
+        return tmpdir_drop(state);
 }
 
 static UnitDirItem item_of(const char *name, const char *content, bool from_template, const char *slice) {

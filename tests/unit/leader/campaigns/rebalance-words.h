@@ -24,11 +24,6 @@ static inline int teardown(void **state) {
         return 0;
 }
 
-static inline const Argosy__Response *last(const RigAnswer *a) {
-        assert_true(a->n > 0);
-        return a->responses[a->n - 1];
-}
-
 // N instances on n1 and n2 only, then n3 opens.
 static inline void start_on_two(unsigned n, const char *content) {
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
@@ -53,7 +48,6 @@ static inline RigAnswer *ask(Wish w) {
         Argosy__Request__Rebalance m = ARGOSY__REQUEST__REBALANCE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint8_t id[16] = {w.id ? w.id : 1};
-        RigAnswer *a;
 
         m.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
         m.patterns = (char **) &w.pattern;
@@ -64,9 +58,7 @@ static inline RigAnswer *ask(Wish w) {
         m.health_us = w.health ? HEALTH_MS * 1000 : 0;
         request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
         request.rebalance = &m;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
-        return a;
+        return rig_ask_and_settle(&g, &request);
 }
 
 static inline size_t units_on(uint32_t host) {

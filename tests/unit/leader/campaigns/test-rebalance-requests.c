@@ -51,7 +51,7 @@ static void go_on(void) {
 }
 
 static bool names(const RigAnswer *a, const char *unit) {
-        const Argosy__Response__Rebalance *r = last(a)->rebalance;
+        const Argosy__Response__Rebalance *r = rig_last(a)->rebalance;
 
         for (size_t i = 0; i < r->n_moves; i++)
                 if (streq(r->moves[i]->unit, unit))
@@ -70,7 +70,7 @@ static void meanwhile_others_are_answered_and_a_unit_that_is_gone_is_not_in_the_
         assert_null(rig_record(&g, "web@1.service"));
         go_on();
         assert_true(a->final);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(n_moved(a), MOVES - 1);
         assert_false(names(a, "web@1.service"));
 }
@@ -102,7 +102,7 @@ static void nobody_is_said_to_go_to_a_node_that_was_closed_meanwhile(void **stat
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         go_on();
         assert_true(a->final);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(n_moved(a), 0);
 }
 
@@ -194,7 +194,7 @@ static void a_leader_that_is_none_any_more_says_so_at_once_and_begins_anew_when_
         a = ask_in_vain((Wish){.dry_run = true});
         rig_depose(&g);
         assert_true(a->final);
-        assert_true(last(a)->no_leader);
+        assert_true(rig_last(a)->no_leader);
         rig_elect(&g);
         b = ask((Wish){.dry_run = true});
         assert_false(b->final);
@@ -208,9 +208,9 @@ static void what_is_ended_before_there_is_a_plan_moves_nothing(void **state) {
 
         start_on_two(UNITS, SERVICE);
         a = ask_in_vain((Wish){});
-        assert_int_equal(last(ask((Wish){.abort = true}))->status, 0);
+        assert_int_equal(rig_last(ask((Wish){.abort = true}))->status, 0);
         assert_true(a->final);
-        assert_int_equal(last(a)->status, ECANCELED);
+        assert_int_equal(rig_last(a)->status, ECANCELED);
         go_on();
         assert_int_equal(units_on(3), 0);
         assert_null(g.leader->rebalance);

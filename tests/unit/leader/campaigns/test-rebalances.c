@@ -48,7 +48,7 @@ static void a_node_that_came_back_gets_its_share_and_a_second_time_moves_nothing
         assert_int_equal(units_on(3), 0);
         a = ask((Wish){});
         assert_true(a->final);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(n_moved(a), 3);
         assert_int_equal(units_on(1), 3);
         assert_int_equal(units_on(2), 3);
@@ -65,7 +65,7 @@ static void a_dry_run_says_who_goes_where_and_why_and_does_nothing(void **state)
         before = g.batches;
         a = ask((Wish){.dry_run = true});
         assert_true(a->final);
-        r = last(a)->rebalance;
+        r = rig_last(a)->rebalance;
         assert_int_equal(r->n_moves, 2);
         assert_string_equal(r->moves[0]->unit, "web@1.service");
         assert_string_equal(r->moves[0]->from, "n1");
@@ -109,11 +109,11 @@ static void each_end_is_told_as_it_comes(void **state) {
         g.start_ms = START_MS;
         a = ask((Wish){});
         assert_int_equal(a->n, 1);
-        assert_int_equal(last(a)->rebalance->n_moves, 0);
-        assert_int_equal(last(a)->rebalance->remaining, 4);
+        assert_int_equal(rig_last(a)->rebalance->n_moves, 0);
+        assert_int_equal(rig_last(a)->rebalance->remaining, 4);
         rig_pass_ms(&g, START_MS + 250);
-        assert_int_equal(last(a)->rebalance->n_moves, 1);
-        assert_int_equal(last(a)->rebalance->remaining, 3);
+        assert_int_equal(rig_last(a)->rebalance->n_moves, 1);
+        assert_int_equal(rig_last(a)->rebalance->remaining, 3);
         watch(a, 12);
 }
 
@@ -123,7 +123,7 @@ static void no_more_are_moved_than_asked_for(void **state) {
         start_on_two(9, SERVICE);
         a = ask((Wish){.max_moves = 2});
         assert_int_equal(n_moved(a), 2);
-        assert_true(last(a)->rebalance->more);
+        assert_true(rig_last(a)->rebalance->more);
         assert_int_equal(units_on(3), 2);
 }
 
@@ -158,9 +158,9 @@ static void a_unit_that_is_down_is_left_alone_and_takes_up_the_budget(void **sta
         a = ask((Wish){});
         assert_true(a->final);
         assert_int_equal(n_moved(a), 0);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         assert_non_null(
-                strstr(last(a)->message, "2 more would be better off elsewhere and cannot be moved"));
+                strstr(rig_last(a)->message, "2 more would be better off elsewhere and cannot be moved"));
 }
 
 // ------------------------------------------------------------------------------------------------ trouble
@@ -174,9 +174,10 @@ static void when_one_fails_where_it_went_nothing_more_is_moved(void **state) {
         g.bad = hash_of(ONE_DOWN, strlen(ONE_DOWN));
         rig_pass_ms(&g, START_MS + 250);
         assert_true(a->final);
-        assert_int_equal(last(a)->status, EIO);
-        assert_string_equal(last(a)->message,
-                            "web@1.service failed on n3, where it was moved: it failed; nothing more is moved");
+        assert_int_equal(rig_last(a)->status, EIO);
+        assert_string_equal(
+                rig_last(a)->message,
+                "web@1.service failed on n3, where it was moved: it failed; nothing more is moved");
         assert_int_equal(n_moved(a), 1);
         rig_pass_ms(&g, 5 * START_MS);
         assert_int_equal(units_on(3), 1);
@@ -197,7 +198,7 @@ static void each_has_to_be_well_for_a_while_before_the_next(void **state) {
         rig_host_report(&g, rig_host(&g, 3), rig_unit_on(&g, 3, "web@1.service"),
                         ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         watch(a, 12);
-        assert_int_equal(last(a)->status, EIO); // also of one that was well for long enough
+        assert_int_equal(rig_last(a)->status, EIO); // also of one that was well for long enough
         assert_int_equal(units_on(3), 2);
 }
 
@@ -218,7 +219,7 @@ static void a_host_that_has_not_told_everything_proves_nothing(void **state) {
         rig_pass_ms(&g, 2 * RIG_BEAT_MS);
         assert_int_equal(n_moved(a), 1);
         watch(a, 12);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(units_on(3), 4);
 }
 
@@ -268,7 +269,7 @@ static void while_a_host_is_waited_for_no_time_stands_still(void **state) {
         assert_int_equal(g.leader->rebalance_due_us, 0);
         rig_host_on(&g, 2, false);
         watch(a, 12);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(units_on(3), 4);
 }
 
@@ -278,16 +279,16 @@ static void one_is_under_way_at_a_time_and_can_be_ended(void **state) {
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
         a = ask((Wish){.id = 1});
-        assert_int_equal(last(ask((Wish){.id = 2}))->status, EBUSY);
+        assert_int_equal(rig_last(ask((Wish){.id = 2}))->status, EBUSY);
         b = ask((Wish){.id = 1}); // sent again
         assert_false(b->final);
-        assert_int_equal(last(ask((Wish){.abort = true}))->status, 0);
+        assert_int_equal(rig_last(ask((Wish){.abort = true}))->status, 0);
         watch(a, 12);
-        assert_int_equal(last(a)->status, ECANCELED);
-        assert_int_equal(last(b)->status, ECANCELED);
+        assert_int_equal(rig_last(a)->status, ECANCELED);
+        assert_int_equal(rig_last(b)->status, ECANCELED);
         assert_int_equal(n_moved(a), 1);
         assert_int_equal(units_on(3), 1);
-        assert_int_equal(last(ask((Wish){.abort = true}))->status, ENOENT);
+        assert_int_equal(rig_last(ask((Wish){.abort = true}))->status, ENOENT);
 }
 
 static void a_client_that_goes_away_does_not_end_it(void **state) {
@@ -311,7 +312,7 @@ static void with_its_leader_it_ends_and_the_next_one_goes_on_when_asked(void **s
         rig_elect(&g);
         rig_settle(&g);
         assert_true(a->final);
-        assert_true(last(a)->no_leader);
+        assert_true(rig_last(a)->no_leader);
         rig_pass_ms(&g, 10 * START_MS);
         assert_int_equal(units_on(3), 1);
         watch(ask((Wish){}), 12);

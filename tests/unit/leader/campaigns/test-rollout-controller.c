@@ -28,40 +28,11 @@ static int teardown(void **state) {
         return 0;
 }
 
-static const Argosy__Response *last(const RigAnswer *a) {
-        assert_true(a->n > 0);
-        return a->responses[a->n - 1];
-}
-
-typedef struct Wish {
-        Argosy__RolloutKind kind;
-        const char *name, *content;
-        unsigned max;
-        bool percent, abort;
-} Wish;
-
-static RigAnswer *ask(Wish w) {
-        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
-        uint64_t id[2] = {++g.id, 77};
+static RigAnswer *ask(RigRollout w) {
         RigAnswer *a;
 
-        file.name = (char *) w.name;
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) w.content,
-                                             .len = w.content ? strlen(w.content) : 0};
-        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        m.kind = w.kind;
-        m.name = (char *) w.name;
-        m.file = w.content ? &file : NULL;
-        m.max_unavailable = w.max;
-        m.percent = w.percent;
-        m.abort = w.abort;
-        m.health_us = HEALTH_MS * 1000;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
-        request.rollout = &m;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        w.health_ms = HEALTH_MS;
+        a = rig_rollout(&g, w);
         assert_true(a->final);
         return a;
 }
@@ -69,19 +40,16 @@ static RigAnswer *ask(Wish w) {
 static RigAnswer *wait_for(const char *name, uint64_t revision) {
         Argosy__Request__RolloutWait m = ARGOSY__REQUEST__ROLLOUT_WAIT__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        RigAnswer *a;
 
         m.name = (char *) name;
         m.revision = revision;
         request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT;
         request.rollout_wait = &m;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
-        return a;
+        return rig_ask_and_settle(&g, &request);
 }
 
-static RigAnswer *begin(Wish w) {
-        const Argosy__Response *r = last(ask(w));
+static RigAnswer *begin(RigRollout w) {
+        const Argosy__Response *r = rig_last(ask(w));
 
         if (r->status != 0)
                 fail_msg("refused: %s", r->message);
@@ -160,17 +128,17 @@ static void an_update_goes_through_the_instances_one_by_one(void **state) {
         RigAnswer *a;
 
         start_instances(N_UNITS, OLD);
-        a = begin((Wish){UPDATE, "web@.service", NEW});
-        assert_int_equal(last(a)->progress->remaining, N_UNITS);
+        a = begin((RigRollout){UPDATE, "web@.service", NEW});
+        assert_int_equal(rig_last(a)->progress->remaining, N_UNITS);
         assert_int_equal(watch(a), 1);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(count_running(NEW), N_UNITS);
         assert_true(record_is("web@.service", NEW));
 }
 
 static void each_has_to_be_well_for_a_while_before_the_next(void **state) {
         start_instances(N_UNITS, OLD);
-        begin((Wish){UPDATE, "web@.service", NEW});
+        begin((RigRollout){UPDATE, "web@.service", NEW});
         rig_pass_ms(&g, START_MS + HEALTH_MS - 500);
         assert_int_equal(count_running(NEW), 1);
         assert_int_equal(count_running(OLD), N_UNITS - 1);
@@ -182,7 +150,7 @@ static void each_has_to_be_well_for_a_while_before_the_next(void **state) {
 static void a_host_that_has_not_told_everything_proves_nothing(void **state) {
         g.timed = true;
         start_instances(N_UNITS, OLD);
-        begin((Wish){UPDATE, "web@.service", NEW});
+        begin((RigRollout){UPDATE, "web@.service", NEW});
         rig_pass_ms(&g, START_MS + HEALTH_MS / 2);
         assert_int_equal(count_running(NEW), 1);
         for (uint32_t h = 1; h <= 3; h++)
@@ -199,7 +167,7 @@ static void a_host_that_has_not_told_everything_proves_nothing(void **state) {
 static void a_gate_that_hosts_tell_the_time_of_goes_on_under_a_new_leader(void **state) {
         g.timed = true;
         start_instances(N_UNITS, OLD);
-        begin((Wish){UPDATE, "web@.service", NEW});
+        begin((RigRollout){UPDATE, "web@.service", NEW});
         rig_pass_ms(&g, START_MS + HEALTH_MS - 1000);
         assert_int_equal(count_running(NEW), 1);
         rig_depose(&g);
@@ -214,16 +182,16 @@ static void so_many_as_the_command_says_go_together(void **state) {
         RigAnswer *a;
 
         start_instances(N_UNITS, OLD);
-        a = begin((Wish){UPDATE, "web@.service", NEW, .max = 50, .percent = true});
+        a = begin((RigRollout){UPDATE, "web@.service", NEW, .max = 50, .percent = true});
         assert_int_equal(watch(a), 3);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
 }
 
 static void the_units_own_option_is_stricter_than_the_command(void **state) {
         RigAnswer *a;
 
         start_instances(N_UNITS, OLD ONE_DOWN);
-        a = begin((Wish){UPDATE, "web@.service", NEW, .max = 4});
+        a = begin((RigRollout){UPDATE, "web@.service", NEW, .max = 4});
         assert_int_equal(watch(a), 1);
 }
 
@@ -231,10 +199,10 @@ static void an_update_that_fails_goes_back(void **state) {
         RigAnswer *a;
 
         start_instances(N_UNITS, OLD);
-        a = begin((Wish){UPDATE, "web@.service", BAD});
+        a = begin((RigRollout){UPDATE, "web@.service", BAD});
         assert_int_equal(watch(a), 1);
-        assert_int_equal(last(a)->status, EIO);
-        assert_string_equal(last(a)->message,
+        assert_int_equal(rig_last(a)->status, EIO);
+        assert_string_equal(rig_last(a)->message,
                             "web@1.service on n1: it failed; everything has the file of before again");
         assert_int_equal(count_running(OLD), N_UNITS);
         assert_true(record_is("web@.service", OLD));
@@ -245,9 +213,9 @@ static void a_restart_goes_through_them_all_and_changes_nothing_else(void **stat
         RigAnswer *a;
 
         start_instances(N_UNITS, OLD);
-        a = begin((Wish){RESTART, "web@.service", .max = 2});
+        a = begin((RigRollout){RESTART, "web@.service", .max = 2});
         assert_int_equal(watch(a), 2);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         for (uint32_t h = 1; h <= 3; h++)
                 map_foreach (slot, &rig_host(&g, h)->units)
                         assert_int_equal(((RigUnit *) slot->value)->restarts, 1);
@@ -259,7 +227,7 @@ static void an_update_that_ties_units_to_each_other_is_refused(void **state) {
         assert_int_equal(rig_change(&g, START, "a.service", OLD)->status, 0);
         assert_int_equal(rig_change(&g, START, "b.service", OLD "[X-Argosy]\nMachineOf=a.service\n")->status,
                          0);
-        r = last(ask((Wish){UPDATE, "a.service", OLD "[X-Argosy]\nMachineOf=b.service\n"}));
+        r = rig_last(ask((RigRollout){UPDATE, "a.service", OLD "[X-Argosy]\nMachineOf=b.service\n"}));
         assert_int_equal(r->status, EINVAL);
         assert_string_equal(r->message,
                             "a.service:4: units that are to be where each other is: a.service -> "
@@ -272,15 +240,15 @@ static void a_second_update_is_refused_while_one_runs(void **state) {
         RigAnswer *a, *replace;
 
         start_instances(N_UNITS, OLD);
-        a = begin((Wish){UPDATE, "web@.service", NEW});
-        r = last(ask((Wish){UPDATE, "web@.service", BAD}));
+        a = begin((RigRollout){UPDATE, "web@.service", NEW});
+        r = rig_last(ask((RigRollout){UPDATE, "web@.service", BAD}));
         assert_int_equal(r->status, EBUSY);
         assert_non_null(strstr(r->message, "it is being updated, 6 of 6 are left"));
         assert_string_equal(why_of("web@.service"),
                             "it is being updated, 6 of 6 are left; 1 down or new, and 1 may be");
         replace = rig_change_with(&g, START, "web@1.service", BAD, true, (const uint8_t[16]){200});
         rig_settle(&g);
-        assert_int_equal(last(replace)->change->units[0]->status, EBUSY);
+        assert_int_equal(rig_last(replace)->change->units[0]->status, EBUSY);
         watch(a);
         assert_int_equal(count_running(NEW), N_UNITS);
 }
@@ -289,14 +257,14 @@ static void its_owner_can_give_it_up(void **state) {
         RigAnswer *a;
 
         start_instances(N_UNITS, OLD);
-        a = begin((Wish){UPDATE, "web@.service", NEW});
+        a = begin((RigRollout){UPDATE, "web@.service", NEW});
         rig_pass_ms(&g, 2 * (START_MS + HEALTH_MS));
-        assert_int_equal(last(ask((Wish){UPDATE, "web@.service", .abort = true}))->status, 0);
+        assert_int_equal(rig_last(ask((RigRollout){UPDATE, "web@.service", .abort = true}))->status, 0);
         watch(a);
-        assert_int_equal(last(a)->status, EIO);
-        assert_non_null(strstr(last(a)->message, "its owner gave it up"));
+        assert_int_equal(rig_last(a)->status, EIO);
+        assert_non_null(strstr(rig_last(a)->message, "its owner gave it up"));
         assert_int_equal(count_running(OLD), N_UNITS);
-        assert_int_equal(last(ask((Wish){UPDATE, "web@.service", .abort = true}))->status, ENOENT);
+        assert_int_equal(rig_last(ask((RigRollout){UPDATE, "web@.service", .abort = true}))->status, ENOENT);
 }
 
 // Also not for ever, restarting everything again and again.
@@ -305,19 +273,19 @@ static void an_update_to_what_was_there_before_is_not_taken_back(void **state) {
         RigAnswer *a;
 
         start_instances(N_UNITS, OLD);
-        a = begin((Wish){UPDATE, "web@.service", OLD});
+        a = begin((RigRollout){UPDATE, "web@.service", OLD});
         rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "web@1.service"),
                         ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
         assert_true(a->final);
-        assert_int_equal(last(a)->status, EIO);
-        assert_string_equal(last(a)->message, "web@1.service on n1: it failed; nothing more is changed");
+        assert_int_equal(rig_last(a)->status, EIO);
+        assert_string_equal(rig_last(a)->message, "web@1.service on n1: it failed; nothing more is changed");
         batches = g.batches;
         rig_pass_ms(&g, 10 * HEALTH_MS);
         assert_int_equal(g.batches, batches);
         assert_int_equal(rig_unit_on(&g, 2, "web@2.service")->restarts, 0);
 
-        a = begin((Wish){UPDATE, "web@.service", NEW});
+        a = begin((RigRollout){UPDATE, "web@.service", NEW});
         assert_false(a->final);
 }
 
@@ -325,11 +293,11 @@ static void what_is_destroyed_on_the_way_holds_up_nothing(void **state) {
         RigAnswer *a;
 
         start_instances(N_UNITS, OLD);
-        a = begin((Wish){UPDATE, "web@.service", NEW});
+        a = begin((RigRollout){UPDATE, "web@.service", NEW});
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web@1.service", NULL);
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web@4.service", NULL);
         watch(a);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(count_running(NEW), N_UNITS - 2);
 }
 
@@ -338,14 +306,14 @@ static void a_new_leader_goes_on(void **state) {
         RigAnswer *a;
 
         start_instances(N_UNITS, OLD);
-        revision = last(ask((Wish){UPDATE, "web@.service", NEW}))->change->units[0]->revision;
+        revision = rig_last(ask((RigRollout){UPDATE, "web@.service", NEW}))->change->units[0]->revision;
         rig_pass_ms(&g, START_MS + HEALTH_MS + 500);
         rig_depose(&g);
         rig_elect(&g);
         rig_settle(&g);
         a = wait_for("web@.service", revision);
         assert_int_equal(watch(a), 1);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(count_running(NEW), N_UNITS);
 }
 
@@ -353,24 +321,27 @@ static void a_host_that_is_lost_uses_up_the_budget_until_its_units_run_elsewhere
         RigAnswer *a;
 
         start_instances(N_UNITS, OLD);
-        a = begin((Wish){UPDATE, "web@.service", NEW});
+        a = begin((RigRollout){UPDATE, "web@.service", NEW});
         rig_host_off(&g, 3);
         for (unsigned i = 0; i < 1000 && !a->final; i++)
                 rig_pass_ms(&g, 250);
         assert_true(a->final);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(count_with(NEW, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE) >= N_UNITS, 1);
 }
 
 static void what_is_no_template_of_ours_is_refused(void **state) {
         start_instances(2, OLD);
-        assert_int_equal(last(ask((Wish){UPDATE, "no@.service", NEW}))->status, ENOENT);
-        assert_int_equal(last(ask((Wish){UPDATE, "web@1.service", NEW}))->status, EINVAL);
-        assert_int_equal(last(ask((Wish){UPDATE, "web@.service", "[X-Argosy]\nNonsense=1\n"}))->status,
-                         EINVAL);
-        assert_int_equal(last(ask((Wish){UPDATE, "web@.service", NEW GLOBAL}))->status, EINVAL);
-        assert_int_equal(last(ask((Wish){UPDATE, "web@.service", NEW, .max = 101, .percent = true}))->status,
-                         EINVAL);
+        assert_int_equal(rig_last(ask((RigRollout){UPDATE, "no@.service", NEW}))->status, ENOENT);
+        assert_int_equal(rig_last(ask((RigRollout){UPDATE, "web@1.service", NEW}))->status, EINVAL);
+        assert_int_equal(
+                rig_last(ask((RigRollout){UPDATE, "web@.service", "[X-Argosy]\nNonsense=1\n"}))->status,
+                EINVAL);
+        assert_int_equal(rig_last(ask((RigRollout){UPDATE, "web@.service", NEW GLOBAL}))->status, EINVAL);
+        assert_int_equal(
+                rig_last(ask((RigRollout){UPDATE, "web@.service", NEW, .max = 101, .percent = true}))
+                        ->status,
+                EINVAL);
         assert_int_equal(count_running(OLD), 2);
 }
 
@@ -379,13 +350,13 @@ static void a_unit_that_stands_alone_can_be_updated_too(void **state) {
 
         rig_change(&g, START, "db.service", OLD);
         g.start_ms = START_MS;
-        a = begin((Wish){UPDATE, "db.service", BAD});
+        a = begin((RigRollout){UPDATE, "db.service", BAD});
         watch(a);
-        assert_int_equal(last(a)->status, EIO);
+        assert_int_equal(rig_last(a)->status, EIO);
         assert_int_equal(count_running(OLD), 1);
-        a = begin((Wish){UPDATE, "db.service", NEW});
+        a = begin((RigRollout){UPDATE, "db.service", NEW});
         watch(a);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(count_running(NEW), 1);
 }
 
@@ -401,9 +372,9 @@ static void a_global_unit_is_updated_node_by_node(void **state) {
         RigAnswer *a;
 
         start_everywhere();
-        a = begin((Wish){UPDATE, "all.service", NEW GLOBAL});
+        a = begin((RigRollout){UPDATE, "all.service", NEW GLOBAL});
         assert_int_equal(watch(a), 1);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(count_running(NEW GLOBAL), 3);
         assert_true(record_is("all.service", NEW GLOBAL));
         for (uint32_t h = 1; h <= 3; h++)
@@ -415,9 +386,9 @@ static void a_global_unit_goes_back_too(void **state) {
 
         g.bad = hash_of(BAD GLOBAL, strlen(BAD GLOBAL));
         start_everywhere();
-        a = begin((Wish){UPDATE, "all.service", BAD GLOBAL});
+        a = begin((RigRollout){UPDATE, "all.service", BAD GLOBAL});
         assert_int_equal(watch(a), 1);
-        assert_int_equal(last(a)->status, EIO);
+        assert_int_equal(rig_last(a)->status, EIO);
         assert_int_equal(count_running(OLD GLOBAL), 3);
         assert_true(record_is("all.service", OLD GLOBAL));
 }
@@ -426,7 +397,7 @@ static void a_global_unit_is_restarted_once_on_each_node(void **state) {
         RigAnswer *a;
 
         start_everywhere();
-        a = begin((Wish){RESTART, "all.service"});
+        a = begin((RigRollout){RESTART, "all.service"});
         assert_int_equal(watch(a), 1);
         for (uint32_t h = 1; h <= 3; h++)
                 assert_int_equal(rig_unit_on(&g, h, "all.service")->restarts, 1);
@@ -437,7 +408,8 @@ static void under_a_new_leader_nodes_do_not_jump_to_the_new_content_at_once(void
         RigAnswer *a;
 
         start_everywhere();
-        revision = last(ask((Wish){UPDATE, "all.service", NEW GLOBAL}))->change->units[0]->revision;
+        revision =
+                rig_last(ask((RigRollout){UPDATE, "all.service", NEW GLOBAL}))->change->units[0]->revision;
         rig_pass_ms(&g, START_MS + 500);
         rig_depose(&g);
         rig_elect(&g);
@@ -453,11 +425,11 @@ static void a_global_unit_that_is_destroyed_ends_its_rollout(void **state) {
         RigAnswer *a;
 
         start_everywhere();
-        a = begin((Wish){UPDATE, "all.service", NEW GLOBAL});
+        a = begin((RigRollout){UPDATE, "all.service", NEW GLOBAL});
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "all.service", NULL);
         watch(a);
-        assert_int_equal(last(a)->status, EIO);
-        assert_string_equal(last(a)->message, "the unit was destroyed; nothing more is changed");
+        assert_int_equal(rig_last(a)->status, EIO);
+        assert_string_equal(rig_last(a)->message, "the unit was destroyed; nothing more is changed");
         assert_null(rig_record(&g, "all.service"));
 }
 
@@ -589,7 +561,7 @@ static void a_drain_and_an_update_together_keep_to_one_budget(void **state) {
         unsigned most = 0;
 
         start_instances(N_UNITS, OLD ONE_DOWN);
-        a = begin((Wish){UPDATE, "web@.service", NEW ONE_DOWN});
+        a = begin((RigRollout){UPDATE, "web@.service", NEW ONE_DOWN});
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
         for (unsigned i = 0; i < 400 && !(a->final && !rig_host(&g, 2)->units.count); i++) {
                 most = MAX_OF(most, N_UNITS - count_running(OLD ONE_DOWN) - count_running(NEW ONE_DOWN));

@@ -2,8 +2,8 @@
 //
 // A Change of many units goes into the log in parts, and nobody who asked sees them: one answer, each unit once. What a
 // turn of the loop does is bounded, also by those who wait for all of them.
+#include "leader-asks.h"
 #include "leader-private.h"
-#include "leader-rig.h"
 #include "test.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -383,7 +383,6 @@ static RigAnswer *wait_for_all(uint64_t later) {
         Argosy__Request__Wait__Item items[UNITS], *item_pointers[UNITS];
         Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        RigAnswer *a;
 
         for (size_t i = 0; i < UNITS; i++) {
                 argosy__request__wait__item__init(&items[i]);
@@ -397,9 +396,7 @@ static RigAnswer *wait_for_all(uint64_t later) {
         request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
         request.wait = &wait;
         watch();
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
-        return a;
+        return rig_ask_and_settle(&g, &request);
 }
 
 static void a_wait_for_many_begins_with_some_in_each_turn(void **state) {

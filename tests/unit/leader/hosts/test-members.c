@@ -6,8 +6,8 @@
 #include "feature-level.h"
 #include "host-record.h"
 #include "identity.h"
+#include "leader-asks.h"
 #include "leader-private.h"
-#include "leader-rig.h"
 #include "message.h"
 #include "str.h"
 #include "test.h"
@@ -419,15 +419,12 @@ static void a_session_knows_the_level_of_its_host(void **state) {
 static RigAnswer *cluster_role(const char *host, bool promote) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ClusterRole m = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
-        RigAnswer *a;
 
         m.host = (char *) host;
         m.promote = promote;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
         request.cluster_role = &m;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
-        return a;
+        return rig_ask_and_settle(&g, &request);
 }
 
 static void assert_says(const RigAnswer *a, int status, const char *words) {

@@ -27,46 +27,14 @@ static int teardown(void **state) {
         return 0;
 }
 
-static const Argosy__Response *last(const RigAnswer *a) {
-        assert_true(a->n > 0);
-        return a->responses[a->n - 1];
-}
-
 static RigAnswer *wait_for_drain(const char *node) {
         Argosy__Request__DrainWait wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        RigAnswer *a;
 
         wait.node = (char *) node;
         request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
         request.drain_wait = &wait;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
-        return a;
-}
-
-static RigAnswer *label(const char *node, const char *key, const char *value) {
-        Argosy__Label set = ARGOSY__LABEL__INIT, *sets = &set;
-        Argosy__Request__LabelChange change = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        RigAnswer *a;
-
-        change.node = (char *) node;
-        set.key = (char *) key;
-        set.value = (char *) value;
-        if (value) {
-                change.set = &sets;
-                change.n_set = 1;
-        } else {
-                change.unset = (char **) &key;
-                change.n_unset = 1;
-        }
-        request.what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
-        request.label_change = &change;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
-        assert_true(a->final);
-        return a;
+        return rig_ask_and_settle(&g, &request);
 }
 
 static void start_many(unsigned n) {
@@ -108,7 +76,7 @@ static void more_kinds_of_resources_than_can_be_counted_are_refused_until_one_is
         const char *format = SERVICE "[X-Argosy]\nReserveResource=kind%u:1\n";
         char name[32];
 
-        label("n1", "offers/kind6", "1"); // what is only offered takes up nothing
+        rig_label(&g, "n1", "offers/kind6", "1"); // what is only offered takes up nothing
         for (unsigned i = 0; i <= 6; i++) {
                 const Argosy__Response__UnitResult *r;
 
@@ -158,7 +126,7 @@ static void lists_of_managers_that_nobody_uses_any_more_are_forgotten(void **sta
 
 static void a_cordoned_node_keeps_its_units_and_takes_no_new_ones(void **state) {
         start_many(3);
-        assert_int_equal(last(rig_set_mode(&g, "n1", CORDONED, 0, "new disks"))->status, 0);
+        assert_int_equal(rig_last(rig_set_mode(&g, "n1", CORDONED, 0, "new disks"))->status, 0);
         assert_int_equal(units_on(1), 1);
         for (unsigned i = 10; i < 14; i++) {
                 char name[32];
@@ -197,7 +165,7 @@ static void a_drained_nodes_units_run_elsewhere_and_it_stays_closed(void **state
         rig_set_mode(&g, "n2", DRAINING, 0, "new disks");
         a = wait_for_drain("n2");
         assert_true(a->final);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(units_on(2), 1); // the global one
         assert_int_equal(units_on(1) + units_on(3), 9 + 2);
         rig_change(&g, START, "new.service", SERVICE);
@@ -212,7 +180,7 @@ static void a_unit_ends_on_the_old_node_before_it_begins_on_the_new_one(void **s
         rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
         a = wait_for_drain("n1");
         assert_false(a->final);
-        assert_int_equal(last(a)->progress->remaining, 1);
+        assert_int_equal(rig_last(a)->progress->remaining, 1);
         assert_int_equal(units_on(2) + units_on(3), 0);
         rig_host(&g, 1)->deaf = false;
         rig_settle(&g);
@@ -253,20 +221,20 @@ static void nobody_waits_for_the_end_of_a_unit_on_a_host_that_dies(void **state)
 static void a_unit_that_nobody_else_takes_stays_and_is_named(void **state) {
         RigAnswer *a;
 
-        label("n1", "disk", "ssd");
+        rig_label(&g, "n1", "disk", "ssd");
         start_many(3);
         rig_change(&g, START, "fast.service", ON_SSD);
         assert_int_equal(units_on(1), 2);
         rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
         a = wait_for_drain("n1");
         assert_true(a->final);
-        assert_int_equal(last(a)->status, EBUSY);
-        assert_int_equal(last(a)->progress->n_done, 1);
-        assert_string_equal(last(a)->progress->done[0]->name, "fast.service");
-        assert_int_equal(last(a)->progress->done[0]->n_refusals, 3);
+        assert_int_equal(rig_last(a)->status, EBUSY);
+        assert_int_equal(rig_last(a)->progress->n_done, 1);
+        assert_string_equal(rig_last(a)->progress->done[0]->name, "fast.service");
+        assert_int_equal(rig_last(a)->progress->done[0]->n_refusals, 3);
         assert_int_equal(rig_count_running(&g, "fast.service"), 1);
         assert_int_equal(units_on(1), 1);
-        label("n3", "disk", "ssd"); // now somebody does
+        rig_label(&g, "n3", "disk", "ssd"); // now somebody does
         assert_int_equal(units_on(1), 0);
         assert_int_equal(rig_count_running(&g, "fast.service"), 1);
 }
@@ -274,7 +242,7 @@ static void a_unit_that_nobody_else_takes_stays_and_is_named(void **state) {
 static void at_the_deadline_what_has_not_left_is_stopped(void **state) {
         RigAnswer *a;
 
-        label("n1", "disk", "ssd");
+        rig_label(&g, "n1", "disk", "ssd");
         rig_change(&g, START, "fast.service", ON_SSD);
         rig_set_mode(&g, "n1", DRAINING, 60, "new disks");
         a = wait_for_drain("n1");
@@ -285,7 +253,7 @@ static void at_the_deadline_what_has_not_left_is_stopped(void **state) {
         rig_pass_ms(&g, 2000);
         assert_int_equal(units_on(1), 0);
         assert_true(a->final);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(rig_record(&g, "fast.service")->node, 0);
         rig_set_mode(&g, "n1", OPEN, 0, "new disks"); // it waited for a node
         assert_int_equal(rig_count_running(&g, "fast.service"), 1);
@@ -313,7 +281,7 @@ static void a_drain_that_is_repeated_keeps_its_deadline(void **state) {
 static void a_deadline_that_is_over_is_not_waited_for(void **state) {
         RigAnswer *a;
 
-        label("n2", "disk", "ssd");
+        rig_label(&g, "n2", "disk", "ssd");
         rig_change(&g, START, "fast.service", ON_SSD);
         assert_int_equal(units_on(2), 1);
         rig_host_off(&g, 2);
@@ -325,8 +293,8 @@ static void a_deadline_that_is_over_is_not_waited_for(void **state) {
         rig_pass_ms(&g, 62000);
         assert_int_not_equal(rig_record(&g, "fast.service")->node, 0); // it may run on the lost node
         assert_true(a->final);
-        assert_int_equal(last(a)->status, EBUSY);
-        assert_string_equal(last(a)->progress->done[0]->name, "fast.service");
+        assert_int_equal(rig_last(a)->status, EBUSY);
+        assert_string_equal(rig_last(a)->progress->done[0]->name, "fast.service");
 }
 
 #define SET_MODES(mode, ...) \
@@ -358,7 +326,7 @@ static void what_leaves_several_nodes_moves_once(void **state) {
         start_many(20);
         begun_where_it_cannot_stay = false;
         g.on_host_message = check_hops;
-        assert_int_equal(last(SET_MODES(DRAINING, "n1", "n2", "n3"))->status, 0);
+        assert_int_equal(rig_last(SET_MODES(DRAINING, "n1", "n2", "n3"))->status, 0);
         g.on_host_message = NULL;
         assert_false(begun_where_it_cannot_stay);
         assert_int_equal(units_on(1) + units_on(2) + units_on(3), 0);
@@ -370,7 +338,7 @@ static void what_leaves_several_nodes_moves_once(void **state) {
                 assert_int_equal(rig_count_running(&g, name), 1);
                 assert_in_range(starts_of(name), 1, 2); // where it stands on a node that it left is gone
         }
-        assert_int_equal(last(SET_MODES(OPEN, "n1", "n2", "n3"))->status, 0);
+        assert_int_equal(rig_last(SET_MODES(OPEN, "n1", "n2", "n3"))->status, 0);
         start_many(25);
         assert_true(units_on(1) > 0 && units_on(2) > 0 && units_on(3) > 0);
 }
@@ -379,10 +347,10 @@ static void what_no_other_node_takes_is_not_touched_when_all_are_emptied(void **
         RigAnswer *a;
 
         start_many(6);
-        assert_int_equal(last(SET_MODES(DRAINING, "n1", "n2", "n3"))->status, 0);
+        assert_int_equal(rig_last(SET_MODES(DRAINING, "n1", "n2", "n3"))->status, 0);
         a = wait_for_drain("n1");
-        assert_int_equal(last(a)->status, EBUSY);
-        assert_int_equal(last(a)->progress->n_done, 2);
+        assert_int_equal(rig_last(a)->status, EBUSY);
+        assert_int_equal(rig_last(a)->progress->n_done, 2);
         for (unsigned i = 0; i < 6; i++) {
                 char name[32];
 
@@ -394,19 +362,19 @@ static void what_no_other_node_takes_is_not_touched_when_all_are_emptied(void **
 
 static void either_all_of_several_nodes_are_changed_or_none(void **state) {
         size_t batches = g.batches;
-        const Argosy__Response *r = last(SET_MODES(CORDONED, "n1", "nowhere", "n2"));
+        const Argosy__Response *r = rig_last(SET_MODES(CORDONED, "n1", "nowhere", "n2"));
 
         assert_int_equal(r->status, ENOENT);
         assert_string_equal(r->message, "there is no node 'nowhere'; nothing was changed");
         assert_int_equal(g.batches, batches);
         // Named twice, and as a host and as its node: once.
-        assert_int_equal(last(SET_MODES(CORDONED, "n2", "n1", "n2", "n1/system"))->status, 0);
+        assert_int_equal(rig_last(SET_MODES(CORDONED, "n2", "n1", "n2", "n1/system"))->status, 0);
         assert_int_equal(g.batches, batches + 1);
-        assert_int_equal(last(SET_MODES(CORDONED, "n1", "n2"))->status, 0);
+        assert_int_equal(rig_last(SET_MODES(CORDONED, "n1", "n2"))->status, 0);
         assert_int_equal(g.batches, batches + 1);
         start_many(3);
         assert_int_equal(units_on(3), 3);
-        assert_int_equal(last(rig_set_modes(&g, NULL, 0, OPEN))->status, EINVAL);
+        assert_int_equal(rig_last(rig_set_modes(&g, NULL, 0, OPEN))->status, EINVAL);
 }
 
 static void two_nodes_of_one_host_are_changed_wherever_they_are_named(void **state) {
@@ -414,7 +382,7 @@ static void two_nodes_of_one_host_are_changed_wherever_they_are_named(void **sta
 
         rig_host_set_manager(&g, 1, "user@1000");
         rig_settle(&g);
-        assert_int_equal(last(SET_MODES(CORDONED, "n1/system", "n2", "n1/user@1000"))->status, 0);
+        assert_int_equal(rig_last(SET_MODES(CORDONED, "n1/system", "n2", "n1/user@1000"))->status, 0);
         record = cluster_state_find_host(g.state, 1);
         assert_int_equal(record->n_nodes, 2);
         assert_int_equal(record->nodes[0]->mode, CORDONED);
@@ -443,7 +411,7 @@ static void an_uncordon_ends_the_wait_for_a_drain(void **state) {
         assert_false(a->final);
         rig_set_mode(&g, "n1", OPEN, 0, "new disks");
         assert_true(a->final);
-        assert_int_equal(last(a)->status, ECANCELED);
+        assert_int_equal(rig_last(a)->status, ECANCELED);
 }
 
 static void maintenance_stops_global_units_too(void **state) {
@@ -472,19 +440,19 @@ static void what_has_finished_for_good_holds_up_no_drain(void **state) {
         rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
         a = wait_for_drain("n1");
         assert_true(a->final);
-        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(units_on(2) + units_on(3), 0);
 }
 
 static void nonsense_is_refused_and_changes_nothing(void **state) {
         unsigned before = g.batches;
 
-        assert_int_equal(last(rig_set_mode(&g, "nowhere", CORDONED, 0, "new disks"))->status, ENOENT);
-        assert_int_equal(last(rig_set_mode(&g, "n1", 77, 0, "new disks"))->status, EINVAL);
-        assert_int_equal(last(label("n1", "no spaces", "x"))->status, EINVAL);
-        assert_int_equal(last(label("n1", "key", "no/../ok=?"))->status, EINVAL);
-        assert_int_equal(last(wait_for_drain("nowhere"))->status, ENOENT);
-        assert_int_equal(last(wait_for_drain("n1"))->status, ECANCELED);
+        assert_int_equal(rig_last(rig_set_mode(&g, "nowhere", CORDONED, 0, "new disks"))->status, ENOENT);
+        assert_int_equal(rig_last(rig_set_mode(&g, "n1", 77, 0, "new disks"))->status, EINVAL);
+        assert_int_equal(rig_last(rig_label(&g, "n1", "no spaces", "x"))->status, EINVAL);
+        assert_int_equal(rig_last(rig_label(&g, "n1", "key", "no/../ok=?"))->status, EINVAL);
+        assert_int_equal(rig_last(wait_for_drain("nowhere"))->status, ENOENT);
+        assert_int_equal(rig_last(wait_for_drain("n1"))->status, ECANCELED);
         assert_int_equal(g.batches, before);
 }
 
@@ -503,18 +471,18 @@ static void a_label_set_at_run_time_counts_more_than_the_hosts_own(void **state)
         rig_host_set_labels(&g, 2, "disk", "hdd");
         rig_settle(&g);
         assert_string_equal(label_of(2, "disk"), "hdd");
-        label("n2", "disk", "ssd");
+        rig_label(&g, "n2", "disk", "ssd");
         assert_string_equal(label_of(2, "disk"), "ssd");
         rig_host_set_labels(&g, 2, "disk", "tape"); // its configuration was changed and read again
         rig_settle(&g);
         assert_string_equal(label_of(2, "disk"), "ssd");
-        label("n2", "disk", NULL);
+        rig_label(&g, "n2", "disk", NULL);
         assert_string_equal(label_of(2, "disk"), "tape");
 }
 
 static void a_label_makes_a_node_fit(void **state) {
         assert_int_equal(rig_change(&g, START, "fast.service", ON_SSD)->status, ENOSPC);
-        label("n3", "disk", "ssd");
+        rig_label(&g, "n3", "disk", "ssd");
         rig_change(&g, START, "fast.service", ON_SSD);
         assert_int_equal(units_on(3), 1);
 }
@@ -523,9 +491,9 @@ static void a_restart_happens_where_the_unit_is_whatever_it_asks_for_by_now(void
         const Argosy__Response__UnitResult *result;
         RigUnit *u;
 
-        label("n2", "disk", "ssd");
+        rig_label(&g, "n2", "disk", "ssd");
         rig_change(&g, START, "web.service", ON_SSD);
-        label("n2", "disk", "hdd");
+        rig_label(&g, "n2", "disk", "hdd");
         u = rig_unit_on(&g, 2, "web.service");
         assert_int_equal(u->restarts, 0);
         result = rig_change(&g, ARGOSY__VERB__VERB_RESTART, "web.service", NULL);
@@ -548,10 +516,10 @@ static void a_host_can_have_so_many_labels_at_run_time(void **state) {
 
         for (unsigned i = 0; i < HOST_SET_LABELS_MAX; i++) {
                 snprintf(key, sizeof(key), "key%u", i);
-                assert_int_equal(last(label("n1", key, "x"))->status, 0);
+                assert_int_equal(rig_last(rig_label(&g, "n1", key, "x"))->status, 0);
         }
-        assert_int_equal(last(label("n1", "one-more", "x"))->status, E2BIG);
-        assert_int_equal(last(label("n1", "key5", "y"))->status, 0);
+        assert_int_equal(rig_last(rig_label(&g, "n1", "one-more", "x"))->status, E2BIG);
+        assert_int_equal(rig_last(rig_label(&g, "n1", "key5", "y"))->status, 0);
 }
 
 #define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -105,6 +105,7 @@ typedef struct RaftStore {
         Compaction compaction;
         Seal *seal;
         Progress disk_progress;
+        bool vote_is_none; // on the disk: the last that was written is a term
         bool full_disk_logged;
         uint64_t refreshed_disk_ms;
 

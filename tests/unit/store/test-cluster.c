@@ -5,13 +5,17 @@
 #include "test.h"
 
 #include <dlfcn.h>
+#include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "fileio.h"
 #include "macro.h"
 #include "raft-store.h"
 #include "store-cluster.h"
+#include "str.h"
 
 static bool is_answered(void *userdata) {
         return ((StoreAnswer *) userdata)->n > 0;
@@ -528,6 +532,38 @@ static void leadership_is_handed_over(void **state) {
         store_cluster_free(c);
 }
 
+// How often term or vote were written: each time with the next number.
+static uint64_t n_metadata_writes(const StoreNode *n) {
+        uint64_t newest = 0;
+
+        for (int i = 1; i <= 2; i++) {
+                _cleanup_free_ char *path = str_printf("%s/metadata%d", n->dir, i);
+                _cleanup_buf_ Buf b = {};
+                uint64_t version;
+
+                assert_int_equal(file_read(AT_FDCWD, path, 64, &b), 0);
+                assert_true(b.len >= 2 * sizeof(version));
+                memcpy(&version, b.data + sizeof(version), sizeof(version));
+                newest = MAX_OF(newest, le64toh(version));
+        }
+        return newest;
+}
+
+// The loop waits for these. Who hears of a term without being asked for a vote writes once.
+static void a_term_that_is_heard_of_costs_one_write(void **state) {
+        StoreCluster *c = store_cluster_new();
+        StoreStats before, after;
+
+        store_cluster_bootstrap(c);
+        store_stats(store_cluster_leader(c)->store, &before);
+        store_cluster_add(c, 1);
+        store_cluster_agree(c);
+        store_stats(store_cluster_leader(c)->store, &after);
+        // The first is that of the open log; in each later term it may have been asked.
+        assert_true(n_metadata_writes(&c->servers[1].node) <= 1 + 1 + 2 * (after.term - before.term));
+        store_cluster_free(c);
+}
+
 static void a_server_that_does_not_answer_is_not_promoted(void **state) {
         StoreCluster *c = store_cluster_of(1);
         StoreNode *leader = store_cluster_leader(c);
@@ -659,6 +695,7 @@ int main(void) {
                 cmocka_unit_test(a_retired_member_has_no_connection_and_gets_none),
                 cmocka_unit_test(a_leader_may_remove_itself),
                 cmocka_unit_test(leadership_is_handed_over),
+                cmocka_unit_test(a_term_that_is_heard_of_costs_one_write),
                 cmocka_unit_test(a_server_that_does_not_answer_is_not_promoted),
                 cmocka_unit_test(guard_6_a_lonely_member_does_not_raise_its_term),
                 cmocka_unit_test(a_server_with_another_key_is_not_talked_to),

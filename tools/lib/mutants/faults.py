@@ -886,7 +886,7 @@ FAULTS = [
           "daemon/daemon-log: what_the_disk_has_done_when_the_daemon_ends_is_told_to_nobody"),
     Fault("sent-away-and-votes-on", "src/daemon/daemon-log-voter.c",
           "else if (raft_id > 0 && coming_raft_id(d) == raft_id)",
-          "else if (false)",
+          "else if (raft_id > 0 && coming_raft_id(d) < raft_id)",
           "daemon/daemon-log: who_is_sent_away_before_its_log_is_made_is_none"),
     Fault("no-vote-written-after-each-term", "src/store/raft/raft-disk.c",
           "if (id == 0 && s->vote_is_none)",

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The end: SIGTERM, the machine, or a new identity -> hand leadership on -> Goodbye -> close everything -> the
-// loop runs out. What takes too long is left out at a deadline, and the kernel closes the rest.
+// The end: SIGTERM, the machine, or a new identity -> hand leadership on -> Goodbye -> close everything -> all is
+// closed, and what was to be written is. What takes too long is left out at a deadline, and the kernel closes the rest.
+//
+// The pool is not waited for. What must be complete before this process goes has an object that closes only then, as the
+// agent (fence, unit files) and the store (the log) do, or is in the state writer's queue. All else in the pool may
+// hang for minutes, as a look-up in somebody's directory, and what it finds out is nobody's any more.
 
 #include <signal.h>
 #include <systemd/sd-daemon.h>
@@ -25,22 +29,28 @@ enum {
 
 static void on_deadline(void *userdata);
 
+// The turn of the loop ends with that: run_out() looks whether anything is left.
+static void closed_one(Daemon *d) {
+        d->closing--;
+        uv_stop(d->loop);
+}
+
 static void on_closed(void *userdata) {
-        ((Daemon *) userdata)->closing--;
+        closed_one(userdata);
 }
 
 static void on_agent_closed(void *userdata) {
         Daemon *d = userdata;
 
-        d->closing--;
         d->agent = NULL;
+        closed_one(d);
 }
 
 static void on_mesh_closed(void *userdata) {
         Daemon *d = userdata;
 
-        d->closing--;
         d->mesh = NULL;
+        closed_one(d);
 }
 
 static void on_log_closed(Daemon *d) {
@@ -67,6 +77,26 @@ static void close_all(Daemon *d) {
         agent_close(d->agent, on_agent_closed, d);
         d->closing++;
         daemon_log_close(d, on_log_closed);
+        uv_stop(d->loop); // from now on it is run by run_out()
+}
+
+static void count_open(uv_handle_t *handle, void *n) {
+        *(size_t *) n += uv_is_closing(handle) || (uv_is_active(handle) && uv_has_ref(handle));
+}
+
+static bool is_over(const Daemon *d) {
+        size_t n = 0;
+
+        if (d->closing > 0 || work_queue_is_busy(&d->writer.queue))
+                return false;
+        uv_walk(d->loop, count_open, &n);
+        return n == 0;
+}
+
+bool run_out(Daemon *d) {
+        while (!d->cut_short && !is_over(d) && uv_run(d->loop, UV_RUN_ONCE))
+                ;
+        return d->closing == 0 && !uv_loop_alive(d->loop);
 }
 
 // The end with the machine:
@@ -135,6 +165,7 @@ static void on_deadline(void *userdata) {
                 return;
         }
         log_warning("The orderly end takes too long; ending at once.");
+        d->cut_short = true;
         uv_stop(d->loop);
 }
 

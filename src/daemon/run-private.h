@@ -14,6 +14,10 @@ int run_load_config(const Daemon *d, Config *ret); // as config_load()
 
 // run-end.c
 void run_end(Daemon *d, DaemonEnd how); // once; later calls do nothing
+// The loop, from when all is being closed until that is done and what was to be written is, or the deadline of the end.
+// False: there is something left, in the pool perhaps, and whoever waited for that might wait for minutes: nothing
+// may be freed, and exit() would join the pool's threads.
+bool run_out(Daemon *d);
 void run_on_identity_replaced(Daemon *d); // the join, or the reset, that was under way has put it in place
 // The machine shuts down: goes on with what can be done by now.
 void run_shut_down_on(Daemon *d);

@@ -3,7 +3,7 @@
 // Start:  configuration -> state directory (a fresh host makes itself the first of a new cluster) -> mesh ->
 // log, if a voter -> agent ->
 //         local socket, port -> READY
-// End:    SIGTERM -> hand leadership on -> Goodbye -> close everything -> the loop runs out -> exit, or
+// End:    SIGTERM -> hand leadership on -> Goodbye -> close everything -> all is closed and written -> exit, or
 // execute ourselves again
 //
 // Nothing here stops a unit: units belong to systemd, and this process may come and go.
@@ -371,12 +371,18 @@ static void forget_everything(Daemon *d) {
         memset(d, 0, sizeof(*d));
 }
 
+// exit() would wait until the pool's threads are back: libuv joins them.
+static _Noreturn void leave(int status) {
+        fflush(NULL);
+        _exit(status);
+}
+
 int daemon_run(const RunOptions *options, char **argv) {
         _cleanup_free_ char *why = NULL;
         static Daemon daemon; // handles inside must outlive the loop
         Daemon *d = &daemon;
-        DaemonEnd how;
-        int r;
+        int r, status;
+        bool complete;
 
         d->loop = uv_default_loop();
         (void) uv_loop_configure(d->loop, UV_METRICS_IDLE_TIME);
@@ -412,10 +418,12 @@ int daemon_run(const RunOptions *options, char **argv) {
         (void) sd_notify(0, "READY=1");
         daemon_status(d);
         uv_run(d->loop, UV_RUN_DEFAULT);
+        complete = run_out(d);
         if (d->end == DAEMON_RESTART)
                 execute_again(d, argv);
-        how = d->end;
-        if (d->closing == 0 && !work_queue_is_busy(&d->writer.queue)) // else the deadline cut it short, and parts still use it
-                forget_everything(d);
-        return how == DAEMON_EXIT ? EXIT_SUCCESS : EXIT_FAILURE;
+        status = d->end == DAEMON_EXIT ? EXIT_SUCCESS : EXIT_FAILURE;
+        if (!complete)
+                leave(status);
+        forget_everything(d);
+        return status;
 }

@@ -2,9 +2,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """argosyd is restarted, killed or shut down with its machine: units belong to systemd and do not notice, or move in good order."""
 
+import os
+import shutil
 import time
+from contextlib import contextmanager
+from pathlib import Path
 
-from lib import ONE_SHOT, PATIENT, SLEEPER, Cluster, eventually, main, stays
+from lib import ONE_SHOT, PATIENT, SLEEPER, SOURCE, Cluster, Running, eventually, main, stays
+
+# A directory of users that does not answer (tests/lib/nss-hangs.c).
+HANGS = Path(os.environ.get("ARGOSY_BUILD") or SOURCE / "build") / "tests/libnss_hangs.so"
 
 
 def roles(c):
@@ -27,6 +34,41 @@ def test_restart_in_each_role_stops_nothing(c: Cluster):
     assert now == before
     c.ctl("stop 'w@*' everywhere")
     assert c.active("w@*") == {}, "after a restart it does not know its units any more"
+
+
+ASKS = "touch /tmp/asks; until [ -e /run/hanging/{uid} ]; do sleep 0.05; done; exec argosyctl list-nodes"
+
+
+@contextmanager
+def asking_a_directory_that_hangs(node, uid):
+    """That user asks argosyd for something, and who he is nobody there is told."""
+    shutil.copy(HANGS, node.path("/usr/lib/libnss_hangs.so.2"))
+    node.run("cp /etc/nsswitch.conf /root/; sed -i 's/^passwd:.*/passwd: files hangs/' /etc/nsswitch.conf; rm -f /tmp/asks")
+    group = node.run("getent group argosy").split(":")[2]
+    asks = Running(node, ["setpriv", f"--reuid={uid}", f"--regid={group}", "--clear-groups", "sh", "-c", ASKS.format(uid=uid)])
+    try:
+        eventually(lambda: node.run("ls /tmp/asks"), what="whoever begins it is past asking who that is")
+        pid = node.argosyd_pid()
+        node.run(f"mkdir /run/hanging; touch /run/hanging/{uid}")
+        eventually(lambda: "libnss_hangs" in node.run(f"cat /proc/{pid}/maps"), what="argosyd asks who that is")
+        yield
+    finally:
+        asks.kill()
+        node.run("rm -rf /run/hanging; cp /root/nsswitch.conf /etc/")
+
+
+def test_a_restart_waits_for_no_directory_of_users(c: Cluster):
+    c.start("w@{1..8}")
+    before = c.invocations("w@*")
+    node, since = roles(c)["voter"], time.time()
+    with asking_a_directory_that_hangs(node, 4242):
+        node.run("systemctl restart argosyd")
+    c.wait_online()
+    assert c.invocations("w@*") == before
+    said = node.journal("argosyd", lines=200, since=since)
+    assert " is up: " in said, said
+    for words in ["The orderly end takes too long", "timed out", "Failed with result"]:
+        assert words not in said, said
 
 
 def test_a_voter_that_replays_its_log_stays_in_touch(c: Cluster):

@@ -146,7 +146,8 @@ struct Daemon {
         bool transferring;
         bool handing_over, handed_over; // leadership, since the machine is shutting down
         ShutDown shutting_down;
-        int closing; // objects that have not called back yet
+        int closing;    // objects that have not called back yet
+        bool cut_short; // the deadline of the end came first
 };
 
 // The process ends at once, with a line in the journal; systemd starts it again.

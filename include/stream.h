@@ -40,7 +40,7 @@ enum {
         STREAM_LOW_WATER = 256 * 1024,
         // Dial and handshake must be done by then: -ETIMEDOUT.
         STREAM_HANDSHAKE_MS = 5000,
-        STREAM_PEER_GROUPS_MAX = 4096,
+        STREAM_PEER_GROUPS_MAX = 65536, // the kernel's NGROUPS_MAX
         // How long a close waits for the peer to take what is queued and to close its side.
         STREAM_FLUSH_MS = 1000,
         // TCP: a peer whose kernel has not answered for so long, be it to data or keep-alive, is dead.

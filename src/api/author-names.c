@@ -4,8 +4,13 @@
 // or kept with its answer. What is in the pool is touched by nobody else until it is back: it gets the numbers whole, and
 // gives names.
 //
-// An account without a name is one that nobody has given rights to: its number stands alone. That a lookup failed (the
-// directory cannot be reached) is no reason to believe that somebody is in no group, so nobody is answered by half of it.
+//      waiting -> flying (in the pool) -> kept, fresh -> kept, of old -> gone
+//                   `-> hangs: another one may begin beside it
+//
+// An account without a name is one that nobody has given rights to: its number stands alone. A group whose name cannot be
+// found out (the directory cannot be reached) is left out: rights add up, so this only takes away what it would have given.
+// Old names are better than that: numbers are hardly ever given to others, and which of them a process has is the kernel's
+// word.
 
 #include "author-names.h"
 
@@ -14,6 +19,7 @@
 #include <pwd.h>
 
 #include "author.h"
+#include "log.h"
 #include "macro.h"
 #include "message.h"
 #include "time-limit.h"
@@ -22,12 +28,16 @@
 typedef struct Lookup {
         AuthorNames *names; // NULL: they were closed meanwhile
         uv_work_t work;
-        ListNode link;      // in .waiting or .kept; of neither while it is in the pool
-        ListNode questions;
-        uint64_t kept_until_ms; // of the loop
+        ListNode link;      // in .waiting, .flying or .kept
+        ListNode questions; // who asked first is first
         const AccountSource *source;
-        Argosy__Author *author; // when it is kept
+        uint64_t hangs_ms;                      // flying: since when, or from when on, it hangs. Times are of the loop
+        uint64_t fresh_until_ms, kept_until_ms; // kept
+        bool hangs;
+        Argosy__Author *author; // kept
         int error;
+        size_t n_left_out; // groups whose names could not be found out
+        int left_out_error;
         bool owner;
         uid_t uid;
         size_t n_gids;
@@ -37,10 +47,11 @@ typedef struct Lookup {
 struct AuthorNames {
         uv_loop_t *loop;
         const AccountSource *source;
-        ListNode waiting, kept; // oldest first
-        size_t n_waiting, n_kept;
-        Lookup *flying; // in the pool
+        ListNode waiting, flying, kept; // oldest first
+        size_t n_waiting, n_flying, n_hanging, n_kept;
         TimeLimit limit;
+        uint64_t limit_ms;       // when it is over, UINT64_MAX: it does not run
+        uint64_t quiet_until_ms; // the journal has heard of it
 };
 
 // ------------------------------------------------------------------------------------------------ accounts
@@ -68,10 +79,10 @@ static int system_user(uid_t uid, char **ret) {
                 if (error != ERANGE)
                         return is_none(error) ? -ENOENT : -error;
         }
-        return -ENOENT;
+        return -E2BIG;
 }
 
-// One with so many members that it cannot be read has a name, too; but nobody has said how it is to be got at.
+// Of a group only the name is wanted, and it comes with all members.
 static int system_group(gid_t gid, char **ret) {
         struct group group, *found = NULL;
 
@@ -89,22 +100,53 @@ static int system_group(gid_t gid, char **ret) {
                 if (error != ERANGE)
                         return is_none(error) ? -ENOENT : -error;
         }
-        return -ENOENT;
+        return -E2BIG;
 }
 
-const AccountSource account_source_system = {.user = system_user, .group = system_group};
+const AccountSource account_source_system = {
+        .user = system_user,
+        .group = system_group,
+        .hangs_ms = AUTHOR_HANGS_MS,
+        .limit_ms = AUTHOR_LOOKUP_MS,
+        .fresh_ms = AUTHOR_FRESH_MS,
+};
 
 // ------------------------------------------------------------------------------------------------ in the pool
 
-static int add_group(Lookup *k, Argosy__Author *author, gid_t gid) {
+// 0: added, or without a name.
+static int add_group(Lookup *k, Argosy__Author *author, gid_t gid, size_t *bytes) {
         _cleanup_free_ char *name = NULL;
-        int r = k->source->group(gid, &name);
+        int r = author->n_groups < AUTHOR_GROUPS_MAX ? k->source->group(gid, &name) : -E2BIG;
 
         if (r == -ENOENT || (r == 0 && !author_name_is_valid(name)))
                 return 0;
-        if (r == 0)
-                author->groups[author->n_groups++] = TAKE_PTR(name);
-        return r;
+        if (r == 0 && *bytes + strlen(name) + 1 > AUTHOR_GROUPS_BYTES)
+                r = -E2BIG;
+        if (r < 0)
+                return r;
+        *bytes += strlen(name) + 1;
+        author->groups[author->n_groups++] = TAKE_PTR(name);
+        return 0;
+}
+
+// In ascending order of their numbers: the groups of this system come before those of a directory.
+static int add_groups(Lookup *k, Argosy__Author *author) {
+        size_t bytes = 0;
+
+        author->groups = calloc(MIN_OF(k->n_gids, (size_t) AUTHOR_GROUPS_MAX), sizeof(*author->groups));
+        if (!author->groups)
+                return -ENOMEM;
+        for (size_t i = 0; i < k->n_gids; i++) {
+                int r = add_group(k, author, k->gids[i], &bytes);
+
+                if (r == -ENOMEM)
+                        return r;
+                if (r == 0)
+                        continue;
+                k->n_left_out++;
+                k->left_out_error = r;
+        }
+        return 0;
 }
 
 static int find_names(Lookup *k, Argosy__Author *author) {
@@ -115,15 +157,8 @@ static int find_names(Lookup *k, Argosy__Author *author) {
                 return r;
         if (r == 0 && author_name_is_valid(name))
                 author->user = TAKE_PTR(name);
-        author->groups = calloc(k->n_gids + 1, sizeof(*author->groups));
-        if (!author->groups)
-                return -ENOMEM;
-        for (size_t i = 0; i < k->n_gids; i++) {
-                r = add_group(k, author, k->gids[i]);
-                if (r < 0)
-                        return r;
-        }
-        return author_admit(author, 0);
+        r = add_groups(k, author);
+        return r < 0 ? r : author_admit(author, 0);
 }
 
 static void run(uv_work_t *work) {
@@ -193,17 +228,14 @@ static Lookup *find(const ListNode *head, const Lookup *like) {
         return NULL;
 }
 
-// Who is told may ask again, or go; each is told once.
-static void answer_all(Lookup *k, const Argosy__Author *author, int error) {
-        ListNode told = LIST_INIT(told);
+static AuthorQuestion *first_question(const Lookup *k) {
+        return list_is_empty(&k->questions) ? NULL : CONTAINER_OF(k->questions.next, AuthorQuestion, link);
+}
 
-        list_splice(&told, &k->questions);
-        while (!list_is_empty(&told)) {
-                AuthorQuestion *q = CONTAINER_OF(told.next, AuthorQuestion, link);
-
-                list_unlink(&q->link);
-                q->answered(author, error, q->userdata);
-        }
+// Who is told may ask again, or go: so nothing that was found before is there for sure when this is back. `known` may be NULL.
+static void tell(AuthorQuestion *q, const Lookup *known, int error) {
+        list_unlink(&q->link);
+        q->answered(known ? known->author : NULL, known ? 0 : error, q->userdata);
 }
 
 static void drop_kept(AuthorNames *a, Lookup *k) {
@@ -211,15 +243,18 @@ static void drop_kept(AuthorNames *a, Lookup *k) {
         lookup_free(k);
 }
 
-static void keep(AuthorNames *a, Lookup *k) {
+static void keep(AuthorNames *a, Lookup *k, Lookup *instead_of) {
+        if (instead_of)
+                drop_kept(a, instead_of);
         if (a->n_kept >= AUTHOR_KEPT_MAX)
                 drop_kept(a, CONTAINER_OF(a->kept.next, Lookup, link));
+        k->fresh_until_ms = uv_now(a->loop) + a->source->fresh_ms;
         k->kept_until_ms = uv_now(a->loop) + AUTHOR_KEPT_MS;
         list_append(&a->kept, &k->link);
         a->n_kept++;
 }
 
-static void drop_stale(AuthorNames *a) {
+static void drop_old(AuthorNames *a) {
         while (!list_is_empty(&a->kept)) {
                 Lookup *k = CONTAINER_OF(a->kept.next, Lookup, link);
 
@@ -229,91 +264,203 @@ static void drop_stale(AuthorNames *a) {
         }
 }
 
-// ------------------------------------------------------------------------------------------------ one at a time
-
-static void begin_next(AuthorNames *a);
-
-// What hangs may hang on. Those who wait behind it have waited as long.
-static void on_limit(void *userdata) {
-        AuthorNames *a = userdata;
-
-        if (a->flying)
-                answer_all(a->flying, NULL, -ETIMEDOUT);
+// Those for which nobody waits any more.
+static void drop_deserted(AuthorNames *a) {
         list_foreach_safe (i, &a->waiting) {
                 Lookup *k = CONTAINER_OF(i, Lookup, link);
 
-                answer_all(k, NULL, -ETIMEDOUT);
+                if (first_question(k))
+                        continue;
                 a->n_waiting--;
                 lookup_free(k);
         }
 }
 
+// ------------------------------------------------------------------------------------------------ words
+
+static const char *error_words(int error) {
+        switch (error) {
+        case -ETIMEDOUT:
+                return "the accounts of this host do not answer, perhaps since a directory cannot be reached";
+        case -E2BIG:
+                return "they are too many, or too large";
+        default:
+                return strerror(-error);
+        }
+}
+
+// The same users ask again and again: the journal hears of the first.
+static bool may_warn(AuthorNames *a) {
+        if (a->quiet_until_ms > uv_now(a->loop))
+                return false;
+        a->quiet_until_ms = uv_now(a->loop) + AUTHOR_QUIET_MS;
+        return true;
+}
+
+static void warn_failed(AuthorNames *a, const Lookup *k, int error) {
+        if (may_warn(a))
+                log_warning("Who uid %u is could not be found out: %s. %s", (unsigned) k->uid, error_words(error),
+                            find(&a->kept, k) ? "What was known before counts." : "Its requests are refused.");
+}
+
+static void warn_left_out(AuthorNames *a, const Lookup *k) {
+        if (may_warn(a))
+                log_warning("The names of %zu groups of uid %u could not be found out, so rights of theirs are not its own: %s.",
+                            k->n_left_out, (unsigned) k->uid, error_words(k->left_out_error));
+}
+
+// ------------------------------------------------------------------------------------------------ in their order
+
+// One at a time. What hangs may hang on for minutes, and is no reason to let others wait.
+static bool may_begin(const AuthorNames *a) {
+        return a->n_flying == a->n_hanging && a->n_flying < AUTHOR_FLYING_MAX;
+}
+
+static void on_back(uv_work_t *work, int status);
+
+static void begin(AuthorNames *a, Lookup *k) {
+        list_unlink(&k->link);
+        a->n_waiting--;
+        k->hangs_ms = uv_now(a->loop) + a->source->hangs_ms;
+        list_append(&a->flying, &k->link);
+        a->n_flying++;
+        (void) uv_queue_work(a->loop, &k->work, run, on_back); // fails only without a callback
+}
+
+static uint64_t first_due_of(const ListNode *head, bool flying) {
+        uint64_t due_ms = UINT64_MAX;
+
+        list_foreach (i, head) {
+                const Lookup *k = CONTAINER_OF(i, Lookup, link);
+                const AuthorQuestion *q = first_question(k);
+
+                if (q)
+                        due_ms = MIN_OF(due_ms, q->due_ms);
+                if (flying && !k->hangs)
+                        due_ms = MIN_OF(due_ms, k->hangs_ms);
+        }
+        return due_ms;
+}
+
+static void on_limit(void *userdata);
+
+static void run_limit(AuthorNames *a) {
+        uint64_t due_ms = MIN_OF(first_due_of(&a->flying, true), first_due_of(&a->waiting, false));
+        uint64_t now_ms = uv_now(a->loop);
+
+        if (due_ms == a->limit_ms)
+                return;
+        a->limit_ms = due_ms;
+        if (due_ms == UINT64_MAX)
+                time_limit_stop(&a->limit);
+        else
+                time_limit_start(&a->limit, due_ms > now_ms ? due_ms - now_ms : 0, on_limit);
+}
+
+static void go_on(AuthorNames *a) {
+        drop_deserted(a);
+        if (may_begin(a) && !list_is_empty(&a->waiting))
+                begin(a, CONTAINER_OF(a->waiting.next, Lookup, link));
+        run_limit(a);
+}
+
+static void note_hanging(AuthorNames *a) {
+        list_foreach (i, &a->flying) {
+                Lookup *k = CONTAINER_OF(i, Lookup, link);
+
+                if (k->hangs || k->hangs_ms > uv_now(a->loop))
+                        continue;
+                k->hangs = true;
+                a->n_hanging++;
+        }
+}
+
+static Lookup *find_due(const AuthorNames *a, const ListNode *head) {
+        list_foreach (i, head) {
+                Lookup *k = CONTAINER_OF(i, Lookup, link);
+
+                if (first_question(k) && first_question(k)->due_ms <= uv_now(a->loop))
+                        return k;
+        }
+        return NULL;
+}
+
+// Each has a limit of his own: who has only just come waits on.
+static void on_limit(void *userdata) {
+        AuthorNames *a = userdata;
+        Lookup *k;
+
+        a->limit_ms = UINT64_MAX;
+        note_hanging(a);
+        while ((k = find_due(a, &a->flying) ?: find_due(a, &a->waiting))) {
+                warn_failed(a, k, -ETIMEDOUT);
+                tell(first_question(k), find(&a->kept, k), -ETIMEDOUT);
+        }
+        go_on(a);
+}
+
 static void on_back(uv_work_t *work, int status) {
-        Lookup *k = CONTAINER_OF(work, Lookup, work);
+        Lookup *k = CONTAINER_OF(work, Lookup, work), *known;
         AuthorNames *a = k->names;
+        ListNode told = LIST_INIT(told);
 
         if (!a) {
                 lookup_free(k);
                 return;
         }
-        a->flying = NULL;
-        time_limit_stop(&a->limit);
+        list_unlink(&k->link);
+        a->n_flying--;
+        a->n_hanging -= k->hangs;
+        known = find(&a->kept, k);
+        if (k->error == 0 && known && known->n_left_out < k->n_left_out)
+                k->error = k->left_out_error; // more was known before
+        if (k->error < 0)
+                warn_failed(a, k, k->error);
+        else if (k->n_left_out > 0)
+                warn_left_out(a, k);
         if (k->error == 0)
-                keep(a, k); // before anybody is told: he may ask the same again
-        begin_next(a);
-        answer_all(k, k->author, k->error);
+                keep(a, k, known); // before anybody is told: he may ask the same again
+        go_on(a);
+        list_splice(&told, &k->questions);
+        while (!list_is_empty(&told))
+                tell(CONTAINER_OF(told.next, AuthorQuestion, link), k->error == 0 ? k : find(&a->kept, k), k->error);
         if (k->error < 0)
                 lookup_free(k);
 }
 
-static void begin_next(AuthorNames *a) {
-        Lookup *k;
-
-        if (a->flying || list_is_empty(&a->waiting))
-                return;
-        k = CONTAINER_OF(a->waiting.next, Lookup, link);
-        list_unlink(&k->link);
-        a->n_waiting--;
-        a->flying = k;
-        time_limit_start(&a->limit, AUTHOR_LOOKUP_MS, on_limit);
-        (void) uv_queue_work(a->loop, &k->work, run, on_back); // fails only without a callback
-}
-
 void author_names_ask(AuthorNames *a, uid_t uid, gid_t gid, const gid_t *groups, size_t n_groups, bool owner,
                       AuthorQuestion *q) {
-        Lookup *k = lookup_new(a, uid, gid, groups, n_groups, owner), *known;
+        Lookup *k = lookup_new(a, uid, gid, groups, n_groups, owner), *known, *same;
 
         list_init(&q->link);
         if (!k) {
-                q->answered(NULL, -ENOMEM, q->userdata);
+                tell(q, NULL, -ENOMEM);
                 return;
         }
-        drop_stale(a);
+        drop_old(a);
+        drop_deserted(a);
         known = find(&a->kept, k);
-        if (known) {
+        if (known && (known->fresh_until_ms > uv_now(a->loop) || a->n_hanging > 0)) { // that place is for who is not known
                 lookup_free(k);
-                q->answered(known->author, 0, q->userdata);
+                tell(q, known, 0);
                 return;
         }
-        known = a->flying && lookup_is_of(a->flying, k) ? a->flying : find(&a->waiting, k);
-        if (known) {
+        same = find(&a->flying, k) ?: find(&a->waiting, k);
+        if (!same && a->n_waiting >= AUTHOR_WAITING_MAX) {
                 lookup_free(k);
-                list_append(&known->questions, &q->link);
-                if (known == a->flying && !uv_is_active((uv_handle_t *) &a->limit.timer)) // others gave up waiting for it
-                        time_limit_start(&a->limit, AUTHOR_LOOKUP_MS, on_limit);
+                tell(q, known, -EBUSY);
                 return;
         }
-        if (a->n_waiting >= AUTHOR_WAITING_MAX) {
+        if (same)
                 lookup_free(k);
-                q->answered(NULL, -EBUSY, q->userdata);
-                return;
+        else {
+                list_append(&a->waiting, &k->link);
+                a->n_waiting++;
+                same = k;
         }
-        list_append(&k->questions, &q->link);
-        list_append(&a->waiting, &k->link);
-        a->n_waiting++;
-        if (a->flying && !uv_is_active((uv_handle_t *) &a->limit.timer))
-                time_limit_start(&a->limit, AUTHOR_LOOKUP_MS, on_limit);
-        begin_next(a);
+        q->due_ms = uv_now(a->loop) + (known ? a->source->hangs_ms : a->source->limit_ms);
+        list_append(&same->questions, &q->link);
+        go_on(a);
 }
 
 void author_names_forget(AuthorQuestion *q) {
@@ -329,7 +476,9 @@ int author_names_new(uv_loop_t *loop, const AccountSource *source, AuthorNames *
                 return -ENOMEM;
         a->loop = loop;
         a->source = source;
+        a->limit_ms = UINT64_MAX;
         list_init(&a->waiting);
+        list_init(&a->flying);
         list_init(&a->kept);
         time_limit_init(&a->limit, loop, a);
         uv_unref((uv_handle_t *) &a->limit.timer);
@@ -347,9 +496,12 @@ static void on_limit_closed(uv_handle_t *timer) {
 }
 
 void author_names_close(AuthorNames *a) {
-        if (a->flying) { // comes back to nobody
-                forget_questions(a->flying);
-                a->flying->names = NULL;
+        while (!list_is_empty(&a->flying)) { // comes back to nobody
+                Lookup *k = CONTAINER_OF(a->flying.next, Lookup, link);
+
+                forget_questions(k);
+                list_unlink(&k->link);
+                k->names = NULL;
         }
         while (!list_is_empty(&a->waiting)) {
                 Lookup *k = CONTAINER_OF(a->waiting.next, Lookup, link);

@@ -285,9 +285,10 @@ static void on_author(const Argosy__Author *author, int error, void *userdata) {
                 return;
         }
         str_fit(why, sizeof(why), "who uid %u is could not be found out: %s", (unsigned) stream_peer(c->stream)->uid,
-                error == -EINVAL  ? "it is in too many groups, or one has no proper name"
-                : error == -EBUSY ? "too many others are being looked up"
-                                  : strerror(error ? -error : ENOMEM));
+                error == -EINVAL      ? "it is in too many groups, or one has no proper name"
+                : error == -EBUSY     ? "too many others are being looked up"
+                : error == -ETIMEDOUT ? "the accounts of this host do not answer"
+                                      : strerror(error ? -error : ENOMEM));
         stream_pause(c->stream, false); // or its end is not noticed
         turn_away(c->stream, EBUSY, why);
 }

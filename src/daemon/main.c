@@ -20,6 +20,9 @@
 #include "str.h"
 #include "uvx.h"
 
+// Names of hosts may hang in half of them (libuv's rule), names of users in AUTHOR_FLYING_MAX: one is left for the disk.
+#define POOL_THREADS "6"
+
 static void help(bool user) {
         _cleanup_free_ char *keys = config_describe(user);
 
@@ -132,7 +135,7 @@ int main(int argc, char **argv) {
 
         if (argc > 2 && streq(argv[1], "--manager-helper")) // executed by ourselves, see manager-helper.h
                 return manager_helper_main(argc - 2, argv + 2);
-        setenv("UV_THREADPOOL_SIZE", "4", 0);
+        setenv("UV_THREADPOOL_SIZE", POOL_THREADS, 0);
         heap_tune();
         signal(SIGPIPE, SIG_IGN);
         if (!read_arguments(argc, argv, &arguments))

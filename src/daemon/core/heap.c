@@ -12,7 +12,7 @@
 #include "heap.h"
 
 // As it comes, jemalloc makes four arenas for each processor and keeps a cache of every size class for each
-// thread: speed for programs with many threads that allocate all the time. Here the loop allocates and four
+// thread: speed for programs with many threads that allocate all the time. Here the loop allocates and six
 // threads of the pool have short jobs, so all of that would be holes. tests/bench/README.md has the table of
 // what was tried.
 //   narenas                one heap for all

@@ -3,38 +3,51 @@
 // Who a user is, asked of accounts that answer when the test says so.
 #include <errno.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "test.h"
 
 #include "author-names.h"
+#include "author.h"
+#include "log.h"
 #include "message.h"
 #include "str.h"
 
-enum { ASKERS = 8 };
+enum {
+        ASKERS = 8,
+        GATES = 4, // of users from GATED on
+        GATED = 1000,
+        SOON_MS = 1,
+        NEVER_MS = 3600 * 1000,
+};
 
 static struct World {
         uv_loop_t loop;
         AuthorNames *names;
-        sem_t gate; // lets one lookup of a user go on
+        AccountSource source;
+        sem_t gates[GATES]; // each lets one lookup of its user go on
         bool gated;
-        unsigned n_users; // that the accounts were asked for
+        atomic_uint n_begun, n_users; // that the accounts were asked for; that they have answered
+        atomic_bool ill;              // they answer nothing of use
         struct Asker {
                 AuthorQuestion question;
                 unsigned n;
                 int error;
+                bool again; // asks once more when it is told
                 Argosy__Author *author;
         } askers[ASKERS];
 } w;
 
 static int find_user(uid_t uid, char **ret) {
-        if (w.gated)
-                while (sem_wait(&w.gate) < 0)
+        w.n_begun++;
+        if (w.gated && uid >= GATED && uid < GATED + GATES)
+                while (sem_wait(&w.gates[uid - GATED]) < 0)
                         ;
         w.n_users++;
         if (uid == 404)
                 return -ENOENT;
-        if (uid == 500)
+        if (uid == 500 || (w.ill && uid < GATED + GATES))
                 return -EIO;
         *ret = str_printf("u%u", (unsigned) uid);
         return *ret ? 0 : -ENOMEM;
@@ -43,30 +56,43 @@ static int find_user(uid_t uid, char **ret) {
 static int find_group(gid_t gid, char **ret) {
         if (gid == 404)
                 return -ENOENT;
-        if (gid == 500)
+        if (gid == 500 || w.ill)
                 return -EIO;
-        *ret = gid == 666 ? strdup("g\n666") : str_printf("g%u", (unsigned) gid);
+        if (gid >= 100000)
+                *ret = str_printf("a-group-with-a-name-that-is-long-and-of-a-directory-%u", (unsigned) gid);
+        else
+                *ret = gid == 666 ? strdup("g\n666") : str_printf("g%u", (unsigned) gid);
         return *ret ? 0 : -ENOMEM;
 }
 
-static const AccountSource source = {.user = find_user, .group = find_group};
-
 static int begin(void **state) {
         memset(&w, 0, sizeof(w));
-        assert_int_equal(sem_init(&w.gate, 0, 0), 0);
+        w.source = (AccountSource){find_user, find_group, .hangs_ms = NEVER_MS, .limit_ms = NEVER_MS, .fresh_ms = NEVER_MS};
+        for (size_t i = 0; i < GATES; i++)
+                assert_int_equal(sem_init(&w.gates[i], 0, 0), 0);
         assert_int_equal(uv_loop_init(&w.loop), 0);
-        return author_names_new(&w.loop, &source, &w.names);
+        return author_names_new(&w.loop, &w.source, &w.names);
+}
+
+static void let_go(uid_t uid) {
+        assert_int_equal(sem_post(&w.gates[uid - GATED]), 0);
 }
 
 static int end(void **state) {
         if (w.names)
                 author_names_close(w.names);
+        for (uid_t i = 0; i < GATES; i++)
+                let_go(GATED + i);
         assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
         assert_int_equal(uv_loop_close(&w.loop), 0);
         for (size_t i = 0; i < ASKERS; i++)
                 message_free(w.askers[i].author);
-        return sem_destroy(&w.gate);
+        for (size_t i = 0; i < GATES; i++)
+                sem_destroy(&w.gates[i]);
+        return 0;
 }
+
+static void ask_again(struct Asker *a);
 
 static void on_answered(const Argosy__Author *author, int error, void *userdata) {
         struct Asker *a = userdata;
@@ -75,11 +101,24 @@ static void on_answered(const Argosy__Author *author, int error, void *userdata)
         a->error = error;
         message_free(a->author);
         a->author = author ? message_copy(author) : NULL;
+        if (a->again)
+                ask_again(a);
 }
 
 static void ask(size_t i, uid_t uid, gid_t gid, const gid_t *groups, size_t n) {
         w.askers[i].question = (AuthorQuestion){.answered = on_answered, .userdata = &w.askers[i]};
         author_names_ask(w.names, uid, gid, groups, n, false, &w.askers[i].question);
+}
+
+// With one group; `limit_ms`: how long it waits.
+static void ask_for(size_t i, uid_t uid, unsigned limit_ms) {
+        w.source.limit_ms = limit_ms;
+        ask(i, uid, 5, NULL, 0);
+}
+
+static void ask_again(struct Asker *a) {
+        a->again = false;
+        ask_for((size_t) (a - w.askers), GATED + 1, NEVER_MS);
 }
 
 #define RUN_UNTIL(condition) \
@@ -107,18 +146,69 @@ static void who_has_no_name_is_a_number(void **state) {
         assert_int_equal(w.askers[0].author->n_groups, 0);
 }
 
-static void nobody_is_judged_by_half_of_his_groups(void **state) {
-        const gid_t groups[] = {5, 500};
+static void a_group_that_cannot_be_named_is_left_out(void **state) {
+        const gid_t groups[] = {500, 7};
 
         ask(0, 1000, 5, groups, ELEMENTSOF(groups));
-        ask(1, 500, 5, NULL, 0);
-        RUN_UNTIL(w.askers[0].n && w.askers[1].n);
+        RUN_UNTIL(w.askers[0].n);
+        assert_int_equal(w.askers[0].error, 0);
+        assert_int_equal(w.askers[0].author->n_groups, 2);
+        assert_string_equal(w.askers[0].author->groups[0], "g5");
+        assert_string_equal(w.askers[0].author->groups[1], "g7");
+}
+
+static void who_is_in_more_groups_than_there_may_be_has_the_first(void **state) {
+        static gid_t groups[2 * AUTHOR_GROUPS_MAX];
+
+        for (size_t i = 0; i < ELEMENTSOF(groups); i++)
+                groups[i] = (gid_t) (90000 - i);
+        ask(0, 1000, 5, groups, ELEMENTSOF(groups));
+        RUN_UNTIL(w.askers[0].n);
+        assert_int_equal(w.askers[0].error, 0);
+        assert_int_equal(w.askers[0].author->n_groups, AUTHOR_GROUPS_MAX);
+        assert_string_equal(w.askers[0].author->groups[0], "g5");
+        for (size_t i = 0; i < ELEMENTSOF(groups); i++)
+                groups[i] += 100000; // their names together are too long
+        ask(0, 1000, 5, groups, ELEMENTSOF(groups));
+        RUN_UNTIL(w.askers[0].n == 2);
+        assert_int_equal(w.askers[0].error, 0);
+        assert_in_range(w.askers[0].author->n_groups, 2, AUTHOR_GROUPS_MAX - 1);
+        assert_string_equal(w.askers[0].author->groups[0], "g5");
+}
+
+static void what_fails_is_not_kept(void **state) {
+        ask(0, 500, 5, NULL, 0);
+        RUN_UNTIL(w.askers[0].n);
         assert_null(w.askers[0].author);
         assert_int_equal(w.askers[0].error, -EIO);
-        assert_int_equal(w.askers[1].error, -EIO);
-        ask(0, 500, 5, NULL, 0); // and that is not kept
+        ask(0, 500, 5, NULL, 0);
         RUN_UNTIL(w.askers[0].n == 2);
-        assert_int_equal(w.n_users, 3);
+        assert_int_equal(w.n_users, 2);
+}
+
+static void what_was_known_counts_while_the_accounts_are_ill(void **state) {
+        w.source.fresh_ms = 0;
+        ask(0, 1000, 5, NULL, 0);
+        ask(1, 5000, 5, NULL, 0);
+        RUN_UNTIL(w.askers[0].n && w.askers[1].n);
+        w.ill = true;
+        ask(0, 1000, 5, NULL, 0); // its name is not told, and of the other one that of its group
+        ask(1, 5000, 5, NULL, 0);
+        RUN_UNTIL(w.askers[0].n == 2 && w.askers[1].n == 2);
+        for (size_t i = 0; i < 2; i++) {
+                assert_int_equal(w.askers[i].error, 0);
+                assert_int_equal(w.askers[i].author->n_groups, 1);
+        }
+        assert_string_equal(w.askers[0].author->user, "u1000");
+        w.ill = false;
+        w.gated = true;
+        w.source.hangs_ms = SOON_MS;
+        ask(0, 1000, 5, NULL, 0);
+        RUN_UNTIL(w.askers[0].n == 3); // though it hangs
+        assert_string_equal(w.askers[0].author->user, "u1000");
+        ask(0, 1000, 5, NULL, 0); // from now on at once
+        assert_int_equal(w.askers[0].n, 4);
+        assert_string_equal(w.askers[0].author->user, "u1000");
 }
 
 static void many_connections_of_one_user_ask_once(void **state) {
@@ -128,10 +218,10 @@ static void many_connections_of_one_user_ask_once(void **state) {
         ask(0, 1000, 5, one, ELEMENTSOF(one));
         ask(1, 1000, 5, other, ELEMENTSOF(other));
         ask(2, 1000, 5, one, 1); // not the same groups
-        assert_int_equal(sem_post(&w.gate), 0);
+        let_go(1000);
         RUN_UNTIL(w.askers[0].n && w.askers[1].n);
         assert_int_equal(w.askers[2].n, 0);
-        assert_int_equal(sem_post(&w.gate), 0);
+        let_go(1000);
         RUN_UNTIL(w.askers[2].n);
         assert_int_equal(w.n_users, 2);
         ask(3, 1000, 5, other, ELEMENTSOF(other)); // kept: at once
@@ -139,31 +229,104 @@ static void many_connections_of_one_user_ask_once(void **state) {
         assert_int_equal(w.n_users, 2);
 }
 
-static void one_thread_at_a_time_hangs(void **state) {
+static void one_is_asked_for_at_a_time(void **state) {
         unsigned n = 0;
 
         w.gated = true;
-        for (size_t i = 0; i < 4; i++)
-                ask(i, 1000 + (uid_t) i, 5, NULL, 0);
-        for (size_t i = 0; i < 4; i++) { // in the order in which they came
-                assert_int_equal(sem_post(&w.gate), 0);
+        for (size_t i = 0; i < GATES; i++)
+                ask(i, GATED + (uid_t) i, 5, NULL, 0);
+        for (size_t i = 0; i < GATES; i++) { // in the order in which they came
+                let_go(GATED + (uid_t) i);
                 RUN_UNTIL(w.askers[i].n);
                 n++;
                 assert_int_equal(w.n_users, n);
-                for (size_t k = i + 1; k < 4; k++)
+                for (size_t k = i + 1; k < GATES; k++)
                         assert_int_equal(w.askers[k].n, 0);
         }
+}
+
+static void who_hangs_keeps_nobody_else_waiting(void **state) {
+        w.gated = true;
+        w.source.hangs_ms = SOON_MS;
+        ask_for(0, 1000, SOON_MS);
+        ask_for(1, 2000, NEVER_MS);
+        RUN_UNTIL(w.askers[1].n);
+        assert_int_equal(w.askers[1].error, 0);
+        RUN_UNTIL(w.askers[0].n);
+        assert_int_equal(w.askers[0].error, -ETIMEDOUT);
+        let_go(1000);
+        ask_for(0, 1000, NEVER_MS); // joins what hangs
+        RUN_UNTIL(w.askers[0].n == 2);
+        assert_int_equal(w.askers[0].error, 0);
+        assert_int_equal(w.n_begun, 2);
+}
+
+static void two_at_most_hang(void **state) {
+        w.gated = true;
+        w.source.fresh_ms = 0;
+        ask_for(3, 2000, NEVER_MS);
+        RUN_UNTIL(w.askers[3].n);
+        w.source.hangs_ms = SOON_MS;
+        ask_for(0, 1000, NEVER_MS);
+        ask_for(1, 1001, NEVER_MS);
+        while (w.n_begun < 3)
+                uv_run(&w.loop, UV_RUN_NOWAIT);
+        author_names_forget(&w.askers[1].question);
+        ask_for(4, 1001, 2 * SOON_MS); // later than it began, so it hangs by then
+        ask_for(2, 3000, 2 * SOON_MS);
+        RUN_UNTIL(w.askers[4].n && w.askers[2].n);
+        assert_int_equal(w.askers[2].error, -ETIMEDOUT);
+        assert_int_equal(w.n_begun, 3);
+        ask_for(3, 2000, NEVER_MS); // who was known waits for nobody
+        assert_int_equal(w.askers[3].n, 2);
+        assert_string_equal(w.askers[3].author->user, "u2000");
+        ask_for(2, 3000, NEVER_MS);
+        let_go(1001); // one of them is enough
+        RUN_UNTIL(w.askers[2].n == 2);
+        assert_int_equal(w.askers[2].error, 0);
+        assert_int_equal(w.askers[0].n, 0);
+}
+
+static void who_has_only_just_come_waits_on(void **state) {
+        w.gated = true;
+        ask_for(0, 1000, SOON_MS);
+        ask_for(1, 1000, NEVER_MS);
+        ask_for(2, 1001, NEVER_MS);
+        RUN_UNTIL(w.askers[0].n);
+        assert_int_equal(w.askers[0].error, -ETIMEDOUT);
+        assert_int_equal(w.askers[1].n + w.askers[2].n, 0);
+        let_go(1000);
+        let_go(1001);
+        RUN_UNTIL(w.askers[1].n && w.askers[2].n);
+        assert_int_equal(w.askers[1].error, 0);
+        assert_int_equal(w.askers[2].error, 0);
+}
+
+static void who_is_told_may_ask_again(void **state) {
+        w.gated = true;
+        w.askers[1].again = true;
+        ask_for(0, 1000, NEVER_MS);
+        ask_for(1, GATED + 1, SOON_MS);
+        RUN_UNTIL(w.askers[1].n);
+        assert_int_equal(w.askers[1].error, -ETIMEDOUT);
+        let_go(1000);
+        let_go(1001);
+        RUN_UNTIL(w.askers[1].n == 2);
+        assert_int_equal(w.askers[1].error, 0);
 }
 
 static void who_waits_may_go(void **state) {
         w.gated = true;
         ask(0, 1000, 5, NULL, 0);
         ask(1, 1001, 5, NULL, 0);
+        ask(2, 1002, 5, NULL, 0);
         author_names_forget(&w.askers[0].question);
-        assert_int_equal(sem_post(&w.gate), 0);
-        assert_int_equal(sem_post(&w.gate), 0);
-        RUN_UNTIL(w.askers[1].n);
-        assert_int_equal(w.askers[0].n, 0);
+        author_names_forget(&w.askers[1].question);
+        let_go(1000);
+        let_go(1002);
+        RUN_UNTIL(w.askers[2].n);
+        assert_int_equal(w.askers[0].n + w.askers[1].n, 0);
+        assert_int_equal(w.n_begun, 2); // nobody is asked for whom nobody waits for
 }
 
 static void the_end_waits_for_no_directory(void **state) {
@@ -171,7 +334,7 @@ static void the_end_waits_for_no_directory(void **state) {
         ask(0, 1000, 5, NULL, 0);
         ask(1, 1001, 5, NULL, 0);
         author_names_close(TAKE_PTR(w.names));
-        assert_int_equal(sem_post(&w.gate), 0);
+        let_go(1000);
         assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
         assert_int_equal(w.askers[0].n + w.askers[1].n, 0);
 }
@@ -189,7 +352,7 @@ static void users_who_wait_have_a_limit(void **state) {
         assert_int_equal(many[AUTHOR_WAITING_MAX + 1].n, 1);
         assert_int_equal(many[AUTHOR_WAITING_MAX + 1].error, -EBUSY);
         author_names_close(TAKE_PTR(w.names));
-        assert_int_equal(sem_post(&w.gate), 0);
+        let_go(1000);
 }
 
 static void the_accounts_of_this_machine_know_root(void **state) {
@@ -207,14 +370,22 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 CASE(a_user_comes_with_the_names_of_his_groups),
                 CASE(who_has_no_name_is_a_number),
-                CASE(nobody_is_judged_by_half_of_his_groups),
+                CASE(a_group_that_cannot_be_named_is_left_out),
+                CASE(who_is_in_more_groups_than_there_may_be_has_the_first),
+                CASE(what_fails_is_not_kept),
+                CASE(what_was_known_counts_while_the_accounts_are_ill),
                 CASE(many_connections_of_one_user_ask_once),
-                CASE(one_thread_at_a_time_hangs),
+                CASE(one_is_asked_for_at_a_time),
+                CASE(who_hangs_keeps_nobody_else_waiting),
+                CASE(two_at_most_hang),
+                CASE(who_has_only_just_come_waits_on),
+                CASE(who_is_told_may_ask_again),
                 CASE(who_waits_may_go),
                 CASE(the_end_waits_for_no_directory),
                 CASE(users_who_wait_have_a_limit),
                 CASE(the_accounts_of_this_machine_know_root),
         };
 
+        log_set_level(-1);
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,8 @@ typedef struct ApiCall ApiCall; // one request of one client, until its final re
 
 enum {
         // Connections, and those of one user. Beyond either, the one that has been idle for longest goes for
-        // a new one; if none is idle (each waits for an answer, or reads one), the new one is told so and closed.
+        // a new one; if none is idle (each waits for an answer, or reads one), the new one is told so and closed. While
+        // it is not known who a user is, his clients are not idle to himself; to others they are, and are told so.
         API_CLIENTS_MAX = 256,
         API_CLIENTS_PER_USER = 64,
         API_CALLS_MAX = 64,    // unanswered requests per connection; more are answered with EBUSY

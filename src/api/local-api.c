@@ -231,6 +231,24 @@ static void on_turned_away(Stream *s, int error, void *userdata) {
 }
 static const StreamOps turned_away_ops = {.closed = on_turned_away};
 
+static void turn_away(Stream *s, int status, const char *why) {
+        Argosy__Response response = error_response(status, why);
+
+        (void) stream_send(s, &response.base);
+        stream_close(s, -status, true);
+}
+
+// Who has not asked yet, since it is not known who he is, asks again by himself when he is put out without a word, and puts out the
+// next one.
+static void put_out(Client *c) {
+        c->leaving = true;
+        author_names_forget(&c->question);
+        if (c->author)
+                stream_close(c->stream, -EBUSY, false);
+        else
+                turn_away(c->stream, EBUSY, "too many requests are under way");
+}
+
 // Whether there is room for another client of that user, perhaps because the longest idle one went. Clients
 // that are closing do not count: they are gone with the next turn.
 static bool make_room(LocalApi *a, uid_t uid) {
@@ -248,6 +266,9 @@ static bool make_room(LocalApi *a, uid_t uid) {
                 // It waits, or has not read all of its answer.
                 if (c->n_calls > 0 || stream_queued(c->stream) > 0)
                         continue;
+                // So does this one; only others need not wait for his accounts.
+                if (of_user && !c->author)
+                        continue;
                 idlest = idlest ?: c;
                 if (of_user && !idlest_of_user)
                         idlest_of_user = c;
@@ -258,16 +279,8 @@ static bool make_room(LocalApi *a, uid_t uid) {
                 idlest = idlest_of_user;
         if (!idlest)
                 return false;
-        idlest->leaving = true;
-        stream_close(idlest->stream, -EBUSY, false);
+        put_out(idlest);
         return true;
-}
-
-static void turn_away(Stream *s, int status, const char *why) {
-        Argosy__Response response = error_response(status, why);
-
-        (void) stream_send(s, &response.base);
-        stream_close(s, -status, true);
 }
 
 // Root, and whoever this process runs as, who could do all of it by himself.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
+#include <pwd.h>
+#include <sys/stat.h>
 
 #include "tmpdir.h"
 
@@ -20,6 +22,7 @@ static struct World {
         ApiCall *calls[128];
         size_t n_calls, n_cancelled, n_drained;
         bool answer_at_once;
+        uv_sem_t accounts; // answer while it can be had
         struct Peer {
                 Stream *stream;
                 bool closed;
@@ -29,6 +32,15 @@ static struct World {
                 int last_status;
         } peers[CLIENTS];
 } w;
+
+typeof(getpwuid_r) __wrap_getpwuid_r; // the compiler compares them
+
+int __wrap_getpwuid_r(uid_t uid, struct passwd *account, char *buf, size_t size, struct passwd **ret) {
+        uv_sem_wait(&w.accounts);
+        uv_sem_post(&w.accounts);
+        *ret = NULL;
+        return 0;
+}
 
 static void on_request(ApiCall *call, Argosy__Request *request, void *userdata) {
         if (w.answer_at_once)
@@ -78,6 +90,7 @@ static int begin(void **state) {
 
         memset(&w, 0, sizeof(w));
         tmpdir_make(state);
+        assert_int_equal(uv_sem_init(&w.accounts, 1), 0);
         w.path = str_printf("%s/sock", (char *) *state);
         assert_int_equal(uv_loop_init(&w.loop), 0);
         assert_int_equal(listener_bind_unix(w.path, 0600, (gid_t) -1, &fd), 0);
@@ -91,6 +104,7 @@ static int begin(void **state) {
 }
 
 static int end(void **state) {
+        uv_sem_post(&w.accounts); // a test that has failed may not have
         for (size_t i = 0; i < CLIENTS; i++)
                 if (!w.peers[i].closed)
                         stream_close(w.peers[i].stream, 0, false);
@@ -99,6 +113,7 @@ static int end(void **state) {
         assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
         assert_true(w.api_closed);
         assert_int_equal(uv_loop_close(&w.loop), 0);
+        uv_sem_destroy(&w.accounts);
         free(w.path);
         return tmpdir_drop(state);
 }
@@ -341,6 +356,37 @@ static void who_waits_for_an_answer_is_not_put_out(void **state) {
         hang_up(API_CLIENTS_PER_USER - CLIENTS);
 }
 
+static void dial_as(uid_t uid, struct Peer *p) {
+        *p = (struct Peer){};
+        assert_int_equal(seteuid(uid), 0);
+        assert_int_equal(stream_dial_unix(&w.loop, w.path, &peer_ops, p, &p->stream), 0);
+        assert_int_equal(seteuid(0), 0);
+        stream_set_frames(p->stream, FRAME_MAX_LOCAL);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+}
+
+static void who_waits_for_his_name_is_not_put_out_by_the_next_of_his(void **state) {
+        struct Peer *next = &many[API_CLIENTS_PER_USER];
+
+        if (geteuid() != 0)
+                skip(); // only root can be somebody else
+        assert_int_equal(chmod(*state, 0711), 0);
+        assert_int_equal(chmod(w.path, 0666), 0);
+        uv_sem_wait(&w.accounts);
+        for (size_t i = 0; i <= API_CLIENTS_PER_USER; i++)
+                dial_as(4242, &many[i]);
+        RUN_UNTIL(next->closed || many[0].closed);
+        assert_false(many[0].closed);
+        assert_int_equal(next->last_status, EBUSY);
+        w.answer_at_once = true;
+        ask_on(many[0].stream, 1);
+        uv_sem_post(&w.accounts);
+        RUN_UNTIL(many[0].answers == 1 || many[0].closed);
+        assert_int_equal(many[0].last_status, 0);
+        assert_int_equal(many[0].last_id, 1);
+        hang_up(API_CLIENTS_PER_USER);
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
         const struct CMUnitTest tests[] = {
@@ -359,6 +405,7 @@ int main(void) {
                 CASE(the_longest_idle_client_of_a_user_goes_for_a_new_one),
                 CASE(who_waits_for_an_answer_is_not_put_out),
                 CASE(who_reads_an_answer_is_not_put_out),
+                CASE(who_waits_for_his_name_is_not_put_out_by_the_next_of_his),
         };
 
         log_set_level(-1);

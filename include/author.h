@@ -26,6 +26,9 @@ bool author_name_is_valid(const char *name);
 int author_admit(Argosy__Author *author, uint32_t host) __attribute__((warn_unused_result));
 // The daemon of `host` itself, and root there.
 Argosy__Author author_of_host(uint32_t host);
+// The daemon of `host` itself, where a user may run it: `user`, which is borrowed; one that is no name does not count, NULL is
+// root.
+Argosy__Author author_of_daemon(uint32_t host, uint32_t uid, const char *user);
 // Somebody of a host that does not say who: root, or a member of the group of its socket (ACCESS_GROUP).
 Argosy__Author author_unattested(uint32_t host);
 // For people: "alice", or "uid 1234"; in `buf` if need be.

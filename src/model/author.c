@@ -40,6 +40,16 @@ Argosy__Author author_of_host(uint32_t host) {
         return author;
 }
 
+Argosy__Author author_of_daemon(uint32_t host, uint32_t uid, const char *user) {
+        Argosy__Author author = author_of_host(host);
+
+        if (!user)
+                return author;
+        author.uid = uid;
+        author.user = (char *) (author_name_is_valid(user) ? user : "");
+        return author;
+}
+
 Argosy__Author author_unattested(uint32_t host) {
         static char group[] = ACCESS_GROUP, *groups[] = {group};
         Argosy__Author author = ARGOSY__AUTHOR__INIT;

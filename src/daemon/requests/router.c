@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "agent.h"
 #include "author.h"
@@ -577,7 +578,7 @@ static int name_host(const Daemon *d, Argosy__Request *q) {
 
 // `author` NULL: ourselves.
 static Argosy__Author *copy_author(const Daemon *d, const Argosy__Author *author) {
-        Argosy__Author own = author_of_host(d->peers->host), *copy = message_copy(author ?: &own);
+        Argosy__Author own = author_of_daemon(d->peers->host, geteuid(), d->user_name), *copy = message_copy(author ?: &own);
 
         if (copy)
                 copy->host = d->peers->host;

@@ -440,6 +440,11 @@ static void who_asks_is_said_to_a_leader_that_takes_it(void **state) {
         submit(ARGOSY__REQUEST__WHAT_LIST_UNITS);
         turn();
         assert_string_equal(w.user, "alice");
+        w.author = NULL; // the daemon itself, which is a user's
+        w.daemon.user_name = "bob";
+        submit(ARGOSY__REQUEST__WHAT_LIST_UNITS);
+        turn();
+        assert_string_equal(w.user, "bob");
 }
 
 static void in_the_leaders_process_it_is_asked_directly(void **state) {

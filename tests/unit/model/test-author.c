@@ -74,12 +74,26 @@ static void whoever_is_not_named_is_no_root(void **state) {
         assert_string_equal(author_text(&unset, buf), "uid 1234");
 }
 
+static void a_users_daemon_is_that_user(void **state) {
+        Argosy__Author machines = author_of_daemon(4, 0, NULL), alices = author_of_daemon(4, 1000, "alice"),
+                       strange = author_of_daemon(4, 1000, "a\nb");
+        char buf[AUTHOR_TEXT_SIZE];
+
+        assert_string_equal(author_text(&machines, buf), "root");
+        assert_string_equal(author_text(&alices, buf), "alice");
+        assert_int_equal(alices.uid, 1000);
+        assert_true(alices.owner);
+        assert_string_equal(author_text(&strange, buf), "uid 1000");
+        assert_int_equal(author_admit(&strange, 4), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_host_speaks_for_its_own_users),
                 cmocka_unit_test(names_that_no_account_has_are_nobodys),
                 cmocka_unit_test(groups_have_a_limit),
                 cmocka_unit_test(whoever_is_not_named_is_no_root),
+                cmocka_unit_test(a_users_daemon_is_that_user),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,42 +2,16 @@
 //
 // What a rebalance would do is thought of by the pool, and the world goes on meanwhile. Here the pool has one thread,
 // which a test may keep busy: what it is given then waits for as long as the test likes.
+#include "held-pool.h"
 #include "rebalance-words.h"
 
 enum { UNITS = 9, MOVES = 3, MANY_UNITS = 1200, ASKED_AT_ONCE = 1000 };
-
-static uv_sem_t may_end;
-static bool keeps_busy;
-
-static void wait_for_the_test(uv_work_t *work) {
-        uv_sem_wait(&may_end);
-}
-
-static void on_waited(uv_work_t *work, int status) {
-        keeps_busy = false;
-}
-
-static void hold_pool(void) {
-        static uv_work_t work;
-
-        assert_int_equal(uv_sem_init(&may_end, 0), 0);
-        assert_int_equal(uv_queue_work(&g.loop, &work, wait_for_the_test, on_waited), 0);
-        g.pool_held = keeps_busy = true;
-}
-
-static void let_pool_go(Rig *rig) {
-        uv_sem_post(&may_end);
-        while (keeps_busy)
-                uv_run(&rig->loop, UV_RUN_ONCE);
-        uv_sem_destroy(&may_end);
-        rig->pool_held = false;
-}
 
 // The pool is kept from an answer that was asked for.
 static RigAnswer *ask_in_vain(Wish w) {
         RigAnswer *a;
 
-        hold_pool();
+        hold_pool(&g);
         a = ask(w);
         assert_false(a->final);
         assert_true(g.leader->searching);

@@ -19,7 +19,8 @@
 //
 // No turn is long: who begins to lead follows BUILD_UNITS records in each, and leads when the tables are whole
 // (followers_build_some()). Of units that were touched, thousands when a host attaches or is lost, PULLED_UNITS are
-// pulled at a time, and nobody decides before the last of them.
+// pulled at a time, and nobody decides before the last of them. Who leads no more gives all tables to the pool as they
+// are (retired-tables.c): nobody is told of the end of each unit.
 //
 // Out of memory while following a record ends the process: tables that miss one would decide wrongly, and it is better
 // to begin again from the log. Without authority nothing is said that lasts; its marks stay for the turn that has it.
@@ -28,9 +29,7 @@
 #include <errno.h>
 
 #include "activation-affinity.h"
-#include "activators.h"
 #include "decide.h"
-#include "dependencies.h"
 #include "disruption-budget.h"
 #include "drain-waiters.h"
 #include "lease.h"
@@ -47,6 +46,7 @@
 #include "rebalances.h"
 #include "registry.h"
 #include "replacers.h"
+#include "retired-tables.h"
 #include "retry-controller.h"
 #include "rollout-controller.h"
 #include "scheduler-roles.h"
@@ -316,12 +316,7 @@ bool followers_build_some(Leader *l) {
 void followers_clear(Leader *l) {
         rollout_controller_clear(l);
         rebalance_clear(l);
-        map_foreach (slot, &l->nodes)
-                drop_node(l, slot->value);
-        map_foreach (slot, &l->units)
-                drop_unit(l, slot->value);
-        scheduler_close(l);
-        activators_done(&l->activators);
-        dependencies_done_all(&l->dependencies);
+        if (l->places) // else it has not begun to make any
+                retired_tables_take(l);
         registry_clear(l);
 }

@@ -37,6 +37,7 @@
 #include "registry.h"
 #include "replace-cycles.h"
 #include "request-replaces.h"
+#include "retired-tables.h"
 #include "retry-controller.h"
 #include "roles.h"
 #include "rollout-controller.h"

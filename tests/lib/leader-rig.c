@@ -248,8 +248,12 @@ static const LeaderOps leader_ops = {
         .leads = leads,
 };
 
+static size_t n_in_pool(const Leader *l) {
+        return l->searching + l->n_retired;
+}
+
 static bool loop_is_busy(Rig *g) {
-        size_t n_held = g->pool_held && g->leader->searching;
+        size_t n_held = g->pool_held ? n_in_pool(g->leader) : 0;
 
         return g->leader->drain.marked || g->leader->n_outside > n_held;
 }
@@ -303,7 +307,7 @@ bool rig_turn(Rig *g) {
         if (done)
                 done(0, g->member_data);
         rig_give_up_the_lost(g);
-        uv_run(&g->loop, g->leader->searching && !g->pool_held ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+        uv_run(&g->loop, n_in_pool(g->leader) > 0 && !g->pool_held ? UV_RUN_ONCE : UV_RUN_NOWAIT);
         rig_give_up_the_lost(g);
         for (size_t i = 0; i < g->n_hosts; i++)
                 busy |= rig_host_turn(&g->hosts[i]);

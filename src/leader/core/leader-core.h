@@ -67,6 +67,7 @@ struct Leader {
         bool timer_deferred;   // it is due, and the loop takes once more what has come
         int n_handles;         // open uv handles while closing
         size_t n_outside;      // completions that the log and the pool still owe us
+        size_t n_retired;      // of these: tables of terms that are over, which the pool frees
         bool closing;
         void (*closed)(void *userdata);
         void *closed_data;

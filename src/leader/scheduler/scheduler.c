@@ -252,16 +252,18 @@ void scheduler_open(Leader *l) {
         scheduler_sync_nodes(l, 0);
 }
 
-void scheduler_close(Leader *l) {
-        if (!l->places)
-                return;
+SchedulerTables *scheduler_close(Leader *l) {
         map_foreach (slot, &l->hosts)
                 ((Host *) slot->value)->place = 0;
-        map_done_with(&l->places->guests, free);
-        placement_free(l->places->placement);
-        scheduler_roles_done(l->places);
-        scheduler_patterns_done(&l->places->patterns);
-        free(l->places->nodes);
-        free(l->places);
-        l->places = NULL;
+        return TAKE_PTR(l->places);
+}
+
+SchedulerTables *scheduler_tables_free(SchedulerTables *t) {
+        map_done_with(&t->guests, free);
+        placement_free(t->placement);
+        scheduler_roles_done(t);
+        scheduler_patterns_done(&t->patterns);
+        free(t->nodes);
+        free(t);
+        return NULL;
 }

@@ -24,7 +24,9 @@ typedef struct SchedulerAnswer {
 } SchedulerAnswer;
 
 void scheduler_open(Leader *l); // begins to follow
-void scheduler_close(Leader *l);
+// Follows no more, and gives away what there was. Units and nodes keep their numbers: they are given away as well.
+SchedulerTables *scheduler_close(Leader *l) _warn_unused_;
+SchedulerTables *scheduler_tables_free(SchedulerTables *t); // on any thread; returns NULL
 void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e); // its record; NULL: it has none
 void scheduler_on_unit_freed(Leader *l, Unit *u);
 void scheduler_on_node_freed(Leader *l, Node *n);

@@ -65,12 +65,16 @@ DisruptionBudget *disruption_budget_get(Leader *l, const char *name) {
         return g;
 }
 
+void disruption_budget_discard(DisruptionBudget *g) {
+        free(g->name);
+        free(g);
+}
+
 void disruption_budget_drop_if_unused(Leader *l, DisruptionBudget *g) {
         if (!list_is_empty(&g->units) || g->rollout)
                 return;
         map_take_str(&l->budgets, g->name);
-        free(g->name);
-        free(g);
+        disruption_budget_discard(g);
 }
 
 // Room may have come: whoever waits for it asks again. Of thousands the first: room for more of them comes with more

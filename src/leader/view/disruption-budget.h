@@ -9,6 +9,7 @@
 DisruptionBudget *disruption_budget_find(const Leader *l, const char *name);
 DisruptionBudget *disruption_budget_get(Leader *l, const char *name); // makes it; NULL: out of memory
 void disruption_budget_drop_if_unused(Leader *l, DisruptionBudget *g);
+void disruption_budget_discard(DisruptionBudget *g); // as unit_discard()
 int disruption_budget_join(Leader *l, Unit *u, const UnitEntry *e); // that it is of now, if any; 0 or
                                                                     // -ENOMEM
 int disruption_budget_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record; 0 or -ENOMEM

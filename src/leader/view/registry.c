@@ -69,6 +69,14 @@ Node *node_find(const Leader *l, uint32_t number) {
         return map_find(&l->nodes, &number, sizeof(number));
 }
 
+void node_discard(Node *n) {
+        free(n->reason);
+        free(n->manager);
+        free(n->closed);
+        free(n->name);
+        free(n);
+}
+
 void node_free(Leader *l, Node *n) {
         Host *h = n->host;
 
@@ -90,11 +98,7 @@ void node_free(Leader *l, Node *n) {
         if (h->welcome_node == &n->of_host)
                 h->welcome_node = n->of_host.next;
         list_unlink(&n->of_host);
-        free(n->reason);
-        free(n->manager);
-        free(n->closed);
-        free(n->name);
-        free(n);
+        node_discard(n);
         host_touch(l, h);
         host_drop_if_unused(l, h);
 }
@@ -284,8 +288,7 @@ void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node) {
                         continue;
                 }
                 *e = gone->next;
-                if (l)
-                        mark_refusal(l, u, gone->node);
+                mark_refusal(l, u, gone->node);
                 free(gone);
         }
         if (!u->exclusions)
@@ -325,6 +328,15 @@ static void unit_unplace(Unit *u) {
         u->node = NULL;
 }
 
+void unit_discard(Unit *u) {
+        for (Exclusion *e = u->exclusions, *next; e; e = next) {
+                next = e->next;
+                free(e);
+        }
+        free(u->name);
+        free(u);
+}
+
 void unit_free(Leader *l, Unit *u) {
         unit_unplace(u);
         list_unlink(&u->touched);
@@ -335,11 +347,10 @@ void unit_free(Leader *l, Unit *u) {
         list_unlink(&u->order_due);
         list_unlink(&u->parting);
         list_unlink(&u->enqueued);
+        list_unlink(&u->excluded);
         deadline_heap_clear(&l->end_deadlines, &u->end_due);
-        unit_forget_exclusions(NULL, u, 0);
         map_take_str(&l->units, u->name);
-        free(u->name);
-        free(u);
+        unit_discard(u);
 }
 
 static bool is_stranded(const Unit *u, const Argosy__UnitRecord *r) {
@@ -392,7 +403,8 @@ void registry_clear(Leader *l) {
                         h->leaving = h->down = h->nodes_due = false;
                 h->opened_id = 0;
                 h->welcome_node = NULL;
-                map_done_with(&h->specs, free);
+                list_init(&h->orders);
+                list_init(&h->nodes);
                 free(h->name_later);
                 h->name_later = NULL;
                 host_drop_if_unused(l, h);
@@ -443,4 +455,7 @@ void registry_clear(Leader *l) {
         list_init(&l->retries);
         list_init(&l->retries_held);
         list_init(&l->retries_stuck);
+        deadline_heap_done(&l->move_deadlines);
+        deadline_heap_done(&l->end_deadlines);
+        deadline_heap_done(&l->retry_deadlines);
 }

@@ -10,7 +10,8 @@
 void registry_build_hosts(Leader *l);
 void registry_sync_hosts(Leader *l);
 void registry_on_unit(Leader *l, Unit *u, UnitEntry *e); // its record
-// Hosts lose what was of this term, and those that are not linked go. Units and nodes are gone before.
+// Hosts lose what was of this term, and those that are not linked go. All lists and deadlines begin anew: what was in them,
+// and the contents of hosts, was given away before, and is not looked at.
 void registry_clear(Leader *l);
 bool unit_has_place(const UnitEntry *e); // the record wants it on one node
 Host *host_find(const Leader *l, uint32_t number);
@@ -22,6 +23,9 @@ Unit *unit_get(Leader *l, const char *name);
 // Whoever else points to it was told before, and it lives nowhere (LIFE_IS_UNWANTED).
 void unit_free(Leader *l, Unit *u);
 void node_free(Leader *l, Node *n);
+// Only the memory that is its own, on any thread: for tables that nobody reaches any more.
+void unit_discard(Unit *u);
+void node_discard(Node *n);
 void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason); // this and its end are marks, too
 const char *unit_exclusion(const Unit *u, uint32_t node);       // why it refused the name; NULL: it did not
 void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node); // 0: all

@@ -142,6 +142,14 @@ int unit_on_node_need_spec(UnitOnNode *s, const Hash *hash, bool *ret_new) {
         return 0;
 }
 
+void unit_on_node_discard(UnitOnNode *s) {
+        message_free(s->outcome);
+        free(s->sub);
+        free(s->result);
+        free(s->error);
+        free(s);
+}
+
 void unit_on_node_free(Leader *l, UnitOnNode *s) {
         Unit *u = s->unit;
 
@@ -155,12 +163,7 @@ void unit_on_node_free(Leader *l, UnitOnNode *s) {
         list_unlink(&s->order);
         list_unlink(&s->awaiting);
         list_unlink(&s->outcome_due);
-        if (s->outcome)
-                message_free(s->outcome);
-        free(s->sub);
-        free(s->result);
-        free(s->error);
-        free(s);
+        unit_on_node_discard(s);
         unit_touch(l, u);
         unit_release(l, u);
         unit_mark_unused(l, u);

@@ -16,6 +16,7 @@ bool unit_on_node_is_to_go(const UnitOnNode *s);
 bool unit_on_node_is_reported(const UnitOnNode *s);
 bool unit_on_node_is_known(const UnitOnNode *s);
 void unit_on_node_free(Leader *l, UnitOnNode *s);
+void unit_on_node_discard(UnitOnNode *s); // as unit_discard()
 int unit_on_node_need_spec(UnitOnNode *s, const Hash *hash, bool *ret_new);
 void unit_on_node_drop_spec(UnitOnNode *s);
 int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report);

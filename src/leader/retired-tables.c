@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The tables of a leader that leads no more, on their way out. Freeing those of 20,000 units takes 40 ms, and whoever
+// steps down has to vote, to follow the next leader and to answer in that moment.
+//
+// Happy path: who waits for something in there has been answered; then the maps and whatever hangs on them move here by
+// their heads, the leader's lists begin anew (registry_clear()), and the pool frees all of it as plain memory: no list
+// is unlinked, nobody is counted or touched, the Placement hears of nobody. So it crosses to the other thread whole.
+// What stays behind points to nothing of it:
+//
+//      Host              may outlive the term with its link. Its nodes and orders are heads of lists, and made anew; the
+//                        contents that it was sent, and of its Attach what was not taken, move along
+//      Ticket            has ended, and with it its Waiter and NodeCalls
+//      Rollout           is freed before
+//      SchedulerRebalance   has a copy of the Placement in the pool, and knows units and nodes by numbers
+//      StoreDone         of what the log was given walks over lists of the leader, which are empty by then, or of its
+//                        next term
+//      ClusterState      is pointed to, and points to nothing here
+//
+// A leader may lead again, and step down again, before the pool is done: its new tables have nothing to do with these.
+// It is closed after that (Leader.n_outside). Without memory for this handful of pointers the process ends (oom.h).
+#include "retired-tables.h"
+
+#include <assert.h>
+
+#include "disruption-budget.h"
+#include "message.h"
+#include "oom.h"
+#include "registry.h"
+#include "scheduler.h"
+#include "tables.h"
+#include "turn.h"
+#include "unit-on-node.h"
+
+// What a Host of these tables leaves to be freed.
+typedef struct RetiredHost {
+        Map specs; // HostSpec by hash
+        Argosy__ToVoter__Attach *attach;
+} RetiredHost;
+
+typedef struct RetiredTables {
+        uv_work_t work;
+        Leader *leader;
+        Map nodes, units, budgets;
+        Activators activators;
+        Dependencies dependencies;
+        SchedulerTables *places;
+        RetiredHost *hosts;
+        size_t n_hosts;
+} RetiredTables;
+
+// ------------------------------------------------------------------------------------------------ in the pool
+
+static void free_unit(void *value) {
+        Unit *u = value;
+
+        list_foreach_safe (i, &u->on_nodes)
+                unit_on_node_discard(CONTAINER_OF(i, UnitOnNode, by_unit));
+        free(u->retry); // owns nothing
+        unit_discard(u);
+}
+
+static void free_node(void *value) {
+        node_discard(value);
+}
+
+static void free_budget(void *value) {
+        disruption_budget_discard(value);
+}
+
+static void free_tables(uv_work_t *work) {
+        RetiredTables *t = CONTAINER_OF(work, RetiredTables, work);
+
+        map_done_with(&t->units, free_unit);
+        map_done_with(&t->nodes, free_node);
+        map_done_with(&t->budgets, free_budget);
+        activators_done(&t->activators);
+        dependencies_done_all(&t->dependencies);
+        scheduler_tables_free(t->places);
+        for (size_t i = 0; i < t->n_hosts; i++) {
+                map_done_with(&t->hosts[i].specs, free);
+                message_free(t->hosts[i].attach);
+        }
+        free(t->hosts);
+}
+
+// ------------------------------------------------------------------------------------------------ on the loop
+
+static void on_freed(uv_work_t *work, int status) {
+        RetiredTables *t = CONTAINER_OF(work, RetiredTables, work);
+        Leader *l = t->leader;
+
+        free(t);
+        l->n_retired--;
+        leader_outside_done(l);
+}
+
+static Map take_map(Map *m) {
+        Map taken = *m;
+
+        *m = (Map){};
+        return taken;
+}
+
+static void take_from_hosts(RetiredTables *t) {
+        t->hosts = oom_checked(calloc(t->leader->hosts.count + 1, sizeof(*t->hosts)));
+        map_foreach (slot, &t->leader->hosts) {
+                Host *h = slot->value;
+
+                t->hosts[t->n_hosts++] = (RetiredHost){take_map(&h->specs), TAKE_PTR(h->attach)};
+        }
+}
+
+void retired_tables_take(Leader *l) {
+        RetiredTables *t = oom_checked(calloc(1, sizeof(*t)));
+        int error;
+
+        assert(list_is_empty(&l->calls) && l->n_wait_items == 0 && list_is_empty(&l->rollouts));
+        t->leader = l;
+        t->nodes = take_map(&l->nodes);
+        t->units = take_map(&l->units);
+        t->budgets = take_map(&l->budgets);
+        t->activators = l->activators;
+        l->activators = (Activators){};
+        t->dependencies = l->dependencies;
+        l->dependencies = (Dependencies){};
+        t->places = scheduler_close(l);
+        take_from_hosts(t);
+        error = uv_queue_work(l->config.loop, &t->work, free_tables, on_freed);
+        assert(error == 0); // it fails only without a function
+        l->n_retired++;
+        l->n_outside++;
+}

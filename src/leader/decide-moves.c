@@ -5,8 +5,9 @@
 // They may be thousands at once, when a node is lost. So CONSIDERED_UNITS of them are looked at in a turn,
 // first to see which are to move, then, when that is known of all, whether each may have its turn. One of a
 // lost node then waits for it in the Placement (Leader.enqueued), beside those without a node, and is not
-// looked at again unless something has changed; and when all wait there, rounds give to them in their order,
-// as many as an entry of the log is to have.
+// looked at again unless something has changed; one of a node that is emptied waits there, too, until the round is over
+// (Leader.offered). And when all wait there, rounds give to them in their order, as many as an entry of the log is to
+// have.
 #include <errno.h>
 
 #include "activation-affinity.h"
@@ -210,7 +211,9 @@ static int offer(Decision *d, Unit *u, const UnitEntry *e) {
         if (place.node)
                 return give_node(d, u, e, place.node);
         if (pending_can_be_enqueued(d->leader, u))
-                scheduler_enqueue(d->leader, u);
+                scheduler_enqueue(d->leader, u, &d->leader->enqueued);
+        else if (pending_can_be_offered(d->leader, u))
+                scheduler_enqueue(d->leader, u, &d->leader->offered);
         else
                 scheduler_offer(d->scheduler, u);
         return 0;
@@ -243,7 +246,8 @@ static int ask(Decision *d, Unit *u) {
 
 // Nothing is asked of the Placement about it.
 static bool is_asked_without_scheduler(Leader *l, const Unit *u) {
-        return pending_can_be_enqueued(l, u) || (!list_is_linked(&u->enqueued) && pending_waits_by_itself(l, u));
+        return pending_can_be_enqueued(l, u) || pending_can_be_offered(l, u) ||
+               (!list_is_linked(&u->enqueued) && pending_waits_by_itself(l, u));
 }
 
 // Those that then wait in the Placement, some in each turn; the others are left for the last turn, whose Scheduler they
@@ -273,6 +277,26 @@ static int ask_the_last(Decision *d) {
         while (r >= 0 && !list_is_empty(&l->asking_last))
                 r = ask(d, CONTAINER_OF(l->asking_last.next, Unit, to_schedule));
         return r;
+}
+
+// The host of one may have been cut off meanwhile, say: it is asked about anew, and has no part in this round.
+static void take_back_offers(Leader *l) {
+        list_foreach_safe (i, &l->offered) {
+                Unit *u = CONTAINER_OF(i, Unit, enqueued);
+
+                if (pending_is_offered_still(u))
+                        continue;
+                scheduler_dequeue(l, u);
+                list_unlink(&u->to_schedule);
+                pending_ask(l, u);
+                l->retry_pending = true;
+                leader_mark(l);
+        }
+}
+
+static void end_offers(Leader *l) {
+        while (!list_is_empty(&l->offered))
+                scheduler_dequeue(l, CONTAINER_OF(l->offered.next, Unit, enqueued));
 }
 
 static bool is_asking(const Leader *l) {
@@ -319,5 +343,8 @@ int decide_pending(Decision *d) {
                 leader_mark(l);
                 return 0;
         }
-        return pending_decide(l, &d->batch, d->scheduler);
+        take_back_offers(l);
+        r = pending_decide(l, &d->batch, d->scheduler);
+        end_offers(l);
+        return r;
 }

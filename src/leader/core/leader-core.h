@@ -133,6 +133,7 @@ struct Leader {
         // who was, and is again before the one after that.
         ListNode asking, asking_last, asked;
         ListNode enqueued;            // Unit.enqueued: stranded ones that wait in the Placement
+        ListNode offered;             // likewise, but only until the round is over for which they are asked about
         bool enqueued_stale;          // it may be that some of them are not to go any more
         size_t n_pending;                              // units that are pending or stranded
         uint64_t n_asked;                              // that decide_pending() looked at one by one

@@ -16,6 +16,7 @@
 #include "batch-builder.h"
 #include "disruption-budget.h"
 #include "host-marks.h"
+#include "nodes.h"
 #include "pending.h"
 #include "registry.h"
 #include "scheduler.h"
@@ -106,12 +107,22 @@ void pending_ask_again(Leader *l, Unit *u) {
 }
 
 bool pending_waits_by_itself(Leader *l, const Unit *u) {
-        return list_is_linked(&u->enqueued) ||
-               (!u->node && !u->retry && u->place && !has_activation_affinity(l, u));
+        if (list_is_linked(&u->enqueued))
+                return !u->node || host_is_lost(u->node->host);
+        return !u->node && !u->retry && u->place && !has_activation_affinity(l, u);
 }
 
 bool pending_can_be_enqueued(Leader *l, const Unit *u) {
         return u->node && host_is_lost(u->node->host) && !u->retry && u->place && !has_activation_affinity(l, u);
+}
+
+bool pending_is_offered_still(const Unit *u) {
+        return unit_life_is_queued(u->life) && u->node && u->leaves && node_is_emptying(u->node) &&
+               u->node->host->attached && !u->retry && u->place;
+}
+
+bool pending_can_be_offered(Leader *l, const Unit *u) {
+        return pending_is_offered_still(u) && !has_activation_affinity(l, u);
 }
 
 bool pending_is_due(const Leader *l) {

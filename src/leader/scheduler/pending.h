@@ -33,6 +33,10 @@ bool pending_waits_by_itself(Leader *l, const Unit *u);
 // Whether one that is stranded may wait there as well (scheduler_enqueue()): it is on a lost node, and only what sets
 // Leader.enqueued_stale, or its record, decides whether it is to go.
 bool pending_can_be_enqueued(Leader *l, const Unit *u);
+// Whether one that is stranded may wait there until the round is over for which it is asked about: it is to leave a node
+// that is emptied, and whose host is in session. And whether that is still so when the round comes.
+bool pending_can_be_offered(Leader *l, const Unit *u);
+bool pending_is_offered_still(const Unit *u);
 // Whether the batch touches one of them.
 bool pending_is_touched(Leader *l, const BatchBuilder *b);
 int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record. 0 or -ENOMEM

@@ -124,12 +124,12 @@ static void put_unit(Leader *l, const Unit *u, const UnitEntry *e) {
         placement_unit_want(p, u->place - 1, placed);
 }
 
-void scheduler_enqueue(Leader *l, Unit *u) {
+void scheduler_enqueue(Leader *l, Unit *u, ListNode *queue) {
         if (!u->place || !u->node)
                 return;
         placement_unit_release(l->places->placement, u->place - 1, true);
         if (!list_is_linked(&u->enqueued))
-                list_append(&l->enqueued, &u->enqueued);
+                list_append(queue, &u->enqueued);
 }
 
 void scheduler_dequeue(Leader *l, Unit *u) {
@@ -146,8 +146,10 @@ static void leave_queue(Leader *l, Unit *u) {
 
         scheduler_dequeue(l, u);
         placement_unit_release(l->places->placement, u->place - 1, false); // offered
-        if (waited && unit_life_is_queued(u->life) && !list_is_linked(&u->to_schedule))
-                list_append(&l->to_schedule, &u->to_schedule);
+        if (!waited || !unit_life_is_queued(u->life))
+                return;
+        list_unlink(&u->to_schedule); // it may be one of those that were asked about
+        list_append(&l->to_schedule, &u->to_schedule);
 }
 
 // What a unit is whose options cannot be had is not known: it counts, and demands nothing.

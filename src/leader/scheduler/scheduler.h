@@ -60,9 +60,10 @@ int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, 
 void scheduler_answer_done(SchedulerAnswer *p);
 // The unit goes to this node, whatever it demands: it counts there.
 void scheduler_put(Scheduler *p, const char *name, const UnitOptions *options, uint32_t node);
-// Lets a recorded unit on a node wait in the Placement for another one, until its record says where it is, or it is taken
-// out again. What it is counted as meanwhile does not change.
-void scheduler_enqueue(Leader *l, Unit *u);
+// Lets a recorded unit on a node wait in the Placement for another one, and notes it in this list of Leader
+// (Unit.enqueued), until its record says where it is, or it is taken out again. What it is counted as meanwhile does not
+// change.
+void scheduler_enqueue(Leader *l, Unit *u, ListNode *queue);
 void scheduler_dequeue(Leader *l, Unit *u);
 // Lets a recorded unit take part in rounds as long as the Scheduler lives, also if it is on a node.
 void scheduler_offer(Scheduler *p, Unit *u);

@@ -432,6 +432,7 @@ void registry_clear(Leader *l) {
         list_init(&l->asking_last);
         list_init(&l->asked);
         list_init(&l->enqueued);
+        list_init(&l->offered);
         l->enqueued_stale = false;
         list_init(&l->preempted);
         list_init(&l->globals);

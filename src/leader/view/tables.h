@@ -160,7 +160,7 @@ struct Unit {
         ListNode queue;    // in the list that follows from it (unit-event.c)
         ListNode to_schedule; // in Leader.to_schedule while it is pending or stranded: more than room
                               // decides about it; or in .asking, .asking_last or .asked
-        ListNode enqueued;    // in Leader.enqueued: it waits in the Placement as if it had no node
+        ListNode enqueued;    // in Leader.enqueued or .offered: it waits in the Placement as if it had no node
         ListNode
                 unscheduled; // in Leader.unscheduled: likewise, and no round has looked for a node since it
                              // became so

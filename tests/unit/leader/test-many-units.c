@@ -242,6 +242,76 @@ static void what_room_there_is_goes_by_priority_although_they_are_asked_in_turns
         assert_int_equal(count_on(3), SCARCE - 100);
 }
 
+// The same of a node that is emptied. Whom nobody takes is asked about before each round.
+static void of_an_emptied_node_that_nobody_relieves_a_few_are_asked_about_in_each_turn(void **state) {
+        SKIP_BELOW(FEATURE_CHANGE_PARTS);
+        slots(3, "3600");
+        start("low@.service", SLOT "Priority=1\nMaxUnavailable=100%\n", 0, UNITS / 2);
+        start("high@.service", SLOT "Priority=5\nMaxUnavailable=100%\n", UNITS / 2, UNITS / 2);
+        assert_int_equal(count_on(3), UNITS);
+        watch();
+        (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        assert_in_range(most_considered, 1, CONSIDERED_MAX);
+        assert_int_equal(g.leader->n_pending, UNITS);
+        assert_true(list_is_empty(&g.leader->offered));
+        assert_int_equal(count_on(3), UNITS);
+
+        most_considered = 0;
+        slots(1, "350"); // more than one entry has
+        assert_in_range(most_considered, 1, CONSIDERED_MAX);
+        assert_int_equal(count_running(0, UNITS / 2, 3), 0);
+        assert_int_equal(count_running(UNITS / 2, UNITS / 2, 3), 350);
+        assert_int_equal(g.leader->n_pending, UNITS - 350);
+        assert_true(list_is_empty(&g.leader->offered));
+        assert_all_run_as_wanted();
+
+        (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_OPEN, 0);
+        assert_int_equal(g.leader->n_pending, 0);
+        slots(2, "2000"); // and who stayed is not taken elsewhere
+        assert_int_equal(count_on(3), UNITS - 350);
+}
+
+static void end_session(uint32_t host) {
+        RigHost *h = rig_host(&g, host);
+
+        h->up = h->linked = h->was_linked = h->attached = h->welcomed = false;
+        rig_host_clear_inbox(h);
+        leader_on_host_link(g.leader, host, NULL);
+}
+
+static bool has_room_and_some_were_asked_about(void) {
+        return cluster_state_find_host(g.state, 1)->n_labels > 0 && !list_is_empty(&g.leader->offered);
+}
+
+// It may still run there until its guard has ended it.
+static void who_is_cut_off_while_others_are_asked_about_does_not_leave(void **state) {
+        enum { CUT = 1500 }; // more than are asked about in a turn
+        Argosy__Label label = ARGOSY__LABEL__INIT;
+        size_t left;
+
+        SKIP_BELOW(FEATURE_CHANGE_PARTS);
+        slots(3, "1500");
+        start("cut@.service", SLOT "CutOff=stop\nMaxUnavailable=100%\n", 0, CUT);
+        (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        assert_int_equal(g.leader->n_pending, CUT);
+        label.key = (char *) "offers/slot";
+        label.value = (char *) "1500";
+        rig_host(&g, 1)->label = label;
+        rig_host(&g, 1)->labels = &rig_host(&g, 1)->label;
+        rig_host(&g, 1)->attached = false;
+        for (unsigned turns = 0; turns < 100 && !has_room_and_some_were_asked_about(); turns++)
+                (void) rig_turn(&g);
+        assert_true(has_room_and_some_were_asked_about());
+        assert_false(list_is_empty(&g.leader->asking));
+        assert_false(g.leader->batch_flying);
+        left = count_on(3); // the first round may be over
+        end_session(3);
+        rig_settle(&g);
+        assert_false(host_is_lost(host_find(g.leader, 3)));
+        assert_int_equal(count_on(3), left);
+        assert_int_equal(g.leader->n_pending, left);
+}
+
 // Nobody is given what one who is before it would have had at once.
 static void who_is_lost_while_others_are_asked_about_has_its_turn_in_the_same_round(void **state) {
         enum { LOW = 1300, HIGH = 600 };
@@ -406,6 +476,8 @@ int main(void) {
                 TEST(units_of_a_lost_node_move_a_few_in_each_turn),
                 TEST(a_drain_moves_a_few_in_each_entry),
                 TEST(what_room_there_is_goes_by_priority_although_they_are_asked_in_turns),
+                TEST(of_an_emptied_node_that_nobody_relieves_a_few_are_asked_about_in_each_turn),
+                TEST(who_is_cut_off_while_others_are_asked_about_does_not_leave),
                 TEST(who_is_lost_while_others_are_asked_about_has_its_turn_in_the_same_round),
                 TEST(who_waits_stays_when_nothing_is_to_be_moved_any_more),
                 TEST(whatever_happens_meanwhile_each_runs_where_it_is_to),

@@ -1543,7 +1543,7 @@ FAULTS = [
           "leader/rollout-controller: a_host_that_has_not_told_everything_proves_nothing"),
     Fault("interned-strings-without-end", "src/base/string-interner.c",
           "word = w->words.count < STRING_INTERNER_MAX ? strdup(text) : NULL;",
-          "word = strdup(fitted);",
+          "word = strdup(text);",
           "agent/managers: a_manager_that_does_everything_at_once_leaves_nothing_behind"),
     Fault("helper-sandbox-opens", "src/sysd/foreign/helper-sandbox.c",
           "{SYS_openat, 2, O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND},",

@@ -149,8 +149,18 @@ const char *host_record_place(const Argosy__HostRecord *r) {
         return *r->address_name ? r->address_name : r->address;
 }
 
+static uint32_t number_of_manager(const Argosy__HostRecord *r, const char *manager) {
+        for (size_t i = 0; i < r->n_nodes; i++)
+                if (streq(r->nodes[i]->manager, manager))
+                        return r->nodes[i]->node;
+        return 0; // it is to get one
+}
+
 int host_record_keep(Argosy__HostRecord *pending_record, const Argosy__HostRecord *now) {
         int r = 0;
+
+        for (size_t i = 0; i < pending_record->n_nodes; i++)
+                pending_record->nodes[i]->node = number_of_manager(now, pending_record->nodes[i]->manager);
 
         pending_record->role = now->role;
         pending_record->raft_id = now->raft_id;

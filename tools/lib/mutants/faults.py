@@ -1251,6 +1251,10 @@ FAULTS = [
           "leader/ordering: what_is_bound_is_down_as_long_as_the_other_one_is"),
 
     # ---- leader, agent: who attaches and detaches a manager hears when everybody knows
+    Fault("managers-numbered-anew", "src/leader/messages/host-record.c",
+          "pending_record->nodes[i]->node = number_of_manager(now, pending_record->nodes[i]->manager);",
+          "(void) number_of_manager;",
+          "leader/managers: a_manager_keeps_its_number_and_gets_one_however_often_its_host_attaches"),
     Fault("attached-before-it-was-reached", "src/leader/queries/manager-waiters.c",
           'else if (!q->detached && n && !streq(n->reason ?: "", MANAGER_NOT_REACHED))',
           "else if (!q->detached && n)",

@@ -259,6 +259,42 @@ static void a_host_cannot_invent_managers(void **state) {
         assert_int_equal(list_nodes()->nodes->n_rows, 2);
 }
 
+static void attach_with(const char *manager, const char *shelf) {
+        RigHost *h = rig_host(&g, 2);
+
+        argosy__label__init(&h->label);
+        h->label.key = "shelf";
+        h->label.value = (char *) shelf;
+        h->labels = &h->label;
+        h->manager = manager;
+        h->attached = false;
+        rig_turns(&g, 10);
+}
+
+// Each Attach asks for a record that follows from what the log had when it came.
+static void a_manager_keeps_its_number_and_gets_one_however_often_its_host_attaches(void **state) {
+        const Argosy__HostRecord *h;
+        uint32_t number;
+
+        g.slow = true;
+        attach_with("user@1000", "1");
+        attach_with("user@1000", "2"); // the entry with the manager is on its way
+        rig_release(&g);
+        rig_turns(&g, 10);
+        h = cluster_state_find_host(g.state, 2);
+        assert_int_equal(h->n_nodes, 2);
+        number = h->nodes[1]->node;
+        attach_with("user@1000", "3"); // the next one is
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        h = cluster_state_find_host(g.state, 2);
+        assert_int_equal(h->n_nodes, 2);
+        assert_int_equal(h->nodes[1]->node, number);
+        assert_string_equal(h->own_labels[0]->value, "3");
+        assert_int_equal(rig_host(&g, 2)->manager_node, number);
+}
+
 static void a_node_is_named_by_host_and_manager(void **state) {
         const Argosy__HostRecord *h;
         uint32_t node = 0;
@@ -291,6 +327,7 @@ int main(void) {
                 T(a_full_disk_does_not_strand_what_ran_in_a_detached_manager),
                 T(the_units_of_a_lost_host_move_to_managers_that_fit),
                 T(a_host_cannot_invent_managers),
+                T(a_manager_keeps_its_number_and_gets_one_however_often_its_host_attaches),
                 T(a_node_is_named_by_host_and_manager),
         };
 

@@ -350,12 +350,20 @@ static void on_welcome(RigHost *h, const Argosy__ToHost__Welcome *w) {
         }
 }
 
-static void on_open(RigHost *h, const Argosy__ToHost__StoreOpen *open) {
+void rig_host_open_log(Rig *g, uint32_t host) {
         Argosy__ToVoter__StoreOpened opened = ARGOSY__TO_VOTER__STORE_OPENED__INIT;
+        RigHost *h = rig_host(g, host);
 
-        h->opened = h->raft_id = open->raft_id;
-        opened.raft_id = open->raft_id;
+        h->opened = h->raft_id = h->asked_open;
+        opened.raft_id = h->asked_open;
         rig_host_send(h, ARGOSY__TO_VOTER__MSG_STORE_OPENED, &opened);
+}
+
+static void on_open(RigHost *h, const Argosy__ToHost__StoreOpen *open) {
+        h->opens++;
+        h->asked_open = open->raft_id;
+        if (!h->disk_hangs)
+                rig_host_open_log(h->rig, h->number);
 }
 
 static void on_call(RigHost *h, const Argosy__ToHost__Call *call) {

@@ -65,6 +65,9 @@ typedef struct RigHost {
         Argosy__ToHost **inbox;
         size_t n_inbox;
         Buf renewed;     // certificate
+        bool disk_hangs;     // it is asked to open a log, and nothing follows
+        unsigned opens;      // StoreOpen messages
+        uint32_t asked_open; // raft id of the last of them
         uint32_t opened; // raft id of the StoreOpen that it obeyed
         uint32_t raft_id; // that it opened last, closed or not
         bool closed, removed;
@@ -154,6 +157,8 @@ void rig_host_off(Rig *g, uint32_t host);
 void rig_host_on(Rig *g, uint32_t host, bool forget);
 void rig_host_drain(Rig *g, uint32_t host); // a full one takes more again
 void rig_host_goodbye(Rig *g, uint32_t host);
+// Its disk goes on: the log that it was asked for last is open. For rig_settle().
+void rig_host_open_log(Rig *g, uint32_t host);
 // A second manager, or with NULL none any more; attaches anew.
 void rig_host_set_manager(Rig *g, uint32_t host, const char *manager);
 // What the host says of it in the middle of a session.

@@ -8,6 +8,9 @@
 // hosts say and from the log's configuration, and not from who answers (membership.h); so it is asked again when a
 // record says something else of who votes (Leader.voters_due), when a host has changed that votes or could be made to
 // (Leader.voters_touched), or when the configuration is not what it was (Leader.voters_seen).
+//
+// A host that does not open its log in time may be a healthy one with a disk that hangs: it beats, and no answer comes.
+// Others are asked before it from then on, until its answer comes after all or it attaches anew.
 #include <errno.h>
 #include <stdio.h>
 
@@ -271,6 +274,18 @@ static uint64_t next_since(Leader *l, const MembershipStep *s) {
         return l->voters_next_since_us;
 }
 
+// The time for that is over.
+static void give_up_opening(Leader *l) {
+        Host *h = host_find(l, l->voters_opening);
+
+        l->voters_opening = 0;
+        if (!h || h->opened_in_vain)
+                return;
+        h->opened_in_vain = true;
+        log_host(LOG_WARNING, voters_name_of(l, h->number), "Host %s has not opened its copy of the log in %d s.",
+                 voters_name_of(l, h->number), VOTERS_OPEN_US / 1000000);
+}
+
 // How many voters to want so that nobody has to stop being one. 0: no number helps, so few hosts may vote.
 static unsigned enough_voters(const VotersView *v) {
         MembershipView more = v->view;
@@ -402,9 +417,12 @@ void voters_step(Leader *l, BatchBuilder *b) {
                 return;
         v = voters_view_of_log(l);
         l->voters_due = is_due(l, &v);
-        if (!l->voters_due || v.view.n_members == 0 || voters_view_add_hosts(l, &v) < 0)
+        if (!l->voters_due || v.view.n_members == 0)
                 return;
-        l->voters_opening = 0;
+        if (l->voters_opening)
+                give_up_opening(l);
+        if (voters_view_add_hosts(l, &v) < 0)
+                return;
         voters_view_set_live(l, &v, leader_now(l), true);
         s = membership_plan(&v.view);
         note_seen(l, &v);
@@ -421,11 +439,26 @@ void voters_step(Leader *l, BatchBuilder *b) {
 
 // ------------------------------------------------------------------------------------------------ events
 
+// An answer to an order that nobody waits for any more: a log that no record will give it goes.
+static void on_opened_late(Leader *l, Host *h, const Argosy__HostRecord *record,
+                           const Argosy__ToVoter__StoreOpened *opened) {
+        bool in_vain = *opened->error;
+
+        l->voters_due |= h->opened_in_vain != in_vain;
+        h->opened_in_vain = in_vain;
+        if (!in_vain && l->voters_opening != h->number && opened->raft_id != record->raft_id &&
+            opened->raft_id != h->opened_id)
+                send_close(l, h->number, opened->raft_id);
+        leader_mark(l);
+}
+
 void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *opened) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
 
-        if (l->voters_opening != h->number || opened->raft_id != l->voters_open_id)
-                return; // an answer to an order that nobody waits for any more
+        if (l->voters_opening != h->number || opened->raft_id != l->voters_open_id) {
+                on_opened_late(l, h, record, opened);
+                return;
+        }
         l->voters_opening = 0;
         l->voters_due = true;
         h->opened_in_vain = *opened->error;
@@ -451,7 +484,8 @@ void voters_on_attach(Leader *l, Host *h) {
 
         if (h->opened_in_vain) { // there may be room now
                 h->opened_in_vain = false;
-                l->voters_pause_us = 0;
+                if (!l->voters_opening) // else another has its time
+                        l->voters_pause_us = 0;
                 l->voters_due = true;
         }
         if (h->running_id && !record->raft_id) {

@@ -34,6 +34,11 @@ static bool is_good_candidate(const MembershipHost *h) {
         return is_candidate(h) && !h->in_vain;
 }
 
+// On our order: that of others would be in vain.
+static bool has_opened(const MembershipHost *h) {
+        return is_candidate(h) && h->opened_id;
+}
+
 static bool is_doubtful_candidate(const MembershipHost *h) {
         return is_candidate(h) && h->in_vain;
 }
@@ -108,7 +113,7 @@ static bool plan_unfinished(const MembershipView *v, MembershipStep *ret) {
 
                 if (!h->voter || (m && m->voter))
                         continue;
-                if (!h->here) // it died on its way to being a voter
+                if (!h->here || (h->in_vain && h->running_id != h->raft_id)) // it, or its disk, died on the way to be one
                         *ret = step(MEMBERSHIP_DEMOTE, h);
                 else if (h->running_id != h->raft_id)
                         *ret = step(MEMBERSHIP_OPEN, h);
@@ -136,9 +141,10 @@ static bool plan_promotion(const MembershipView *v, MembershipStep *ret) {
         if (have >= 1 && have + can < goal) // two voters survive less than one
                 return false;
         // Where all are needed, those who could not before begin: two voters survive less than one.
-        if (have + count(v, is_good_candidate) >= goal)
+        h = first(v, has_opened);
+        if (!h && have + count(v, is_good_candidate) >= goal)
                 h = first(v, is_good_candidate);
-        else
+        if (!h)
                 h = first(v, is_doubtful_candidate) ?: first(v, is_candidate);
         *ret = step(h->opened_id ? MEMBERSHIP_ENROL : MEMBERSHIP_OPEN, h);
         ret->raft_id = h->opened_id;

@@ -40,7 +40,7 @@ typedef struct MembershipHost {
         bool voter;          // by its record
         bool no_promote;     // somebody wants it to be no voter, or it is being removed
         bool too_old;        // its build cannot read the log: it is not made a voter
-        bool in_vain;        // it could not open a log when it was asked last: others are asked before it
+        bool in_vain;        // it did not open a log when it was asked last: others are asked before it
         bool here;           // attached and within its lease
 } MembershipHost;
 

@@ -61,7 +61,7 @@ struct Host {
         uint32_t raft_id_known; // by its record when last looked at
         bool voter_known, no_promote_known; // likewise
         uint32_t opened_id;     // raft server that it opened on our order, not in its record yet
-        bool opened_in_vain;    // it could not, when it was asked last
+        bool opened_in_vain;    // it could not when it was asked last, or has not answered in time
         char *version;
         uint32_t feature_level; // that it understands, as it said last; FEATURE_BASE: also if never heard
         Lease lease;

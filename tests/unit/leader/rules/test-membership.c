@@ -99,6 +99,19 @@ static void who_could_not_open_a_log_keeps_nobody_from_voting(void **state) {
         assert_plan("A* b% c%", MEMBERSHIP_OPEN, 2);
 }
 
+// It is a voter by its record, and came back with an empty disk before the log counted it as one.
+static void who_does_not_open_its_log_again_makes_room_for_another(void **state) {
+        Scene *s = scene("A* B C d");
+
+        s->view.n_members = 2;
+        s->hosts[2].running_id = 0;
+        assert_step(&s->view, MEMBERSHIP_OPEN, 3);
+        s->hosts[2].in_vain = true;
+        assert_step(&s->view, MEMBERSHIP_DEMOTE, 3);
+        s->hosts[2].running_id = 3;
+        assert_step(&s->view, MEMBERSHIP_ADD, 3);
+}
+
 static void a_dead_voter_is_not_replaced_by_itself(void **state) {
         assert_plan("A* B C- d e", MEMBERSHIP_NOTHING, 0);
 }
@@ -552,6 +565,7 @@ int main(void) {
                 cmocka_unit_test(nobody_is_promoted_unless_three_can_be_reached),
                 cmocka_unit_test(who_cannot_read_the_log_gets_no_copy_of_it),
                 cmocka_unit_test(who_could_not_open_a_log_keeps_nobody_from_voting),
+                cmocka_unit_test(who_does_not_open_its_log_again_makes_room_for_another),
                 cmocka_unit_test(a_dead_voter_is_not_replaced_by_itself),
                 cmocka_unit_test(a_voter_that_is_to_go_is_replaced_first),
                 cmocka_unit_test(of_two_hosts_that_are_left_one_stays_voter),

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Spares whose disk hangs: they beat, and never say whether their copy of the log is open.
+#include "leader-asks.h"
+#include "leader-private.h"
+
+enum { OPEN_MS = 18000 }; // longer than VOTERS_OPEN_US
+
+static Rig g;
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static void remove_host(const char *host) {
+        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.host = (char *) host;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        request.cluster_remove = &m;
+        (void) rig_ask_and_settle(&g, &request);
+}
+
+static bool is_voter(uint32_t host) {
+        return cluster_state_find_host(g.state, host)->role == ARGOSY__HOST_ROLE__ROLE_VOTER;
+}
+
+// ---- stories
+
+static void a_spare_whose_disk_hangs_keeps_no_other_from_voting(void **state) {
+        rig_start(&g, 5);
+        rig_host(&g, 4)->disk_hangs = true;
+        remove_host("n3");
+        rig_pass_ms(&g, 2 * RIG_BEAT_MS);
+        assert_int_equal(rig_host(&g, 4)->opens, 1);
+        assert_int_equal(rig_host(&g, 5)->opens, 0);
+        rig_pass_ms(&g, OPEN_MS);
+        assert_true(is_voter(5));
+        assert_false(is_voter(4));
+        assert_int_equal(g.n_members, 3);
+        assert_int_equal(rig_host(&g, 4)->opens, 1);
+}
+
+static void a_log_that_is_opened_too_late_is_closed_again(void **state) {
+        rig_start(&g, 5);
+        rig_host(&g, 4)->disk_hangs = true;
+        remove_host("n3");
+        rig_pass_ms(&g, OPEN_MS);
+        assert_true(host_find(g.leader, 4)->opened_in_vain);
+        rig_host_open_log(&g, 4);
+        rig_pass_ms(&g, RIG_BEAT_MS);
+        assert_true(rig_host(&g, 4)->closed);
+        assert_int_equal(rig_host(&g, 4)->opened, 0);
+        assert_false(host_find(g.leader, 4)->opened_in_vain); // its turn may come again
+        assert_false(is_voter(4));
+        assert_int_equal(g.n_members, 3);
+}
+
+static void the_only_spare_is_asked_again_and_may_take_its_time(void **state) {
+        rig_start(&g, 4);
+        rig_host(&g, 4)->disk_hangs = true;
+        remove_host("n3");
+        rig_pass_ms(&g, OPEN_MS);
+        assert_int_equal(rig_host(&g, 4)->opens, 2);
+        rig_host_open_log(&g, 4); // the answer to the first order
+        rig_settle(&g);
+        rig_host_open_log(&g, 4); // and to the second
+        rig_pass_ms(&g, 2 * RIG_BEAT_MS);
+        assert_true(is_voter(4));
+        assert_false(rig_host(&g, 4)->closed);
+        assert_int_equal(g.n_members, 3);
+}
+
+// One that could not before is asked first again when it attaches, but not while another is busy with it.
+static void who_comes_back_does_not_interrupt_another(void **state) {
+        rig_start(&g, 5);
+        rig_host(&g, 4)->disk_hangs = rig_host(&g, 5)->disk_hangs = true;
+        remove_host("n3");
+        rig_pass_ms(&g, OPEN_MS);
+        assert_int_equal(rig_host(&g, 5)->opens, 1);
+        rig_host_on(&g, 4, false);
+        rig_host_open_log(&g, 5);
+        rig_pass_ms(&g, 2 * RIG_BEAT_MS);
+        assert_true(is_voter(5));
+        assert_false(is_voter(4));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_teardown(a_spare_whose_disk_hangs_keeps_no_other_from_voting, teardown),
+                cmocka_unit_test_teardown(a_log_that_is_opened_too_late_is_closed_again, teardown),
+                cmocka_unit_test_teardown(the_only_spare_is_asked_again_and_may_take_its_time, teardown),
+                cmocka_unit_test_teardown(who_comes_back_does_not_interrupt_another, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

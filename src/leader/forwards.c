@@ -11,7 +11,7 @@
 #include "tables.h"
 #include "turn.h"
 
-enum { LONG_REQUEST = 1000 }; // names, or units that are waited for
+enum { LONG_REQUEST = 1000 }; // names, patterns, or units that are waited for
 
 typedef struct Forward {
         Leader *leader;
@@ -63,6 +63,10 @@ static bool is_long(const Argosy__Request *request) {
                 return request->change->n_names > LONG_REQUEST;
         case ARGOSY__REQUEST__WHAT_WAIT:
                 return request->wait->n_items > LONG_REQUEST;
+        case ARGOSY__REQUEST__WHAT_LIST_UNITS:
+                return request->list_units->n_patterns > LONG_REQUEST;
+        case ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES:
+                return request->list_unit_files->n_patterns > LONG_REQUEST;
         default:
                 return false;
         }

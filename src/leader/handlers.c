@@ -42,8 +42,9 @@ static Argosy__Response *refuse_change(const Argosy__Request *request) {
 
 // Indexed by the number of the field; numbers that no field has are rows without a function.
 static const Handler handlers[] = {
-        [ARGOSY__REQUEST__WHAT_LIST_UNITS] = {.answer = answer_units, .is_long = listing_is_long},
-        [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] = {.answer = answer_unit_files, .is_long = listing_is_long},
+        [ARGOSY__REQUEST__WHAT_LIST_UNITS] = {.answer = answer_units, .is_long = listing_is_long, .refuse = listing_refuse},
+        [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] =
+                {.answer = answer_unit_files, .is_long = listing_is_long, .refuse = listing_refuse},
         [ARGOSY__REQUEST__WHAT_LIST_NODES] = {.answer = answer_nodes},
         [ARGOSY__REQUEST__WHAT_CLUSTER_STATUS] = {.answer = answer_cluster_status},
         [ARGOSY__REQUEST__WHAT_CAT] = {.answer_each = answer_cat},
@@ -119,8 +120,10 @@ static void on_measured(const Argosy__Response *response, void *userdata) {
 }
 
 static void answer_whole(Leader *l, const Handler *h, const Argosy__Request *request, Measured *m) {
-        _cleanup_response_ Argosy__Response *r = h->answer(l, request);
+        _cleanup_response_ Argosy__Response *r = h->refuse ? h->refuse(request) : NULL;
 
+        if (!r)
+                r = h->answer(l, request);
         if (!r)
                 r = response_error(ENOMEM, "the leader is out of memory");
         if (!r)

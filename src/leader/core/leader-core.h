@@ -38,6 +38,7 @@ typedef struct SchedulerTables SchedulerTables;
 typedef struct Rollout Rollout;
 typedef struct Rebalance Rebalance;
 typedef struct Retry Retry;
+typedef struct Listing Listing;
 
 // Recorded hosts, kept as what is counted of them changes (host_touch()).
 typedef struct HostCounts {
@@ -149,11 +150,15 @@ struct Leader {
         Map tickets_by_id, calls_by_id;
         ListNode dry_runs; // Ticket.queue: Changes that are only asked about
         ListNode tickets, queue, flying, outbox, waiters, waiters_due, calls, drains, manager_waiters;
-        ListNode listings; // Listing.all: lists that are made in turns, the first of them now
+        ListNode listings; // Listing.all: lists that are made in turns
+        Listing *listing_made; // the one of them that is being made; NULL: none
+        size_t n_listings_kept; // of which there are rows
         size_t n_tickets, n_wait_items;
         uint64_t last_ticket, last_call;
         uint64_t n_waiters_judged; // of units, one by one
         uint64_t n_listed;         // names whose rows were made for such a list, one by one
+        uint64_t n_listed_rows;    // these rows
+        uint64_t n_compared;       // patterns that such a list's names were compared with
         bool batch_flying, barrier_flying;
         LeaderStats stats;
         ListNode rollouts, rollout_waiters;

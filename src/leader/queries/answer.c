@@ -290,11 +290,17 @@ static bool is_earlier_name(char *const *names, size_t n) {
         return false;
 }
 
+bool answer_is_glob(const char *pattern) {
+        return strpbrk(pattern, "*?[");
+}
+
 bool answer_is_of_few_names(char *const *patterns, size_t n) {
+        if (n == 0 || n > LISTED_BY_NAME_MAX)
+                return false;
         for (size_t i = 0; i < n; i++)
-                if (strpbrk(patterns[i], "*?["))
+                if (answer_is_glob(patterns[i]))
                         return false;
-        return n > 0 && n <= LISTED_BY_NAME_MAX;
+        return true;
 }
 
 static int add_rows_of_names(Leader *l, Argosy__Response__Units *units,

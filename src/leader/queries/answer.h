@@ -20,5 +20,6 @@ int row_fill_host(const Leader *l, const Argosy__HostRecord *host, Argosy__Respo
 int answer_add_units(Leader *l, const char *name, Argosy__Response__Units *units);
 int answer_add_unit_files(Leader *l, const char *name, Argosy__Response__UnitFiles *files);
 bool answer_name_matches(char *const *patterns, size_t n, const char *name); // one of them, or there are none
+bool answer_is_glob(const char *pattern); // else it is a name
 // Who asks for a few units by their names is not made to wait for a look at all.
 bool answer_is_of_few_names(char *const *patterns, size_t n);

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// list-units and list-unit-files of more units than are looked at in one turn. One list is made at a time, the others
-// wait for it:
+// list-units and list-unit-files of more than is looked at in one turn. One list is made at a time, the others wait for
+// it. What a turn may do is counted in rows, since a global unit has one for each node:
 //
-//      1. made     NAMES_PER_TURN names a turn. A name whose unit is touched afterwards is stale, and made again; so are
-//                  all of them when a host or a rollout changes. In the turn in which the last name is made and none is
-//                  stale, all rows are what they would be if they were made now: that is the moment that the list shows.
-//      2. given    GIVEN_PER_TURN names a turn, of the rows as they were at that moment. Who takes parts gets each turn's;
-//                  Units.first says how many rows came before. Others get one answer when all rows are in it.
-//      3. freed    what is left, if somebody went away in the middle, FREED_PER_TURN a turn
+//      1. made     MADE_PER_TURN rows a turn: first of the names that were asked for, one by one, and then, if there are
+//                  patterns or nothing was named, of all units that match. A name whose unit is touched afterwards is
+//                  stale, and made again; so are all of them when a host or a rollout changes. In the turn in which the
+//                  last name is made, none is stale and no global unit is about to give way somewhere, all rows are what
+//                  they would be if they were made now: that is the moment that the list shows.
+//      2. given    GIVEN_PER_TURN rows a turn, as they were at that moment, and only while the host to which they go takes
+//                  them: on a slow link they wait here and not before its beats, and other lists go on. Who takes parts
+//                  gets each turn's; Units.first says how many rows came before. Others get one answer when all rows are
+//                  in it.
+//      3. freed    what is left, if somebody went away in the middle, FREED_PER_TURN rows a turn
 //
 // Rows come in the order of their names and nodes: what is made is sorted RUN names at a time, and giving takes the first
 // of all runs.
@@ -16,7 +20,8 @@
 // Where units are touched faster than they are made again, the rest is made in one turn after TURNS_MAX turns: a list
 // that comes late is worse. What follows from time alone (until when a guard may let run what was destroyed) is as of
 // the turn in which the row was made. Who stops leading answers that the next leader is to be asked, and whoever gets
-// the list from that one begins with `first` 0. Out of memory ends the list with an answer that says so.
+// the list from that one begins with `first` 0. Out of memory ends the list with an answer that says so, and so do more
+// rows than an answer may have, as soon as they are made.
 #include "listings.h"
 
 #include <errno.h>
@@ -25,6 +30,7 @@
 
 #include "answer.h"
 #include "array.h"
+#include "listed-name.h"
 #include "message.h"
 #include "response.h"
 #include "tables.h"
@@ -33,34 +39,21 @@
 #include "unit-name.h"
 
 enum {
-        LISTED_AT_ONCE = 1000, // units; of fewer the answer is there before the question returns
-        NAMES_PER_TURN = 1000, // made, at about 1.5 us each
-        GIVEN_PER_TURN = 2000, // at about 0.5 us each
+        LISTED_AT_ONCE = 1000,    // rows; of fewer the answer is there before the question returns
+        COMPARED_AT_ONCE = 16000, // names with patterns, likewise
+        MADE_PER_TURN = 1000,     // at about 1.5 us each
+        COMPARED_PER_ROW = 16,    // patterns that a name is compared with in the time of a row
+        GIVEN_PER_TURN = 2000,    // at about 0.5 us each
         FREED_PER_TURN = 5000,
         RUN = 512,
-        TURNS_MAX = 1000,
+        TURNS_MAX = 1000, // of making again what was touched
+        KEPT_MAX = 4,     // lists of which there are rows: made, and waiting for a slow link
 };
-
-typedef struct ListedName {
-        ListNode stale; // in Listing.stale
-        // Its rows; one of them is empty.
-        Argosy__Response__Units units;
-        Argosy__Response__UnitFiles files;
-        char name[];
-} ListedName;
 
 // Sorted names that are not given yet.
 typedef struct Run {
         ListedName **at, **end;
 } Run;
-
-// What tells the two lists apart.
-typedef struct ListKind {
-        Argosy__Response__WhatCase what;
-        int (*make)(Leader *l, ListedName *n);
-        int (*give)(ListedName *n, Argosy__Response *r);
-        void (*set_first)(Argosy__Response *r, size_t first);
-} ListKind;
 
 typedef enum ListingPhase { LISTING_WAITS, LISTING_MADE, LISTING_GIVEN } ListingPhase;
 
@@ -71,14 +64,19 @@ struct Listing {
         const ListKind *kind;
         char **patterns; // of the request
         size_t n_patterns;
+        size_t n_taken; // of these: a name has its rows, or is stale
+        char *globs[LISTED_GLOBS_MAX]; // those that are none
+        size_t n_globs;
         bool parts;
         ListingPhase phase;
-        unsigned n_turns; // that it was made in
+        bool walks;       // it is not only of names
         bool walked;      // nothing is left that has never been looked at
+        unsigned n_turns; // that it was made in since then
         uint64_t host_changes, hosts_revision, rollouts_revision; // as of the last look
         Map by_name;        // of `names`, while it is made
         ListedName **names; // owned; in runs, and NULL once it is given
         size_t n_names, allocated, n_sorted, n_freed;
+        size_t n_bytes_made; // of all rows that there are
         ListNode stale;
         Run *runs; // a heap, the first name on top
         size_t n_runs;
@@ -86,65 +84,68 @@ struct Listing {
         size_t n_rows, n_bytes;   // that were said before
 };
 
-// ------------------------------------------------------------------------------------------------ the two lists
+// ------------------------------------------------------------------------------------------------ what is asked for
 
-static void drop_rows(ListedName *n) {
-        for (size_t i = 0; i < n->units.n_rows; i++)
-                message_free(n->units.rows[i]);
-        for (size_t i = 0; i < n->files.n_rows; i++)
-                message_free(n->files.rows[i]);
-        free(n->units.rows);
-        free(n->files.rows);
-        argosy__response__units__init(&n->units);
-        argosy__response__unit_files__init(&n->files);
-}
-
-static int make_units(Leader *l, ListedName *n) {
-        return answer_add_units(l, n->name, &n->units);
-}
-
-static int make_files(Leader *l, ListedName *n) {
-        return answer_add_unit_files(l, n->name, &n->files);
-}
-
-static int give_units(ListedName *n, Argosy__Response *r) {
-        for (size_t i = 0; i < n->units.n_rows; i++) {
-                if (ARRAY_RESERVE(r->units->rows, r->units->n_rows + 1) < 0)
-                        return -ENOMEM;
-                r->units->rows[r->units->n_rows++] = TAKE_PTR(n->units.rows[i]);
+static char **patterns_of(const Argosy__Request *q, size_t *ret_n) {
+        if (q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS) {
+                *ret_n = q->list_units->n_patterns;
+                return q->list_units->patterns;
         }
-        return 0;
+        *ret_n = q->list_unit_files->n_patterns;
+        return q->list_unit_files->patterns;
 }
 
-static int give_files(ListedName *n, Argosy__Response *r) {
-        for (size_t i = 0; i < n->files.n_rows; i++) {
-                if (ARRAY_RESERVE(r->unit_files->rows, r->unit_files->n_rows + 1) < 0)
-                        return -ENOMEM;
-                r->unit_files->rows[r->unit_files->n_rows++] = TAKE_PTR(n->files.rows[i]);
+static size_t rows_of(const Leader *l, const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+
+        return e && e->record->global ? l->nodes.count : 1;
+}
+
+static bool is_long(const Leader *l, char *const *patterns, size_t n_patterns, bool files) {
+        size_t n = l->units.count + cluster_state_n_tombstones(l->state), rows = 0, n_globals;
+
+        if (!files && answer_is_of_few_names(patterns, n_patterns)) {
+                for (size_t i = 0; i < n_patterns; i++)
+                        rows += rows_of(l, patterns[i]);
+                return rows > LISTED_AT_ONCE;
         }
-        return 0;
+        (void) cluster_state_global_units(l->state, &n_globals);
+        return n + (files ? 0 : n_globals * l->nodes.count) > LISTED_AT_ONCE || n * n_patterns > COMPARED_AT_ONCE;
 }
-
-static void set_first_unit(Argosy__Response *r, size_t first) {
-        r->units->first = (uint32_t) first;
-}
-
-static void set_first_file(Argosy__Response *r, size_t first) {
-        r->unit_files->first = (uint32_t) first;
-}
-
-static const ListKind list_units = {ARGOSY__RESPONSE__WHAT_UNITS, make_units, give_units, set_first_unit};
-static const ListKind list_files = {ARGOSY__RESPONSE__WHAT_UNIT_FILES, make_files, give_files, set_first_file};
 
 bool listing_is_long(const Leader *l, const Argosy__Request *q) {
-        const Argosy__Request__ListUnits *m = q->list_units;
+        size_t n;
+        char **patterns = patterns_of(q, &n);
 
-        return l->leading && l->units.count > LISTED_AT_ONCE &&
-               (q->what_case != ARGOSY__REQUEST__WHAT_LIST_UNITS ||
-                !answer_is_of_few_names(m->patterns, m->n_patterns));
+        return l->leading && is_long(l, patterns, n, q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
+}
+
+Argosy__Response *listing_refuse(const Argosy__Request *q) {
+        size_t n, n_globs = 0;
+        char **patterns = patterns_of(q, &n);
+
+        for (size_t i = 0; i < n; i++) {
+                if (!answer_is_glob(patterns[i]))
+                        continue;
+                if (strlen(patterns[i]) > LISTED_GLOB_MAX)
+                        return response_error(EINVAL, "a pattern is longer than %d bytes", LISTED_GLOB_MAX);
+                n_globs++;
+        }
+        if (n_globs > LISTED_GLOBS_MAX)
+                return response_error(E2BIG, "the request has %zu patterns, more than %d: ask for fewer at once",
+                                      n_globs, LISTED_GLOBS_MAX);
+        return NULL;
 }
 
 // ------------------------------------------------------------------------------------------------ life
+
+static void take_patterns(Listing *g, const Argosy__Request *q) {
+        g->patterns = patterns_of(q, &g->n_patterns);
+        for (size_t i = 0; i < g->n_patterns && g->n_globs < LISTED_GLOBS_MAX; i++)
+                if (answer_is_glob(g->patterns[i]))
+                        g->globs[g->n_globs++] = g->patterns[i];
+        g->walks = g->n_globs > 0 || g->n_patterns == 0;
+}
 
 int listing_start(Leader *l, Ticket *t) {
         const Argosy__Request *q = t->request;
@@ -154,15 +155,12 @@ int listing_start(Leader *l, Ticket *t) {
                 return -ENOMEM;
         g->leader = l;
         g->ticket = t;
+        take_patterns(g, q);
         if (q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS) {
-                g->kind = &list_units;
-                g->patterns = q->list_units->patterns;
-                g->n_patterns = q->list_units->n_patterns;
+                g->kind = &list_kind_units;
                 g->parts = q->list_units->parts;
         } else {
-                g->kind = &list_files;
-                g->patterns = q->list_unit_files->patterns;
-                g->n_patterns = q->list_unit_files->n_patterns;
+                g->kind = &list_kind_files;
                 g->parts = q->list_unit_files->parts;
         }
         list_init(&g->stale);
@@ -175,21 +173,27 @@ int listing_start(Leader *l, Ticket *t) {
 void listing_end(Listing *g) {
         g->ticket->listing = NULL;
         g->ticket = NULL;
+        if (g->leader->listing_made == g)
+                g->leader->listing_made = NULL;
         leader_mark(g->leader);
 }
 
+static void spend(size_t *left, size_t work) {
+        *left -= MIN_OF(*left, work);
+}
+
 // True: nothing is left of it.
-static bool free_some(Listing *g, size_t most) {
-        for (size_t end = g->n_freed + most; g->n_freed < g->n_names && g->n_freed < end; g->n_freed++) {
+static bool free_some(Listing *g, size_t left) {
+        for (; g->n_freed < g->n_names && left > 0; g->n_freed++) {
                 ListedName *n = g->names[g->n_freed];
 
-                if (!n)
-                        continue;
-                drop_rows(n);
-                free(n);
+                spend(&left, n ? 1 + listed_name_rows(n) : 1);
+                if (n)
+                        listed_name_free(n);
         }
         if (g->n_freed < g->n_names)
                 return false;
+        g->leader->n_listings_kept -= g->phase != LISTING_WAITS;
         message_free(g->answer);
         map_done(&g->by_name);
         list_unlink(&g->all);
@@ -201,7 +205,7 @@ static bool free_some(Listing *g, size_t most) {
 
 void listings_clear(Leader *l) {
         while (!list_is_empty(&l->listings))
-                (void) free_some(CONTAINER_OF(l->listings.next, Listing, all), SIZE_MAX / 2);
+                (void) free_some(CONTAINER_OF(l->listings.next, Listing, all), SIZE_MAX);
 }
 
 // ------------------------------------------------------------------------------------------------ made
@@ -217,20 +221,12 @@ static void sort_last_run(Listing *g) {
 
 // Its rows are not made yet. NULL: out of memory.
 static ListedName *add_name(Listing *g, const char *name) {
-        size_t size = strlen(name) + 1;
-        ListedName *n = calloc(1, sizeof(*n) + size);
+        ListedName *n = listed_name_new(name);
 
-        if (!n || ARRAY_GROW(g->names, g->allocated, g->n_names + 1) < 0) {
+        if (!n || ARRAY_GROW(g->names, g->allocated, g->n_names + 1) < 0 || map_add_str(&g->by_name, n->name, n) < 0) {
                 free(n);
                 return NULL;
         }
-        memcpy(n->name, name, size);
-        if (map_add_str(&g->by_name, n->name, n) < 0) {
-                free(n);
-                return NULL;
-        }
-        argosy__response__units__init(&n->units);
-        argosy__response__unit_files__init(&n->files);
         g->names[g->n_names++] = n;
         if (g->n_names - g->n_sorted == RUN)
                 sort_last_run(g);
@@ -242,28 +238,21 @@ static void mark_stale(Listing *g, ListedName *n) {
                 list_append(&g->stale, &n->stale);
 }
 
-// Out of memory, it is left to the next look at the list, which finds as little.
+// Whether it is asked for is looked at when its rows are made, so that it is no matter how many are touched in one turn.
+// A name of its own that was asked for is there, or comes yet. Out of memory, it is left to the next look at the list,
+// which finds as little.
 static void mark_name(Listing *g, const char *name) {
         ListedName *n = map_find_str(&g->by_name, name);
 
-        if (!n && answer_name_matches(g->patterns, g->n_patterns, name))
+        if (!n && g->walks)
                 n = add_name(g, name);
         if (n)
                 mark_stale(g, n);
 }
 
-// The one that is being made; NULL: none.
-static Listing *listing_made(const Leader *l) {
-        Listing *g = list_is_empty(&l->listings) ? NULL : CONTAINER_OF(l->listings.next, Listing, all);
-
-        return g && g->ticket && g->phase == LISTING_MADE ? g : NULL;
-}
-
 void listings_on_unit(Leader *l, const char *name) {
-        Listing *g = listing_made(l);
-
-        if (g)
-                mark_name(g, name);
+        if (l->listing_made)
+                mark_name(l->listing_made, name);
 }
 
 static void mark_tombstones(Listing *g, uint32_t node) {
@@ -275,7 +264,7 @@ static void mark_tombstones(Listing *g, uint32_t node) {
 }
 
 void listings_on_node(Leader *l, const Node *n) {
-        Listing *g = listing_made(l);
+        Listing *g = l->listing_made;
 
         if (!g)
                 return;
@@ -312,47 +301,90 @@ static void mark_all_if_changed(Listing *g) {
         g->rollouts_revision = rollouts;
         for (size_t i = 0; i < g->n_names; i++)
                 mark_stale(g, g->names[i]);
-        if (g->walked)
+        if (g->walked && g->walks)
                 mark_unrecorded(g);
 }
 
-static int make_rows(Listing *g, ListedName *n) {
-        g->leader->n_listed++;
-        return g->kind->make(g->leader, n);
+static int make_rows(Listing *g, ListedName *n, size_t *left) {
+        size_t before = n->n_bytes;
+        int r = listed_name_make(g->leader, g->kind, n);
+
+        g->n_bytes_made += n->n_bytes - before;
+        spend(left, listed_name_work(g->leader, n));
+        return r;
 }
 
-static int make_next(Listing *g) {
+static bool matches(Listing *g, const char *name, size_t *left) {
+        g->leader->n_compared += g->n_globs;
+        spend(left, g->n_globs / COMPARED_PER_ROW);
+        return answer_name_matches(g->globs, g->n_globs, name);
+}
+
+static int make_next(Listing *g, size_t *left) {
         ListedName *n = CONTAINER_OF(g->stale.next, ListedName, stale);
 
         list_unlink(&n->stale);
-        drop_rows(n);
-        return make_rows(g, n);
+        n->asked_for = n->asked_for || matches(g, n->name, left);
+        if (n->asked_for)
+                return make_rows(g, n, left);
+        spend(left, 1);
+        return 0;
 }
 
-// A name that is there already is stale: it was touched before the walk came to it.
+// A name that is there already was touched before we came to it, or is asked for twice.
+static int take_name(Listing *g, const char *name, size_t *left) {
+        ListedName *n = map_find_str(&g->by_name, name);
+
+        if (n) {
+                if (!n->asked_for)
+                        mark_stale(g, n);
+                n->asked_for = true;
+                spend(left, 1);
+                return 0;
+        }
+        n = add_name(g, name);
+        if (!n)
+                return -ENOMEM;
+        n->asked_for = true;
+        return make_rows(g, n, left);
+}
+
+static int take_names(Listing *g, size_t *left) {
+        for (; *left > 0 && g->n_taken < g->n_patterns; g->n_taken++) {
+                const char *name = g->patterns[g->n_taken];
+
+                if (answer_is_glob(name) || strlen(name) > UNIT_NAME_MAX)
+                        spend(left, 1);
+                else if (take_name(g, name, left) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+// Those that were touched before the walk came to them are stale.
 static int walk_some(Listing *g, size_t *left) {
-        for (; *left > 0 && !g->walked; (*left)--) {
-                const UnitEntry *e = cluster_state_walk_next(g->leader->state);
-                ListedName *n;
+        while (*left > 0 && !g->walked) {
+                const UnitEntry *e = g->walks ? cluster_state_walk_next(g->leader->state) : NULL;
 
                 g->walked = !e;
-                if (!e)
-                        mark_unrecorded(g);
-                else if (!map_find_str(&g->by_name, e->record->name) &&
-                         answer_name_matches(g->patterns, g->n_patterns, e->record->name)) {
-                        n = add_name(g, e->record->name);
-                        if (!n || make_rows(g, n) < 0)
-                                return -ENOMEM;
-                }
+                if (!e) {
+                        if (g->walks)
+                                mark_unrecorded(g);
+                } else if (map_find_str(&g->by_name, e->record->name) || !matches(g, e->record->name, left))
+                        spend(left, 1);
+                else if (take_name(g, e->record->name, left) < 0)
+                        return -ENOMEM;
         }
         return 0;
 }
 
 static void begin(Listing *g) {
-        const Leader *l = g->leader;
+        Leader *l = g->leader;
 
         cluster_state_walk_begin(l->state);
         g->phase = LISTING_MADE;
+        l->listing_made = g;
+        l->n_listings_kept++;
         g->host_changes = l->n_host_changes;
         g->hosts_revision = cluster_state_hosts_revision(l->state);
         g->rollouts_revision = cluster_state_rollouts_revision(l->state);
@@ -366,6 +398,7 @@ static int end_making(Listing *g) {
                 sort_last_run(g);
         map_done(&g->by_name);
         g->phase = LISTING_GIVEN;
+        g->leader->listing_made = NULL;
         g->runs = calloc(g->n_names / RUN + 1, sizeof(*g->runs));
         if (!g->runs)
                 return -ENOMEM;
@@ -376,16 +409,25 @@ static int end_making(Listing *g) {
         return 0;
 }
 
+// Lists are made before it is judged where global units run (followers.c): those that give way to what was placed just
+// now are not touched yet.
+static bool globals_may_give_way(const Leader *l) {
+        return l->globals_changed || !list_is_empty(&l->globals_due);
+}
+
 static int make_some(Listing *g) {
-        size_t left = g->n_turns++ < TURNS_MAX ? NAMES_PER_TURN : SIZE_MAX;
+        bool late = g->walked && g->n_turns++ >= TURNS_MAX;
+        size_t left = late ? SIZE_MAX : MADE_PER_TURN;
 
         mark_all_if_changed(g);
-        if (walk_some(g, &left) < 0)
+        if (take_names(g, &left) < 0 || walk_some(g, &left) < 0)
                 return -ENOMEM;
-        for (; left > 0 && !list_is_empty(&g->stale); left--)
-                if (make_next(g) < 0)
+        while (left > 0 && !list_is_empty(&g->stale))
+                if (make_next(g, &left) < 0)
                         return -ENOMEM;
-        return g->walked && list_is_empty(&g->stale) ? end_making(g) : 0;
+        if (!g->walked || !list_is_empty(&g->stale) || (globals_may_give_way(g->leader) && !late))
+                return 0;
+        return end_making(g);
 }
 
 // ------------------------------------------------------------------------------------------------ given
@@ -410,21 +452,21 @@ static void sift_down(Listing *g, size_t i) {
         }
 }
 
-static int give_next(Listing *g) {
+static int give_next(Listing *g, size_t *left) {
         ListedName **at = g->runs[0].at, *n = *at;
         int r = g->kind->give(n, g->answer);
 
+        spend(left, MAX_OF(listed_name_rows(n), (size_t) 1));
         if (++g->runs[0].at == g->runs[0].end)
                 g->runs[0] = g->runs[--g->n_runs];
         sift_down(g, 0);
         *at = NULL;
-        drop_rows(n);
-        free(n);
+        listed_name_free(n);
         return r;
 }
 
 static size_t count_rows(const Listing *g) {
-        return g->kind == &list_units ? g->answer->units->n_rows : g->answer->unit_files->n_rows;
+        return g->kind == &list_kind_units ? g->answer->units->n_rows : g->answer->unit_files->n_rows;
 }
 
 // Who is told may end any list, this one too: nothing of it is looked at afterwards.
@@ -442,12 +484,14 @@ static void say(Listing *g) {
 }
 
 static int give_some(Listing *g) {
+        size_t left = GIVEN_PER_TURN;
+
         if (!g->answer)
                 g->answer = response_new(g->kind->what);
         if (!g->answer)
                 return -ENOMEM;
-        for (unsigned i = 0; i < GIVEN_PER_TURN && g->n_runs > 0; i++)
-                if (give_next(g) < 0)
+        while (left > 0 && g->n_runs > 0)
+                if (give_next(g, &left) < 0)
                         return -ENOMEM;
         if (g->n_runs > 0 && !g->parts)
                 return 0;
@@ -457,13 +501,40 @@ static int give_some(Listing *g) {
         return 0;
 }
 
+// ------------------------------------------------------------------------------------------------ whose turn it is
+
+// Who asks here has the answer in memory at once.
+static bool taker_is_full(const Listing *g) {
+        const Leader *l = g->leader;
+        uint32_t host = g->ticket->author->host;
+
+        return host != l->config.self && l->ops.host_is_full(host, l->userdata);
+}
+
+static bool can_go_on(const Listing *g) {
+        const Leader *l = g->leader;
+
+        if (!g->ticket || g->phase == LISTING_MADE)
+                return true;
+        if (g->phase == LISTING_WAITS && (l->listing_made || l->n_listings_kept >= KEPT_MAX))
+                return false;
+        return !taker_is_full(g);
+}
+
+static Listing *next_listing(const Leader *l) {
+        list_foreach (i, &l->listings)
+                if (can_go_on(CONTAINER_OF(i, Listing, all)))
+                        return CONTAINER_OF(i, Listing, all);
+        return NULL;
+}
+
+// Those for which there is none are gone on with when a host takes more again, or is lost.
 void listings_step(Leader *l) {
-        Listing *g;
+        Listing *g = next_listing(l);
         int r;
 
-        if (list_is_empty(&l->listings))
+        if (!g)
                 return;
-        g = CONTAINER_OF(l->listings.next, Listing, all);
         leader_mark(l);
         if (!g->ticket) {
                 (void) free_some(g, FREED_PER_TURN);
@@ -474,4 +545,6 @@ void listings_step(Leader *l) {
         r = g->phase == LISTING_MADE ? make_some(g) : give_some(g);
         if (r < 0)
                 ticket_send_now(g->ticket, NULL, true);
+        else if (l->listing_made == g && g->n_bytes_made > ANSWER_BYTES_MAX)
+                ticket_send_now(g->ticket, response_too_long(g->n_bytes_made, false), true);
 }

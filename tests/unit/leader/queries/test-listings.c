@@ -2,10 +2,15 @@
 //
 // Lists of thousands of units: made and given in turns of the loop, and nevertheless as everything was at one moment,
 // whatever happens meanwhile.
+#include <errno.h>
+
+#include "author.h"
 #include "buf.h"
 #include "leader-private.h"
 #include "leader-rig-private.h"
 #include "leader-rig.h"
+#include "listings.h"
+#include "message.h"
 #include "response.h"
 #include "str.h"
 #include "test.h"
@@ -18,15 +23,21 @@
 
 enum {
         UNITS = 2500,
-        MADE_MAX = 1000, // NAMES_PER_TURN
+        MADE_MAX = 1000, // MADE_PER_TURN
+        COMPARED_MAX = 16 * MADE_MAX,
         ROWS_MAX = 2003, // GIVEN_PER_TURN, and a global unit is on three nodes
-        MOMENTS = 64,
+        MANY_HOSTS = 120,
+        GLOBALS = 30,
+        NAMED = 60, // of all units, in one question
+        MOMENTS = 256,
         ROUNDS = 12,
 };
 
 static Rig g;
 static char names[UNITS][32], *pointers[UNITS];
-static uint64_t listed, most_listed, n_ids;
+static uint64_t listed, most_listed, rows, most_rows, compared, most_compared, n_ids;
+static char **asked; // patterns of the list; NULL: all units
+static size_t n_asked;
 static char *moments[MOMENTS]; // the list as it was before and after each turn, made at once
 static size_t n_moments;
 static bool looks; // whether these are kept
@@ -52,12 +63,53 @@ static RigAnswer *list(bool parts) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
         list.parts = parts;
+        list.patterns = asked;
+        list.n_patterns = n_asked;
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
         request.list_units = &list;
         return rig_ask(&g, &request);
 }
 
+// The same for a client of another host.
+static void forward_list(uint32_t host, uint64_t id) {
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT, *copy;
+        Argosy__ToVoter__Forward f = ARGOSY__TO_VOTER__FORWARD__INIT;
+        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Author author = author_of_host(host);
+
+        list.parts = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        request.list_units = &list;
+        f.id = id;
+        f.request = &request;
+        f.author = &author;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
+        m.forward = &f;
+        copy = message_copy(&m);
+        leader_on_message(g.leader, host, copy);
+        message_free(copy);
+}
+
+static void ask_for(char **patterns, size_t n) {
+        asked = patterns;
+        n_asked = n;
+}
+
 // ---- looking
+
+enum { FORWARDS = 4 };
+
+static unsigned n_parts[FORWARDS]; // by id
+static bool is_over[FORWARDS];
+
+static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+        if (m->msg_case != ARGOSY__TO_HOST__MSG_FORWARD_REPLY)
+                return;
+        assert_int_equal(m->forward_reply->response->status, 0);
+        n_parts[m->forward_reply->id]++;
+        is_over[m->forward_reply->id] = m->forward_reply->response->final;
+}
 
 static void append_rows(Buf *text, const Argosy__Response__Units *units) {
         for (size_t i = 0; i < units->n_rows; i++) {
@@ -75,6 +127,8 @@ static char *text_at_once(void) {
         _cleanup_response_ Argosy__Response *r = NULL;
         _cleanup_buf_ Buf text = {};
 
+        list.patterns = asked;
+        list.n_patterns = n_asked;
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
         request.list_units = &list;
         r = answer_units(g.leader, &request);
@@ -102,10 +156,36 @@ static void keep_moment(void) {
                 moments[n_moments++] = text_at_once();
 }
 
-static void on_turn(Rig *rig) {
-        most_listed = MAX_OF(most_listed, rig->leader->n_listed - listed);
-        listed = rig->leader->n_listed;
+// In the middle of a turn, when the leader has done its part.
+static void on_voter_message(Rig *rig, uint32_t host, const Argosy__ToVoter *m) {
         keep_moment();
+}
+
+// What was done since the last call.
+static uint64_t since(uint64_t *counted, uint64_t now) {
+        uint64_t n = now - *counted;
+
+        *counted = now;
+        return n;
+}
+
+static void on_turn(Rig *rig) {
+        uint64_t n_listed = since(&listed, rig->leader->n_listed), n_rows = since(&rows, rig->leader->n_listed_rows),
+                 n_compared = since(&compared, rig->leader->n_compared);
+
+        most_listed = MAX_OF(most_listed, n_listed);
+        most_rows = MAX_OF(most_rows, n_rows);
+        most_compared = MAX_OF(most_compared, n_compared);
+        keep_moment();
+}
+
+static void count_from_here(void) {
+        g.on_turn = on_turn;
+        g.on_voter_message = on_voter_message;
+        listed = g.leader->n_listed;
+        rows = g.leader->n_listed_rows;
+        compared = g.leader->n_compared;
+        most_listed = most_rows = most_compared = 0;
 }
 
 static void forget_moments(void) {
@@ -140,15 +220,30 @@ static int setup(void **state) {
         a = change(START, pointers, UNITS);
         rig_settle(&g);
         assert_true(a->final);
-        g.on_turn = on_turn;
-        listed = g.leader->n_listed;
-        most_listed = 0;
+        count_from_here();
+        ask_for(NULL, 0);
+        memset(n_parts, 0, sizeof(n_parts));
+        memset(is_over, 0, sizeof(is_over));
         return 0;
 }
 
 static int teardown(void **state) {
         forget_moments();
         rig_stop(&g);
+        return 0;
+}
+
+// Few units that stand for many rows.
+static int setup_globals(void **state) {
+        rig_start(&g, MANY_HOSTS);
+        for (size_t i = 0; i < GLOBALS; i++) {
+                snprintf(names[i], sizeof(names[i]), "everywhere-%zu.service", i);
+                pointers[i] = names[i];
+                assert_int_equal(rig_change(&g, START, names[i], GLOBAL)->status, 0);
+        }
+        rig_settle(&g);
+        count_from_here();
+        ask_for(NULL, 0);
         return 0;
 }
 
@@ -240,10 +335,14 @@ static void meddle(unsigned round) {
 }
 
 static void a_list_shows_one_moment_whatever_happens_while_it_is_made(void **state) {
+        static char *some[] = {"load@1*", "all.service", "load@2.service", "load@[3-5]*"};
+
         for (unsigned round = 0; round < ROUNDS; round++) {
+                size_t n[] = {0, ELEMENTSOF(some), NAMED};
                 _cleanup_free_ char *text = NULL;
                 RigAnswer *a;
 
+                ask_for(round % 3 == 1 ? some : pointers, n[round % 3]);
                 srand(round);
                 looks = true;
                 keep_moment();
@@ -260,6 +359,136 @@ static void a_list_shows_one_moment_whatever_happens_while_it_is_made(void **sta
                 forget_moments();
                 rig_settle(&g);
         }
+}
+
+// Whichever turn it is that is asked in, while the log takes that web.service has a place, or none.
+static void a_list_shows_global_units_as_they_give_way(void **state) {
+        static char *wanted[20] = {"all.service", "web.service"};
+
+        for (size_t i = 2; i < ELEMENTSOF(wanted); i++)
+                wanted[i] = pointers[i];
+        assert_int_equal(rig_change(&g, DESTROY, "all.service", NULL)->status, 0);
+        assert_int_equal(rig_change(&g, START, "all.service", GLOBAL "Conflicts=web*\n")->status, 0);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE)->status, 0);
+        ask_for(wanted, ELEMENTSOF(wanted));
+        for (unsigned delay = 0; delay < 8; delay++) {
+                _cleanup_free_ char *text = NULL;
+                char *web = "web.service";
+                RigAnswer *a;
+
+                looks = true;
+                keep_moment();
+                (void) change(delay % 2 ? STOP : START, &web, 1);
+                for (unsigned i = 0; i < delay / 2; i++)
+                        rig_turn(&g);
+                keep_moment();
+                a = list(true);
+                finish(a);
+                text = text_of(a);
+                if (!was_a_moment(text))
+                        fail_msg("after %u turns the list is of no moment", delay / 2);
+                forget_moments();
+                rig_settle(&g);
+        }
+}
+
+static void thousands_of_names_are_found_and_not_compared(void **state) {
+        static char *wanted[2 * UNITS + 1];
+        _cleanup_free_ char *all = text_at_once(), *text = NULL;
+        RigAnswer *a;
+
+        for (size_t i = 0; i < UNITS; i++)
+                wanted[2 * i] = wanted[2 * i + 1] = pointers[i]; // each of them twice
+        wanted[2 * UNITS] = "nobody.service";
+        ask_for(wanted, ELEMENTSOF(wanted));
+        a = list(true);
+        finish(a);
+        text = text_of(a);
+        assert_true(str_has_prefix(all, "all.service"));
+        assert_string_equal(text, strstr(all, "load@"));
+        assert_int_equal(most_compared, 0);
+        assert_in_range(most_listed, 1, MADE_MAX);
+}
+
+static void names_and_patterns_are_looked_for_in_turns(void **state) {
+        static char patterns[LISTED_GLOBS_MAX][16], *wanted[LISTED_GLOBS_MAX + 1];
+        _cleanup_free_ char *all = NULL, *text = NULL;
+        RigAnswer *a;
+
+        for (size_t i = 0; i < LISTED_GLOBS_MAX; i++) {
+                snprintf(patterns[i], sizeof(patterns[i]), "no-%zu-*", i);
+                wanted[i] = patterns[i];
+        }
+        wanted[7] = "load@1*";
+        wanted[LISTED_GLOBS_MAX] = "load@2.service";
+        ask_for(wanted, ELEMENTSOF(wanted));
+        all = text_at_once();
+        a = list(true);
+        assert_int_equal(a->n, 0);
+        finish(a);
+        text = text_of(a);
+        assert_string_equal(text, all);
+        assert_in_range(most_compared, 1, COMPARED_MAX + LISTED_GLOBS_MAX);
+}
+
+static void too_many_patterns_are_refused(void **state) {
+        static char *wanted[LISTED_GLOBS_MAX + 1], longest[LISTED_GLOB_MAX + 2], *one = longest;
+        RigAnswer *a;
+
+        for (size_t i = 0; i < ELEMENTSOF(wanted); i++)
+                wanted[i] = "load@1*";
+        ask_for(wanted, ELEMENTSOF(wanted));
+        a = list(true);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, E2BIG);
+        memset(longest, '*', sizeof(longest) - 1);
+        ask_for(&one, 1);
+        a = list(true);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, EINVAL);
+}
+
+static void a_few_global_units_are_many_rows(void **state) {
+        _cleanup_free_ char *all = text_at_once(), *text = NULL;
+        RigAnswer *a = list(true);
+
+        assert_int_equal(a->n, 0);
+        finish(a);
+        text = text_of(a);
+        assert_string_equal(text, all);
+        assert_in_range(most_rows, 1, MADE_MAX + MANY_HOSTS);
+        for (size_t i = 0; i < a->n; i++)
+                assert_in_range(a->responses[i]->units->n_rows, 1, ROWS_MAX + MANY_HOSTS);
+        ask_for(pointers, 10); // these, too
+        a = list(true);
+        assert_int_equal(a->n, 0);
+        finish(a);
+}
+
+// Before beats and orders that the host has to hear.
+static void a_list_waits_for_a_slow_link_and_others_do_not(void **state) {
+        _cleanup_free_ char *all = text_at_once(), *text = NULL;
+        RigAnswer *a;
+
+        g.on_host_message = on_host_message;
+        forward_list(2, 1);
+        for (unsigned i = 0; i < 20 && n_parts[1] == 0; i++)
+                rig_turn(&g);
+        rig_host(&g, 2)->full = true;
+        forward_list(2, 2);
+        rig_settle(&g); // nobody is busy with them
+        assert_int_equal(n_parts[1], 1);
+        assert_int_equal(n_parts[2], 0);
+        a = list(true);
+        finish(a);
+        text = text_of(a);
+        assert_string_equal(text, all);
+        assert_int_equal(n_parts[1], 1);
+        rig_host_drain(&g, 2);
+        assert_true(is_over[1]);
+        assert_true(is_over[2]);
+        assert_int_equal(n_parts[1], n_parts[2]);
+        assert_int_equal(g.leader->n_listings_kept, 0);
 }
 
 static void who_asks_for_a_few_by_name_does_not_wait(void **state) {
@@ -305,6 +534,12 @@ int main(void) {
                 TEST(who_takes_no_parts_hears_one_answer),
                 TEST(unit_files_are_listed_likewise),
                 TEST(a_list_shows_one_moment_whatever_happens_while_it_is_made),
+                TEST(a_list_shows_global_units_as_they_give_way),
+                TEST(thousands_of_names_are_found_and_not_compared),
+                TEST(names_and_patterns_are_looked_for_in_turns),
+                TEST(too_many_patterns_are_refused),
+                cmocka_unit_test_setup_teardown(a_few_global_units_are_many_rows, setup_globals, teardown),
+                TEST(a_list_waits_for_a_slow_link_and_others_do_not),
                 TEST(who_asks_for_a_few_by_name_does_not_wait),
                 TEST(a_leader_that_ends_leaves_the_list_to_the_next),
                 TEST(who_goes_away_makes_room_for_the_next),

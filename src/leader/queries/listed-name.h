@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// One name of a list of units or of unit files, with its rows: what a Listing is made of.
+
+#include "leader-core.h"
+
+typedef struct ListedName {
+        ListNode stale; // in Listing.stale
+        bool asked_for; // else it was only touched, and is compared when its rows are made
+        // Its rows; one of them is empty.
+        Argosy__Response__Units units;
+        Argosy__Response__UnitFiles files;
+        size_t n_bytes; // of these
+        char name[];
+} ListedName;
+
+// What tells the two lists apart.
+typedef struct ListKind {
+        Argosy__Response__WhatCase what;
+        int (*make)(Leader *l, ListedName *n);
+        int (*give)(ListedName *n, Argosy__Response *r); // moves the rows behind those that are in it
+        void (*set_first)(Argosy__Response *r, size_t first);
+} ListKind;
+
+extern const ListKind list_kind_units, list_kind_files;
+
+ListedName *listed_name_new(const char *name); // without rows; NULL: out of memory
+void listed_name_free(ListedName *n);
+// Its rows as they are now; what it had is dropped. 0 or -ENOMEM.
+int listed_name_make(Leader *l, const ListKind *kind, ListedName *n);
+size_t listed_name_rows(const ListedName *n);
+// What making them took, in rows: a global unit is looked at on each node, also where it has none. At least 1.
+size_t listed_name_work(const Leader *l, const ListedName *n);

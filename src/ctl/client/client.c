@@ -57,6 +57,10 @@ static int fail(Client *c, int error, const char *what) {
         return error;
 }
 
+int client_lose(Client *c, const char *why) {
+        return fail(c, -ECONNRESET, why);
+}
+
 static int fail_connect(Client *c, int error) {
         if (c->user)
                 snprintf(c->why, sizeof(c->why),

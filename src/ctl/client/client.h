@@ -47,6 +47,9 @@ int client_receive(Client *c, uint64_t deadline_us, Argosy__Response **ret);
 // again.
 bool client_is_lost(const Client *c, int error);
 void client_disconnect(Client *c);
+// What came cannot be all of the answer: as if the connection had been lost. `why` is a sentence. Returns an error that
+// client_is_lost() knows.
+int client_lose(Client *c, const char *why);
 
 // Waits without a connection: 0 at `until_us`, -EINTR, -EALREADY.
 int client_pause(Client *c, uint64_t until_us);

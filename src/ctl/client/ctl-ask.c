@@ -124,9 +124,12 @@ typedef struct Attempts {
 
 static int note_answer(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Attempts *a = userdata;
+        int e;
 
-        a->answered |= r != NULL && (r->final || !a->parts);
-        return a->f(ctl, r, a->userdata);
+        a->answered |= r != NULL && !a->parts;
+        e = a->f(ctl, r, a->userdata);
+        a->answered |= r != NULL && r->final && e >= 0;
+        return e;
 }
 
 int ctl_call_until_answered(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata,

@@ -21,7 +21,7 @@ typedef struct List {
         Table table;
         Json json;
         ProtobufCMessage **parts; // of the answer, owned: Units or UnitFiles
-        size_t n_parts;
+        size_t n_parts, n_kept; // rows in them
         size_t n_rows, n_drift, n_stale, n_errors;
 } List;
 
@@ -95,19 +95,23 @@ static void drop_parts(List *l) {
                 message_free(l->parts[i]);
         free(l->parts);
         l->parts = NULL;
-        l->n_parts = 0;
+        l->n_parts = l->n_kept = 0;
 }
 
-// Takes over what is in it. One with nothing before it begins the list, anew if there is something.
-static int keep_part(List *l, ProtobufCMessage *part, uint32_t first) {
+// Takes over what is in it. One with nothing before it begins the list, anew if there is something. If one before it is
+// missing, another list is asked for.
+static int keep_part(Ctl *ctl, List *l, ProtobufCMessage *part, uint32_t first, size_t n_rows) {
         if (first == 0)
                 drop_parts(l);
+        if (first != l->n_kept)
+                return client_lose(&ctl->client, "a part of the list has not come");
         if (ARRAY_RESERVE(l->parts, l->n_parts + 1) < 0)
                 return -ENOMEM;
         l->parts[l->n_parts] = message_take(part);
         if (!l->parts[l->n_parts])
                 return -ENOMEM;
         l->n_parts++;
+        l->n_kept += n_rows;
         return 0;
 }
 
@@ -134,12 +138,12 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
         switch (r->what_case) {
         case ARGOSY__RESPONSE__WHAT_UNITS:
-                e = keep_part(l, &r->units->base, r->units->first);
+                e = keep_part(ctl, l, &r->units->base, r->units->first, r->units->n_rows);
                 for (size_t i = 0; r->final && i < l->n_parts && e == 0; i++)
                         e = add_units(ctl, l, (const Argosy__Response__Units *) l->parts[i]);
                 break;
         case ARGOSY__RESPONSE__WHAT_UNIT_FILES:
-                e = keep_part(l, &r->unit_files->base, r->unit_files->first);
+                e = keep_part(ctl, l, &r->unit_files->base, r->unit_files->first, r->unit_files->n_rows);
                 for (size_t i = 0; r->final && i < l->n_parts && e == 0; i++)
                         e = add_unit_files(ctl, l, (const Argosy__Response__UnitFiles *) l->parts[i]);
                 break;

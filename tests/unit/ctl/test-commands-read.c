@@ -92,6 +92,33 @@ static void a_list_in_parts_is_one_list_whoever_gives_the_rest(void **state) {
         assert_string_equal(b.out, "[{\"unit\":\"a.service\"},{\"unit\":\"b.service\"}]\n");
 }
 
+static const char *const three_units[][5] = {{"a.service", "n1", "loaded", "active", "running"},
+                                             {"b.service", "n1", "loaded", "active", "running"},
+                                             {"c.service", "n1", "loaded", "active", "running"}};
+
+static void list_with_a_hole(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        done(q);
+        reply_part(d, three_units, 1, 0, false, false, 0);
+        reply_part(d, three_units + 2, 1, 2, true, false, 0);
+        fake_hang_up(d);
+        fake_accept(d);
+        q = fake_read(d);
+        done(q);
+        reply_part(d, three_units, 3, 0, true, false, 0);
+        fake_expect_end(d);
+}
+
+static void a_list_of_which_a_part_is_missing_is_asked_for_again(void **state) {
+        _cleanup_outcome_ Outcome o = run(list_with_a_hole, "list-units -q --no-legend --fields=unit");
+
+        assert_string_equal(o.out, "a.service\nb.service\nc.service\n");
+        assert_int_equal(o.code, 0);
+}
+
 static void a_list_for_programs_is_bare(void **state) {
         _cleanup_outcome_ Outcome a = run(lists, "list-units -q --no-legend --fields=unit,drift"),
                                   b = run(lists, "list-units --json=short --fields=unit,node"),
@@ -452,6 +479,7 @@ int main(void) {
                 cmocka_unit_test(a_list_shows_drift_and_its_age),
                 cmocka_unit_test(a_list_for_programs_is_bare),
                 cmocka_unit_test(a_list_in_parts_is_one_list_whoever_gives_the_rest),
+                cmocka_unit_test(a_list_of_which_a_part_is_missing_is_asked_for_again),
                 cmocka_unit_test(a_reader_that_has_read_enough_is_no_error),
                 cmocka_unit_test(output_that_is_lost_is_an_error),
                 cmocka_unit_test(an_unknown_field_is_a_usage_error),

@@ -20,7 +20,7 @@
 //
 // Runs on the loop's thread. No callback of LeaderOps comes from inside a call into the leader, with three
 // exceptions that come at once: answers to reading requests and refusals (see leader_request()), BeatAck,
-// and everything that leader_set_leading(false) and leader_close() end.
+// and everything that leader_set_leading() and leader_close() end.
 
 #include <stdbool.h>
 #include <uv.h>
@@ -126,6 +126,8 @@ void leader_cancel(Leader *l, uint64_t cancel);
 // The asker of a journal with a window has got rid of the lines up to that mark (Response.Journal.mark). Also
 // from inside `respond`.
 void leader_taken(Leader *l, uint64_t cancel, uint64_t mark);
-// Reading requests without a leader, at once: from the replicated state alone, with what units do `unknown`.
-// Others get EAGAIN.
-void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
+// Reading requests without a leader: from the replicated state alone, with what units do `unknown`. Others get EAGAIN.
+// At once, and *ret_cancel is 0; but for lists of thousands, which come later and may end with EAGAIN, too: there is a
+// leader again.
+void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
+                         uint64_t *ret_cancel);

@@ -17,7 +17,7 @@ typedef struct BatchBuilder BatchBuilder;
 typedef struct Handler {
         // One response, or NULL for want of memory. The id and the like are set by whoever asks.
         Argosy__Response *(*answer)(Leader *l, const Argosy__Request *request);
-        // May be NULL. It is of so many units that the answer is made in turns (queries/listings.c), by who leads.
+        // May be NULL. It is of so many units that the answer is made in turns (queries/listings.c).
         bool (*is_long)(const Leader *l, const Argosy__Request *request);
         // Several: gives them all, the last one final, before it returns.
         void (*answer_each)(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);

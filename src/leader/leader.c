@@ -209,11 +209,23 @@ int leader_request_take(Leader *l, const Argosy__Author *author, Argosy__Request
         return request_start(l, ticket_take(l, message_take(request), respond, userdata), author, ret_cancel);
 }
 
-void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
-        if (!handler_answer(l, request, respond, userdata))
-                respond_and_free(response_error(EAGAIN, "there is no leader: only the local host and what "
-                                                        "was last known can be asked"),
-                                 request, respond, userdata);
+void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
+                         uint64_t *ret_cancel) {
+        const Handler *h = handler_find(request->what_case);
+        Argosy__Response *refusal;
+
+        *ret_cancel = 0;
+        if (handler_answer(l, request, respond, userdata))
+                return;
+        if (h && h->is_long)
+                refusal = refuse(l, h, request);
+        else
+                refusal = response_error(EAGAIN, "there is no leader: only the local host and what was last known can be "
+                                                 "asked");
+        if (refusal)
+                respond_and_free(refusal, request, respond, userdata);
+        else if (request_start(l, ticket_new(l, request, respond, userdata), NULL, ret_cancel) < 0)
+                respond_and_free(response_error(ENOMEM, "this host is out of memory"), request, respond, userdata);
 }
 
 // What is meant for the log goes on, only nobody hears of it: a client that is gone has not changed its
@@ -383,6 +395,7 @@ bool leader_set_leading(Leader *l, bool leading, uint64_t term) {
                 return true;
         if (l->building)
                 return false;
+        fail_tickets(l); // lists of the records: the walk over them is ours now
         l->building = true;
         followers_build_begin(l);
         return build(l);
@@ -476,6 +489,7 @@ static void on_drain_closed(uv_handle_t *handle) {
 void leader_close(Leader *l, void (*closed)(void *userdata), void *userdata) {
         if (l->leading || l->building)
                 stop_leading(l);
+        fail_tickets(l);
         map_foreach (slot, &l->hosts)
                 forwards_on_link_lost(l, slot->value);
         l->closing = true;

@@ -4,7 +4,7 @@
 //
 //   WAITING   for a leader, or just submitted     -> dispatch() in the next turn, and again when a leader
 //                                                 appears, until its deadline
-//   HERE      at the leader in this process       (cancel token)
+//   HERE      at the leader in this process       (cancel token); or of what that knows while nobody leads
 //   AWAY      at the leader elsewhere             (forward id)
 //   LOCAL     at this host's agent, or joining    (cancel token)
 
@@ -372,6 +372,10 @@ static void on_stale_answer(const Argosy__Response *response, void *userdata) {
         Argosy__Response__ClusterStatus status;
         _cleanup_free_ char *notice = NULL;
 
+        if (response->final && response->status == EAGAIN && route->place == ROUTE_HERE && !route->in_call) {
+                wait_again(route); // somebody leads again
+                return;
+        }
         if (response->what_case == ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS && (notice = peers_notice(d))) {
                 status = *response->cluster_status;
                 status.notice = notice;
@@ -391,8 +395,9 @@ static void answer_stale(Route *route) {
                 return;
         }
         if (d->leader) {
+                route->place = ROUTE_HERE; // of a long list the rest comes later
                 route->in_call = true;
-                leader_answer_stale(d->leader, route->request, on_stale_answer, route);
+                leader_answer_stale(d->leader, route->request, on_stale_answer, route, &route->cancel);
                 route->in_call = false;
                 if (route->done)
                         route_free(route);

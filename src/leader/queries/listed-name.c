@@ -99,6 +99,9 @@ size_t listed_name_rows(const ListedName *n) {
 
 size_t listed_name_work(const Leader *l, const ListedName *n) {
         const UnitEntry *e = n->files.n_rows > 0 ? NULL : cluster_state_find_unit(l->state, n->name);
+        size_t n_hosts = 1;
 
-        return MAX_OF(listed_name_rows(n), e && e->record->global ? l->nodes.count + 1 : 1);
+        if (e && e->record->global)
+                (void) cluster_state_hosts(l->state, &n_hosts);
+        return MAX_OF(listed_name_rows(n), n_hosts);
 }

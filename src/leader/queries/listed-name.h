@@ -30,5 +30,5 @@ void listed_name_free(ListedName *n);
 // Its rows as they are now; what it had is dropped. 0 or -ENOMEM.
 int listed_name_make(Leader *l, const ListKind *kind, ListedName *n);
 size_t listed_name_rows(const ListedName *n);
-// What making them took, in rows: a global unit is looked at on each node, also where it has none. At least 1.
+// What making them took, in rows: a global unit is looked at on each host, also where it has none. At least 1.
 size_t listed_name_work(const Leader *l, const ListedName *n);

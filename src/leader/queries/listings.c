@@ -20,7 +20,8 @@
 // Where units are touched faster than they are made again, the rest is made in one turn after TURNS_MAX turns: a list
 // that comes late is worse. What follows from time alone (until when a guard may let run what was destroyed) is as of
 // the turn in which the row was made. Who stops leading answers that the next leader is to be asked, and whoever gets
-// the list from that one begins with `first` 0. Out of memory ends the list with an answer that says so, and so do more
+// the list from that one begins with `first` 0. Who does not lead makes lists of the records alone; nobody is told of what
+// changes there, so a list that was begun before a change ends with the same answer. Out of memory ends the list with an answer that says so, and so do more
 // rows than an answer may have, as soon as they are made.
 #include "listings.h"
 
@@ -73,6 +74,7 @@ struct Listing {
         bool walked;      // nothing is left that has never been looked at
         unsigned n_turns; // that it was made in since then
         uint64_t host_changes, hosts_revision, rollouts_revision; // as of the last look
+        uint64_t index, revision; // of the log and the records, when it was begun
         Map by_name;        // of `names`, while it is made
         ListedName **names; // owned; in runs, and NULL once it is given
         size_t n_names, allocated, n_sorted, n_freed;
@@ -95,14 +97,31 @@ static char **patterns_of(const Argosy__Request *q, size_t *ret_n) {
         return q->list_unit_files->patterns;
 }
 
+// The tables are those of who leads.
+static size_t count_units(const Leader *l) {
+        return (l->leading ? l->units.count : cluster_state_n_units(l->state)) + cluster_state_n_tombstones(l->state);
+}
+
+static size_t count_nodes(const Leader *l) {
+        const HostEntry *hosts;
+        size_t n_hosts, n = 0;
+
+        if (l->leading)
+                return l->nodes.count;
+        hosts = cluster_state_hosts(l->state, &n_hosts);
+        for (size_t i = 0; i < n_hosts; i++)
+                n += hosts[i].record->n_nodes;
+        return n;
+}
+
 static size_t rows_of(const Leader *l, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
 
-        return e && e->record->global ? l->nodes.count : 1;
+        return e && e->record->global ? count_nodes(l) : 1;
 }
 
 static bool is_long(const Leader *l, char *const *patterns, size_t n_patterns, bool files) {
-        size_t n = l->units.count + cluster_state_n_tombstones(l->state), rows = 0, n_globals;
+        size_t n = count_units(l), rows = 0, n_globals;
 
         if (!files && answer_is_of_few_names(patterns, n_patterns)) {
                 for (size_t i = 0; i < n_patterns; i++)
@@ -110,14 +129,16 @@ static bool is_long(const Leader *l, char *const *patterns, size_t n_patterns, b
                 return rows > LISTED_AT_ONCE;
         }
         (void) cluster_state_global_units(l->state, &n_globals);
-        return n + (files ? 0 : n_globals * l->nodes.count) > LISTED_AT_ONCE || n * n_patterns > COMPARED_AT_ONCE;
+        if (!files && n_globals > 0)
+                rows = n_globals * count_nodes(l);
+        return n + rows > LISTED_AT_ONCE || n * n_patterns > COMPARED_AT_ONCE;
 }
 
 bool listing_is_long(const Leader *l, const Argosy__Request *q) {
         size_t n;
         char **patterns = patterns_of(q, &n);
 
-        return l->leading && is_long(l, patterns, n, q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
+        return is_long(l, patterns, n, q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
 }
 
 Argosy__Response *listing_refuse(const Argosy__Request *q) {
@@ -385,6 +406,8 @@ static void begin(Listing *g) {
         g->phase = LISTING_MADE;
         l->listing_made = g;
         l->n_listings_kept++;
+        g->index = l->index;
+        g->revision = cluster_state_revision(l->state);
         g->host_changes = l->n_host_changes;
         g->hosts_revision = cluster_state_hosts_revision(l->state);
         g->rollouts_revision = cluster_state_rollouts_revision(l->state);
@@ -412,13 +435,22 @@ static int end_making(Listing *g) {
 // Lists are made before it is judged where global units run (followers.c): those that give way to what was placed just
 // now are not touched yet.
 static bool globals_may_give_way(const Leader *l) {
-        return l->globals_changed || !list_is_empty(&l->globals_due);
+        return l->leading && (l->globals_changed || !list_is_empty(&l->globals_due));
+}
+
+// Somebody leads again, or the log would not have gone on.
+static bool is_overtaken(const Listing *g) {
+        const Leader *l = g->leader;
+
+        return !l->leading && (g->index != l->index || g->revision != cluster_state_revision(l->state));
 }
 
 static int make_some(Listing *g) {
         bool late = g->walked && g->n_turns++ >= TURNS_MAX;
         size_t left = late ? SIZE_MAX : MADE_PER_TURN;
 
+        if (is_overtaken(g))
+                return -EAGAIN;
         mark_all_if_changed(g);
         if (take_names(g, &left) < 0 || walk_some(g, &left) < 0)
                 return -ENOMEM;
@@ -480,6 +512,8 @@ static void say(Listing *g) {
                 answer = response_too_long(g->n_bytes, false);
                 final = true;
         }
+        if (answer)
+                answer->no_leader = !g->leader->leading;
         ticket_send_now(g->ticket, answer, final);
 }
 
@@ -543,7 +577,9 @@ void listings_step(Leader *l) {
         if (g->phase == LISTING_WAITS)
                 begin(g);
         r = g->phase == LISTING_MADE ? make_some(g) : give_some(g);
-        if (r < 0)
+        if (r == -EAGAIN)
+                ticket_send_now(g->ticket, response_error(EAGAIN, "there is a leader again: it is to be asked"), true);
+        else if (r < 0)
                 ticket_send_now(g->ticket, NULL, true);
         else if (l->listing_made == g && g->n_bytes_made > ANSWER_BYTES_MAX)
                 ticket_send_now(g->ticket, response_too_long(g->n_bytes_made, false), true);

@@ -10,7 +10,7 @@ enum {
         LISTED_GLOB_MAX = 255, // bytes of one of them
 };
 
-// Whether the request is one for such a list; this leader leads then.
+// Whether the request is one for such a list.
 bool listing_is_long(const Leader *l, const Argosy__Request *request);
 // Answers what would be compared for too long; NULL: it is not.
 Argosy__Response *listing_refuse(const Argosy__Request *request);

@@ -43,6 +43,7 @@ static struct World {
         char *top_node;
         LeaderRespond respond_here;
         void *respond_data;
+        unsigned asked_stale; // the leader's tables, while nobody leads
         // What came back.
         unsigned answers;
         int status;
@@ -120,9 +121,18 @@ void leader_cancel(Leader *l, uint64_t cancel) {
         w.here_cancelled++;
 }
 
-void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
+                         uint64_t *ret_cancel) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
 
+        *ret_cancel = 0;
+        w.asked_stale++;
+        if (request->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS) { // of thousands
+                w.respond_here = respond;
+                w.respond_data = userdata;
+                *ret_cancel = 5;
+                return;
+        }
         response.final = true;
         respond(&response, userdata);
 }
@@ -482,6 +492,52 @@ static void a_read_without_a_leader_is_answered_with_its_age(void **state) {
         w.daemon.leader = NULL;
 }
 
+static Route *ask_for_a_long_list(void) {
+        Route *route;
+
+        w.daemon.leader = (Leader *) &w;
+        route = submit(ARGOSY__REQUEST__WHAT_LIST_UNITS);
+        turn();
+        w.now_us += 3 * USEC_PER_SEC;
+        while (w.asked_stale == 0)
+                uv_run(&w.loop, UV_RUN_ONCE);
+        assert_int_equal(w.answers, 0);
+        return route;
+}
+
+static void a_long_list_without_a_leader_comes_later(void **state) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        (void) ask_for_a_long_list();
+        response.final = true;
+        w.respond_here(&response, w.respond_data);
+        assert_int_equal(w.answers, 1);
+        assert_true(w.no_leader);
+        assert_int_equal(w.stale_ms, 3000);
+        w.daemon.leader = NULL;
+}
+
+static void a_long_list_that_is_overtaken_by_a_leader_is_asked_of_that_one(void **state) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        (void) ask_for_a_long_list();
+        response.final = true;
+        response.status = EAGAIN;
+        w.respond_here(&response, w.respond_data);
+        assert_int_equal(w.answers, 0);
+        leader_is(2);
+        assert_int_equal(w.forwarded, 1);
+        reply(true, 0);
+        assert_int_equal(w.answers, 1);
+        w.daemon.leader = NULL;
+}
+
+static void a_long_list_without_a_leader_can_be_cancelled(void **state) {
+        router_cancel(ask_for_a_long_list());
+        assert_int_equal(w.here_cancelled, 1);
+        w.daemon.leader = NULL;
+}
+
 static void without_a_leader_the_agent_answers_for_its_own_units(void **state) {
         submit(ARGOSY__REQUEST__WHAT_STATUS);
         turn();
@@ -653,6 +709,9 @@ int main(void) {
                 CASE(who_asks_is_said_to_a_leader_that_takes_it),
                 CASE(in_the_leaders_process_it_is_asked_directly),
                 CASE(a_read_without_a_leader_is_answered_with_its_age),
+                CASE(a_long_list_without_a_leader_comes_later),
+                CASE(a_long_list_that_is_overtaken_by_a_leader_is_asked_of_that_one),
+                CASE(a_long_list_without_a_leader_can_be_cancelled),
                 CASE(what_units_use_is_watched_here_until_somebody_leads),
                 CASE(what_units_use_elsewhere_needs_a_leader),
                 CASE(a_cancelled_request_is_cancelled_where_it_is),

@@ -29,6 +29,7 @@ enum {
         MANY_HOSTS = 120,
         GLOBALS = 30,
         NAMED = 60, // of all units, in one question
+        STALE_PARTS_MAX = 8,
         MOMENTS = 256,
         ROUNDS = 12,
 };
@@ -89,6 +90,34 @@ static void forward_list(uint32_t host, uint64_t id) {
         copy = message_copy(&m);
         leader_on_message(g.leader, host, copy);
         message_free(copy);
+}
+
+static void on_stale(const Argosy__Response *response, void *userdata) {
+        RigAnswer *a = userdata;
+
+        assert_false(a->final);
+        assert_true(response->no_leader || response->status != 0);
+        assert_true(a->n < STALE_PARTS_MAX);
+        a->responses[a->n++] = message_copy(response);
+        a->final = response->final;
+}
+
+// Of a voter that does not lead.
+static void list_stale(RigAnswer *a) {
+        static Argosy__Response *responses[STALE_PARTS_MAX];
+        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        *a = (RigAnswer){.rig = &g, .responses = responses};
+        list.parts = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        request.list_units = &list;
+        leader_answer_stale(g.leader, &request, on_stale, a, &a->cancel);
+}
+
+static void forget_stale(RigAnswer *a) {
+        while (a->n > 0)
+                message_free(a->responses[--a->n]);
 }
 
 static void ask_for(char **patterns, size_t n) {
@@ -497,6 +526,45 @@ static void who_asks_for_a_few_by_name_does_not_wait(void **state) {
         assert_true(str_has_prefix(rig_list_units_matching(&g, one, 1), "load@7.service n"));
 }
 
+static void without_a_leader_a_list_is_made_in_turns(void **state) {
+        _cleanup_free_ char *all = NULL, *text = NULL;
+        RigAnswer a;
+
+        rig_depose(&g);
+        rig_settle(&g);
+        all = text_at_once();
+        count_from_here();
+        list_stale(&a);
+        assert_int_equal(a.n, 0);
+        assert_int_not_equal(a.cancel, 0);
+        finish(&a);
+        text = text_of(&a);
+        assert_string_equal(text, all);
+        assert_in_range(most_listed, 1, MADE_MAX);
+        forget_stale(&a);
+        rig_elect(&g);
+}
+
+// Nobody tells it of what changes in the records.
+static void a_list_without_a_leader_ends_when_the_log_goes_on(void **state) {
+        RigAnswer a;
+
+        rig_depose(&g);
+        rig_settle(&g);
+        list_stale(&a);
+        rig_turn(&g);
+        leader_on_applied(g.leader, g.leader->index + 1);
+        finish(&a);
+        assert_int_equal(a.responses[a.n - 1]->status, EAGAIN);
+        forget_stale(&a);
+        list_stale(&a);
+        rig_turn(&g);
+        rig_elect(&g); // looks at all records itself
+        assert_true(a.final);
+        assert_int_equal(a.responses[a.n - 1]->status, EAGAIN);
+        forget_stale(&a);
+}
+
 static void a_leader_that_ends_leaves_the_list_to_the_next(void **state) {
         RigAnswer *a = list(true), *b;
 
@@ -541,6 +609,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_few_global_units_are_many_rows, setup_globals, teardown),
                 TEST(a_list_waits_for_a_slow_link_and_others_do_not),
                 TEST(who_asks_for_a_few_by_name_does_not_wait),
+                TEST(without_a_leader_a_list_is_made_in_turns),
+                TEST(a_list_without_a_leader_ends_when_the_log_goes_on),
                 TEST(a_leader_that_ends_leaves_the_list_to_the_next),
                 TEST(who_goes_away_makes_room_for_the_next),
         };

@@ -301,6 +301,7 @@ static void nobody_leads(void **state) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         _cleanup_free_ char *response = NULL;
         char *name = "web.service";
+        uint64_t cancel;
 
         rig_change(&g, START, name, SERVICE);
         rig_depose(&g);
@@ -308,7 +309,7 @@ static void nobody_leads(void **state) {
         names.n_names = 1;
         request.what_case = ARGOSY__REQUEST__WHAT_WHY;
         request.why = &names;
-        leader_answer_stale(g.leader, &request, on_answer, &response);
+        leader_answer_stale(g.leader, &request, on_answer, &response, &cancel);
         assert_string_equal(response, "there is no leader who could tell");
         rig_elect(&g);
 }

@@ -17,7 +17,8 @@
 // clears the rest away.
 //
 // A host that cannot have a log, since its disk is full perhaps, clears away what there is of one, says so to the leader
-// and stays a spare.
+// and stays a spare. If that fails as well, it says in the journal what is left, the key of the CA perhaps, and tries
+// again each day; the next order begins with that anyhow.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,8 +44,10 @@ struct VoterJob { // handed over to the pool, and back
         char *log_dir;
         Identity identity;
         Argosy__PeersFile *peers;
-        bool numbered; // the peers file has a raft id, or may have one
+        bool numbered;  // the peers file has a raft id, or may have one
+        bool forgotten; // that is not the one that it had before
         int error;
+        int clear_error; // after that: something is left
         char *why; // malloc'd, may be NULL
 };
 
@@ -71,8 +74,10 @@ static int forget_raft_id(VoterJob *j) {
 
         j->peers->raft_id = j->peers->feature_level = 0;
         r = state_dir_save_peers(j->state_dir, j->peers);
-        if (r >= 0)
+        if (r >= 0) {
                 j->numbered = false;
+                j->forgotten = true;
+        }
         return r;
 }
 
@@ -109,8 +114,19 @@ static void run_job(WorkItem *item) {
         VoterJob *j = CONTAINER_OF(item, VoterJob, item);
 
         j->error = j->raft_id ? make_log(j) : clear_log(j);
-        if (j->error < 0 && j->raft_id)
-                (void) clear_log(j); // a full disk has not taken the key either
+        if (!j->raft_id)
+                j->clear_error = j->error;
+        else if (j->error < 0)
+                j->clear_error = clear_log(j);
+}
+
+// error 0: nothing is.
+static void note_left(Daemon *d, int error) {
+        d->log_untidy = error < 0;
+        if (error < 0)
+                log_error("This host does not vote, but the log or the CA key of a voter is still under %s: %s. It will be "
+                          "tried again.",
+                          d->paths->state_dir, strerror(-error));
 }
 
 void daemon_log_tidy(Daemon *d) {
@@ -126,8 +142,7 @@ void daemon_log_tidy(Daemon *d) {
                 return;
         r = clear_log(&j);
         d->identity = j.identity;
-        if (r < 0)
-                log_error("Cannot clear the log under %s: %s", d->paths->state_dir, strerror(-r));
+        note_left(d, r);
 }
 
 // ---- its way to the disk and back
@@ -153,6 +168,7 @@ static bool begin_job(WorkItem *item) {
         (void) oom_check(identity_copy(&d->identity, &j->identity));
         j->peers = oom_checked(message_copy(d->peers));
         j->numbered = d->peers->raft_id > 0 || d->raft_id_unsure;
+        j->forgotten = d->peers->raft_id == 0;
         return true;
 }
 
@@ -220,12 +236,13 @@ static void on_made(Daemon *d, const VoterJob *j) {
         daemon_log_close(d, on_closed_in_vain); // what was begun of it
 }
 
-// Without a raft id in the peers file this host is a spare, whatever else failed.
+// Without a raft id in the peers file this host is a spare, whatever else failed. Where it may have one, nobody knows
+// which: not the one whose log is gone.
 static void note_spare(Daemon *d, const VoterJob *j) {
-        if (j->numbered)
-                return;
-        d->peers->raft_id = d->peers->feature_level = 0;
-        buf_done(&d->identity.ca_key);
+        if (j->forgotten)
+                d->peers->raft_id = d->peers->feature_level = 0;
+        if (!j->numbered)
+                buf_done(&d->identity.ca_key);
 }
 
 // Hosts talk to voters only, and who is no voter any more is not told who was removed since.
@@ -234,13 +251,12 @@ static bool is_nobody(uint32_t host, const Hash *pin, void *userdata) {
 }
 
 static void on_cleared(Daemon *d, const VoterJob *j) {
-        if (j->error < 0)
-                log_error("Cannot clear the log under %s: %s", d->paths->state_dir, strerror(-j->error));
         mesh_set_raft_id(d->mesh, 0);
         if (!j->was_voter)
                 return;
         mesh_recheck(d->mesh, is_nobody, d);
-        log_notice("This host is no longer a voter.");
+        if (j->error >= 0)
+                log_notice("This host is no longer a voter.");
         daemon_status(d);
 }
 
@@ -250,6 +266,7 @@ static void on_done(Daemon *d, const VoterJob *j) {
         if (!made)
                 note_spare(d, j);
         d->raft_id_unsure = !made && j->numbered;
+        note_left(d, j->clear_error);
         if (d->end != DAEMON_RUNNING)
                 return; // the next start begins with what is on the disk
         if (made)
@@ -343,6 +360,11 @@ void daemon_log_on_store_open(Daemon *d, const Argosy__ToHost__StoreOpen *messag
                 wait_with_open(d, message);
         else
                 obey_open(d, message);
+}
+
+void daemon_log_tidy_again(Daemon *d) {
+        if (d->log_untidy && !d->store && !is_busy(d) && d->end == DAEMON_RUNNING)
+                begin_to_clear(d, false);
 }
 
 // The number of the log that waits to be opened, or is being made. 0: none.

@@ -17,5 +17,7 @@ void daemon_log_on_store_open(Daemon *d, const Argosy__ToHost__StoreOpen *messag
 void daemon_log_on_store_close(Daemon *d, uint32_t raft_id);
 // At the start: a host that was killed on its way to being a voter, or from there, keeps nothing of it.
 void daemon_log_tidy(Daemon *d);
+// From time to time: what could not be cleared away then, or later, goes.
+void daemon_log_tidy_again(Daemon *d);
 // Writes the peers file if what the log (or the leader) says about the cluster differs from it.
 void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voters, uint64_t generation);

@@ -97,6 +97,7 @@ static void on_usr1(uv_signal_t *signal, int number) {
 
 static void on_daily(uv_timer_t *timer) {
         renew_if_due(timer->data);
+        daemon_log_tidy_again(timer->data);
 }
 
 static void on_watchdog(uv_timer_t *timer) {

@@ -121,6 +121,7 @@ struct Daemon {
         uint32_t voters_warned; // number of voters that Voters= was compared with last
         char *log_unreadable;               // why this build cannot read the log; NULL: it can
         bool raft_id_unsure;         // a write failed: the peers file may have one that memory has not
+        bool log_untidy;             // this host does not vote, and something of a voter's could not be cleared away
         VoterJob *voter_job;         // daemon-log-voter.c: a log is being made or cleared away by the pool
         Argosy__ToHost *voter_order; // StoreOpen or StoreClose that waits for the end of what goes on
 

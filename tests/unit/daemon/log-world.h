@@ -49,6 +49,8 @@ static struct World {
         bool leader_builds;   // it takes its time before it leads
         bool known_elsewhere; // the mesh has found the voter at another address
         int save_error, key_error, make_error;
+        unsigned good_saves; // before that error
+        int clear_error;     // of an identity without key
         uv_work_t *work; // that the pool has
         uv_work_cb run;
         uv_after_work_cb done_work;
@@ -301,7 +303,7 @@ void identity_done(Identity *i) {
 
 int identity_save(const char *dir, const Identity *i) {
         record(i->ca_key.len ? "identity with key" : "identity without key");
-        return 0;
+        return i->ca_key.len ? 0 : w.clear_error;
 }
 
 static bool log_is_empty(void) {
@@ -315,8 +317,9 @@ bool store_exists(const char *dir) {
 }
 
 int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers) {
-        if (w.save_error < 0)
+        if (w.save_error < 0 && w.good_saves == 0)
                 return w.save_error;
+        w.good_saves -= w.good_saves > 0;
         w.saved_raft_id = peers->raft_id;
         w.saved_generation = peers->generation;
         w.saved_voters = peers->n_voters;

@@ -472,6 +472,65 @@ static void what_is_promised_is_kept_when_the_promise_cannot_be_taken_back(void 
         assert_false(log_is_empty());
 }
 
+static void a_key_that_could_not_be_cleared_away_goes_later(void **state) {
+        w.d.peers->raft_id = 0;
+        w.make_error = w.clear_error = -ENOSPC;
+        order_open(6);
+        disk_works();
+        assert_recorded("key, identity with key, identity without key, opened 6 in vain, mesh: raft id 0");
+        daemon_log_tidy_again(&w.d); // the disk is full still
+        disk_works();
+        assert_recorded("identity without key, mesh: raft id 0");
+        w.clear_error = 0;
+        daemon_log_tidy_again(&w.d);
+        disk_works();
+        assert_recorded("identity without key, mesh: raft id 0");
+        daemon_log_tidy_again(&w.d);
+        assert_null(w.work);
+}
+
+static void a_number_that_could_not_be_taken_out_goes_later(void **state) {
+        follow_a_cluster();
+        assert_int_equal(buf_append(&w.d.identity.ca_key, "key", 3), 0);
+        daemon_log_tidy_again(&w.d); // not a voter's
+        w.save_error = -ENOSPC;
+        daemon_log_on_store_close(&w.d, 1);
+        end_store();
+        disk_works();
+        assert_int_equal(w.d.peers->raft_id, 1);
+        buf_done(&w.recorded);
+        w.save_error = 0;
+        daemon_log_tidy_again(&w.d);
+        disk_works();
+        assert_recorded("save peers, identity without key, mesh: raft id 0");
+        assert_int_equal(w.d.peers->raft_id, 0);
+        assert_int_equal(w.d.identity.ca_key.len, 0);
+        assert_true(log_is_empty());
+}
+
+// It would promise the log of the new one.
+static void an_old_number_is_not_written_again_when_the_new_one_could_not_be(void **state) {
+        Argosy__Voter voter = ARGOSY__VOTER__INIT, *voters[] = {&voter, &voter};
+
+        follow_a_cluster();
+        order_open(7);
+        end_store();
+        w.save_error = -ENOSPC;
+        w.good_saves = 1;
+        disk_works();
+        assert_int_equal(w.d.peers->raft_id, 0);
+        w.save_error = 0;
+        daemon_update_peers(&w.d, voters, 2, 4);
+        disk_works();
+        assert_int_equal(w.saved_voters, 2);
+        assert_int_equal(w.saved_raft_id, 0);
+        order_open(8); // the number that may be in the file goes first
+        buf_done(&w.recorded);
+        disk_works();
+        assert_recorded("save peers, identity with key, make, save peers, mesh: generation 4, mesh: raft id 8, open, "
+                        "opened 8");
+}
+
 static void a_voter_with_another_number_begins_anew_when_its_log_is_closed(void **state) {
         follow_a_cluster();
         order_open(6);
@@ -716,6 +775,9 @@ int main(void) {
                 TEST(who_cannot_open_the_log_of_a_voter_is_none),
                 TEST(who_cannot_note_that_it_is_a_voter_is_none),
                 TEST(what_is_promised_is_kept_when_the_promise_cannot_be_taken_back),
+                TEST(a_key_that_could_not_be_cleared_away_goes_later),
+                TEST(a_number_that_could_not_be_taken_out_goes_later),
+                TEST(an_old_number_is_not_written_again_when_the_new_one_could_not_be),
                 TEST(a_voter_with_another_number_begins_anew_when_its_log_is_closed),
                 TEST(who_is_no_voter_any_more_keeps_neither_log_nor_key),
                 TEST(what_a_spare_still_has_of_a_log_goes_when_it_starts),

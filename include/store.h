@@ -147,7 +147,8 @@ typedef struct StoreStats {
 } StoreStats;
 void store_stats(const Store *s, StoreStats *ret);
 
-// Offline: rewrites the configuration to this one server, keeping the data. The daemon must not be running.
+// Offline: rewrites the configuration to this one server, keeping the data. The daemon must not be running. -ENODATA: there
+// is none, and nothing was changed.
 int store_recover(const char *dir, uint32_t raft_id, char **ret_why);
 // Offline, also by a worker of the pool: makes the log of a server that has none yet, so that opening it writes next to
 // nothing. `dir` is missing or empty, and its parent is synced by the caller. Errors as store_open().

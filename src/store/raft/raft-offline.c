@@ -2,10 +2,12 @@
 
 // What is done to a log while nobody runs it.
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -103,6 +105,46 @@ static int offline_run(const char *dir, uint32_t raft_id,
         return r == -EIO && raft_disk_is_full(dir) ? -ENOSPC : r;
 }
 
+// Of a segment that libraft has made ready, and nothing was written into, the first bytes are zero.
+static bool open_segment_is_empty(int dir_fd, const char *name) {
+        int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+        uint64_t format = 0;
+        bool empty = fd >= 0 && read(fd, &format, sizeof(format)) >= 0 && format == 0;
+
+        if (fd >= 0)
+                close(fd);
+        return empty;
+}
+
+// Whether it is an entry, or a snapshot, or has one.
+static bool is_data(int dir_fd, const char *name) {
+        if (str_has_prefix(name, "open-"))
+                return !open_segment_is_empty(dir_fd, name);
+        return (*name >= '0' && *name <= '9') || str_has_prefix(name, "snapshot-");
+}
+
+// A log that was made for a voter that never became one: it has nothing to go on with.
+static int refuse_if_empty(const char *dir, char **ret_why) {
+        bool empty = true;
+        struct dirent *e;
+        DIR *d = opendir(dir);
+
+        if (!d) {
+                int r = -errno;
+
+                *ret_why = str_printf("cannot read %s: %s", dir, strerror(-r));
+                return r;
+        }
+        while ((e = readdir(d)))
+                empty = empty && !is_data(dirfd(d), e->d_name);
+        closedir(d);
+        if (!empty)
+                return 0;
+        *ret_why = strdup("this copy of the log is empty: the host was on its way to be a voter and had received "
+                          "nothing yet; recover on another one");
+        return -ENODATA;
+}
+
 int store_recover(const char *dir, uint32_t raft_id, char **ret_why) {
         int r;
 
@@ -118,7 +160,8 @@ int store_recover(const char *dir, uint32_t raft_id, char **ret_why) {
                 *ret_why = str_printf("cannot prepare %s: %s", dir, strerror(-r));
                 return r;
         }
-        return offline_run(dir, raft_id, raft_recover, ret_why);
+        r = refuse_if_empty(dir, ret_why);
+        return r < 0 ? r : offline_run(dir, raft_id, raft_recover, ret_why);
 }
 
 // Term and vote of who has neither: both files, so that libraft finds what it writes over later.

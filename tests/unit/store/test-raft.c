@@ -420,6 +420,29 @@ static void recovery_keeps_the_data(void **state) {
         assert_int_equal(store_recover("/no/such", 9, &why), -ENOENT);
 }
 
+// It was to become a voter's, and the quorum was lost before the leader had sent anything.
+static void a_log_that_was_only_made_is_not_recovered(void **state) {
+        Fixture *f = *state;
+        _cleanup_free_ char *why = NULL;
+
+        assert_int_equal(store_make(f->node.dir, 7, &why), 0);
+        assert_int_equal(store_recover(f->node.dir, 7, &why), -ENODATA);
+        assert_non_null(strstr(why, "empty"));
+        free(TAKE_PTR(why));
+        store_node_open(&f->node, false, NULL, NULL); // it has segments now that wait for entries
+        store_node_close(&f->node);
+        assert_int_equal(store_recover(f->node.dir, 7, &why), -ENODATA);
+}
+
+static void a_log_of_one_entry_is_recovered(void **state) {
+        Fixture *f = *state;
+        _cleanup_free_ char *why = NULL;
+
+        open_leader(f);
+        store_node_close(&f->node);
+        assert_int_equal(store_recover(f->node.dir, 7, &why), 0);
+}
+
 // Worker threads must not get signals: libraft's fallocate() there is not made for EINTR.
 static void the_pool_blocks_signals(void **state) {
         Fixture *f = *state;
@@ -475,6 +498,8 @@ int main(void) {
                 TEST(a_directory_that_cannot_be_made_is_an_error),
                 TEST(the_last_voter_cannot_be_removed),
                 TEST(recovery_keeps_the_data),
+                TEST(a_log_that_was_only_made_is_not_recovered),
+                TEST(a_log_of_one_entry_is_recovered),
                 TEST(the_pool_blocks_signals),
         };
 

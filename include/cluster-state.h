@@ -11,7 +11,8 @@
 // the counter as of its last put. An outcome is a finding and not a wish, so it raises the counter but not
 // the record's revision.
 //
-// Everything borrowed from here is valid until the next cluster_state_apply() or cluster_state_restore().
+// Everything borrowed from here is valid until the next cluster_state_apply() or cluster_state_restore(). Records
+// do not change: a change makes another one. Who needs all of them for longer takes a snapshot (cluster-snapshot.h).
 //
 // Not here: what units are doing at the moment, and who is alive (src/leader).
 
@@ -44,23 +45,26 @@ typedef struct SpecEntry {
         size_t users;        // unit records that refer to it; without any it is gone at the end of the batch
         UnitFile *lazy_file; // private: NULL until asked for, see spec_entry_file()
         ListNode idle;       // private
+        uint32_t number;     // private
 } SpecEntry;
 
 typedef struct HostEntry {
-        Argosy__HostRecord *record;
-        bool dirty; // private
+        Argosy__HostRecord *record; // another one after each change
+        bool dirty;                 // private
+        uint32_t number;            // private
 } HostEntry;
 
 typedef struct UnitEntry {
-        Argosy__UnitRecord *record; // its name is the unit's name and never moves
+        Argosy__UnitRecord *record; // another one after each change; its name is the unit's name and never moves
         SpecEntry *spec;            // NULL once removed
         ListNode placed; // among the units of its node, or among the global ones; unlinked if neither
 
         // What it was when it became dirty:
         uint32_t node_before; // node that it was placed on, 0 if none
-        bool global_before;
-        bool existed;
-        bool removed;   // it is gone: the caller of cluster_state_next_dirty() holds the last of it
+        uint32_t number : 29; // private
+        bool global_before : 1;
+        bool existed : 1;
+        bool removed : 1; // it is gone: the caller of cluster_state_next_dirty() holds the last of it
         ListNode dirty; // private
         ListNode all;   // private
 } UnitEntry;
@@ -69,7 +73,9 @@ typedef struct UnitEntry {
 // second one takes the place of the first, and covers both.
 typedef struct Tombstone {
         ListNode by_name, on_node; // cluster_state_tombstones_of(), cluster_state_tombstones_on()
-        ListNode all, fresh;       // private
+        ListNode fresh;            // private
+        uint64_t order;            // private: later ones have greater numbers
+        uint32_t number;           // private
         uint64_t revision;         // of the operation that left it
         uint64_t fence_us;         // its guard ends it so long after its host is lost; 0: it has none
         bool unguarded;            // it may be content without a guard: only its host can tell
@@ -118,7 +124,8 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //                   revision.
 int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) _warn_unused_;
 
-// Appends an image of the whole state: equal states, equal bytes. Cost: proportional to the state.
+// Appends an image of the whole state: equal states, equal bytes. Cost: proportional to the state; who has no time for that
+// takes a snapshot and has the pool encode it (cluster-snapshot.h).
 int cluster_state_encode(const ClusterState *s, Buf *ret) _warn_unused_;
 // Replaces everything by an image; an empty one is the state of cluster_state_new(). -EBADMSG: not an image,
 // or one that contradicts itself; -ENOMEM; after both the state is as before. Afterwards nothing is dirty: a

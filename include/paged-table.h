@@ -17,7 +17,7 @@
 //      paged_view_next(&view, ...)                                           anywhere
 //      snapshot_clock_release(clock, &mark)                                  on the loop; the view has ended
 //
-// Numbers of records that were removed are given again.
+// Numbers of records that were removed are given again; pages stay, also empty ones.
 
 #include "snapshot-clock.h"
 

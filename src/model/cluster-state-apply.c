@@ -6,7 +6,6 @@
 
 #include <errno.h>
 
-#include "array.h"
 #include "cluster-state-private.h"
 #include "message.h"
 
@@ -25,29 +24,22 @@ static void mark_dirty(ClusterState *s, UnitEntry *u) {
 
 // ------------------------------------------------------------------------------------------------ units
 
-static void drop_outcomes(Argosy__UnitRecord *record) {
-        for (size_t i = 0; i < record->n_outcomes; i++)
-                message_free(record->outcomes[i]);
-        free(record->outcomes);
-        record->outcomes = NULL;
-        record->n_outcomes = 0;
-}
+// The record as it was put, with what the applier fills in, but without name and outcomes. NULL: out of memory.
+static Argosy__UnitRecord *make_record(const Argosy__LogOp__UnitPut *put, const Argosy__UnitRecord *before,
+                                       uint64_t revision) {
+        Argosy__UnitRecord record = *put->unit; // borrows what that points to
 
-// What the applier fills in: everything that follows from the record before.
-static void inherit(Argosy__UnitRecord *record, Argosy__UnitRecord *before,
-                    const Argosy__LogOp__UnitPut *put, uint64_t revision) {
-        record->revision = revision;
-        record->start_rev = put->bump_start ? revision : before ? before->start_rev : 0;
-        record->restart_rev = put->bump_restart ? revision : before ? before->restart_rev : 0;
-        record->stop_rev = put->bump_stop ? revision : before ? before->stop_rev : 0;
-        if (record->global)
-                record->node = 0;
-        drop_outcomes(record);
-        if (before && !put->bump_start && before->global == record->global) {
-                record->outcomes = TAKE_PTR(before->outcomes);
-                record->n_outcomes = before->n_outcomes;
-                before->n_outcomes = 0;
-        }
+        record.revision = revision;
+        record.start_rev = put->bump_start ? revision : before ? before->start_rev : 0;
+        record.restart_rev = put->bump_restart ? revision : before ? before->restart_rev : 0;
+        record.stop_rev = put->bump_stop ? revision : before ? before->stop_rev : 0;
+        if (record.global)
+                record.node = 0;
+        if (before)
+                record.name = (char *) protobuf_c_empty_string; // it has that one's
+        record.outcomes = NULL;
+        record.n_outcomes = 0;
+        return message_copy(&record);
 }
 
 static int put_unit(ClusterState *s, const Argosy__LogOp__UnitPut *put) {
@@ -67,15 +59,15 @@ static int put_unit(ClusterState *s, const Argosy__LogOp__UnitPut *put) {
             (!u && s->units.count >= CLUSTER_UNITS_MAX))
                 return 0;
 
-        record = message_copy(put->unit);
+        record = make_record(put, u ? u->record : NULL, s->revision + 1);
         if (!record)
                 return -ENOMEM;
+        s->revision++;
         if (u) {
                 mark_dirty(s, u);
-                inherit(record, u->record, put, ++s->revision);
-                return state_replace_unit(s, u, record, spec);
+                return state_replace_unit(s, u, record,
+                                          !put->bump_start && u->record->global == record->global, spec);
         }
-        inherit(record, NULL, put, ++s->revision);
         r = state_add_unit(s, record, spec, &u);
         if (r < 0) {
                 message_free(record);
@@ -91,22 +83,28 @@ static bool tombstones_fit(const ClusterState *s, size_t n_more) {
 
 static int remove_unit(ClusterState *s, const Argosy__LogOp__UnitRemove *remove) {
         UnitEntry *u = cluster_state_find_unit(s, remove->name);
+        Argosy__UnitRecord *last;
         int r;
 
         if (!u || !tombstones_fit(s, remove->n_nodes))
                 return 0;
         r = state_put_tombstones(s, remove->name, remove->nodes, remove->n_nodes, remove->fence_us,
                                  s->revision + 1);
+        last = r < 0 ? NULL : state_make_twin(u);
+        if (!last)
+                return -ENOMEM;
+        mark_dirty(s, u);
+        last->target = ARGOSY__TARGET__TARGET_INACTIVE;
+        last->revision = ++s->revision;
+        r = state_put_twin(s, u, last);
+        if (r == 0)
+                r = state_take_unit(s, u);
         if (r < 0)
                 return r;
-        mark_dirty(s, u);
-        state_take_unit(s, u);
-        u->record->target = ARGOSY__TARGET__TARGET_INACTIVE;
-        u->record->revision = ++s->revision;
         u->removed = true;
         if (!u->existed) { // nobody has seen it
                 list_unlink(&u->dirty);
-                unit_entry_free(u);
+                state_free_unit(s, u);
         }
         return 0;
 }
@@ -120,45 +118,15 @@ static int put_tombstones(ClusterState *s, const Argosy__LogOp__TombstonePut *pu
         return state_put_tombstones(s, put->name, put->nodes, put->n_nodes, put->fence_us, s->revision);
 }
 
-static void clear_tombstones(ClusterState *s, const Argosy__LogOp__TombstoneClear *clear) {
+static int clear_tombstones(ClusterState *s, const Argosy__LogOp__TombstoneClear *clear) {
         const Argosy__HostRecord *host = cluster_state_find_host(s, clear->host);
-        bool any = false;
+        size_t n = 0;
+        int r = 0;
 
-        for (size_t i = 0; host && i < host->n_nodes; i++)
-                any |= state_clear_tombstones(s, host->nodes[i]->node, clear->revision, clear->fence_us);
-        s->revision += any;
-}
-
-// Takes back what this outcome replaces: for a global unit that of its node, and those of nodes that are no
-// more.
-static void drop_replaced(ClusterState *s, Argosy__UnitRecord *record, uint32_t node) {
-        size_t kept = 0;
-
-        if (!record->global) {
-                drop_outcomes(record);
-                return;
-        }
-        for (size_t i = 0; i < record->n_outcomes; i++) {
-                Argosy__Outcome *o = record->outcomes[i];
-
-                if (o->node == node || !cluster_state_find_host_by_node(s, o->node))
-                        message_free(o);
-                else
-                        record->outcomes[kept++] = o;
-        }
-        record->n_outcomes = kept;
-}
-
-static int append_outcome(Argosy__UnitRecord *record, const Argosy__Outcome *outcome) {
-        Argosy__Outcome *copy;
-
-        if (ARRAY_RESERVE(record->outcomes, record->n_outcomes + 1) < 0)
-                return -ENOMEM;
-        copy = message_copy(outcome);
-        if (!copy)
-                return -ENOMEM;
-        record->outcomes[record->n_outcomes++] = copy;
-        return 0;
+        for (size_t i = 0; r == 0 && host && i < host->n_nodes; i++)
+                r = state_clear_tombstones(s, host->nodes[i]->node, clear->revision, clear->fence_us, &n);
+        s->revision += n > 0;
+        return r;
 }
 
 static int put_outcome(ClusterState *s, const Argosy__LogOp__OutcomePut *put) {
@@ -169,9 +137,7 @@ static int put_outcome(ClusterState *s, const Argosy__LogOp__OutcomePut *put) {
                 return 0;
         mark_dirty(s, u);
         s->revision++;
-        drop_replaced(s, u->record, put->outcome->node);
-        return put->outcome->kind == ARGOSY__OUTCOME__KIND__NONE ? 0
-                                                                 : append_outcome(u->record, put->outcome);
+        return state_put_outcome(s, u, put->outcome);
 }
 
 static int put_spec(ClusterState *s, const Argosy__Spec *spec) {
@@ -238,11 +204,15 @@ static bool has_node(const Argosy__HostRecord *record, uint32_t node) {
 }
 
 // What ran on nodes that the host has no more is gone with them. `next` NULL: it is removed.
-static void drop_tombstones_of(ClusterState *s, const Argosy__HostRecord *before,
-                               const Argosy__HostRecord *next) {
-        for (size_t i = 0; i < before->n_nodes; i++)
+static int drop_tombstones_of(ClusterState *s, const Argosy__HostRecord *before,
+                              const Argosy__HostRecord *next) {
+        size_t n = 0;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < before->n_nodes; i++)
                 if (!has_node(next, before->nodes[i]->node))
-                        (void) state_clear_tombstones(s, before->nodes[i]->node, UINT64_MAX, 0);
+                        r = state_clear_tombstones(s, before->nodes[i]->node, UINT64_MAX, 0, &n);
+        return r;
 }
 
 static int put_host(ClusterState *s, const Argosy__HostRecord *host) {
@@ -261,8 +231,11 @@ static int put_host(ClusterState *s, const Argosy__HostRecord *host) {
         s->last_raft_id = MAX_OF(s->last_raft_id, record->raft_id);
         hosts_changed(s);
         if (before) {
-                drop_tombstones_of(s, before, record);
-                r = state_replace_host(s, record);
+                r = drop_tombstones_of(s, before, record);
+                if (r < 0)
+                        message_free(record);
+                else
+                        r = state_replace_host(s, record);
         } else {
                 record->host = ++s->last_host;
                 state_drop_former(s, record->host_id.data, record->host_id.len);
@@ -298,38 +271,47 @@ static int remove_host(ClusterState *s, uint32_t host) {
         r = remember_host(s, record);
         if (r >= 0)
                 r = state_mark_host(s, host);
+        if (r >= 0)
+                r = drop_tombstones_of(s, record, NULL);
+        if (r >= 0)
+                r = state_remove_host(s, host);
         if (r < 0)
                 return r;
-        drop_tombstones_of(s, record, NULL);
-        state_remove_host(s, host);
         hosts_changed(s);
         return 0;
 }
 
 // What hosts know of entries that are lost was given by smaller numbers than any from here on. A unit's own
 // numbers stay: what was carried out is not to be carried out again.
-static void raise_revision(ClusterState *s, uint64_t floor) {
+static int raise_revision(ClusterState *s, uint64_t floor) {
         if (floor <= s->revision || floor > REVISION_MAX)
-                return;
+                return 0;
         s->revision = floor;
         map_foreach (slot, &s->units) {
                 UnitEntry *u = slot->value;
+                Argosy__UnitRecord *twin = state_make_twin(u);
 
+                if (!twin)
+                        return -ENOMEM;
                 mark_dirty(s, u);
-                u->record->revision = s->revision;
+                twin->revision = s->revision;
+                if (state_put_twin(s, u, twin) < 0)
+                        return -ENOMEM;
         }
+        return 0;
 }
 
 static int put_cluster(ClusterState *s, const Argosy__ClusterRecord *cluster) {
         Argosy__ClusterRecord *record = message_copy(cluster);
+        int r;
 
         if (!record)
                 return -ENOMEM;
-        message_free(s->cluster);
+        state_retire_message(s, s->cluster);
         s->cluster = record;
-        raise_revision(s, record->revision_floor);
+        r = raise_revision(s, record->revision_floor);
         hosts_changed(s);
-        return 0;
+        return r;
 }
 
 static int put_token(ClusterState *s, const Argosy__TokenRecord *token, uint64_t now_us) {
@@ -455,8 +437,7 @@ static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
         case ARGOSY__LOG_OP__OP_TOMBSTONE:
                 return put_tombstones(s, op->tombstone);
         case ARGOSY__LOG_OP__OP_TOMBSTONE_CLEAR:
-                clear_tombstones(s, op->tombstone_clear);
-                return 0;
+                return clear_tombstones(s, op->tombstone_clear);
         default: // none at all: nobody writes that, and one of a newer version was refused before
                 return 0;
         }
@@ -477,12 +458,15 @@ int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) {
 
         if (r < 0)
                 return r;
+        s->version++;
         for (size_t i = 0; i < batch->n_ops; i++) {
                 r = apply_op(s, batch->ops[i], batch->at_us);
                 if (r < 0)
                         return r;
         }
-        state_drop_idle_specs(s);
+        r = state_drop_idle_specs(s);
+        if (r < 0)
+                return r;
         for (size_t i = 0; i < batch->n_request_ids; i++) {
                 if (batch->request_ids[i].len != REQUEST_ID_SIZE)
                         continue;

@@ -85,31 +85,43 @@ static int link_host(ClusterState *s, Argosy__HostRecord *record) {
 }
 
 int state_append_host(ClusterState *s, Argosy__HostRecord *record) {
-        if (ARRAY_RESERVE(s->hosts, s->n_hosts + 1) < 0) {
+        uint32_t number;
+
+        if (ARRAY_RESERVE(s->hosts, s->n_hosts + 1) < 0 ||
+            paged_table_add(&s->host_records, &record, &number) < 0) {
                 message_free(record);
                 return -ENOMEM;
         }
-        s->hosts[s->n_hosts++] = (HostEntry){.record = record};
+        s->hosts[s->n_hosts++] = (HostEntry){.record = record, .number = number};
         return link_host(s, record);
 }
 
 int state_replace_host(ClusterState *s, Argosy__HostRecord *record) {
         HostEntry *h = find_host_entry(s, record->host);
+        int r = paged_table_set(&s->host_records, h->number, &record);
 
+        if (r < 0) {
+                message_free(record);
+                return r;
+        }
         unlink_host(s, h->record);
-        message_free(h->record);
+        state_retire_message(s, h->record);
         h->record = record;
         return link_host(s, record);
 }
 
-void state_remove_host(ClusterState *s, uint32_t host) {
+int state_remove_host(ClusterState *s, uint32_t host) {
         HostEntry *h = find_host_entry(s, host);
         size_t behind = s->n_hosts - (size_t) (h - s->hosts) - 1;
+        int r = paged_table_remove(&s->host_records, h->number);
 
+        if (r < 0)
+                return r;
         unlink_host(s, h->record);
-        message_free(h->record);
+        state_retire_message(s, h->record);
         memmove(h, h + 1, behind * sizeof *h);
         s->n_hosts--;
+        return 0;
 }
 
 static int mark_host(ClusterState *s, HostEntry *h) {
@@ -206,7 +218,7 @@ static size_t former_index(const ClusterState *s, const void *host_id, size_t le
 }
 
 static void remove_former(ClusterState *s, size_t i) {
-        message_free(s->former[i]);
+        state_retire_message(s, s->former[i]);
         s->n_former--;
         memmove(&s->former[i], &s->former[i + 1], (s->n_former - i) * sizeof *s->former);
 }
@@ -232,4 +244,16 @@ const Argosy__FormerHost *cluster_state_find_former(const ClusterState *s, const
         size_t i = former_index(s, host_id, len);
 
         return i < s->n_former ? s->former[i] : NULL;
+}
+
+void state_hosts_done(ClusterState *s) {
+        for (size_t i = 0; i < s->n_hosts; i++)
+                state_retire_message(s, s->hosts[i].record);
+        for (size_t i = 0; i < s->n_former; i++)
+                state_retire_message(s, s->former[i]);
+        free(s->hosts);
+        free(s->former);
+        free(s->dirty_hosts);
+        map_done(&s->pins);
+        paged_table_done(&s->host_records);
 }

@@ -1,163 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// The state as one StateImage message, and back. Tables without an order of their own are written sorted
-// (units by name, specs by hash), so that equal states have equal bytes. Reading checks everything that
-// applying batches would have guaranteed, since a state that contradicts itself would spread: better to
-// refuse the snapshot than to lead a cluster with it.
+// The state out of one StateImage message (which cluster-encoder.c writes). Reading checks everything that applying
+// batches would have guaranteed, since a state that contradicts itself would spread: better to refuse the snapshot than
+// to lead a cluster with it.
 
 #include <errno.h>
 
 #include "cluster-state-private.h"
 #include "message.h"
-
-// ------------------------------------------------------------------------------------------------ writing
-
-// Arrays that only the image needs; the records themselves are borrowed from the state.
-typedef struct ImageArrays {
-        Argosy__HostRecord **hosts;
-        Argosy__UnitRecord **units;
-        Argosy__Spec *specs, **spec_pointers;
-        Argosy__AppliedRequest *applied, **applied_pointers;
-        Argosy__TombstoneRecord *tombstones, **tombstone_pointers;
-} ImageArrays;
-
-static void image_arrays_done(ImageArrays *a) {
-        free(a->hosts);
-        free(a->units);
-        free(a->specs);
-        free(a->spec_pointers);
-        free(a->applied);
-        free(a->applied_pointers);
-        free(a->tombstones);
-        free(a->tombstone_pointers);
-}
-
-static int image_arrays_init(ImageArrays *a, const ClusterState *s) {
-        size_t n_specs = s->specs.count + 1, n_applied = s->n_applied + 1,
-               n_tombstones = cluster_state_n_tombstones(s) + 1; // + 1: calloc(0) may return NULL
-
-        a->hosts = calloc(s->n_hosts + 1, sizeof *a->hosts);
-        a->units = calloc(s->units.count + 1, sizeof *a->units);
-        a->specs = calloc(n_specs, sizeof *a->specs);
-        a->spec_pointers = calloc(n_specs, sizeof *a->spec_pointers);
-        a->applied = calloc(n_applied, sizeof *a->applied);
-        a->applied_pointers = calloc(n_applied, sizeof *a->applied_pointers);
-        a->tombstones = calloc(n_tombstones, sizeof *a->tombstones);
-        a->tombstone_pointers = calloc(n_tombstones, sizeof *a->tombstone_pointers);
-        return a->hosts && a->units && a->specs && a->spec_pointers && a->applied && a->applied_pointers &&
-                               a->tombstones && a->tombstone_pointers
-                       ? 0
-                       : -ENOMEM;
-}
-
-static int spec_compare(const void *a, const void *b) {
-        return memcmp((*(Argosy__Spec *const *) a)->hash.data, (*(Argosy__Spec *const *) b)->hash.data,
-                      HASH_SIZE);
-}
-
-static int fill_units(const ClusterState *s, ImageArrays *a, Argosy__StateImage *image) {
-        _cleanup_free_ UnitEntry **sorted = calloc(s->units.count + 1, sizeof *sorted);
-        int r = sorted ? state_sort_units(s, sorted) : -ENOMEM;
-
-        if (r < 0)
-                return r;
-        for (; image->n_units < s->units.count; image->n_units++)
-                a->units[image->n_units] = sorted[image->n_units]->record;
-        image->units = a->units;
-        return 0;
-}
-
-static void fill_specs(const ClusterState *s, ImageArrays *a, Argosy__StateImage *image) {
-        map_foreach (slot, &s->specs) {
-                SpecEntry *entry = slot->value;
-                Argosy__Spec *spec = &a->specs[image->n_specs];
-
-                argosy__spec__init(spec);
-                spec->hash = (ProtobufCBinaryData){HASH_SIZE, entry->hash.bytes};
-                spec->content = (ProtobufCBinaryData){entry->len, entry->content};
-                a->spec_pointers[image->n_specs++] = spec;
-        }
-        qsort(a->spec_pointers, image->n_specs, sizeof *a->spec_pointers, spec_compare);
-        image->specs = a->spec_pointers;
-}
-
-// Oldest first.
-static void fill_applied(const ClusterState *s, ImageArrays *a, Argosy__StateImage *image) {
-        size_t oldest = s->n_applied < CLUSTER_REQUESTS_REMEMBERED ? 0 : s->next_applied;
-
-        for (size_t i = 0; i < s->n_applied; i++) {
-                AppliedRequest *from = &s->applied[(oldest + i) % CLUSTER_REQUESTS_REMEMBERED];
-                Argosy__AppliedRequest *to = &a->applied[i];
-
-                argosy__applied_request__init(to);
-                to->id = (ProtobufCBinaryData){REQUEST_ID_SIZE, from->id};
-                to->revision = from->revision;
-                a->applied_pointers[i] = to;
-        }
-        image->applied = a->applied_pointers;
-        image->n_applied = s->n_applied;
-}
-
-// Oldest first.
-static void fill_tombstones(const ClusterState *s, ImageArrays *a, Argosy__StateImage *image) {
-        list_foreach (i, &s->tombstones) {
-                const Tombstone *from = CONTAINER_OF(i, const Tombstone, all);
-                Argosy__TombstoneRecord *to = &a->tombstones[image->n_tombstones];
-
-                argosy__tombstone_record__init(to);
-                to->name = (char *) from->name;
-                to->node = from->node;
-                to->revision = from->revision;
-                to->fence_us = from->fence_us;
-                to->unguarded = from->unguarded;
-                a->tombstone_pointers[image->n_tombstones++] = to;
-        }
-        image->tombstones = a->tombstone_pointers;
-}
-
-int cluster_state_encode(const ClusterState *s, Buf *ret) {
-        _cleanup_(image_arrays_done) ImageArrays a = {0};
-        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
-        uint8_t *p;
-        size_t len;
-        int r = image_arrays_init(&a, s);
-
-        if (r < 0)
-                return r;
-        image.cluster = s->cluster;
-        image.revision = s->revision;
-        image.last_host = s->last_host;
-        image.last_node = s->last_node;
-        image.last_raft_id = s->last_raft_id;
-        for (size_t i = 0; i < s->n_hosts; i++)
-                a.hosts[i] = s->hosts[i].record;
-        image.hosts = a.hosts;
-        image.n_hosts = s->n_hosts;
-        image.tokens = s->tokens;
-        image.n_tokens = s->n_tokens;
-        image.rollouts = s->rollouts;
-        image.n_rollouts = s->n_rollouts;
-        image.roles = s->roles;
-        image.n_roles = s->n_roles;
-        image.pools = s->pools;
-        image.n_pools = s->n_pools;
-        image.former_hosts = s->former;
-        image.n_former_hosts = s->n_former;
-        r = fill_units(s, &a, &image);
-        if (r < 0)
-                return r;
-        fill_specs(s, &a, &image);
-        fill_applied(s, &a, &image);
-        fill_tombstones(s, &a, &image);
-
-        len = argosy__state_image__get_packed_size(&image);
-        p = buf_reserve(ret, len);
-        if (!p)
-                return -ENOMEM;
-        argosy__state_image__pack(&image, p);
-        ret->len += len;
-        return 0;
-}
 
 // ------------------------------------------------------------------------------------------------ reading
 //
@@ -365,13 +215,32 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
         return r;
 }
 
+static void state_donep(ClusterState **s) {
+        if (*s)
+                state_done(*s);
+        free(*s);
+}
+
+// Snapshots of what was there before go on: it is retired like all that is replaced.
+static void become(ClusterState *s, ClusterState *fresh) {
+        fresh->newest = s->newest;
+        fresh->version = s->version + 1;
+        fresh->build_level = s->build_level;
+        state_done(s);
+        *s = *fresh;
+        state_init_lists(s); // their heads have moved; of them only these two can have members here
+        list_splice(&s->all, &fresh->all);
+        list_splice(&s->globals, &fresh->globals);
+}
+
 int cluster_state_restore(ClusterState *s, const void *data, size_t len) {
-        _cleanup_(cluster_state_freep) ClusterState *fresh = cluster_state_new();
+        _cleanup_(state_donep) ClusterState *fresh = malloc(sizeof *fresh);
         void *image = NULL;
         int r;
 
         if (!fresh)
                 return -ENOMEM;
+        state_init(fresh, s->clock);
         r = message_unpack(&argosy__state_image__descriptor, data, len, &image);
         if (r < 0)
                 return r;
@@ -383,13 +252,7 @@ int cluster_state_restore(ClusterState *s, const void *data, size_t len) {
         message_free(image);
         if (r < 0)
                 return r;
-        fresh->build_level = s->build_level;
-        state_done(s);
-        *s = *fresh;
-        state_init_lists(s); // their heads have moved; of them only these three can have members here
-        list_splice(&s->all, &fresh->all);
-        list_splice(&s->globals, &fresh->globals);
-        list_splice(&s->tombstones, &fresh->tombstones);
+        become(s, fresh);
         free(TAKE_PTR(fresh)); // hollow now
         return 0;
 }

@@ -7,7 +7,6 @@
 
 #include "array.h"
 #include "cluster-state-private.h"
-#include "message.h"
 #include "str.h"
 
 // Both kinds of records are kept as pointers and begin with their message's base and their name.
@@ -40,7 +39,7 @@ static size_t find(NamedRecord *const *records, size_t n, const char *name, bool
         return low;
 }
 
-static int put(NamedRecord ***records, size_t *n, size_t max, NamedRecord *record) {
+static int put(ClusterState *s, NamedRecord ***records, size_t *n, size_t max, NamedRecord *record) {
         size_t len = strlen(record->name), i;
         bool found;
 
@@ -48,7 +47,7 @@ static int put(NamedRecord ***records, size_t *n, size_t max, NamedRecord *recor
                 return -EINVAL;
         i = find(*records, *n, record->name, &found);
         if (found)
-                message_free((*records)[i]);
+                state_retire_message(s, (*records)[i]);
         else {
                 if (*n >= max)
                         return -ENOSPC;
@@ -60,13 +59,13 @@ static int put(NamedRecord ***records, size_t *n, size_t max, NamedRecord *recor
         return 0;
 }
 
-static bool drop(NamedRecord **records, size_t *n, const char *name) {
+static bool drop(ClusterState *s, NamedRecord **records, size_t *n, const char *name) {
         bool found;
         size_t i = find(records, *n, name, &found);
 
         if (!found)
                 return false;
-        message_free(records[i]);
+        state_retire_message(s, records[i]);
         memmove(&records[i], &records[i + 1], (--*n - i) * sizeof *records);
         return true;
 }
@@ -81,11 +80,11 @@ static const void *get(NamedRecord *const *records, size_t n, const char *name) 
 // ------------------------------------------------------------------------------------------------ roles
 
 int state_put_role(ClusterState *s, Argosy__RoleRecord *record) {
-        return put((NamedRecord ***) &s->roles, &s->n_roles, CLUSTER_ROLES_MAX, (NamedRecord *) record);
+        return put(s, (NamedRecord ***) &s->roles, &s->n_roles, CLUSTER_ROLES_MAX, (NamedRecord *) record);
 }
 
 bool state_remove_role(ClusterState *s, const char *name) {
-        return drop((NamedRecord **) s->roles, &s->n_roles, name);
+        return drop(s, (NamedRecord **) s->roles, &s->n_roles, name);
 }
 
 Argosy__RoleRecord *const *cluster_state_roles(const ClusterState *s, size_t *ret_n) {
@@ -104,11 +103,11 @@ uint64_t cluster_state_roles_revision(const ClusterState *s) {
 // ------------------------------------------------------------------------------------------------ pools
 
 int state_put_pool(ClusterState *s, Argosy__PoolRecord *record) {
-        return put((NamedRecord ***) &s->pools, &s->n_pools, CLUSTER_POOLS_MAX, (NamedRecord *) record);
+        return put(s, (NamedRecord ***) &s->pools, &s->n_pools, CLUSTER_POOLS_MAX, (NamedRecord *) record);
 }
 
 bool state_remove_pool(ClusterState *s, const char *name) {
-        return drop((NamedRecord **) s->pools, &s->n_pools, name);
+        return drop(s, (NamedRecord **) s->pools, &s->n_pools, name);
 }
 
 Argosy__PoolRecord *const *cluster_state_pools(const ClusterState *s, size_t *ret_n) {
@@ -136,9 +135,9 @@ bool pool_has_host(const Argosy__PoolRecord *pool, const Argosy__HostRecord *hos
 
 void state_roles_done(ClusterState *s) {
         for (size_t i = 0; i < s->n_roles; i++)
-                message_free(s->roles[i]);
+                state_retire_message(s, s->roles[i]);
         for (size_t i = 0; i < s->n_pools; i++)
-                message_free(s->pools[i]);
+                state_retire_message(s, s->pools[i]);
         free(s->roles);
         free(s->pools);
 }

@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "array.h"
-#include "message.h"
 #include "str.h"
 
 // Index of the rollout, or where it would go.
@@ -47,7 +46,7 @@ static void free_rollout(ClusterState *s, Argosy__RolloutRecord *r) {
                 for (size_t i = 0; i < 2; i++)
                         if (specs[i])
                                 state_unuse_spec(s, specs[i]);
-        message_free(r);
+        state_retire_message(s, r);
 }
 
 static void remove_rollout(ClusterState *s, size_t i) {

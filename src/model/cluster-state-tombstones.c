@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Nodes that may still run what is not wanted there. Each tombstone stands in four rings: of all, of its
-// node, of its name, and of those that the leader has not looked at. The first two are in the order of
-// revisions, since a new one goes to their ends: so what a host has let go up to a revision is at the
-// beginning of its nodes' rings, and clearing costs what is cleared.
+// Nodes that may still run what is not wanted there. Each tombstone stands in the table of all and in three rings: of its
+// node, of its name, and of those that the leader has not looked at. The first is in the order of revisions, since a new
+// one goes to its end: so what a host has let go up to a revision is at the beginning of its nodes' rings, and clearing
+// costs what is cleared.
+//
+// A tombstone does not change: one that is put again is another one in the place of the first.
 
 #include <errno.h>
 
@@ -59,59 +61,101 @@ static Tombstone *find(const ClusterState *s, const char *name, uint32_t node) {
         return map_find(&s->tombstones_by_key, &key, sizeof key.node + len);
 }
 
-static void drop(ClusterState *s, Tombstone *t) {
-        TombstoneName *n = find_name(s, t->name);
+static size_t size_of(const Tombstone *t) {
+        return sizeof *t + strlen(t->name) + 1;
+}
 
+// Out of all but the table.
+static void unlink_and_retire(ClusterState *s, Tombstone *t) {
         map_take(&s->tombstones_by_key, &t->node, key_len(t->name));
         list_unlink(&t->by_name);
         list_unlink(&t->on_node);
-        list_unlink(&t->all);
         list_unlink(&t->fresh);
-        free(t);
+        state_retire(s, t, size_of(t));
+}
+
+static int drop(ClusterState *s, Tombstone *t) {
+        TombstoneName *n = find_name(s, t->name);
+        int r = paged_table_remove(&s->tombstone_entries, t->number);
+
+        if (r < 0)
+                return r;
+        unlink_and_retire(s, t);
         drop_name_if_unused(s, n);
+        return 0;
 }
 
-static Tombstone *make(ClusterState *s, const char *name, uint32_t node) {
-        TombstoneName *n = need_name(s, name);
-        Tombstone *t = n ? calloc(1, sizeof *t + strlen(name) + 1) : NULL;
+// Behind all others; `before` NULL: the first of that name on that node. On failure nothing of it is left.
+static int link_tombstone(ClusterState *s, Tombstone *t, Tombstone *before, NodeIndex *node) {
+        TombstoneName *n = need_name(s, t->name);
+        int r = n ? 0 : -ENOMEM;
 
-        if (t) {
-                t->node = node;
-                strcpy(t->name, name);
-                if (map_add(&s->tombstones_by_key, &t->node, key_len(name), t) == 0) {
-                        list_append(&n->tombstones, &t->by_name);
-                        return t;
-                }
+        t->order = ++s->last_order;
+        if (r == 0 && before) {
+                t->number = before->number;
+                r = paged_table_set(&s->tombstone_entries, t->number, &t);
+        } else if (r == 0) {
+                r = paged_table_add(&s->tombstone_entries, &t, &t->number);
         }
-        free(t);
-        if (n)
-                drop_name_if_unused(s, n);
-        return NULL;
+        if (r == 0 && before)
+                unlink_and_retire(s, before);
+        if (r == 0)
+                r = map_add(&s->tombstones_by_key, &t->node, key_len(t->name), t);
+        if (r < 0)
+                return r; // the state is not used any more
+        list_append(&n->tombstones, &t->by_name);
+        list_append(&node->tombstones, &t->on_node);
+        return 0;
 }
 
-static void become_newest(ClusterState *s, Tombstone *t, NodeIndex *node, uint64_t revision) {
-        t->revision = revision;
-        list_unlink(&t->on_node);
-        list_append(&node->tombstones, &t->on_node);
-        list_unlink(&t->all);
-        list_append(&s->tombstones, &t->all);
+// A tombstone like this one, with this name.
+static Tombstone *make(const Tombstone *like, const char *name) {
+        size_t len = strlen(name);
+        Tombstone *t = malloc(sizeof *t + len + 1);
+
+        if (!t)
+                return NULL;
+        *t = *like;
+        memcpy(t->name, name, len + 1);
+        list_init(&t->by_name);
+        list_init(&t->on_node);
+        list_init(&t->fresh);
+        return t;
+}
+
+static int put(ClusterState *s, const Tombstone *like, const char *name, Tombstone *before, NodeIndex *node,
+               Tombstone **ret) {
+        Tombstone *t = make(like, name);
+        int r = t ? link_tombstone(s, t, before, node) : -ENOMEM;
+
+        if (r < 0)
+                free(t);
+        else
+                *ret = t;
+        return r;
 }
 
 int state_put_tombstones(ClusterState *s, const char *name, const uint32_t *nodes, size_t n,
                          uint64_t fence_us, uint64_t revision) {
         for (size_t i = 0; i < n; i++) {
+                Tombstone like = {.node = nodes[i],
+                                  .revision = revision,
+                                  .fence_us = fence_us,
+                                  .unguarded = fence_us == 0};
                 NodeIndex *node = state_find_node(s, nodes[i]);
-                Tombstone *t;
+                Tombstone *t, *before;
+                int r;
 
                 if (!node || node->host == 0)
                         continue;
-                t = find(s, name, nodes[i]) ?: make(s, name, nodes[i]);
-                if (!t)
-                        return -ENOMEM;
-                t->fence_us = MAX_OF(t->fence_us, fence_us);
-                t->unguarded |= fence_us == 0;
-                become_newest(s, t, node, revision);
-                list_unlink(&t->fresh);
+                before = find(s, name, nodes[i]);
+                if (before) {
+                        like.fence_us = MAX_OF(before->fence_us, fence_us);
+                        like.unguarded |= before->unguarded;
+                }
+                r = put(s, &like, name, before, node, &t);
+                if (r < 0)
+                        return r;
                 list_append(&s->fresh, &t->fresh);
         }
         return 0;
@@ -120,6 +164,12 @@ int state_put_tombstones(ClusterState *s, const char *name, const uint32_t *node
 int state_add_tombstone(ClusterState *s, const Argosy__TombstoneRecord *record) {
         NodeIndex *node = state_find_node(s, record->node);
         size_t len = strlen(record->name);
+        Tombstone like = {
+                .node = record->node,
+                .revision = record->revision,
+                .fence_us = record->fence_us,
+                .unguarded = record->unguarded,
+        };
         Tombstone *t;
 
         if (!node || node->host == 0 || len == 0 || len > UNIT_NAME_MAX ||
@@ -127,21 +177,16 @@ int state_add_tombstone(ClusterState *s, const Argosy__TombstoneRecord *record) 
                 return -EINVAL;
         if (find(s, record->name, record->node))
                 return -EEXIST;
-        t = make(s, record->name, record->node);
-        if (!t)
-                return -ENOMEM;
-        t->fence_us = record->fence_us;
-        t->unguarded = record->unguarded;
-        become_newest(s, t, node, record->revision);
-        return 0;
+        return put(s, &like, record->name, NULL, node, &t);
 }
 
-bool state_clear_tombstones(ClusterState *s, uint32_t node, uint64_t revision, uint64_t fence_us) {
+int state_clear_tombstones(ClusterState *s, uint32_t node, uint64_t revision, uint64_t fence_us,
+                           size_t *ret_n) {
         NodeIndex *n = state_find_node(s, node);
-        bool any = false;
+        int r;
 
         if (!n)
-                return false;
+                return 0;
         list_foreach_safe (i, &n->tombstones) {
                 Tombstone *t = CONTAINER_OF(i, Tombstone, on_node);
 
@@ -149,15 +194,20 @@ bool state_clear_tombstones(ClusterState *s, uint32_t node, uint64_t revision, u
                         break;
                 if (fence_us > 0 && (t->unguarded || t->fence_us > fence_us))
                         continue;
-                drop(s, t);
-                any = true;
+                r = drop(s, t);
+                if (r < 0)
+                        return r;
+                ++*ret_n;
         }
-        return any;
+        return 0;
 }
 
 void state_tombstones_done(ClusterState *s) {
-        map_done_with(&s->tombstones_by_key, free); // the key begins inside, the value is the whole
+        map_foreach (slot, &s->tombstones_by_key)
+                state_retire(s, slot->value, size_of(slot->value));
+        map_done(&s->tombstones_by_key);
         map_done_with(&s->tombstones_by_name, free);
+        paged_table_done(&s->tombstone_entries);
 }
 
 // ------------------------------------------------------------------------------------------------ lookups

@@ -41,20 +41,34 @@ int state_add_spec(ClusterState *s, const Hash *hash, uint8_t *content, size_t l
                 free(spec);
                 return r;
         }
+        r = paged_table_add(&s->spec_entries, &spec, &spec->number);
+        if (r < 0) {
+                map_take(&s->specs, &spec->hash, sizeof spec->hash);
+                free(spec);
+                return r;
+        }
         spec->content = content;
         spec->len = len;
         list_append(&s->idle, &spec->idle);
         return 0;
 }
 
-void state_drop_idle_specs(ClusterState *s) {
+static void retire_spec(ClusterState *s, SpecEntry *spec) {
+        snapshot_clock_retire(s->clock, spec, spec_entry_free, sizeof *spec + spec->len);
+}
+
+int state_drop_idle_specs(ClusterState *s) {
         list_foreach_safe (n, &s->idle) {
                 SpecEntry *spec = CONTAINER_OF(n, SpecEntry, idle);
+                int r = paged_table_remove(&s->spec_entries, spec->number);
 
+                if (r < 0)
+                        return r;
                 list_unlink(n);
                 map_take(&s->specs, &spec->hash, sizeof spec->hash);
-                spec_entry_free(spec);
+                retire_spec(s, spec);
         }
+        return 0;
 }
 
 void state_use_spec(SpecEntry *spec) {
@@ -129,10 +143,9 @@ const ListNode *cluster_state_global_units(const ClusterState *s, size_t *ret_n)
 
 // ------------------------------------------------------------------------------------------------ units
 
-UnitEntry *unit_entry_free(UnitEntry *u) {
-        message_free(u->record);
+void state_free_unit(ClusterState *s, UnitEntry *u) {
+        state_retire_message(s, u->record);
         free(u);
-        return NULL;
 }
 
 static int link_placed(ClusterState *s, UnitEntry *u) {
@@ -170,6 +183,24 @@ static void forget_order(ClusterState *s) {
         s->sorted = NULL;
 }
 
+static int link_unit(ClusterState *s, UnitEntry *u, SpecEntry *spec) {
+        uint32_t number = 0;
+        int r = map_add_str(&s->units, u->record->name, u);
+
+        if (r < 0)
+                return r;
+        r = link_placed(s, u);
+        if (r == 0)
+                r = paged_table_add(&s->unit_records, &(UnitVersion){u->record, spec}, &number);
+        if (r < 0) {
+                unlink_placed(s, u);
+                map_take_str(&s->units, u->record->name);
+                return r;
+        }
+        u->number = number;
+        return 0;
+}
+
 int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec, UnitEntry **ret) {
         UnitEntry *u = calloc(1, sizeof *u);
         int r;
@@ -179,12 +210,7 @@ int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec,
         u->record = record;
         list_init(&u->placed);
         list_init(&u->dirty);
-        r = map_add_str(&s->units, record->name, u);
-        if (r == 0) {
-                r = link_placed(s, u);
-                if (r < 0)
-                        map_take_str(&s->units, record->name);
-        }
+        r = link_unit(s, u, spec);
         if (r < 0) {
                 free(u);
                 return r;
@@ -197,19 +223,36 @@ int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec,
         return 0;
 }
 
-int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record, SpecEntry *spec) {
+int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record, bool inherit,
+                       SpecEntry *spec) {
+        Argosy__UnitRecord *before = u->record;
+        int r = paged_table_set(&s->unit_records, u->number, &(UnitVersion){record, spec});
+
+        if (r < 0) {
+                message_free(record);
+                return r;
+        }
         unlink_placed(s, u);
-        free(record->name); // the map's key is the old one
-        record->name = TAKE_PTR(u->record->name);
-        message_free(u->record);
+        record->name = before->name; // which is the map's key
+        if (inherit) {
+                record->outcomes = before->outcomes;
+                record->n_outcomes = before->n_outcomes;
+        } else {
+                state_retire_outcomes(s, before);
+        }
         u->record = record;
+        state_retire_body(s, before);
         state_use_spec(spec); // first, in case it is the same
         state_unuse_spec(s, u->spec);
         u->spec = spec;
         return link_placed(s, u);
 }
 
-void state_take_unit(ClusterState *s, UnitEntry *u) {
+int state_take_unit(ClusterState *s, UnitEntry *u) {
+        int r = paged_table_remove(&s->unit_records, u->number);
+
+        if (r < 0)
+                return r;
         unlink_placed(s, u);
         if (s->walk == &u->all)
                 s->walk = u->all.next;
@@ -218,6 +261,7 @@ void state_take_unit(ClusterState *s, UnitEntry *u) {
         state_unuse_spec(s, u->spec);
         u->spec = NULL;
         forget_order(s);
+        return 0;
 }
 
 UnitEntry *cluster_state_find_unit(const ClusterState *s, const char *name) {
@@ -228,21 +272,26 @@ size_t cluster_state_n_units(const ClusterState *s) {
         return s->units.count;
 }
 
-// Most names differ in what stands here, so comparing them comes by no other memory.
-typedef struct SortKey {
-        uint8_t head[16]; // of the name; 0 behind a shorter one
-        UnitEntry *unit;
-} SortKey;
+NameKey name_key(const char *name, void *thing) {
+        NameKey key = {.name = name, .thing = thing};
 
-static int key_compare(const void *a, const void *b) {
-        const SortKey *x = a, *y = b;
-        int r = memcmp(x->head, y->head, sizeof x->head);
-
-        return r ? r : strcmp(x->unit->record->name, y->unit->record->name);
+        memcpy(key.head, name, strnlen(name, sizeof key.head));
+        return key;
 }
 
-int state_sort_units(const ClusterState *s, UnitEntry **ret) {
-        SortKey *keys = calloc(s->units.count + 1, sizeof *keys);
+static int key_compare(const void *a, const void *b) {
+        const NameKey *x = a, *y = b;
+        int r = memcmp(x->head, y->head, sizeof x->head);
+
+        return r ? r : strcmp(x->name, y->name);
+}
+
+void name_keys_sort(NameKey *keys, size_t n) {
+        qsort(keys, n, sizeof *keys, key_compare);
+}
+
+static int sort_units(const ClusterState *s, UnitEntry **ret) {
+        NameKey *keys = calloc(s->units.count + 1, sizeof *keys);
         size_t n = 0;
 
         if (!keys)
@@ -250,12 +299,11 @@ int state_sort_units(const ClusterState *s, UnitEntry **ret) {
         list_foreach (i, &s->all) {
                 UnitEntry *u = CONTAINER_OF(i, UnitEntry, all);
 
-                memcpy(keys[n].head, u->record->name, strnlen(u->record->name, sizeof keys[n].head));
-                keys[n++].unit = u;
+                keys[n++] = name_key(u->record->name, u);
         }
-        qsort(keys, n, sizeof *keys, key_compare);
+        name_keys_sort(keys, n);
         for (size_t i = 0; i < n; i++)
-                ret[i] = keys[i].unit;
+                ret[i] = keys[i].thing;
         free(keys);
         return 0;
 }
@@ -264,7 +312,7 @@ int cluster_state_units(ClusterState *s, UnitEntry ***ret, size_t *ret_n) {
         if (!s->sorted) {
                 UnitEntry **sorted = calloc(s->units.count + 1, sizeof *sorted);
 
-                if (!sorted || state_sort_units(s, sorted) < 0) {
+                if (!sorted || sort_units(s, sorted) < 0) {
                         free(sorted);
                         return -ENOMEM;
                 }
@@ -304,7 +352,7 @@ UnitEntry *cluster_state_next_dirty(ClusterState *s) {
 
 void cluster_state_dirty_done(ClusterState *s, UnitEntry *u) {
         if (u->removed)
-                unit_entry_free(u);
+                state_free_unit(s, u);
 }
 
 void cluster_state_drop_dirty(ClusterState *s) {
@@ -339,7 +387,7 @@ int state_put_token(ClusterState *s, Argosy__TokenRecord *token) {
         size_t i = state_token_index(s, token->id, &found);
 
         if (found) {
-                message_free(s->tokens[i]);
+                state_retire_message(s, s->tokens[i]);
         } else {
                 if (ARRAY_RESERVE(s->tokens, s->n_tokens + 1) < 0)
                         return -ENOMEM;
@@ -350,7 +398,7 @@ int state_put_token(ClusterState *s, Argosy__TokenRecord *token) {
 }
 
 void state_remove_token(ClusterState *s, size_t i) {
-        message_free(s->tokens[i]);
+        state_retire_message(s, s->tokens[i]);
         s->n_tokens--;
         memmove(&s->tokens[i], &s->tokens[i + 1], (s->n_tokens - i) * sizeof *s->tokens);
 }
@@ -368,24 +416,40 @@ const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const
 
 // ------------------------------------------------------------------------------------------------ requests
 
+// Takes the place of the oldest.
+static int replace_oldest_request(ClusterState *s, const AppliedRequest *a) {
+        PagedView now = paged_table_view(&s->applied);
+        AppliedRequest *oldest = *(AppliedRequest *const *) paged_view_find(&now, s->next_applied);
+        int r = paged_table_set(&s->applied, s->next_applied, &a);
+
+        if (r < 0)
+                return r;
+        map_take(&s->applied_by_id, oldest->id, REQUEST_ID_SIZE);
+        state_retire(s, oldest, sizeof *oldest);
+        s->next_applied = (s->next_applied + 1) % CLUSTER_REQUESTS_REMEMBERED;
+        return 0;
+}
+
 int state_remember_request(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], uint64_t revision) {
         AppliedRequest *a;
+        uint32_t number;
+        int r;
 
         if (map_find(&s->applied_by_id, id, REQUEST_ID_SIZE))
                 return 0;
-        if (!s->applied) {
-                s->applied = calloc(CLUSTER_REQUESTS_REMEMBERED, sizeof *s->applied);
-                if (!s->applied)
-                        return -ENOMEM;
-        }
-        a = &s->applied[s->next_applied];
-        if (s->n_applied == CLUSTER_REQUESTS_REMEMBERED)
-                map_take(&s->applied_by_id, a->id, REQUEST_ID_SIZE);
-        else
-                s->n_applied++;
+        a = malloc(sizeof *a);
+        if (!a)
+                return -ENOMEM;
         memcpy(a->id, id, REQUEST_ID_SIZE);
         a->revision = revision;
-        s->next_applied = (s->next_applied + 1) % CLUSTER_REQUESTS_REMEMBERED;
+        if (s->applied_by_id.count == CLUSTER_REQUESTS_REMEMBERED)
+                r = replace_oldest_request(s, a);
+        else
+                r = paged_table_add(&s->applied, &a, &number); // numbers are given in order
+        if (r < 0) {
+                free(a);
+                return r;
+        }
         return map_add(&s->applied_by_id, a->id, REQUEST_ID_SIZE, a);
 }
 
@@ -428,18 +492,46 @@ void state_init_lists(ClusterState *s) {
         list_init(&s->globals);
         list_init(&s->idle);
         list_init(&s->dirty);
-        list_init(&s->tombstones);
         list_init(&s->fresh);
 }
 
-ClusterState *cluster_state_new(void) {
-        ClusterState *s = calloc(1, sizeof *s);
-
-        if (!s)
-                return NULL;
+void state_init(ClusterState *s, SnapshotClock *clock) {
+        *s = (ClusterState){.clock = clock, .build_level = FEATURE_LEVEL};
         state_init_lists(s);
-        s->build_level = FEATURE_LEVEL;
+        paged_table_init(&s->unit_records, clock, sizeof(UnitVersion));
+        paged_table_init(&s->spec_entries, clock, sizeof(SpecEntry *));
+        paged_table_init(&s->host_records, clock, sizeof(Argosy__HostRecord *));
+        paged_table_init(&s->tombstone_entries, clock, sizeof(Tombstone *));
+        paged_table_init(&s->applied, clock, sizeof(AppliedRequest *));
+}
+
+ClusterState *cluster_state_new(void) {
+        ClusterState *s = malloc(sizeof *s);
+        SnapshotClock *clock = malloc(sizeof *clock);
+
+        if (!s || !clock) {
+                free(s);
+                free(clock);
+                return NULL;
+        }
+        snapshot_clock_init(clock);
+        state_init(s, clock);
         return s;
+}
+
+void state_retire(ClusterState *s, void *memory, size_t bytes) {
+        if (memory)
+                snapshot_clock_retire(s->clock, memory, free, bytes);
+}
+
+// About what a record has beside its fields: two or three short strings.
+enum { MESSAGE_MORE_BYTES = 128 };
+
+void state_retire_message(ClusterState *s, void *message) {
+        if (message)
+                snapshot_clock_retire(s->clock, message, message_free,
+                                      ((ProtobufCMessage *) message)->descriptor->sizeof_message +
+                                              MESSAGE_MORE_BYTES);
 }
 
 void cluster_state_set_build_level(ClusterState *s, uint32_t level) {
@@ -472,41 +564,49 @@ int state_check_level(ClusterState *s, const Argosy__ClusterRecord *cluster) {
         return -EPROTONOSUPPORT;
 }
 
-static void unit_entry_free_any(void *p) {
-        unit_entry_free(p);
+static void units_done(ClusterState *s) {
+        map_foreach (slot, &s->units)
+                state_free_unit(s, slot->value);
+        map_done(&s->units);
+        paged_table_done(&s->unit_records);
+        map_foreach (slot, &s->specs)
+                retire_spec(s, slot->value);
+        map_done(&s->specs);
+        paged_table_done(&s->spec_entries);
 }
 
+static void applied_done(ClusterState *s) {
+        map_foreach (slot, &s->applied_by_id)
+                state_retire(s, slot->value, sizeof(AppliedRequest));
+        map_done(&s->applied_by_id);
+        paged_table_done(&s->applied);
+}
+
+// Snapshots may outlive this, in cluster_state_restore().
 void state_done(ClusterState *s) {
         cluster_state_drop_dirty(s); // frees the removed ones; the others are in the table
-        map_done_with(&s->units, unit_entry_free_any);
-        map_done_with(&s->specs, spec_entry_free);
+        units_done(s);
         state_tombstones_done(s);
+        applied_done(s);
         map_done_with(&s->nodes, free);
-        map_done(&s->pins);
-        map_done(&s->applied_by_id);
-        for (size_t i = 0; i < s->n_hosts; i++)
-                message_free(s->hosts[i].record);
+        state_hosts_done(s);
         for (size_t i = 0; i < s->n_tokens; i++)
-                message_free(s->tokens[i]);
-        message_free(s->cluster);
-        free(s->hosts);
-        free(s->dirty_hosts);
+                state_retire_message(s, s->tokens[i]);
+        state_retire_message(s, s->cluster);
         free(s->tokens);
-        for (size_t i = 0; i < s->n_former; i++)
-                message_free(s->former[i]);
-        free(s->former);
         for (size_t i = 0; i < s->n_rollouts; i++)
-                message_free(s->rollouts[i]);
+                state_retire_message(s, s->rollouts[i]);
         free(s->rollouts);
         state_roles_done(s);
         free(s->sorted);
-        free(s->applied);
 }
 
 ClusterState *cluster_state_free(ClusterState *s) {
         if (!s)
                 return NULL;
         state_done(s);
+        snapshot_clock_done(s->clock);
+        free(s->clock);
         free(s);
         return NULL;
 }

@@ -7,11 +7,13 @@
 //      - following the dirty units is enough to know all units
 //      - each unit is listed once, at its node or among the global ones
 //      - each tombstone is on a node of a host, at its name, and behind the older ones of its node
+//      - a snapshot has the image that the state had when it was taken, whatever came after
 
 #include "test.h"
 
 #include "batch.h"
-#include "cluster-state.h"
+#include "cluster-encoder.h"
+#include "cluster-snapshot.h"
 
 enum { HISTORIES = 60, BATCHES = 60, NAMES = 24, MIRROR_NAME_MAX = 32 };
 
@@ -333,6 +335,66 @@ static void tell_history(uint64_t seed) {
         assert_tombstones_fit(restored);
 }
 
+// ------------------------------------------------------------------------------------------------ snapshots
+
+typedef struct Taken {
+        ClusterSnapshot *snapshot; // NULL: none
+        Buf image;                 // as it was then
+} Taken;
+
+static void take(Taken *t, ClusterState *s) {
+        assert_int_equal(cluster_state_snapshot(s, &t->snapshot), 0);
+        assert_int_equal(cluster_state_encode(s, &t->image), 0);
+}
+
+static void compare_and_release(Taken *t) {
+        _cleanup_(cluster_encoder_freep) ClusterEncoder *e = cluster_encoder_new(t->snapshot);
+        _cleanup_buf_ Buf image = {0};
+        int r;
+
+        while ((r = cluster_encoder_next(e, &image)) == CLUSTER_ENCODER_MORE)
+                continue;
+        assert_int_equal(r, 0);
+        assert_int_equal(image.len, t->image.len);
+        assert_true(image.len == 0 || memcmp(image.data, t->image.data, image.len) == 0);
+        buf_done(&t->image);
+        cluster_snapshot_unref(TAKE_PTR(t->snapshot));
+}
+
+static void tell_history_with_snapshots(uint64_t seed) {
+        _cleanup_(cluster_state_freep) ClusterState *s = cluster_state_new();
+        Taken taken[CLUSTER_SNAPSHOTS_MAX] = {0};
+
+        for (int i = 0; i < BATCHES; i++) {
+                _cleanup_(batch_done) Batch b = {0};
+                Taken *t = &taken[below(&seed, ELEMENTSOF(taken))];
+
+                random_batch(&b, s, &seed);
+                assert_int_equal(cluster_state_apply(s, &b.log), 0);
+                if (below(&seed, 9) == 0)
+                        pass_through_image(s);
+                if (below(&seed, 4) == 0)
+                        cluster_state_drop_dirty(s);
+                if (t->snapshot)
+                        compare_and_release(t);
+                else
+                        take(t, s);
+                if (below(&seed, 4) == 0)
+                        while (cluster_state_reclaim(s))
+                                continue;
+        }
+        for (size_t i = 0; i < ELEMENTSOF(taken); i++)
+                if (taken[i].snapshot)
+                        compare_and_release(&taken[i]);
+}
+
+static void a_snapshot_stays_as_the_state_was(void **state) {
+        for (uint64_t i = 1; i <= HISTORIES; i++) {
+                print_message("history %llu\n", (unsigned long long) i);
+                tell_history_with_snapshots(i * UINT64_C(0x9e3779b97f4a7c15));
+        }
+}
+
 static void what_holds_for_every_history(void **state) {
         for (uint64_t i = 1; i <= HISTORIES; i++) {
                 print_message("history %llu\n", (unsigned long long) i);
@@ -343,6 +405,7 @@ static void what_holds_for_every_history(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(what_holds_for_every_history),
+                cmocka_unit_test(a_snapshot_stays_as_the_state_was),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The state as one StateImage message, in pieces. A protobuf message in pieces is the pieces one behind the other, as long
+// as no field stands in two of them that is not repeated: so each piece is a StateImage that has a part of one table, and
+// tables come in the order of their fields, as they would if the message was packed whole.
+//
+//      first piece    what has no order of its own is sorted: units by name, specs by hash, hosts by number,
+//                     tombstones by age. So equal states have equal bytes
+//      the others     PIECE_RECORDS records each, or PIECE_BYTES of contents
+//
+// Everything is only read, so it runs in any thread. -ENOMEM ends it; nothing else can fail.
+
+#include "cluster-encoder.h"
+
+#include <errno.h>
+
+#include "cluster-state-private.h"
+
+enum { PIECE_RECORDS = 4096, PIECE_BYTES = 1024 * 1024 };
+
+typedef enum Stage {
+        STAGE_HEAD,
+        STAGE_HOSTS,
+        STAGE_SPECS,
+        STAGE_UNITS,
+        STAGE_SMALL,
+        STAGE_TOMBSTONES,
+        STAGE_END
+} Stage;
+
+struct ClusterEncoder {
+        const StateView *view;
+        Stage stage;
+        size_t at; // in the stage's table
+
+        Argosy__HostRecord **hosts;
+        Argosy__UnitRecord **units;
+        const SpecEntry **specs;
+        const Tombstone **tombstones;
+};
+
+static ClusterEncoder *encoder_new(const StateView *view) {
+        ClusterEncoder *e = calloc(1, sizeof *e);
+
+        if (e)
+                e->view = view;
+        return e;
+}
+
+ClusterEncoder *cluster_encoder_new(const ClusterSnapshot *snapshot) {
+        return encoder_new(cluster_snapshot_view(snapshot));
+}
+
+static void drop_arrays(ClusterEncoder *e) {
+        free(TAKE_PTR(e->hosts));
+        free(TAKE_PTR(e->units));
+        free(TAKE_PTR(e->specs));
+        free(TAKE_PTR(e->tombstones));
+}
+
+ClusterEncoder *cluster_encoder_free(ClusterEncoder *e) {
+        if (!e)
+                return NULL;
+        drop_arrays(e);
+        free(e);
+        return NULL;
+}
+
+// ------------------------------------------------------------------------------------------------- sorting
+
+static int host_compare(const void *a, const void *b) {
+        const Argosy__HostRecord *x = *(Argosy__HostRecord *const *) a,
+                                 *y = *(Argosy__HostRecord *const *) b;
+
+        return x->host < y->host ? -1 : x->host > y->host;
+}
+
+static int spec_compare(const void *a, const void *b) {
+        return memcmp(&(*(const SpecEntry *const *) a)->hash, &(*(const SpecEntry *const *) b)->hash,
+                      HASH_SIZE);
+}
+
+static int tombstone_compare(const void *a, const void *b) {
+        const Tombstone *x = *(const Tombstone *const *) a, *y = *(const Tombstone *const *) b;
+
+        return x->order < y->order ? -1 : x->order > y->order;
+}
+
+// The pointers in a table, sorted. NULL: out of memory.
+static void *sorted_pointers(const PagedView *v, int (*compare)(const void *a, const void *b)) {
+        void **pointers = calloc((size_t) v->n_used + 1, sizeof *pointers);
+        void *const *record;
+        uint32_t iter = 0;
+        size_t n = 0;
+
+        if (!pointers)
+                return NULL;
+        while ((record = paged_view_next(v, &iter)))
+                pointers[n++] = *record;
+        qsort(pointers, n, sizeof *pointers, compare);
+        return pointers;
+}
+
+static Argosy__UnitRecord **sorted_units(const PagedView *v) {
+        _cleanup_free_ NameKey *keys = calloc((size_t) v->n_used + 1, sizeof *keys);
+        Argosy__UnitRecord **units = calloc((size_t) v->n_used + 1, sizeof *units);
+        const UnitVersion *unit;
+        uint32_t iter = 0;
+        size_t n = 0;
+
+        if (!keys || !units) {
+                free(units);
+                return NULL;
+        }
+        while ((unit = paged_view_next(v, &iter)))
+                keys[n++] = name_key(unit->record->name, unit->record);
+        name_keys_sort(keys, n);
+        for (size_t i = 0; i < n; i++)
+                units[i] = keys[i].thing;
+        return units;
+}
+
+static int sort_all(ClusterEncoder *e) {
+        e->hosts = sorted_pointers(&e->view->hosts, host_compare);
+        e->specs = sorted_pointers(&e->view->specs, spec_compare);
+        e->tombstones = sorted_pointers(&e->view->tombstones, tombstone_compare);
+        e->units = sorted_units(&e->view->units);
+        return e->hosts && e->specs && e->tombstones && e->units ? 0 : -ENOMEM;
+}
+
+// ------------------------------------------------------------------------------------------------- a piece
+//
+// Each function fills in a part of the table, packs it, and says whether there is more of it: 0,
+// CLUSTER_ENCODER_MORE or -ENOMEM.
+
+static int pack(const Argosy__StateImage *image, Buf *ret) {
+        size_t len = argosy__state_image__get_packed_size(image);
+        uint8_t *p = buf_reserve(ret, len);
+
+        if (!p)
+                return -ENOMEM;
+        argosy__state_image__pack(image, p);
+        ret->len += len;
+        return 0;
+}
+
+static int pack_part(ClusterEncoder *e, const Argosy__StateImage *image, size_t n, size_t of, Buf *ret) {
+        e->at += n;
+        return pack(image, ret) ?: e->at < of ? CLUSTER_ENCODER_MORE : 0;
+}
+
+static int encode_head(ClusterEncoder *e, Buf *ret) {
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+        int r = sort_all(e);
+
+        if (r < 0)
+                return r;
+        image.cluster = e->view->cluster;
+        image.revision = e->view->revision;
+        image.last_host = e->view->last_host;
+        image.last_node = e->view->last_node;
+        return pack(&image, ret);
+}
+
+static int encode_hosts(ClusterEncoder *e, Buf *ret) {
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+
+        image.hosts = e->hosts + e->at;
+        image.n_hosts = MIN_OF(e->view->hosts.n_used - e->at, (size_t) PIECE_RECORDS);
+        return pack_part(e, &image, image.n_hosts, e->view->hosts.n_used, ret);
+}
+
+static int encode_specs(ClusterEncoder *e, Buf *ret) {
+        size_t rest = e->view->specs.n_used - e->at, n = MIN_OF(rest, (size_t) PIECE_RECORDS), bytes = 0;
+        _cleanup_free_ Argosy__Spec *specs = calloc(n + 1, sizeof *specs);
+        _cleanup_free_ Argosy__Spec **pointers = calloc(n + 1, sizeof *pointers);
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+
+        if (!specs || !pointers)
+                return -ENOMEM;
+        for (size_t i = 0; i < n && bytes < PIECE_BYTES; i++) {
+                const SpecEntry *from = e->specs[e->at + i];
+
+                argosy__spec__init(&specs[i]);
+                specs[i].hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) from->hash.bytes};
+                specs[i].content = (ProtobufCBinaryData){from->len, from->content};
+                pointers[image.n_specs++] = &specs[i];
+                bytes += from->len;
+        }
+        image.specs = pointers;
+        return pack_part(e, &image, image.n_specs, e->view->specs.n_used, ret);
+}
+
+static int encode_units(ClusterEncoder *e, Buf *ret) {
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+
+        image.units = e->units + e->at;
+        image.n_units = MIN_OF(e->view->units.n_used - e->at, (size_t) PIECE_RECORDS);
+        return pack_part(e, &image, image.n_units, e->view->units.n_used, ret);
+}
+
+// Oldest first.
+static size_t fill_applied(const StateView *v, Argosy__AppliedRequest *applied,
+                           Argosy__AppliedRequest **pointers) {
+        uint32_t n = v->applied.n_used, oldest = n < CLUSTER_REQUESTS_REMEMBERED ? 0 : v->next_applied;
+
+        for (uint32_t i = 0; i < n; i++) {
+                const AppliedRequest *from =
+                        *(AppliedRequest *const *) paged_view_find(&v->applied, (oldest + i) % n);
+
+                argosy__applied_request__init(&applied[i]);
+                applied[i].id = (ProtobufCBinaryData){REQUEST_ID_SIZE, (uint8_t *) from->id};
+                applied[i].revision = from->revision;
+                pointers[i] = &applied[i];
+        }
+        return n;
+}
+
+// All that is bounded by some thousands, with the fields between those of units and tombstones.
+static int encode_small(ClusterEncoder *e, Buf *ret) {
+        const StateView *v = e->view;
+        _cleanup_free_ Argosy__AppliedRequest *applied =
+                calloc((size_t) v->applied.n_used + 1, sizeof *applied);
+        _cleanup_free_ Argosy__AppliedRequest **pointers =
+                calloc((size_t) v->applied.n_used + 1, sizeof *pointers);
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+
+        if (!applied || !pointers)
+                return -ENOMEM;
+        image.tokens = v->tokens;
+        image.n_tokens = v->n_tokens;
+        image.applied = pointers;
+        image.n_applied = fill_applied(v, applied, pointers);
+        image.last_raft_id = v->last_raft_id;
+        image.former_hosts = v->former;
+        image.n_former_hosts = v->n_former;
+        image.rollouts = v->rollouts;
+        image.n_rollouts = v->n_rollouts;
+        image.roles = v->roles;
+        image.n_roles = v->n_roles;
+        image.pools = v->pools;
+        image.n_pools = v->n_pools;
+        return pack(&image, ret);
+}
+
+static int encode_tombstones(ClusterEncoder *e, Buf *ret) {
+        size_t n = MIN_OF(e->view->tombstones.n_used - e->at, (size_t) PIECE_RECORDS);
+        _cleanup_free_ Argosy__TombstoneRecord *records = calloc(n + 1, sizeof *records);
+        _cleanup_free_ Argosy__TombstoneRecord **pointers = calloc(n + 1, sizeof *pointers);
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+
+        if (!records || !pointers)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
+                const Tombstone *from = e->tombstones[e->at + i];
+
+                argosy__tombstone_record__init(&records[i]);
+                records[i].name = (char *) from->name;
+                records[i].node = from->node;
+                records[i].revision = from->revision;
+                records[i].fence_us = from->fence_us;
+                records[i].unguarded = from->unguarded;
+                pointers[i] = &records[i];
+        }
+        image.tombstones = pointers;
+        image.n_tombstones = n;
+        return pack_part(e, &image, n, e->view->tombstones.n_used, ret);
+}
+
+// ------------------------------------------------------------------------------------------------- the whole
+
+static int encode_part(ClusterEncoder *e, Buf *ret) {
+        switch (e->stage) {
+        case STAGE_HEAD:
+                return encode_head(e, ret);
+        case STAGE_HOSTS:
+                return encode_hosts(e, ret);
+        case STAGE_SPECS:
+                return encode_specs(e, ret);
+        case STAGE_UNITS:
+                return encode_units(e, ret);
+        case STAGE_SMALL:
+                return encode_small(e, ret);
+        case STAGE_TOMBSTONES:
+                return encode_tombstones(e, ret);
+        case STAGE_END:
+                break;
+        }
+        return 0;
+}
+
+// A small state is one piece.
+int cluster_encoder_next(ClusterEncoder *e, Buf *ret) {
+        size_t begin = ret->len;
+
+        while (e->stage != STAGE_END) {
+                int r = encode_part(e, ret);
+
+                if (r < 0)
+                        return r;
+                if (r == 0) {
+                        e->stage++;
+                        e->at = 0;
+                }
+                if (e->stage != STAGE_END && ret->len - begin >= PIECE_BYTES / 2)
+                        return CLUSTER_ENCODER_MORE;
+        }
+        drop_arrays(e); // here and not by whoever ends it: that is the loop
+        return 0;
+}
+
+int cluster_state_encode(const ClusterState *s, Buf *ret) {
+        StateView view = state_view(s);
+        _cleanup_(cluster_encoder_freep) ClusterEncoder *e = encoder_new(&view);
+        int r = e ? CLUSTER_ENCODER_MORE : -ENOMEM;
+
+        while (r == CLUSTER_ENCODER_MORE)
+                r = cluster_encoder_next(e, ret);
+        return r;
+}

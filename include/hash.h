@@ -14,6 +14,14 @@ typedef struct Hash {
 } Hash;
 
 Hash hash_of(const void *data, size_t len);
+// The same of bytes that come in pieces. A zero-initialised Hasher is empty. 0 or -ENOMEM.
+typedef struct Hasher {
+        void *digest;
+} Hasher;
+int hasher_init(Hasher *h) _warn_unused_;
+void hasher_add(Hasher *h, const void *data, size_t len);
+// Ends it; *ret may be NULL. An empty one stays so.
+void hasher_done(Hasher *h, Hash *ret);
 bool hash_equal(const Hash *a, const Hash *b);
 bool hash_is_zero(const Hash *h);
 // Lower-case hex of the first `n_bytes` bytes (at most 32); `ret` has room for 2 * n_bytes + 1.

@@ -4,12 +4,12 @@
 // The replicated log behind a small interface; nothing of libraft leaks out of src/store.
 //
 // A store belongs to one host that is, or is becoming, a voter. Batches are byte strings: the store neither knows nor
-// cares what they mean. Every callback comes from the loop and never from inside a call into the store, with one
-// exception: during store_open() the ops `restore` and `apply` may run, since a log that is loaded is replayed before
-// the call returns.
+// cares what they mean. Every callback but snapshot_encode() comes from the loop, and none from inside a call into the
+// store, with one exception: during store_open() the ops `restore` and `apply` may run, since a log that is loaded is
+// replayed before the call returns.
 //
 // Life: store_open() -> role(FOLLOWER) -> apply() for each committed batch, in order -> store_close() -> closed().
-// `apply`, `snapshot` and `restore` must not call into the store.
+// `apply`, `restore` and those of snapshots must not call into the store.
 //
 // Whatever was accepted (the call returned 0) is answered exactly once, at the latest with STORE_UNKNOWN or -ECANCELED
 // before closed() fires. The other callbacks may call into the store, also store_close().
@@ -30,6 +30,7 @@ enum {
         STORE_SNAPSHOT_BYTES = 8 * 1024 * 1024, // a snapshot is taken after so many bytes of log
         STORE_PENDING_MAX = 256,                // batches and barriers that are on their way at a time; more get -EBUSY
         STORE_MEMBERS_MAX = 8,                  // servers of one log
+        STORE_SNAPSHOT_MORE = 1,                // what snapshot_encode() says
 };
 
 typedef enum StoreRole {
@@ -53,9 +54,18 @@ typedef struct StoreLeader {
 typedef struct StoreOps {
         // A committed batch. Deterministic work only. `data` is valid during the call. Negative errno is fatal.
         int (*apply)(uint64_t index, const uint8_t *data, size_t len, void *userdata);
-        // Appends the whole state, as of the last apply(), to *ret. Called on the loop.
-        int (*snapshot)(Buf *ret, void *userdata);
-        // Replaces the whole state; the digest has been verified. Negative errno is fatal.
+        // A snapshot of the whole state as of the last apply(), in microseconds: what *ret is, is the owner's. -EBUSY and
+        // -ENOMEM: asked again later.
+        int (*snapshot)(void **ret, void *userdata);
+        // Appends the next piece of its bytes: STORE_SNAPSHOT_MORE, 0 (this was the last) or negative errno (asked again
+        // later, for another one). In a worker thread, which may read only what the snapshot keeps.
+        int (*snapshot_encode)(void *snapshot, Buf *ret);
+        // Looked at between two pieces: it is to be given up, since it keeps too much. May be NULL.
+        bool (*snapshot_is_cut)(const void *snapshot);
+        // Once for each that was taken, whatever became of it.
+        void (*snapshot_release)(void *snapshot, void *userdata);
+        // Replaces the whole state; the digest has been verified. Negative errno is fatal. libraft calls it in the loop, also
+        // on a voter that runs and is sent a snapshot.
         int (*restore)(const uint8_t *data, size_t len, void *userdata);
         // Something of role, term or leader changed. The first call comes in the first turn of the loop.
         void (*role)(StoreRole role, StoreLeader leader, void *userdata);

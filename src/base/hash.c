@@ -3,6 +3,7 @@
 // SHA-256 by the TLS library, which everybody who talks to others has anyhow, and CRC-32C for what only
 // guards against torn writes. A TLS library without SHA-256 ends the process.
 
+#include <errno.h>
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
 
@@ -17,6 +18,30 @@ Hash hash_of(const void *data, size_t len) {
         if (r < 0)
                 abort(); // SHA-256 missing from the TLS library: nothing could work
         return h;
+}
+
+int hasher_init(Hasher *h) {
+        gnutls_hash_hd_t digest;
+        int r = gnutls_hash_init(&digest, GNUTLS_DIG_SHA256);
+
+        if (r == GNUTLS_E_MEMORY_ERROR)
+                return -ENOMEM;
+        if (r < 0)
+                abort(); // as above
+        h->digest = digest;
+        return 0;
+}
+
+void hasher_add(Hasher *h, const void *data, size_t len) {
+        if (gnutls_hash(h->digest, data, len) < 0)
+                abort();
+}
+
+void hasher_done(Hasher *h, Hash *ret) {
+        if (!h->digest)
+                return;
+        gnutls_hash_deinit(h->digest, ret ? ret->bytes : NULL);
+        h->digest = NULL;
 }
 
 bool hash_equal(const Hash *a, const Hash *b) {

@@ -6,7 +6,8 @@
 //   role(LEADER)    -> [first batch of a new or recovered cluster] -> leader; when its tables are whole mesh,
 //                      then by the mesh the agent
 //
-// How this host becomes a voter and ceases to be one is in daemon-log-voter.c.
+// How this host becomes a voter and ceases to be one is in daemon-log-voter.c, the log's snapshot in
+// daemon-log-snapshot.c.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -187,12 +188,6 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         return 0;
 }
 
-static int on_snapshot(Buf *ret, void *userdata) {
-        Daemon *d = userdata;
-
-        return cluster_state_encode(d->state, ret);
-}
-
 static int on_restore(const uint8_t *data, size_t len, void *userdata) {
         Daemon *d = userdata;
         int r;
@@ -279,7 +274,10 @@ static bool on_resolve(uint32_t raft_id, char *ret_address, size_t size, uint16_
 
 static const StoreOps store_ops = {
         .apply = on_apply,
-        .snapshot = on_snapshot,
+        .snapshot = daemon_log_snapshot,
+        .snapshot_encode = daemon_log_snapshot_encode,
+        .snapshot_is_cut = daemon_log_snapshot_is_cut,
+        .snapshot_release = daemon_log_snapshot_release,
         .restore = on_restore,
         .role = on_role,
         .authority = on_authority,

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "argosy.pb-c.h"
+#include "buf.h"
 
 typedef struct Daemon Daemon;
 
@@ -21,3 +22,10 @@ void daemon_log_tidy(Daemon *d);
 void daemon_log_tidy_again(Daemon *d);
 // Writes the peers file if what the log (or the leader) says about the cluster differs from it.
 void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voters, uint64_t generation);
+
+// daemon-log-snapshot.c: StoreOps, and the drain that frees what snapshots kept.
+int daemon_log_snapshot(void **ret, void *userdata);
+int daemon_log_snapshot_encode(void *snapshot, Buf *ret); // in a worker
+bool daemon_log_snapshot_is_cut(const void *snapshot);
+void daemon_log_snapshot_release(void *snapshot, void *userdata);
+void daemon_log_on_reclaim(void *userdata);

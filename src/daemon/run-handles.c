@@ -150,6 +150,7 @@ void run_open_handles(Daemon *d) {
         uv_timer_init(d->loop, &d->status);
         state_writer_init(d);
         (void) drain_init(&d->hosts_drain, d->loop, daemon_log_on_hosts, d);
+        (void) drain_init(&d->reclaim_drain, d->loop, daemon_log_on_reclaim, d);
         uv_prepare_init(d->loop, &d->turn_end);
         heap_keeper_init(&d->heap, d->loop, HEAP_RELEASE_DELAY_MS);
         d->watchdog.data = d->daily.data = d->turn_end.data = d->status.data = d;
@@ -169,7 +170,7 @@ void run_close_handles(Daemon *d) {
                                   (uv_handle_t *) &d->sighup,   (uv_handle_t *) &d->sigusr1,
                                   (uv_handle_t *) &d->watchdog, (uv_handle_t *) &d->turn_end,
                                   (uv_handle_t *) &d->daily,    (uv_handle_t *) &d->hosts_drain.idle,
-                                  (uv_handle_t *) &d->status};
+                                  (uv_handle_t *) &d->status,   (uv_handle_t *) &d->reclaim_drain.idle};
 
         for (size_t i = 0; i < ELEMENTSOF(handles); i++)
                 uv_close(handles[i], NULL);

@@ -17,6 +17,8 @@ def test_a_node_with_more_unit_files_than_one_message_takes_comes_back(c: Cluste
     c.ctl(f"start /root/units/big{{0..{COUNT // 2 - 1}}}.service", on=other)  # one command takes 24 MiB of files
     c.ctl(f"start /root/units/big{{{COUNT // 2}..{COUNT - 1}}}.service", on=other)
     assert len(c.active("big*")) == COUNT
+    eventually(lambda: all(node.run("find /var/lib/argosy/log -name 'snapshot-*' | head -n 1") for node in c.nodes),
+               what="so long a log is a snapshot of each voter; the victim begins with it")
 
     victim.kill()
     victim.boot()

@@ -54,10 +54,6 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         return 0;
 }
 
-static int on_snapshot(Buf *ret, void *userdata) {
-        return cluster_state_encode(((Rig *) userdata)->state, ret);
-}
-
 static int on_restore(const uint8_t *data, size_t len, void *userdata) {
         return cluster_state_restore(((Rig *) userdata)->state, data, len);
 }
@@ -86,7 +82,6 @@ static void on_fatal(const char *why, void *userdata) {
 }
 
 static const StoreOps store_ops = {.apply = on_apply,
-                                   .snapshot = on_snapshot,
                                    .restore = on_restore,
                                    .role = on_role,
                                    .authority = on_authority,

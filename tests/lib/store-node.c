@@ -27,19 +27,63 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         return 0;
 }
 
-static int on_snapshot(Buf *ret, void *userdata) {
+typedef struct Snapshot {
+        StoreNode *node;
+        uint64_t n_applied;
+        Hash chain;
+        size_t filler;
+        unsigned n_pieces;
+} Snapshot;
+
+static int on_snapshot(void **ret, void *userdata) {
         StoreNode *n = userdata;
-        uint8_t *filler;
+        Snapshot *s;
 
         assert_false(n->calling);
+        if (n->snapshot_error < 0)
+                return n->snapshot_error;
+        s = malloc(sizeof(*s));
+        assert_non_null(s);
+        *s = (Snapshot){.node = n, .n_applied = n->n_applied, .chain = n->chain, .filler = n->filler};
         n->n_snapshots++;
-        assert_int_equal(buf_append(ret, &n->n_applied, sizeof(n->n_applied)), 0);
-        assert_int_equal(buf_append(ret, n->chain.bytes, HASH_SIZE), 0);
-        filler = buf_reserve(ret, n->filler);
-        assert_non_null(filler);
-        memset(filler, 'x', n->filler);
-        ret->len += n->filler;
+        n->n_held++;
+        *ret = s;
         return 0;
+}
+
+// The state, and the filler in pieces. In a worker thread.
+static int on_snapshot_encode(void *snapshot, Buf *ret) {
+        Snapshot *s = snapshot;
+        size_t len = MIN_OF(s->filler, (size_t) STORE_NODE_PIECE);
+        uint8_t *filler;
+
+        if (s->node->before_piece)
+                s->node->before_piece(s->node);
+        if (s->n_pieces++ == 0) {
+                assert_int_equal(buf_append(ret, &s->n_applied, sizeof(s->n_applied)), 0);
+                assert_int_equal(buf_append(ret, s->chain.bytes, HASH_SIZE), 0);
+                return s->filler > 0 ? STORE_SNAPSHOT_MORE : 0;
+        }
+        if (atomic_exchange(&s->node->piece_error, 0))
+                return -ENOMEM;
+        filler = buf_reserve(ret, len);
+        assert_non_null(filler);
+        memset(filler, 'x', len);
+        ret->len += len;
+        s->filler -= len;
+        return s->filler > 0 ? STORE_SNAPSHOT_MORE : 0;
+}
+
+static bool on_snapshot_is_cut(const void *snapshot) {
+        return ((const Snapshot *) snapshot)->node->cut;
+}
+
+static void on_snapshot_release(void *snapshot, void *userdata) {
+        StoreNode *n = userdata;
+
+        assert_true(n->n_held > 0);
+        n->n_held--;
+        free(snapshot);
 }
 
 static int on_restore(const uint8_t *data, size_t len, void *userdata) {
@@ -87,6 +131,9 @@ static void on_authority(void *userdata) {
 static const StoreOps ops = {
         .apply = on_apply,
         .snapshot = on_snapshot,
+        .snapshot_encode = on_snapshot_encode,
+        .snapshot_is_cut = on_snapshot_is_cut,
+        .snapshot_release = on_snapshot_release,
         .restore = on_restore,
         .role = on_role,
         .authority = on_authority,
@@ -134,6 +181,7 @@ void store_node_open(StoreNode *n, bool bootstrap, int *ret_error, char **ret_wh
 }
 
 static void on_closed(void *userdata) {
+        assert_int_equal(((StoreNode *) userdata)->n_held, 0);
         ((StoreNode *) userdata)->closed = true;
 }
 

@@ -5,6 +5,7 @@
 // and a hash chain over them: two nodes hold the same history exactly when both are equal. A filler makes
 // snapshots as big as a test wants them.
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <uv.h>
 
@@ -12,6 +13,8 @@
 #include "store.h"
 
 typedef struct StoreNode StoreNode;
+
+enum { STORE_NODE_PIECE = 64 * 1024 }; // of a filler that is encoded at once
 
 struct StoreNode {
         uv_loop_t *loop;
@@ -33,6 +36,11 @@ struct StoreNode {
         bool calling;     // inside store_submit(), from which nothing may be called back
         size_t filler;    // bytes added to each snapshot
         unsigned n_snapshots, n_restores;
+        unsigned n_held;                       // snapshots that were taken and not released
+        int snapshot_error;                    // of the next ones that are asked for
+        bool cut;                              // they are to be given up
+        atomic_int piece_error;                // 1: the next piece of a filler finds no memory
+        void (*before_piece)(StoreNode *node); // in the worker; NULL: nothing
 
         // state
         uint64_t n_applied, last_index;

@@ -111,6 +111,7 @@ struct Daemon {
         Leader *leader;
         uint64_t hosts_revision; // of the voters that were published
         Drain hosts_drain;       // they are to be published
+        Drain reclaim_drain;     // of what snapshots kept, a part is to be freed
         uint64_t store_term;
         StoreRole store_role;
         bool leading;        // told to mesh, agent and leader

@@ -3,7 +3,7 @@
 // What stands between libraft and its own disk and network code. The functions in `struct raft_io` are
 // public, so ours go in front:
 //
-//   snapshot_put, taken here   the digest is computed by a worker first (guard 2)
+//   snapshot_put, taken here   raft-snapshot.c
 //   snapshot_put, installed    the marker is written first and removed at the end (guard 3)
 //   set_term, set_vote,        libraft goes on after a failure as if nothing had happened: fatal (guard 8)
 //   append, truncate           the same; they wait at the gate before (raft-gate.c)
@@ -33,15 +33,6 @@ enum {
                 8 * 1024 * 1024, // that one member has not taken; beyond it no more entries are sent
 };
 
-struct Seal {
-        uv_work_t work;
-        RaftStore *owner;
-        unsigned trailing;
-        struct raft_io_snapshot_put *req;
-        const struct raft_snapshot *snapshot;
-        raft_io_snapshot_put_cb done;
-};
-
 // One install is under way at a time, so its callback can stand aside in here.
 typedef struct Install {
         RaftStore *owner;
@@ -52,51 +43,6 @@ typedef struct Install {
 
 static RaftStore *owner_of(struct raft_io *io) {
         return CONTAINER_OF(io, RaftStore, io);
-}
-
-// ---- snapshots that were taken here: seal, then write
-
-static void on_seal(uv_work_t *work) { // worker thread: touches only the bytes of the snapshot
-        Seal *seal = work->data;
-
-        snapshot_record_seal(seal->snapshot->bufs[0].base, seal->snapshot->bufs[0].len);
-}
-
-static void on_sealed(uv_work_t *work, int status) {
-        Seal *seal = work->data;
-        RaftStore *s = seal->owner;
-        int r = RAFT_CANCELED;
-
-        s->seal = NULL;
-        if (status == 0 && !s->raft_closing)
-                r = s->uv_io.snapshot_put(&s->io, seal->trailing, seal->req, seal->snapshot, seal->done);
-        if (r != 0)
-                seal->done(seal->req, r);
-        free(seal);
-        if (s->closing)
-                drain_mark(&s->drain); // the close waited for this
-}
-
-static int put_taken(RaftStore *s, unsigned trailing, struct raft_io_snapshot_put *req,
-                     const struct raft_snapshot *snapshot, raft_io_snapshot_put_cb done) {
-        Seal *seal = malloc(sizeof(*seal));
-
-        if (!seal)
-                return RAFT_NOMEM;
-        *seal = (Seal){
-                .work.data = seal,
-                .owner = s,
-                .trailing = trailing,
-                .req = req,
-                .snapshot = snapshot,
-                .done = done,
-        };
-        if (uv_queue_work(s->loop, &seal->work, on_seal, on_sealed) < 0) {
-                free(seal);
-                return RAFT_NOMEM;
-        }
-        s->seal = seal;
-        return 0;
 }
 
 // ---- snapshots that the leader sent: marker, write, unlink, no marker
@@ -148,7 +94,7 @@ static int on_snapshot_put(struct raft_io *io, unsigned trailing, struct raft_io
 
         // Only an install asks for no trailing entries at all.
         return trailing == 0 ? put_installed(s, req, snapshot, done)
-                             : put_taken(s, trailing, req, snapshot, done);
+                             : raft_snapshot_put(s, trailing, req, snapshot, done);
 }
 
 // ---- guard 8: what libraft would overlook

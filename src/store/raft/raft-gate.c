@@ -28,6 +28,8 @@
 // write before it looks at them. The same holds for what libraft begins when one of its own jobs has ended (the next
 // segment is ready, the log is truncated): the worker that did the job has just written.
 //
+// A snapshot that the leader sends also waits until none is being taken here (raft-snapshot.c), which is given up.
+//
 // Messages are lost rather than kept without limit, and of snapshots, which may be long, all but one; Raft sends them
 // again.
 //
@@ -297,12 +299,30 @@ bool raft_gate_takes(RaftStore *s, struct raft_message *message) {
         return true;
 }
 
+// Guard 11.
+static bool has_to_wait(RaftStore *s, const HeldMessage *h) {
+        if (h->message.type != RAFT_INSTALL_SNAPSHOT || !s->taking)
+                return false;
+        (void) raft_snapshot_give_up(s);
+        return true;
+}
+
+static HeldMessage *next_message(RaftStore *s) {
+        list_foreach (i, &s->gate.messages) {
+                HeldMessage *h = CONTAINER_OF(i, HeldMessage, node);
+
+                if (!has_to_wait(s, h))
+                        return h;
+        }
+        return NULL;
+}
+
 // One after the other, as long as none of them makes libraft write: what comes next may need that written
 // first.
 static void give_messages(RaftStore *s) {
-        while (!s->gate.closed && !list_is_empty(&s->gate.messages)) {
-                HeldMessage *h = CONTAINER_OF(s->gate.messages.next, HeldMessage, node);
+        HeldMessage *h;
 
+        while (!s->gate.closed && (h = next_message(s))) {
                 list_unlink(&h->node);
                 s->gate.n_messages--;
                 s->gate.delivering = true;
@@ -332,6 +352,11 @@ static void give_tick(RaftStore *s) {
 }
 
 // ---- life
+
+void raft_gate_go_on(RaftStore *s) {
+        if (!list_is_empty(&s->gate.messages) && !s->raft_closing)
+                knock(s);
+}
 
 bool raft_gate_ends(RaftStore *s) {
         if (list_is_empty(&s->gate.writes))
@@ -367,6 +392,13 @@ int raft_gate_init(RaftStore *s) {
 }
 
 void raft_gate_done(RaftStore *s) {
+        while (s->gate.messages.next && !list_is_empty(&s->gate.messages)) {
+                HeldMessage *h = CONTAINER_OF(s->gate.messages.next, HeldMessage, node);
+
+                list_unlink(&h->node);
+                message_free(&h->message);
+                free(h);
+        }
         if (s->gate.fd >= 0)
                 close(s->gate.fd);
 }

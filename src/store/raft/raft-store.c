@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// A store on libraft: opening, closing, what libraft calls back, and roles. The map of the other files and
-// the list of guards are in raft-store.h.
+// A store on libraft: opening, closing, what libraft calls back (but for taking snapshots), and roles. The map of
+// the other files and the list of guards are in raft-store.h.
 //
 // Opening blocks: libraft reads the log, restores the newest snapshot and, if this is the only voter,
 // applies everything.
 //
-// Closing: store_close() -> drain (nothing is called back from inside the call; workers that compute a digest
+// Closing: store_close() -> drain (nothing is called back from inside the call; workers that encode a snapshot
 // or stand before the disk are waited for) -> raft_close(), which answers all requests -> on_raft_closed() -> our
 // handles -> closed().
 //
@@ -94,7 +94,7 @@ int raft_store_errno(int raft_error) {
 
 // ---- what libraft calls
 
-static void set_compaction(RaftStore *s) {
+void raft_store_set_compaction(RaftStore *s) {
         raft_set_snapshot_threshold(&s->raft,
                                     compaction_is_due(&s->compaction) ? 1 : STORE_SNAPSHOT_ENTRIES);
         raft_set_snapshot_trailing(&s->raft, compaction_trailing(&s->compaction));
@@ -129,53 +129,13 @@ static int on_apply(struct raft_fsm *fsm, const struct raft_buffer *buf, void **
                 return fail(s, r, "a committed batch could not be applied");
         raft_store_note_applied(s, id);
         compaction_add(&s->compaction, buf->len);
-        set_compaction(s);
-        return 0;
-}
-
-static bool configuration_is_pending(const struct raft *raft) {
-        return raft->configuration_uncommitted_index > 0 &&
-               raft->configuration_uncommitted_index <= raft->last_applied;
-}
-
-static int on_snapshot(struct raft_fsm *fsm, struct raft_buffer *ret_bufs[], unsigned *ret_n) {
-        RaftStore *s = CONTAINER_OF(fsm, RaftStore, fsm);
-        Buf record = {};
-        int r;
-
-        // libraft asks again at its next event. The owner is not called from inside its own call; and a
-        // committed configuration that libraft has not taken note of yet would be missing in the snapshot
-        // (guard 10).
-        if (s->inside || configuration_is_pending(&s->raft))
-                return RAFT_BUSY;
-        if (!buf_reserve(&record, SNAPSHOT_HEADER_SIZE))
-                return RAFT_NOMEM;
-        record.len = SNAPSHOT_HEADER_SIZE;
-        s->inside = true;
-        r = s->store.ops->snapshot(&record, s->store.userdata);
-        s->inside = false;
-        *ret_bufs = r < 0 ? NULL : raft_malloc(sizeof(**ret_bufs));
-        if (!*ret_bufs) {
-                buf_done(&record);
-                return RAFT_NOMEM;
-        }
-        (*ret_bufs)[0] = (struct raft_buffer){.base = record.data, .len = record.len};
-        *ret_n = 1;
-        compaction_done(&s->compaction, record.len);
-        set_compaction(s);
-        return 0;
-}
-
-static int on_snapshot_finalize(struct raft_fsm *fsm, struct raft_buffer *bufs[], unsigned *n) {
-        free((*bufs)[0].base);
-        raft_free(*bufs);
-        *bufs = NULL;
-        *n = 0;
+        raft_store_set_compaction(s);
         return 0;
 }
 
 static int on_restore(struct raft_fsm *fsm, struct raft_buffer *buf) {
         RaftStore *s = CONTAINER_OF(fsm, RaftStore, fsm);
+        Compaction before;
         const uint8_t *data;
         size_t len;
         int r = snapshot_record_open(buf->base, buf->len, &data, &len); // guard 2
@@ -189,8 +149,9 @@ static int on_restore(struct raft_fsm *fsm, struct raft_buffer *buf) {
         s->inside = false;
         if (r < 0)
                 return fail(s, r, "the snapshot could not be restored");
-        compaction_done(&s->compaction, buf->len);
-        set_compaction(s);
+        before = s->compaction;
+        compaction_done(&s->compaction, &before, buf->len);
+        raft_store_set_compaction(s);
         raft_free(buf->base);
         return 0;
 }
@@ -274,7 +235,7 @@ static void on_handle_closed(uv_handle_t *h) {
 static void on_raft_closed(struct raft *raft) {
         RaftStore *s = CONTAINER_OF(raft, RaftStore, raft);
 
-        assert(list_is_empty(&s->pending));
+        assert(list_is_empty(&s->pending) && !s->taking);
         raft_uv_close(&s->io);
         s->drain.idle.data = s;
         drain_close(&s->drain, on_handle_closed);
@@ -286,7 +247,7 @@ static void on_drain(void *userdata) {
         RaftStore *s = userdata;
 
         raft_store_flush_barriers(s);
-        if (!s->closing || s->raft_closing || s->seal || !raft_gate_ends(s))
+        if (!s->closing || s->raft_closing || raft_snapshot_give_up(s) || !raft_gate_ends(s))
                 return;
         s->raft_closing = true;
         raft_close(&s->raft, on_raft_closed);
@@ -352,8 +313,8 @@ static RaftStore *raft_store_new(const StoreConfig *config, const StoreOps *ops,
                         {
                                 .version = 3,
                                 .apply = on_apply,
-                                .snapshot = on_snapshot,
-                                .snapshot_finalize = on_snapshot_finalize,
+                                .snapshot = raft_snapshot_take,
+                                .snapshot_finalize = raft_snapshot_finalize,
                                 .restore = on_restore,
                         },
         };
@@ -371,7 +332,7 @@ static void raft_store_configure(RaftStore *s, const StoreConfig *config) {
         raft_set_max_inflight_entries(&s->raft, INFLIGHT_ENTRIES);
         raft_set_install_snapshot_timeout(&s->raft, INSTALL_TIMEOUT_MS);
         raft_set_max_catch_up_round_duration(&s->raft, CATCH_UP_ROUND_MS);
-        set_compaction(s);
+        raft_store_set_compaction(s);
 }
 
 // raft_uv_init() and raft_init(). On error everything is released again.

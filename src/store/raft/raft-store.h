@@ -3,20 +3,21 @@
 
 // A store on libraft. Split by facet:
 //
-//   raft-store.c          opening, closing, what libraft calls back (apply, snapshot, restore), roles
+//   raft-store.c          opening, closing, what libraft calls back (apply, restore), roles
+//   raft-snapshot.c       taking snapshots: guards 2 (sealing) and 11
 //   raft-submit.c         batches and barriers
 //   raft-member.c         membership, transfer, figures
 //   raft-authority.c      how long a leader may be sure that it has no successor
 //   raft-gate.c           what makes libraft write waits until the file system can be written to
-//   raft-disk.c           what stands between libraft and its own disk code: guards 2 (sealing), 3, 4 and the
-//                         write watchdog
+//   raft-disk.c           what stands between libraft and its own disk code: guards 3, 4, 8, 9, 10 and the write
+//                         watchdog
 //   raft-offline.c        offline tools
 //   transport.c, bridge.c the way to the peers
 //
 // The guards against what libraft 0.22.1 gets wrong, and the test that fails without each:
 //
 //   1  one buffer per raft_apply(), framed and padded        record.c, raft-submit.c       store/record, raft
-//   2  snapshots carry our digest and schema version         record.c, raft-store.c        store/record, raft
+//   2  snapshots carry our digest and schema version         record.c, raft-snapshot.c     store/record, raft
 //   3  an interrupted snapshot install is finished           install-marker.c, raft-disk.c store/install-marker,
 //                                                                                          cluster
 //   4  a failed disk write ends the process                  raft-disk.c                   store/disk
@@ -24,6 +25,9 @@
 //   6  settings                                              raft-store.c                  store/raft, cluster
 //   7  never plain TCP                                       transport.c                   store/cluster
 //   8  a term or vote that cannot be written is fatal        raft-disk.c                   store/disk
+//   9  the first entries are not taken twice                 raft-disk.c                   store/repeat
+//   10 a configuration among other entries is noticed        raft-disk.c, raft-snapshot.c  store/configuration
+//   11 no snapshot is installed while one is taken           raft-gate.c, raft-snapshot.c  store/snapshot
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -36,7 +40,7 @@
 #include "transport.h"
 #include "uvx.h"
 
-typedef struct Seal Seal; // a snapshot whose digest a worker computes
+typedef struct Taking Taking; // a snapshot from when it was taken until it is written
 
 typedef struct MemberWatch {
         uint32_t raft_id;
@@ -103,7 +107,8 @@ typedef struct RaftStore {
 
         // Disk
         Compaction compaction;
-        Seal *seal;
+        Taking *taking;
+        uint64_t retry_snapshot_ms; // none is taken before
         Progress disk_progress;
         bool vote_is_none; // on the disk: the last that was written is a term
         bool full_disk_logged;
@@ -138,6 +143,19 @@ static inline RaftStore *raft_store(const Store *s) {
 _Noreturn void raft_store_fatal(RaftStore *s, const char *format, ...) _printf_(2, 3);
 // libraft's codes end here.
 int raft_store_errno(int raft_error);
+
+// How much log libraft keeps, and when it asks for a snapshot.
+void raft_store_set_compaction(RaftStore *s);
+
+// raft-snapshot.c
+// For libraft: `snapshot`, `snapshot_finalize`, and what stands before its snapshot_put().
+int raft_snapshot_take(struct raft_fsm *fsm, struct raft_buffer *ret_bufs[], unsigned *ret_n);
+int raft_snapshot_finalize(struct raft_fsm *fsm, struct raft_buffer *bufs[], unsigned *n);
+int raft_snapshot_put(RaftStore *s, unsigned trailing, struct raft_io_snapshot_put *req,
+                      const struct raft_snapshot *snapshot, raft_io_snapshot_put_cb done);
+// What is being encoded is not wanted any more. Whether a worker is at it: it ends with raft_gate_go_on() and, if the
+// store closes, a mark at the drain.
+bool raft_snapshot_give_up(RaftStore *s);
 
 // raft-submit.c
 int raft_store_submit(Store *store, const void *data, size_t len, StoreDone done, void *userdata);
@@ -180,6 +198,8 @@ void raft_gate_done(RaftStore *s);
 bool raft_gate_takes(RaftStore *s, struct raft_message *message);
 // Whether a tick of the clock, which may make libraft write, waits. It comes later.
 bool raft_gate_holds_tick(RaftStore *s);
+// What kept a message from being given to libraft is over.
+void raft_gate_go_on(RaftStore *s);
 // While the store closes: whether nothing waits here any more. If something does, the drain is marked when it does not.
 bool raft_gate_ends(RaftStore *s);
 

@@ -60,6 +60,8 @@ unsigned compaction_trailing(const Compaction *c) {
         return MIN_OF(MAX_OF(half, (uint64_t) STORE_TRAILING_MIN), (uint64_t) STORE_TRAILING_MAX);
 }
 
-void compaction_done(Compaction *c, uint64_t snapshot_bytes) {
-        *c = (Compaction){.snapshot_bytes = snapshot_bytes};
+void compaction_done(Compaction *c, const Compaction *at, uint64_t snapshot_bytes) {
+        c->bytes -= at->bytes;
+        c->entries -= at->entries;
+        c->snapshot_bytes = snapshot_bytes;
 }

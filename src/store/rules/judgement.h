@@ -61,4 +61,5 @@ void compaction_add(Compaction *c, uint64_t bytes);
 bool compaction_is_due(const Compaction *c);
 // How many entries to keep behind the snapshot: about half of what was written since the last one.
 unsigned compaction_trailing(const Compaction *c);
-void compaction_done(Compaction *c, uint64_t snapshot_bytes);
+// A snapshot was written that was taken when it was `*at`; what came later counts for the next.
+void compaction_done(Compaction *c, const Compaction *at, uint64_t snapshot_bytes);

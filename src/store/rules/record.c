@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "hash.h"
 #include "record.h"
 
 enum { BATCH_MAGIC = 0x42594741, SNAPSHOT_MAGIC = 0x53594741 }; // "AGYB", "AGYS"
@@ -78,14 +77,11 @@ int batch_record_decode(const void *record, size_t size, BatchId *ret_id, const 
         return 0;
 }
 
-void snapshot_record_seal(void *record, size_t size) {
-        uint8_t *p = record;
-        Hash digest = hash_of(p + SNAPSHOT_HEADER_SIZE, size - SNAPSHOT_HEADER_SIZE);
-
-        put_u32(p, SNAPSHOT_MAGIC);
-        put_u32(p + 4, SNAPSHOT_SCHEMA);
-        put_u64(p + 8, size - SNAPSHOT_HEADER_SIZE);
-        memcpy(p + 16, digest.bytes, HASH_SIZE);
+void snapshot_record_seal(uint8_t ret[SNAPSHOT_HEADER_SIZE], uint64_t len, const Hash *digest) {
+        put_u32(ret, SNAPSHOT_MAGIC);
+        put_u32(ret + 4, SNAPSHOT_SCHEMA);
+        put_u64(ret + 8, len);
+        memcpy(ret + 16, digest->bytes, HASH_SIZE);
 }
 
 int snapshot_record_open(const void *record, size_t size, const uint8_t **ret_data, size_t *ret_len) {

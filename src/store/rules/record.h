@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hash.h"
+
 enum {
         BATCH_HEADER_SIZE = 32,
         BATCH_VERSION = 1,
@@ -41,8 +43,7 @@ void batch_record_encode(BatchId id, const void *data, size_t len, void *ret);
 int batch_record_decode(const void *record, size_t size, BatchId *ret_id, const uint8_t **ret_data,
                         size_t *ret_len);
 
-// Fills in the header in front of a payload that already stands at SNAPSHOT_HEADER_SIZE. Slow (SHA-256): for
-// a worker thread.
-void snapshot_record_seal(void *record, size_t size);
+// The header that stands before a payload of `len` bytes with this digest.
+void snapshot_record_seal(uint8_t ret[SNAPSHOT_HEADER_SIZE], uint64_t len, const Hash *digest);
 // Same errors as batch_record_decode().
 int snapshot_record_open(const void *record, size_t size, const uint8_t **ret_data, size_t *ret_len);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The log of this host alone: leading, what the log says about hosts, what cannot be read, and becoming or
-// ceasing to be a voter.
+// The log of this host alone: leading, what the log says about hosts, what cannot be read, becoming or ceasing to be a
+// voter, and the log's snapshot.
 #include "log-world.h"
+
+#include "cluster-snapshot.h"
 
 // ---- words for the stories
 
@@ -33,6 +35,7 @@ static int begin(void **state) {
         old = str_printf("%s/old", w.d.log_dir);
         assert_int_equal(file_replace(AT_FDCWD, old, "x", 1, 0600, 0), 0);
         state_writer_init(&w.d);
+        assert_int_equal(drain_init(&w.d.reclaim_drain, &w.loop, daemon_log_on_reclaim, &w.d), 0);
         return drain_init(&w.d.hosts_drain, &w.loop, daemon_log_on_hosts, &w.d);
 }
 
@@ -71,6 +74,7 @@ static int end(void **state) {
         free(w.d.log_dir);
         assert_int_equal(tmpdir_drop((void **) &w.dir), 0);
         drain_close(&w.d.hosts_drain, NULL);
+        drain_close(&w.d.reclaim_drain, NULL);
         assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
         return uv_loop_close(&w.loop);
 }
@@ -752,6 +756,38 @@ static void who_is_followed_before_its_tables_are_whole_has_never_led(void **sta
         assert_recorded("log closed");
 }
 
+// ---- its snapshot
+
+static void rename_host(const char *name) {
+        Batch b = {};
+        Argosy__HostRecord *h = batch_host(&b, 3, name, 1);
+
+        h->nodes[0]->node = cluster_state_find_host(w.d.state, 3)->nodes[0]->node;
+        commit(&b);
+}
+
+static void a_snapshot_of_the_log_is_the_state_when_it_was_taken(void **state) {
+        _cleanup_buf_ Buf expected = {}, bytes = {};
+        void *snapshot;
+
+        follow_a_cluster();
+        assert_int_equal(cluster_state_encode(w.d.state, &expected), 0);
+        assert_int_equal(w.ops.snapshot(&snapshot, &w.d), 0);
+        for (unsigned i = 0; i < 2 * SNAPSHOT_RECLAIM_STEP; i++)
+                rename_host(i % 2 ? "n3" : "n4");
+        assert_false(w.ops.snapshot_is_cut(snapshot));
+        while (w.ops.snapshot_encode(snapshot, &bytes) == STORE_SNAPSHOT_MORE)
+                continue;
+        assert_int_equal(bytes.len, expected.len);
+        assert_memory_equal(bytes.data, expected.data, expected.len);
+        w.ops.snapshot_release(snapshot, &w.d);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        assert_true(cluster_state_reclaim(w.d.state)); // one turn frees a part
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        assert_false(cluster_state_reclaim(w.d.state));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void) {
@@ -794,6 +830,7 @@ int main(void) {
                 TEST(a_leader_that_closes_stops_leading_first),
                 TEST(nobody_hears_of_a_leader_before_its_tables_are_whole),
                 TEST(who_is_followed_before_its_tables_are_whole_has_never_led),
+                TEST(a_snapshot_of_the_log_is_the_state_when_it_was_taken),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

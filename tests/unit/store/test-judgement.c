@@ -47,14 +47,14 @@ static void snapshots_are_due_by_bytes(void **state) {
         assert_false(compaction_is_due(&c));
         compaction_add(&c, 1024 * 1024);
         assert_true(compaction_is_due(&c));
-        compaction_done(&c, 100);
+        compaction_done(&c, &(Compaction){.bytes = c.bytes, .entries = c.entries}, 100);
         assert_false(compaction_is_due(&c));
 }
 
 static void a_big_state_is_written_after_as_much_log(void **state) {
         Compaction c = {};
 
-        compaction_done(&c, 20 * 1024 * 1024);
+        compaction_done(&c, &(Compaction){.bytes = c.bytes, .entries = c.entries}, 20 * 1024 * 1024);
         compaction_add(&c, 19 * 1024 * 1024);
         assert_false(compaction_is_due(&c));
         compaction_add(&c, 1024 * 1024);
@@ -92,6 +92,20 @@ static void a_leader_with_a_full_disk_leaves_to_who_has_written_most(void **stat
         assert_int_equal(plan_handover(&stats, 1, 50), 0);
 }
 
+static void what_came_while_a_snapshot_was_taken_counts_for_the_next(void **state) {
+        Compaction c = {}, at;
+
+        for (int i = 0; i < 8; i++)
+                compaction_add(&c, 1024 * 1024);
+        at = c;
+        for (int i = 0; i < 7; i++)
+                compaction_add(&c, 1024 * 1024);
+        compaction_done(&c, &at, 100);
+        assert_false(compaction_is_due(&c));
+        compaction_add(&c, 1024 * 1024);
+        assert_true(compaction_is_due(&c));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_new_leader_leads_once_it_has_applied_what_it_found),
@@ -102,6 +116,7 @@ int main(void) {
                 cmocka_unit_test(a_leader_with_a_full_disk_leaves_to_who_has_written_most),
                 cmocka_unit_test(snapshots_are_due_by_bytes),
                 cmocka_unit_test(a_big_state_is_written_after_as_much_log),
+                cmocka_unit_test(what_came_while_a_snapshot_was_taken_counts_for_the_next),
                 cmocka_unit_test(some_entries_are_always_kept),
         };
 

@@ -61,10 +61,11 @@ static void a_newer_batch_is_told_from_a_damaged_one(void **state) {
 static void guard_2_every_damaged_bit_of_a_snapshot_is_noticed(void **state) {
         uint8_t record[SNAPSHOT_HEADER_SIZE + 5] = {};
         const uint8_t *data;
+        Hash digest = hash_of("state", 5);
         size_t len;
 
         memcpy(record + SNAPSHOT_HEADER_SIZE, "state", 5);
-        snapshot_record_seal(record, sizeof(record));
+        snapshot_record_seal(record, 5, &digest);
         assert_int_equal(snapshot_record_open(record, sizeof(record), &data, &len), 0);
         assert_int_equal(len, 5);
         assert_memory_equal(data, "state", 5);

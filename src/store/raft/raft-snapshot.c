@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Snapshots that are taken here, without holding the loop:
+//
+//   libraft: snapshot()      the owner takes his, in microseconds
+//   libraft: snapshot_put()  a worker encodes it, piece by piece, each hashed as it comes; between two of them the loop
+//                            looks whether it is still wanted
+//                            the last: the owner's is released, the digest goes into the head (guard 2), and libraft
+//                            writes the pieces, without ever copying them
+//   written                  a worker frees the pieces, and libraft is told
+//
+// (libraft has snapshot_async() for the second step, and calls it in the loop.)
+//
+// What may happen meanwhile:
+//
+//   batches are applied      they count for the next snapshot. The state of this one does not change, nor does what libraft
+//                            noted with it: index, term and configuration
+//   leadership comes, goes   nothing: a snapshot is of what was committed
+//   the leader sends one     a follower that is sent a snapshot does not need its own. libraft would crash if it got that
+//                            now (guard 11), so it waits at the gate, and what is being encoded is given up
+//   the store closes         given up; close waits for the worker's piece
+//   no memory, too slow      given up, and begun anew SNAPSHOT_RETRY_MS later at the earliest; the log is as it was
+//
+// Given up means that libraft is told of a snapshot that could not be written, which changes nothing.
+//
+// Guard 11: libraft has a place for a snapshot that is sent while it takes one, but forgets it before it looks
+// there (legacy.c, takeSnapshotCb()), and follows a NULL pointer.
+//
+// Tests: store/snapshot.
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "array.h"
+#include "log.h"
+#include "raft-store.h"
+
+enum { SNAPSHOT_RETRY_MS = 1000 };
+
+struct Taking {
+        uv_work_t work;
+        RaftStore *owner;
+        const StoreOps *ops;
+        bool working; // a worker has it
+        bool unwanted;
+
+        void *snapshot; // the owner's; NULL: released
+        Hasher hasher;
+        int result;               // of the last piece
+        struct raft_buffer *bufs; // the head, and the pieces
+        size_t n_bufs, bufs_allocated;
+        uint64_t len;  // of the pieces
+        Compaction at; // when it was taken
+
+        // libraft's
+        unsigned trailing;
+        struct raft_io_snapshot_put ours, *req;
+        struct raft_snapshot whole;
+        raft_io_snapshot_put_cb done;
+        int status;
+};
+
+// ---- the end
+
+static void free_pieces(Taking *t) {
+        for (size_t i = 0; i < t->n_bufs; i++)
+                free(t->bufs[i].base);
+        free(t->bufs);
+        t->bufs = NULL;
+        t->n_bufs = 0;
+}
+
+static void release(Taking *t) {
+        if (t->snapshot)
+                t->ops->snapshot_release(TAKE_PTR(t->snapshot), t->owner->store.userdata);
+}
+
+static Taking *taking_free(Taking *t) {
+        release(t);
+        free_pieces(t);
+        hasher_done(&t->hasher, NULL);
+        free(t);
+        return NULL;
+}
+
+// libraft is told. How much log it keeps in memory is what was said when it was taken; that it is not due at once again
+// must be known before.
+static void tell(Taking *t) {
+        RaftStore *s = t->owner;
+
+        s->taking = NULL;
+        if (t->status == 0)
+                compaction_done(&s->compaction, &t->at, t->len);
+        else
+                s->retry_snapshot_ms = uv_now(s->loop) + SNAPSHOT_RETRY_MS;
+        raft_store_set_compaction(s);
+        raft_set_snapshot_trailing(&s->raft, t->trailing);
+        t->done(t->req, t->status);
+        if (!s->raft_closing)
+                raft_store_set_compaction(s);
+        taking_free(t);
+        raft_gate_go_on(s); // a snapshot that the leader sent may wait
+        if (s->closing)
+                drain_mark(&s->drain); // the close may wait for this
+}
+
+static void on_free(uv_work_t *work) {
+        free_pieces(work->data);
+}
+
+static void on_freed(uv_work_t *work, int status) {
+        Taking *t = work->data;
+
+        t->working = false;
+        tell(t);
+}
+
+// Hundreds of megabytes are given back by a worker. Not when libraft closes: then it waits for nobody but us.
+static void end(Taking *t, int status) {
+        RaftStore *s = t->owner;
+
+        t->status = status;
+        if (!s->raft_closing && uv_queue_work(s->loop, &t->work, on_free, on_freed) == 0)
+                t->working = true;
+        else
+                tell(t);
+}
+
+// ---- writing
+
+static void on_put(struct raft_io_snapshot_put *ours, int status) {
+        end(ours->data, status);
+}
+
+static void write_pieces(Taking *t) {
+        RaftStore *s = t->owner;
+        int r;
+
+        t->whole.bufs = t->bufs;
+        t->whole.n_bufs = (unsigned) t->n_bufs;
+        t->ours.data = t;
+        r = s->uv_io.snapshot_put(&s->io, t->trailing, &t->ours, &t->whole, on_put);
+        if (r != 0)
+                end(t, r);
+}
+
+// ---- encoding
+
+static int add_buf(Taking *t, void *base, size_t len) {
+        if (ARRAY_GROW(t->bufs, t->bufs_allocated, t->n_bufs + 1) < 0)
+                return -ENOMEM;
+        t->bufs[t->n_bufs++] = (struct raft_buffer){.base = base, .len = len};
+        return 0;
+}
+
+static int begin_head(Taking *t) {
+        _cleanup_free_ uint8_t *head = calloc(1, SNAPSHOT_HEADER_SIZE);
+        int r = head ? hasher_init(&t->hasher) : -ENOMEM;
+
+        if (r == 0)
+                r = add_buf(t, head, SNAPSHOT_HEADER_SIZE);
+        if (r == 0)
+                TAKE_PTR(head);
+        return r;
+}
+
+static void end_head(Taking *t) {
+        Hash digest;
+
+        hasher_done(&t->hasher, &digest);
+        snapshot_record_seal(t->bufs[0].base, t->len, &digest);
+}
+
+static int next_piece(Taking *t) {
+        _cleanup_buf_ Buf piece = {};
+        int r = t->n_bufs == 0 ? begin_head(t) : 0, more;
+
+        if (r < 0)
+                return r;
+        more = t->ops->snapshot_encode(t->snapshot, &piece);
+        if (more < 0)
+                return more;
+        if (piece.len > 0) {
+                r = add_buf(t, piece.data, piece.len);
+                if (r < 0)
+                        return r;
+                hasher_add(&t->hasher, piece.data, piece.len);
+                t->len += piece.len;
+                piece.data = NULL;
+        }
+        if (more == 0)
+                end_head(t);
+        return more;
+}
+
+// Worker thread: touches nothing but this and what the snapshot reaches.
+static void on_encode(uv_work_t *work) {
+        Taking *t = work->data;
+
+        t->result = next_piece(t);
+}
+
+static bool is_wanted(const Taking *t) {
+        return !t->unwanted && !t->owner->closing;
+}
+
+static bool may_go_on(const Taking *t) {
+        return is_wanted(t) && !(t->ops->snapshot_is_cut && t->ops->snapshot_is_cut(t->snapshot));
+}
+
+static void on_encoded(uv_work_t *work, int status) {
+        Taking *t = work->data;
+        RaftStore *s = t->owner;
+
+        t->working = false;
+        if (t->result == STORE_SNAPSHOT_MORE && may_go_on(t) &&
+            uv_queue_work(s->loop, &t->work, on_encode, on_encoded) == 0) {
+                t->working = true;
+                return;
+        }
+        release(t);
+        if (t->result == 0 && is_wanted(t)) {
+                write_pieces(t);
+                return;
+        }
+        if (t->result < 0)
+                log_warning("cannot take a snapshot of the state: %s", strerror(-t->result));
+        end(t, t->result == -ENOMEM ? RAFT_NOMEM : RAFT_CANCELED);
+}
+
+// ---- what libraft calls
+
+static bool configuration_is_pending(const struct raft *raft) {
+        return raft->configuration_uncommitted_index > 0 &&
+               raft->configuration_uncommitted_index <= raft->last_applied;
+}
+
+int raft_snapshot_take(struct raft_fsm *fsm, struct raft_buffer *ret_bufs[], unsigned *ret_n) {
+        RaftStore *s = CONTAINER_OF(fsm, RaftStore, fsm);
+        Taking *t;
+        int r;
+
+        // libraft asks again at its next event. The owner is not called from inside its own call; and a
+        // committed configuration that libraft has not taken note of yet would be missing in the snapshot
+        // (guard 10). While the store is being opened it may yet fail, and then the owner is not asked any more.
+        if (s->inside || s->opening || s->closing || configuration_is_pending(&s->raft) ||
+            uv_now(s->loop) < s->retry_snapshot_ms)
+                return RAFT_BUSY;
+        t = calloc(1, sizeof(*t));
+        if (!t)
+                return RAFT_NOMEM;
+        s->inside = true;
+        r = s->store.ops->snapshot(&t->snapshot, s->store.userdata);
+        s->inside = false;
+        if (r < 0) {
+                free(t);
+                s->retry_snapshot_ms = uv_now(s->loop) + SNAPSHOT_RETRY_MS;
+                return r == -ENOMEM ? RAFT_NOMEM : RAFT_BUSY;
+        }
+        t->owner = s;
+        t->ops = s->store.ops;
+        t->work.data = t;
+        t->at = s->compaction;
+        s->taking = t;
+        *ret_bufs = NULL; // it gets them when they are there
+        *ret_n = 0;
+        return 0;
+}
+
+int raft_snapshot_put(RaftStore *s, unsigned trailing, struct raft_io_snapshot_put *req,
+                      const struct raft_snapshot *snapshot, raft_io_snapshot_put_cb done) {
+        Taking *t = s->taking;
+
+        t->trailing = trailing;
+        t->req = req;
+        t->whole = *snapshot;
+        t->done = done;
+        if (uv_queue_work(s->loop, &t->work, on_encode, on_encoded) < 0) {
+                s->taking = taking_free(t);
+                return RAFT_NOMEM;
+        }
+        t->working = true;
+        return 0;
+}
+
+int raft_snapshot_finalize(struct raft_fsm *fsm, struct raft_buffer *bufs[], unsigned *n) {
+        return 0; // it never had them
+}
+
+// ---- what the store asks
+
+bool raft_snapshot_give_up(RaftStore *s) {
+        if (s->taking)
+                s->taking->unwanted = true;
+        return s->taking && s->taking->working;
+}

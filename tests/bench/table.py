@@ -82,6 +82,8 @@ TARGETS = {
     ("rebalance", "copy"): ("<= 10 ms", lambda f: f["value"] <= 10),
     ("rebalance", "revise"): ("<= 10 ms", lambda f: f["value"] <= 10),
     ("rebalance", "search"): ("", None),
+    ("snapshot-1m", "turn"): ("<= 10 ms", lambda f: f["value"] <= 10),
+    **{("snapshot-1m", metric): ("", None) for metric in ["take", "pool", "bytes", "restore"]},
     ("place-memory", "per-unit"): ("<= 100 B", lambda f: f["value"] <= 100),
     ("place-memory", "per-node"): ("<= 1,000 B", lambda f: f["value"] <= 1000),
 }

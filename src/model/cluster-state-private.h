@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and
+// Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and cluster-state-units.c,
 // cluster-state-hosts.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-tombstones.c), what
 // batches do to them (cluster-state-apply.c), snapshots (cluster-snapshot.c), and the image (cluster-encoder.c,
 // cluster-state-image.c).

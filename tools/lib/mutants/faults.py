@@ -1671,7 +1671,7 @@ FAULTS = [
           "for (unsigned n = 0; n < BUILD_UNITS && (e = cluster_state_walk_next(l->state)); n++)",
           "while ((e = cluster_state_walk_next(l->state)))",
           "leader/build: a_turn_follows_a_few_records_and_nobody_attaches_before_the_last"),
-    Fault("walk-held-up-by-a-removal", "src/model/cluster-state.c",
+    Fault("walk-held-up-by-a-removal", "src/model/cluster-state-units.c",
           "if (s->walk == &u->all)",
           "if (false)",
           "model/cluster-state: a_walk_goes_on_whatever_is_applied_meanwhile"),

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The units of the replicated state: by name, by where they are placed, sorted, and those that are dirty. How the next
+// record of a unit comes out of the one before is in cluster-state-records.c.
+//
+// A unit stands in all of its tables or, after state_take_unit(), in none but the dirty list, from which the leader takes
+// the last of it. -ENOMEM: the state is not used any more.
+
+#include "cluster-state-private.h"
+
+#include <errno.h>
+
+#include "message.h"
+
+// ------------------------------------------------------------------------------------------------ units
+
+void state_free_unit(ClusterState *s, UnitEntry *u) {
+        state_retire_message(s, u->record);
+        free(u);
+}
+
+static int link_placed(ClusterState *s, UnitEntry *u) {
+        NodeIndex *n;
+
+        if (u->record->global) {
+                list_append(&s->globals, &u->placed);
+                s->n_globals++;
+        } else if (u->record->node > 0) {
+                n = state_need_node(s, u->record->node);
+                if (!n)
+                        return -ENOMEM;
+                list_append(&n->units, &u->placed);
+                n->n_units++;
+        }
+        return 0;
+}
+
+static void unlink_placed(ClusterState *s, UnitEntry *u) {
+        if (!list_is_linked(&u->placed))
+                return;
+        list_unlink(&u->placed);
+        if (u->record->global) {
+                s->n_globals--;
+        } else {
+                NodeIndex *n = state_find_node(s, u->record->node);
+
+                n->n_units--;
+                state_drop_unused_node(s, n);
+        }
+}
+
+static void forget_order(ClusterState *s) {
+        free(s->sorted);
+        s->sorted = NULL;
+}
+
+static int link_unit(ClusterState *s, UnitEntry *u, SpecEntry *spec) {
+        uint32_t number = 0;
+        int r = map_add_str(&s->units, u->record->name, u);
+
+        if (r < 0)
+                return r;
+        r = link_placed(s, u);
+        if (r == 0)
+                r = paged_table_add(&s->unit_records, &(UnitVersion){u->record, spec}, &number);
+        if (r < 0) {
+                unlink_placed(s, u);
+                map_take_str(&s->units, u->record->name);
+                return r;
+        }
+        u->number = number;
+        return 0;
+}
+
+int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec, UnitEntry **ret) {
+        UnitEntry *u = calloc(1, sizeof *u);
+        int r;
+
+        if (!u)
+                return -ENOMEM;
+        u->record = record;
+        list_init(&u->placed);
+        list_init(&u->dirty);
+        r = link_unit(s, u, spec);
+        if (r < 0) {
+                free(u);
+                return r;
+        }
+        u->spec = spec;
+        state_use_spec(spec);
+        list_append(&s->all, &u->all);
+        forget_order(s);
+        *ret = u;
+        return 0;
+}
+
+int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record, bool inherit,
+                       SpecEntry *spec) {
+        Argosy__UnitRecord *before = u->record;
+        int r = paged_table_set(&s->unit_records, u->number, &(UnitVersion){record, spec});
+
+        if (r < 0) {
+                message_free(record);
+                return r;
+        }
+        unlink_placed(s, u);
+        record->name = before->name; // which is the map's key
+        if (inherit) {
+                record->outcomes = before->outcomes;
+                record->n_outcomes = before->n_outcomes;
+        } else {
+                state_retire_outcomes(s, before);
+        }
+        u->record = record;
+        state_retire_body(s, before);
+        state_use_spec(spec); // first, in case it is the same
+        state_unuse_spec(s, u->spec);
+        u->spec = spec;
+        return link_placed(s, u);
+}
+
+int state_take_unit(ClusterState *s, UnitEntry *u) {
+        int r = paged_table_remove(&s->unit_records, u->number);
+
+        if (r < 0)
+                return r;
+        unlink_placed(s, u);
+        if (s->walk == &u->all)
+                s->walk = u->all.next;
+        list_unlink(&u->all);
+        map_take_str(&s->units, u->record->name);
+        state_unuse_spec(s, u->spec);
+        u->spec = NULL;
+        forget_order(s);
+        return 0;
+}
+
+UnitEntry *cluster_state_find_unit(const ClusterState *s, const char *name) {
+        return map_find_str(&s->units, name);
+}
+
+size_t cluster_state_n_units(const ClusterState *s) {
+        return s->units.count;
+}
+
+NameKey name_key(const char *name, void *thing) {
+        NameKey key = {.name = name, .thing = thing};
+
+        memcpy(key.head, name, strnlen(name, sizeof key.head));
+        return key;
+}
+
+static int key_compare(const void *a, const void *b) {
+        const NameKey *x = a, *y = b;
+        int r = memcmp(x->head, y->head, sizeof x->head);
+
+        return r ? r : strcmp(x->name, y->name);
+}
+
+void name_keys_sort(NameKey *keys, size_t n) {
+        qsort(keys, n, sizeof *keys, key_compare);
+}
+
+static int sort_units(const ClusterState *s, UnitEntry **ret) {
+        NameKey *keys = calloc(s->units.count + 1, sizeof *keys);
+        size_t n = 0;
+
+        if (!keys)
+                return -ENOMEM;
+        list_foreach (i, &s->all) {
+                UnitEntry *u = CONTAINER_OF(i, UnitEntry, all);
+
+                keys[n++] = name_key(u->record->name, u);
+        }
+        name_keys_sort(keys, n);
+        for (size_t i = 0; i < n; i++)
+                ret[i] = keys[i].thing;
+        free(keys);
+        return 0;
+}
+
+int cluster_state_units(ClusterState *s, UnitEntry ***ret, size_t *ret_n) {
+        if (!s->sorted) {
+                UnitEntry **sorted = calloc(s->units.count + 1, sizeof *sorted);
+
+                if (!sorted || sort_units(s, sorted) < 0) {
+                        free(sorted);
+                        return -ENOMEM;
+                }
+                s->sorted = sorted;
+        }
+        *ret = s->sorted;
+        *ret_n = s->units.count;
+        return 0;
+}
+
+void cluster_state_walk_begin(ClusterState *s) {
+        s->walk = s->all.next;
+}
+
+UnitEntry *cluster_state_walk_next(ClusterState *s) {
+        ListNode *at = s->walk;
+
+        if (!at || at == &s->all) {
+                s->walk = NULL;
+                return NULL;
+        }
+        s->walk = at->next;
+        return CONTAINER_OF(at, UnitEntry, all);
+}
+
+// ---------------------------------------------------------------------------------------------- dirty units
+
+UnitEntry *cluster_state_next_dirty(ClusterState *s) {
+        UnitEntry *u;
+
+        if (list_is_empty(&s->dirty))
+                return NULL;
+        u = CONTAINER_OF(s->dirty.next, UnitEntry, dirty);
+        list_unlink(&u->dirty);
+        return u;
+}
+
+void cluster_state_dirty_done(ClusterState *s, UnitEntry *u) {
+        if (u->removed)
+                state_free_unit(s, u);
+}
+
+void cluster_state_drop_dirty(ClusterState *s) {
+        UnitEntry *u;
+
+        while (cluster_state_next_tombstone(s))
+                continue;
+        while (cluster_state_next_dirty_host(s))
+                continue;
+        while ((u = cluster_state_next_dirty(s)))
+                cluster_state_dirty_done(s, u);
+}

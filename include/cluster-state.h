@@ -33,7 +33,15 @@ enum {
         CLUSTER_TOKENS_MAX = 1024, // expired ones go when a token is added
         CLUSTER_TOMBSTONES_MAX = 1000000, // no unit is removed that would leave more
         CLUSTER_REQUESTS_REMEMBERED =
-                4096, // a client that repeats a request later than that many others applies it twice
+                4096, // a client that repeats a request later than that many others applies it twice, but for a key
+        // What is kept of jobs: no more than so many, of so many bytes packed, and none that is older. Of those beyond
+        // an entry drops so many at a time, or twice as many as it brings.
+        CLUSTER_JOBS_MAX = 100000,
+        CLUSTER_JOBS_BYTES_MAX = 16 * 1024 * 1024,
+        CLUSTER_JOB_DAYS_MAX = 30, // by the greatest at_us that was applied
+        CLUSTER_JOBS_DROPPED = 512,
+        CLUSTER_JOB_BYTES_MAX = 1024 * 1024, // of one; units beyond that are not named
+        CLUSTER_KEYS_MIN = 1000000,          // ids of requests that are remembered at least
 };
 
 typedef struct ClusterState ClusterState;
@@ -83,6 +91,13 @@ typedef struct Tombstone {
         char name[];
 } Tombstone;
 
+// What is remembered of a request by its id.
+typedef struct RequestKey {
+        uint64_t job;     // its number; the job itself may be forgotten
+        uint64_t content; // as LogOp.JobPut has it
+        bool more;        // not all of it is in the log
+} RequestKey;
+
 ClusterState *cluster_state_new(void); // NULL: out of memory
 ClusterState *cluster_state_free(ClusterState *s);
 DEFINE_CLEANUP(ClusterState *, cluster_state_free)
@@ -118,6 +133,8 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //                   time.
 //      cluster      A revision_floor above the counter raises it, and with it the revision of every unit;
 //                   one beyond what an image may hold is skipped.
+//      job          Gets the next number, or is the next part of one that is kept. The applier fills in what the
+//                   operations before it have changed of units. Its request's id is remembered as a key.
 //      token        Takes the place of one with the same id. Drops those that expired before the batch's
 //                   at_us.
 //      request ids  Remembered with the revision after the batch; one that is known keeps its first
@@ -213,8 +230,27 @@ size_t cluster_state_n_tombstones(const ClusterState *s);
 const Tombstone *cluster_state_next_tombstone(ClusterState *s);
 size_t cluster_state_n_tokens(const ClusterState *s); // expired ones count until they are dropped
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id);
-// Whether a request id has been applied; *ret_revision is the revision after its batch.
+// Whether a request id has been applied, all of it; *ret_revision is the revision after its batch, 0 if only its key is
+// still known.
 bool cluster_state_was_applied(const ClusterState *s, const uint8_t id[16], uint64_t *ret_revision);
+
+// Jobs: what was asked for and is in the log, by number and without a gap. The last number that was given, 0: none yet;
+// the first that is still kept, last + 1: none.
+uint64_t cluster_state_last_job(const ClusterState *s);
+uint64_t cluster_state_first_job(const ClusterState *s);
+// One of those that are kept, to be freed with message_free(): 0, -ENOENT or -ENOMEM.
+int cluster_state_read_job(const ClusterState *s, uint64_t number, Argosy__JobRecord **ret) _warn_unused_;
+// The one that gave the unit this revision of its record; 0: none that is kept, or it was nobody's.
+uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint64_t revision);
+// Bytes of all of them, packed.
+size_t cluster_state_jobs_bytes(const ClusterState *s);
+// False: no request of this id is remembered.
+bool cluster_state_find_key(const ClusterState *s, const uint8_t id[16], RequestKey *ret);
+// Whether a request that was sent so long ago may have been carried out and not be remembered any more. By the log's own
+// time, so that no two clocks are compared.
+bool cluster_state_may_have_forgotten(const ClusterState *s, uint64_t age_ms);
+// That time, which never goes back: the greatest at_us that was applied since the log keeps jobs.
+uint64_t cluster_state_time_us(const ClusterState *s);
 
 // What changed since it was last asked: units in the order in which they became dirty; NULL when there are
 // no more. Each is handed out once, however often it changed; the fields *_before and `existed` compare.

@@ -29,6 +29,7 @@ enum {
         FEATURE_STAYING = 2, // UnitOrder.stay, UnitReport.stays
         FEATURE_CHANGE_PARTS = 2, // a Change may be several entries of the log
         FEATURE_AUTHOR = 2, // Forward.author
+        FEATURE_JOBS = 2, // LogOp.JobPut and what follows from it, the request ListJobs
         FEATURE_NEWEST = 2,
 };
 

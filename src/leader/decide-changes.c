@@ -299,7 +299,7 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
                 change_repeat(change, response);
                 t->made = true;
         }
-        if (d->batch.packed.len > STORE_BATCH_MAX - 256) {
+        if (d->batch.packed.len > STORE_BATCH_MAX - ENTRY_SPARE_BYTES) {
                 size_t bytes = d->batch.packed.len - mark.len;
 
                 batch_builder_rollback(&d->batch, mark);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Shared by decide.c, decide-moves.c, decide-changes.c and decide-parts.c.
+// Shared by decide.c, decide-moves.c, decide-changes.c, decide-jobs.c and decide-parts.c.
 
 #include "batch-builder.h"
 #include "dependencies.h"
@@ -15,7 +15,11 @@ typedef struct Decision {
         BatchBuilder batch;
         Scheduler *scheduler; // made when first needed
         Dependencies planned; // of units that the batch puts
+        uint64_t n_jobs;      // that it begins
 } Decision;
+
+// Bytes of an entry that are kept free while a request is planned: for its job, and what stands behind all.
+enum { ENTRY_SPARE_BYTES = 4096 };
 
 void decision_need_scheduler(Decision *d);
 
@@ -60,6 +64,14 @@ void decide_complete(Leader *l, Ticket *t, Argosy__Response *response);
 const ChangeOps *decide_change_ops(void);
 // Whether the nodes that refused this unit, and where it failed, are asked again. `u` may be NULL.
 bool decide_forgets_refusals(const Argosy__Request__Change *change, const Unit *u);
+
+// decide-jobs.c
+// Whether a request of the queue may be planned: 1; 0: it was answered; -EBUSY: next batch; -ENOMEM.
+int decide_job_admit(Decision *d, Ticket *t);
+// It is in the batch, behind the mark, and so is its job then. 0 or -ENOMEM.
+int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark);
+// The same of moves of the rebalance that is under way, if there are any.
+int decide_job_put_rebalance(Decision *d, BatchBuilderMark mark);
 
 // decide-plan.c
 // A Change that is only asked about, before anything is in the batch. 0: answered; or a negative errno.

@@ -169,7 +169,11 @@ static int decide_requests(Decision *d, ListNode *taken) {
                         return 0;
                 if (t->removing && !members_removal_ready(l, t))
                         continue; // goes on when its host is no voter any more
-                r = h->decide ? h->decide(d, t) : h->plan(l, t, &d->batch);
+                r = decide_job_admit(d, t);
+                if (r == 1)
+                        r = h->decide ? h->decide(d, t) : h->plan(l, t, &d->batch);
+                if (r == 1)
+                        r = decide_job_put(d, t, mark) ?: 1;
                 if (r == -EBUSY) { // first come, first served
                         batch_builder_rollback(&d->batch, mark);
                         return 0;
@@ -301,6 +305,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
                         ticket_settle(t, failed_response(l, t, outcome));
                         continue;
                 }
+                t->job = t->job_flying ?: t->job;
                 if (t->again) {
                         t->again = false;
                         if (t->committed)
@@ -314,6 +319,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
                 ticket_settle(t, TAKE_PTR(t->response));
         }
         list_splice(&l->queue, &again); // behind those who came meanwhile: each has its turn between two parts
+        rebalance_job_landed(l, outcome == STORE_COMMITTED);
         if (outcome == STORE_COMMITTED)
                 forget_granted_records(l);
         else if (outcome == STORE_NO_SPACE && l->leading)
@@ -418,6 +424,7 @@ static void submit(Decision *d, ListNode *taken) {
 
 // What this leader decides of its own accord.
 static int decide_ours(Decision *d) {
+        BatchBuilderMark mark;
         int r;
 
         r = decide_moves(d);
@@ -433,8 +440,11 @@ static int decide_ours(Decision *d) {
                 r = tombstones_part_decide(d->leader, &d->batch);
         if (r >= 0)
                 r = rollout_controller_decide(d->leader, &d->batch, &d->scheduler);
+        mark = batch_builder_mark(&d->batch);
         if (r >= 0)
                 r = rebalance_decide(d->leader, &d->batch, &d->scheduler);
+        if (r >= 0)
+                r = decide_job_put_rebalance(d, mark);
         if (r >= 0)
                 voters_step(d->leader, &d->batch);
         return r;
@@ -456,6 +466,7 @@ void decide(Leader *l) {
 
         if (l->batch_flying || !cluster_state_cluster(l->state))
                 return;
+        rebalance_job_landed(l, false); // the log may not even have taken it
         decide_pending_anew(l);
         answer_dry_runs(&d);
         rebalance_answer(l, &d.scheduler);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "answer-jobs.h"
 #include "answer.h"
 #include "decide-private.h"
 #include "drain-waiters.h"
@@ -51,6 +52,7 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_WHY] = {.answer_each = why_answer},
         [ARGOSY__REQUEST__WHAT_ROLE_LIST] = {.answer = roles_answer_roles},
         [ARGOSY__REQUEST__WHAT_POOL_LIST] = {.answer = roles_answer_pools},
+        [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {.answer = answer_jobs, .level = FEATURE_JOBS},
 
         [ARGOSY__REQUEST__WHAT_WAIT] = {.begin = waiter_start},
         [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = {.begin = drain_waiter_start},

@@ -25,6 +25,8 @@ typedef enum Stage {
         STAGE_UNITS,
         STAGE_SMALL,
         STAGE_TOMBSTONES,
+        STAGE_JOBS,
+        STAGE_KEYS,
         STAGE_END
 } Stage;
 
@@ -267,6 +269,47 @@ static int encode_tombstones(ClusterEncoder *e, Buf *ret) {
         return pack_part(e, &image, n, e->view->tombstones.n_used, ret);
 }
 
+static int encode_jobs(ClusterEncoder *e, Buf *ret) {
+        const JobView *v = &e->view->jobs;
+        size_t n = MIN_OF(v->n - e->at, (size_t) PIECE_RECORDS);
+        _cleanup_free_ ProtobufCBinaryData *jobs = calloc(n + 1, sizeof *jobs);
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+
+        if (!jobs)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
+                const JobEntry *job = job_view_find(v, v->last - v->n + 1 + e->at + i);
+
+                jobs[i] = (ProtobufCBinaryData){job->len, (uint8_t *) job->packed};
+        }
+        image.jobs = jobs;
+        image.n_jobs = n;
+        return pack_part(e, &image, n, v->n, ret);
+}
+
+// A segment in each piece; the first and the last say the rest about jobs and keys.
+static int encode_keys(ClusterEncoder *e, Buf *ret) {
+        const KeyTable *v = &e->view->keys;
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+        Argosy__KeySegment segment, *segments = &segment;
+
+        if (e->at == 0) {
+                image.last_job = e->view->jobs.last;
+                image.time_us = e->view->time_us;
+        }
+        if (e->at < v->n) {
+                segment = key_segment_image(v, e->at);
+                image.keys = &segments;
+                image.n_keys = 1;
+        }
+        if (e->at + 1 >= v->n) {
+                image.keys_forgotten_us = v->forgotten_us;
+                image.open_keys = v->open;
+                image.n_open_keys = v->n_open;
+        }
+        return pack_part(e, &image, 1, v->n, ret);
+}
+
 // ------------------------------------------------------------------------------------------------- the whole
 
 static int encode_part(ClusterEncoder *e, Buf *ret) {
@@ -283,6 +326,10 @@ static int encode_part(ClusterEncoder *e, Buf *ret) {
                 return encode_small(e, ret);
         case STAGE_TOMBSTONES:
                 return encode_tombstones(e, ret);
+        case STAGE_JOBS:
+                return encode_jobs(e, ret);
+        case STAGE_KEYS:
+                return encode_keys(e, ret);
         case STAGE_END:
                 break;
         }

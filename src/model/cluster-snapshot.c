@@ -43,6 +43,9 @@ StateView state_view(const ClusterState *s) {
                 .n_pools = s->n_pools,
                 .former = s->former,
                 .n_former = s->n_former,
+                .jobs = state_jobs_view(s),
+                .keys = s->keys,
+                .time_us = s->time_us,
         };
 }
 
@@ -61,11 +64,12 @@ static void copy_small_tables(StateView *v, void **at) {
         v->roles = copy_array(v->roles, v->n_roles, &at);
         v->pools = copy_array(v->pools, v->n_pools, &at);
         v->former = copy_array(v->former, v->n_former, &at);
+        v->keys.open = copy_array(v->keys.open, v->keys.n_open, &at);
 }
 
 int cluster_state_snapshot(ClusterState *s, ClusterSnapshot **ret) {
         StateView view = state_view(s);
-        size_t n = view.n_tokens + view.n_rollouts + view.n_roles + view.n_pools + view.n_former;
+        size_t n = view.n_tokens + view.n_rollouts + view.n_roles + view.n_pools + view.n_former + view.keys.n_open;
         ClusterSnapshot *snapshot = s->newest;
         int r;
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "cluster-state-private.h"
+#include "feature-level.h"
 #include "message.h"
 
 static void hosts_changed(ClusterState *s) {
@@ -438,6 +439,7 @@ static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
                 return put_tombstones(s, op->tombstone);
         case ARGOSY__LOG_OP__OP_TOMBSTONE_CLEAR:
                 return clear_tombstones(s, op->tombstone_clear);
+        case ARGOSY__LOG_OP__OP_JOB: // apply_ops()
         default: // none at all: nobody writes that, and one of a newer version was refused before
                 return 0;
         }
@@ -453,18 +455,45 @@ static int check_batch(ClusterState *s, const Argosy__LogBatch *batch) {
         return r;
 }
 
+// What a job's operations change is noted on the way, for its record.
+static int apply_ops(ClusterState *s, const Argosy__LogBatch *batch, JobNotes *notes) {
+        for (size_t i = 0; i < batch->n_ops; i++) {
+                const Argosy__LogOp *op = batch->ops[i];
+                int r;
+
+                state_job_note_before(s, notes, op, i);
+                r = op->op_case == ARGOSY__LOG_OP__OP_JOB ? state_put_job(s, op->job, notes, i, batch->at_us)
+                                                          : apply_op(s, op, batch->at_us);
+                if (r < 0)
+                        return r;
+                state_job_note_after(s, notes, i);
+        }
+        return 0;
+}
+
+static int apply_with_jobs(ClusterState *s, const Argosy__LogBatch *batch) {
+        _cleanup_(state_job_notes_done) JobNotes notes = {};
+        int r = state_job_notes_init(&notes, batch);
+
+        if (r < 0)
+                return r;
+        if (cluster_state_feature_level(s) >= FEATURE_JOBS)
+                s->time_us = MAX_OF(s->time_us, batch->at_us);
+        r = apply_ops(s, batch, &notes);
+        if (r == 0)
+                state_drop_old_jobs(s, notes.n_jobs);
+        return r;
+}
+
 int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) {
         int r = check_batch(s, batch);
 
         if (r < 0)
                 return r;
         s->version++;
-        for (size_t i = 0; i < batch->n_ops; i++) {
-                r = apply_op(s, batch->ops[i], batch->at_us);
-                if (r < 0)
-                        return r;
-        }
-        r = state_drop_idle_specs(s);
+        r = apply_with_jobs(s, batch);
+        if (r == 0)
+                r = state_drop_idle_specs(s);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < batch->n_request_ids; i++) {

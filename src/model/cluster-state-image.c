@@ -185,6 +185,34 @@ static int load_tombstones(ClusterState *s, const Argosy__StateImage *image) {
         return 0;
 }
 
+static int load_jobs(ClusterState *s, const Argosy__StateImage *image) {
+        if (image->n_jobs > CLUSTER_JOBS_MAX || image->last_job < image->n_jobs ||
+            image->last_job > REVISION_MAX || image->keys_forgotten_us > image->time_us)
+                return -EBADMSG;
+        s->time_us = image->time_us;
+        s->jobs.last = image->last_job - image->n_jobs;
+        for (size_t i = 0; i < image->n_jobs; i++) {
+                int r = state_load_job(s, image->jobs[i].data, image->jobs[i].len);
+
+                if (r < 0)
+                        return r;
+        }
+        s->keys.forgotten_us = image->keys_forgotten_us;
+        for (size_t i = 0; i < image->n_keys; i++) {
+                int r = state_load_keys(s, image->keys[i]);
+
+                if (r < 0)
+                        return r;
+        }
+        for (size_t i = 0; i < image->n_open_keys; i++) {
+                int r = state_load_open_key(s, image->open_keys[i]);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 static int load(ClusterState *s, Argosy__StateImage *image) {
         int r;
 
@@ -212,6 +240,8 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
                 r = load_applied(s, image);
         if (r == 0)
                 r = load_tombstones(s, image);
+        if (r == 0)
+                r = load_jobs(s, image);
         return r;
 }
 
@@ -241,6 +271,7 @@ int cluster_state_restore(ClusterState *s, const void *data, size_t len) {
         if (!fresh)
                 return -ENOMEM;
         state_init(fresh, s->clock);
+        fresh->build_level = s->build_level;
         r = message_unpack(&argosy__state_image__descriptor, data, len, &image);
         if (r < 0)
                 return r;
@@ -250,6 +281,8 @@ int cluster_state_restore(ClusterState *s, const void *data, size_t len) {
         if (r == 0)
                 r = load(fresh, image);
         message_free(image);
+        if (r == -EPROTONOSUPPORT && *fresh->unreadable) // of a job, which stands packed in the image
+                memcpy(s->unreadable, fresh->unreadable, sizeof s->unreadable);
         if (r < 0)
                 return r;
         become(s, fresh);

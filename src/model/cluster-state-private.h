@@ -2,9 +2,9 @@
 #pragma once
 
 // Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and cluster-state-units.c,
-// cluster-state-hosts.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-tombstones.c), what
-// batches do to them (cluster-state-apply.c), snapshots (cluster-snapshot.c), and the image (cluster-encoder.c,
-// cluster-state-image.c).
+// cluster-state-hosts.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-tombstones.c,
+// cluster-state-jobs.c, cluster-state-keys.c), what batches do to them (cluster-state-apply.c), snapshots
+// (cluster-snapshot.c), and the image (cluster-encoder.c, cluster-state-image.c).
 //
 // What a snapshot reaches is never changed: records, specs, tombstones, applied requests and their names are made whole,
 // put into a table, replaced and retired (state_retire()). The loop's own ways to them (maps, lists, sorted arrays) no
@@ -39,6 +39,62 @@ typedef struct UnitVersion {
         SpecEntry *spec;
 } UnitVersion;
 
+// A job that is kept, packed.
+typedef struct JobEntry {
+        uint64_t at_us, revision_before, revision; // as the record has them
+        size_t len;
+        uint8_t packed[];
+} JobEntry;
+
+// Jobs by number: a ring of JOBS_RING. What stands in it of those that are not kept is not looked at.
+enum { JOBS_RING = 131072 };
+static_assert(JOBS_RING > (size_t) CLUSTER_JOBS_MAX);
+typedef struct JobTable {
+        PagedTable entries; // pointers
+        uint64_t base;      // number of the one that came to the first place
+        uint64_t last;      // number of the newest
+        size_t n, bytes;
+} JobTable;
+
+// As a snapshot has them.
+typedef struct JobView {
+        PagedView entries;
+        uint64_t base, last;
+        size_t n;
+} JobView;
+
+// What an operation of a batch has changed, for the job that it belongs to.
+typedef struct JobNote {
+        size_t op; // its place in the batch
+        const char *name;
+        bool existed;
+        Hash spec; // before, as is the target
+        Argosy__Target target;
+        uint64_t revision;
+} JobNote;
+
+typedef struct JobNotes {
+        JobNote *notes; // NULL: no operation of the batch is a job
+        size_t n;
+        uint64_t *before; // revision before each operation
+        size_t n_jobs;    // that the batch has brought
+} JobNotes;
+
+enum { KEY_SEGMENTS_MAX = 17, KEY_SEGMENT_SIZE = 65536, OPEN_KEYS_MAX = 1024 };
+static_assert((KEY_SEGMENTS_MAX - 1) * KEY_SEGMENT_SIZE >= CLUSTER_KEYS_MIN);
+
+// Ids of requests. Of the newest segment a snapshot knows how much of it there was.
+typedef struct KeySegment KeySegment;
+typedef struct KeyTable {
+        KeySegment *segments[KEY_SEGMENTS_MAX]; // oldest first
+        size_t n;
+        size_t n_in_newest;
+        uint64_t newest_us; // when the last key of the newest one came
+        uint64_t forgotten_us;
+        Argosy__OpenKey **open; // of those that have `more`, oldest first
+        size_t n_open;
+} KeyTable;
+
 // Everything that an image says. The arrays are the state's own, or copies.
 typedef struct StateView {
         Argosy__ClusterRecord *cluster;
@@ -52,6 +108,9 @@ typedef struct StateView {
         Argosy__PoolRecord **pools;
         Argosy__FormerHost **former;
         size_t n_tokens, n_rollouts, n_roles, n_pools, n_former;
+        JobView jobs;
+        KeyTable keys;
+        uint64_t time_us;
 } StateView;
 
 struct ClusterState {
@@ -105,6 +164,10 @@ struct ClusterState {
         PagedTable applied;    // ring of CLUSTER_REQUESTS_REMEMBERED
         uint32_t next_applied; // the oldest, once it is full
         Map applied_by_id;
+
+        JobTable jobs;
+        KeyTable keys;
+        uint64_t time_us; // cluster_state_time_us()
 
         ListNode dirty;
         uint32_t *dirty_hosts; // numbers, each once, in the order in which they became so
@@ -206,6 +269,30 @@ int state_add_tombstone(ClusterState *s, const Argosy__TombstoneRecord *record);
 // Of one node, up to a revision; fence_us as in LogOp.TombstoneClear. Adds to *ret_n how many there were.
 int state_clear_tombstones(ClusterState *s, uint32_t node, uint64_t revision, uint64_t fence_us, size_t *ret_n);
 void state_tombstones_done(ClusterState *s);
+
+// cluster-state-jobs.c: what its operations change is noted as they are applied, and becomes the job's when that comes.
+int state_job_notes_init(JobNotes *notes, const Argosy__LogBatch *batch);
+void state_job_notes_done(JobNotes *notes);
+// Around the operation at place `op` of the batch.
+void state_job_note_before(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place);
+void state_job_note_after(const ClusterState *s, JobNotes *notes, size_t place);
+int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place, uint64_t at_us);
+void state_drop_old_jobs(ClusterState *s, size_t n_brought);
+void state_jobs_init(ClusterState *s);
+JobView state_jobs_view(const ClusterState *s);
+const JobEntry *job_view_find(const JobView *v, uint64_t number); // NULL: it is not kept
+// Appended behind all others, packed. -EBADMSG: it is not the next one, or none at all; -EPROTONOSUPPORT.
+int state_load_job(ClusterState *s, const void *packed, size_t len);
+void state_jobs_done(ClusterState *s);
+
+// cluster-state-keys.c. A key that is known gets the job and `more` if it had `more`, else it stays as it is.
+int state_put_key(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], const RequestKey *key);
+// A segment of a view as an image has it; it points into that.
+Argosy__KeySegment key_segment_image(const KeyTable *view, size_t i);
+// A whole segment, behind the others; one that has `more`. -EBADMSG: it cannot be that.
+int state_load_keys(ClusterState *s, const Argosy__KeySegment *image);
+int state_load_open_key(ClusterState *s, const Argosy__OpenKey *key);
+void state_keys_done(ClusterState *s);
 
 int state_put_token(ClusterState *s, Argosy__TokenRecord *token);
 void state_remove_token(ClusterState *s, size_t i);

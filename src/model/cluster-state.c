@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tables of the replicated state: specs, nodes, tokens, requests. Units, hosts, rollouts, roles and
-// tombstones have files of their own. Which operation of a batch changes them is in
+// The tables of the replicated state: specs, nodes, tokens, requests. Units, hosts, rollouts, roles, tombstones, jobs
+// and keys have files of their own. Which operation of a batch changes them is in
 // cluster-state-apply.c, how they become bytes in cluster-encoder.c, and come back in cluster-state-image.c.
 //
 // A state_*() function that adds or replaces keeps the tables and their indexes together, or returns
@@ -226,10 +226,14 @@ int state_remember_request(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], u
 
 bool cluster_state_was_applied(const ClusterState *s, const uint8_t id[16], uint64_t *ret_revision) {
         const AppliedRequest *a = map_find(&s->applied_by_id, id, REQUEST_ID_SIZE);
+        RequestKey key;
 
-        if (!a)
+        if (a)
+                *ret_revision = a->revision;
+        else if (cluster_state_find_key(s, id, &key) && !key.more)
+                *ret_revision = 0;
+        else
                 return false;
-        *ret_revision = a->revision;
         return true;
 }
 
@@ -278,6 +282,7 @@ void state_init(ClusterState *s, SnapshotClock *clock) {
         paged_table_init(&s->host_records, clock, sizeof(Argosy__HostRecord *));
         paged_table_init(&s->tombstone_entries, clock, sizeof(Tombstone *));
         paged_table_init(&s->applied, clock, sizeof(AppliedRequest *));
+        state_jobs_init(s);
 }
 
 ClusterState *cluster_state_new(void) {
@@ -373,6 +378,8 @@ void state_done(ClusterState *s) {
                 state_retire_message(s, s->rollouts[i]);
         free(s->rollouts);
         state_roles_done(s);
+        state_jobs_done(s);
+        state_keys_done(s);
         free(s->sorted);
 }
 

@@ -33,6 +33,13 @@ static const struct LaterPart {
         {&argosy__log_op__unit_remove__descriptor, 110, FEATURE_TOMBSTONES}, // nodes
         {&argosy__log_op__unit_remove__descriptor, 111, FEATURE_TOMBSTONES}, // fence_us
         {&argosy__state_image__descriptor, 110, FEATURE_TOMBSTONES},         // tombstones
+        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_JOB, FEATURE_JOBS},
+        {&argosy__state_image__descriptor, 210, FEATURE_JOBS}, // jobs
+        {&argosy__state_image__descriptor, 211, FEATURE_JOBS}, // last_job
+        {&argosy__state_image__descriptor, 212, FEATURE_JOBS}, // time_us
+        {&argosy__state_image__descriptor, 213, FEATURE_JOBS}, // keys
+        {&argosy__state_image__descriptor, 214, FEATURE_JOBS}, // keys_forgotten_us
+        {&argosy__state_image__descriptor, 215, FEATURE_JOBS}, // open_keys
 };
 
 uint32_t log_format_level(const void *descriptor, int64_t number) {

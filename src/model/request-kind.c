@@ -46,6 +46,7 @@ static const RequestKind kinds[] = {
         [ARGOSY__REQUEST__WHAT_CLUSTER_STATUS] = {"cluster_status", REQUEST_BY_LEADER, REQUEST_READS, false},
         [ARGOSY__REQUEST__WHAT_ROLE_LIST] = {"role_list", REQUEST_BY_LEADER, REQUEST_READS, false},
         [ARGOSY__REQUEST__WHAT_POOL_LIST] = {"pool_list", REQUEST_BY_LEADER, REQUEST_READS, false},
+        [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {"list_jobs", REQUEST_BY_LEADER, REQUEST_READS, false},
 
         [ARGOSY__REQUEST__WHAT_WAIT] = {"wait", REQUEST_BY_LEADER, REQUEST_WAITS, true},
         [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = {"drain_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true},

@@ -86,6 +86,10 @@ TARGETS = {
     **{("snapshot-1m", metric): ("", None) for metric in ["take", "pool", "bytes", "restore"]},
     ("place-memory", "per-unit"): ("<= 100 B", lambda f: f["value"] <= 100),
     ("place-memory", "per-node"): ("<= 1,000 B", lambda f: f["value"] <= 1000),
+    ("jobs-memory", "bytes"): ("<= 300 B", lambda f: f["value"] <= 300),
+    ("jobs-memory", "packed"): ("", None),
+    ("jobs-apply", "more"): ("", None),
+    ("jobs-keys", "look"): ("", None),
 }
 
 HEAD = ["bench", "metric", "value", "baseline", "ratio", "must reach", "reached"]

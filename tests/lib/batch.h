@@ -246,6 +246,31 @@ static inline void batch_cluster(Batch *b, uint64_t generation) {
         batch_op(b, ARGOSY__LOG_OP__OP_CLUSTER)->cluster = cluster;
 }
 
+typedef struct JobPut {
+        const char *verb;
+        uint32_t n_ops;
+        uint64_t number; // that goes on
+        bool more;
+        uint64_t content;
+        const void *id; // 16 bytes; NULL: none
+} JobPut;
+
+// Of the operations before it.
+static inline Argosy__JobRecord *batch_job(Batch *b, JobPut how) {
+        Argosy__LogOp__JobPut *put = BATCH_NEW(b, Argosy__LogOp__JobPut, argosy__log_op__job_put__init);
+
+        put->job = BATCH_NEW(b, Argosy__JobRecord, argosy__job_record__init);
+        put->job->verb = batch_own(b, strdup(how.verb ? how.verb : "start"));
+        put->n_ops = how.n_ops;
+        put->number = how.number;
+        put->more = how.more;
+        put->content = how.content;
+        if (how.id)
+                put->id = batch_bytes(b, how.id, 16);
+        batch_op(b, ARGOSY__LOG_OP__OP_JOB)->job = put;
+        return put->job;
+}
+
 // `id`: its 16 bytes are all this number.
 static inline void batch_request(Batch *b, uint8_t id) {
         uint8_t bytes[16];

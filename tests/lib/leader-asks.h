@@ -79,6 +79,27 @@ static inline RigAnswer *rig_label(Rig *g, const char *node, const char *key, co
         return rig_ask_and_settle(g, &request);
 }
 
+static inline RigAnswer *rig_list_jobs(Rig *g, const Argosy__Request__ListJobs *list) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
+        request.list_jobs = (Argosy__Request__ListJobs *) list;
+        return rig_ask(g, &request);
+}
+
+// The only row of the answer about this job.
+static inline const Argosy__Response__JobRow *rig_show_job(Rig *g, uint64_t number) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        RigAnswer *a;
+
+        list.number = number;
+        a = rig_list_jobs(g, &list);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, 0);
+        assert_int_equal(a->responses[0]->jobs->n_rows, 1);
+        return a->responses[0]->jobs->rows[0];
+}
+
 typedef struct RigRollout {
         Argosy__RolloutKind kind;
         const char *name, *content; // content NULL: no file

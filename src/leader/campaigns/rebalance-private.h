@@ -5,6 +5,7 @@
 // and what is told).
 
 #include "leader-core.h"
+#include "rebalances.h"
 #include "scheduler.h"
 
 enum {
@@ -39,6 +40,7 @@ struct Rebalance {
         bool more;    // max_moves ended the last one
         bool aborted, over;
         char failure[REBALANCE_FAILURE_SIZE]; // "": none
+        RebalanceJob job;
         // In the order of their beginning, then the planned ones. Those that have ended stand in the order
         // of their end before those that fly.
         Move *moves;

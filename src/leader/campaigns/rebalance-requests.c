@@ -89,7 +89,22 @@ static int join(Leader *l, Ticket *t) {
         list_unlink(&t->queue);
         list_append(&l->rebalance_waiters, &t->rebalance);
         t->drain_left = UINT32_MAX; // nothing was said yet
+        t->job = l->rebalance->job.number;
         leader_mark(l);
+        return 0;
+}
+
+static int begin(Leader *l, const Ticket *t) {
+        _cleanup_(rebalance_freep) Rebalance *o = NULL;
+        int r = rebalance_new(t->request->rebalance, &o);
+
+        if (r < 0)
+                return r;
+        o->job.request = message_copy(t->request);
+        o->job.author = message_copy(t->author);
+        if (!o->job.request || !o->job.author)
+                return -ENOMEM;
+        l->rebalance = TAKE_PTR(o);
         return 0;
 }
 
@@ -118,7 +133,7 @@ int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b) {
                 return refuse(t, EBUSY,
                               "another rebalance is under way; wait for its end, or end it with `argosyctl "
                               "rebalance --abort`");
-        r = l->rebalance ? 0 : rebalance_new(m, &l->rebalance);
+        r = l->rebalance ? 0 : begin(l, t);
         return r < 0 ? r : join(l, t);
 }
 

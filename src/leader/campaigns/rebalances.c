@@ -23,6 +23,7 @@
 #include "disruption-budget.h"
 #include "host-marks.h"
 #include "log.h"
+#include "message.h"
 #include "rebalance-private.h"
 #include "rebalances.h"
 #include "registry.h"
@@ -30,6 +31,7 @@
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"
+#include "tickets.h"
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-on-node.h"
@@ -62,6 +64,8 @@ Rebalance *rebalance_free(Rebalance *o) {
         for (char **p = o->patterns; p && *p; p++)
                 free(*p);
         free(o->patterns);
+        message_free(o->job.request);
+        message_free(o->job.author);
         free(o);
         return NULL;
 }
@@ -86,6 +90,22 @@ int rebalance_new(const Argosy__Request__Rebalance *m, Rebalance **ret) {
                 m->max_moves ? MIN_OF(m->max_moves, (uint32_t) REBALANCE_MOVES_MAX) : REBALANCE_MOVES_MAX;
         *ret = TAKE_PTR(o);
         return 0;
+}
+
+RebalanceJob *rebalance_job(Leader *l) {
+        return l->rebalance ? &l->rebalance->job : NULL;
+}
+
+void rebalance_job_landed(Leader *l, bool committed) {
+        RebalanceJob *job = rebalance_job(l);
+
+        if (!job || !job->flying)
+                return;
+        if (committed)
+                job->number = job->flying;
+        job->flying = 0;
+        list_foreach (i, &l->rebalance_waiters)
+                CONTAINER_OF(i, Ticket, rebalance)->job = job->number;
 }
 
 void rebalance_clear(Leader *l) {

@@ -7,7 +7,18 @@
 #include "leader-core.h"
 #include "scheduler.h"
 
+// Of what its job is made: its moves are one, however many entries of the log they are. Owned by the rebalance.
+typedef struct RebalanceJob {
+        Argosy__Request *request;
+        Argosy__Author *author;
+        uint64_t number; // 0: no move of it is in the log
+        uint64_t flying; // in the entry that is on its way; 0: nothing of it is
+} RebalanceJob;
+
 void rebalance_clear(Leader *l);
+RebalanceJob *rebalance_job(Leader *l); // NULL: none is under way
+// No entry is on its way: if it was committed, whoever waits for the rebalance is told the number.
+void rebalance_job_landed(Leader *l, bool committed);
 int rebalance_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler);
 // Goes on with the answer to who asks what one would do; needs no batch.
 void rebalance_answer(Leader *l, Scheduler **scheduler);

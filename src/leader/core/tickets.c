@@ -151,6 +151,7 @@ void ticket_send_now(Ticket *t, Argosy__Response *response, bool final) {
                 out = &none;
         }
         out->id = t->request->id;
+        out->job = t->job;
         out->final = final;
         if (final)
                 ticket_free(t);

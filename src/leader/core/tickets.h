@@ -29,6 +29,10 @@ struct Ticket {
         Listing *listing; // of a list that is made in turns; NULL: none
         ChangeParts *parts; // of a Change that goes into the log in parts; NULL: it does not
         size_t n_kept;      // units that these have changed in the log
+        uint64_t job;        // number of its job, once the log has a part of it; 0: it has none
+        uint64_t job_flying; // that of the entry that is on its way
+        uint64_t content;    // job_request_content()
+        bool has_content;
         ListNode calls;   // Call.by_ticket
         ListNode marks;   // of lines of journals, that were not taken yet
         uint64_t last_mark;

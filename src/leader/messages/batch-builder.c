@@ -381,6 +381,14 @@ bool batch_builder_has_pool(const BatchBuilder *b, const char *name) {
         return has_name(b, KEY_POOL, name);
 }
 
+int batch_builder_put_job(BatchBuilder *b, Argosy__LogOp__JobPut *put) {
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        op.op_case = ARGOSY__LOG_OP__OP_JOB;
+        op.job = put;
+        return append_op(b, &op);
+}
+
 int batch_builder_add_request(BatchBuilder *b, const void *id, size_t len) {
         Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
         ProtobufCBinaryData bytes = {.data = (uint8_t *) id, .len = len};
@@ -396,6 +404,10 @@ int batch_builder_claim(BatchBuilder *b, const void *data, size_t len) {
         if (touched(b, KEY_CLAIM, data, len))
                 return -EBUSY;
         return touch(b, KEY_CLAIM, data, len);
+}
+
+bool batch_builder_has_claim(const BatchBuilder *b, const void *data, size_t len) {
+        return touched(b, KEY_CLAIM, data, len);
 }
 
 int batch_builder_note_order(BatchBuilder *b, const char *name) {

@@ -96,11 +96,14 @@ int batch_builder_put_pool(BatchBuilder *b, Argosy__PoolRecord *record);
 int batch_builder_remove_pool(BatchBuilder *b, const char *name);
 int batch_builder_put_cluster(BatchBuilder *b, Argosy__ClusterRecord *record); // -EBUSY: the batch has one
                                                                                // already
+// Behind the operations that are its own.
+int batch_builder_put_job(BatchBuilder *b, Argosy__LogOp__JobPut *put);
 int batch_builder_add_request(BatchBuilder *b, const void *id, size_t len);
 int batch_builder_set_time(BatchBuilder *b, uint64_t at_us);
 
 // Reserves a word that must not be used twice in one batch, without an operation. -EBUSY: it is reserved.
 int batch_builder_claim(BatchBuilder *b, const void *data, size_t len);
+bool batch_builder_has_claim(const BatchBuilder *b, const void *data, size_t len);
 
 // Notes, without an operation, that the unit is about to have other dependencies than the log says; twice is
 // once.

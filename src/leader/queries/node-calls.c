@@ -197,6 +197,7 @@ static int complete_status(Leader *l, Argosy__Response *r, const char *unit, con
         if (n && !*s->why && add_wait_reason(l, unit, n, s) < 0)
                 return -ENOMEM;
         s->revision = e->record->revision;
+        s->job = cluster_state_find_job_of(l->state, unit, e->record->revision);
         return field_set(&s->desired, target_to_string(e->record->target));
 }
 

@@ -200,6 +200,16 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
         return verdict;
 }
 
+bool waiter_verdict(const Leader *l, Argosy__Verb verb, const char *name, uint64_t revision, WaitVerdict *ret) {
+        const Unit *u = unit_find(l, name);
+        uint64_t due_us;
+
+        if (!u)
+                return false;
+        *ret = judge(l, verb, revision, u, &due_us);
+        return true;
+}
+
 static void describe_wait(Leader *l, const Unit *u, Argosy__Response__UnitResult *result) {
         char why[256];
 

@@ -135,9 +135,21 @@ static void random_tombstones(Batch *b, const ClusterState *s, const char *name,
         }
 }
 
+// Perhaps of more operations than there are, or going on with one that there is not.
+static void random_job(Batch *b, const ClusterState *s, uint64_t *seed) {
+        uint8_t id[16];
+
+        memset(id, (int) below(seed, 40), sizeof id);
+        batch_job(b, (JobPut){.n_ops = (uint32_t) below(seed, 5),
+                              .number = below(seed, 3) ? 0 : below(seed, cluster_state_last_job(s) + 3),
+                              .more = below(seed, 4) == 0,
+                              .content = below(seed, 3),
+                              .id = below(seed, 3) ? id : NULL});
+}
+
 static void random_op(Batch *b, const ClusterState *s, uint64_t *seed) {
         char name[MIRROR_NAME_MAX];
-        unsigned kind = (unsigned) below(seed, 24);
+        unsigned kind = (unsigned) below(seed, 28);
 
         random_name(seed, name);
         if (kind < 9)
@@ -156,6 +168,8 @@ static void random_op(Batch *b, const ClusterState *s, uint64_t *seed) {
                 batch_token_remove(b, name);
         else if (kind == 19)
                 random_role_or_pool(b, name, seed);
+        else if (kind > 23)
+                random_job(b, s, seed);
         else if (kind > 20)
                 random_tombstones(b, s, name, seed);
         else if (below(seed, 2))

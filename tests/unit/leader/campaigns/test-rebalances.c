@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // An owner asks for a rebalance, as the leader's neighbours see it.
+#include "feature-skip.h"
 #include "rebalance-words.h"
 
 #define ONE_DOWN SERVICE "[X-Argosy]\nMaxUnavailable=1\n"
@@ -100,6 +101,22 @@ static void only_a_few_move_at_a_time_whoever_they_are(void **state) {
         a = ask((Wish){});
         assert_int_equal(watch(a, 18), FLYING_MAX);
         assert_int_equal(n_moved(a), 6);
+}
+
+static void it_is_one_job_however_many_entries_it_takes(void **state) {
+        RigAnswer *a;
+        uint64_t before;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        start_on_two(12, ONE_DOWN);
+        g.start_ms = START_MS;
+        before = cluster_state_last_job(g.state);
+        a = ask((Wish){});
+        watch(a, 12);
+        assert_int_equal(cluster_state_last_job(g.state), before + 1);
+        assert_int_equal(rig_last(a)->job, before + 1);
+        assert_string_equal(rig_show_job(&g, before + 1)->verb, "rebalance");
+        assert_int_equal(rig_show_job(&g, before + 1)->changed, n_moved(a));
 }
 
 static void each_end_is_told_as_it_comes(void **state) {
@@ -338,6 +355,7 @@ int main(void) {
                 T(a_dry_run_says_who_goes_where_and_why_and_does_nothing),
                 T(no_more_of_a_group_are_down_than_it_allows),
                 T(only_a_few_move_at_a_time_whoever_they_are),
+                T(it_is_one_job_however_many_entries_it_takes),
                 T(each_end_is_told_as_it_comes),
                 T(no_more_are_moved_than_asked_for),
                 T(only_what_the_patterns_mean_is_moved),

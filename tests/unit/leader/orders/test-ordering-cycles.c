@@ -152,7 +152,7 @@ static void an_update_may_close_no_circle_either(void **state) {
         Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        uint8_t id[16] = {1};
+        uint8_t id[16] = "an update"; // no other request has it
         RigAnswer *a;
 
         change(SUBMIT, "w@.service", SERVICE);

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Requests as jobs. Before one is planned: whether it was carried out before (its id is known), may have been (it is
+// older than what is remembered), or is about something that somebody changed meanwhile. When it is in the batch: its
+// JobPut, behind its own operations, in the same entry.
+//
+// The number is the applier's to give. There is one entry on its way at a time, so it can be foretold: the last one
+// that was given, and one more for each job of this entry.
+//
+// All of that only where the log may contain it; else a Change and a rollout are known again by their ids as ever.
+#include <errno.h>
+#include <inttypes.h>
+
+#include "batch-builder.h"
+#include "decide-private.h"
+#include "disruption-budget.h"
+#include "feature-level.h"
+#include "job-words.h"
+#include "rebalances.h"
+#include "response.h"
+#include "tables.h"
+#include "tickets.h"
+
+static bool keeps_jobs(const Leader *l) {
+        return cluster_state_feature_level(l->state) >= FEATURE_JOBS;
+}
+
+static int settle(Ticket *t, Argosy__Response *response) {
+        ticket_settle(t, response);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ before
+
+static bool is_current_rollout(const Leader *l, const Argosy__Request__Rollout *m) {
+        const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, m->name);
+
+        return r && r->request.len == m->id.len && memcmp(r->request.data, m->id.data, m->id.len) == 0;
+}
+
+// Nothing but that it was done can be said of it. Who has only lost the answer need not hear that.
+static Argosy__Response *done_before(const Ticket *t) {
+        Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+
+        if (response && t->request->job && t->request->job->age_ms == 0)
+                (void) field_printf(&response->message, "the cluster has carried this out before, as job %" PRIu64,
+                                    t->job);
+        return response;
+}
+
+// A Change is planned again, for the answer; so is what was begun and is not whole in the log.
+static int admit_known(Leader *l, Ticket *t, const RequestKey *key) {
+        const Argosy__Request *q = t->request;
+
+        if (key->content != t->content)
+                return settle(t, response_error(EEXIST,
+                                                "the same key was given to another request before (job %" PRIu64
+                                                "): nothing was changed",
+                                                key->job));
+        t->job = key->job;
+        if (key->more || q->what_case == ARGOSY__REQUEST__WHAT_CHANGE)
+                return 1;
+        if (q->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && !q->rollout->abort) {
+                if (is_current_rollout(l, q->rollout))
+                        return 1;
+                return settle(t, response_error(ECANCELED,
+                                                "this was begun before, as job %" PRIu64
+                                                ", and %s has had another update or restart since, or is gone",
+                                                t->job, q->rollout->name));
+        }
+        return settle(t, done_before(t));
+}
+
+static int check_units(const Leader *l, Ticket *t, uint64_t revision) {
+        const Argosy__Request__Change *change = t->request->change;
+
+        for (size_t i = 0; i < change->n_names; i++) {
+                const UnitEntry *u = cluster_state_find_unit(l->state, change->names[i]);
+
+                if (!u)
+                        return settle(t, response_error(ESTALE,
+                                                        "%s is not in the cluster, and may have been at revision "
+                                                        "%" PRIu64 ": nothing was changed",
+                                                        change->names[i], revision));
+                if (u->record->revision > revision)
+                        return settle(t, response_error(ESTALE,
+                                                        "%s has changed since revision %" PRIu64 ", it is at %" PRIu64
+                                                        ": nothing was changed",
+                                                        change->names[i], revision, u->record->revision));
+        }
+        return 1;
+}
+
+// Of a template or a unit, and of its instances.
+static uint64_t newest_revision(const Leader *l, const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+        const DisruptionBudget *g = disruption_budget_find(l, name);
+        uint64_t newest = e ? e->record->revision : 0;
+
+        if (g)
+                list_foreach (i, &g->units) {
+                        e = cluster_state_find_unit(l->state, CONTAINER_OF(i, const Unit, of_budget)->name);
+                        newest = MAX_OF(newest, e ? e->record->revision : 0);
+                }
+        return newest;
+}
+
+// What has no revision of its own has one with all of its kind, which a voter that has read a snapshot knows no better
+// than that of the snapshot: rather refused than done.
+static int check_revision(const Leader *l, Ticket *t, uint64_t revision) {
+        const Argosy__Request *q = t->request;
+        const char *what = "hosts, pools and the cluster";
+        uint64_t at = cluster_state_hosts_revision(l->state);
+
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                return check_units(l, t, revision);
+        case ARGOSY__REQUEST__WHAT_ROLLOUT:
+                what = q->rollout->name;
+                at = newest_revision(l, what);
+                break;
+        case ARGOSY__REQUEST__WHAT_ROLE_CHANGE:
+                what = "roles";
+                at = cluster_state_roles_revision(l->state);
+                break;
+        default:
+                break;
+        }
+        if (at <= revision)
+                return 1;
+        return settle(t, response_error(ESTALE,
+                                        "%s: something may have changed after revision %" PRIu64 ", up to %" PRIu64
+                                        ": nothing was changed",
+                                        what, revision, at));
+}
+
+static int admit_by_id(Decision *d, Ticket *t, const ProtobufCBinaryData *id) {
+        const ClusterState *state = d->leader->state;
+        const Argosy__Request__Job *job = t->request->job;
+        RequestKey key;
+        int r;
+
+        if (batch_builder_has_claim(&d->batch, id->data, id->len)) // twice in one entry: the second one waits
+                return -EBUSY;
+        if (!t->has_content) {
+                r = job_request_content(t->request, &t->content);
+                if (r < 0)
+                        return r;
+                t->has_content = true;
+        }
+        if (cluster_state_find_key(state, id->data, &key))
+                return admit_known(d->leader, t, &key);
+        if (job && job->age_ms > 0 && cluster_state_may_have_forgotten(state, job->age_ms))
+                return settle(t, response_error(ESTALE,
+                                                "outcome unknown: the request is so old that the cluster may have "
+                                                "carried it out and forgotten it; look before you send it anew"));
+        return 1;
+}
+
+int decide_job_admit(Decision *d, Ticket *t) {
+        const ProtobufCBinaryData *id = job_request_id(t->request);
+        const Argosy__Request__Job *job = t->request->job;
+        const char *error;
+        int r = 1;
+
+        if (!keeps_jobs(d->leader) || t->job > 0) // that is known of it already
+                return 1;
+        error = job_form_error(t->request);
+        if (error)
+                return settle(t, response_error(EINVAL, "%s", error));
+        if (id)
+                r = admit_by_id(d, t, id);
+        if (r == 1 && t->job == 0 && job && job->if_revision > 0)
+                r = check_revision(d->leader, t, job->if_revision);
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ behind
+
+// What is asked for, and who asks. More of it may follow, or have come before.
+typedef struct JobSource {
+        const Argosy__Request *request;
+        const Argosy__Author *author;
+        const ProtobufCBinaryData *id; // NULL: it is not known again
+        uint64_t content;
+        uint64_t number; // 0: this is its beginning
+        bool more;
+} JobSource;
+
+// By name, since users and hosts come and go.
+static void set_author(const Leader *l, const Argosy__Author *author, Argosy__JobRecord *record) {
+        const Argosy__HostRecord *host = cluster_state_find_host(l->state, author->host);
+
+        record->host = author->host;
+        if (host)
+                record->host_name = host->name;
+        record->user = author->user;
+        record->uid_known = author->uid != UINT32_MAX;
+        record->uid = record->uid_known ? author->uid : 0;
+}
+
+static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWords *words, uint64_t *ret_number) {
+        Argosy__LogOp__JobPut put = ARGOSY__LOG_OP__JOB_PUT__INIT;
+        Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
+
+        record.verb = (char *) job_verb(source->request);
+        record.targets = words->targets;
+        record.n_targets = words->n_targets;
+        record.more_targets = words->more_targets;
+        if (source->request->job)
+                record.reason = source->request->job->reason;
+        set_author(d->leader, source->author, &record);
+        put.job = &record;
+        put.n_ops = n_ops;
+        put.more = source->more;
+        if (source->number >= cluster_state_first_job(d->leader->state))
+                put.number = source->number;
+        if (source->id) {
+                put.id = *source->id;
+                put.content = source->content;
+        }
+        *ret_number = put.number ?: cluster_state_last_job(d->leader->state) + ++d->n_jobs;
+        return batch_builder_put_job(&d->batch, &put);
+}
+
+static int put_job(Decision *d, const JobSource *source, size_t n_ops, uint64_t *ret_number) {
+        JobWords words;
+        int r = job_words_init(&words, source->request);
+
+        if (r < 0)
+                return r;
+        r = put_words(d, source, (uint32_t) n_ops, &words, ret_number);
+        job_words_done(&words);
+        return r;
+}
+
+int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
+        JobSource source = {.request = t->request,
+                            .author = t->author,
+                            .id = job_request_id(t->request),
+                            .content = t->content,
+                            .number = t->job,
+                            .more = t->again};
+        size_t n_ops = d->batch.n_ops - mark.n_ops;
+        int r = 0;
+
+        t->job_flying = 0;
+        if (!keeps_jobs(d->leader) || n_ops == 0)
+                return 0;
+        if (source.id)
+                r = batch_builder_claim(&d->batch, source.id->data, source.id->len);
+        return r < 0 ? r : put_job(d, &source, n_ops, &t->job_flying);
+}
+
+int decide_job_put_rebalance(Decision *d, BatchBuilderMark mark) {
+        RebalanceJob *job = rebalance_job(d->leader);
+        size_t n_ops = d->batch.n_ops - mark.n_ops;
+        JobSource source;
+
+        if (!job || !keeps_jobs(d->leader) || n_ops == 0)
+                return 0;
+        source = (JobSource){.request = job->request, .author = job->author, .number = job->number};
+        return put_job(d, &source, n_ops, &job->flying);
+}

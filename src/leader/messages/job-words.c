@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// From a request to the words that its job is kept by. A request that has words of the person is believed in these, as
+// far as they go: they are shown and mean nothing. A kind of request without a row here is called by the name of its
+// field. Text of others is cut where it is too long, and what a terminal would obey becomes a question mark.
+
+#include "job-words.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "macro.h"
+#include "request-kind.h"
+#include "str.h"
+#include "unit-state.h"
+
+// ------------------------------------------------------------------------------------------------ verbs
+
+static const char *verb_of_mode(Argosy__NodeMode mode) {
+        switch (mode) {
+        case ARGOSY__NODE_MODE__MODE_CORDONED:
+                return "cordon";
+        case ARGOSY__NODE_MODE__MODE_DRAINING:
+                return "drain";
+        case ARGOSY__NODE_MODE__MODE_MAINTENANCE:
+                return "maintenance";
+        default:
+                return "uncordon";
+        }
+}
+
+static const char *verb_of_rollout(const Argosy__Request__Rollout *m) {
+        if (m->abort)
+                return "update --abort";
+        return m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART ? "restart --rolling" : "update";
+}
+
+const char *job_verb(const Argosy__Request *q) {
+        const RequestKind *kind = request_kind(q->what_case);
+
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                return verb_to_string(q->change->verb);
+        case ARGOSY__REQUEST__WHAT_ROLLOUT:
+                return verb_of_rollout(q->rollout);
+        case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
+                return verb_of_mode(q->node_change->mode);
+        case ARGOSY__REQUEST__WHAT_NODES_CHANGE:
+                return verb_of_mode(q->nodes_change->mode);
+        case ARGOSY__REQUEST__WHAT_LABEL_CHANGE:
+                return "label";
+        case ARGOSY__REQUEST__WHAT_ROLE_CHANGE:
+                return q->role_change->remove ? "role delete" : "role set";
+        case ARGOSY__REQUEST__WHAT_POOL_CHANGE:
+                return q->pool_change->remove ? "pool delete" : "pool set";
+        case ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN:
+                return "cluster token";
+        case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
+                return "cluster remove";
+        case ARGOSY__REQUEST__WHAT_CLUSTER_ROLE:
+                return q->cluster_role->promote ? "cluster promote" : "cluster demote";
+        case ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS:
+                return "cluster voters";
+        case ARGOSY__REQUEST__WHAT_JOIN:
+                return "cluster join";
+        default:
+                return kind ? kind->name : "";
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ targets
+
+static int add(JobWords *w, const char *text) {
+        size_t len = strnlen(text, JOB_TARGET_MAX);
+        char *copy;
+
+        if (w->n_targets == JOB_TARGETS_MAX || w->n_bytes + len > JOB_TARGETS_BYTES_MAX) {
+                w->more_targets++;
+                return 0;
+        }
+        copy = str_is_plain(text) ? str_dup_cut(text, JOB_TARGET_MAX) : str_printable(text, JOB_TARGET_MAX);
+        if (!copy)
+                return -ENOMEM;
+        w->targets[w->n_targets++] = copy;
+        w->n_bytes += len;
+        return 0;
+}
+
+static int add_all(JobWords *w, char *const *texts, size_t n) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = add(w, texts[i]);
+        return r;
+}
+
+static int add_number(JobWords *w, uint32_t number) {
+        _cleanup_free_ char *text = str_printf("%u", (unsigned) number);
+
+        return text ? add(w, text) : -ENOMEM;
+}
+
+static int add_what_it_names(JobWords *w, const Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                return add_all(w, q->change->names, q->change->n_names);
+        case ARGOSY__REQUEST__WHAT_ROLLOUT:
+                return add(w, q->rollout->name);
+        case ARGOSY__REQUEST__WHAT_REBALANCE:
+                return add_all(w, q->rebalance->patterns, q->rebalance->n_patterns);
+        case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
+                return add(w, q->node_change->node);
+        case ARGOSY__REQUEST__WHAT_NODES_CHANGE:
+                return add_all(w, q->nodes_change->nodes, q->nodes_change->n_nodes);
+        case ARGOSY__REQUEST__WHAT_LABEL_CHANGE:
+                return add(w, q->label_change->node);
+        case ARGOSY__REQUEST__WHAT_ROLE_CHANGE:
+                return add(w, q->role_change->name);
+        case ARGOSY__REQUEST__WHAT_POOL_CHANGE:
+                return add(w, q->pool_change->name);
+        case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
+                return add(w, q->cluster_remove->host);
+        case ARGOSY__REQUEST__WHAT_CLUSTER_ROLE:
+                return add(w, q->cluster_role->host);
+        case ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS:
+                return add_number(w, q->cluster_voters->wanted);
+        case ARGOSY__REQUEST__WHAT_JOIN:
+                return q->join->join ? add(w, q->join->join->name) : 0;
+        default:
+                return 0;
+        }
+}
+
+int job_words_init(JobWords *w, const Argosy__Request *request) {
+        const Argosy__Request__Job *job = request->job;
+        int r;
+
+        *w = (JobWords){};
+        if (job && job->n_targets > 0) {
+                w->more_targets = job->more_targets;
+                r = add_all(w, job->targets, job->n_targets);
+        } else
+                r = add_what_it_names(w, request);
+        if (r < 0)
+                job_words_done(w);
+        return r;
+}
+
+void job_words_done(JobWords *w) {
+        for (size_t i = 0; i < w->n_targets; i++)
+                free(w->targets[i]);
+        *w = (JobWords){};
+}
+
+// ------------------------------------------------------------------------------------------------ keys
+
+const char *job_form_error(const Argosy__Request *request) {
+        const Argosy__Request__Job *job = request->job;
+
+        if (!job)
+                return NULL;
+        if (strlen(job->reason) > JOB_REASON_MAX)
+                return "the reason is longer than 512 bytes";
+        if (!str_is_plain(job->reason))
+                return "the reason has characters that are no text, or that turn text around";
+        if (job->id.len != 0 && job->id.len != JOB_REQUEST_ID_SIZE)
+                return "the request's id is not of 16 bytes";
+        return NULL;
+}
+
+const ProtobufCBinaryData *job_request_id(const Argosy__Request *request) {
+        const ProtobufCBinaryData *id = request->job ? &request->job->id : NULL;
+
+        switch (request->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                id = &request->change->id;
+                break;
+        case ARGOSY__REQUEST__WHAT_ROLLOUT:
+                id = &request->rollout->id;
+                break;
+        case ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN: // is told once: a repetition gets a new one
+        case ARGOSY__REQUEST__WHAT_REBALANCE:     // sent again it goes on
+                return NULL;
+        default:
+                break;
+        }
+        return id && id->len == JOB_REQUEST_ID_SIZE ? id : NULL;
+}
+
+static int hash_request(const Argosy__Request *request, uint64_t *ret) {
+        size_t len = argosy__request__get_packed_size(request);
+        _cleanup_free_ uint8_t *packed = malloc(len + 1);
+        Hash hash;
+
+        if (!packed)
+                return -ENOMEM;
+        argosy__request__pack(request, packed);
+        hash = hash_of(packed, len);
+        *ret = 0;
+        for (size_t i = 0; i < sizeof(*ret); i++)
+                *ret |= (uint64_t) hash.bytes[i] << (8 * i);
+        return 0;
+}
+
+// Without what differs from one time to the next.
+int job_request_content(const Argosy__Request *request, uint64_t *ret) {
+        Argosy__Request only = *request;
+        Argosy__Request__Change change;
+        Argosy__Request__Rollout rollout;
+
+        only.id = only.cancel_id = 0;
+        only.timeout_ms = 0;
+        only.job = NULL;
+        if (only.what_case == ARGOSY__REQUEST__WHAT_CHANGE) {
+                change = *request->change;
+                change.id = (ProtobufCBinaryData){};
+                change.parts = false;
+                only.change = &change;
+        } else if (only.what_case == ARGOSY__REQUEST__WHAT_ROLLOUT) {
+                rollout = *request->rollout;
+                rollout.id = (ProtobufCBinaryData){};
+                only.rollout = &rollout;
+        }
+        return hash_request(&only, ret);
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What is written down of a request as a job, and by what it is known again. Pure.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "argosy.pb-c.h"
+
+enum {
+        JOB_REASON_MAX = 512,         // bytes; longer ones are refused
+        JOB_TARGETS_MAX = 16,         // the others are counted
+        JOB_TARGET_MAX = 255,         // bytes of one
+        JOB_TARGETS_BYTES_MAX = 1024, // of all
+        JOB_REQUEST_ID_SIZE = 16,
+};
+
+// All of it owned.
+typedef struct JobWords {
+        char *targets[JOB_TARGETS_MAX];
+        size_t n_targets, n_bytes;
+        uint32_t more_targets;
+} JobWords;
+
+// What the person named, or else what the request names. 0 or -ENOMEM.
+int job_words_init(JobWords *w, const Argosy__Request *request);
+void job_words_done(JobWords *w);
+
+// As it is typed: "start", "cluster remove", "update --abort".
+const char *job_verb(const Argosy__Request *request);
+// What is wrong with what it is to be kept by: a sentence, or NULL.
+const char *job_form_error(const Argosy__Request *request);
+// By which it is known when it comes again. NULL: it is not.
+const ProtobufCBinaryData *job_request_id(const Argosy__Request *request);
+// A hash of all that it asks for: another one under the same id is another request. -ENOMEM.
+int job_request_content(const Argosy__Request *request, uint64_t *ret);

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Ids of requests, so that none is carried out twice: at least the newest CLUSTER_KEYS_MIN of them, each with the number
+// of its job and a hash of what it asked for.
+//
+// They stand in segments of KEY_SEGMENT_SIZE, in the order in which they came; each segment has an index of its own. A
+// key is looked for in all segments, newest first: at most KEY_SEGMENTS_MAX looks. What is too old goes as a whole
+// segment, when the newest one is full and there are KEY_SEGMENTS_MAX. So nothing is ever moved or hashed again, no
+// entry of the log costs more than a few microseconds however many keys there are, and every voter forgets the same
+// ones. Of what is forgotten the time of the newest stays: who repeats an older request cannot be told what became of it.
+//
+// A key in a segment is never changed, so a snapshot needs no copy of them. Those of requests of which only a part is in
+// the log stand apart, a few of them, and come to a segment with the last part.
+//
+// In the image a segment is one string of its keys as they stand in memory: id, content and job, the last two
+// little-endian.
+
+#include <errno.h>
+
+#include "array.h"
+#include "cluster-state-private.h"
+#include "message.h"
+
+enum { INDEX_SIZE = 2 * KEY_SEGMENT_SIZE };
+static_assert((INDEX_SIZE & (INDEX_SIZE - 1)) == 0);
+
+typedef struct KeyEntry {
+        uint8_t id[REQUEST_ID_SIZE], content[8], job[8];
+} KeyEntry;
+static_assert(sizeof(KeyEntry) == REQUEST_ID_SIZE + 16);
+
+struct KeySegment {
+        size_t n;
+        uint64_t newest_us; // the log's time when the last of them came
+        KeyEntry keys[KEY_SEGMENT_SIZE];
+        uint32_t index[INDEX_SIZE]; // place in `keys` + 1, 0: free; open addressing
+};
+
+static void put_u64(uint8_t p[8], uint64_t value) {
+        for (size_t i = 0; i < sizeof value; i++)
+                p[i] = (uint8_t) (value >> (8 * i));
+}
+
+static uint64_t get_u64(const uint8_t p[8]) {
+        uint64_t value = 0;
+
+        for (size_t i = 0; i < sizeof value; i++)
+                value |= (uint64_t) p[i] << (8 * i);
+        return value;
+}
+
+// The place of the id in the index, or where it would go.
+static uint32_t *look(KeySegment *segment, uint64_t hash, const uint8_t id[REQUEST_ID_SIZE]) {
+        size_t i = hash & (INDEX_SIZE - 1);
+
+        while (segment->index[i] > 0 && memcmp(segment->keys[segment->index[i] - 1].id, id, REQUEST_ID_SIZE) != 0)
+                i = (i + 1) & (INDEX_SIZE - 1);
+        return &segment->index[i];
+}
+
+static const KeyEntry *find(const KeyTable *t, const uint8_t id[REQUEST_ID_SIZE]) {
+        uint64_t hash = map_hash(id, REQUEST_ID_SIZE);
+
+        for (size_t i = t->n; i-- > 0;) {
+                uint32_t at = *look(t->segments[i], hash, id);
+
+                if (at > 0)
+                        return &t->segments[i]->keys[at - 1];
+        }
+        return NULL;
+}
+
+static Argosy__OpenKey **find_open(const KeyTable *t, const uint8_t id[REQUEST_ID_SIZE]) {
+        for (size_t i = 0; i < t->n_open; i++)
+                if (memcmp(t->open[i]->id.data, id, REQUEST_ID_SIZE) == 0)
+                        return &t->open[i];
+        return NULL;
+}
+
+bool cluster_state_find_key(const ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], RequestKey *ret) {
+        Argosy__OpenKey **open = find_open(&s->keys, id);
+        const KeyEntry *key = open ? NULL : find(&s->keys, id);
+
+        if (open)
+                *ret = (RequestKey){.job = (*open)->job, .content = (*open)->content, .more = true};
+        else if (key)
+                *ret = (RequestKey){.job = get_u64(key->job), .content = get_u64(key->content)};
+        return open || key;
+}
+
+bool cluster_state_may_have_forgotten(const ClusterState *s, uint64_t age_ms) {
+        uint64_t forgotten_us = s->keys.forgotten_us;
+
+        return forgotten_us > 0 && (age_ms >= s->time_us / 1000 || s->time_us - age_ms * 1000 <= forgotten_us);
+}
+
+static void forget_oldest(ClusterState *s) {
+        KeyTable *t = &s->keys;
+
+        t->forgotten_us = MAX_OF(t->forgotten_us, t->segments[0]->newest_us);
+        state_retire(s, t->segments[0], sizeof *t->segments[0]);
+        t->n--;
+        memmove(t->segments, t->segments + 1, t->n * sizeof *t->segments);
+}
+
+// One that has room.
+static KeySegment *newest(ClusterState *s) {
+        KeyTable *t = &s->keys;
+        KeySegment *segment = t->n > 0 ? t->segments[t->n - 1] : NULL;
+
+        if (segment && segment->n < KEY_SEGMENT_SIZE)
+                return segment;
+        segment = calloc(1, sizeof *segment);
+        if (!segment)
+                return NULL;
+        if (t->n == KEY_SEGMENTS_MAX)
+                forget_oldest(s);
+        return t->segments[t->n++] = segment;
+}
+
+// The key behind those that the index knows.
+static void index_next(KeyTable *t, KeySegment *segment) {
+        const KeyEntry *key = &segment->keys[segment->n];
+        uint32_t *at = look(segment, map_hash(key->id, REQUEST_ID_SIZE), key->id);
+
+        *at = (uint32_t) ++segment->n;
+        t->n_in_newest = segment->n;
+        t->newest_us = segment->newest_us;
+}
+
+static int add(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], const RequestKey *key) {
+        KeySegment *segment = newest(s);
+        KeyEntry *entry;
+
+        if (!segment)
+                return -ENOMEM;
+        entry = &segment->keys[segment->n];
+        memcpy(entry->id, id, REQUEST_ID_SIZE);
+        put_u64(entry->content, key->content);
+        put_u64(entry->job, key->job);
+        segment->newest_us = s->time_us;
+        index_next(&s->keys, segment);
+        return 0;
+}
+
+static void drop_open(ClusterState *s, Argosy__OpenKey **at) {
+        KeyTable *t = &s->keys;
+
+        state_retire_message(s, *at);
+        memmove(at, at + 1, (size_t) (t->open + --t->n_open - at) * sizeof *at);
+}
+
+// Of those that nobody ever went on with the oldest goes.
+static int add_open(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], const RequestKey *key) {
+        Argosy__OpenKey open = ARGOSY__OPEN_KEY__INIT, *copy;
+        KeyTable *t = &s->keys;
+
+        open.id = (ProtobufCBinaryData){REQUEST_ID_SIZE, (uint8_t *) id};
+        open.content = key->content;
+        open.job = key->job;
+        if (ARRAY_RESERVE(t->open, t->n_open + 1) < 0)
+                return -ENOMEM;
+        copy = message_copy(&open);
+        if (!copy)
+                return -ENOMEM;
+        if (t->n_open == OPEN_KEYS_MAX)
+                drop_open(s, t->open);
+        t->open[t->n_open++] = copy;
+        return 0;
+}
+
+int state_put_key(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], const RequestKey *key) {
+        Argosy__OpenKey **open = find_open(&s->keys, id);
+
+        if (open)
+                drop_open(s, open);
+        else if (find(&s->keys, id))
+                return 0;
+        return key->more ? add_open(s, id, key) : add(s, id, key);
+}
+
+void state_keys_done(ClusterState *s) {
+        for (size_t i = 0; i < s->keys.n; i++)
+                state_retire(s, s->keys.segments[i], sizeof *s->keys.segments[i]);
+        while (s->keys.n_open > 0)
+                drop_open(s, s->keys.open);
+        free(s->keys.open);
+        s->keys = (KeyTable){};
+}
+
+// ------------------------------------------------------------------------------------------------ the image
+
+Argosy__KeySegment key_segment_image(const KeyTable *view, size_t i) {
+        Argosy__KeySegment image = ARGOSY__KEY_SEGMENT__INIT;
+        bool newest = i + 1 == view->n;
+        KeyEntry *keys = view->segments[i]->keys;
+
+        image.keys = (ProtobufCBinaryData){(newest ? view->n_in_newest : KEY_SEGMENT_SIZE) * sizeof *keys, (uint8_t *) keys};
+        image.newest_us = newest ? view->newest_us : view->segments[i]->newest_us;
+        return image;
+}
+
+// None but the last has room, or it would not be where it is.
+static bool fits(const ClusterState *s, const Argosy__KeySegment *image) {
+        const KeyTable *t = &s->keys;
+        const KeySegment *last = t->n > 0 ? t->segments[t->n - 1] : NULL;
+
+        return t->n < KEY_SEGMENTS_MAX && image->keys.len > 0 && image->keys.len % sizeof(KeyEntry) == 0 &&
+               image->keys.len / sizeof(KeyEntry) <= KEY_SEGMENT_SIZE && image->newest_us <= s->time_us &&
+               image->newest_us >= (last ? last->newest_us : t->forgotten_us) &&
+               (!last || last->n == KEY_SEGMENT_SIZE);
+}
+
+static bool is_key(const ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], uint64_t job) {
+        return job > 0 && job <= s->jobs.last && !find(&s->keys, id) && !find_open(&s->keys, id);
+}
+
+int state_load_keys(ClusterState *s, const Argosy__KeySegment *image) {
+        KeySegment *segment;
+
+        if (!fits(s, image))
+                return -EBADMSG;
+        segment = calloc(1, sizeof *segment);
+        if (!segment)
+                return -ENOMEM;
+        s->keys.segments[s->keys.n++] = segment;
+        segment->newest_us = image->newest_us;
+        memcpy(segment->keys, image->keys.data, image->keys.len);
+        while (segment->n < image->keys.len / sizeof *segment->keys) {
+                const KeyEntry *key = &segment->keys[segment->n];
+
+                if (!is_key(s, key->id, get_u64(key->job)))
+                        return -EBADMSG;
+                index_next(&s->keys, segment);
+        }
+        return 0;
+}
+
+int state_load_open_key(ClusterState *s, const Argosy__OpenKey *key) {
+        RequestKey open = {.job = key->job, .content = key->content, .more = true};
+
+        if (key->id.len != REQUEST_ID_SIZE || s->keys.n_open == OPEN_KEYS_MAX || !is_key(s, key->id.data, key->job))
+                return -EBADMSG;
+        return add_open(s, key->id.data, &open);
+}

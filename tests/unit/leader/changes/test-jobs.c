@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Requests as jobs: each that changes something has a number, and one entry of the log with its effect; it is known
+// again when it comes again; and whoever asks hears who wanted what, what it replaced, and how it stands now.
+#include "feature-skip.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
+#define START ARGOSY__VERB__VERB_START
+#define STOP ARGOSY__VERB__VERB_STOP
+
+enum { MANY = 600 }; // more than are one entry
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static uint64_t last_job(void) {
+        return cluster_state_last_job(g.state);
+}
+
+typedef struct Ask {
+        Argosy__Verb verb;
+        const char *name, *content, *reason;
+        uint64_t id; // 0: a new one
+        uint64_t if_revision, age_ms;
+} Ask;
+
+static const Argosy__Response *ask(Ask w) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {w.id ?: ++g.id, 55};
+        char *target = (char *) "as typed";
+
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = w.verb;
+        change.names = (char **) &w.name;
+        change.n_names = 1;
+        if (w.content) {
+                file.name = file.path = (char *) w.name;
+                file.content = (ProtobufCBinaryData){.data = (uint8_t *) w.content, .len = strlen(w.content)};
+                change.files = &files;
+                change.n_files = 1;
+        }
+        job.reason = (char *) (w.reason ?: "");
+        job.targets = &target;
+        job.n_targets = 1;
+        job.if_revision = w.if_revision;
+        job.age_ms = w.age_ms;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        request.job = &job;
+        return rig_last(rig_ask_and_settle(&g, &request));
+}
+
+static void a_change_is_a_job_in_the_same_entry(void **state) {
+        const Argosy__Response__JobRow *job;
+        const Argosy__Response *r;
+        unsigned batches;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        batches = g.batches;
+        r = ask((Ask){START, "a.service", SERVICE, "the hall is cold"});
+        assert_int_equal(r->status, 0);
+        assert_int_equal(g.batches, batches + 1);
+        assert_int_equal(r->job, last_job());
+        job = rig_show_job(&g, r->job);
+        assert_string_equal(job->verb, "start");
+        assert_string_equal(job->reason, "the hall is cold");
+        assert_string_equal(job->author, "root@n1");
+        assert_int_equal(job->n_targets, 1);
+        assert_string_equal(job->targets[0], "as typed");
+        assert_int_equal(job->changed, 1);
+        assert_string_equal(job->units[0]->unit, "a.service");
+        assert_string_equal(job->units[0]->rev, "");
+        assert_string_equal(job->units[0]->now, "as asked");
+        assert_int_equal(job->units[0]->revision, r->change->units[0]->revision);
+}
+
+static void what_it_replaced_and_how_it_stands_is_told(void **state) {
+        const Argosy__Response__JobRow *job;
+        uint64_t start, stop;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        start = ask((Ask){START, "a.service", SERVICE})->job;
+        stop = ask((Ask){STOP, "a.service"})->job;
+        assert_int_equal(stop, start + 1);
+        job = rig_show_job(&g, stop);
+        assert_string_equal(job->units[0]->desired, "launched");
+        assert_string_equal(job->units[0]->now, "as asked");
+        job = rig_show_job(&g, start);
+        assert_string_equal(job->units[0]->now, "changed since");
+        assert_string_equal(job->units[0]->message, "by job 2");
+        stop = ask((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service"})->job;
+        assert_string_equal(rig_show_job(&g, stop)->units[0]->now, "as asked");
+        assert_string_equal(rig_show_job(&g, start)->units[0]->message, "it is not in the cluster any more");
+}
+
+static void what_fails_is_not_as_asked(void **state) {
+        const Argosy__Response__JobRow *job;
+        uint64_t number;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        g.bad = hash_of(OTHER, strlen(OTHER));
+        number = ask((Ask){START, "a.service", OTHER})->job;
+        job = rig_show_job(&g, number);
+        assert_string_equal(job->units[0]->now, "otherwise");
+        assert_true(*job->units[0]->message);
+}
+
+static void what_changes_nothing_is_no_job(void **state) {
+        uint64_t before;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) ask((Ask){ARGOSY__VERB__VERB_LOAD, "a.service", SERVICE});
+        before = last_job();
+        assert_int_equal(ask((Ask){ARGOSY__VERB__VERB_LOAD, "a.service", SERVICE})->job, 0);
+        assert_int_equal(ask((Ask){STOP, "b.service"})->job, 0);
+        assert_int_equal(last_job(), before);
+}
+
+static void a_request_that_comes_again_is_the_same_job(void **state) {
+        const Argosy__Response *first, *again;
+        uint64_t n;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        first = ask((Ask){START, "a.service", SERVICE, .id = 7777});
+        n = first->job;
+        again = ask((Ask){START, "a.service", SERVICE, .id = 7777, .age_ms = 10});
+        assert_int_equal(again->status, 0);
+        assert_int_equal(again->job, n);
+        assert_int_equal(last_job(), n);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        again = ask((Ask){START, "a.service", SERVICE, .id = 7777});
+        assert_int_equal(again->job, n);
+        assert_int_equal(last_job(), n);
+}
+
+static void a_key_is_not_used_for_two_things(void **state) {
+        const Argosy__Response *r;
+        uint64_t n;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        n = ask((Ask){START, "a.service", SERVICE, .id = 7777})->job;
+        r = ask((Ask){STOP, "a.service", .id = 7777});
+        assert_int_equal(r->status, EEXIST);
+        assert_int_equal(last_job(), n);
+        assert_int_equal(rig_record(&g, "a.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
+}
+
+static RigAnswer *set_mode(Argosy__NodeMode mode, const uint8_t id[16], uint64_t age_ms) {
+        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        change.node = (char *) "n2";
+        change.mode = mode;
+        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = 16};
+        job.age_ms = age_ms;
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &change;
+        request.job = &job;
+        return rig_ask_and_settle(&g, &request);
+}
+
+// Somebody has opened it meanwhile.
+static void also_other_requests_are_not_carried_out_twice(void **state) {
+        static const uint8_t id[16] = {1, 2, 3};
+        const Argosy__Response *r;
+        uint64_t n;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        n = rig_last(set_mode(ARGOSY__NODE_MODE__MODE_CORDONED, id, 0))->job;
+        assert_int_equal(n, last_job());
+        assert_string_equal(rig_show_job(&g, n)->verb, "cordon");
+        assert_string_equal(rig_show_job(&g, n)->targets[0], "n2");
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
+        assert_string_equal(rig_show_job(&g, n + 1)->verb, "uncordon");
+        r = rig_last(set_mode(ARGOSY__NODE_MODE__MODE_CORDONED, id, 0));
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, n);
+        assert_non_null(strstr(r->message, "carried this out before"));
+        assert_int_equal(last_job(), n + 1);
+        r = rig_last(set_mode(ARGOSY__NODE_MODE__MODE_CORDONED, id, 5)); // only the answer was lost
+        assert_string_equal(r->message, "");
+}
+
+static void a_change_can_be_bound_to_a_revision(void **state) {
+        const Argosy__Response *r;
+        uint64_t seen;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        seen = ask((Ask){START, "a.service", SERVICE})->change->units[0]->revision;
+        (void) ask((Ask){STOP, "a.service"});
+        r = ask((Ask){START, "a.service", .if_revision = seen});
+        assert_int_equal(r->status, ESTALE);
+        assert_int_equal(rig_record(&g, "a.service")->target, ARGOSY__TARGET__TARGET_LOADED);
+        seen = rig_record(&g, "a.service")->revision;
+        assert_int_equal(ask((Ask){START, "a.service", .if_revision = seen})->status, 0);
+        assert_int_equal(ask((Ask){START, "b.service", SERVICE, .if_revision = seen})->status, ESTALE);
+}
+
+static const Argosy__Response *set_pool(uint64_t if_revision) {
+        Argosy__Request__PoolChange change = ARGOSY__REQUEST__POOL_CHANGE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char *host = (char *) "n1";
+
+        change.name = (char *) "fast";
+        change.hosts = &host;
+        change.n_hosts = 1;
+        job.if_revision = if_revision;
+        request.what_case = ARGOSY__REQUEST__WHAT_POOL_CHANGE;
+        request.pool_change = &change;
+        request.job = &job;
+        return rig_last(rig_ask_and_settle(&g, &request));
+}
+
+static void other_requests_too(void **state) {
+        uint64_t seen;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        seen = cluster_state_revision(g.state);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        assert_int_equal(set_pool(seen)->status, ESTALE);
+        assert_int_equal(set_pool(cluster_state_revision(g.state))->status, 0);
+}
+
+static void a_reason_is_text(void **state) {
+        const Argosy__Response *r;
+        char words[600];
+
+        SKIP_BELOW(FEATURE_JOBS);
+        r = ask((Ask){START, "a.service", SERVICE, "red \x1b[31m"});
+        assert_int_equal(r->status, EINVAL);
+        memset(words, 'x', sizeof(words) - 1);
+        words[sizeof(words) - 1] = 0;
+        r = ask((Ask){START, "a.service", SERVICE, words});
+        assert_int_equal(r->status, EINVAL);
+        assert_null(rig_record(&g, "a.service"));
+}
+
+// ------------------------------------------------------------------------------------------------ many units
+
+static char names[MANY][32], *pointers[MANY];
+
+static RigAnswer *start_many(void) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {4711, 99};
+
+        for (size_t i = 0; i < MANY; i++) {
+                snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
+                pointers[i] = names[i];
+        }
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = START;
+        change.names = pointers;
+        change.n_names = MANY;
+        file.name = file.path = (char *) "w@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
+        change.files = &files;
+        change.n_files = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        return rig_ask(&g, &request);
+}
+
+static size_t n_known(void) {
+        return cluster_state_n_units(g.state);
+}
+
+static void what_goes_into_the_log_in_parts_is_one_job(void **state) {
+        RigAnswer *a;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        a = start_many();
+        rig_settle(&g);
+        assert_int_equal(rig_last(a)->job, last_job());
+        assert_int_equal(rig_show_job(&g, last_job())->changed, MANY);
+        assert_int_equal(rig_show_job(&g, last_job())->n_targets, 16);
+        assert_int_equal(rig_show_job(&g, last_job())->more_targets, MANY - 16);
+}
+
+static void it_stays_one_job_under_the_next_leader(void **state) {
+        RigAnswer *a;
+        uint64_t n;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        g.slow = true;
+        (void) start_many();
+        for (unsigned committed = g.batches; g.batches < committed + 1;) {
+                rig_turns(&g, 1);
+                rig_release(&g);
+        }
+        n = last_job();
+        rig_depose(&g);
+        g.slow = false;
+        rig_release(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_in_range(n_known(), 1, MANY - 1);
+        assert_int_equal(rig_show_job(&g, n)->changed, n_known());
+        a = start_many();
+        rig_settle(&g);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(rig_last(a)->job, n);
+        assert_int_equal(last_job(), n);
+        assert_int_equal(rig_show_job(&g, n)->changed, MANY);
+}
+
+static void units_are_told_some_at_a_time(void **state) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        const Argosy__Response__JobRow *job;
+        size_t n = 0;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start_many();
+        rig_settle(&g);
+        list.number = last_job();
+        do {
+                list.first_unit = (uint32_t) n;
+                job = rig_last(rig_list_jobs(&g, &list))->jobs->rows[0];
+                assert_true(job->n_units > 0 && job->n_units <= 256);
+                assert_string_equal(job->units[0]->unit, names[n]);
+                n += job->n_units;
+                assert_int_equal(job->more_units, MANY - n);
+        } while (job->more_units > 0);
+        assert_int_equal(n, MANY);
+}
+
+// ------------------------------------------------------------------------------------------------ lists
+
+static void jobs_are_listed_newest_first(void **state) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        const Argosy__Response__Jobs *jobs;
+        char *pattern = (char *) "b*";
+        uint64_t first;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        first = ask((Ask){START, "a.service", SERVICE})->job;
+        (void) ask((Ask){START, "b.service", SERVICE});
+        (void) ask((Ask){STOP, "a.service"});
+        list.limit = 2;
+        jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
+        assert_int_equal(jobs->n_rows, 2);
+        assert_int_equal(jobs->rows[0]->job, first + 2);
+        assert_int_equal(jobs->rows[1]->job, first + 1);
+        assert_int_equal(jobs->rows[1]->n_units, 0); // only who asks for one hears of its units
+        list.before = jobs->before;
+        jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
+        assert_int_equal(jobs->rows[0]->job, first);
+
+        list = (Argosy__Request__ListJobs) ARGOSY__REQUEST__LIST_JOBS__INIT;
+        list.patterns = &pattern;
+        list.n_patterns = 1;
+        jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
+        assert_int_equal(jobs->n_rows, 1);
+        assert_int_equal(jobs->rows[0]->job, first + 1);
+        assert_int_equal(jobs->before, 0);
+        list.author = (char *) "root@n[2-9]";
+        assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows, 0);
+        list.author = (char *) "root";
+        assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows, 1);
+}
+
+static void who_asks_for_no_job_is_told_which_there_are(void **state) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        const Argosy__Response *r;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        list.number = 99;
+        r = rig_last(rig_list_jobs(&g, &list));
+        assert_int_equal(r->status, ENOENT);
+        assert_string_equal(r->message, "there is no job 99: there has been none");
+}
+
+// Voters that do not know jobs could not read them.
+static void while_a_voter_is_older_there_are_none(void **state) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        const Argosy__Response *r;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        rig_stop(&g);
+        rig_start_at(&g, 3, FEATURE_BASE);
+        r = ask((Ask){START, "a.service", SERVICE, "a reason"});
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, 0);
+        assert_int_equal(last_job(), 0);
+        r = rig_last(rig_list_jobs(&g, &list));
+        assert_int_equal(r->status, EOPNOTSUPP);
+        assert_non_null(strstr(r->message, "no jobs are kept"));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_change_is_a_job_in_the_same_entry),
+                TEST(what_it_replaced_and_how_it_stands_is_told),
+                TEST(what_fails_is_not_as_asked),
+                TEST(what_changes_nothing_is_no_job),
+                TEST(a_request_that_comes_again_is_the_same_job),
+                TEST(a_key_is_not_used_for_two_things),
+                TEST(also_other_requests_are_not_carried_out_twice),
+                TEST(a_change_can_be_bound_to_a_revision),
+                TEST(other_requests_too),
+                TEST(a_reason_is_text),
+                TEST(what_goes_into_the_log_in_parts_is_one_job),
+                TEST(it_stays_one_job_under_the_next_leader),
+                TEST(units_are_told_some_at_a_time),
+                TEST(jobs_are_listed_newest_first),
+                TEST(who_asks_for_no_job_is_told_which_there_are),
+                TEST(while_a_voter_is_older_there_are_none),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

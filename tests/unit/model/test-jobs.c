@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the log keeps of what was asked for: what a job's operations replaced, how much of that is kept, and by which ids
+// requests are known again. The same on every voter, whenever it took a snapshot.
+#include "cluster-words.h"
+
+#include "cluster-encoder.h"
+#include "cluster-snapshot.h"
+#include "feature-level.h"
+#include "message.h"
+
+enum { SOME = 40 };
+
+static Argosy__JobRecord *job(ClusterState *s, uint64_t number) {
+        Argosy__JobRecord *record;
+
+        assert_int_equal(cluster_state_read_job(s, number, &record), 0);
+        return record;
+}
+
+static void assert_same_image(const ClusterState *a, const ClusterState *b) {
+        _cleanup_buf_ Buf image_a = {}, image_b = {};
+
+        assert_int_equal(cluster_state_encode(a, &image_a), 0);
+        assert_int_equal(cluster_state_encode(b, &image_b), 0);
+        assert_int_equal(image_a.len, image_b.len);
+        assert_memory_equal(image_a.data, image_b.data, image_a.len);
+}
+
+static void pass_through_image(ClusterState *s) {
+        _cleanup_buf_ Buf image = {};
+
+        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
+}
+
+// A cluster whose log may contain jobs.
+static void begin(ClusterState *s, uint64_t at_us) {
+        Batch b = {};
+
+        batch_cluster(&b, 1);
+        b.log.ops[0]->cluster->feature_level = FEATURE_JOBS;
+        b.log.at_us = at_us;
+        apply(s, &b);
+}
+
+static void make_id(uint8_t ret[16], uint64_t number) {
+        memset(ret, 0, 16);
+        memcpy(ret, &number, sizeof number);
+}
+
+// ------------------------------------------------------------------------------------------------ records
+
+static void a_job_says_what_its_operations_replaced(void **state) {
+        ClusterState *s = *state;
+        Argosy__JobRecord *first, *second;
+        Hash web = hash_of(WEB, strlen(WEB));
+        uint64_t before;
+        Batch b = {};
+
+        begin(s, 1);
+        before = cluster_state_revision(s);
+        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .start = true}); // two operations
+        batch_job(&b, (JobPut){.n_ops = 2, .verb = "start"})->reason = "why not";
+        b.log.at_us = 77;
+        apply(s, &b);
+        first = job(s, 1);
+        assert_int_equal(first->number, 1);
+        assert_int_equal(first->at_us, 77);
+        assert_string_equal(first->verb, "start");
+        assert_string_equal(first->reason, "why not");
+        assert_int_equal(first->revision_before, before);
+        assert_int_equal(first->revision, cluster_state_revision(s));
+        assert_int_equal(first->n_units, 1);
+        assert_int_equal(first->units[0]->spec.len, 0); // there was none
+        assert_int_equal(first->units[0]->n_names, 1);
+        assert_string_equal(first->units[0]->names[0], "a.service");
+        assert_int_equal(first->units[0]->revisions[0], unit(s, "a.service")->revision);
+        message_free(first);
+
+        batch_unit(&b, "a.service", WEB2, (UnitPut){.target = LOADED});
+        batch_job(&b, (JobPut){.n_ops = 2, .verb = "load"});
+        apply(s, &b);
+        second = job(s, 2);
+        assert_int_equal(second->n_units, 1);
+        assert_int_equal(second->units[0]->target, LAUNCHED);
+        assert_int_equal(second->units[0]->spec.len, HASH_SIZE);
+        assert_memory_equal(second->units[0]->spec.data, &web, HASH_SIZE);
+        message_free(second);
+
+        batch_unit_remove(&b, "a.service");
+        batch_job(&b, (JobPut){.n_ops = 1, .verb = "destroy"});
+        apply(s, &b);
+        second = job(s, 3);
+        assert_int_equal(second->n_units, 1);
+        assert_int_equal(second->units[0]->target, LOADED);
+        assert_int_equal(second->units[0]->revisions[0], cluster_state_revision(s));
+        message_free(second);
+}
+
+static void units_that_were_alike_stand_together(void **state) {
+        ClusterState *s = *state;
+        Argosy__JobRecord *record;
+        char name[32];
+        Batch b = {};
+        Hash spec;
+
+        begin(s, 1);
+        spec = batch_spec(&b, WEB);
+        for (unsigned i = 0; i < SOME; i++) {
+                snprintf(name, sizeof name, "w@%u.service", i);
+                batch_unit_only(&b, name, &spec, (UnitPut){.target = LAUNCHED});
+        }
+        batch_job(&b, (JobPut){.n_ops = SOME + 1});
+        apply(s, &b);
+        record = job(s, 1);
+        assert_int_equal(record->n_units, 1);
+        assert_int_equal(record->units[0]->n_names, SOME);
+        assert_int_equal(record->units[0]->n_revisions, SOME);
+        assert_int_equal(record->units[0]->revisions[SOME - 1], cluster_state_revision(s));
+        message_free(record);
+}
+
+// Others are decided in the same entry: moves, and the requests of others.
+static void a_job_has_its_own_operations_only(void **state) {
+        ClusterState *s = *state;
+        Argosy__JobRecord *record;
+        Batch b = {};
+        Hash spec;
+
+        begin(s, 1);
+        spec = batch_spec(&b, WEB);
+        batch_unit_only(&b, "moved.service", &spec, (UnitPut){.target = LAUNCHED});
+        batch_unit_only(&b, "a.service", &spec, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.n_ops = 1});
+        batch_unit_only(&b, "b.service", &spec, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.n_ops = 3}); // more than there are since the last one
+        apply(s, &b);
+        for (uint64_t i = 1; i <= 2; i++) {
+                record = job(s, i);
+                assert_int_equal(record->n_units, 1);
+                assert_int_equal(record->units[0]->n_names, 1);
+                assert_string_equal(record->units[0]->names[0], i == 1 ? "a.service" : "b.service");
+                message_free(record);
+        }
+}
+
+static void what_was_skipped_is_in_no_job(void **state) {
+        ClusterState *s = *state;
+        Argosy__JobRecord *record;
+        Hash nothing = {};
+        Batch b = {};
+
+        begin(s, 1);
+        batch_unit_only(&b, "a.service", &nothing, (UnitPut){.target = LAUNCHED}); // of no spec that there is
+        batch_unit_remove(&b, "b.service");
+        batch_job(&b, (JobPut){.n_ops = 2});
+        apply(s, &b);
+        record = job(s, 1);
+        assert_int_equal(record->n_units, 0);
+        assert_int_equal(record->revision, record->revision_before);
+        message_free(record);
+}
+
+static void a_request_of_several_entries_is_one_job(void **state) {
+        ClusterState *s = *state;
+        Argosy__JobRecord *record;
+        RequestKey key;
+        uint8_t id[16];
+        uint64_t revision;
+        Batch b = {};
+
+        begin(s, 1);
+        make_id(id, 5);
+        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.n_ops = 2, .id = id, .more = true, .verb = "start"});
+        apply(s, &b);
+        assert_true(cluster_state_find_key(s, id, &key));
+        assert_true(key.more);
+        assert_false(cluster_state_was_applied(s, id, &revision));
+
+        batch_unit(&b, "b.service", WEB, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.n_ops = 2, .id = id, .number = key.job, .verb = "not looked at"});
+        b.log.at_us = 9;
+        apply(s, &b);
+        assert_int_equal(cluster_state_last_job(s), 1);
+        assert_true(cluster_state_was_applied(s, id, &revision));
+        record = job(s, 1);
+        assert_string_equal(record->verb, "start");
+        assert_int_equal(record->at_us, 9);
+        assert_int_equal(record->n_units, 2);
+        assert_string_equal(record->units[1]->names[0], "b.service");
+        assert_int_equal(record->revision, cluster_state_revision(s));
+        message_free(record);
+        pass_through_image(s);
+        record = job(s, 1);
+        assert_int_equal(record->n_units, 2);
+        message_free(record);
+}
+
+static void whose_a_revision_is_can_be_told(void **state) {
+        ClusterState *s = *state;
+        uint64_t moved;
+        Batch b = {};
+        Hash spec;
+
+        begin(s, 1);
+        spec = batch_spec(&b, WEB);
+        batch_unit_only(&b, "a.service", &spec, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.n_ops = 2, .more = true}); // 1
+        batch_unit_only(&b, "b.service", &spec, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.n_ops = 1}); // 2
+        apply(s, &b);
+        batch_unit_only(&b, "c.service", &spec, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.n_ops = 1, .number = 1});
+        batch_unit_only(&b, "d.service", &spec, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.n_ops = 1}); // 3
+        apply(s, &b);
+        assert_int_equal(cluster_state_find_job_of(s, "a.service", unit(s, "a.service")->revision), 1);
+        assert_int_equal(cluster_state_find_job_of(s, "b.service", unit(s, "b.service")->revision), 2);
+        assert_int_equal(cluster_state_find_job_of(s, "c.service", unit(s, "c.service")->revision), 1);
+        assert_int_equal(cluster_state_find_job_of(s, "d.service", unit(s, "d.service")->revision), 3);
+        assert_int_equal(cluster_state_find_job_of(s, "d.service", unit(s, "a.service")->revision), 0);
+        assert_int_equal(cluster_state_find_job_of(s, "a.service", 0), 0);
+
+        batch_unit_only(&b, "a.service", &spec, (UnitPut){.target = LAUNCHED, .node = 1}); // by the cluster itself
+        apply(s, &b);
+        moved = unit(s, "a.service")->revision;
+        assert_int_equal(cluster_state_find_job_of(s, "a.service", moved), 0);
+        pass_through_image(s);
+        assert_int_equal(cluster_state_find_job_of(s, "c.service", unit(s, "c.service")->revision), 1);
+        assert_int_equal(cluster_state_find_job_of(s, "a.service", moved), 0);
+}
+
+static void there_are_only_jobs_that_are_kept(void **state) {
+        ClusterState *s = *state;
+        Argosy__JobRecord *record;
+
+        assert_int_equal(cluster_state_last_job(s), 0);
+        assert_int_equal(cluster_state_first_job(s), 1);
+        assert_int_equal(cluster_state_read_job(s, 0, &record), -ENOENT);
+        assert_int_equal(cluster_state_read_job(s, 1, &record), -ENOENT);
+}
+
+// ------------------------------------------------------------------------------------------------ how much is kept
+
+static void put_jobs(ClusterState *s, size_t n, uint64_t at_us, const char *reason) {
+        Batch b = {};
+
+        argosy__log_batch__init(&b.log);
+        for (size_t i = 0; i < n; i++)
+                batch_job(&b, (JobPut){.verb = "start"})->reason = (char *) reason;
+        b.log.at_us = at_us;
+        apply(s, &b);
+}
+
+static void no_more_are_kept_than_there_may_be(void **state) {
+        ClusterState *s = *state;
+
+        begin(s, 1);
+        for (size_t i = 0; i < CLUSTER_JOBS_MAX; i += 1000)
+                put_jobs(s, 1000, 2, "");
+        assert_int_equal(cluster_state_first_job(s), 1);
+        put_jobs(s, 7, 2, "");
+        assert_int_equal(cluster_state_first_job(s), 8);
+        assert_int_equal(cluster_state_last_job(s), CLUSTER_JOBS_MAX + 7);
+        pass_through_image(s);
+        assert_int_equal(cluster_state_first_job(s), 8);
+}
+
+static void what_is_old_goes_some_in_each_entry(void **state) {
+        const uint64_t day = UINT64_C(86400) * 1000000;
+        ClusterState *s = *state;
+
+        begin(s, day);
+        put_jobs(s, 1000, day, "");
+        put_jobs(s, 1, (CLUSTER_JOB_DAYS_MAX + 1) * day, ""); // as old as may be
+        assert_int_equal(cluster_state_first_job(s), 1);
+        put_jobs(s, 0, (CLUSTER_JOB_DAYS_MAX + 1) * day + 1, ""); // also an entry without a job drops them
+        assert_int_equal(cluster_state_first_job(s), 1 + CLUSTER_JOBS_DROPPED);
+        put_jobs(s, 0, day, ""); // the log's time does not go back
+        assert_int_equal(cluster_state_first_job(s), 1001);
+        put_jobs(s, 0, day, "");
+        assert_int_equal(cluster_state_first_job(s), 1001);
+}
+
+static void bytes_are_bounded_too(void **state) {
+        ClusterState *s = *state;
+        char reason[4096];
+
+        memset(reason, 'x', sizeof reason - 1);
+        reason[sizeof reason - 1] = 0;
+        begin(s, 1);
+        for (size_t i = 0; i < 50; i++)
+                put_jobs(s, 100, 2, reason);
+        assert_true(cluster_state_jobs_bytes(s) <= CLUSTER_JOBS_BYTES_MAX);
+        assert_true(cluster_state_first_job(s) > 500);
+        assert_true(cluster_state_jobs_bytes(s) > CLUSTER_JOBS_BYTES_MAX - 8192);
+}
+
+// Voters take snapshots when they like, and join at any time.
+static void every_voter_keeps_the_same(void **state) {
+        _cleanup_(cluster_state_freep) ClusterState *twin = cluster_state_new();
+        const uint64_t day = UINT64_C(86400) * 1000000;
+        ClusterState *s = *state;
+        char reason[2048];
+
+        begin(s, day);
+        begin(twin, day);
+        for (uint64_t i = 0; i < 300; i++) {
+                size_t n = i * 7919 % 90;
+
+                memset(reason, 'y', sizeof reason);
+                reason[i * 31 % sizeof reason] = 0;
+                put_jobs(s, n, day + i * i * day / 900, reason);
+                put_jobs(twin, n, day + i * i * day / 900, reason);
+                if (i % 37 == 0)
+                        pass_through_image(twin);
+        }
+        assert_true(cluster_state_first_job(s) > 1);
+        assert_same_image(s, twin);
+}
+
+// As it is sent for one unit by somebody of a host; with what is in memory beside it.
+static void a_job_of_one_unit_is_small(void **state) {
+        enum { JOBS = 1000, BESIDE = 32 + 16 + 8 + 43 }; // entry, allocator, ring, key
+        ClusterState *s = *state;
+        char name[32];
+        Batch b = {};
+
+        begin(s, UINT64_C(1700000000) * 1000000);
+        for (unsigned i = 0; i < JOBS; i++) {
+                Argosy__JobRecord *record;
+                Hash spec = batch_spec(&b, WEB);
+                char *target = name;
+
+                snprintf(name, sizeof name, "worker@%u.service", i);
+                batch_unit_only(&b, name, &spec, (UnitPut){.target = LAUNCHED, .start = true});
+                record = batch_job(&b, (JobPut){.n_ops = 2, .verb = "start"});
+                record->host = 3;
+                record->host_name = "node3.example.org";
+                record->user = "deployer";
+                record->uid = 1000;
+                record->uid_known = true;
+                record->reason = "release 4711";
+                record->targets = &target;
+                record->n_targets = 1;
+                b.log.at_us = UINT64_C(1700000000) * 1000000 + i;
+                assert_int_equal(cluster_state_apply(s, &b.log), 0);
+                batch_done(&b);
+        }
+        assert_int_equal(cluster_state_last_job(s), JOBS);
+        print_message("%zu bytes packed each\n", cluster_state_jobs_bytes(s) / JOBS);
+        assert_true(cluster_state_jobs_bytes(s) / JOBS + BESIDE <= 300);
+}
+
+// A cluster in the middle of an upgrade: what an older build takes as a snapshot says nothing of all this.
+static void before_its_level_nothing_of_it_is_in_the_image(void **state) {
+        _cleanup_(cluster_state_freep) ClusterState *older = cluster_state_new();
+        _cleanup_buf_ Buf image = {};
+        ClusterState *s = *state;
+        uint64_t revision;
+        uint8_t id[16];
+        Batch b = {};
+
+        cluster_state_set_build_level(older, FEATURE_BASE);
+        batch_cluster(&b, 1);
+        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
+        batch_request(&b, 3);
+        b.log.at_us = 1234;
+        apply(s, &b);
+        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_restore(older, image.data, image.len), 0);
+        memset(id, 3, sizeof id);
+        assert_true(cluster_state_was_applied(older, id, &revision));
+        batch_job(&b, (JobPut){});
+        assert_int_equal(cluster_state_apply(older, &b.log), -EPROTONOSUPPORT);
+        batch_done(&b);
+}
+
+// ------------------------------------------------------------------------------------------------ keys
+
+static void a_key_belongs_to_the_first_who_used_it(void **state) {
+        ClusterState *s = *state;
+        RequestKey key;
+        uint8_t id[16];
+        Batch b = {};
+
+        begin(s, 1);
+        make_id(id, 8);
+        assert_false(cluster_state_find_key(s, id, &key));
+        batch_job(&b, (JobPut){.id = id, .content = 11});
+        batch_job(&b, (JobPut){.id = id, .content = 12});
+        apply(s, &b);
+        assert_true(cluster_state_find_key(s, id, &key));
+        assert_int_equal(key.job, 1);
+        assert_int_equal(key.content, 11);
+        assert_false(key.more);
+}
+
+static void put_keys(ClusterState *s, uint64_t first, size_t n, uint64_t at_us) {
+        uint8_t id[16];
+        Batch b = {};
+
+        for (size_t i = 0; i < n; i++) {
+                make_id(id, first + i);
+                batch_job(&b, (JobPut){.id = id, .content = first + i, .verb = ""});
+        }
+        b.log.at_us = at_us;
+        apply(s, &b);
+}
+
+static bool knows(ClusterState *s, uint64_t number) {
+        RequestKey key;
+        uint8_t id[16];
+
+        make_id(id, number);
+        return cluster_state_find_key(s, id, &key) && key.content == number;
+}
+
+// What is forgotten may have been carried out: who repeats it after so long is told that nobody knows.
+static void a_million_keys_are_remembered_and_the_oldest_go(void **state) {
+        enum { CHUNK = 4096 };
+        _cleanup_(cluster_state_freep) ClusterState *twin = cluster_state_new();
+        ClusterState *s = *state;
+        uint64_t n = 0, sec = 1000000;
+
+        begin(s, sec);
+        begin(twin, sec);
+        while (knows(s, 0) || n == 0) {
+                put_keys(s, n, CHUNK, (n / CHUNK + 1) * sec);
+                put_keys(twin, n, CHUNK, (n / CHUNK + 1) * sec);
+                if (n / CHUNK % 100 == 3)
+                        pass_through_image(twin);
+                n += CHUNK;
+                if (knows(s, 0))
+                        assert_false(cluster_state_may_have_forgotten(s, 1000000000));
+        }
+        assert_true(n > CLUSTER_KEYS_MIN);
+        assert_true(knows(s, n - 1));
+        assert_true(knows(s, n - CLUSTER_KEYS_MIN));
+        assert_same_image(s, twin);
+        // 16 entries of a second each have been forgotten.
+        assert_false(cluster_state_may_have_forgotten(s, 1000));
+        assert_false(cluster_state_may_have_forgotten(s, (n / CHUNK - 17) * 1000));
+        assert_true(cluster_state_may_have_forgotten(s, (n / CHUNK - 16) * 1000));
+        assert_true(cluster_state_may_have_forgotten(s, UINT64_MAX));
+}
+
+// Somebody reads it in the pool while jobs come and go.
+static void a_snapshot_knows_nothing_of_what_comes_later(void **state) {
+        _cleanup_buf_ Buf before = {}, then = {};
+        ClusterEncoder *encoder;
+        ClusterSnapshot *snapshot;
+        ClusterState *s = *state;
+        uint8_t id[16];
+        Batch b = {};
+        int r;
+
+        begin(s, 1);
+        put_keys(s, 0, 5000, 2);
+        make_id(id, 99999);
+        batch_job(&b, (JobPut){.id = id, .more = true});
+        apply(s, &b);
+        assert_int_equal(cluster_state_encode(s, &before), 0);
+        assert_int_equal(cluster_state_snapshot(s, &snapshot), 0);
+
+        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.id = id, .n_ops = 2, .number = cluster_state_last_job(s)}); // another part of the last one
+        apply(s, &b);
+        for (uint64_t i = 0; i < 30; i++)
+                put_keys(s, 100000 + i * 5000, 5000, 3);
+        assert_true(cluster_state_first_job(s) > 5001);
+        encoder = cluster_encoder_new(snapshot);
+        assert_non_null(encoder);
+        do {
+                r = cluster_encoder_next(encoder, &then);
+        } while (r == CLUSTER_ENCODER_MORE);
+        assert_int_equal(r, 0);
+        cluster_encoder_free(encoder);
+        cluster_snapshot_unref(snapshot);
+        assert_int_equal(before.len, then.len);
+        assert_memory_equal(before.data, then.data, before.len);
+}
+
+static void an_image_that_contradicts_itself_is_refused(void **state) {
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+        Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
+        Argosy__KeySegment keys = ARGOSY__KEY_SEGMENT__INIT, *segments = &keys;
+        uint8_t packed[64], bytes[32] = {[24] = 1}, out[256];
+        ProtobufCBinaryData jobs;
+        ClusterState *s = *state;
+
+        record.number = 7;
+        jobs = (ProtobufCBinaryData){.len = argosy__job_record__pack(&record, packed), .data = packed};
+        image.jobs = &jobs;
+        image.n_jobs = 1;
+        image.last_job = 7;
+        keys.keys = (ProtobufCBinaryData){.len = sizeof bytes, .data = bytes};
+        image.keys = &segments;
+        image.n_keys = 1;
+        assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), 0);
+        assert_int_equal(cluster_state_first_job(s), 7);
+        image.last_job = 8; // a gap
+        assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
+        image.last_job = 0;
+        assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
+        image.last_job = 7;
+        bytes[24] = 8; // of a job that there never was
+        assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
+        bytes[24] = 1;
+        keys.keys.len--;
+        assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
+        keys.keys.len++;
+        keys.newest_us = 1; // later than anything
+        assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
+        assert_int_equal(cluster_state_first_job(s), 7);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_job_says_what_its_operations_replaced),
+                TEST(units_that_were_alike_stand_together),
+                TEST(a_job_has_its_own_operations_only),
+                TEST(what_was_skipped_is_in_no_job),
+                TEST(a_request_of_several_entries_is_one_job),
+                TEST(whose_a_revision_is_can_be_told),
+                TEST(there_are_only_jobs_that_are_kept),
+                TEST(no_more_are_kept_than_there_may_be),
+                TEST(what_is_old_goes_some_in_each_entry),
+                TEST(bytes_are_bounded_too),
+                TEST(every_voter_keeps_the_same),
+                TEST(a_job_of_one_unit_is_small),
+                TEST(before_its_level_nothing_of_it_is_in_the_image),
+                TEST(a_key_belongs_to_the_first_who_used_it),
+                TEST(a_million_keys_are_remembered_and_the_oldest_go),
+                TEST(a_snapshot_knows_nothing_of_what_comes_later),
+                TEST(an_image_that_contradicts_itself_is_refused),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

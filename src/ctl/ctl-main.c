@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "ctl-jobs.h"
 #include "ctl-main.h"
 #include "ctl.h"
 #include "help-text.h"
@@ -71,7 +72,10 @@ static int run(Ctl *ctl) {
         if (!socket)
                 return EXIT_FAILED;
         ctl_use_socket(ctl, socket);
-        code = ctl->opt.verb->run(ctl, ctl->opt.args, ctl->opt.n_args);
+        code = ctl_jobs_init(ctl) < 0 ? ctl_oom(ctl) : ctl_jobs_check(ctl);
+        if (code == EXIT_OK)
+                code = ctl->opt.verb->run(ctl, ctl->opt.args, ctl->opt.n_args);
+        ctl_jobs_done(ctl);
         client_done(&ctl->client);
         return code;
 }

@@ -62,6 +62,7 @@ def test_the_level_rises_when_the_last_host_has_it_and_no_way_leads_back(c: Clus
     c.ctl("cordon n1 n2", on=first)
     assert c.ctl("list-nodes", on=first).count("cordoned") == 2
     c.ctl("uncordon n1 n2", on=first)
+    c.ctl_fails("stop w@1 --reason=why", on=first, saying="at feature level 1")
     put_older(first)
     restart(c, first, [leader])
     put_newer(first)
@@ -79,6 +80,7 @@ def test_the_level_rises_when_the_last_host_has_it_and_no_way_leads_back(c: Clus
     c.start("x@2", on=last)
     c.ctl("destroy x@2", on=leader)
     assert c.invocations("w@*") == invocations
+    assert [job["verb"] for job in c.json("list-jobs --limit=2", on=last)] == ["destroy", "start"]
 
     # Every voter has taken note of it before anything is written that needs it.
     eventually(lambda: all(member["lag"] == 0 for member in c.status(first)["members"]))

@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "clock.h"
+#include "ctl-jobs.h"
 #include "ctl.h"
 #include "json.h"
 
@@ -83,6 +84,8 @@ int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, v
                 if (response->status == 0 && *response->message && !(flags & CALL_NOTE))
                         ctl_warn(ctl, "%s", response->message);
                 last = response->final;
+                if (last)
+                        ctl_job_tell(ctl, response->job);
                 r = f(ctl, response, userdata);
                 argosy__response__free_unpacked(response, NULL);
                 if (last)
@@ -135,12 +138,16 @@ static int note_answer(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 int ctl_call_until_answered(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata,
                             Patience *patience) {
         Attempts a = {f, userdata, flags & CALL_PARTS, false};
+        CtlJob job;
         int r;
 
+        ctl_job_attach(ctl, &job, request);
         do {
+                ctl_job_sent(&job);
                 r = ctl_call(ctl, request, flags, note_answer, &a);
         } while (r < 0 && !a.answered && !(flags & CALL_ONCE) && client_is_lost(&ctl->client, r) &&
                  ctl_try_again(ctl, patience, &r));
+        request->job = NULL;
         return r;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 // One run of argosyctl: what all verbs need. Messages are in ctl.c, requests in ctl-ask.c, the names of units
-// in ctl-names.c, and why nodes refuse them in ctl-refusals.c.
+// in ctl-names.c, why nodes refuse them in ctl-refusals.c, and what makes them jobs in ctl-jobs.c.
 
 #include <stdio.h>
 
@@ -18,6 +18,8 @@ enum {
         ANSWER_GRACE_MS = 1000, // how long after --timeout an answer is still taken
         MESSAGE_INDENT = 2,     // of what continues a message on the next line
         RECONNECT_SEC = 60,     // how long a lost daemon may be away until the command gives up
+        REQUEST_ID_SIZE = 16,
+        CTL_WORDS_MAX = 16, // of those that were typed, that a job is kept with
 };
 
 struct Ctl {
@@ -28,6 +30,9 @@ struct Ctl {
         uint64_t deadline_us; // clock_boot_us(); CLIENT_NEVER without --timeout
         bool warned_stale;
         Buf refused; // the refusals that were printed last
+        char *words[CTL_WORDS_MAX]; // as they were typed, for the job of what is asked for
+        size_t n_words;
+        uint64_t n_ids; // that were made of --key
 };
 
 // The daemon that will be asked; `path` is borrowed. Nothing is sent yet.
@@ -84,6 +89,10 @@ int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, vo
 typedef struct Json Json;
 int ctl_ask_for_list(Ctl *ctl, Json *json, Argosy__Request *request, unsigned flags, ResponseFn f,
                      void *userdata);
+
+// The id of a request that is not to be carried out twice: random, or made of --key. EXIT_OK, or the code after a
+// complaint.
+int ctl_request_id(Ctl *ctl, uint8_t ret[REQUEST_ID_SIZE]);
 
 // Why nodes do not take a unit, a line each; the first ten unless --full. What was said of the unit
 // before is not said again.

@@ -20,7 +20,13 @@ void wait_set_done(WaitSet *w) {
         *w = (WaitSet){};
 }
 
-int wait_set_add(WaitSet *w, const char *name, uint64_t revision) {
+uint64_t wait_set_job(const WaitSet *w, const char *name) {
+        const WaitItem *item = map_find_str(&w->by_name, name);
+
+        return item ? item->job : 0;
+}
+
+int wait_set_add(WaitSet *w, const char *name, uint64_t revision, uint64_t job) {
         _cleanup_free_ WaitItem *item = NULL;
         _cleanup_free_ char *copy = NULL;
         int r;
@@ -33,7 +39,7 @@ int wait_set_add(WaitSet *w, const char *name, uint64_t revision) {
         copy = strdup(name);
         if (!item || !copy)
                 return -ENOMEM;
-        *item = (WaitItem){.name = copy, .revision = revision};
+        *item = (WaitItem){.name = copy, .revision = revision, .job = job};
         r = map_add_str(&w->by_name, copy, item);
         if (r < 0)
                 return r;

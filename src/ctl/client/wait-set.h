@@ -12,6 +12,7 @@
 typedef struct WaitItem {
         char *name;
         uint64_t revision;
+        uint64_t job; // that asked for it; 0: none
         bool done;
         char *note; // what is to be said of it if its end is not waited for; NULL: nothing
 } WaitItem;
@@ -27,7 +28,8 @@ void wait_set_done(WaitSet *w);
 #define _cleanup_wait_set_ _cleanup_(wait_set_done)
 
 // 0, -EEXIST, -ENOMEM. Copies the name.
-int wait_set_add(WaitSet *w, const char *name, uint64_t revision);
+int wait_set_add(WaitSet *w, const char *name, uint64_t revision, uint64_t job);
+uint64_t wait_set_job(const WaitSet *w, const char *name);
 // Takes the note over.
 void wait_set_note(WaitSet *w, const char *name, char *note);
 // A unit has reached its end. True if that is news.

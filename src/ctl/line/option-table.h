@@ -47,8 +47,14 @@ typedef enum Option {
         OPT_ABORT = 1LL << 43,
         OPT_DRY_RUN = 1LL << 50,
         OPT_MAX_MOVES = 1LL << 51,
+        OPT_KEY = 1LL << 52,
+        OPT_IF_REVISION = 1LL << 53,
+        OPT_LIMIT = 1LL << 54,
+        OPT_UNIT = 1LL << 55,
+        OPT_AUTHOR = 1LL << 56,
         OPT_LIST = OPT_JSON | OPT_NO_PAGER | OPT_NO_LEGEND | OPT_FULL | OPT_FIELDS,
         OPT_WAITING = OPT_NO_BLOCK | OPT_VERBOSE | OPT_JSON,
+        OPT_JOB = OPT_REASON | OPT_KEY | OPT_IF_REVISION,
 } Option;
 
 typedef struct OptionInfo {

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "options.h"
 #include "str.h"
+#include "text.h"
 
 enum { LONG_BASE = 256, OPTIONS_MAX = 64 };
 
@@ -55,6 +56,26 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
         case OPT_REASON:
                 o->reason = value;
                 return 0;
+        case OPT_KEY:
+                o->key = value;
+                return *value && str_is_plain(value) && text_width(value) <= KEY_MAX
+                               ? 0
+                               : bad(why, info->name, value, "a text of 1 to 64 characters");
+        case OPT_IF_REVISION:
+                return parse_u64(value, INT64_MAX, &o->if_revision) && o->if_revision > 0
+                               ? 0
+                               : bad(why, info->name, value, "a revision");
+        case OPT_LIMIT:
+                if (!parse_u64(value, LINES_MAX, &n) || n == 0)
+                        return bad(why, info->name, value, "a number from 1 on");
+                o->limit = n;
+                return 0;
+        case OPT_UNIT:
+                o->unit = value;
+                return *value ? 0 : bad(why, info->name, value, "a pattern");
+        case OPT_AUTHOR:
+                o->author = value;
+                return *value ? 0 : bad(why, info->name, value, "a pattern");
         case OPT_JSON:
                 if (streq(value, "off"))
                         o->json = JSON_OFF;
@@ -215,7 +236,8 @@ int options_parse(const VerbList *verbs, int argc, char **argv, CtlOptions *ret,
         size_t n_letters = 0;
         int c, r;
 
-        *ret = (CtlOptions){.lines = LINES_DEFAULT, .delay_ms = DELAY_MS_DEFAULT, .order = TOP_BY_CPU};
+        *ret = (CtlOptions){.lines = LINES_DEFAULT, .limit = LIMIT_DEFAULT,
+                             .delay_ms = DELAY_MS_DEFAULT, .order = TOP_BY_CPU};
         assert(n_options < OPTIONS_MAX);
         *s++ = ':'; // tell a missing value from an unknown option
         for (size_t i = 0; i < n_options; i++) {

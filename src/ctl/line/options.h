@@ -18,7 +18,9 @@ enum {
         TTL_SEC_MAX = 30 * 86400,
         DEADLINE_SEC_MAX = 30 * 86400,
         HEALTH_SEC_MAX = 3600,
-        MAX_MOVES_MAX = 1000
+        MAX_MOVES_MAX = 1000,
+        KEY_MAX = 64, // characters
+        LIMIT_DEFAULT = 100,
 };
 enum {
         ITERATIONS_MAX = 1000000000,
@@ -40,6 +42,10 @@ typedef struct CtlOptions {
         uint32_t leader;       // 0: not given
         uint32_t deadline_sec; // 0: none
         const char *reason;    // NULL: none
+        const char *key;       // NULL: none
+        uint64_t if_revision;  // 0: none
+        size_t limit;
+        const char *unit, *author; // NULL: all
         UnitShare max_unavailable;
         uint64_t health_us;
         uint32_t max_moves;  // 0: not given

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include "clock.h"
@@ -29,7 +28,6 @@
 enum { CHANGE_SPLIT = -1 }; // beside exit codes: the cluster wants less at a time
 
 enum {
-        REQUEST_ID_SIZE = 16,
         FAILURES_SHOWN = 3, // whose last words are printed
 };
 
@@ -54,6 +52,7 @@ typedef struct Change {
         size_t n_may_run; // of these: stopped or destroyed, but for hosts that are not heard
         bool answered; // the Change's answer has come, all of it
         size_t n_received; // of its units; the answer may come in parts, and from the first of them again
+        uint64_t job;  // that the unit at hand is a part of; 0: none
         int status;    // of the Change as a whole, 0 or positive errno
         char message[512];
         char *logs[FAILURES_SHOWN]; // units that failed on a node
@@ -62,7 +61,7 @@ typedef struct Change {
 
 // ---- results
 
-static void json_result(Json *j, const Argosy__Response__UnitResult *u, bool plans) {
+static void json_result(Json *j, const Argosy__Response__UnitResult *u, bool plans, uint64_t job) {
         json_begin(j, '{');
         json_key(j, "unit");
         json_string(j, u->name);
@@ -85,6 +84,10 @@ static void json_result(Json *j, const Argosy__Response__UnitResult *u, bool pla
         for (size_t i = 0; i < u->n_may_run_on; i++)
                 json_string(j, u->may_run_on[i]);
         json_end(j, ']');
+        if (job > 0) {
+                json_key(j, "job");
+                json_u64(j, job);
+        }
         json_end(j, '}');
 }
 
@@ -123,7 +126,7 @@ static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
         if (u->status != 0 && u->n_may_run_on > 0)
                 c->n_may_run++;
         if (ctl->opt.json != JSON_OFF)
-                json_result(&c->json, u, c->verb->plans);
+                json_result(&c->json, u, c->verb->plans, c->job);
         if (u->status == 0 && !(ctl->opt.given & OPT_VERBOSE) && !c->verb->plans)
                 return;
         progress_clear(&ctl->term);
@@ -190,6 +193,7 @@ static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
                 return 0;
         c->answered = r->final;
+        c->job = r->job;
         for (size_t i = 0; i < r->change->n_units; i++) {
                 const Argosy__Response__UnitResult *u = r->change->units[i];
                 int e;
@@ -198,7 +202,7 @@ static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                         continue;
                 c->n_received = r->change->first + i + 1;
                 if (u->status == 0 && u->revision > 0 && will_wait(c)) {
-                        e = wait_set_add(&c->waiting, u->name, u->revision);
+                        e = wait_set_add(&c->waiting, u->name, u->revision, c->job);
                         if (e == 0 && u->n_may_run_on > 0)
                                 e = report_silent(c, u);
                         if (e < 0 && e != -EEXIST)
@@ -271,6 +275,7 @@ static int wait_take(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 if (!wait_set_finish(&c->waiting, u->name, u->status != 0))
                         continue; // told twice
                 news = true;
+                c->job = wait_set_job(&c->waiting, u->name);
                 report_end(c, u);
                 report_warning(c, u);
         }
@@ -421,8 +426,9 @@ static int change_some(Change *c, const UnitArgs *a, char **names, size_t n_name
         uint8_t id[REQUEST_ID_SIZE];
         int code;
 
-        if (getrandom(id, sizeof(id), 0) != sizeof(id))
-                return ctl_fail(c->ctl, "no random numbers: %s", strerror(errno));
+        code = ctl_request_id(c->ctl, id);
+        if (code != EXIT_OK)
+                return code;
         files = named_files(a, names, n_names, &change.n_files);
         if (!files)
                 return ctl_oom(c->ctl);

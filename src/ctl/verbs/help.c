@@ -75,7 +75,7 @@ int verb_help(Ctl *ctl, char **args, size_t n) {
 
 int verb_complete(Ctl *ctl, char **args, size_t n) {
         static const FieldList *const lists[] = {&unit_fields, &unit_file_fields, &node_fields,
-                                                 &manager_fields, &top_fields};
+                                                 &manager_fields, &job_fields, &top_fields};
         size_t taken;
 
         if (help_words(ctl->term.out, ctl->verbs, args[0], args + 1, n - 1))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// list-units, list-unit-files, list-nodes. Rows keep the order in which the leader sorted them. Nothing is printed before
-// all are there: a table has to know how wide its columns are, and a list that comes in parts begins anew when the leader
-// ends in the middle.
+// list-units, list-unit-files, list-nodes, list-jobs. Rows keep the order in which the leader sorted them. Nothing is
+// printed before all are there: a table has to know how wide its columns are, and a list that comes in parts begins anew
+// when the leader ends in the middle. Of jobs each answer is a page, and where the next one begins.
 
 #include <errno.h>
 
@@ -23,6 +23,7 @@ typedef struct List {
         ProtobufCMessage **parts; // of the answer, owned: Units or UnitFiles
         size_t n_parts, n_kept; // rows in them
         size_t n_rows, n_drift, n_stale, n_errors;
+        uint64_t before; // of jobs: where the next question is to go on; 0: there are no older ones
 } List;
 
 static int add_note(List *l, const Argosy__Response__UnitRow *u) {
@@ -155,6 +156,11 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 for (size_t i = 0; i < r->managers->n_rows && e == 0; i++)
                         e = add_row(ctl, l, r->managers->rows[i]);
                 break;
+        case ARGOSY__RESPONSE__WHAT_JOBS:
+                for (size_t i = 0; i < r->jobs->n_rows && e == 0; i++)
+                        e = add_row(ctl, l, r->jobs->rows[i]);
+                l->before = r->jobs->before;
+                break;
         default:
                 break;
         }
@@ -162,7 +168,8 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 }
 
 static void print_legend(Ctl *ctl, const List *l, const char *noun) {
-        fprintf(ctl->term.out, "\n%zu %s%s listed.\n", l->n_rows, noun, l->n_rows == 1 ? "" : "s");
+        fprintf(ctl->term.out, "\n%zu %s%s listed%s.\n", l->n_rows, noun, l->n_rows == 1 ? "" : "s",
+                l->before > 0 ? "; --limit=N lists more" : "");
         if (l->n_drift > 0)
                 fputs("drift: changed on its node by somebody else; `argosyctl start UNIT` mends it.\n",
                       ctl->term.out);
@@ -183,7 +190,27 @@ static int print_table(Ctl *ctl, const List *l, const char *noun) {
         return code;
 }
 
+static int ask_once(Ctl *ctl, List *l, Argosy__Request *request) {
+        return ctl_ask(ctl, request, CALL_PARTS, on_rows, l);
+}
+
+// A leader looks at so many jobs in one answer only.
+static int ask_for_jobs(Ctl *ctl, List *l, Argosy__Request *request) {
+        Argosy__Request__ListJobs *m = request->list_jobs;
+        int code;
+
+        do {
+                m->limit = (uint32_t) (ctl->opt.limit - l->n_rows);
+                m->before = l->before;
+                l->before = 0;
+                code = ctl_ask(ctl, request, 0, on_rows, l);
+        } while (code == EXIT_OK && l->before > 0 && l->n_rows < ctl->opt.limit);
+        return code;
+}
+
 static int run_list(Ctl *ctl, const FieldList *kind, const char *noun, Argosy__Request *request) {
+        int (*ask)(Ctl *ctl, List *l, Argosy__Request *request) = kind == &job_fields ? ask_for_jobs : ask_once;
+        bool is_json = ctl->opt.json != JSON_OFF;
         List l = {.kind = kind, .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_buf_ Buf why = {};
         int code;
@@ -197,8 +224,13 @@ static int run_list(Ctl *ctl, const FieldList *kind, const char *noun, Argosy__R
                 table_add_column(&l.table, l.fields[i]->header, l.fields[i]->shrink, false);
         if (l.notes)
                 table_add_column(&l.table, "NOTE", false, true);
-        code = ctl_ask_for_list(ctl, &l.json, request, CALL_PARTS, on_rows, &l);
-        if (code == EXIT_OK && ctl->opt.json == JSON_OFF)
+        if (is_json)
+                json_begin(&l.json, '[');
+        code = ask(ctl, &l, request);
+        if (is_json) {
+                json_end(&l.json, ']');
+                json_finish(&l.json);
+        } else if (code == EXIT_OK)
                 code = print_table(ctl, &l, noun);
         table_done(&l.table);
         drop_parts(&l);
@@ -268,4 +300,23 @@ int verb_list_nodes(Ctl *ctl, char **args, size_t n) {
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
         request.list_nodes = &list;
         return run_list(ctl, &node_fields, "node", &request);
+}
+
+int verb_list_jobs(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        _cleanup_strv_ char **patterns = NULL;
+        char *unit = (char *) ctl->opt.unit;
+        int code;
+
+        if (unit) {
+                code = ctl_patterns(ctl, &unit, 1, &patterns, &list.n_patterns);
+                if (code != EXIT_OK)
+                        return code;
+                list.patterns = patterns;
+        }
+        list.author = (char *) (ctl->opt.author ?: "");
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
+        request.list_jobs = &list;
+        return run_list(ctl, &job_fields, "job", &request);
 }

@@ -5,9 +5,7 @@
 // Two requests for each name, as for other changes: the rollout goes into the log, then its end is waited
 // for. Both may be repeated.
 
-#include <errno.h>
 #include <fcntl.h>
-#include <sys/random.h>
 
 #include "ctl.h"
 #include "rollouts.h"
@@ -47,10 +45,11 @@ static int begin(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitArgsF
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__NamedFile sent = ARGOSY__NAMED_FILE__INIT;
-        uint8_t id[16];
+        uint8_t id[REQUEST_ID_SIZE];
+        int code = ctl_request_id(ctl, id);
 
-        if (getrandom(id, sizeof(id), 0) != sizeof(id))
-                return ctl_fail(ctl, "no random numbers: %s", strerror(errno));
+        if (code != EXIT_OK)
+                return code;
         if (file) {
                 sent.name = file->name;
                 sent.path = file->path;

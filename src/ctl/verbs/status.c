@@ -62,6 +62,10 @@ static void json_status(Json *j, const Argosy__Response__Status *s) {
         json_string(j, s->desired);
         json_key(j, "revision");
         json_u64(j, s->revision);
+        if (s->job > 0) {
+                json_key(j, "job");
+                json_u64(j, s->job);
+        }
         json_key(j, "outcome");
         json_string(j, s->outcome);
         json_key(j, "why");

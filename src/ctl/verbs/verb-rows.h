@@ -8,19 +8,19 @@
 
 #define CHANGE(name, options, run, help) VERB(name, NULL, "UNIT...", GROUP_CHANGE, options, 1, ARGS_MAX, run, help)
 
-CHANGE("submit", OPT_REPLACE | OPT_VERBOSE | OPT_JSON, verb_submit,
+CHANGE("submit", OPT_REPLACE | OPT_VERBOSE | OPT_JSON | OPT_JOB, verb_submit,
        "Make unit files known to the cluster")
-CHANGE("load", OPT_REPLACE | OPT_WAITING, verb_load, "Place units on nodes without starting them")
-CHANGE("start", OPT_REPLACE | OPT_WAITING, verb_start, "Place and start units")
-CHANGE("stop", OPT_WAITING | OPT_LOCAL, verb_stop, "Stop units; they stay on their nodes")
-CHANGE("restart", OPT_WAITING | OPT_ROLLING | OPT_MAX_UNAVAILABLE | OPT_HEALTH, verb_restart,
-       "Stop and start units again")
-CHANGE("update", OPT_MAX_UNAVAILABLE | OPT_HEALTH | OPT_ABORT | OPT_NO_BLOCK | OPT_VERBOSE,
+CHANGE("load", OPT_REPLACE | OPT_WAITING | OPT_JOB, verb_load, "Place units on nodes without starting them")
+CHANGE("start", OPT_REPLACE | OPT_WAITING | OPT_JOB, verb_start, "Place and start units")
+CHANGE("stop", OPT_WAITING | OPT_LOCAL | OPT_JOB, verb_stop, "Stop units; they stay on their nodes")
+CHANGE("restart", OPT_WAITING | OPT_ROLLING | OPT_MAX_UNAVAILABLE | OPT_HEALTH | OPT_JOB,
+       verb_restart, "Stop and start units again")
+CHANGE("update", OPT_MAX_UNAVAILABLE | OPT_HEALTH | OPT_ABORT | OPT_NO_BLOCK | OPT_VERBOSE | OPT_JOB,
        verb_update, "Give units new files, a few at a time, and go back if one fails")
-CHANGE("unload", OPT_WAITING, verb_unload, "Stop units and take them off their nodes")
+CHANGE("unload", OPT_WAITING | OPT_JOB, verb_unload, "Stop units and take them off their nodes")
 CHANGE("plan", OPT_REPLACE | OPT_JSON | OPT_FULL, verb_plan,
        "Say what `start` would do, and do nothing")
-CHANGE("destroy", OPT_WAITING, verb_destroy, "Stop units and forget them")
+CHANGE("destroy", OPT_WAITING | OPT_JOB, verb_destroy, "Stop units and forget them")
 
 VERB("status", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_FULL | OPT_LINES | OPT_JSON, 1, ARGS_MAX,
      verb_status, "Show what units do, where, and why not")
@@ -31,6 +31,10 @@ VERB("list-units", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST | OPT_LOCAL | OPT_S
 VERB("list-unit-files", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST, 0, ARGS_MAX, verb_list_unit_files,
      "List units as the cluster wants them")
 VERB("list-nodes", "list-machines", "", GROUP_SEE, OPT_LIST, 0, 0, verb_list_nodes, "List the nodes")
+VERB("list-jobs", NULL, "", GROUP_SEE, OPT_LIST | OPT_LIMIT | OPT_UNIT | OPT_AUTHOR, 0, 0, verb_list_jobs,
+     "List what was changed, by whom and why, newest first")
+VERB("show-job", NULL, "JOB...", GROUP_SEE, OPT_JSON | OPT_NO_LEGEND | OPT_NO_PAGER | OPT_FULL, 1, ARGS_MAX,
+     verb_show_job, "Show what a job changed, and how that stands now")
 VERB("cat", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER, 1, ARGS_MAX, verb_cat,
      "Print unit files, byte for byte as submitted")
 VERB("journal", NULL, "UNIT", GROUP_SEE, OPT_LINES | OPT_FOLLOW | OPT_NODE | OPT_NO_PAGER, 1, 1,
@@ -42,19 +46,19 @@ VERB("top", NULL, "[PATTERN...]", GROUP_SEE,
 VERB("is-active", NULL, "UNIT...", GROUP_SEE, 0, 1, ARGS_MAX, verb_is_active,
      "Print the active states; exit 0 if one is active")
 
-VERB("cordon", NULL, "NODE...", GROUP_NODES, OPT_REASON, 1, ARGS_MAX, verb_cordon,
+VERB("cordon", NULL, "NODE...", GROUP_NODES, OPT_JOB, 1, ARGS_MAX, verb_cordon,
      "Let nodes take no new units")
-VERB("uncordon", NULL, "NODE...", GROUP_NODES, 0, 1, ARGS_MAX, verb_uncordon,
+VERB("uncordon", NULL, "NODE...", GROUP_NODES, OPT_JOB, 1, ARGS_MAX, verb_uncordon,
      "Open nodes again: ends cordon, drain and maintenance")
-VERB("drain", NULL, "NODE...", GROUP_NODES, OPT_DEADLINE | OPT_REASON | OPT_NO_BLOCK, 1, ARGS_MAX,
+VERB("drain", NULL, "NODE...", GROUP_NODES, OPT_DEADLINE | OPT_JOB | OPT_NO_BLOCK, 1, ARGS_MAX,
      verb_drain, "Move units away from nodes, and let them take no new ones")
-VERB("maintenance", NULL, "NODE...", GROUP_NODES, OPT_DEADLINE | OPT_REASON | OPT_NO_BLOCK, 1, ARGS_MAX,
+VERB("maintenance", NULL, "NODE...", GROUP_NODES, OPT_DEADLINE | OPT_JOB | OPT_NO_BLOCK, 1, ARGS_MAX,
      verb_maintenance, "Drain nodes and stop their global units too")
 VERB("rebalance", NULL, "[PATTERN...]", GROUP_NODES,
      OPT_DRY_RUN | OPT_MAX_MOVES | OPT_HEALTH | OPT_ABORT | OPT_NO_BLOCK | OPT_JSON | OPT_NO_LEGEND |
              OPT_FULL,
      0, ARGS_MAX, verb_rebalance, "Move units to where they are better off, as few as possible")
-VERB("label", NULL, "NODE KEY=VALUE|KEY-...", GROUP_NODES, 0, 2, ARGS_MAX, verb_label,
+VERB("label", NULL, "NODE KEY=VALUE|KEY-...", GROUP_NODES, OPT_JOB, 2, ARGS_MAX, verb_label,
      "Set labels of a host, or take them back")
 
 VERB("manager list", NULL, "", GROUP_NODES, OPT_LIST, 0, 0, verb_manager_list,
@@ -64,17 +68,17 @@ VERB("manager attach", NULL, "user@USER|container@NAME...", GROUP_NODES, OPT_LEA
 VERB("manager detach", NULL, "user@USER|container@NAME...", GROUP_NODES, OPT_FORCE, 1, ARGS_MAX,
      verb_manager_detach, "Stop and remove what runs in them, and forget them")
 
-VERB("role set", NULL, "ROLE [SETTING=VALUE...]", GROUP_ROLES, 0, 1, ARGS_MAX, verb_role_set,
+VERB("role set", NULL, "ROLE [SETTING=VALUE...]", GROUP_ROLES, OPT_JOB, 1, ARGS_MAX, verb_role_set,
      "Set how much a role's units may have")
 VERB("role show", NULL, "[ROLE...]", GROUP_ROLES, OPT_JSON | OPT_NO_LEGEND, 0, ARGS_MAX, verb_role_show,
      "Show roles and what they have")
-VERB("role delete", NULL, "ROLE...", GROUP_ROLES, 0, 1, ARGS_MAX, verb_role_delete,
+VERB("role delete", NULL, "ROLE...", GROUP_ROLES, OPT_JOB, 1, ARGS_MAX, verb_role_delete,
      "Forget roles that no unit has")
-VERB("pool set", NULL, "POOL NODE|KEY=VALUE...", GROUP_ROLES, 0, 2, ARGS_MAX, verb_pool_set,
+VERB("pool set", NULL, "POOL NODE|KEY=VALUE...", GROUP_ROLES, OPT_JOB, 2, ARGS_MAX, verb_pool_set,
      "Say which nodes are a pool, for Pool=")
 VERB("pool show", NULL, "[POOL...]", GROUP_ROLES, OPT_JSON | OPT_NO_LEGEND, 0, ARGS_MAX, verb_pool_show,
      "Show pools and the nodes in them")
-VERB("pool delete", NULL, "POOL...", GROUP_ROLES, 0, 1, ARGS_MAX, verb_pool_delete, "Forget pools")
+VERB("pool delete", NULL, "POOL...", GROUP_ROLES, OPT_JOB, 1, ARGS_MAX, verb_pool_delete, "Forget pools")
 
 VERB("cluster status", NULL, "", GROUP_CLUSTER, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_cluster_status,
      "Show members, leader and log")
@@ -84,12 +88,12 @@ VERB("cluster join", NULL, "ADDRESS[:PORT] TOKEN|-", GROUP_CLUSTER, OPT_DISCARD,
      "Make this host a member of another cluster")
 VERB("cluster leave", NULL, "", GROUP_CLUSTER, OPT_FORCE, 0, 0, verb_cluster_leave,
      "Take this host out of its cluster")
-VERB("cluster remove", NULL, "NODE", GROUP_CLUSTER, 0, 1, 1, verb_cluster_remove,
+VERB("cluster remove", NULL, "NODE", GROUP_CLUSTER, OPT_JOB, 1, 1, verb_cluster_remove,
      "Take a host out of the cluster, also a dead one")
-VERB("cluster promote", NULL, "NODE", GROUP_CLUSTER, 0, 1, 1, verb_cluster_promote, "Let a host vote")
-VERB("cluster demote", NULL, "NODE", GROUP_CLUSTER, 0, 1, 1, verb_cluster_demote,
+VERB("cluster promote", NULL, "NODE", GROUP_CLUSTER, OPT_JOB, 1, 1, verb_cluster_promote, "Let a host vote")
+VERB("cluster demote", NULL, "NODE", GROUP_CLUSTER, OPT_JOB, 1, 1, verb_cluster_demote,
      "Let a host no longer vote")
-VERB("cluster voters", NULL, "1|3|5", GROUP_CLUSTER, 0, 1, 1, verb_cluster_voters,
+VERB("cluster voters", NULL, "1|3|5", GROUP_CLUSTER, OPT_JOB, 1, 1, verb_cluster_voters,
      "Say how many hosts keep the log and vote")
 VERB("cluster peers", NULL, "ADDRESS[:PORT]...", GROUP_CLUSTER, 0, 1, 4, verb_cluster_peers,
      "Tell this host where else to look for the voters")

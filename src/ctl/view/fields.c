@@ -58,6 +58,19 @@ static const Field of_managers[] = {
         {"reason", NULL, "REASON", FIELD_STRING, AT(ManagerRow, reason), true, true},
 };
 
+static const Field of_jobs[] = {
+        {"job", NULL, "JOB", FIELD_U64, AT(JobRow, job), true, false},
+        {"time", NULL, "TIME", FIELD_TIME, AT(JobRow, at_us), true, false},
+        {"author", NULL, "AUTHOR", FIELD_STRING, AT(JobRow, author), true, true},
+        {"verb", NULL, "VERB", FIELD_STRING, AT(JobRow, verb), true, false},
+        {"targets", NULL, "TARGETS", FIELD_TARGETS, 0, true, true},
+        {"changed", NULL, "CHANGED", FIELD_U32, AT(JobRow, changed), true, false},
+        {"reason", NULL, "REASON", FIELD_STRING, AT(JobRow, reason), true, true},
+        {"host", NULL, "HOST", FIELD_STRING, AT(JobRow, host), false, true},
+        {"before", NULL, "BEFORE", FIELD_U64, AT(JobRow, revision_before), false, false},
+        {"revision", NULL, "REVISION", FIELD_U64, AT(JobRow, revision), false, false},
+};
+
 static const Field of_top[] = {
         {"unit", NULL, "UNIT", FIELD_STRING, offsetof(TopRow, unit), true, true},
         {"node", "machine", "NODE", FIELD_STRING, offsetof(TopRow, node), true, true},
@@ -111,7 +124,12 @@ static Colour top_colour(const Field *f, const void *row) {
         return COLOUR_NONE;
 }
 
+static Colour job_colour(const Field *f, const void *row) {
+        return COLOUR_NONE;
+}
+
 const FieldList top_fields = {"top", of_top, ELEMENTSOF(of_top), top_colour};
+const FieldList job_fields = {"list-jobs", of_jobs, ELEMENTSOF(of_jobs), job_colour};
 static Colour manager_colour(const Field *f, const void *row) {
         const Argosy__Response__ManagerRow *m = row;
 
@@ -203,6 +221,21 @@ static void json_number(FieldType type, uint64_t n, Json *j) {
                 json_u64(j, n);
 }
 
+int job_targets_append(const Argosy__Response__JobRow *job, Buf *out) {
+        int r = 0;
+
+        for (size_t i = 0; i < job->n_targets && r == 0; i++)
+                r = buf_printf(out, "%s%s", i ? " " : "", job->targets[i]);
+        return r < 0 || job->more_targets == 0 ? r : buf_printf(out, " and %" PRIu32 " more", job->more_targets);
+}
+
+void job_targets_json(const Argosy__Response__JobRow *job, Json *j) {
+        json_begin(j, '[');
+        for (size_t i = 0; i < job->n_targets; i++)
+                json_string(j, job->targets[i]);
+        json_end(j, ']');
+}
+
 int field_append(const Field *f, const void *row, Buf *out) {
         const Argosy__Response__NodeRow *node = row;
         int r = 0;
@@ -220,6 +253,12 @@ int field_append(const Field *f, const void *row, Buf *out) {
                 return buf_printf(out, "%s", *(const protobuf_c_boolean *) at(f, row) ? "yes" : "no");
         case FIELD_U32:
                 return buf_printf(out, "%" PRIu32, *(const uint32_t *) at(f, row));
+        case FIELD_U64:
+                return buf_printf(out, "%" PRIu64, *(const uint64_t *) at(f, row));
+        case FIELD_TIME:
+                return text_append_time(out, *(const uint64_t *) at(f, row));
+        case FIELD_TARGETS:
+                return job_targets_append(row, out);
         case FIELD_COUNT:
         case FIELD_BYTES:
         case FIELD_PERMILLE:
@@ -252,6 +291,13 @@ void field_json(const Field *f, const void *row, Json *j) {
                 break;
         case FIELD_U32:
                 json_u64(j, *(const uint32_t *) at(f, row));
+                break;
+        case FIELD_U64:
+        case FIELD_TIME:
+                json_u64(j, *(const uint64_t *) at(f, row));
+                break;
+        case FIELD_TARGETS:
+                job_targets_json(row, j);
                 break;
         case FIELD_COUNT:
         case FIELD_BYTES:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The columns of the lists: one table each for list-units, list-unit-files, list-nodes and top, from which
+// The columns of the lists: one table each for list-units, list-unit-files, list-nodes, list-jobs and top, from which
 // the text, the JSON, `--fields` and the completions come. Pure.
 
+#include "argosy.pb-c.h"
 #include "json.h"
 #include "table.h"
 
@@ -14,7 +15,10 @@ typedef enum FieldType {
         FIELD_STATE, // of a node: people see its mode behind it
         FIELD_BOOL,
         FIELD_U32,
+        FIELD_U64,
+        FIELD_TIME, // microseconds since 1970; in JSON that number
         FIELD_LABELS,
+        FIELD_TARGETS, // of a job: what the person named
         // of top, UINT64_MAX: not known, which is nothing in a table and null in JSON
         FIELD_COUNT,
         FIELD_BYTES,
@@ -39,7 +43,7 @@ typedef struct FieldList {
         Colour (*colour)(const Field *f, const void *row);
 } FieldList;
 
-extern const FieldList unit_fields, unit_file_fields, node_fields, manager_fields, top_fields;
+extern const FieldList unit_fields, unit_file_fields, node_fields, manager_fields, job_fields, top_fields;
 
 enum { FIELDS_MAX = 16, HASH_SHOWN = 7 };
 
@@ -50,6 +54,9 @@ int fields_select(const FieldList *list, const char *text, bool all, const Field
 void fields_words(FILE *f, const FieldList *list);
 
 int field_append(const Field *f, const void *row, Buf *out); // as in a table; unset: nothing
+// What a job's targets are, as they were typed, and how many more there are.
+int job_targets_append(const Argosy__Response__JobRow *job, Buf *out);
+void job_targets_json(const Argosy__Response__JobRow *job, Json *j); // the value
 void field_json(const Field *f, const void *row, Json *j);   // key and value
 static inline const char *field_string(const Field *f, const void *row) {
         return *(char *const *) ((const char *) row + f->offset);

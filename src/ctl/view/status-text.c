@@ -202,9 +202,11 @@ static void put_placement(StatusText *t) {
         put_label(t, "Desired");
         put_clean(t, *s->desired ? s->desired : "-");
         if (t->error == 0)
-                t->error = buf_printf(t->out, " (revision %" PRIu64 "%s%.*s)", s->revision,
+                t->error = buf_printf(t->out, " (revision %" PRIu64 "%s%.*s", s->revision,
                                       *s->row->spec ? ", file " : "", HASH_SHOWN, s->row->spec);
-        put(t, "\n");
+        if (t->error == 0 && s->job > 0)
+                t->error = buf_printf(t->out, ", job %" PRIu64, s->job);
+        put(t, ")\n");
         if (s->row->drift) {
                 put_label(t, "Drift");
                 put_coloured(t, COLOUR_YELLOW,

@@ -68,7 +68,7 @@ static void every_option_in_the_manual_exists(void **state) {
 
 static void every_field_is_there(void **state) {
         static const FieldList *const lists[] = {&unit_fields, &unit_file_fields, &node_fields,
-                                                 &manager_fields};
+                                                 &manager_fields, &job_fields};
 
         for (size_t i = 0; i < ELEMENTSOF(lists); i++)
                 for (size_t k = 0; k < lists[i]->n_fields; k++) {

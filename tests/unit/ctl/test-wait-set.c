@@ -8,10 +8,10 @@ static void only_open_units_are_asked_for_again(void **state) {
         _cleanup_free_ Argosy__Request__Wait__Item **items = NULL;
         size_t n;
 
-        assert_int_equal(wait_set_add(&w, "a.service", 7), 0);
-        assert_int_equal(wait_set_add(&w, "b.service", 8), 0);
-        assert_int_equal(wait_set_add(&w, "c.service", 9), 0);
-        assert_int_equal(wait_set_add(&w, "b.service", 10), -EEXIST);
+        assert_int_equal(wait_set_add(&w, "a.service", 7, 0), 0);
+        assert_int_equal(wait_set_add(&w, "b.service", 8, 0), 0);
+        assert_int_equal(wait_set_add(&w, "c.service", 9, 0), 0);
+        assert_int_equal(wait_set_add(&w, "b.service", 10, 0), -EEXIST);
         assert_true(wait_set_finish(&w, "b.service", false));
         assert_int_equal(wait_set_open(&w), 2);
         items = wait_set_request(&w, &n);
@@ -25,7 +25,7 @@ static void only_open_units_are_asked_for_again(void **state) {
 static void a_result_counts_once(void **state) {
         _cleanup_wait_set_ WaitSet w = {};
 
-        assert_int_equal(wait_set_add(&w, "a.service", 1), 0);
+        assert_int_equal(wait_set_add(&w, "a.service", 1, 0), 0);
         assert_true(wait_set_finish(&w, "a.service", true));
         assert_false(wait_set_finish(&w, "a.service", true));
         assert_false(wait_set_finish(&w, "never-asked.service", true));
@@ -37,7 +37,7 @@ static void a_result_counts_once(void **state) {
 static void an_end_is_judged_by_what_is_open(void **state) {
         _cleanup_wait_set_ WaitSet w = {};
 
-        assert_int_equal(wait_set_add(&w, "a.service", 1), 0);
+        assert_int_equal(wait_set_add(&w, "a.service", 1, 0), 0);
         // daemon gone, daemon without a leader, an answer that says no, Ctrl-C
         assert_int_equal(wait_set_next(&w, true, -ECONNRESET, 0, false), WAIT_REDIAL);
         assert_int_equal(wait_set_next(&w, false, 0, ETIMEDOUT, false), WAIT_ASK_AGAIN);

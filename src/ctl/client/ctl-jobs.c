@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Every request that changes the cluster is a job there. What the person named goes with it as it was typed, with
+// --reason and --key, and an id by which the cluster knows it when it comes again.
+//
+// With --key the id is made of that, and of how many such requests of this run came before: so a command that is given
+// again with the same key sends the same ids in the same order, from whichever host. Without one it is random.
+//
+// A cluster in the middle of an upgrade keeps no jobs, and would not look at any of that. Who depends on it is told so
+// before anything is asked for.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/random.h>
+
+#include "clock.h"
+#include "ctl-jobs.h"
+#include "feature-level.h"
+#include "hash.h"
+#include "request-kind.h"
+#include "str.h"
+
+// ---- what was typed
+
+int ctl_jobs_init(Ctl *ctl) {
+        if (!ctl->opt.verb || !(ctl->opt.verb->options & OPT_KEY))
+                return 0;
+        for (; ctl->n_words < CTL_WORDS_MAX && ctl->n_words < ctl->opt.n_args; ctl->n_words++) {
+                ctl->words[ctl->n_words] = strdup(ctl->opt.args[ctl->n_words]);
+                if (!ctl->words[ctl->n_words])
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+void ctl_jobs_done(Ctl *ctl) {
+        while (ctl->n_words > 0)
+                free(ctl->words[--ctl->n_words]);
+}
+
+// Of a node the reason is shown by those who refuse units, and was before there were jobs.
+static bool keeps_reason_itself(const Verb *verb) {
+        return streq(verb->name, "cordon") || streq(verb->name, "drain") || streq(verb->name, "maintenance");
+}
+
+static int on_status(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        uint32_t *level = userdata;
+
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS)
+                *level = r->cluster_status->feature_level;
+        return 0;
+}
+
+int ctl_jobs_check(Ctl *ctl) {
+        Argosy__Request__ClusterStatus status = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t needs = OPT_KEY | OPT_IF_REVISION;
+        uint32_t level = 0;
+        int code;
+
+        if (!keeps_reason_itself(ctl->opt.verb))
+                needs |= OPT_REASON;
+        if (!(ctl->opt.given & needs))
+                return EXIT_OK;
+        if (ctl->opt.given & OPT_LOCAL)
+                return ctl_usage(ctl, "with --local units are stopped without the cluster, which keeps no job of that: it does "
+                                      "not go with --reason, --key or --if-revision");
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
+        request.cluster_status = &status;
+        code = ctl_ask(ctl, &request, 0, on_status, &level);
+        if (code != EXIT_OK || level >= FEATURE_JOBS)
+                return code;
+        return ctl_fail(ctl,
+                        "--reason, --key and --if-revision need a cluster that keeps jobs, and this one is at feature level "
+                        "%" PRIu32 " (see argosyctl cluster status); nothing was changed",
+                        level);
+}
+
+// ---- ids
+
+int ctl_request_id(Ctl *ctl, uint8_t ret[REQUEST_ID_SIZE]) {
+        _cleanup_buf_ Buf text = {};
+        Hash hash;
+
+        if (!ctl->opt.key)
+                return getrandom(ret, REQUEST_ID_SIZE, 0) == REQUEST_ID_SIZE
+                               ? EXIT_OK
+                               : ctl_fail(ctl, "no random numbers: %s", strerror(errno));
+        if (buf_printf(&text, "argosy key %s %" PRIu64, ctl->opt.key, ctl->n_ids++) < 0)
+                return ctl_oom(ctl);
+        hash = hash_of(text.data, text.len);
+        memcpy(ret, hash.bytes, REQUEST_ID_SIZE);
+        return EXIT_OK;
+}
+
+// ---- requests
+
+static bool is_job(const Argosy__Request *request) {
+        const RequestKind *kind = request_kind(request->what_case);
+
+        return kind && kind->by == REQUEST_BY_LEADER && kind->effect == REQUEST_CHANGES;
+}
+
+static bool has_own_id(const Argosy__Request *request) {
+        return request->what_case == ARGOSY__REQUEST__WHAT_CHANGE ||
+               request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT ||
+               request->what_case == ARGOSY__REQUEST__WHAT_REBALANCE;
+}
+
+// Of a command that is a request for each word, a request names its own.
+static bool is_about_all_words(const Argosy__Request *request) {
+        switch (request->what_case) {
+        case ARGOSY__REQUEST__WHAT_ROLLOUT:
+                return false;
+        case ARGOSY__REQUEST__WHAT_ROLE_CHANGE:
+                return !request->role_change->remove;
+        case ARGOSY__REQUEST__WHAT_POOL_CHANGE:
+                return !request->pool_change->remove;
+        default:
+                return true;
+        }
+}
+
+void ctl_job_attach(Ctl *ctl, CtlJob *job, Argosy__Request *request) {
+        *job = (CtlJob){.message = ARGOSY__REQUEST__JOB__INIT};
+        if (!is_job(request))
+                return;
+        if (!has_own_id(request) && ctl_request_id(ctl, job->id) == EXIT_OK)
+                job->message.id = (ProtobufCBinaryData){.data = job->id, .len = sizeof(job->id)};
+        job->message.reason = (char *) (ctl->opt.reason ?: "");
+        job->message.if_revision = ctl->opt.if_revision;
+        if (is_about_all_words(request)) {
+                job->message.targets = ctl->words;
+                job->message.n_targets = ctl->n_words;
+                job->message.more_targets = (uint32_t) (ctl->opt.n_args - ctl->n_words);
+        }
+        request->job = &job->message;
+}
+
+void ctl_job_sent(CtlJob *job) {
+        uint64_t now_us = clock_boot_us();
+
+        if (job->sent_us > 0)
+                job->message.age_ms = MAX_OF((now_us - job->sent_us) / USEC_PER_MSEC, UINT64_C(1));
+        else
+                job->sent_us = now_us;
+}
+
+void ctl_job_tell(Ctl *ctl, uint64_t number) {
+        if (number == 0 || ctl->opt.json != JSON_OFF || ctl->opt.given & OPT_QUIET ||
+            !(ctl->opt.given & (OPT_VERBOSE | OPT_NO_BLOCK)))
+                return;
+        progress_clear(&ctl->term);
+        fflush(ctl->term.out);
+        fprintf(ctl->term.err, "Job %" PRIu64 ".\n", number);
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What a request is kept by as a job: its id, why and for what it was asked, and how old it is when it is sent again.
+
+#include "ctl.h"
+
+// Lives as long as the request points to it.
+typedef struct CtlJob {
+        Argosy__Request__Job message;
+        uint8_t id[REQUEST_ID_SIZE];
+        uint64_t sent_us; // first; 0: not yet
+} CtlJob;
+
+// Keeps the words that were typed, before a verb changes them. 0 or -ENOMEM.
+int ctl_jobs_init(Ctl *ctl);
+void ctl_jobs_done(Ctl *ctl);
+// Whether the cluster keeps jobs, if something was typed that depends on it. EXIT_OK, or the code after a complaint.
+int ctl_jobs_check(Ctl *ctl);
+
+// Makes it a part of the request, if that is one that becomes a job.
+void ctl_job_attach(Ctl *ctl, CtlJob *job, Argosy__Request *request);
+// Each time before it is sent.
+void ctl_job_sent(CtlJob *job);
+// The cluster has it, under this number; 0: it has none.
+void ctl_job_tell(Ctl *ctl, uint64_t number);

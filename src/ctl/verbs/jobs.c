@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// show-job: who asked for what and why, each unit that it changed, as that was before, and how it stands with what was
+// asked for. A job of thousands of units comes in several answers; each is judged when it is given. The first job that
+// there is not, or not any more, ends it.
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "ctl.h"
+#include "fields.h"
+#include "json.h"
+#include "str.h"
+#include "terminal.h"
+#include "verbs.h"
+
+enum { HEADER_WIDTH = 8 };
+
+typedef struct Shown {
+        Json json;
+        Table table;
+        bool began;     // its head has been printed
+        uint32_t units; // that have come
+        uint32_t more;  // behind them
+} Shown;
+
+// ---- for people
+
+static int print_line(Ctl *ctl, const char *label, const char *text) {
+        _cleanup_buf_ Buf clean = {};
+
+        if (!*text)
+                return 0;
+        if (text_append_clean(&clean, text, false) < 0)
+                return -ENOMEM;
+        fprintf(ctl->term.out, "%*s: %.*s\n", HEADER_WIDTH, label, (int) clean.len, (const char *) clean.data);
+        return 0;
+}
+
+static int print_head(Ctl *ctl, const Argosy__Response__JobRow *job) {
+        _cleanup_buf_ Buf what = {}, time = {}, clean = {};
+        _cleanup_free_ char *text = NULL, *when = NULL;
+
+        if (buf_printf(&what, "%s ", job->verb) < 0 || job_targets_append(job, &what) < 0 ||
+            text_append_time(&time, job->at_us) < 0)
+                return -ENOMEM;
+        text = buf_take_string(&what);
+        when = buf_take_string(&time);
+        if (!text || !when || text_append_clean(&clean, text, false) < 0)
+                return -ENOMEM;
+        fprintf(ctl->term.out, "%sJob %" PRIu64 "%s: %.*s\n", colour_on(&ctl->term.style, COLOUR_BOLD), job->job,
+                colour_off(&ctl->term.style, COLOUR_BOLD), (int) clean.len, (const char *) clean.data);
+        if (print_line(ctl, "Time", when) < 0 || print_line(ctl, "Author", *job->author ? job->author : "not known") < 0 ||
+            print_line(ctl, "Reason", job->reason) < 0)
+                return -ENOMEM;
+        fprintf(ctl->term.out, "%*s: %" PRIu64 ", before it %" PRIu64 "\n", HEADER_WIDTH, "Revision", job->revision,
+                job->revision_before);
+        fprintf(ctl->term.out, "%*s: %" PRIu32 " unit%s%s\n", HEADER_WIDTH, "Changed", job->changed,
+                job->changed == 1 ? "" : "s", job->cut ? ", and more than a job can name" : "");
+        return 0;
+}
+
+// "new", or what it was to be, with the first digits of its content.
+static int add_before(Table *t, const Argosy__Response__JobUnitRow *u) {
+        _cleanup_free_ char *text =
+                *u->rev ? str_printf("%s %.*s", u->desired, HASH_SHOWN, u->rev) : strdup("new");
+
+        return text ? table_add(t, text, COLOUR_NONE) : -ENOMEM;
+}
+
+static int add_unit(Table *t, const Argosy__Response__JobUnitRow *u) {
+        _cleanup_free_ char *revision = str_printf("%" PRIu64, u->revision);
+        Colour colour = streq(u->now, "as asked")    ? COLOUR_GREEN
+                        : streq(u->now, "otherwise") ? COLOUR_RED
+                                                     : COLOUR_YELLOW;
+        int r = revision ? table_add(t, u->unit, COLOUR_NONE) : -ENOMEM;
+
+        r = r < 0 ? r : add_before(t, u);
+        r = r < 0 ? r : table_add(t, revision, COLOUR_NONE);
+        r = r < 0 ? r : table_add(t, u->now, colour);
+        return r < 0 ? r : table_add(t, u->message, COLOUR_NONE);
+}
+
+static void begin_table(Shown *s) {
+        table_add_column(&s->table, "UNIT", true, false);
+        table_add_column(&s->table, "BEFORE", false, false);
+        table_add_column(&s->table, "REVISION", false, false);
+        table_add_column(&s->table, "NOW", false, false);
+        table_add_column(&s->table, "WHY", true, true);
+}
+
+// ---- JSON
+
+static void json_head(Json *j, const Argosy__Response__JobRow *job) {
+        const Field *fields[FIELDS_MAX];
+        _cleanup_buf_ Buf why = {};
+        size_t n;
+
+        if (fields_select(&job_fields, NULL, true, fields, &n, &why) < 0)
+                return;
+        for (size_t i = 0; i < n; i++)
+                field_json(fields[i], job, j);
+        json_key(j, "cut");
+        json_bool(j, job->cut);
+}
+
+static void json_unit(Json *j, const Argosy__Response__JobUnitRow *u) {
+        const char *const words[][2] = {{"unit", u->unit}, {"rev", u->rev},     {"desired", u->desired},
+                                        {"now", u->now},   {"message", u->message}};
+
+        json_begin(j, '{');
+        for (size_t i = 0; i < ELEMENTSOF(words); i++) {
+                json_key(j, words[i][0]);
+                json_string(j, words[i][1]);
+        }
+        json_key(j, "revision");
+        json_u64(j, u->revision);
+        json_end(j, '}');
+}
+
+// ---- one job
+
+static int on_job(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        const Argosy__Response__JobRow *job;
+        bool json = ctl->opt.json != JSON_OFF;
+        Shown *s = userdata;
+        int e = 0;
+
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_JOBS || r->jobs->n_rows != 1)
+                return 0;
+        job = r->jobs->rows[0];
+        if (!s->began && json) {
+                json_begin(&s->json, '{');
+                json_head(&s->json, job);
+                json_key(&s->json, "units");
+                json_begin(&s->json, '[');
+        } else if (!s->began)
+                e = print_head(ctl, job);
+        s->began = true;
+        for (size_t i = 0; i < job->n_units && e == 0; i++)
+                if (json)
+                        json_unit(&s->json, job->units[i]);
+                else
+                        e = add_unit(&s->table, job->units[i]);
+        s->units += (uint32_t) job->n_units;
+        s->more = job->n_units > 0 ? job->more_units : 0;
+        return e;
+}
+
+static int print_units(Ctl *ctl, Shown *s) {
+        if (table_rows(&s->table) == 0)
+                return EXIT_OK;
+        fputc('\n', ctl->term.out);
+        return ctl_print_table(ctl, &s->table);
+}
+
+static int show(Ctl *ctl, Json *json, uint64_t number) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Shown s = {.json = *json};
+        int code;
+
+        list.number = number;
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
+        request.list_jobs = &list;
+        begin_table(&s);
+        do {
+                list.first_unit = s.units;
+                s.more = 0;
+                code = ctl_ask(ctl, &request, 0, on_job, &s);
+        } while (code == EXIT_OK && s.more > 0);
+        if (s.began && ctl->opt.json != JSON_OFF) {
+                json_end(&s.json, ']');
+                json_end(&s.json, '}');
+        } else if (code == EXIT_OK)
+                code = print_units(ctl, &s);
+        *json = s.json;
+        table_done(&s.table);
+        return code;
+}
+
+static int show_all(Ctl *ctl, Json *json, char **args, size_t n) {
+        int code = EXIT_OK;
+
+        for (size_t i = 0; i < n && code == EXIT_OK; i++) {
+                uint64_t number;
+
+                if (!parse_u64(args[i], INT64_MAX, &number) || number == 0)
+                        return ctl_usage(ctl, "'%s' is not the number of a job", args[i]);
+                if (i > 0 && ctl->opt.json == JSON_OFF)
+                        fputc('\n', ctl->term.out);
+                code = show(ctl, json, number);
+        }
+        return code;
+}
+
+int verb_show_job(Ctl *ctl, char **args, size_t n) {
+        Json json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY};
+        int code;
+
+        if (ctl->opt.json == JSON_OFF) {
+                pager_open(&ctl->term);
+                return show_all(ctl, &json, args, n);
+        }
+        json_begin(&json, '[');
+        code = show_all(ctl, &json, args, n);
+        json_end(&json, ']');
+        json_finish(&json);
+        return code;
+}

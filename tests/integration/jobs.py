@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Who changed what, when and why: every request that changes something is a job, on every voter, and is carried out once."""
+
+from lib import PATIENT, SLEEPER, Cluster, main
+
+
+def jobs(c, options="", on=None):
+    return c.json(f"list-jobs {options}", on)
+
+
+def show(c, number, on=None):
+    [job] = c.json(f"show-job {number}", on)
+    return job
+
+
+def test_whoever_is_called_at_night_finds_what_was_changed(c: Cluster):
+    c.start("web@{1..3}", on="n2")
+    c.ctl("stop web@2 --reason='too hot'", on="n3")
+    last, start = jobs(c, "--limit=2", on="n1")
+    assert (last["verb"], last["targets"], last["reason"], last["author"]) == ("stop", ["web@2"], "too hot", "root@n3"), last
+    assert (start["verb"], start["targets"], start["changed"], start["author"]) == ("start", ["web@{1..3}"], 3, "root@n2"), start
+    assert last["job"] == start["job"] + 1
+    assert last["before"] < last["revision"]
+    [unit] = show(c, last["job"])["units"]
+    assert (unit["unit"], unit["desired"], unit["now"]) == ("web@2.service", "launched", "as asked"), unit
+    now = {unit["unit"]: unit["now"] for unit in show(c, start["job"])["units"]}
+    assert now == {"web@1.service": "as asked", "web@2.service": "changed since", "web@3.service": "as asked"}, now
+    assert [job["job"] for job in jobs(c, "--unit='web@2*' --author=root@n3")] == [last["job"]]
+    assert f"Job {last['job']}: stop web@2" in c.ctl(f"show-job {last['job']}")
+    c.ctl_fails("show-job 999999", saying="there is no job 999999")
+
+
+def test_what_is_no_change_of_units_is_a_job_too(c: Cluster):
+    c.ctl("cordon n2 --reason=disks")
+    c.ctl("uncordon n2")
+    c.ctl("label n2 disk=ssd")
+    c.ctl("label n2 disk-")
+    done = [(job["verb"], job["targets"]) for job in jobs(c, "--limit=4")]
+    assert done == [("label", ["n2", "disk-"]), ("label", ["n2", "disk=ssd"]), ("uncordon", ["n2"]), ("cordon", ["n2"])], done
+    assert jobs(c, "--limit=4")[3]["reason"] == "disks"
+
+
+def test_a_key_is_carried_out_once_and_all_voters_know_it(c: Cluster):
+    c.submit("one.service", SLEEPER)
+    c.ctl("start one --key=deploy-1")
+    first = jobs(c, "--limit=1")[0]["job"]
+    run = c.invocation("one")
+    for node in c.nodes:
+        c.ctl("start one --key=deploy-1", on=node)
+    assert c.invocation("one") == run, "it was started again"
+    assert jobs(c, "--limit=1")[0]["job"] == first
+    c.ctl_fails("stop one --key=deploy-1", saying=(f"job {first}", "nothing was changed"))
+    leader = c.leader()
+    leader.kill()
+    other = next(node for node in c.nodes if node.name != leader.name)
+    c.leader(on=other)
+    c.ctl("start --no-block one --key=deploy-1", on=other)
+    assert jobs(c, "--limit=1", on=other)[0]["job"] == first
+    assert show(c, first, on=other)["reason"] == ""
+
+
+def test_what_somebody_changed_meanwhile_is_left_alone(c: Cluster):
+    c.start("one.service")
+    seen = jobs(c, "--limit=1")[0]["revision"]
+    c.ctl("restart one")
+    c.ctl_fails(f"stop one --if-revision={seen}", saying="has changed since revision")
+    assert c.where("one")
+    c.ctl(f"stop one --if-revision={jobs(c, '--limit=1')[0]['revision']}")
+
+
+main(conf=PATIENT)

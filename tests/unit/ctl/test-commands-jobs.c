@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What goes with a request so that the cluster keeps it as a job, what is said of its number, and the commands that show
+// jobs.
+#include <unistd.h>
+
+#include "command-words.h"
+
+#include "feature-level.h"
+
+// ---- requests
+
+static void answer(FakeDaemon *d, const char *unit, uint64_t job) {
+        Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
+        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        result.name = (char *) unit;
+        result.revision = 5;
+        change.units = &results;
+        change.n_units = 1;
+        r.final = true;
+        r.job = job;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
+        r.change = &change;
+        fake_reply(d, &r);
+}
+
+static void stops(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(q->job && q->job->n_targets == 2 && streq(q->job->targets[0], "a") && streq(q->job->targets[1], "a.service"));
+        assert(q->job->age_ms == 0 && q->job->if_revision == 0 && !*q->job->reason);
+        done(q);
+        answer(d, "a.service", 17);
+        fake_expect_end(d);
+}
+
+static void the_words_that_were_typed_go_with_a_change(void **state) {
+        _cleanup_outcome_ Outcome o = run(stops, "stop --no-block a a.service");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "");
+        assert_string_equal(o.err, "Job 17.\n");
+}
+
+static void programs_find_the_number_with_each_unit(void **state) {
+        _cleanup_outcome_ Outcome o = run(stops, "stop --no-block --json=short a a.service");
+
+        assert_non_null(strstr(o.out, "\"job\":17}"));
+        assert_string_equal(o.err, "");
+}
+
+static void reply_level(FakeDaemon *d, uint32_t level) {
+        Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_STATUS && !q->job);
+        done(q);
+        status.feature_level = level;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
+        r.cluster_status = &status;
+        fake_reply(d, &r);
+}
+
+static uint8_t seen_id[2][16];
+static unsigned n_seen;
+
+static void stops_with_a_key(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        reply_level(d, FEATURE_JOBS);
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(streq(q->job->reason, "cold") && q->job->if_revision == 99);
+        assert(q->change->id.len == 16);
+        memcpy(seen_id[n_seen++ % 2], q->change->id.data, 16);
+        done(q);
+        answer(d, "a.service", 17);
+        fake_expect_end(d);
+}
+
+static void a_key_is_the_same_request_whoever_sends_it(void **state) {
+        _cleanup_outcome_ Outcome a = run(stops_with_a_key, "stop -q --no-block --key=k1 --reason=cold --if-revision=99 a"),
+                                  b = run(stops_with_a_key, "stop -q --no-block --key=k1 --reason=cold --if-revision=99 a");
+
+        assert_int_equal(a.code + b.code, 0);
+        assert_string_equal(a.err, "");
+        assert_memory_equal(seen_id[0], seen_id[1], 16);
+}
+
+static void other_keys_are_other_requests(void **state) {
+        _cleanup_outcome_ Outcome a = run(stops_with_a_key, "stop -q --no-block --key=k1 --reason=cold --if-revision=99 a"),
+                                  b = run(stops_with_a_key, "stop -q --no-block --key=k2 --reason=cold --if-revision=99 a");
+
+        assert_memory_not_equal(seen_id[0], seen_id[1], 16);
+        assert_int_equal(a.code + b.code, 0);
+}
+
+static void is_older(FakeDaemon *d) {
+        fake_accept(d);
+        reply_level(d, FEATURE_BASE);
+        fake_expect_end(d);
+}
+
+static void what_an_older_cluster_would_not_look_at_is_not_asked(void **state) {
+        _cleanup_outcome_ Outcome o = run(is_older, "stop --reason=cold a");
+
+        assert_int_equal(o.code, 1);
+        assert_non_null(strstr(o.err, "feature level 1"));
+        assert_non_null(strstr(o.err, "nothing was changed"));
+}
+
+// Of a node the reason was always shown.
+static void cordons(FakeDaemon *d) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE && streq(q->node_change->reason, "disks"));
+        assert(streq(q->job->reason, "disks") && q->job->id.len == 16);
+        done(q);
+        r.final = true;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void the_reason_of_a_node_needs_no_jobs(void **state) {
+        _cleanup_outcome_ Outcome o = run(cordons, "cordon n1 --reason=disks");
+
+        assert_int_equal(o.code, 0);
+}
+
+static void loses_the_answer(FakeDaemon *d) {
+        uint8_t id[16];
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        memcpy(id, q->change->id.data, sizeof(id));
+        done(q);
+        fake_hang_up(d);
+        fake_accept(d);
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(memcmp(id, q->change->id.data, sizeof(id)) == 0);
+        assert(q->job->age_ms > 0);
+        done(q);
+        answer(d, "a.service", 17);
+        fake_expect_end(d);
+}
+
+static void what_is_sent_again_says_how_old_it_is(void **state) {
+        _cleanup_outcome_ Outcome o = run(loses_the_answer, "stop -q --no-block a");
+
+        assert_int_equal(o.code, 0);
+}
+
+static void keys_have_limits(void **state) {
+        _cleanup_outcome_ Outcome a = run_at("/nowhere", "stop --key= a"),
+                                  b = run_at("/nowhere", "stop --local --key=x a"),
+                                  c = run_at("/nowhere", "list-jobs --limit=0");
+
+        assert_int_equal(a.code, 2);
+        assert_int_equal(c.code, 2);
+        assert_int_equal(b.code, 2);
+}
+
+// ---- jobs
+
+static void reply_jobs(FakeDaemon *d, Argosy__Response__JobRow *rows, size_t n, uint64_t before) {
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response__JobRow *pointers[2] = {rows, rows + 1};
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        jobs.rows = pointers;
+        jobs.n_rows = n;
+        jobs.before = before;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        fake_reply(d, &r);
+}
+
+static char *targets[] = {(char *) "a", (char *) "b"};
+
+static Argosy__Response__JobRow row(uint64_t number) {
+        Argosy__Response__JobRow job = ARGOSY__RESPONSE__JOB_ROW__INIT;
+
+        job.job = number;
+        job.author = (char *) "root@n1";
+        job.verb = (char *) "stop";
+        job.reason = (char *) "cold \x1b[31m";
+        job.targets = targets;
+        job.n_targets = 2;
+        job.more_targets = 3;
+        job.changed = 2;
+        job.revision_before = 40;
+        job.revision = 42;
+        return job;
+}
+
+static void lists_in_two_answers(FakeDaemon *d) {
+        Argosy__Response__JobRow rows[] = {row(9), row(8), row(3)};
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->before == 0 && q->list_jobs->limit == 3);
+        assert(q->list_jobs->n_patterns == 1 && streq(q->list_jobs->patterns[0], "w*"));
+        assert(streq(q->list_jobs->author, "root"));
+        done(q);
+        reply_jobs(d, rows, 2, 8);
+        q = fake_read(d);
+        assert(q->list_jobs->before == 8 && q->list_jobs->limit == 1);
+        done(q);
+        reply_jobs(d, rows + 2, 1, 2);
+        fake_expect_end(d);
+}
+
+static void jobs_are_asked_for_until_there_are_enough(void **state) {
+        _cleanup_outcome_ Outcome
+                o = run(lists_in_two_answers, "list-jobs --limit=3 --unit=w* --author=root --fields=job,author,targets,reason");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "JOB AUTHOR  TARGETS        REASON\n"
+                                   "9   root@n1 a b and 3 more cold ?[31m\n"
+                                   "8   root@n1 a b and 3 more cold ?[31m\n"
+                                   "3   root@n1 a b and 3 more cold ?[31m\n"
+                                   "\n"
+                                   "3 jobs listed; --limit=N lists more.\n");
+}
+
+static void shows(FakeDaemon *d) {
+        Argosy__Response__JobUnitRow units[2] = {ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT, ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT},
+                                     *pointers[2] = {&units[0], &units[1]};
+        Argosy__Response__JobRow job = row(9);
+        Argosy__Request *q;
+
+        units[0].unit = (char *) "a.service";
+        units[0].rev = (char *) "0123456789abcdef";
+        units[0].desired = (char *) "launched";
+        units[0].revision = 41;
+        units[0].now = (char *) "as asked";
+        units[1].unit = (char *) "b.service";
+        units[1].revision = 42;
+        units[1].now = (char *) "otherwise";
+        units[1].message = (char *) "it failed";
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 9 && q->list_jobs->first_unit == 0);
+        done(q);
+        job.units = pointers;
+        job.n_units = 1;
+        job.more_units = 1;
+        reply_jobs(d, &job, 1, 0);
+        q = fake_read(d);
+        assert(q->list_jobs->number == 9 && q->list_jobs->first_unit == 1);
+        done(q);
+        job.units = pointers + 1;
+        job.more_units = 0;
+        reply_jobs(d, &job, 1, 0);
+        fake_expect_end(d);
+}
+
+static void a_job_is_shown_with_its_units(void **state) {
+        _cleanup_outcome_ Outcome o = run(shows, "show-job 9");
+
+        assert_int_equal(o.code, 0);
+        assert_non_null(strstr(o.out, "Job 9: stop a b and 3 more\n"));
+        assert_non_null(strstr(o.out, "  Author: root@n1\n  Reason: cold ?[31m\nRevision: 42, before it 40\n Changed: 2 units\n"));
+        assert_non_null(strstr(o.out, "\nUNIT      BEFORE           REVISION NOW       WHY\n"
+                                      "a.service launched 0123456 41       as asked\n"
+                                      "b.service new              42       otherwise it failed\n"));
+}
+
+static void programs_get_a_list_of_jobs(void **state) {
+        _cleanup_outcome_ Outcome o = run(shows, "show-job --json=short 9");
+
+        assert_non_null(strstr(o.out, "[{\"job\":9,"));
+        assert_non_null(strstr(o.out, "\"targets\":[\"a\",\"b\"]"));
+        assert_non_null(strstr(o.out, "{\"unit\":\"b.service\",\"rev\":\"\",\"desired\":\"\",\"now\":\"otherwise\",\"message\":\"it "
+                                      "failed\",\"revision\":42}]}]\n"));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(the_words_that_were_typed_go_with_a_change),
+                cmocka_unit_test(programs_find_the_number_with_each_unit),
+                cmocka_unit_test(a_key_is_the_same_request_whoever_sends_it),
+                cmocka_unit_test(other_keys_are_other_requests),
+                cmocka_unit_test(what_an_older_cluster_would_not_look_at_is_not_asked),
+                cmocka_unit_test(the_reason_of_a_node_needs_no_jobs),
+                cmocka_unit_test(what_is_sent_again_says_how_old_it_is),
+                cmocka_unit_test(keys_have_limits),
+                cmocka_unit_test(jobs_are_asked_for_until_there_are_enough),
+                cmocka_unit_test(a_job_is_shown_with_its_units),
+                cmocka_unit_test(programs_get_a_list_of_jobs),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

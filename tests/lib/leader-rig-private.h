@@ -11,7 +11,5 @@ void rig_host_clear_inbox(RigHost *h);
 // leader-rig-host.c
 void rig_host_send(RigHost *h, Argosy__ToVoter__MsgCase what, void *message);
 uint64_t rig_host_clock(const RigHost *h, uint64_t now_us);
-void rig_unit_gone(RigHost *h, RigUnit *u);
 void rig_give_up_the_lost(Rig *g);
-void rig_host_end_starts(RigHost *h);
 bool rig_host_turn(RigHost *h);

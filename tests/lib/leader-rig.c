@@ -6,17 +6,6 @@
 #include "batch.h"
 #include "buf.h"
 #include "feature-level.h"
-#include "leader-private.h"
-#include "message.h"
-#include "test.h"
-#include "unit-state.h"
-
-// SPDX-License-Identifier: LGPL-2.1-or-later
-#include "leader-rig.h"
-
-#include "batch.h"
-#include "buf.h"
-#include "feature-level.h"
 #include "host-marks.h"
 #include "leader-private.h"
 #include "message.h"
@@ -33,8 +22,8 @@ static size_t n_answers;
 // A later unit of that name is another one.
 static void give_up_the_destroyed(Rig *g) {
         for (size_t i = 0; i < g->n_hosts; i++)
-                map_foreach (slot, &g->hosts[i].units) {
-                        RigUnit *u = slot->value;
+                map_foreach (slot, &g->hosts[i].virtual.units) {
+                        VirtualUnit *u = slot->value;
 
                         u->given_up |= !cluster_state_find_unit(g->state, u->name);
                 }
@@ -418,14 +407,11 @@ void rig_pass_ms(Rig *g, unsigned ms) {
                 g->now_us += MIN_OF(step, ms) * USEC_PER_MSEC;
                 for (size_t i = 0; i < g->n_hosts; i++) {
                         RigHost *h = &g->hosts[i];
-                        Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
 
                         if (h->up)
-                                rig_host_end_starts(h);
-                        beat.seq = ++h->beat_seq;
-                        beat.told_ms = h->deaf ? 0 : rig_host_clock(h, g->now_us);
+                                virtual_host_end_due(&h->virtual);
                         if (h->up && h->attached && h->linked)
-                                rig_host_send(h, ARGOSY__TO_VOTER__MSG_BEAT, &beat);
+                                virtual_host_beat(&h->virtual, !h->deaf);
                 }
                 leader_on_time(g->leader);
                 rig_settle(g);
@@ -438,7 +424,7 @@ void rig_depose(Rig *g) {
                 uv_run(&g->loop, UV_RUN_NOWAIT);
         for (size_t i = 0; i < g->n_hosts; i++) {
                 rig_host_clear_inbox(&g->hosts[i]);
-                g->hosts[i].attached = g->hosts[i].welcomed = false;
+                g->hosts[i].attached = g->hosts[i].virtual.welcomed = false;
         }
 }
 
@@ -535,7 +521,7 @@ uint32_t rig_host_of(Rig *g, const char *name) {
         const Argosy__UnitRecord *r = rig_record(g, name);
 
         for (uint32_t h = 1; h <= g->n_hosts; h++)
-                if (r && rig_host(g, h)->node == r->node)
+                if (r && rig_host(g, h)->virtual.node == r->node)
                         return h;
         return 0;
 }
@@ -623,15 +609,10 @@ void rig_start_at(Rig *g, size_t n_hosts, uint32_t feature_level) {
                         record->role = ARGOSY__HOST_ROLE__ROLE_VOTER;
                         record->raft_id = 1;
                 }
-                g->hosts[i] = (RigHost){.rig = g,
-                                        .number = (uint32_t) i + 1,
-                                        .node = (uint32_t) i + 1,
-                                        .up = true,
-                                        .feature_level = feature_level};
+                rig_add_host(g, true, feature_level);
         }
         g->hosts[0].opened = 1;
         g->members[g->n_members++] = (StoreMember){.raft_id = 1, .voter = true};
-        g->n_hosts = n_hosts;
         propose(g, &b);
         assert_int_equal(leader_new(&config, &leader_ops, g, &g->leader), 0);
         (void) leader_set_leading(g->leader, true, 1);
@@ -670,11 +651,8 @@ void rig_stop(Rig *g) {
         for (size_t i = 0; i < g->n_hosts; i++) {
                 RigHost *h = &g->hosts[i];
 
-                map_foreach (slot, &h->units)
-                        rig_unit_gone(h, slot->value);
+                virtual_host_done(&h->virtual);
                 buf_done(&h->renewed);
-                map_done(&h->units);
-                map_done_with(&h->contents, free);
                 rig_host_clear_inbox(h);
                 free(h->inbox);
         }

@@ -2,42 +2,24 @@
 #pragma once
 
 // A leader with everything around it in one process: the log in memory, a clock that only tests move, and
-// hosts that are no more than tables. A fake host obeys orders at once, as an agent would once systemd is
+// hosts that are virtual (virtual-host.h). A host obeys orders at once, as an agent would once systemd is
 // done; tests can make it silent, deaf, forgetful or refusing.
 //
-// Contents are checked as a real agent must check them: an order whose unit file the host cannot know fails
-// the test. So does the start of a unit that runs on another host, unless the leader called that one lost.
+// What the leader must never say to a host fails the test. So does the start of a unit that runs on another host,
+// unless the leader called that one lost.
 
 #include "buf.h"
 #include "leader.h"
-#include "map.h"
+#include "virtual-host.h"
 
 enum { RIG_HOSTS_MAX = 1024, RIG_LEASE_MS = 4000, RIG_BEAT_MS = 1000 };
 
 typedef struct Rig Rig;
 
-typedef struct RigUnit { // what a fake host does with one unit
-        char name[256];
-        Argosy__UnitOrder *order; // the last one
-        bool ran;                 // its start was carried out
-        uint64_t start_rev, restart_rev;
-        uint64_t answered;         // revision that it has finished acting on
-        bool stays;                // that was an order to stay
-        unsigned starts, restarts; // restarts: also those that new content made
-        uint64_t ready_us;         // its start, or stop, takes until then; 0: none is under way
-        bool stopping;             // it is a stop
-        Argosy__ActiveState active;
-        Argosy__Outcome__Kind outcome; // told with the next Attach
-        uint64_t since_us;             // when its state changed last, no two alike in one rig
-        uint64_t changed_us;           // likewise, by the rig's clock
-        bool dirty;                    // to be reported
-        bool given_up; // its host was lost or its record removed: it may be started elsewhere
-        bool named;    // by the Welcome, or a part of it
-} RigUnit;
-
 typedef struct RigHost {
         Rig *rig;
-        uint32_t number, node;
+        VirtualHost virtual;
+        uint32_t number;
         bool up; // beats and obeys
         bool linked, was_linked;
         bool deaf;                    // beats, but takes and says nothing
@@ -45,35 +27,23 @@ typedef struct RigHost {
         Argosy__Label **many_labels;  // instead; the test's
         size_t n_many_labels;
         const char *address_name; // Address=, if that is a name; NULL: none
-        bool attached;                // sent Attach in this session
-        bool welcomed;
-        bool lazy;             // obeys, but reports nothing until told to (rig_host_report)
-        bool sound;            // units with Rig.bad run here
-        bool refuses;          // every name belongs to somebody else here
-        const char *manager;   // that it has besides "system", told with the next Attach; NULL: none
-        const char *reason;    // why that one cannot be used; NULL: it can
-        bool reason_due;       // it was told the number, and says whether the manager can be used
-        uint32_t manager_node; // its number, once the leader told it
-        uint64_t seq, index, term;
-        unsigned welcomes;
-        unsigned parts;       // of the Welcome that is coming
-        unsigned all_parts;   // that ever came
-        bool full;            // takes no more; rig_host_drain()
-        unsigned specs_received;
-        Map units;    // RigUnit by name
-        Map contents; // of this session
+        bool attached;            // sent Attach in this session
+        bool lazy;                // obeys, but reports nothing until told to (rig_host_report)
+        bool sound;               // units with Rig.bad run here
+        bool refuses;             // every name belongs to somebody else here
+        const char *reason;       // why its second manager cannot be used, told with the next Attach; NULL: it can
+        char *managers[2];        // of an Attach
+        Argosy__NodeReport report, *reports;
+        bool full; // takes no more; rig_host_drain()
         Argosy__ToHost **inbox;
         size_t n_inbox;
-        Buf renewed;     // certificate
+        Buf renewed;         // certificate
         bool disk_hangs;     // it is asked to open a log, and nothing follows
         unsigned opens;      // StoreOpen messages
         uint32_t asked_open; // raft id of the last of them
-        uint32_t opened; // raft id of the StoreOpen that it obeyed
+        uint32_t opened;  // raft id of the StoreOpen that it obeyed
         uint32_t raft_id; // that it opened last, closed or not
         bool closed, removed;
-        uint64_t beat_seq; // of the last beat that it sent
-        unsigned acks;     // BeatAck messages
-        uint64_t last_ack;
         unsigned calls; // Call messages
         uint64_t last_call;
         uint32_t window;  // of the last call for a journal
@@ -142,6 +112,8 @@ struct Rig {
 void rig_start(Rig *g, size_t n_hosts);
 void rig_start_at(Rig *g, size_t n_hosts, uint32_t feature_level);
 void rig_stop(Rig *g);
+// One host more, which the log knows by the next number.
+void rig_add_host(Rig *g, bool up, uint32_t feature_level);
 // One turn of the loop and of every host. Says whether anything happened.
 bool rig_turn(Rig *g);
 void rig_turns(Rig *g, unsigned n);
@@ -164,10 +136,10 @@ void rig_host_set_manager(Rig *g, uint32_t host, const char *manager);
 // What the host says of it in the middle of a session.
 void rig_host_send_reason(Rig *g, uint32_t host, const char *reason);
 void rig_host_set_labels(Rig *g, uint32_t host, const char *key, const char *value);
-void rig_host_report(Rig *g, RigHost *h, RigUnit *u, Argosy__ActiveState active,
+void rig_host_report(Rig *g, RigHost *h, VirtualUnit *u, Argosy__ActiveState active,
                      Argosy__Outcome__Kind outcome);
 RigHost *rig_host(Rig *g, uint32_t host);
-RigUnit *rig_unit_on(Rig *g, uint32_t host, const char *name); // NULL: not held
+VirtualUnit *rig_unit_on(Rig *g, uint32_t host, const char *name); // NULL: not held
 unsigned rig_count_running(Rig *g, const char *name);          // hosts that are up and run it
 
 // The leader loses and regains leadership; every host attaches again.

@@ -104,7 +104,7 @@ static void assert_tables_are_whole(void) {
 
 static void assert_all_run_once(void) {
         for (size_t i = 0; i < UNITS; i++) {
-                const RigUnit *u = NULL;
+                const VirtualUnit *u = NULL;
 
                 assert_int_equal(rig_count_running(&g, names[i]), 1);
                 for (uint32_t h = 1; h <= g.n_hosts && !u; h++)

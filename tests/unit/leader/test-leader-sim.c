@@ -161,10 +161,10 @@ static void assert_unit(unsigned unit) {
                 fail_msg("seed %u: %s has target %d, acknowledged was %d", seed, name_of(unit), r->target,
                          pending_record->target);
         for (uint32_t i = 1; i <= HOSTS; i++) {
-                const RigUnit *u = rig_host(&g, i)->up ? rig_unit_on(&g, i, name_of(unit)) : NULL;
+                const VirtualUnit *u = rig_host(&g, i)->up ? rig_unit_on(&g, i, name_of(unit)) : NULL;
 
                 holders += u != NULL;
-                if (u && (!r || r->node != rig_host(&g, i)->node))
+                if (u && (!r || r->node != rig_host(&g, i)->virtual.node))
                         fail_msg("seed %u: %s is on host %u, where it does not belong", seed, name_of(unit),
                                  i);
                 if (u && (u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE) !=

@@ -110,18 +110,18 @@ static void units_spread_and_move_when_their_node_is_lost(void **state) {
                 rig_change(&g, START, name, SERVICE);
         }
         for (uint32_t h = 1; h <= 3; h++)
-                assert_int_equal(rig_host(&g, h)->units.count, 10);
-        assert_int_equal(rig_host(&g, 3)->specs_received, 1); // thirty units, one content
+                assert_int_equal(rig_host(&g, h)->virtual.units.count, 10);
+        assert_int_equal(rig_host(&g, 3)->virtual.specs_received, 1); // thirty units, one content
         rig_host_off(&g, 3);
         rig_pass_ms(&g, RIG_LEASE_MS - RIG_BEAT_MS);
-        assert_int_equal(rig_host(&g, 1)->units.count, 10); // not too early
+        assert_int_equal(rig_host(&g, 1)->virtual.units.count, 10); // not too early
         rig_pass_ms(&g, 2 * RIG_BEAT_MS);
-        assert_int_equal(rig_host(&g, 1)->units.count, 15);
-        assert_int_equal(rig_host(&g, 2)->units.count, 15);
+        assert_int_equal(rig_host(&g, 1)->virtual.units.count, 15);
+        assert_int_equal(rig_host(&g, 2)->virtual.units.count, 15);
 
         // It comes back with its units still running: the newer placement wins.
         rig_host_on(&g, 3, false);
-        assert_int_equal(rig_host(&g, 3)->units.count, 0);
+        assert_int_equal(rig_host(&g, 3)->virtual.units.count, 0);
         assert_int_equal(rig_count_running(&g, "u5.service"), 1);
 }
 
@@ -221,7 +221,7 @@ static void a_finished_one_shot_is_not_moved_and_not_run_again(void **state) {
 
 // While its host could not tell anybody.
 static void a_one_shot_that_finished_unseen_is_known_after_the_attach(void **state) {
-        RigUnit *u;
+        VirtualUnit *u;
 
         rig_change(&g, START, "web.service", SERVICE); // on the leader's node
         rig_change(&g, START, "job.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n");
@@ -333,48 +333,48 @@ static void without_authority_nothing_is_said_that_lasts(void **state) {
 
         store_memory_authority(g.store, g.now_us + 500 * USEC_PER_MSEC);
         rig_pass_ms(&g, 250);
-        assert_int_equal(h->last_ack, h->beat_seq);
+        assert_int_equal(h->virtual.last_ack, h->virtual.beat_seq);
         rig_pass_ms(&g, 250); // now it is over
-        acks = h->acks;
-        welcomes = rig_host(&g, 3)->welcomes;
+        acks = h->virtual.acks;
+        welcomes = rig_host(&g, 3)->virtual.welcomes;
         a = rig_change_with(&g, START, "web.service", SERVICE, false, NULL);
         rig_host(&g, 3)->linked = false; // attaches again
         rig_pass_ms(&g, 1000);
-        assert_int_equal(h->acks, acks);
+        assert_int_equal(h->virtual.acks, acks);
         assert_int_equal(rig_count_running(&g, "web.service"), 0);
-        assert_int_equal(rig_host(&g, 3)->welcomes, welcomes);
+        assert_int_equal(rig_host(&g, 3)->virtual.welcomes, welcomes);
         assert_false(a->final);
 
         store_memory_authority(g.store, 0); // the others have answered
         rig_settle(&g);
-        assert_int_equal(h->acks, acks + 1); // the newest beat is enough
-        assert_int_equal(h->last_ack, h->beat_seq);
+        assert_int_equal(h->virtual.acks, acks + 1); // the newest beat is enough
+        assert_int_equal(h->virtual.last_ack, h->virtual.beat_seq);
         assert_int_equal(rig_count_running(&g, "web.service"), 1);
-        assert_int_equal(rig_host(&g, 3)->welcomes, welcomes + 1);
+        assert_int_equal(rig_host(&g, 3)->virtual.welcomes, welcomes + 1);
         assert_true(a->final);
 }
 
 static void nobody_is_welcomed_before_a_barrier_that_began_after_the_attach(void **state) {
         RigHost *h = rig_host(&g, 2);
-        unsigned before = h->welcomes;
+        unsigned before = h->virtual.welcomes;
 
         g.slow = true;
         h->attached = false;
         rig_turns(&g, 5);
         assert_true(h->attached);
         assert_int_equal(g.n_held, 1);
-        assert_int_equal(h->welcomes, before);
+        assert_int_equal(h->virtual.welcomes, before);
         h->attached = false; // and once more, while the barrier is on its way
         rig_turns(&g, 5);
-        assert_int_equal(h->welcomes, before);
+        assert_int_equal(h->virtual.welcomes, before);
         rig_release(&g);
         rig_turns(&g, 5);
-        assert_int_equal(h->welcomes, before);
+        assert_int_equal(h->virtual.welcomes, before);
         assert_int_equal(g.n_held, 1); // that of the second Attach
         g.slow = false;
         rig_release(&g);
         rig_settle(&g);
-        assert_int_equal(h->welcomes, before + 1);
+        assert_int_equal(h->virtual.welcomes, before + 1);
 }
 
 static void a_full_disk_changes_nothing_and_says_so(void **state) {
@@ -416,11 +416,11 @@ static void a_new_leader_gives_everybody_a_full_lease_and_starts_nothing_again(v
         rig_depose(&g);
         g.now_us += 3600 * UINT64_C(1000000);
         rig_elect(&g);
-        assert_int_equal(rig_host(&g, 1)->units.count, 3);
+        assert_int_equal(rig_host(&g, 1)->virtual.units.count, 3);
         assert_int_equal(rig_unit_on(&g, 1, "u0.service")->starts, 1);
         assert_non_null(strstr(rig_list_units(&g), "u2.service n3 unknown"));
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
-        assert_int_equal(rig_host(&g, 1)->units.count + rig_host(&g, 2)->units.count, 9);
+        assert_int_equal(rig_host(&g, 1)->virtual.units.count + rig_host(&g, 2)->virtual.units.count, 9);
 }
 
 // What a former leader saw is not known to the new one: "gone" is only believed when every host has spoken.

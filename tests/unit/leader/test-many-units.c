@@ -81,7 +81,7 @@ static void start(const char *template, const char *content, size_t first, size_
 static size_t count_on(uint32_t host) {
         size_t n;
 
-        (void) cluster_state_units_on(g.state, rig_host(&g, host)->node, &n);
+        (void) cluster_state_units_on(g.state, rig_host(&g, host)->virtual.node, &n);
         return n;
 }
 
@@ -149,7 +149,7 @@ static void come_back(uint32_t host) {
                 leader_on_host_link(g.leader, host, NULL);
         }
         h->up = true;
-        h->attached = h->welcomed = h->was_linked = false;
+        h->attached = h->virtual.welcomed = h->was_linked = false;
 }
 
 static uint32_t fullest(void) {
@@ -179,7 +179,7 @@ static void units_of_a_lost_node_move_a_few_in_each_turn(void **state) {
         assert_in_range(count_on(2), UNITS / 2 - 20, UNITS / 2 + 20);
         assert_all_run_as_wanted();
         rig_host_on(&g, 3, false); // where nothing of it is any more
-        assert_int_equal(rig_host(&g, 3)->units.count, 0);
+        assert_int_equal(rig_host(&g, 3)->virtual.units.count, 0);
         assert_all_run_as_wanted();
 }
 
@@ -204,7 +204,7 @@ static size_t count_running(size_t first, size_t n, uint32_t not_on) {
 
         for (size_t i = first; i < first + n; i++)
                 for (uint32_t h = 1; h <= g.n_hosts; h++) {
-                        const RigUnit *u = rig_unit_on(&g, h, names[i]);
+                        const VirtualUnit *u = rig_unit_on(&g, h, names[i]);
 
                         sum += h != not_on && u && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
                 }
@@ -274,7 +274,7 @@ static void of_an_emptied_node_that_nobody_relieves_a_few_are_asked_about_in_eac
 static void end_session(uint32_t host) {
         RigHost *h = rig_host(&g, host);
 
-        h->up = h->linked = h->was_linked = h->attached = h->welcomed = false;
+        h->up = h->linked = h->was_linked = h->attached = h->virtual.welcomed = false;
         rig_host_clear_inbox(h);
         leader_on_host_link(g.leader, host, NULL);
 }
@@ -435,9 +435,9 @@ static void a_host_with_many_units_attaches_and_is_welcomed_in_turns(void **stat
         assert_true(saw_attaching);
         assert_in_range(most_orders, 1, ORDERS_MAX);
         for (uint32_t i = 1; i <= g.n_hosts; i++) {
-                assert_true(rig_host(&g, i)->all_parts >= UNITS / 3 / ORDERS_MAX);
-                map_foreach (slot, &rig_host(&g, i)->units)
-                        starts += ((const RigUnit *) slot->value)->starts;
+                assert_true(rig_host(&g, i)->virtual.all_parts >= UNITS / 3 / ORDERS_MAX);
+                map_foreach (slot, &rig_host(&g, i)->virtual.units)
+                        starts += ((const VirtualUnit *) slot->value)->starts;
         }
         assert_int_equal(starts, UNITS); // nothing was taken away and brought again
         assert_all_run_as_wanted();

@@ -114,11 +114,11 @@ static bool is_launched(const Argosy__UnitRecord *r) {
 
 // It has been told what it is to run, and does it.
 static bool is_steady(const RigHost *h) {
-        return h->up && h->linked && h->welcomed && !h->deaf;
+        return h->up && h->linked && h->virtual.welcomed && !h->deaf;
 }
 
 static bool runs_on(uint32_t host, const char *name) {
-        const RigUnit *u = rig_unit_on(&g, host, name);
+        const VirtualUnit *u = rig_unit_on(&g, host, name);
 
         return u && (u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ||
                      u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
@@ -179,7 +179,7 @@ static void check_budget(void) {
                 if (units[i].kind != MEMBER || !is_launched(rig_record(&g, units[i].name)))
                         continue;
                 for (uint32_t h = 1; h <= HOSTS; h++) {
-                        const RigUnit *u = rig_unit_on(&g, h, units[i].name);
+                        const VirtualUnit *u = rig_unit_on(&g, h, units[i].name);
 
                         up |= u && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
                 }
@@ -358,7 +358,7 @@ static State take_state(void) {
                                                     (unsigned long long) r->revision),
                                          0);
                 for (uint32_t h = 1; h <= HOSTS; h++) {
-                        const RigUnit *u = rig_host(&g, h)->up ? rig_unit_on(&g, h, units[i].name) : NULL;
+                        const VirtualUnit *u = rig_host(&g, h)->up ? rig_unit_on(&g, h, units[i].name) : NULL;
 
                         if (u)
                                 assert_int_equal(buf_printf(&s.text,
@@ -418,7 +418,7 @@ static void check_runs_as_recorded(size_t unit) {
         const Argosy__UnitRecord *r = rig_record(&g, units[unit].name);
 
         for (uint32_t i = 1; i <= HOSTS; i++) {
-                const RigUnit *u = rig_unit_on(&g, i, units[unit].name);
+                const VirtualUnit *u = rig_unit_on(&g, i, units[unit].name);
                 bool there = is_wanted(r) && (units[unit].kind == EVERYWHERE || r->node == i);
 
                 if (!u != !there)
@@ -428,8 +428,7 @@ static void check_runs_as_recorded(size_t unit) {
                 if (u->active != (is_launched(r) ? ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE
                                                  : ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE))
                         wrong("%s does not do on n%u what it should", units[unit].name, i);
-                if (u->order->spec.len != r->spec.len ||
-                    memcmp(u->order->spec.data, r->spec.data, r->spec.len) != 0)
+                if (r->spec.len != HASH_SIZE || memcmp(u->order.spec.bytes, r->spec.data, HASH_SIZE) != 0)
                         wrong("%s runs with another content on n%u", units[unit].name, i);
         }
 }

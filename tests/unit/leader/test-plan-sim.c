@@ -149,7 +149,7 @@ static void look(Seen *seen) {
 
 static const char *name_of_host(uint32_t node, char buf[8]) {
         for (uint32_t h = 1; h <= HOSTS; h++)
-                if (node && rig_host(&g, h)->node == node) {
+                if (node && rig_host(&g, h)->virtual.node == node) {
                         snprintf(buf, 8, "n%u", h);
                         return buf;
                 }

@@ -25,7 +25,7 @@ static void beat(uint32_t host) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Beat b = ARGOSY__TO_VOTER__BEAT__INIT;
 
-        b.seq = ++rig_host(&g, host)->beat_seq;
+        b.seq = ++rig_host(&g, host)->virtual.beat_seq;
         message.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;
         message.beat = &b;
         leader_on_message(g.leader, host, &message);

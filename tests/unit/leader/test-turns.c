@@ -77,7 +77,7 @@ static void who_starts_and_stops_a_unit_looks_at_its_host(void **state) {
 
 static void a_report_concerns_the_host_that_makes_it(void **state) {
         uint32_t host = host_of(some_unit());
-        RigUnit *u = rig_unit_on(&g, host, some_unit());
+        VirtualUnit *u = rig_unit_on(&g, host, some_unit());
 
         n_visited = n_lists = 0;
         rig_host_report(&g, rig_host(&g, host), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
@@ -88,12 +88,12 @@ static void a_report_concerns_the_host_that_makes_it(void **state) {
 }
 
 static void a_host_that_attaches_anew_is_welcomed_alone(void **state) {
-        unsigned welcomes = rig_host(&g, 7)->welcomes;
+        unsigned welcomes = rig_host(&g, 7)->virtual.welcomes;
 
         n_visited = n_lists = 0;
         rig_host(&g, 7)->attached = false;
         rig_settle(&g);
-        assert_int_equal(rig_host(&g, 7)->welcomes, welcomes + 1);
+        assert_int_equal(rig_host(&g, 7)->virtual.welcomes, welcomes + 1);
         assert_int_equal(n_visited, 0);
         assert_int_equal(n_lists, 0);
 }

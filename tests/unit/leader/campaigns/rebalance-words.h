@@ -62,7 +62,7 @@ static inline RigAnswer *ask(Wish w) {
 }
 
 static inline size_t units_on(uint32_t host) {
-        return rig_host(&g, host)->units.count;
+        return rig_host(&g, host)->virtual.units.count;
 }
 
 static inline unsigned n_moved(const RigAnswer *a) {

@@ -19,7 +19,7 @@ static unsigned count_down(unsigned n) {
 
                 snprintf(name, sizeof(name), "web@%u.service", i);
                 for (uint32_t h = 1; h <= 3; h++) {
-                        const RigUnit *u = rig_unit_on(&g, h, name);
+                        const VirtualUnit *u = rig_unit_on(&g, h, name);
 
                         up |= u && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
                 }
@@ -164,7 +164,7 @@ static void who_never_leaves_a_lost_node_stays_too(void **state) {
 }
 
 static void a_unit_that_is_down_is_left_alone_and_takes_up_the_budget(void **state) {
-        RigUnit *u;
+        VirtualUnit *u;
         RigAnswer *a;
 
         start_on_two(6, ONE_DOWN);

@@ -83,10 +83,10 @@ static unsigned count_with(const char *content, Argosy__ActiveState active) {
         unsigned n = 0;
 
         for (uint32_t h = 1; h <= 3; h++)
-                map_foreach (slot, &rig_host(&g, h)->units) {
-                        const RigUnit *u = slot->value;
+                map_foreach (slot, &rig_host(&g, h)->virtual.units) {
+                        const VirtualUnit *u = slot->value;
 
-                        n += u->active == active && memcmp(u->order->spec.data, hash.bytes, HASH_SIZE) == 0;
+                        n += u->active == active && hash_equal(&u->order.spec, &hash);
                 }
         return n;
 }
@@ -99,8 +99,8 @@ static unsigned count_down(void) {
         unsigned n = 0;
 
         for (uint32_t h = 1; h <= 3; h++)
-                map_foreach (slot, &rig_host(&g, h)->units)
-                        n += ((RigUnit *) slot->value)->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+                map_foreach (slot, &rig_host(&g, h)->virtual.units)
+                        n += ((VirtualUnit *) slot->value)->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
         return n;
 }
 
@@ -217,8 +217,8 @@ static void a_restart_goes_through_them_all_and_changes_nothing_else(void **stat
         assert_int_equal(watch(a), 2);
         assert_int_equal(rig_last(a)->status, 0);
         for (uint32_t h = 1; h <= 3; h++)
-                map_foreach (slot, &rig_host(&g, h)->units)
-                        assert_int_equal(((RigUnit *) slot->value)->restarts, 1);
+                map_foreach (slot, &rig_host(&g, h)->virtual.units)
+                        assert_int_equal(((VirtualUnit *) slot->value)->restarts, 1);
 }
 
 static void an_update_that_ties_units_to_each_other_is_refused(void **state) {
@@ -445,7 +445,7 @@ static void a_drain_keeps_to_the_budget_of_a_template(void **state) {
                 rig_pass_ms(&g, 250);
         }
         assert_int_equal(most, 1);
-        assert_int_equal(rig_host(&g, 2)->units.count, 0);
+        assert_int_equal(rig_host(&g, 2)->virtual.units.count, 0);
         assert_int_equal(count_running(OLD ONE_DOWN), N_UNITS);
 }
 
@@ -464,7 +464,7 @@ static void a_new_leader_keeps_a_drain_to_the_budget(void **state) {
                 rig_pass_ms(&g, 250);
         }
         assert_int_equal(most, 1);
-        assert_int_equal(rig_host(&g, 2)->units.count, 0);
+        assert_int_equal(rig_host(&g, 2)->virtual.units.count, 0);
         assert_int_equal(count_running(OLD ONE_DOWN), N_UNITS);
 }
 
@@ -474,7 +474,7 @@ static void what_has_failed_leaves_when_its_host_says_so(void **state) {
 
         start_instances(3, OLD ONE_DOWN);
         failed = rig_record(&g, "web@2.service")->node;
-        assert_int_equal(failed, rig_host(&g, 2)->node);
+        assert_int_equal(failed, rig_host(&g, 2)->virtual.node);
         rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "web@2.service"), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
                         ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
@@ -497,14 +497,14 @@ static void a_node_that_opens_for_a_drain_takes_them_one_by_one(void **state) {
         start_instances(N_UNITS, OLD ONE_DOWN);
         (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
         rig_pass_ms(&g, 5000);
-        assert_int_equal(rig_host(&g, 1)->units.count, N_UNITS);
+        assert_int_equal(rig_host(&g, 1)->virtual.units.count, N_UNITS);
         rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
         for (unsigned i = 0; i < 80; i++) {
                 most = MAX_OF(most, N_UNITS - count_running(OLD ONE_DOWN));
                 rig_pass_ms(&g, 250);
         }
         assert_int_equal(most, 1);
-        assert_int_equal(rig_host(&g, 3)->units.count, N_UNITS);
+        assert_int_equal(rig_host(&g, 3)->virtual.units.count, N_UNITS);
 }
 
 static void a_host_that_is_lost_while_it_is_drained_holds_nothing_back(void **state) {
@@ -523,7 +523,7 @@ static void a_host_that_is_lost_while_it_is_drained_holds_nothing_back(void **st
 }
 
 static void what_failed_uses_up_a_drains_budget_until_its_deadline(void **state) {
-        RigUnit *u;
+        VirtualUnit *u;
 
         start_instances(N_UNITS, OLD ONE_DOWN);
         u = rig_unit_on(&g, 1, "web@1.service");
@@ -532,13 +532,13 @@ static void what_failed_uses_up_a_drains_budget_until_its_deadline(void **state)
         rig_settle(&g);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 60, "");
         rig_pass_ms(&g, 10000);
-        assert_int_equal(rig_host(&g, 2)->units.count, 2);
+        assert_int_equal(rig_host(&g, 2)->virtual.units.count, 2);
         assert_string_equal(why_of("web@2.service"),
                             "it is to leave its node and waits: 1 of its group are down already, "
                             "MaxUnavailable=1");
         g.wall_us += 60 * UINT64_C(1000000);
         rig_pass_ms(&g, 60000);
-        assert_int_equal(rig_host(&g, 2)->units.count, 0);
+        assert_int_equal(rig_host(&g, 2)->virtual.units.count, 0);
 }
 
 // The leader looks for the next deadline when this one is over by the wall clock, and its timer a little
@@ -549,11 +549,11 @@ static void a_deadline_is_not_missed_because_another_one_is_set(void **state) {
                         ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 60, "");
-        assert_int_equal(rig_host(&g, 2)->units.count, 2);
+        assert_int_equal(rig_host(&g, 2)->virtual.units.count, 2);
         g.wall_us += 61 * UINT64_C(1000000);
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_DRAINING, 3600, "");
         rig_pass_ms(&g, 1000);
-        assert_int_equal(rig_host(&g, 2)->units.count, 0);
+        assert_int_equal(rig_host(&g, 2)->virtual.units.count, 0);
 }
 
 static void a_drain_and_an_update_together_keep_to_one_budget(void **state) {
@@ -563,12 +563,12 @@ static void a_drain_and_an_update_together_keep_to_one_budget(void **state) {
         start_instances(N_UNITS, OLD ONE_DOWN);
         a = begin((RigRollout){UPDATE, "web@.service", NEW ONE_DOWN});
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
-        for (unsigned i = 0; i < 400 && !(a->final && !rig_host(&g, 2)->units.count); i++) {
+        for (unsigned i = 0; i < 400 && !(a->final && !rig_host(&g, 2)->virtual.units.count); i++) {
                 most = MAX_OF(most, N_UNITS - count_running(OLD ONE_DOWN) - count_running(NEW ONE_DOWN));
                 rig_pass_ms(&g, 250);
         }
         assert_int_equal(most, 1);
-        assert_int_equal(rig_host(&g, 2)->units.count, 0);
+        assert_int_equal(rig_host(&g, 2)->virtual.units.count, 0);
         assert_int_equal(count_running(NEW ONE_DOWN), N_UNITS);
 }
 

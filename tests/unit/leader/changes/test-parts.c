@@ -104,7 +104,7 @@ static void assert_answered(const RigAnswer *a, size_t n) {
         }
 }
 
-static const RigUnit *unit(size_t i) {
+static const VirtualUnit *unit(size_t i) {
         for (uint32_t h = 1; h <= g.n_hosts; h++)
                 if (rig_unit_on(&g, h, names[i]))
                         return rig_unit_on(&g, h, names[i]);

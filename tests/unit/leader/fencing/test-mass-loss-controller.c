@@ -35,7 +35,7 @@ static void lose(uint32_t first, uint32_t last) {
 }
 
 static size_t units_on(uint32_t host) {
-        return rig_host(&g, host)->units.count;
+        return rig_host(&g, host)->virtual.units.count;
 }
 
 static void units_of_half_the_hosts_move(void **state) {

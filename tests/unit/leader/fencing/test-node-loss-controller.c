@@ -54,7 +54,7 @@ static uint32_t start_away(const char *content) {
         assert_int_equal(rig_change(&g, START, "x.service", content)->status, 0);
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_OPEN, 0);
         for (uint32_t h = 2; h <= 3; h++)
-                if (rig_host(&g, h)->node == node_of("x.service"))
+                if (rig_host(&g, h)->virtual.node == node_of("x.service"))
                         return h;
         fail_msg("x.service is nowhere");
         return 0;
@@ -153,7 +153,7 @@ static void start_what_waits(const char *content, const char *why) {
         rig_settle(&g);
         assert_int_equal(node_of("x.service"), node);
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
-        assert_int_equal(rig_unit_on(&g, h, "x.service")->start_rev, r->revision);
+        assert_int_equal(rig_unit_on(&g, h, "x.service")->order.start_rev, r->revision);
 }
 
 static void a_start_of_what_waits_for_its_node_says_so_at_once_and_is_kept(void **state) {

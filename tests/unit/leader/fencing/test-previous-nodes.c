@@ -65,13 +65,13 @@ static void start_on_2(const char *content) {
 }
 
 static bool runs_on(uint32_t host) {
-        const RigUnit *u = rig_unit_on(&g, host, X);
+        const VirtualUnit *u = rig_unit_on(&g, host, X);
 
         return u && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
 }
 
 static void assert_waits(void) {
-        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 3)->node);
+        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 3)->virtual.node);
         assert_false(runs_on(3));
 }
 
@@ -173,11 +173,11 @@ static void a_manager_that_cannot_be_asked_has_seen_nothing_end(void **state) {
         rig_host_set_manager(&g, 2, "user@1000");
         assert_int_equal(rig_change(&g, START, X, FOR_USERS)->status, 0);
         there = rig_record(&g, X)->node;
-        assert_int_equal(there, rig_host(&g, 2)->manager_node);
+        assert_int_equal(there, rig_host(&g, 2)->virtual.manager_node);
         rig_host_set_manager(&g, 3, "user@1000");
         rig_host(&g, 2)->deaf = true;
         (void) rig_set_host_mode(&g, 2, DRAINING, 0);
-        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 3)->manager_node);
+        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 3)->virtual.manager_node);
         rig_host_send_reason(&g, 2, "the user is not logged in");
         report(2, there, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, true);
         rig_unit_on(&g, 2, X)->active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE; // the truth
@@ -191,7 +191,7 @@ static void a_manager_that_cannot_be_asked_has_seen_nothing_end(void **state) {
 // ------------------------------------------------------------------------------------------------ times
 
 static bool is_seen_on_2(void) {
-        return unit_on_node_find(unit_find(g.leader, X), node_find(g.leader, rig_host(&g, 2)->node));
+        return unit_on_node_find(unit_find(g.leader, X), node_find(g.leader, rig_host(&g, 2)->virtual.node));
 }
 
 static void what_it_left_behind_is_forgotten_in_time_whatever_becomes_of_the_unit(void **state) {
@@ -223,9 +223,9 @@ static void a_node_that_it_left_before_does_not_hold_up_the_next_move(void **sta
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         cut(2);
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
-        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 3)->node);
+        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 3)->virtual.node);
         rig_pass_ms(&g, 10000 - RIG_LEASE_MS);
-        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 1)->node);
+        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 1)->virtual.node);
         assert_false(runs_on(1));
         rig_pass_ms(&g, FENCE_MS - 10000 + RIG_LEASE_MS);
         assert_true(runs_on(1));
@@ -308,7 +308,7 @@ static void a_record_forgets_the_nodes_that_have_let_go(void **state) {
         rig_host(&g, 2)->deaf = true;
         (void) rig_set_host_mode(&g, 2, DRAINING, 0);
         assert_int_equal(rig_record(&g, X)->n_left, 1);
-        assert_int_equal(rig_record(&g, X)->left[0], rig_host(&g, 2)->node);
+        assert_int_equal(rig_record(&g, X)->left[0], rig_host(&g, 2)->virtual.node);
         heal(2);
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_RESTART, X, NULL)->status, 0);
         assert_int_equal(rig_record(&g, X)->n_left, 0);

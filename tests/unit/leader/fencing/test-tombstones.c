@@ -65,7 +65,7 @@ static size_t n_tombstones(void) {
 }
 
 static bool runs_on(uint32_t host) {
-        const RigUnit *u = rig_unit_on(&g, host, X);
+        const VirtualUnit *u = rig_unit_on(&g, host, X);
 
         return u && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
 }
@@ -238,7 +238,7 @@ static void a_new_start_waits_for_the_guard_under_any_leader(void **state) {
         lose_2();
         (void) rig_change(&g, DESTROY, X, NULL);
         assert_int_equal(rig_change(&g, START, X, SERVICE)->status, 0);
-        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 3)->node);
+        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 3)->virtual.node);
         assert_false(runs_on(3));
         change_leader();
         rig_pass_ms(&g, RIG_LEASE_MS / 2);
@@ -264,7 +264,7 @@ static void without_a_guard_it_waits_only_until_the_host_is_lost(void **state) {
         assert_int_equal(n_tombstones(), 1);
         assert_string_equal(reason(), "it is not wanted here any more; it may still run until the host is heard");
         (void) rig_change(&g, DESTROY, X, NULL); // it is not forgotten for having been started elsewhere
-        assert_non_null(cluster_state_find_tombstone(g.state, X, rig_host(&g, 2)->node));
+        assert_non_null(cluster_state_find_tombstone(g.state, X, rig_host(&g, 2)->virtual.node));
 }
 
 static void a_guard_ends_them(void **state) {
@@ -295,7 +295,7 @@ static void a_guard_that_was_alive_at_the_shutdown_ends_them_a_lease_later(void 
         RigAnswer *wait;
 
         start_on_2(FENCED);
-        running.node = rig_host(&g, 2)->node;
+        running.node = rig_host(&g, 2)->virtual.node;
         running.units = &name;
         running.n_units = 1;
         goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;

@@ -129,7 +129,7 @@ static void a_request_that_no_entry_can_hold_is_refused_and_the_rest_goes_on(voi
 }
 
 static void an_outcome_that_nobody_knows_is_none(void **state) {
-        RigUnit *u;
+        VirtualUnit *u;
 
         rig_host_set_labels(&g, 1, "where", "here");
         rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nMachineMetadata=where=here\n");
@@ -154,7 +154,7 @@ static void texts_of_a_report_are_cut(void **state) {
         memset(text, 'x', sizeof(text) - 1);
         rig_host_set_labels(&g, 1, "where", "here");
         rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nMachineMetadata=where=here\n");
-        r.node = h->node;
+        r.node = h->virtual.node;
         r.name = "web.service";
         r.revision = rig_record(&g, "web.service")->revision;
         r.sub = r.result = r.error = text;
@@ -168,7 +168,7 @@ static void texts_of_a_report_are_cut(void **state) {
         m.reports = &reports;
         leader_on_message(g.leader, 1, &m);
         u = unit_find(g.leader, "web.service");
-        s = unit_on_node_find(u, node_find(g.leader, h->node));
+        s = unit_on_node_find(u, node_find(g.leader, h->virtual.node));
         assert_int_equal(strlen(s->error), REASON_MAX);
         assert_int_equal(strlen(s->sub), WORD_MAX);
         assert_int_equal(strlen(s->outcome->result), WORD_MAX);

@@ -82,15 +82,14 @@ static void the_level_rises_with_the_last_host(void **state) {
 // Until then it is an error of the node; then the log has it, and who does not know it hears of a failure.
 static void an_outcome_that_nobody_can_tell_waits_for_the_level(void **state) {
         static const char job[] = "[Service]\nType=oneshot\nExecStart=/bin/true\n[X-Argosy]\nHost=n2\n";
-        RigUnit *u;
+        VirtualUnit *u;
 
         install(2, FEATURE_NEWEST);
         install(4, FEATURE_NEWEST);
         g.start_ms = 1000;
         rig_change(&g, ARGOSY__VERB__VERB_START, "job.service", job);
         u = rig_unit_on(&g, 2, "job.service");
-        u->ready_us = 0;
-        u->answered = u->order->revision;
+        virtual_host_settle(&rig_host(&g, 2)->virtual, u);
         u->outcome = ARGOSY__OUTCOME__KIND__UNKNOWN;
         rig_host_report(&g, rig_host(&g, 2), u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, u->outcome);
         rig_settle(&g);
@@ -100,10 +99,10 @@ static void an_outcome_that_nobody_can_tell_waits_for_the_level(void **state) {
         expect(FEATURE_NEWEST, "");
         assert_int_equal(rig_record(&g, "job.service")->n_outcomes, 1);
         assert_int_equal(rig_record(&g, "job.service")->outcomes[0]->kind, ARGOSY__OUTCOME__KIND__UNKNOWN);
-        assert_int_equal(rig_unit_on(&g, 2, "job.service")->order->outcome->kind,
+        assert_int_equal(rig_unit_on(&g, 2, "job.service")->order.outcome,
                          ARGOSY__OUTCOME__KIND__UNKNOWN);
         install(2, FEATURE_BASE);
-        assert_int_equal(rig_unit_on(&g, 2, "job.service")->order->outcome->kind,
+        assert_int_equal(rig_unit_on(&g, 2, "job.service")->order.outcome,
                          ARGOSY__OUTCOME__KIND__FAILED);
         assert_int_equal(rig_unit_on(&g, 2, "job.service")->starts, 1);
 }

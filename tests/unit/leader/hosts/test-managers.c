@@ -45,7 +45,7 @@ static void an_attached_manager_becomes_a_node_and_the_host_hears_its_number(voi
         Argosy__Response *r;
 
         rig_host_set_manager(&g, 2, "user@1000");
-        assert_true(rig_host(&g, 2)->manager_node > 2);
+        assert_true(rig_host(&g, 2)->virtual.manager_node > 2);
         r = list_nodes();
         assert_int_equal(r->nodes->n_rows, 3);
         assert_string_equal(r->nodes->rows[2]->node, "n2/user@1000");
@@ -61,9 +61,9 @@ static void units_go_to_system_managers_unless_they_ask_for_another(void **state
         }
         rig_change(&g, START, "everywhere.service", SERVICE "[X-Argosy]\nGlobal=yes\n");
         assert_int_equal(rig_count_running(&g, "everywhere.service"), 2);
-        assert_int_equal(rig_unit_on(&g, 2, "everywhere.service")->order->node, 2);
+        assert_int_equal(rig_unit_on(&g, 2, "everywhere.service")->order.node, 2);
         rig_change(&g, START, "mine.service", FOR_USERS);
-        assert_int_equal(rig_record(&g, "mine.service")->node, rig_host(&g, 2)->manager_node);
+        assert_int_equal(rig_record(&g, "mine.service")->node, rig_host(&g, 2)->virtual.manager_node);
         assert_int_equal(rig_count_running(&g, "mine.service"), 1);
 }
 
@@ -95,7 +95,7 @@ static void a_manager_that_is_down_keeps_its_units_and_disturbs_nobody(void **st
         assert_int_equal(r->status, 0);
         assert_int_equal(rig_record(&g, "other.service")->node, 0);
         rig_host_send_reason(&g, 2, NULL);
-        assert_int_equal(rig_record(&g, "other.service")->node, rig_host(&g, 2)->manager_node);
+        assert_int_equal(rig_record(&g, "other.service")->node, rig_host(&g, 2)->virtual.manager_node);
         assert_int_equal(rig_unit_on(&g, 2, "mine.service")->starts, 1);
 }
 
@@ -144,7 +144,7 @@ static void what_ran_in_a_detached_manager_waits_for_another_that_fits(void **st
 
         rig_host_set_manager(&g, 2, "user@1000");
         rig_change(&g, START, "mine.service", FOR_USERS);
-        before = rig_host(&g, 2)->manager_node;
+        before = rig_host(&g, 2)->virtual.manager_node;
         rig_host_set_manager(&g, 2, NULL);
         assert_int_equal(list_nodes()->nodes->n_rows, 2);
         assert_null(rig_unit_on(&g, 2, "mine.service"));
@@ -198,7 +198,7 @@ static void whoever_detaches_waits_until_the_node_is_gone_from_the_log(void **st
         a = wait_for_manager("n2", true);
         assert_false(a->final);
         g.slow = true;
-        rig_host(&g, 2)->manager = NULL;
+        rig_host(&g, 2)->virtual.manager = NULL;
         rig_host(&g, 2)->attached = false;
         rig_turns(&g, 10);
         assert_false(a->final); // the host has said so, the log has not taken it yet
@@ -230,7 +230,7 @@ static void a_full_disk_does_not_strand_what_ran_in_a_detached_manager(void **st
         rig_change(&g, START, "a.service", FOR_USERS);
         rig_change(&g, START, "b.service", FOR_USERS);
         g.slow = true;
-        rig_host(&g, 2)->manager = NULL;
+        rig_host(&g, 2)->virtual.manager = NULL;
         rig_host(&g, 2)->attached = false;
         rig_turns(&g, 10);
         rig_release(&g); // the host's record, without that node
@@ -266,7 +266,7 @@ static void attach_with(const char *manager, const char *shelf) {
         h->label.key = "shelf";
         h->label.value = (char *) shelf;
         h->labels = &h->label;
-        h->manager = manager;
+        h->virtual.manager = manager;
         h->attached = false;
         rig_turns(&g, 10);
 }
@@ -292,7 +292,7 @@ static void a_manager_keeps_its_number_and_gets_one_however_often_its_host_attac
         assert_int_equal(h->n_nodes, 2);
         assert_int_equal(h->nodes[1]->node, number);
         assert_string_equal(h->own_labels[0]->value, "3");
-        assert_int_equal(rig_host(&g, 2)->manager_node, number);
+        assert_int_equal(rig_host(&g, 2)->virtual.manager_node, number);
 }
 
 static void a_node_is_named_by_host_and_manager(void **state) {
@@ -302,7 +302,7 @@ static void a_node_is_named_by_host_and_manager(void **state) {
         rig_host_set_manager(&g, 2, "container@web");
         h = cluster_state_resolve_node(g.state, "n2/web", &node, NULL);
         assert_int_equal(h->host, 2);
-        assert_int_equal(node, rig_host(&g, 2)->manager_node);
+        assert_int_equal(node, rig_host(&g, 2)->virtual.manager_node);
         assert_non_null(cluster_state_resolve_node(g.state, "n2/container@web", &node, NULL));
         assert_int_equal(cluster_state_resolve_node(g.state, "n2", &node, NULL)->host, 2);
         assert_int_equal(node, 2);

@@ -177,8 +177,7 @@ static void who_joined_and_does_not_know_it_hears_the_way_out(void **state) {
 
         new_token(3600, &token);
         assert_int_equal(join_with(&token)->status, 0);
-        g.hosts[3] = (RigHost){.rig = &g, .number = 4, .node = 4};
-        g.n_hosts = 4;
+        rig_add_host(&g, false, 0);
         assert_int_equal(identity_request("n4", &again, &other), 0);
         ask.csr = (ProtobufCBinaryData){.data = other.data, .len = other.len};
         assert_non_null(strstr(join_with(&token)->join->error, "not heard at present"));
@@ -279,9 +278,7 @@ static void a_certificate_is_renewed_only_for_the_pinned_key(void **state) {
 
         new_token(3600, &token);
         assert_int_equal(join_with(&token)->status, 0);
-        g.hosts[3] = (RigHost){
-                .rig = &g, .number = 4, .node = 4, .up = true, .feature_level = FEATURE_LEVEL};
-        g.n_hosts = 4;
+        rig_add_host(&g, true, FEATURE_LEVEL);
         rig_settle(&g);
         renew.csr = ask.csr;
         m.msg_case = ARGOSY__TO_VOTER__MSG_RENEW;
@@ -339,9 +336,7 @@ static void a_spare_replaces_a_voter_that_is_demoted(void **state) {
 
         new_token(3600, &token);
         assert_int_equal(join_with(&token)->status, 0);
-        g.hosts[3] = (RigHost){
-                .rig = &g, .number = 4, .node = 4, .up = true, .feature_level = FEATURE_LEVEL};
-        g.n_hosts = 4;
+        rig_add_host(&g, true, FEATURE_LEVEL);
         rig_settle(&g);
         m.host = "n3";
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;

@@ -47,7 +47,7 @@ static void start_many(unsigned n) {
 }
 
 static size_t units_on(uint32_t host) {
-        return rig_host(&g, host)->units.count;
+        return rig_host(&g, host)->virtual.units.count;
 }
 
 static const char *refusal_of(const char *name) {
@@ -89,7 +89,7 @@ static void more_kinds_of_resources_than_can_be_counted_are_refused_until_one_is
         assert_string_equal(refusal_of("r5.service"), "needs 1 kind5, has none");
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "r3.service", NULL);
         assert_int_equal(change_one(START, "r6.service", format, 6)->status, 0);
-        assert_int_equal(rig_record(&g, "r6.service")->node, rig_host(&g, 1)->node);
+        assert_int_equal(rig_record(&g, "r6.service")->node, rig_host(&g, 1)->virtual.node);
         assert_string_equal(refusal_of("r5.service"), "needs 1 kind5, has none");
 }
 
@@ -489,7 +489,7 @@ static void a_label_makes_a_node_fit(void **state) {
 
 static void a_restart_happens_where_the_unit_is_whatever_it_asks_for_by_now(void **state) {
         const Argosy__Response__UnitResult *result;
-        RigUnit *u;
+        VirtualUnit *u;
 
         rig_label(&g, "n2", "disk", "ssd");
         rig_change(&g, START, "web.service", ON_SSD);

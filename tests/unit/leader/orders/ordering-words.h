@@ -56,7 +56,7 @@ static inline void change(Argosy__Verb verb, const char *name, const char *conte
 }
 
 static inline Argosy__ActiveState on(uint32_t host, const char *name) {
-        const RigUnit *u = rig_unit_on(&g, host, name);
+        const VirtualUnit *u = rig_unit_on(&g, host, name);
 
         return u ? u->active : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
 }
@@ -64,10 +64,9 @@ static inline Argosy__ActiveState on(uint32_t host, const char *name) {
 // A one-shot has ended; its host says how with the same report.
 static inline void ends(uint32_t host, const char *name, Argosy__ActiveState state,
                         Argosy__Outcome__Kind outcome) {
-        RigUnit *u = rig_unit_on(&g, host, name);
+        VirtualUnit *u = rig_unit_on(&g, host, name);
 
-        u->ready_us = 0;
-        u->answered = u->order->revision;
+        virtual_host_settle(&rig_host(&g, host)->virtual, u);
         u->outcome = outcome; // again with the next Attach
         rig_host_report(&g, rig_host(&g, host), u, state, outcome);
         rig_turns(&g, 10);

@@ -33,7 +33,7 @@ static const char *where(const char *name) {
         size_t n = 0;
 
         for (uint32_t h = 1; h <= 3; h++) {
-                const RigUnit *u = rig_unit_on(&g, h, name);
+                const VirtualUnit *u = rig_unit_on(&g, h, name);
 
                 if (u && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
                         text[n++] = (char) ('0' + h);
@@ -44,7 +44,7 @@ static const char *where(const char *name) {
 
 static void a_global_unit_leaves_out_the_nodes_of_those_it_conflicts_with(void **state) {
         rig_change(&g, START, "db.service", SERVICE);
-        assert_int_equal(node_of("db.service"), rig_host(&g, 1)->node);
+        assert_int_equal(node_of("db.service"), rig_host(&g, 1)->virtual.node);
         rig_change(&g, START, "all.service", GLOBAL "Conflicts=db*\n");
         assert_string_equal(where("all.service"), "23");
         rig_change(&g, ARGOSY__VERB__VERB_UNLOAD, "db.service", NULL);
@@ -70,11 +70,11 @@ static void the_gap_moves_with_the_unit(void **state) {
         rig_change(&g, START, "other.service", SERVICE);
         rig_change(&g, START, "db.service", SERVICE);
         rig_settle(&g);
-        assert_int_equal(node_of("db.service"), rig_host(&g, 2)->node);
+        assert_int_equal(node_of("db.service"), rig_host(&g, 2)->virtual.node);
         assert_string_equal(where("all.service"), "13");
         rig_host_off(&g, 2);
         rig_pass_ms(&g, 3 * RIG_LEASE_MS);
-        assert_int_equal(node_of("db.service"), rig_host(&g, 3)->node);
+        assert_int_equal(node_of("db.service"), rig_host(&g, 3)->virtual.node);
         assert_null(rig_unit_on(&g, 3, "all.service"));
         rig_host_on(&g, 2, true);
         rig_settle(&g);

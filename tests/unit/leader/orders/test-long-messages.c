@@ -84,9 +84,9 @@ static void a_long_welcome_comes_in_parts_and_nothing_goes_before_the_last(void 
         start_files(ON_TWO);
         reboot_two(false);
         rig_settle(&g);
-        assert_int_equal(h->all_parts, 3);
-        assert_true(h->welcomed);
-        assert_int_equal(h->units.count, N_FILES);
+        assert_int_equal(h->virtual.all_parts, 3);
+        assert_true(h->virtual.welcomed);
+        assert_int_equal(h->virtual.units.count, N_FILES);
         for (unsigned i = 0; i < N_FILES; i++) {
                 char name[32];
 
@@ -101,15 +101,15 @@ static void a_host_that_takes_no_more_gets_the_next_part_when_it_does(void **sta
         rig_host_set_labels(&g, 2, "where", "here");
         start_files(ON_TWO);
         reboot_two(true);
-        assert_int_equal(h->all_parts, 0);
+        assert_int_equal(h->virtual.all_parts, 0);
         assert_int_equal(h->n_inbox, 0);
         // Meanwhile one more is wanted and one goes: the rest of the Welcome says so.
         start_big(N_FILES, ON_TWO);
         rig_change(&g, DESTROY, "big3.service", NULL);
-        assert_false(h->welcomed);
+        assert_false(h->virtual.welcomed);
         rig_host_drain(&g, 2);
-        assert_true(h->welcomed);
-        assert_int_equal(h->units.count, N_FILES);
+        assert_true(h->virtual.welcomed);
+        assert_int_equal(h->virtual.units.count, N_FILES);
         assert_null(rig_unit_on(&g, 2, "big3.service"));
         assert_int_equal(rig_count_running(&g, "big20.service"), 1);
 }
@@ -121,7 +121,7 @@ static void orders_wait_for_a_host_that_takes_no_more(void **state) {
         rig_host_set_labels(&g, 2, "where", "here");
         h->full = true;
         start_files(ON_TWO);
-        assert_int_equal(h->units.count, 0);
+        assert_int_equal(h->virtual.units.count, 0);
         h->deaf = true; // they stay where the test sees them
         rig_host_drain(&g, 2);
         rig_turns(&g, 10);
@@ -132,7 +132,7 @@ static void orders_wait_for_a_host_that_takes_no_more(void **state) {
         }
         h->deaf = false;
         rig_settle(&g);
-        assert_int_equal(h->units.count, N_FILES);
+        assert_int_equal(h->virtual.units.count, N_FILES);
 }
 
 // It would take the first part for the whole and remove the rest.
@@ -144,9 +144,9 @@ static void a_host_that_knows_no_parts_is_told_everything_at_once(void **state) 
         h->feature_level = FEATURE_BASE;
         reboot_two(false);
         rig_settle(&g);
-        assert_true(h->welcomed);
-        assert_int_equal(h->all_parts, 0);
-        assert_int_equal(h->units.count, N_FILES);
+        assert_true(h->virtual.welcomed);
+        assert_int_equal(h->virtual.all_parts, 0);
+        assert_int_equal(h->virtual.units.count, N_FILES);
 }
 
 static void a_host_that_cannot_be_told_everything_at_once_stays_and_says_why(void **state) {
@@ -158,11 +158,11 @@ static void a_host_that_cannot_be_told_everything_at_once_stays_and_says_why(voi
         start_files(ON_TWO);
         h->feature_level = FEATURE_BASE;
         g.frame_max = 2 * 1024 * 1024;
-        welcomes = h->welcomes;
+        welcomes = h->virtual.welcomes;
         reboot_two(false);
         rig_settle(&g);
         assert_true(h->linked); // no storm of dials
-        assert_int_equal(h->welcomes, welcomes);
+        assert_int_equal(h->virtual.welcomes, welcomes);
         row = row_of("n2");
         assert_string_equal(row->state, "offline");
         assert_non_null(strstr(row->reason, "units' files are 3 MiB"));
@@ -182,11 +182,11 @@ static void a_host_that_cannot_be_told_everything_at_once_stays_and_says_why(voi
         }
         h->attached = false;
         rig_settle(&g);
-        assert_true(h->welcomed);
+        assert_true(h->virtual.welcomed);
         row = row_of("n2");
         assert_string_equal(row->state, "online");
         assert_string_equal(row->reason, "");
-        assert_int_equal(h->units.count, N_FILES - 12);
+        assert_int_equal(h->virtual.units.count, N_FILES - 12);
 }
 
 // The host's Attach arrives while a batch is on its way: its new manager's number comes after the Welcome,
@@ -197,15 +197,15 @@ static void a_host_hears_the_number_of_a_manager_without_any_order(void **state)
         g.slow = true;
         rig_change_with(&g, START, "web.service", SERVICE "[X-Argosy]\nMachineID=n1\n", false, NULL);
         rig_turns(&g, 3);
-        h->manager = "user@1000";
+        h->virtual.manager = "user@1000";
         h->attached = false;
         rig_turns(&g, 3);
         assert_int_equal(g.n_held, 2); // the change, and the barrier for the Welcome
         g.slow = false;
         rig_release(&g);
         rig_settle(&g);
-        assert_true(h->welcomed);
-        assert_true(h->manager_node > 2);
+        assert_true(h->virtual.welcomed);
+        assert_true(h->virtual.manager_node > 2);
 }
 
 static void an_answer_that_no_queue_would_hold_ends_with_a_reason(void **state) {

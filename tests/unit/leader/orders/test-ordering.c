@@ -286,7 +286,7 @@ static void a_restart_waits_for_the_stop_of_a_lost_one_no_longer(void **state) {
 
 // Both go down and up in order; while `a` waits for `b`, its host has an order that answers no change.
 static void restart_a_pair(bool says_stay) {
-        const Argosy__UnitOrder *o;
+        VirtualOrder o;
 
         change(SUBMIT, "b.service", SERVICE ON("two"));
         change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
@@ -296,11 +296,11 @@ static void restart_a_pair(bool says_stay) {
         o = rig_unit_on(&g, 1, "a.service")->order;
         assert_int_equal(on(1, "a.service"), DOWN);
         assert_int_equal(on(2, "b.service"), ACTIVATING);
-        assert_int_equal(o->stay, says_stay);
-        assert_int_equal(o->revision, says_stay ? 0 : UNIT_REVISION_STAY);
+        assert_int_equal(o.stay, says_stay);
+        assert_int_equal(o.revision, says_stay ? 0 : UNIT_REVISION_STAY);
         rig_pass_ms(&g, 3000);
         assert_true(is_up(1, "a.service") && is_up(2, "b.service"));
-        assert_false(rig_unit_on(&g, 1, "a.service")->order->stay);
+        assert_false(rig_unit_on(&g, 1, "a.service")->order.stay);
 }
 
 static void who_waits_for_another_is_told_to_stay(void **state) {

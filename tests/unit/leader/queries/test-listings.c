@@ -335,7 +335,7 @@ static void unit_files_are_listed_likewise(void **state) {
 // What happens to a few of them while the list is made, another thing in each turn.
 static void meddle(unsigned round) {
         char **one = &pointers[(size_t) rand() % UNITS], **tenth = &pointers[(size_t) rand() % (UNITS - 10)];
-        RigUnit *u;
+        VirtualUnit *u;
 
         switch (round % 6) {
         case 0:

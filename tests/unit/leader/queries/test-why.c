@@ -260,14 +260,14 @@ static void its_name_belongs_to_somebody_else(void **state) {
 
 static void report(Argosy__ActiveState active, const char *sub, bool drift, bool stale) {
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
-        const Argosy__UnitOrder *o = rig_unit_on(&g, 1, "web.service")->order;
+        VirtualUnit *u = rig_unit_on(&g, 1, "web.service");
         Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT, *list = &r;
         Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
 
-        r.node = o->node;
-        r.name = o->name;
-        r.spec = o->spec;
-        r.revision = o->revision;
+        r.node = u->order.node;
+        r.name = u->name;
+        r.spec = (ProtobufCBinaryData){HASH_SIZE, u->order.spec.bytes};
+        r.revision = u->order.revision;
         r.load = ARGOSY__LOAD_STATE__LOAD_LOADED;
         r.active = active;
         r.sub = (char *) sub;

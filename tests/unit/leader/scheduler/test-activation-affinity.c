@@ -50,7 +50,7 @@ static void fill_node_of(const char *mate) {
         uint32_t node = rig_record(&g, mate)->node;
 
         for (uint32_t i = 1; i <= 3; i++)
-                rig_host_set_labels(&g, i, "full", rig_host(&g, i)->node == node ? "yes" : "no");
+                rig_host_set_labels(&g, i, "full", rig_host(&g, i)->virtual.node == node ? "yes" : "no");
         rig_settle(&g);
         for (int i = 0; i < 20; i++) {
                 char name[32];
@@ -101,8 +101,8 @@ static void a_timer_goes_where_its_service_must_be(void **state) {
         rig_settle(&g);
         change(SUBMIT, "job.service", ONE_SHOT ON_SSD, "");
         change(START, "job.timer", TIMER, "");
-        assert_int_equal(node_of("job.service", LOADED), rig_host(&g, 3)->node);
-        assert_int_equal(node_of("job.timer", LAUNCHED), rig_host(&g, 3)->node);
+        assert_int_equal(node_of("job.service", LOADED), rig_host(&g, 3)->virtual.node);
+        assert_int_equal(node_of("job.timer", LAUNCHED), rig_host(&g, 3)->virtual.node);
 }
 
 static void they_move_together(void **state) {
@@ -118,7 +118,7 @@ static void they_move_together(void **state) {
         rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "job.service"),
                         ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
         rig_settle(&g);
-        assert_int_equal(before, rig_host(&g, 2)->node);
+        assert_int_equal(before, rig_host(&g, 2)->virtual.node);
         rig_host_off(&g, 2);
         rig_pass_ms(&g, 3 * RIG_LEASE_MS);
         rig_settle(&g);
@@ -137,7 +137,7 @@ static void what_a_kept_timer_activates_is_kept_with_it(void **state) {
         change(SUBMIT, "job.service", ONE_SHOT, "");
         change(START, "job.timer", TIMER "[X-Argosy]\nNodeLost=keep\n", "");
         node = node_of("job.timer", LAUNCHED);
-        assert_int_equal(node, rig_host(&g, 2)->node);
+        assert_int_equal(node, rig_host(&g, 2)->virtual.node);
         rig_host_off(&g, 2);
         rig_pass_ms(&g, 3 * RIG_LEASE_MS);
         rig_settle(&g);
@@ -163,7 +163,7 @@ static void a_lost_node_gives_both_to_one_node(void **state) {
                 snprintf(service, sizeof(service), "p%d.service", i);
                 snprintf(timer, sizeof(timer), "p%d.timer", i);
                 assert_int_equal(node_of(service, LOADED), node_of(timer, LAUNCHED));
-                assert_int_not_equal(node_of(timer, LAUNCHED), rig_host(&g, 3)->node);
+                assert_int_not_equal(node_of(timer, LAUNCHED), rig_host(&g, 3)->virtual.node);
         }
 }
 
@@ -176,7 +176,7 @@ static void the_service_follows_a_timer_that_moves_by_itself(void **state) {
         change(START, "job.timer", TIMER, "");
         before = node_of("job.timer", LAUNCHED);
         for (uint32_t i = 1; i <= 3; i++)
-                if (rig_host(&g, i)->node != before) {
+                if (rig_host(&g, i)->virtual.node != before) {
                         rig_host_set_labels(&g, i, "disk", "ssd");
                         break;
                 }
@@ -197,8 +197,8 @@ static void what_runs_by_its_own_order_is_not_stopped_for_a_timer(void **state) 
         change(START, "x.timer", TIMER "[X-Argosy]\nMachineMetadata=rack=b\n",
                "x.service is on another node, where this unit cannot activate it");
         rig_settle(&g);
-        assert_int_equal(node_of("x.service", LAUNCHED), rig_host(&g, 2)->node);
-        assert_int_equal(node_of("x.timer", LAUNCHED), rig_host(&g, 3)->node);
+        assert_int_equal(node_of("x.service", LAUNCHED), rig_host(&g, 2)->virtual.node);
+        assert_int_equal(node_of("x.timer", LAUNCHED), rig_host(&g, 3)->virtual.node);
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
 }
 

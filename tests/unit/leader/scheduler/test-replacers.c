@@ -168,7 +168,7 @@ static void two_replacers_share_the_budget_of_a_group(void **state) {
         (void) start("newer.service", SERVICE "[X-Argosy]\nHost=n3\nReplaces=old@*\n");
         assert_int_equal(least_old_in(60), 3);
         assert_int_equal(count_old(), 4);
-        assert_int_equal(rig_host(&g, 1)->units.count, 4);
+        assert_int_equal(rig_host(&g, 1)->virtual.units.count, 4);
         assert_int_equal(rig_count_running(&g, "new.service"), 1);
         assert_int_equal(rig_count_running(&g, "newer.service"), 1);
 }
@@ -223,7 +223,7 @@ static void who_waits_hears_that_the_last_one_on_its_way_has_failed(void **state
         RigAnswer *a = rig_wait(&g, START, "new.service", revision);
 
         assert_false(a->final);
-        rig_unit_on(&g, 3, "old@1.service")->ready_us = 0;
+        virtual_host_settle(&rig_host(&g, 3)->virtual, rig_unit_on(&g, 3, "old@1.service"));
         rig_host_report(&g, rig_host(&g, 3), rig_unit_on(&g, 3, "old@1.service"), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
                         ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);

@@ -34,7 +34,7 @@ static void break_content(const char *content) {
 }
 
 static unsigned starts_on(uint32_t host, const char *name) {
-        const RigUnit *u = rig_unit_on(&g, host, name);
+        const VirtualUnit *u = rig_unit_on(&g, host, name);
 
         return u ? u->starts : 0;
 }
@@ -110,7 +110,7 @@ static void it_visits_every_node_and_ends_as_failed(void **state) {
         start("x.service", ONCE);
         rig_pass_ms(&g, 1000 + 2000 + 4000 + 1000);
         for (uint32_t h = 1; h <= 3; h++)
-                assert_true(g.hosts[h - 1].node != 0);
+                assert_true(g.hosts[h - 1].virtual.node != 0);
         assert_says("x.service", "it failed (systemd does not say why); no other node takes it "
                                  "(RestartElsewhere=1), it is tried again in ");
         assert_int_equal(why_of("x.service")->n_refusals, 3);

@@ -50,7 +50,7 @@ static void fill(void) {
         start("a.service", "");
         start("b.service", "");
         start("c.service", "");
-        assert_int_equal(at("c.service"), rig_host(&g, 3)->node);
+        assert_int_equal(at("c.service"), rig_host(&g, 3)->virtual.node);
 }
 
 static const Argosy__Response__UnitResult *end_of(const RigAnswer *wait) {
@@ -73,7 +73,7 @@ static void who_waits_gets_no_host_that_was_not_heard(void **state) {
         wait = rig_wait(&g, START, "d.service", revision);
         assert_false(wait->final);
         rig_host_on(&g, 3, true);
-        assert_int_equal(at("d.service"), rig_host(&g, 3)->node);
+        assert_int_equal(at("d.service"), rig_host(&g, 3)->virtual.node);
         assert_int_equal(end_of(wait)->status, 0);
 }
 
@@ -91,9 +91,9 @@ static void a_unit_of_a_lost_node_gets_no_host_that_was_not_heard(void **state) 
         rig_host_off(&g, 2);
         leader_on_message(g.leader, 2, &message);
         rig_settle(&g);
-        assert_int_equal(at("b.service"), rig_host(&g, 2)->node);
+        assert_int_equal(at("b.service"), rig_host(&g, 2)->virtual.node);
         rig_host_on(&g, 3, true);
-        assert_int_equal(at("b.service"), rig_host(&g, 3)->node);
+        assert_int_equal(at("b.service"), rig_host(&g, 3)->virtual.node);
 }
 
 static void nobody_waits_longer_than_the_lease(void **state) {
@@ -123,7 +123,7 @@ static void a_start_that_comes_first_waits_for_its_host(void **state) {
         assert_int_equal(at("x.service"), 0);
         assert_false(wait->final);
         rig_host_on(&g, 3, false);
-        assert_int_equal(at("x.service"), rig_host(&g, 3)->node);
+        assert_int_equal(at("x.service"), rig_host(&g, 3)->virtual.node);
         assert_int_equal(end_of(wait)->status, 0);
 }
 
@@ -136,7 +136,7 @@ static void nobody_is_displaced_before_all_were_heard(void **state) {
         assert_int_equal(at("high.service"), 0);
         assert_int_equal(rig_count_running(&g, "a.service") + rig_count_running(&g, "b.service"), 2);
         rig_host_on(&g, 3, false);
-        assert_int_equal(at("high.service"), rig_host(&g, 3)->node);
+        assert_int_equal(at("high.service"), rig_host(&g, 3)->virtual.node);
         assert_int_equal(rig_count_running(&g, "a.service") + rig_count_running(&g, "b.service"), 2);
 }
 
@@ -164,11 +164,11 @@ static void a_drain_is_not_given_up_before_all_were_heard(void **state) {
         request.drain_wait = &drain;
         wait = rig_ask_and_settle(&g, &request);
         assert_false(wait->final);
-        assert_int_equal(at("b.service"), rig_host(&g, 2)->node);
+        assert_int_equal(at("b.service"), rig_host(&g, 2)->virtual.node);
         rig_host_on(&g, 3, false);
         assert_true(wait->final);
         assert_int_equal(rig_last(wait)->status, 0);
-        assert_int_equal(at("b.service"), rig_host(&g, 3)->node);
+        assert_int_equal(at("b.service"), rig_host(&g, 3)->virtual.node);
 }
 
 // Its records name others, but it may still run what has left it.
@@ -179,10 +179,10 @@ static void a_drain_does_not_end_before_its_host_was_heard(void **state) {
 
         start("a.service", "");
         start("b.service", "");
-        assert_int_equal(at("b.service"), rig_host(&g, 2)->node);
+        assert_int_equal(at("b.service"), rig_host(&g, 2)->virtual.node);
         rig_host_off(&g, 2);
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        assert_int_equal(at("b.service"), rig_host(&g, 3)->node);
+        assert_int_equal(at("b.service"), rig_host(&g, 3)->virtual.node);
         rig_depose(&g);
         rig_elect(&g);
         drain.node = "n2";

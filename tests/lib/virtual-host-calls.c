@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the leader asks a host about its units: status, journal, resource use. A virtual host says what is true of it: the state
+// that it plays, a line about what it did, and that nothing uses anything. Who follows a journal hears that line and no
+// other, for as long as he listens. A question that it does not know is answered with an error, as by an older agent.
+#include "virtual-host-private.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "error-response.h"
+#include "unit-state.h"
+
+enum { TEXT_MAX = 512 };
+
+static void reply(VirtualHost *h, uint64_t id, Argosy__Response *response) {
+        Argosy__ToVoter__CallReply m = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
+
+        m.id = id;
+        m.response = response;
+        (void) virtual_host_send(h, ARGOSY__TO_VOTER__MSG_CALL_REPLY, &m); // no link: the leader has forgotten the call
+}
+
+static void fail(VirtualHost *h, uint64_t id, int status, const char *why) {
+        Argosy__Response response = error_response(status, why);
+
+        reply(h, id, &response);
+}
+
+// ---- status
+
+static void fill_status(const VirtualUnit *u, Argosy__Response__Status *status, Argosy__Response__UnitRow *row,
+                        char spec[static HASH_HEX_SIZE]) {
+        hash_hex(&u->order.spec, HASH_SIZE, spec);
+        row->load = (char *) load_state_to_string(ARGOSY__LOAD_STATE__LOAD_LOADED);
+        row->active = (char *) active_state_to_string(u->active);
+        row->sub = (char *) virtual_unit_sub(u);
+        row->spec = spec;
+        status->desired = (char *) target_to_string(u->order.target);
+        status->revision = virtual_unit_is_under_way(u) ? u->answered : u->order.revision;
+}
+
+static void answer_status_of(VirtualHost *h, uint64_t id, char *name, bool last) {
+        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+        Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        const VirtualUnit *u = virtual_host_find(h, name);
+        char spec[HASH_HEX_SIZE];
+
+        row.unit = name;
+        status.row = &row;
+        if (u)
+                fill_status(u, &status, &row, spec);
+        else
+                status.why = "this node does not hold it";
+        response.what_case = ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
+        response.status_reply = &status;
+        response.final = last;
+        reply(h, id, &response);
+}
+
+static void answer_status(VirtualHost *h, uint64_t id, const Argosy__Request__Status *q) {
+        for (size_t i = 0; i < q->n_names; i++)
+                answer_status_of(h, id, q->names[i], i + 1 == q->n_names);
+        if (q->n_names == 0)
+                fail(h, id, EINVAL, "no unit is named");
+}
+
+// ---- journal
+
+static void answer_journal(VirtualHost *h, uint64_t id, const Argosy__Request__Journal *q) {
+        Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        const VirtualUnit *u = virtual_host_find(h, q->name);
+        char text[TEXT_MAX], *line = text;
+
+        if (u)
+                snprintf(text, sizeof(text), "%s: virtual, %s after %u starts and %u restarts", u->name,
+                         active_state_to_string(u->active), u->starts, u->restarts);
+        else
+                snprintf(text, sizeof(text), "%s: this node does not hold it", q->name);
+        journal.lines = &line;
+        journal.n_lines = 1;
+        response.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
+        response.journal = &journal;
+        response.final = !q->follow;
+        reply(h, id, &response);
+}
+
+// ---- resource use
+
+static void answer_top(VirtualHost *h, uint64_t id, const Argosy__Request__Top *q) {
+        Argosy__Response__Usage usage = ARGOSY__RESPONSE__USAGE__INIT;
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        usage.last = true; // its units have no control groups
+        response.what_case = ARGOSY__RESPONSE__WHAT_USAGE;
+        response.usage = &usage;
+        response.final = q->interval_ms == 0;
+        reply(h, id, &response);
+}
+
+void virtual_host_answer(VirtualHost *h, const Argosy__ToHost__Call *call) {
+        if (!call->request)
+                return;
+        switch (call->request->what_case) {
+        case ARGOSY__REQUEST__WHAT_STATUS:
+                answer_status(h, call->id, call->request->status);
+                break;
+        case ARGOSY__REQUEST__WHAT_JOURNAL:
+                answer_journal(h, call->id, call->request->journal);
+                break;
+        case ARGOSY__REQUEST__WHAT_TOP:
+                answer_top(h, call->id, call->request->top);
+                break;
+        default:
+                fail(h, call->id, EOPNOTSUPP, "virtual hosts do not know that question");
+        }
+}

@@ -9,20 +9,17 @@
 #include "mesh-private.h"
 
 Session *mesh_find_session(const Mesh *m, uint32_t host) {
-        list_foreach (node, &m->sessions) {
-                Session *s = CONTAINER_OF(node, Session, node);
+        Session *s = map_find(&m->announced, &host, sizeof(host));
 
-                if (s->host == host && s->announced && !s->dropped)
-                        return s;
-        }
-        return NULL;
+        return s && !s->dropped ? s : NULL;
 }
 
 static void announce_down(Mesh *m, Session *s) {
-        bool was = s->announced;
-
+        if (!s->announced)
+                return;
         s->announced = false;
-        if (was && !m->closing)
+        map_take(&m->announced, &s->host, sizeof(s->host));
+        if (!m->closing)
                 m->ops->host_link(s->host, NULL, m->userdata);
 }
 
@@ -121,15 +118,12 @@ static void refuse(Mesh *m, Session *s, const char *why) {
 
 // The host has dialled anew, so its older sessions are dead, whether the kernel knows it or not.
 static void end_older(Mesh *m, Session *s) {
-        list_foreach_safe (node, &m->sessions) {
-                Session *older = CONTAINER_OF(node, Session, node);
+        Session *older = map_find(&m->announced, &s->host, sizeof(s->host)); // only one is announced at a time
 
-                if (older == s || older->host != s->host || !older->announced)
-                        continue;
-                session_drop(older, 0, false);
-                announce_down(m, older);
-                return; // only one is announced at a time
-        }
+        if (!older)
+                return;
+        session_drop(older, 0, false);
+        announce_down(m, older);
 }
 
 static int on_hello(Session *s, const Argosy__ToVoter__Hello *hello, void *userdata) {
@@ -150,6 +144,8 @@ static int on_hello(Session *s, const Argosy__ToVoter__Hello *hello, void *userd
         if (r == 0)
                 r = session_send(s, &a.message.base);
         announcement_done(&a);
+        if (r >= 0)
+                r = map_add(&m->announced, &s->host, sizeof(s->host), s);
         if (r < 0)
                 return r;
         mesh_on_seen(m, s->host, stream_peer(s->stream)->address);

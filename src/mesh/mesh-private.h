@@ -12,6 +12,7 @@
 
 #include "link.h"
 #include "local.h"
+#include "map.h"
 #include "mesh.h"
 #include "session.h"
 
@@ -24,6 +25,7 @@ struct Mesh {
         unsigned redial_min_ms, redial_max_ms;
 
         ListNode links, sessions;
+        Map announced;    // sessions by host: host_link() said that they are up
         MeshPeer *voters; // as set, ourselves included
         size_t n_voters;
 

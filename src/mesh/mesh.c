@@ -204,6 +204,7 @@ void mesh_unref(Mesh *m) {
         if (--m->n_open > 0)
                 return;
         local_done(&m->local);
+        map_done(&m->announced);
         free(m->voters);
         free(m);
         if (closed)

@@ -134,7 +134,7 @@ typedef struct ListenerOps {
 
 enum {
         LISTENER_HANDSHAKES_MAX = 512, // at a time; about 25 KiB each
-        LISTENER_STREAMS_MAX = 4096,   // at a time, those that were taken included
+        LISTENER_STREAMS_MAX = 20480,  // at a time, those that were taken included: a link of each host, and some
         LISTENER_ACCEPTS_PER_TURN = 16,
         LISTENER_STEPS_PER_TURN = 6, // of handshakes; each about half a millisecond
         LISTENER_EVICT_MS = 1000,    // with all handshakes taken, one older than this gives way

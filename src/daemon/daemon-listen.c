@@ -20,6 +20,9 @@
 #include "stream.h"
 #include "tls-context.h"
 
+// All hosts of a cluster may have their links to one voter, with the log's and what greets.
+_Static_assert(LISTENER_STREAMS_MAX > CLUSTER_HOSTS_MAX + LISTENER_HANDSHAKES_MAX, "a link of each host");
+
 // The host that a public key belongs to, 0 if to nobody. The replicated state decides where there is one;
 // before it says anything, and on hosts without a log, the voters of the peers file are known.
 static uint32_t host_of_pin(Daemon *d, const Hash *pin, uint32_t *ret_raft_id) {

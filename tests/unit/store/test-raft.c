@@ -423,14 +423,18 @@ static void recovery_keeps_the_data(void **state) {
 // It was to become a voter's, and the quorum was lost before the leader had sent anything.
 static void a_log_that_was_only_made_is_not_recovered(void **state) {
         Fixture *f = *state;
-        _cleanup_free_ char *why = NULL;
+        _cleanup_free_ char *why = NULL, *path = NULL;
+        int fd;
 
         assert_int_equal(store_make(f->node.dir, 7, &why), 0);
         assert_int_equal(store_recover(f->node.dir, 7, &why), -ENODATA);
         assert_non_null(strstr(why, "empty"));
         free(TAKE_PTR(why));
-        store_node_open(&f->node, false, NULL, NULL); // it has segments now that wait for entries
-        store_node_close(&f->node);
+        path = str_printf("%s/open-1", f->node.dir); // it was opened, and waited for entries
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        assert_int_equal(ftruncate(fd, 4096), 0);
+        close(fd);
         assert_int_equal(store_recover(f->node.dir, 7, &why), -ENODATA);
 }
 

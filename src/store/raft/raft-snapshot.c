@@ -24,7 +24,7 @@
 // Given up means that libraft is told of a snapshot that could not be written, which changes nothing.
 //
 // Guard 11: libraft has a place for a snapshot that is sent while it takes one, but forgets it before it looks
-// there (legacy.c, takeSnapshotCb()), and follows a NULL pointer.
+// there (takeSnapshotCb() in its legacy code), and follows a NULL pointer.
 //
 // Tests: store/snapshot.
 

@@ -7,6 +7,8 @@
 //   snapshot_put, installed    the marker is written first and removed at the end (guard 3)
 //   set_term, set_vote,        libraft goes on after a failure as if nothing had happened: fatal (guard 8)
 //   append, truncate           the same; they wait at the gate before (raft-gate.c)
+//   start                      entries that are repeated, and configurations among others (guards 9, 10); what each tick
+//                              sends (guard 12)
 //   tracer                     "retry failed write" is followed by a crash (wrong timer armed): fatal
 //                              (guard 4)
 //
@@ -214,11 +216,25 @@ void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
         raft_authority_after(s, type, from, term);
 }
 
+// ---- guard 12: who has nothing to answer is not lost
+//
+// A tick of a leader takes a follower for lost that has said nothing since the tick before, and stops sending it entries as
+// they come: it gets one message per heartbeat, until it has stored a new entry. But a tick sends no heartbeat to a
+// follower that was sent an entry less than a heartbeat ago; that one has answered before the tick, has nothing to answer
+// after it, and is "lost" at the next. So whatever was asked for after a pause waited for a heartbeat, 100 ms on
+// average and in vain. With a heartbeat to everybody in each tick, everybody has something to answer.
+
+static void give_tick(RaftStore *s, struct raft_io *io) {
+        raft_set_heartbeat_timeout(&s->raft, 0);
+        s->tick(io);
+        raft_set_heartbeat_timeout(&s->raft, s->heartbeat_ms);
+}
+
 static void on_tick(struct raft_io *io) {
         RaftStore *s = owner_of(io);
 
         if (!raft_gate_holds_tick(s))
-                s->tick(io);
+                give_tick(s, io);
 }
 
 static int on_start(struct raft_io *io, unsigned msecs, raft_io_tick_cb tick, raft_io_recv_cb receive) {
@@ -309,7 +325,7 @@ void raft_disk_init(RaftStore *s) {
         s->io.snapshot_put = on_snapshot_put;
         s->io.set_term = on_set_term;
         s->io.set_vote = on_set_vote;
-        s->io.start = on_start; // guard 9, and the gate
+        s->io.start = on_start; // guards 9, 10 and 12, and the gate
         s->io.send = on_send;
         s->thread = uv_thread_self();
         s->tracer = (struct raft_tracer){.version = 2, .emit = on_trace};

@@ -306,6 +306,7 @@ static RaftStore *raft_store_new(const StoreConfig *config, const StoreOps *ops,
                 .loop = config->loop,
                 .raft_id = config->raft_id,
                 .election_ms = config->election_ms ?: ELECTION_MS,
+                .heartbeat_ms = config->heartbeat_ms ?: HEARTBEAT_MS,
                 .dir = strdup(config->dir),
                 .opening = true,
                 .gate.fd = -1,
@@ -327,7 +328,7 @@ static RaftStore *raft_store_new(const StoreConfig *config, const StoreOps *ops,
 
 static void raft_store_configure(RaftStore *s, const StoreConfig *config) {
         raft_set_election_timeout(&s->raft, s->election_ms);
-        raft_set_heartbeat_timeout(&s->raft, config->heartbeat_ms ?: HEARTBEAT_MS);
+        raft_set_heartbeat_timeout(&s->raft, s->heartbeat_ms);
         raft_set_pre_vote(&s->raft, true);
         raft_set_max_inflight_entries(&s->raft, INFLIGHT_ENTRIES);
         raft_set_install_snapshot_timeout(&s->raft, INSTALL_TIMEOUT_MS);

@@ -9,7 +9,7 @@
 //   raft-member.c         membership, transfer, figures
 //   raft-authority.c      how long a leader may be sure that it has no successor
 //   raft-gate.c           what makes libraft write waits until the file system can be written to
-//   raft-disk.c           what stands between libraft and its own disk code: guards 3, 4, 8, 9, 10 and the write
+//   raft-disk.c           what stands between libraft and its own disk code: guards 3, 4, 8, 9, 10, 12 and the write
 //                         watchdog
 //   raft-offline.c        offline tools
 //   transport.c, bridge.c the way to the peers
@@ -28,6 +28,7 @@
 //   9  the first entries are not taken twice                 raft-disk.c                   store/repeat
 //   10 a configuration among other entries is noticed        raft-disk.c, raft-snapshot.c  store/configuration
 //   11 no snapshot is installed while one is taken           raft-gate.c, raft-snapshot.c  store/snapshot
+//   12 who has nothing to answer is not taken for lost       raft-disk.c                   store/cluster
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -58,7 +59,7 @@ typedef struct RaftStore {
         uv_loop_t *loop;
         char *dir;
         uint32_t raft_id;
-        unsigned election_ms;
+        unsigned election_ms, heartbeat_ms;
 
         struct raft raft;
         struct raft_io io;

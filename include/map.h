@@ -6,6 +6,9 @@
 // The map owns neither keys nor values: a key usually lives inside its value and must stay unchanged while
 // it is in the map. Iteration order is arbitrary; entries may be taken while iterating with map_foreach(),
 // none may be added; a slot is not to be looked at after something was taken.
+//
+// A map of many grows in no long turn: it has two tables then, and what is in the old one moves to the new one as more
+// is added, so many slots each time. What is found is found in either.
 
 #include <stdbool.h>
 
@@ -20,8 +23,14 @@ typedef struct MapSlot {
 typedef struct Map {
         MapSlot *slots;
         size_t n_slots; // power of two or 0
-        size_t count;
+        size_t count;   // in both tables
+        MapSlot *old;   // while it grows: half as many slots; NULL: everything is in `slots`
+        size_t old_left; // of these the first so many may be used, all behind them have moved
 } Map;
+
+static inline size_t map_n_old(const Map *m) {
+        return m->old ? m->n_slots / 2 : 0;
+}
 
 // A zero-initialised Map is empty and valid.
 void map_done(Map *m);

@@ -43,6 +43,15 @@ OPEN_TABLE_INLINE void *open_table_probe(const OpenTable *t, size_t hash, const 
         return open_table_slot(t, i);
 }
 
+// Where something belongs that is not in the table. As all keys differ, none needs to be compared.
+OPEN_TABLE_INLINE void *open_table_free_slot(const OpenTable *t, size_t hash) {
+        size_t i = hash & (t->n_slots - 1);
+
+        while (t->is_used(open_table_slot(t, i)))
+                i = (i + 1) & (t->n_slots - 1);
+        return open_table_slot(t, i);
+}
+
 // Moves everything to so many slots, which must be enough. -ENOMEM: nothing changed.
 OPEN_TABLE_INLINE int open_table_resize(OpenTable *t, size_t n_slots) {
         OpenTable other = *t;
@@ -53,15 +62,9 @@ OPEN_TABLE_INLINE int open_table_resize(OpenTable *t, size_t n_slots) {
                 return -ENOMEM;
         for (size_t i = 0; i < t->n_slots; i++) {
                 const void *slot = open_table_slot(t, i);
-                size_t at;
 
-                if (!t->is_used(slot))
-                        continue;
-                // All keys differ, so none needs to be compared.
-                at = t->hash(t->table, slot) & (n_slots - 1);
-                while (t->is_used(open_table_slot(&other, at)))
-                        at = (at + 1) & (n_slots - 1);
-                memcpy(open_table_slot(&other, at), slot, t->slot_size);
+                if (t->is_used(slot))
+                        memcpy(open_table_free_slot(&other, t->hash(t->table, slot)), slot, t->slot_size);
         }
         free(t->slots);
         *t = other;

@@ -3,6 +3,17 @@
 // An OpenTable of keys and values; a slot keeps half of its hash, so that growing and removing hash nothing and
 // few keys are compared. The slots of many are given back with the last of them: a map of what is under way
 // costs nothing when nothing is.
+//
+// To grow takes no long turn of anybody's loop. A table that is full becomes the old one beside a new one of twice the
+// size, and each map_add() moves what is in MOVED_SLOTS of its slots, from the last slot down to the first. The new
+// one is not full before that has come to its end: N slots of which 3/4 are used have moved after N / MOVED_SLOTS
+// more were added, and there is room for another 3/4 N. Nothing else moves: neither who looks nor who takes, so a walk
+// meets everything once.
+//
+// What is not moved yet is found in the old table as ever: its first slot is free, so nothing there belongs to slots
+// behind its end, and whatever keeps an entry from its place stands before it and moves later.
+//
+// Failures: -ENOMEM when a new table is due, and nothing has changed.
 
 #include <errno.h>
 #include <sys/random.h>
@@ -10,7 +21,15 @@
 #include "map.h"
 #include "open-table.h"
 
-enum { MAP_MIN_SLOTS = 8 };
+enum {
+        MAP_MIN_SLOTS = 8,
+        // With each entry that is added, at about 20 ns each; a table of up to so many is moved at once. More would make
+        // a long turn for who adds hundreds to several maps that grow; with fewer the old tables stay long.
+        MOVED_SLOTS = 96,
+};
+
+// In the lower half of an iterator, where no place can be: the walk is over the new table.
+#define WALKS_NEW ((size_t) 1 << 31)
 
 static uint8_t map_seed[16];
 static bool map_seeded;
@@ -71,13 +90,19 @@ uint64_t map_hash(const void *data, size_t len) {
 
 void map_done(Map *m) {
         free(m->slots);
+        free(m->old);
         *m = (Map){};
 }
 
+static void free_values(const MapSlot *slots, size_t n, void (*free_value)(void *value)) {
+        for (size_t i = 0; i < n; i++)
+                if (slots[i].key)
+                        free_value(slots[i].value);
+}
+
 void map_done_with(Map *m, void (*free_value)(void *value)) {
-        for (size_t i = 0; i < m->n_slots; i++)
-                if (m->slots[i].key)
-                        free_value(m->slots[i].value);
+        free_values(m->slots, m->n_slots, free_value);
+        free_values(m->old, map_n_old(m), free_value);
         map_done(m);
 }
 
@@ -95,9 +120,9 @@ static bool slot_holds(const OpenTable *t, const void *slot, const void *key) {
         return s->hash == k->hash && s->key_len == k->key_len && memcmp(s->key, k->key, k->key_len) == 0;
 }
 
-OPEN_TABLE_INLINE OpenTable table_of(const Map *m) {
-        return (OpenTable){.slots = (char *) m->slots,
-                           .n_slots = m->n_slots,
+OPEN_TABLE_INLINE OpenTable table_of(MapSlot *slots, size_t n_slots) {
+        return (OpenTable){.slots = (char *) slots,
+                           .n_slots = n_slots,
                            .slot_size = sizeof(MapSlot),
                            .is_used = slot_is_used,
                            .hash = slot_hash};
@@ -108,27 +133,76 @@ OPEN_TABLE_INLINE MapSlot key_of(const void *key, size_t key_len) {
 }
 
 OPEN_TABLE_INLINE MapSlot *probe(const Map *m, const MapSlot *key) {
-        OpenTable t = table_of(m);
+        OpenTable t = table_of(m->slots, m->n_slots);
 
         return open_table_probe(&t, key->hash, key, slot_holds);
 }
 
-static int grow(Map *m) {
-        OpenTable t = table_of(m);
-        int r = open_table_resize(&t, m->n_slots ? 2 * m->n_slots : MAP_MIN_SLOTS);
+static MapSlot *probe_old(const Map *m, const MapSlot *key) {
+        OpenTable t = table_of(m->old, map_n_old(m));
 
-        m->slots = (MapSlot *) t.slots;
-        m->n_slots = t.n_slots;
-        return r;
+        return open_table_probe(&t, key->hash, key, slot_holds);
 }
 
+// ------------------------------------------------------------------------------------------------ growing
+
+// Those that it kept from their place have moved already.
+static void move(Map *m, MapSlot *slot) {
+        OpenTable t = table_of(m->slots, m->n_slots);
+
+        if (!slot->key)
+                return;
+        *(MapSlot *) open_table_free_slot(&t, slot->hash) = *slot;
+        *slot = (MapSlot){};
+}
+
+static void move_some(Map *m) {
+        for (unsigned n = 0; n < MOVED_SLOTS && m->old_left > 0; n++)
+                move(m, &m->old[--m->old_left]);
+        if (m->old_left > 0)
+                return;
+        free(m->old);
+        m->old = NULL;
+}
+
+// What wraps round the end of the table, if anything does, moves first: a few slots, as long as it is not too full.
+static void move_first(Map *m) {
+        size_t n = 0;
+
+        while (m->old[n].key)
+                n++;
+        while (n > 0)
+                move(m, &m->old[--n]);
+}
+
+static int grow(Map *m) {
+        size_t n = m->n_slots ? 2 * m->n_slots : MAP_MIN_SLOTS;
+        MapSlot *slots = calloc(n, sizeof(*slots));
+
+        assert(!m->old);
+        if (!slots)
+                return -ENOMEM;
+        m->old = m->slots;
+        m->old_left = m->n_slots;
+        m->slots = slots;
+        m->n_slots = n;
+        if (m->old)
+                move_first(m);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ entries
+
 void *map_find(const Map *m, const void *key, size_t key_len) {
-        MapSlot k;
+        MapSlot k, *s;
 
         if (m->count == 0)
                 return NULL;
         k = key_of(key, key_len);
-        return probe(m, &k)->value; // a free slot's value is NULL
+        s = probe(m, &k);
+        if (!s->key && m->old)
+                s = probe_old(m, &k);
+        return s->value; // a free slot's value is NULL
 }
 
 int map_add(Map *m, const void *key, size_t key_len, void *value) {
@@ -141,8 +215,10 @@ int map_add(Map *m, const void *key, size_t key_len, void *value) {
                 if (r < 0)
                         return r;
         }
+        if (m->old)
+                move_some(m);
         s = probe(m, &k);
-        if (s->key)
+        if (s->key || (m->old && probe_old(m, &k)->key))
                 return -EEXIST;
         k.value = value;
         *s = k;
@@ -151,7 +227,7 @@ int map_add(Map *m, const void *key, size_t key_len, void *value) {
 }
 
 void *map_take(Map *m, const void *key, size_t key_len) {
-        OpenTable t = table_of(m);
+        OpenTable t = table_of(m->slots, m->n_slots);
         MapSlot k, *s;
         void *value;
 
@@ -159,6 +235,10 @@ void *map_take(Map *m, const void *key, size_t key_len) {
                 return NULL;
         k = key_of(key, key_len);
         s = probe(m, &k);
+        if (!s->key && m->old) {
+                t = table_of(m->old, map_n_old(m));
+                s = probe_old(m, &k);
+        }
         if (!s->key)
                 return NULL;
         value = s->value;
@@ -168,8 +248,21 @@ void *map_take(Map *m, const void *key, size_t key_len) {
         return value;
 }
 
+// The old table first, if there is one: nothing moves while somebody walks.
 MapSlot *map_next(const Map *m, size_t *iter) {
-        OpenTable t = table_of(m);
+        OpenTable t = table_of(m->slots, m->n_slots), old = table_of(m->old, map_n_old(m));
+        size_t at = *iter & ~WALKS_NEW;
+        MapSlot *slot;
 
-        return m->count > 0 ? open_table_next(&t, iter) : NULL;
+        if (m->count == 0)
+                return NULL;
+        if (m->old && !(*iter & WALKS_NEW)) {
+                slot = open_table_next(&old, iter);
+                if (slot)
+                        return slot;
+                at = 0;
+        }
+        slot = open_table_next(&t, &at);
+        *iter = at | WALKS_NEW;
+        return slot;
 }

@@ -1,7 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
+#include <limits.h>
+
 #include "map.h"
+
+// How many more tables there is memory for.
+static unsigned callocs_left = UINT_MAX;
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size) {
+        if (callocs_left == 0)
+                return NULL;
+        callocs_left -= callocs_left != UINT_MAX;
+        return __real_calloc(n, size);
+}
 
 typedef struct Item {
         uint32_t key;
@@ -96,12 +111,202 @@ static void gives_back_the_slots_of_many(void **state) {
         map_done(&m);
 }
 
+// ---- growing
+
+enum {
+        N_GROWN = 20000,
+        N_GROWS = 20,
+        N_MOVED = 96, // slots, with each entry that is added
+};
+
+static int add(Map *m, Item *it) {
+        return map_add(m, &it->key, sizeof(it->key), it);
+}
+
+static void assert_holds(const Map *m, Item *of, size_t n) {
+        size_t count = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                assert_ptr_equal(map_find(m, &of[i].key, sizeof(of[i].key)), of[i].there ? &of[i] : NULL);
+                count += of[i].there;
+        }
+        assert_int_equal(m->count, count);
+}
+
+// A map that is growing, at a random place of that, and has grown once before. How many were added.
+static size_t grow_a_map(Map *m, Item *of) {
+        size_t n = 0, more = 1 + (size_t) (rand() % 60);
+
+        *m = (Map){};
+        for (size_t i = 0; i < N_GROWN; i++)
+                of[i] = (Item){.key = (uint32_t) rand() * 2 + (i & 1)};
+        while (m->n_slots < 8192 || !m->old || more-- > 0) {
+                int r = add(m, &of[n]);
+
+                assert_true(r == 0 || r == -EEXIST); // two may have been given the same key
+                of[n].there = r == 0;
+                if (!of[n].there)
+                        of[n].key = UINT32_MAX - (uint32_t) n;
+                n++;
+        }
+        return n;
+}
+
+// In a table with a hundred thousand, none of those who are added waits for more than a few slots.
+static void grows_a_few_slots_at_a_time(void **state) {
+        enum { MANY = 200000 };
+        Item *of = calloc(MANY, sizeof(*of));
+        Map m = {};
+        unsigned n_grown = 0;
+
+        assert_non_null(of);
+        for (uint32_t i = 0; i < MANY; i++) {
+                size_t left = m.old_left, n_slots = m.n_slots;
+
+                of[i] = (Item){.key = i, .there = true};
+                assert_int_equal(add(&m, &of[i]), 0);
+                if (m.n_slots == n_slots) {
+                        assert_true(left - m.old_left <= N_MOVED);
+                        continue;
+                }
+                assert_int_equal(left, 0); // what was there before had all moved
+                assert_true(n_slots - m.old_left <= N_MOVED);
+                n_grown += m.old != NULL;
+        }
+        assert_true(n_grown > 10);
+        assert_holds(&m, of, MANY);
+        map_done(&m);
+        free(of);
+}
+
+// Whatever is added and taken meanwhile: what is in either table is found, and nothing else.
+static void finds_and_takes_while_it_grows(void **state) {
+        static Item of[N_GROWN];
+
+        for (unsigned seed = 1; seed <= N_GROWS; seed++) {
+                Map m;
+                size_t n;
+
+                srand(seed);
+                n = grow_a_map(&m, of);
+                assert_non_null(m.old);
+                assert_holds(&m, of, n);
+                for (unsigned step = 0; step < 200; step++) {
+                        Item *it = &of[(size_t) rand() % n];
+
+                        if (!it->there || rand() % 8 == 0) {
+                                assert_int_equal(add(&m, it), it->there ? -EEXIST : 0);
+                                it->there = true;
+                        } else {
+                                assert_ptr_equal(map_take(&m, &it->key, sizeof(it->key)), it);
+                                it->there = false;
+                        }
+                        if (step % 40 == 0)
+                                assert_holds(&m, of, n);
+                }
+                assert_holds(&m, of, n);
+                map_done(&m);
+        }
+}
+
+// A walk meets each once, in either table, also if each is taken as soon as it was met; nothing moves meanwhile.
+static void may_take_while_walking_while_it_grows(void **state) {
+        static Item of[N_GROWN];
+
+        for (unsigned seed = 1; seed <= N_GROWS; seed++) {
+                size_t n, met = 0, count, left;
+                Map m;
+
+                srand(seed);
+                n = grow_a_map(&m, of);
+                count = m.count;
+                left = m.old_left;
+                map_foreach (slot, &m) {
+                        Item *it = slot->value;
+
+                        assert_true(it->there);
+                        assert_false(it->visited);
+                        it->visited = true;
+                        met++;
+                        if (rand() % 3 == 0)
+                                continue;
+                        assert_ptr_equal(map_take(&m, &it->key, sizeof(it->key)), it);
+                        it->there = false;
+                }
+                assert_int_equal(met, count);
+                assert_int_equal(m.old_left, left);
+                assert_holds(&m, of, n);
+                map_foreach (slot, &m) {
+                        Item *it = slot->value;
+
+                        assert_ptr_equal(map_take(&m, &it->key, sizeof(it->key)), it);
+                }
+                assert_int_equal(m.count, 0);
+                assert_null(m.slots); // of either table
+                assert_null(m.old);
+        }
+}
+
+static unsigned n_freed;
+
+static void count_freed(void *value) {
+        n_freed++;
+}
+
+static void frees_what_is_in_either_table(void **state) {
+        static Item of[N_GROWN];
+        size_t count;
+        Map m;
+
+        srand(3);
+        (void) grow_a_map(&m, of);
+        count = m.count;
+        n_freed = 0;
+        map_done_with(&m, count_freed);
+        assert_int_equal(n_freed, count);
+        assert_null(m.old);
+}
+
+// Without memory for the next table nothing has changed; with it again it goes on.
+static void without_memory_to_grow_it_is_as_it_was(void **state) {
+        static Item of[N_ITEMS];
+        size_t n = 0;
+        Map m = {};
+        int r = 0;
+
+        for (uint32_t i = 0; i < N_ITEMS; i++)
+                of[i] = (Item){.key = i};
+        callocs_left = 6; // 8 to 256 slots
+        while (r == 0) {
+                r = add(&m, &of[n]);
+                of[n].there = r == 0;
+                n += r == 0;
+        }
+        callocs_left = UINT_MAX;
+        assert_int_equal(r, -ENOMEM);
+        assert_int_equal(m.n_slots, 256);
+        assert_int_equal(m.count, 192);
+        assert_null(m.old);
+        assert_holds(&m, of, N_ITEMS);
+        for (; n < N_ITEMS; n++) {
+                assert_int_equal(add(&m, &of[n]), 0);
+                of[n].there = true;
+        }
+        assert_holds(&m, of, N_ITEMS);
+        map_done(&m);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(hashes_as_published),
                 cmocka_unit_test(finds_what_was_added_and_nothing_else),
                 cmocka_unit_test(may_take_while_walking),
                 cmocka_unit_test(gives_back_the_slots_of_many),
+                cmocka_unit_test(grows_a_few_slots_at_a_time),
+                cmocka_unit_test(finds_and_takes_while_it_grows),
+                cmocka_unit_test(may_take_while_walking_while_it_grows),
+                cmocka_unit_test(frees_what_is_in_either_table),
+                cmocka_unit_test(without_memory_to_grow_it_is_as_it_was),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

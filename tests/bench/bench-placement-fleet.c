@@ -288,7 +288,7 @@ size_t bench_placement_bytes(const Placement *p) {
         size_t n = sizeof *p;
 
         for (size_t i = 0; i < ELEMENTSOF(maps); i++)
-                n += maps[i]->n_slots * sizeof(MapSlot);
+                n += (maps[i]->n_slots + map_n_old(maps[i])) * sizeof(MapSlot);
         for (int i = 0; i < N_INDEXES; i++)
                 n += index_bytes(p, &p->indexes[i]);
         n += p->hosts_allocated * sizeof *p->hosts + p->nodes_allocated * sizeof *p->nodes +

@@ -16,6 +16,7 @@
 //
 // Not here: what units are doing at the moment, and who is alive (src/leader).
 
+#include "access.h"
 #include "argosy.pb-c.h"
 #include "buf.h"
 #include "hash.h"
@@ -30,6 +31,8 @@ enum {
         CLUSTER_ROLLOUTS_MAX = 1024,     // of those that have ended the oldest go first
         CLUSTER_ROLES_MAX = 1024,
         CLUSTER_POOLS_MAX = 256,
+        CLUSTER_GRANTS_MAX = 512,
+        CLUSTER_SET_NAME_MAX = 63, // bytes
         CLUSTER_TOKENS_MAX = 1024, // expired ones go when a token is added
         CLUSTER_TOMBSTONES_MAX = 1000000, // no unit is removed that would leave more
         CLUSTER_REQUESTS_REMEMBERED =
@@ -42,6 +45,10 @@ enum {
         CLUSTER_JOBS_DROPPED = 512,
         CLUSTER_JOB_BYTES_MAX = 1024 * 1024, // of one; units beyond that are not named
         CLUSTER_KEYS_MIN = 1000000,          // ids of requests that are remembered at least
+        // Contents that no unit has any more are kept as long as a job names them, up to so many bytes: their own, and so
+        // many more for each.
+        CLUSTER_FORMER_SPECS_BYTES_MAX = 16 * 1024 * 1024,
+        CLUSTER_FORMER_SPEC_EXTRA = 256,
 };
 
 typedef struct ClusterState ClusterState;
@@ -50,7 +57,9 @@ typedef struct SpecEntry {
         Hash hash;
         uint8_t *content;
         size_t len;
-        size_t users;        // unit records that refer to it; without any it is gone at the end of the batch
+        size_t users;        // unit records that refer to it; without any, and no job, it is gone at the end of the batch
+        uint64_t job;        // private: the newest that names it; 0: none
+        uint64_t former;     // private: its place among those without users that are kept; 0: it is none
         UnitFile *lazy_file; // private: NULL until asked for, see spec_entry_file()
         ListNode idle;       // private
         uint32_t number;     // private
@@ -96,7 +105,14 @@ typedef struct RequestKey {
         uint64_t job;     // its number; the job itself may be forgotten
         uint64_t content; // as LogOp.JobPut has it
         bool more;        // not all of it is in the log
+        uint32_t done;    // of that: as LogOp.JobPut has it
 } RequestKey;
+
+// What an entry has brought of a job.
+typedef struct JobNews {
+        uint64_t number;
+        size_t from; // where that begins in what is packed of the job; 0: with the job
+} JobNews;
 
 ClusterState *cluster_state_new(void); // NULL: out of memory
 ClusterState *cluster_state_free(ClusterState *s);
@@ -106,14 +122,15 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 // build cannot read the batch (log-format.h, or it raises the feature level above the build's own); nothing of
 // it was applied, and nothing that follows may be: exit. Otherwise its content is no reason to fail:
 //
-//      unit put     Skipped: unknown spec, a name of 0 or more than 255 bytes, if_revision given and
-//                   different (or no such unit), CLUSTER_UNITS_MAX. The applier fills in the revisions and
+//      unit put     Skipped: unknown spec, a name of 0 or more than 255 bytes, a set of more than
+//                   CLUSTER_SET_NAME_MAX, if_revision given and different (or no such unit), CLUSTER_UNITS_MAX. The applier fills in the revisions and
 //                   keeps the outcomes; bump_start or a change of `global` drops them. A global unit has no
 //                   node.
 //      outcome      Skipped: no such unit, or start_rev is not the record's; for a global unit also an
 //                   unknown node. One per unit, for global ones one per node; kind NONE takes it back.
 //      spec         Skipped: its hash is not that of the content. Dropped at the end of a batch in which
-//                   nobody uses it any more.
+//                   nobody uses it any more, unless a job names it; then with that, or when there are too many.
+//      spec forget  Drops those that are kept for jobs alone.
 //      host         host 0: gets the next number, and so do nodes with number 0. Skipped: a number that is
 //                   not in use (a removed host never comes back), a node number that this host does not
 //                   have, a key pin or raft id of another host, a raft id that was used before,
@@ -133,8 +150,13 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //                   time.
 //      cluster      A revision_floor above the counter raises it, and with it the revision of every unit;
 //                   one beyond what an image may hold is skipped.
+//      grant        A right that somebody has from now on, or has no more. Skipped: one that is there, or is not; one that
+//                   is of no user and no group, or of both; a name of more than AUTHOR_NAME_MAX bytes, a role of more
+//                   than LABEL_MAX, users of an unknown host, CLUSTER_GRANTS_MAX. What a host's users have goes with
+//                   the host.
 //      job          Gets the next number, or is the next part of one that is kept. The applier fills in what the
 //                   operations before it have changed of units. Its request's id is remembered as a key.
+//      job ends     Of each of these jobs it is said how it ended. Skipped: one that is not running.
 //      token        Takes the place of one with the same id. Drops those that expired before the batch's
 //                   at_us.
 //      request ids  Remembered with the revision after the batch; one that is known keeps its first
@@ -179,8 +201,16 @@ UnitEntry *cluster_state_walk_next(ClusterState *s);
 // CONTAINER_OF(n, UnitEntry, placed).
 const ListNode *cluster_state_units_on(const ClusterState *s, uint32_t node, size_t *ret_n);
 const ListNode *cluster_state_global_units(const ClusterState *s, size_t *ret_n);
+// The units of a set: name -> UnitEntry, in no particular order. NULL: it has none.
+const Map *cluster_state_units_of_set(const ClusterState *s, const char *set);
 
+// Also one that no unit has any more and a job names.
 SpecEntry *cluster_state_find_spec(const ClusterState *s, const Hash *hash);
+static inline bool spec_entry_is_former(const SpecEntry *spec) {
+        return spec->users == 0;
+}
+// What those take that only jobs name.
+size_t cluster_state_former_specs_bytes(const ClusterState *s);
 // The content as unit_file_parse() understands it, parsed at the first call. -EINVAL: this program does not
 // accept it (the one that proposed it did); -ENOMEM.
 int spec_entry_file(SpecEntry *spec, const UnitFile **ret) _warn_unused_;
@@ -220,6 +250,10 @@ Argosy__PoolRecord *const *cluster_state_pools(const ClusterState *s, size_t *re
 const Argosy__PoolRecord *cluster_state_find_pool(const ClusterState *s, const char *name); // NULL: none
 // Whether the host is named by the pool or has one of its labels.
 bool pool_has_host(const Argosy__PoolRecord *pool, const Argosy__HostRecord *host);
+// Who may do what, in the order of grant_compare(). Before anybody has changed that: access_of_new_cluster().
+AccessList cluster_state_access(const ClusterState *s);
+// The revision of the last change of that.
+uint64_t cluster_state_access_revision(const ClusterState *s);
 // Tombstones of a name, and on a node with the oldest first: rings of Tombstone.by_name and .on_node. NULL:
 // none.
 const ListNode *cluster_state_tombstones_of(const ClusterState *s, const char *name);
@@ -235,17 +269,27 @@ const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const
 bool cluster_state_was_applied(const ClusterState *s, const uint8_t id[16], uint64_t *ret_revision);
 
 // Jobs: what was asked for and is in the log, by number and without a gap. The last number that was given, 0: none yet;
-// the first that is still kept, last + 1: none.
+// the first that is still kept, last + 1: none. Running ones are kept that are older than this first one.
 uint64_t cluster_state_last_job(const ClusterState *s);
 uint64_t cluster_state_first_job(const ClusterState *s);
+// The next one that is kept, from a number that need not be one: with a smaller number, with a greater one. 0: none.
+uint64_t cluster_state_job_before(const ClusterState *s, uint64_t number);
+uint64_t cluster_state_job_after(const ClusterState *s, uint64_t number);
+// JOB_UNKNOWN: nobody has written it down, or the job is not kept.
+Argosy__JobState cluster_state_job_state(const ClusterState *s, uint64_t number);
 // One of those that are kept, to be freed with message_free(): 0, -ENOENT or -ENOMEM.
 int cluster_state_read_job(const ClusterState *s, uint64_t number, Argosy__JobRecord **ret) _warn_unused_;
-// The one that gave the unit this revision of its record; 0: none that is kept, or it was nobody's.
+// The same of what is packed of it from there on (JobNews.from).
+int cluster_state_read_job_from(const ClusterState *s, uint64_t number, size_t from,
+                                Argosy__JobRecord **ret) _warn_unused_;
+// The one that gave the unit this revision of its record, which no other has; 0: none that is kept, or it was nobody's.
 uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint64_t revision);
 // Bytes of all of them, packed.
 size_t cluster_state_jobs_bytes(const ClusterState *s);
 // False: no request of this id is remembered.
 bool cluster_state_find_key(const ClusterState *s, const uint8_t id[16], RequestKey *ret);
+// Whether the job's request goes on in another entry, or would have if its leader had not been lost.
+bool cluster_state_job_is_partial(const ClusterState *s, uint64_t number);
 // Whether a request that was sent so long ago may have been carried out and not be remembered any more. By the log's own
 // time, so that no two clocks are compared.
 bool cluster_state_may_have_forgotten(const ClusterState *s, uint64_t age_ms);
@@ -265,6 +309,8 @@ void cluster_state_dirty_done(ClusterState *s, UnitEntry *u);
 // Likewise hosts, by number: those whose record has changed, or what the pools may say of them, and those that were
 // removed. 0: no more.
 uint32_t cluster_state_next_dirty_host(ClusterState *s);
+// And what was brought of jobs, in the order in which it was; valid until the next batch. NULL: no more.
+const JobNews *cluster_state_next_job(ClusterState *s);
 // For those who do not lead.
 void cluster_state_drop_dirty(ClusterState *s);
 // The revision of the last change of hosts, tokens or the cluster record: whoever follows them keeps the

@@ -65,6 +65,7 @@ typedef struct LeaderConfig {
         // A host is suspect after half a lease without a beat, lost after all of it.
         unsigned lease_ms, beat_ms;
         unsigned mass_loss_percent; // more hosts than this lost at once: nothing is moved. 0: the default, 50
+        size_t events_bytes; // of the newest events that are kept while somebody watches. 0: the default, 16 MiB
         // Boot and wall clock in microseconds; NULL: the real ones. They get the userdata of the ops.
         uint64_t (*now_us)(void *userdata);
         uint64_t (*wall_us)(void *userdata);
@@ -127,7 +128,7 @@ void leader_cancel(Leader *l, uint64_t cancel);
 // from inside `respond`.
 void leader_taken(Leader *l, uint64_t cancel, uint64_t mark);
 // Reading requests without a leader: from the replicated state alone, with what units do `unknown`. Others get EAGAIN.
-// At once, and *ret_cancel is 0; but for lists of thousands, which come later and may end with EAGAIN, too: there is a
+// `author`: as leader_request(). At once, and *ret_cancel is 0; but for lists of thousands, which come later and may end with EAGAIN, too: there is a
 // leader again.
-void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
+void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond, void *userdata,
                          uint64_t *ret_cancel);

@@ -19,7 +19,9 @@ enum {
         // it is not known who a user is, his clients are not idle to himself; to others they are, and are told so.
         API_CLIENTS_MAX = 256,
         API_CLIENTS_PER_USER = 64,
+        API_CLIENTS_OTHERS_MAX = API_CLIENTS_MAX - API_CLIENTS_PER_USER, // of all but root and whom this process runs as
         API_CALLS_MAX = 64,    // unanswered requests per connection; more are answered with EBUSY
+        API_CALLS_PER_USER = 1024, // and those of one user, but for root and whom this process runs as
         // Bytes a client may leave unread; beyond it it is cut off. More than any question is answered with at
         // once: whoever prints what it gets reads no faster than its own reader.
         API_QUEUE_MAX = 32 * 1024 * 1024,
@@ -32,6 +34,8 @@ typedef struct LocalApiOps {
         // The client has gone or cancelled: the call is dead after this returns and must not be touched
         // again.
         void (*cancelled)(ApiCall *call, void *userdata);
+        // Whether he may ask for anything; else he is told so, and his connection ends. May be NULL: everybody may.
+        bool (*admits)(const Argosy__Author *author, void *userdata);
         // The client has read what it was sent, after api_call_is_full() was true. May be NULL.
         void (*drained)(ApiCall *call, void *userdata);
 } LocalApiOps;
@@ -40,6 +44,9 @@ typedef struct LocalApiOps {
 int local_api_new(uv_loop_t *loop, int fd, const LocalApiOps *ops, void *userdata, LocalApi **ret);
 // Ends all connections (flushing what is queued). Calls are dropped without `cancelled`.
 void local_api_close(LocalApi *a, void (*closed)(void *userdata), void *userdata);
+
+// Who may ask for something has changed: those who may not any more are told so, and their connections end.
+void local_api_recheck(LocalApi *a);
 
 // Sends one response; its id is filled in. With `final` set the call is gone when this returns.
 void api_call_respond(ApiCall *call, Argosy__Response *response);

@@ -46,7 +46,7 @@ typedef struct MeshOps {
         // stayed the same but the link or the term is a new one.
         void (*leader_changed)(uint32_t leader, uint64_t term, void *userdata);
         // A message from the leader to this host (Welcome, BeatAck, Orders, ForwardReply, Call, CallCancel,
-        // CallTaken, StoreOpen, StoreClose, Removed, Renewed). Only from the one that leader_changed() named last.
+        // CallTaken, StoreOpen, StoreClose, Removed, Renewed, Access). Only from the one that leader_changed() named last.
         void (*to_host)(const Argosy__ToHost *message, void *userdata);
         // While this host leads: a message from a host, also our own (Attach, Beat, Goodbye, Forward,
         // ForwardCancel, ForwardTaken, Reports, CallReply, StoreOpened, Renew). Always between an up and a down of

@@ -164,6 +164,8 @@ DEFINE_CLEANUP(Placement *, placement_free)
 // It knows no names of units, so it takes no new ones, nor new globs or another class for any. Not within a dry run.
 // Cost: what exists.
 Placement *placement_copy(const Placement *p) _warn_unused_;
+// The same with the names of units, which it borrows, too: they live longer, or it is not asked any more.
+Placement *placement_copy_named(const Placement *p) _warn_unused_;
 
 // The index of a counted resource, given when first asked for. It is given to another name when all are
 // used up, no class demands it, no role has a guarantee or limit of it, and another class was made since:

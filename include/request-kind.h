@@ -30,6 +30,7 @@ typedef struct RequestKind {
         RequestBy by;
         RequestEffect effect;
         bool streams; // has more responses than one
+        Argosy__Right right; // that who asks must have at least
         // BY_NODES: the node that it names, since nobody else can answer then; "": it is about units. NULL: no such
         // kind.
         const char *(*node)(const Argosy__Request *q);
@@ -42,6 +43,9 @@ const RequestKind *request_kind(Argosy__Request__WhatCase what);
 
 // The daemon or the agent of the host that is asked, and nobody else, answers it.
 bool request_is_local(const Argosy__Request *q);
+// The right that who asks must have, of all that it is about. A Change of a unit that is not there, which only the leader
+// knows, brings content: DEPLOY then.
+Argosy__Right request_right(const Argosy__Request *q);
 // It needs no leader for an answer, only for a newer one.
 bool request_is_read(const Argosy__Request *q);
 // This host's agent can answer such a read, about its own units.

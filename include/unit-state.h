@@ -39,3 +39,8 @@ enum { UNIT_REVISION_STAY = 1 };
 
 // "submit" ... "destroy"; "unknown" for VERB_NONE and other numbers.
 const char *verb_to_string(Argosy__Verb verb);
+
+// What a unit can be waited for to be: "active", "inactive", "failed", "gone"; "unknown" for NONE and other numbers.
+const char *unit_goal_to_string(Argosy__UnitGoal goal);
+// False (and *ret untouched) if the word is none of the four.
+bool unit_goal_from_string(const char *word, Argosy__UnitGoal *ret);

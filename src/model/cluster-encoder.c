@@ -5,7 +5,8 @@
 // tables come in the order of their fields, as they would if the message was packed whole.
 //
 //      first piece    what has no order of its own is sorted: units by name, specs by hash, hosts by number,
-//                     tombstones by age. So equal states have equal bytes
+//                     tombstones by age, contents that only jobs name by the time at which they became
+//                     that. So equal states have equal bytes
 //      the others     PIECE_RECORDS records each, or PIECE_BYTES of contents
 //
 // Everything is only read, so it runs in any thread. -ENOMEM ends it; nothing else can fail.
@@ -27,6 +28,7 @@ typedef enum Stage {
         STAGE_TOMBSTONES,
         STAGE_JOBS,
         STAGE_KEYS,
+        STAGE_FORMER_SPECS,
         STAGE_END
 } Stage;
 
@@ -37,7 +39,8 @@ struct ClusterEncoder {
 
         Argosy__HostRecord **hosts;
         Argosy__UnitRecord **units;
-        const SpecEntry **specs;
+        SpecVersion *specs; // those in use, behind them the former ones
+        size_t n_specs;     // in use
         const Tombstone **tombstones;
 };
 
@@ -77,9 +80,13 @@ static int host_compare(const void *a, const void *b) {
         return x->host < y->host ? -1 : x->host > y->host;
 }
 
+// `former` of those in use is 0.
 static int spec_compare(const void *a, const void *b) {
-        return memcmp(&(*(const SpecEntry *const *) a)->hash, &(*(const SpecEntry *const *) b)->hash,
-                      HASH_SIZE);
+        const SpecVersion *x = a, *y = b;
+
+        if (x->former != y->former)
+                return x->former < y->former ? -1 : 1;
+        return memcmp(&x->spec->hash, &y->spec->hash, HASH_SIZE);
 }
 
 static int tombstone_compare(const void *a, const void *b) {
@@ -122,12 +129,28 @@ static Argosy__UnitRecord **sorted_units(const PagedView *v) {
         return units;
 }
 
+static int sort_specs(ClusterEncoder *e) {
+        const PagedView *v = &e->view->specs;
+        const SpecVersion *spec;
+        uint32_t iter = 0;
+        size_t n = 0;
+
+        e->specs = calloc((size_t) v->n_used + 1, sizeof *e->specs);
+        if (!e->specs)
+                return -ENOMEM;
+        while ((spec = paged_view_next(v, &iter))) {
+                e->specs[n++] = *spec;
+                e->n_specs += spec->former == 0;
+        }
+        qsort(e->specs, n, sizeof *e->specs, spec_compare);
+        return 0;
+}
+
 static int sort_all(ClusterEncoder *e) {
         e->hosts = sorted_pointers(&e->view->hosts, host_compare);
-        e->specs = sorted_pointers(&e->view->specs, spec_compare);
         e->tombstones = sorted_pointers(&e->view->tombstones, tombstone_compare);
         e->units = sorted_units(&e->view->units);
-        return e->hosts && e->specs && e->tombstones && e->units ? 0 : -ENOMEM;
+        return e->hosts && e->tombstones && e->units ? sort_specs(e) : -ENOMEM;
 }
 
 // ------------------------------------------------------------------------------------------------- a piece
@@ -172,25 +195,36 @@ static int encode_hosts(ClusterEncoder *e, Buf *ret) {
         return pack_part(e, &image, image.n_hosts, e->view->hosts.n_used, ret);
 }
 
-static int encode_specs(ClusterEncoder *e, Buf *ret) {
-        size_t rest = e->view->specs.n_used - e->at, n = MIN_OF(rest, (size_t) PIECE_RECORDS), bytes = 0;
-        _cleanup_free_ Argosy__Spec *specs = calloc(n + 1, sizeof *specs);
-        _cleanup_free_ Argosy__Spec **pointers = calloc(n + 1, sizeof *pointers);
+// Of `of` contents, the first of which is `first`.
+static int encode_some_specs(ClusterEncoder *e, const SpecVersion *first, size_t of, bool former, Buf *ret) {
+        size_t most = MIN_OF(of - e->at, (size_t) PIECE_RECORDS), bytes = 0, n = 0;
+        _cleanup_free_ Argosy__Spec *specs = calloc(most + 1, sizeof *specs);
+        _cleanup_free_ Argosy__Spec **pointers = calloc(most + 1, sizeof *pointers);
         Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
 
         if (!specs || !pointers)
                 return -ENOMEM;
-        for (size_t i = 0; i < n && bytes < PIECE_BYTES; i++) {
-                const SpecEntry *from = e->specs[e->at + i];
+        for (; n < most && bytes < PIECE_BYTES; n++) {
+                const SpecVersion *from = &first[e->at + n];
 
-                argosy__spec__init(&specs[i]);
-                specs[i].hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) from->hash.bytes};
-                specs[i].content = (ProtobufCBinaryData){from->len, from->content};
-                pointers[image.n_specs++] = &specs[i];
-                bytes += from->len;
+                argosy__spec__init(&specs[n]);
+                specs[n].hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) from->spec->hash.bytes};
+                specs[n].content = (ProtobufCBinaryData){from->spec->len, from->spec->content};
+                specs[n].job = from->job;
+                pointers[n] = &specs[n];
+                bytes += from->spec->len;
         }
-        image.specs = pointers;
-        return pack_part(e, &image, image.n_specs, e->view->specs.n_used, ret);
+        *(former ? &image.former_specs : &image.specs) = pointers;
+        *(former ? &image.n_former_specs : &image.n_specs) = n;
+        return pack_part(e, &image, n, of, ret);
+}
+
+static int encode_specs(ClusterEncoder *e, Buf *ret) {
+        return encode_some_specs(e, e->specs, e->n_specs, false, ret);
+}
+
+static int encode_former_specs(ClusterEncoder *e, Buf *ret) {
+        return encode_some_specs(e, e->specs + e->n_specs, e->view->specs.n_used - e->n_specs, true, ret);
 }
 
 static int encode_units(ClusterEncoder *e, Buf *ret) {
@@ -287,11 +321,20 @@ static int encode_jobs(ClusterEncoder *e, Buf *ret) {
         return pack_part(e, &image, n, v->n, ret);
 }
 
-// A segment in each piece; the first and the last say the rest about jobs and keys.
+static ProtobufCBinaryData *held_jobs(const JobView *v) {
+        ProtobufCBinaryData *jobs = calloc(v->n_held + 1, sizeof *jobs);
+
+        for (size_t i = 0; jobs && i < v->n_held; i++)
+                jobs[i] = (ProtobufCBinaryData){v->held[i]->entry->len, v->held[i]->entry->packed};
+        return jobs;
+}
+
+// A segment in each piece; the first and the last say the rest about jobs and keys, the last one the rights, too.
 static int encode_keys(ClusterEncoder *e, Buf *ret) {
         const KeyTable *v = &e->view->keys;
         Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
         Argosy__KeySegment segment, *segments = &segment;
+        _cleanup_free_ ProtobufCBinaryData *held = NULL;
 
         if (e->at == 0) {
                 image.last_job = e->view->jobs.last;
@@ -306,6 +349,14 @@ static int encode_keys(ClusterEncoder *e, Buf *ret) {
                 image.keys_forgotten_us = v->forgotten_us;
                 image.open_keys = v->open;
                 image.n_open_keys = v->n_open;
+                image.grants = e->view->grants;
+                image.n_grants = e->view->n_grants;
+                image.access_set = e->view->access_set;
+                held = held_jobs(&e->view->jobs);
+                if (!held)
+                        return -ENOMEM;
+                image.held_jobs = held;
+                image.n_held_jobs = e->view->jobs.n_held;
         }
         return pack_part(e, &image, 1, v->n, ret);
 }
@@ -330,6 +381,8 @@ static int encode_part(ClusterEncoder *e, Buf *ret) {
                 return encode_jobs(e, ret);
         case STAGE_KEYS:
                 return encode_keys(e, ret);
+        case STAGE_FORMER_SPECS:
+                return encode_former_specs(e, ret);
         case STAGE_END:
                 break;
         }

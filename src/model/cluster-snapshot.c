@@ -43,6 +43,9 @@ StateView state_view(const ClusterState *s) {
                 .n_pools = s->n_pools,
                 .former = s->former,
                 .n_former = s->n_former,
+                .grants = s->grants,
+                .n_grants = s->n_grants,
+                .access_set = s->access_set,
                 .jobs = state_jobs_view(s),
                 .keys = s->keys,
                 .time_us = s->time_us,
@@ -64,12 +67,15 @@ static void copy_small_tables(StateView *v, void **at) {
         v->roles = copy_array(v->roles, v->n_roles, &at);
         v->pools = copy_array(v->pools, v->n_pools, &at);
         v->former = copy_array(v->former, v->n_former, &at);
+        v->grants = copy_array(v->grants, v->n_grants, &at);
         v->keys.open = copy_array(v->keys.open, v->keys.n_open, &at);
+        v->jobs.held = copy_array(v->jobs.held, v->jobs.n_held, &at);
 }
 
 int cluster_state_snapshot(ClusterState *s, ClusterSnapshot **ret) {
         StateView view = state_view(s);
-        size_t n = view.n_tokens + view.n_rollouts + view.n_roles + view.n_pools + view.n_former + view.keys.n_open;
+        size_t n = view.n_tokens + view.n_rollouts + view.n_roles + view.n_pools + view.n_former + view.n_grants +
+                   view.keys.n_open + view.jobs.n_held;
         ClusterSnapshot *snapshot = s->newest;
         int r;
 

@@ -51,7 +51,7 @@ static int put_unit(ClusterState *s, const Argosy__LogOp__UnitPut *put) {
         Hash hash;
         int r;
 
-        if (name_len == 0 || name_len > UNIT_NAME_MAX ||
+        if (name_len == 0 || name_len > UNIT_NAME_MAX || strlen(put->unit->set) > CLUSTER_SET_NAME_MAX ||
             !hash_from_bytes(put->unit->spec.data, put->unit->spec.len, &hash))
                 return 0;
         spec = cluster_state_find_spec(s, &hash);
@@ -161,6 +161,20 @@ static int put_spec(ClusterState *s, const Argosy__Spec *spec) {
         return r;
 }
 
+static int forget_specs(ClusterState *s, const Argosy__LogOp__SpecForget *forget) {
+        size_t n = 0;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < forget->n_hashes; i++) {
+                Hash hash;
+
+                if (hash_from_bytes(forget->hashes[i].data, forget->hashes[i].len, &hash))
+                        r = state_forget_spec(s, &hash, &n);
+        }
+        s->revision += n > 0;
+        return r;
+}
+
 // ------------------------------------------------------------------------------------------------ hosts
 
 // The node number was given to this host before (`before` NULL: a new host), or is to be given now; and
@@ -265,11 +279,13 @@ static int remember_host(ClusterState *s, const Argosy__HostRecord *host) {
 
 static int remove_host(ClusterState *s, uint32_t host) {
         const Argosy__HostRecord *record = cluster_state_find_host(s, host);
+        bool grants;
         int r;
 
         if (!record)
                 return 0;
         r = remember_host(s, record);
+        grants = state_drop_grants_of(s, host);
         if (r >= 0)
                 r = state_mark_host(s, host);
         if (r >= 0)
@@ -279,6 +295,8 @@ static int remove_host(ClusterState *s, uint32_t host) {
         if (r < 0)
                 return r;
         hosts_changed(s);
+        if (grants)
+                s->access_revision = s->revision;
         return 0;
 }
 
@@ -400,6 +418,15 @@ static int put_pool(ClusterState *s, const Argosy__PoolRecord *pool) {
         return r == -ENOMEM ? r : 0;
 }
 
+static int change_access(ClusterState *s, const Argosy__GrantRecord *grant, bool revoke) {
+        bool changed = false;
+        int r = revoke ? state_remove_grant(s, grant, &changed) : state_put_grant(s, grant, &changed);
+
+        if (changed)
+                s->access_revision = ++s->revision;
+        return r;
+}
+
 // ------------------------------------------------------------------------------------------------ the batch
 
 static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
@@ -439,6 +466,14 @@ static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
                 return put_tombstones(s, op->tombstone);
         case ARGOSY__LOG_OP__OP_TOMBSTONE_CLEAR:
                 return clear_tombstones(s, op->tombstone_clear);
+        case ARGOSY__LOG_OP__OP_GRANT:
+                return change_access(s, op->grant, false);
+        case ARGOSY__LOG_OP__OP_GRANT_REMOVE:
+                return change_access(s, op->grant_remove, true);
+        case ARGOSY__LOG_OP__OP_SPEC_FORGET:
+                return forget_specs(s, op->spec_forget);
+        case ARGOSY__LOG_OP__OP_JOB_ENDS:
+                return state_end_jobs(s, op->job_ends);
         case ARGOSY__LOG_OP__OP_JOB: // apply_ops()
         default: // none at all: nobody writes that, and one of a newer version was refused before
                 return 0;
@@ -461,7 +496,9 @@ static int apply_ops(ClusterState *s, const Argosy__LogBatch *batch, JobNotes *n
                 const Argosy__LogOp *op = batch->ops[i];
                 int r;
 
-                state_job_note_before(s, notes, op, i);
+                r = state_job_note_before(s, notes, op, i);
+                if (r < 0)
+                        return r;
                 r = op->op_case == ARGOSY__LOG_OP__OP_JOB ? state_put_job(s, op->job, notes, i, batch->at_us)
                                                           : apply_op(s, op, batch->at_us);
                 if (r < 0)
@@ -481,7 +518,7 @@ static int apply_with_jobs(ClusterState *s, const Argosy__LogBatch *batch) {
                 s->time_us = MAX_OF(s->time_us, batch->at_us);
         r = apply_ops(s, batch, &notes);
         if (r == 0)
-                state_drop_old_jobs(s, notes.n_jobs);
+                r = state_drop_old_jobs(s, notes.n_jobs);
         return r;
 }
 
@@ -493,7 +530,7 @@ int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) {
         s->version++;
         r = apply_with_jobs(s, batch);
         if (r == 0)
-                r = state_drop_idle_specs(s);
+                r = state_settle_specs(s);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < batch->n_request_ids; i++) {

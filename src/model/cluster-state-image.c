@@ -36,18 +36,42 @@ static int load_hosts(ClusterState *s, Argosy__StateImage *image) {
         return 0;
 }
 
+static int load_spec(ClusterState *s, const Argosy__StateImage *image, Argosy__Spec *spec, Hash *ret) {
+        Hash actual = hash_of(spec->content.data, spec->content.len);
+        int r;
+
+        if (!hash_from_bytes(spec->hash.data, spec->hash.len, ret) || !hash_equal(ret, &actual) ||
+            spec->job > image->last_job)
+                return -EBADMSG;
+        r = state_add_spec(s, ret, spec->content.data, spec->content.len);
+        if (r < 0)
+                return r == -EEXIST ? -EBADMSG : r;
+        spec->content = (ProtobufCBinaryData){0};
+        return 0;
+}
+
 static int load_specs(ClusterState *s, Argosy__StateImage *image) {
         for (size_t i = 0; i < image->n_specs; i++) {
-                Argosy__Spec *spec = image->specs[i];
-                Hash hash, actual = hash_of(spec->content.data, spec->content.len);
-                int r;
+                Hash hash;
+                int r = load_spec(s, image, image->specs[i], &hash);
 
-                if (!hash_from_bytes(spec->hash.data, spec->hash.len, &hash) || !hash_equal(&hash, &actual))
-                        return -EBADMSG;
-                r = state_add_spec(s, &hash, spec->content.data, spec->content.len);
+                if (r == 0)
+                        r = state_name_spec(s, &hash, image->specs[i]->job);
                 if (r < 0)
-                        return r == -EEXIST ? -EBADMSG : r;
-                spec->content = (ProtobufCBinaryData){0};
+                        return r;
+        }
+        return 0;
+}
+
+static int load_former_specs(ClusterState *s, Argosy__StateImage *image) {
+        for (size_t i = 0; i < image->n_former_specs; i++) {
+                Hash hash;
+                int r = image->former_specs[i]->job > 0 ? load_spec(s, image, image->former_specs[i], &hash) : -EBADMSG;
+
+                if (r == 0)
+                        r = state_load_former_spec(s, &hash, image->former_specs[i]->job);
+                if (r < 0)
+                        return r;
         }
         return 0;
 }
@@ -185,6 +209,20 @@ static int load_tombstones(ClusterState *s, const Argosy__StateImage *image) {
         return 0;
 }
 
+static int load_access(ClusterState *s, Argosy__StateImage *image) {
+        if (image->n_grants > CLUSTER_GRANTS_MAX || (image->n_grants > 0 && !image->access_set))
+                return -EBADMSG;
+        s->access_set = image->access_set;
+        for (size_t i = 0; i < image->n_grants; i++) {
+                int r = state_load_grant(s, image->grants[i]);
+
+                if (r < 0)
+                        return r;
+                image->grants[i] = NULL;
+        }
+        return 0;
+}
+
 static int load_jobs(ClusterState *s, const Argosy__StateImage *image) {
         if (image->n_jobs > CLUSTER_JOBS_MAX || image->last_job < image->n_jobs ||
             image->last_job > REVISION_MAX || image->keys_forgotten_us > image->time_us)
@@ -193,6 +231,12 @@ static int load_jobs(ClusterState *s, const Argosy__StateImage *image) {
         s->jobs.last = image->last_job - image->n_jobs;
         for (size_t i = 0; i < image->n_jobs; i++) {
                 int r = state_load_job(s, image->jobs[i].data, image->jobs[i].len);
+
+                if (r < 0)
+                        return r;
+        }
+        for (size_t i = 0; i < image->n_held_jobs; i++) {
+                int r = state_load_held_job(s, image->held_jobs[i].data, image->held_jobs[i].len);
 
                 if (r < 0)
                         return r;
@@ -218,7 +262,8 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
 
         if (image->revision > REVISION_MAX)
                 return -EBADMSG;
-        s->revision = s->hosts_revision = s->rollouts_revision = s->roles_revision = image->revision;
+        s->revision = s->hosts_revision = s->rollouts_revision = s->roles_revision = s->access_revision =
+                image->revision;
         s->last_host = image->last_host;
         s->last_node = image->last_node;
         s->last_raft_id = image->last_raft_id;
@@ -242,6 +287,10 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
                 r = load_tombstones(s, image);
         if (r == 0)
                 r = load_jobs(s, image);
+        if (r == 0)
+                r = load_access(s, image);
+        if (r == 0)
+                r = load_former_specs(s, image);
         return r;
 }
 
@@ -258,8 +307,9 @@ static void become(ClusterState *s, ClusterState *fresh) {
         fresh->build_level = s->build_level;
         state_done(s);
         *s = *fresh;
-        state_init_lists(s); // their heads have moved; of them only these two can have members here
+        state_init_lists(s); // their heads have moved; of them only these can have members here
         list_splice(&s->all, &fresh->all);
+        list_splice(&s->former_specs, &fresh->former_specs);
         list_splice(&s->globals, &fresh->globals);
 }
 

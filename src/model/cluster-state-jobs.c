@@ -9,8 +9,11 @@
 // (the instances of a template, new ones) stand in one JobUnits; so a job of one unit takes some 100 bytes, and each
 // further one its name and revision.
 //
+// The contents of before and after are kept for it (cluster-state-specs.c).
+//
 // Numbers have no gaps: what is too much is dropped at the old end, while applying and by what the log says alone
 // (how many, how long, how old by the log's own time), so every voter drops the same. One entry drops a bounded number.
+// A job that has not ended is not dropped but held beside the others (cluster-state-job-ends.c).
 
 #include <errno.h>
 
@@ -29,7 +32,9 @@ JobView state_jobs_view(const ClusterState *s) {
         return (JobView){.entries = paged_table_view(&s->jobs.entries),
                          .base = s->jobs.base,
                          .last = s->jobs.last,
-                         .n = s->jobs.n};
+                         .n = s->jobs.n,
+                         .held = s->jobs.held,
+                         .n_held = s->jobs.n_held};
 }
 
 static uint32_t place_of(uint64_t base, uint64_t number) {
@@ -37,8 +42,10 @@ static uint32_t place_of(uint64_t base, uint64_t number) {
 }
 
 const JobEntry *job_view_find(const JobView *v, uint64_t number) {
-        if (number > v->last || number <= v->last - v->n)
+        if (number > v->last)
                 return NULL;
+        if (number <= v->last - v->n)
+                return held_job_find(v->held, v->n_held, number);
         return *(JobEntry *const *) paged_view_find(&v->entries, place_of(v->base, number));
 }
 
@@ -65,13 +72,18 @@ uint64_t cluster_state_time_us(const ClusterState *s) {
 }
 
 int cluster_state_read_job(const ClusterState *s, uint64_t number, Argosy__JobRecord **ret) {
+        return cluster_state_read_job_from(s, number, 0, ret);
+}
+
+int cluster_state_read_job_from(const ClusterState *s, uint64_t number, size_t from, Argosy__JobRecord **ret) {
         const JobEntry *job = find(s, number);
         void *record;
         int r;
 
         if (!job)
                 return -ENOENT;
-        r = message_unpack(&argosy__job_record__descriptor, job->packed, job->len, &record);
+        from = MIN_OF(from, (size_t) job->len);
+        r = message_unpack(&argosy__job_record__descriptor, job->packed + from, job->len - from, &record);
         if (r == 0)
                 *ret = record;
         return r;
@@ -79,21 +91,30 @@ int cluster_state_read_job(const ClusterState *s, uint64_t number, Argosy__JobRe
 
 // ------------------------------------------------------------------------------------------------ whose it was
 
-enum { OVERLAPPING_MAX = 64 }; // jobs that are looked at because one of several entries may lie around them
+enum { OVERLAPPING_MAX = 256 }; // jobs that are looked at because one of several entries may lie around them
 
-static bool has_given(const JobEntry *job, const char *unit, uint64_t revision) {
-        Argosy__JobRecord *record;
-        void *message;
-        bool found = false;
+static JobSpan span_at(const JobEntry *job, size_t i) {
+        JobSpan span;
 
-        if (message_unpack(&argosy__job_record__descriptor, job->packed, job->len, &message) < 0)
-                return false;
-        record = message;
-        for (size_t g = 0; g < record->n_units && !found; g++)
-                for (size_t i = 0; i < record->units[g]->n_revisions && i < record->units[g]->n_names && !found; i++)
-                        found = record->units[g]->revisions[i] == revision && streq(record->units[g]->names[i], unit);
-        message_free(record);
-        return found;
+        memcpy(&span, job->packed + job->len + i * sizeof span, sizeof span);
+        return span;
+}
+
+// All operations of an entry between its first and its last one are its own, so nobody need look at their names.
+static bool has_given(const JobEntry *job, uint64_t revision) {
+        size_t low = 0, high = job->n_spans;
+
+        if (high == 0)
+                return job->revision_before < revision && revision <= job->revision;
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (span_at(job, middle).last < revision)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low < job->n_spans && span_at(job, low).before < revision;
 }
 
 // Jobs begin in the order of their numbers: the newest that began before the revision, and those before it that had
@@ -112,7 +133,7 @@ uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint
         for (unsigned n = 0; n < OVERLAPPING_MAX && low > first; n++) {
                 const JobEntry *job = find(s, --low);
 
-                if (job->revision >= revision && has_given(job, unit, revision))
+                if (has_given(job, revision))
                         return low;
         }
         return 0;
@@ -120,26 +141,64 @@ uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint
 
 // ------------------------------------------------------------------------------------------------ kept
 
-static void retire(ClusterState *s, JobEntry *job) {
-        state_retire(s, job, sizeof *job + job->len);
+// The log's time never goes back. The clock of a leader may, after one that was wrong: what such a leader brings is as
+// young as the log then is, or it would be too old at once.
+static uint64_t log_time_of(const Argosy__JobRecord *record) {
+        return MAX_OF(record->at_us, record->log_us);
 }
 
-static void drop_oldest(ClusterState *s) {
-        JobEntry *job = find(s, cluster_state_first_job(s));
+static size_t entry_size(size_t len, size_t n_spans) {
+        return sizeof(JobEntry) + len + n_spans * sizeof(JobSpan);
+}
+
+// What there is of it, NULL: nothing, and the record of one more entry, whose bytes the caller writes behind the others.
+static JobEntry *entry_new(const JobEntry *so_far, const Argosy__JobRecord *record, size_t len) {
+        size_t before = so_far ? so_far->len : 0, n_before = so_far ? so_far->n_spans : 0, n = record->n_spans / 2;
+        JobEntry *job = malloc(entry_size(before + len, n_before + n));
+        uint8_t *spans;
+
+        if (!job)
+                return NULL;
+        *job = so_far ? *so_far : (JobEntry){.revision_before = record->revision_before};
+        job->log_us = log_time_of(record) ?: job->log_us; // who says how it ended says nothing else
+        job->revision = record->revision ?: job->revision;
+        job->state = record->state ? (uint32_t) record->state : job->state;
+        job->len = (uint32_t) (before + len);
+        job->n_spans = (uint32_t) (n_before + n);
+        spans = job->packed + job->len;
+        if (so_far) {
+                memcpy(job->packed, so_far->packed, before);
+                memcpy(spans, so_far->packed + before, n_before * sizeof(JobSpan));
+        }
+        if (n > 0)
+                memcpy(spans + n_before * sizeof(JobSpan), record->spans, n * sizeof(JobSpan));
+        return job;
+}
+
+static void retire(ClusterState *s, JobEntry *job) {
+        state_retire(s, job, entry_size(job->len, job->n_spans));
+}
+
+static int drop_oldest(ClusterState *s) {
+        uint64_t number = cluster_state_first_job(s);
+        JobEntry *job = find(s, number);
 
         s->jobs.bytes -= job->len;
         s->jobs.n--;
+        if (job->state == ARGOSY__JOB_STATE__JOB_RUNNING)
+                return state_hold_job(s, number, job);
         retire(s, job);
+        return 0;
 }
 
 // Takes the entry on success. Places are given in order, and again when the ring has come round.
 static int append(ClusterState *s, JobEntry *job) {
         JobTable *t = &s->jobs;
         uint32_t n_places = paged_table_view(&t->entries).n_slots, place;
-        int r;
+        int r = t->n == JOBS_RING ? drop_oldest(s) : 0; // so many in one entry
 
-        if (t->n == JOBS_RING) // so many in one entry
-                drop_oldest(s);
+        if (r < 0)
+                return r;
         if (n_places == 0)
                 t->base = t->last + 1;
         place = place_of(t->base, t->last + 1);
@@ -159,48 +218,78 @@ static bool is_too_much(const ClusterState *s) {
                 return false;
         return t->n > CLUSTER_JOBS_MAX || t->bytes > CLUSTER_JOBS_BYTES_MAX ||
                (s->time_us > JOB_AGE_MAX_US &&
-                find(s, cluster_state_first_job(s))->at_us < s->time_us - JOB_AGE_MAX_US);
+                find(s, cluster_state_first_job(s))->log_us < s->time_us - JOB_AGE_MAX_US);
 }
 
-void state_drop_old_jobs(ClusterState *s, size_t n_brought) {
+int state_drop_old_jobs(ClusterState *s, size_t n_brought) {
         size_t most = MAX_OF((size_t) CLUSTER_JOBS_DROPPED, 2 * n_brought);
+        int r = 0;
 
-        while (most-- > 0 && is_too_much(s))
-                drop_oldest(s);
+        while (r == 0 && most-- > 0 && is_too_much(s))
+                r = drop_oldest(s);
+        return r;
 }
 
 void state_jobs_done(ClusterState *s) {
-        while (s->jobs.n > 0)
-                drop_oldest(s);
+        for (; s->jobs.n > 0; s->jobs.n--)
+                retire(s, find(s, cluster_state_first_job(s)));
+        state_held_jobs_done(s);
         paged_table_done(&s->jobs.entries);
 }
 
-int state_load_job(ClusterState *s, const void *packed, size_t len) {
-        _cleanup_free_ JobEntry *job = malloc(sizeof *job + len);
+// -EBADMSG: it is none that there can be.
+static int unpack_entry(ClusterState *s, const void *packed, size_t len, JobEntry **ret, uint64_t *ret_number) {
+        JobEntry *job = NULL;
         Argosy__JobRecord *record;
         void *message;
-        bool is_next;
-        int r;
+        bool fits;
+        int r = message_unpack(&argosy__job_record__descriptor, packed, len, &message);
 
-        if (!job)
-                return -ENOMEM;
-        r = message_unpack(&argosy__job_record__descriptor, packed, len, &message);
         if (r < 0)
                 return r;
         record = message;
-        is_next = record->number == s->jobs.last + 1 && record->revision <= s->revision;
+        *ret_number = record->number;
+        fits = record->revision <= s->revision && len <= UINT32_MAX;
         r = state_check_readable(s, &record->base);
-        job->at_us = record->at_us;
-        job->revision_before = record->revision_before;
-        job->revision = record->revision;
+        if (r == 0 && fits)
+                job = entry_new(NULL, record, len);
         message_free(record);
-        if (r < 0 || !is_next)
+        if (r < 0 || !fits)
                 return r < 0 ? r : -EBADMSG;
-        job->len = len;
+        if (!job)
+                return -ENOMEM;
         memcpy(job->packed, packed, len);
-        r = append(s, job);
-        if (r == 0)
-                (void) TAKE_PTR(job);
+        *ret = job;
+        return 0;
+}
+
+int state_load_job(ClusterState *s, const void *packed, size_t len) {
+        uint64_t number;
+        JobEntry *job;
+        int r = unpack_entry(s, packed, len, &job, &number);
+
+        if (r < 0)
+                return r;
+        r = number == s->jobs.last + 1 ? append(s, job) : -EBADMSG;
+        if (r < 0)
+                free(job);
+        return r;
+}
+
+int state_load_held_job(ClusterState *s, const void *packed, size_t len) {
+        uint64_t number;
+        JobEntry *job;
+        int r = unpack_entry(s, packed, len, &job, &number);
+
+        if (r < 0)
+                return r;
+        if (number == 0 || number >= cluster_state_first_job(s) || job->state != ARGOSY__JOB_STATE__JOB_RUNNING ||
+            (s->jobs.n_held > 0 && s->jobs.held[s->jobs.n_held - 1]->number >= number))
+                r = -EBADMSG;
+        else
+                r = state_hold_job(s, number, job);
+        if (r < 0)
+                free(job);
         return r;
 }
 
@@ -222,7 +311,14 @@ int state_job_notes_init(JobNotes *notes, const Argosy__LogBatch *batch) {
         return -ENOMEM;
 }
 
+static void drop_notes(JobNotes *notes) {
+        for (size_t i = 0; i < notes->n; i++)
+                free(notes->notes[i].set);
+        notes->n = 0;
+}
+
 void state_job_notes_done(JobNotes *notes) {
+        drop_notes(notes);
         free(notes->notes);
         free(notes->before);
         *notes = (JobNotes){};
@@ -234,7 +330,7 @@ static const char *unit_of(const Argosy__LogOp *op) {
         return op->op_case == ARGOSY__LOG_OP__OP_UNIT_REMOVE ? op->unit_remove->name : NULL;
 }
 
-void state_job_note_before(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place) {
+int state_job_note_before(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place) {
         const char *name = notes->notes ? unit_of(op) : NULL;
         const UnitEntry *u;
         JobNote *note;
@@ -242,15 +338,33 @@ void state_job_note_before(const ClusterState *s, JobNotes *notes, const Argosy_
         if (notes->notes)
                 notes->before[place] = s->revision;
         if (!name)
-                return;
+                return 0;
         note = &notes->notes[notes->n++];
-        *note = (JobNote){.op = place, .name = name};
+        *note = (JobNote){.op = place, .name = name, .set_after = ""};
+        if (op->op_case == ARGOSY__LOG_OP__OP_UNIT)
+                note->set_after = op->unit->unit->set;
         u = cluster_state_find_unit(s, name);
         if (!u)
-                return;
+                return 0;
+        note->set = *u->record->set ? strdup(u->record->set) : NULL; // the record may be gone when the job comes
+        if (*u->record->set && !note->set)
+                return -ENOMEM;
         note->existed = true;
+        note->from_template = u->record->from_template;
         note->spec = u->spec->hash;
         note->target = u->record->target;
+        return 0;
+}
+
+static void note_what_became(const ClusterState *s, JobNote *note) {
+        const UnitEntry *u = cluster_state_find_unit(s, note->name);
+
+        note->revision = s->revision;
+        note->gone = !u;
+        if (!u)
+                return;
+        note->spec_after = u->spec->hash;
+        note->target_after = u->record->target;
 }
 
 void state_job_note_after(const ClusterState *s, JobNotes *notes, size_t place) {
@@ -259,8 +373,9 @@ void state_job_note_after(const ClusterState *s, JobNotes *notes, size_t place) 
         if (!note || note->op != place)
                 return;
         if (s->revision == notes->before[place])
-                notes->n--; // it was skipped
-        note->revision = s->revision;
+                free(notes->notes[--notes->n].set); // it was skipped
+        else
+                note_what_became(s, note);
 }
 
 // ------------------------------------------------------------------------------------------------ records
@@ -281,7 +396,23 @@ static void groups_done(Groups *g) {
 }
 
 static bool are_alike(const JobNote *a, const JobNote *b) {
-        return a->existed == b->existed && a->target == b->target && hash_equal(&a->spec, &b->spec);
+        return a->existed == b->existed && a->target == b->target && hash_equal(&a->spec, &b->spec) &&
+               a->from_template == b->from_template && streq(a->set ?: "", b->set ?: "") && streq(a->set_after, b->set_after) && a->gone == b->gone && a->target_after == b->target_after &&
+               hash_equal(&a->spec_after, &b->spec_after);
+}
+
+static void group_init(Argosy__JobUnits *group, JobNote *note) {
+        argosy__job_units__init(group);
+        if (note->existed)
+                group->spec = (ProtobufCBinaryData){HASH_SIZE, note->spec.bytes};
+        group->target = note->target;
+        group->set = note->set ?: group->set;
+        group->set_after = (char *) note->set_after;
+        group->from_template = note->from_template;
+        if (!note->gone && !(note->existed && hash_equal(&note->spec, &note->spec_after)))
+                group->spec_after = (ProtobufCBinaryData){HASH_SIZE, note->spec_after.bytes};
+        group->target_after = note->target_after;
+        group->gone = note->gone;
 }
 
 static int groups_make(Groups *g, JobNote *notes, size_t n) {
@@ -299,10 +430,7 @@ static int groups_make(Groups *g, JobNote *notes, size_t n) {
                 if (i == 0 || !are_alike(&notes[i - 1], &notes[i])) {
                         group = g->pointers[g->n] = &g->units[g->n];
                         g->n++;
-                        argosy__job_units__init(group);
-                        if (notes[i].existed)
-                                group->spec = (ProtobufCBinaryData){HASH_SIZE, notes[i].spec.bytes};
-                        group->target = notes[i].target;
+                        group_init(group, &notes[i]);
                         group->names = &g->names[i];
                         group->revisions = &g->revisions[i];
                 }
@@ -315,22 +443,31 @@ static int groups_make(Groups *g, JobNote *notes, size_t n) {
 
 // Packed behind what there is of it, or with `so_far` NULL as a new one.
 static JobEntry *pack(const JobEntry *so_far, const Argosy__JobRecord *record) {
-        size_t len = argosy__job_record__get_packed_size(record), before = so_far ? so_far->len : 0;
-        JobEntry *job = malloc(sizeof *job + before + len);
+        size_t len = argosy__job_record__get_packed_size(record);
+        JobEntry *job = entry_new(so_far, record, len);
 
-        if (!job)
-                return NULL;
-        job->at_us = record->at_us;
-        job->revision_before = so_far ? so_far->revision_before : record->revision_before;
-        job->revision = record->revision;
-        job->len = before + len;
-        if (so_far)
-                memcpy(job->packed, so_far->packed, before);
-        argosy__job_record__pack(record, job->packed + before);
+        if (job)
+                argosy__job_record__pack(record, job->packed + job->len - len);
         return job;
 }
 
-// The first part says who, why and what for; all say what they have changed, and when.
+enum { SPANS_AT_ONCE = 2 }; // that of an entry, and of the first one when it proves not to be the only one
+
+static void name_spans(const JobEntry *so_far, uint64_t revision_before, uint64_t spans[2 * SPANS_AT_ONCE],
+                       Argosy__JobRecord *record) {
+        size_t n = 0;
+
+        if (so_far->n_spans == 0) {
+                spans[n++] = so_far->revision_before;
+                spans[n++] = so_far->revision;
+        }
+        spans[n++] = revision_before;
+        spans[n++] = record->revision;
+        record->spans = spans;
+        record->n_spans = n;
+}
+
+// The first part says who, why and what for; all say what they have changed, and when, and whether it goes on.
 static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__JobPut *put, const JobEntry *so_far,
                                    uint64_t revision_before, uint64_t at_us) {
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
@@ -341,7 +478,10 @@ static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__J
                 record.revision_before = revision_before;
                 record.cut = false;
         }
+        record.state = put->job->state;
+        record.ended_us = record.state > ARGOSY__JOB_STATE__JOB_RUNNING ? at_us : 0;
         record.at_us = at_us;
+        record.log_us = s->time_us > at_us ? s->time_us : 0;
         record.revision = s->revision;
         record.units = NULL;
         record.n_units = 0;
@@ -350,13 +490,45 @@ static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__J
 
 // Takes `job` on success.
 static int replace(ClusterState *s, uint64_t number, JobEntry *so_far, JobEntry *job) {
-        int r = paged_table_set(&s->jobs.entries, place_of(s->jobs.base, number), &job);
+        bool is_held = number < cluster_state_first_job(s);
+        int r = is_held ? state_replace_held_job(s, number, job)
+                        : paged_table_set(&s->jobs.entries, place_of(s->jobs.base, number), &job);
 
         if (r < 0)
                 return r;
-        s->jobs.bytes += job->len - so_far->len;
+        if (!is_held)
+                s->jobs.bytes += job->len - so_far->len;
         retire(s, so_far);
         return 0;
+}
+
+int state_append_to_job(ClusterState *s, uint64_t number, Argosy__JobRecord part) {
+        JobEntry *so_far = find(s, number), *job;
+        int r;
+
+        if (argosy__job_record__get_packed_size(&part) + so_far->len > CLUSTER_JOB_BYTES_MAX)
+                part.n_ends = 0;
+        job = pack(so_far, &part);
+        if (!job)
+                return -ENOMEM;
+        r = replace(s, number, so_far, job);
+        if (r < 0)
+                free(job);
+        return r;
+}
+
+static int name_spec(ClusterState *s, const ProtobufCBinaryData *field, uint64_t job) {
+        Hash hash;
+
+        return hash_from_bytes(field->data, field->len, &hash) ? state_name_spec(s, &hash, job) : 0;
+}
+
+static int name_specs(ClusterState *s, const Groups *g, uint64_t job) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < g->n; i++)
+                r = name_spec(s, &g->units[i].spec, job) ?: name_spec(s, &g->units[i].spec_after, job);
+        return r;
 }
 
 static int put_record(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNote *notes, size_t n,
@@ -364,10 +536,13 @@ static int put_record(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNote
         JobEntry *so_far = put->number > 0 ? find(s, put->number) : NULL, *job;
         _cleanup_(groups_done) Groups groups = {};
         Argosy__JobRecord record = record_of(s, put, so_far, revision_before, at_us);
+        uint64_t spans[2 * SPANS_AT_ONCE];
         int r = groups_make(&groups, notes, n);
 
         if (r < 0)
                 return r;
+        if (so_far)
+                name_spans(so_far, revision_before, spans, &record);
         record.units = groups.pointers;
         record.n_units = groups.n;
         if (argosy__job_record__get_packed_size(&record) + (so_far ? so_far->len : 0) > CLUSTER_JOB_BYTES_MAX) {
@@ -378,15 +553,18 @@ static int put_record(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNote
         if (!job)
                 return -ENOMEM;
         r = so_far ? replace(s, put->number, so_far, job) : append(s, job);
-        if (r < 0)
+        if (r < 0) {
                 free(job);
-        return r;
+                return r;
+        }
+        return record.cut ? 0 : name_specs(s, &groups, so_far ? put->number : s->jobs.last);
 }
 
 int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place, uint64_t at_us) {
-        size_t first_op = place - MIN_OF((size_t) put->n_ops, place), first = notes->n, n;
-        bool goes_on = put->number > 0 && find(s, put->number);
-        RequestKey key = {.content = put->content, .more = put->more};
+        size_t first_op = place - MIN_OF((size_t) put->n_ops, place), first = notes->n, n, before;
+        JobEntry *so_far = put->number > 0 ? find(s, put->number) : NULL;
+        bool goes_on = so_far != NULL;
+        RequestKey key = {.content = put->content, .more = put->more, .done = put->done};
         int r;
 
         if (!put->job)
@@ -394,11 +572,15 @@ int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *n
         while (first > 0 && notes->notes[first - 1].op >= first_op)
                 first--;
         n = notes->n - first;
-        notes->n = 0;
+        before = so_far ? so_far->len : 0;
         r = put_record(s, put, notes->notes + first, n, notes->before[first_op], at_us);
+        drop_notes(notes);
         if (r < 0)
                 return r;
         notes->n_jobs++;
         key.job = goes_on ? put->number : s->jobs.last;
+        r = state_note_job(s, (JobNews){.number = key.job, .from = before});
+        if (r < 0)
+                return r;
         return put->id.len == REQUEST_ID_SIZE ? state_put_key(s, put->id.data, &key) : 0;
 }

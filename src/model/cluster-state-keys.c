@@ -82,10 +82,18 @@ bool cluster_state_find_key(const ClusterState *s, const uint8_t id[REQUEST_ID_S
         const KeyEntry *key = open ? NULL : find(&s->keys, id);
 
         if (open)
-                *ret = (RequestKey){.job = (*open)->job, .content = (*open)->content, .more = true};
+                *ret = (RequestKey){
+                        .job = (*open)->job, .content = (*open)->content, .more = true, .done = (*open)->done};
         else if (key)
                 *ret = (RequestKey){.job = get_u64(key->job), .content = get_u64(key->content)};
         return open || key;
+}
+
+bool cluster_state_job_is_partial(const ClusterState *s, uint64_t number) {
+        for (size_t i = 0; i < s->keys.n_open; i++)
+                if (s->keys.open[i]->job == number)
+                        return true;
+        return false;
 }
 
 bool cluster_state_may_have_forgotten(const ClusterState *s, uint64_t age_ms) {
@@ -158,6 +166,7 @@ static int add_open(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], const Re
         open.id = (ProtobufCBinaryData){REQUEST_ID_SIZE, (uint8_t *) id};
         open.content = key->content;
         open.job = key->job;
+        open.done = key->done;
         if (ARRAY_RESERVE(t->open, t->n_open + 1) < 0)
                 return -ENOMEM;
         copy = message_copy(&open);
@@ -237,7 +246,7 @@ int state_load_keys(ClusterState *s, const Argosy__KeySegment *image) {
 }
 
 int state_load_open_key(ClusterState *s, const Argosy__OpenKey *key) {
-        RequestKey open = {.job = key->job, .content = key->content, .more = true};
+        RequestKey open = {.job = key->job, .content = key->content, .more = true, .done = key->done};
 
         if (key->id.len != REQUEST_ID_SIZE || s->keys.n_open == OPEN_KEYS_MAX || !is_key(s, key->id.data, key->job))
                 return -EBADMSG;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and cluster-state-units.c,
-// cluster-state-hosts.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-tombstones.c,
-// cluster-state-jobs.c, cluster-state-keys.c), what batches do to them (cluster-state-apply.c), snapshots
-// (cluster-snapshot.c), and the image (cluster-encoder.c, cluster-state-image.c).
+// Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and cluster-state-units.c, cluster-state-sets.c,
+// cluster-state-specs.c, cluster-state-hosts.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-access.c,
+// cluster-state-tombstones.c, cluster-state-jobs.c, cluster-state-keys.c), what batches do to them
+// (cluster-state-apply.c), snapshots (cluster-snapshot.c), and the image (cluster-encoder.c, cluster-state-image.c).
 //
 // What a snapshot reaches is never changed: records, specs, tombstones, applied requests and their names are made whole,
 // put into a table, replaced and retired (state_retire()). The loop's own ways to them (maps, lists, sorted arrays) no
@@ -39,12 +39,30 @@ typedef struct UnitVersion {
         SpecEntry *spec;
 } UnitVersion;
 
-// A job that is kept, packed.
+// What the table of contents holds, at SpecEntry.number.
+typedef struct SpecVersion {
+        SpecEntry *spec;
+        uint64_t job, former; // as the entry has them
+} SpecVersion;
+
+// Revisions that one entry has given: those behind `before`, up to `last`.
+typedef struct JobSpan {
+        uint64_t before, last;
+} JobSpan;
+
+// A job that is kept, packed; behind that the spans of its entries, if they are several.
 typedef struct JobEntry {
-        uint64_t at_us, revision_before, revision; // as the record has them
-        size_t len;
+        uint64_t log_us;                    // when its last entry came, by the log's own time
+        uint64_t revision_before, revision; // as the record has them
+        uint32_t len, n_spans : 28, state : 4; // Argosy__JobState
         uint8_t packed[];
 } JobEntry;
+
+// One that is running although it would have been dropped.
+typedef struct HeldJob {
+        uint64_t number;
+        JobEntry *entry;
+} HeldJob;
 
 // Jobs by number: a ring of JOBS_RING. What stands in it of those that are not kept is not looked at.
 enum { JOBS_RING = 131072 };
@@ -54,6 +72,10 @@ typedef struct JobTable {
         uint64_t base;      // number of the one that came to the first place
         uint64_t last;      // number of the newest
         size_t n, bytes;
+        HeldJob **held; // by number
+        size_t n_held, held_allocated;
+        JobNews *news; // what cluster_state_next_job() has to tell
+        size_t n_news, n_news_taken, news_allocated;
 } JobTable;
 
 // As a snapshot has them.
@@ -61,15 +83,22 @@ typedef struct JobView {
         PagedView entries;
         uint64_t base, last;
         size_t n;
+        HeldJob **held;
+        size_t n_held;
 } JobView;
 
 // What an operation of a batch has changed, for the job that it belongs to.
 typedef struct JobNote {
         size_t op; // its place in the batch
         const char *name;
-        bool existed;
-        Hash spec; // before, as is the target
+        bool existed, from_template; // before
+        char *set;                   // owned; NULL: none
+        const char *set_after;       // of the batch
+        Hash spec;
         Argosy__Target target;
+        bool gone; // after it
+        Hash spec_after;
+        Argosy__Target target_after;
         uint64_t revision;
 } JobNote;
 
@@ -100,14 +129,16 @@ typedef struct StateView {
         Argosy__ClusterRecord *cluster;
         uint64_t revision;
         uint32_t last_host, last_node, last_raft_id;
-        PagedView units, specs, hosts, tombstones, applied; // UnitVersion; pointers to the others
+        PagedView units, specs, hosts, tombstones, applied; // UnitVersion, SpecVersion; pointers to the others
         uint32_t next_applied;
         Argosy__TokenRecord **tokens;
         Argosy__RolloutRecord **rollouts;
         Argosy__RoleRecord **roles;
         Argosy__PoolRecord **pools;
         Argosy__FormerHost **former;
-        size_t n_tokens, n_rollouts, n_roles, n_pools, n_former;
+        Argosy__GrantRecord **grants;
+        size_t n_tokens, n_rollouts, n_roles, n_pools, n_former, n_grants;
+        bool access_set;
         JobView jobs;
         KeyTable keys;
         uint64_t time_us;
@@ -134,10 +165,14 @@ struct ClusterState {
         ListNode *walk; // that cluster_state_walk_next() comes to next; NULL: none is under way
         ListNode globals;
         size_t n_globals;
+        Map sets;           // name -> UnitSet
         UnitEntry **sorted; // by name; NULL: to be sorted again
         Map specs;          // hash -> SpecEntry
         PagedTable spec_entries;
-        ListNode idle;      // specs without users, to be dropped at the end of the batch
+        ListNode idle;      // specs without users, of which the end of the batch makes former ones or nothing
+        ListNode former_specs; // in the order of SpecEntry.former
+        uint64_t last_former_spec;
+        size_t former_specs_bytes;
 
         Argosy__TokenRecord **tokens; // by id
         size_t n_tokens;
@@ -151,6 +186,11 @@ struct ClusterState {
         uint64_t roles_revision;
         Argosy__PoolRecord **pools; // by name
         size_t n_pools;
+
+        Argosy__GrantRecord **grants; // in the order of grant_compare()
+        size_t n_grants;
+        bool access_set; // somebody has changed them; else access_of_new_cluster() counts
+        uint64_t access_revision;
 
         PagedTable tombstone_entries;
         uint64_t last_order;    // that a tombstone got
@@ -199,12 +239,21 @@ const StateView *cluster_snapshot_view(const struct ClusterSnapshot *snapshot);
 // The functions below return 0 or -ENOMEM, and unless they say otherwise take what they are given only on
 // success.
 
+// cluster-state-specs.c
 // -EEXIST: that hash is there. Takes `content`. The spec begins idle.
 int state_add_spec(ClusterState *s, const Hash *hash, uint8_t *content, size_t len);
-int state_drop_idle_specs(ClusterState *s);
+// At the end of a batch, behind state_drop_old_jobs(): those without users are former ones from now on, or go.
+int state_settle_specs(ClusterState *s);
 // One more, or one less, that keeps the spec from being dropped.
-void state_use_spec(SpecEntry *spec);
+int state_use_spec(ClusterState *s, SpecEntry *spec);
 void state_unuse_spec(ClusterState *s, SpecEntry *spec);
+// A job names it; it need not be there.
+int state_name_spec(ClusterState *s, const Hash *hash, uint64_t job);
+// One that was just added is a former one, behind all others.
+int state_load_former_spec(ClusterState *s, const Hash *hash, uint64_t job);
+// A former one is to be dropped, whoever names it; adds 1 to *ret_n.
+int state_forget_spec(ClusterState *s, const Hash *hash, size_t *ret_n);
+void state_specs_done(ClusterState *s);
 // A new unit of this record, clean.
 int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec, UnitEntry **ret);
 // Puts `record`, which has neither name nor outcomes, in the place of the unit's own. `inherit`: it gets that one's
@@ -213,6 +262,11 @@ int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record
 // Takes the unit out of every table; it stays in the dirty list if it is there.
 int state_take_unit(ClusterState *s, UnitEntry *u);
 void state_free_unit(ClusterState *s, UnitEntry *u);
+
+// cluster-state-sets.c: a unit, with the record that it has, comes to its set, if it has one, or leaves it.
+int state_join_set(ClusterState *s, UnitEntry *u);
+void state_leave_set(ClusterState *s, const UnitEntry *u);
+void state_sets_done(ClusterState *s);
 
 // cluster-state-records.c
 // A record that shares all that the unit's own points to, to be changed before it takes its place by
@@ -261,6 +315,15 @@ bool state_remove_role(ClusterState *s, const char *name); // false: there was n
 bool state_remove_pool(ClusterState *s, const char *name);
 void state_roles_done(ClusterState *s);
 
+// cluster-state-access.c. The record is borrowed. *ret_changed: it was not there before, or was; else it is skipped.
+int state_put_grant(ClusterState *s, const Argosy__GrantRecord *grant, bool *ret_changed);
+int state_remove_grant(ClusterState *s, const Argosy__GrantRecord *grant, bool *ret_changed);
+// Those of users of one host. False: there were none.
+bool state_drop_grants_of(ClusterState *s, uint32_t host);
+// Of an image: takes the record, which must come behind all others. -EBADMSG: it does not.
+int state_load_grant(ClusterState *s, Argosy__GrantRecord *grant);
+void state_access_done(ClusterState *s);
+
 // cluster-state-tombstones.c. Nodes that are no host's are left out.
 int state_put_tombstones(ClusterState *s, const char *name, const uint32_t *nodes, size_t n,
                          uint64_t fence_us, uint64_t revision);
@@ -274,16 +337,29 @@ void state_tombstones_done(ClusterState *s);
 int state_job_notes_init(JobNotes *notes, const Argosy__LogBatch *batch);
 void state_job_notes_done(JobNotes *notes);
 // Around the operation at place `op` of the batch.
-void state_job_note_before(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place);
+int state_job_note_before(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place);
 void state_job_note_after(const ClusterState *s, JobNotes *notes, size_t place);
 int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place, uint64_t at_us);
-void state_drop_old_jobs(ClusterState *s, size_t n_brought);
+int state_drop_old_jobs(ClusterState *s, size_t n_brought);
 void state_jobs_init(ClusterState *s);
 JobView state_jobs_view(const ClusterState *s);
 const JobEntry *job_view_find(const JobView *v, uint64_t number); // NULL: it is not kept
 // Appended behind all others, packed. -EBADMSG: it is not the next one, or none at all; -EPROTONOSUPPORT.
 int state_load_job(ClusterState *s, const void *packed, size_t len);
+// Likewise one that is held, when all others are there.
+int state_load_held_job(ClusterState *s, const void *packed, size_t len);
 void state_jobs_done(ClusterState *s);
+// What is said of a job that is kept, behind what is known of it; without units that ended otherwise if it would be too
+// long.
+int state_append_to_job(ClusterState *s, uint64_t number, Argosy__JobRecord part);
+
+// cluster-state-job-ends.c. `entry` is taken on success.
+JobEntry *held_job_find(HeldJob *const *held, size_t n, uint64_t number); // NULL: it is not held
+int state_hold_job(ClusterState *s, uint64_t number, JobEntry *entry);
+int state_replace_held_job(ClusterState *s, uint64_t number, JobEntry *entry);
+void state_held_jobs_done(ClusterState *s); // and what was noted
+int state_end_jobs(ClusterState *s, const Argosy__LogOp__JobEnds *ends);
+int state_note_job(ClusterState *s, JobNews news);
 
 // cluster-state-keys.c. A key that is known gets the job and `more` if it had `more`, else it stays as it is.
 int state_put_key(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], const RequestKey *key);

@@ -82,8 +82,8 @@ int state_put_rollout(ClusterState *s, Argosy__RolloutRecord *record) {
         if (!found && ARRAY_RESERVE(s->rollouts, s->n_rollouts + 1) < 0)
                 return -ENOMEM;
         for (size_t k = 0; k < 2; k++) // first, in case they are the same as before
-                if (specs[k])
-                        state_use_spec(specs[k]);
+                if (specs[k] && state_use_spec(s, specs[k]) < 0)
+                        return -ENOMEM;
         if (found)
                 free_rollout(s, s->rollouts[i]);
         else

@@ -62,9 +62,12 @@ static int link_unit(ClusterState *s, UnitEntry *u, SpecEntry *spec) {
                 return r;
         r = link_placed(s, u);
         if (r == 0)
+                r = state_join_set(s, u);
+        if (r == 0)
                 r = paged_table_add(&s->unit_records, &(UnitVersion){u->record, spec}, &number);
         if (r < 0) {
                 unlink_placed(s, u);
+                state_leave_set(s, u);
                 map_take_str(&s->units, u->record->name);
                 return r;
         }
@@ -81,13 +84,14 @@ int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec,
         u->record = record;
         list_init(&u->placed);
         list_init(&u->dirty);
-        r = link_unit(s, u, spec);
+        r = state_use_spec(s, spec);
+        if (r == 0)
+                r = link_unit(s, u, spec);
         if (r < 0) {
                 free(u);
                 return r;
         }
         u->spec = spec;
-        state_use_spec(spec);
         list_append(&s->all, &u->all);
         forget_order(s);
         *ret = u;
@@ -97,6 +101,7 @@ int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec,
 int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record, bool inherit,
                        SpecEntry *spec) {
         Argosy__UnitRecord *before = u->record;
+        bool moves = !streq(before->set, record->set);
         int r = paged_table_set(&s->unit_records, u->number, &(UnitVersion){record, spec});
 
         if (r < 0) {
@@ -104,6 +109,8 @@ int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record
                 return r;
         }
         unlink_placed(s, u);
+        if (moves)
+                state_leave_set(s, u);
         record->name = before->name; // which is the map's key
         if (inherit) {
                 record->outcomes = before->outcomes;
@@ -113,10 +120,12 @@ int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record
         }
         u->record = record;
         state_retire_body(s, before);
-        state_use_spec(spec); // first, in case it is the same
+        r = state_use_spec(s, spec); // first, in case it is the same
         state_unuse_spec(s, u->spec);
         u->spec = spec;
-        return link_placed(s, u);
+        if (r == 0 && moves)
+                r = state_join_set(s, u);
+        return r < 0 ? r : link_placed(s, u);
 }
 
 int state_take_unit(ClusterState *s, UnitEntry *u) {
@@ -125,6 +134,7 @@ int state_take_unit(ClusterState *s, UnitEntry *u) {
         if (r < 0)
                 return r;
         unlink_placed(s, u);
+        state_leave_set(s, u);
         if (s->walk == &u->all)
                 s->walk = u->all.next;
         list_unlink(&u->all);
@@ -232,6 +242,8 @@ void cluster_state_drop_dirty(ClusterState *s) {
         while (cluster_state_next_tombstone(s))
                 continue;
         while (cluster_state_next_dirty_host(s))
+                continue;
+        while (cluster_state_next_job(s))
                 continue;
         while ((u = cluster_state_next_dirty(s)))
                 cluster_state_dirty_done(s, u);

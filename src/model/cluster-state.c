@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tables of the replicated state: specs, nodes, tokens, requests. Units, hosts, rollouts, roles, tombstones, jobs
+// The tables of the replicated state: nodes, tokens, requests. Units, specs, hosts, rollouts, roles, rights, tombstones, jobs
 // and keys have files of their own. Which operation of a batch changes them is in
 // cluster-state-apply.c, how they become bytes in cluster-encoder.c, and come back in cluster-state-image.c.
 //
@@ -18,83 +18,6 @@
 #include "feature-level.h"
 #include "log-format.h"
 #include "message.h"
-
-// ------------------------------------------------------------------------------------------------ specs
-
-static void spec_entry_free(void *p) {
-        SpecEntry *spec = p;
-
-        unit_file_free(spec->lazy_file);
-        free(spec->content);
-        free(spec);
-}
-
-int state_add_spec(ClusterState *s, const Hash *hash, uint8_t *content, size_t len) {
-        SpecEntry *spec = calloc(1, sizeof *spec);
-        int r;
-
-        if (!spec)
-                return -ENOMEM;
-        spec->hash = *hash;
-        r = map_add(&s->specs, &spec->hash, sizeof spec->hash, spec);
-        if (r < 0) {
-                free(spec);
-                return r;
-        }
-        r = paged_table_add(&s->spec_entries, &spec, &spec->number);
-        if (r < 0) {
-                map_take(&s->specs, &spec->hash, sizeof spec->hash);
-                free(spec);
-                return r;
-        }
-        spec->content = content;
-        spec->len = len;
-        list_append(&s->idle, &spec->idle);
-        return 0;
-}
-
-static void retire_spec(ClusterState *s, SpecEntry *spec) {
-        snapshot_clock_retire(s->clock, spec, spec_entry_free, sizeof *spec + spec->len);
-}
-
-int state_drop_idle_specs(ClusterState *s) {
-        list_foreach_safe (n, &s->idle) {
-                SpecEntry *spec = CONTAINER_OF(n, SpecEntry, idle);
-                int r = paged_table_remove(&s->spec_entries, spec->number);
-
-                if (r < 0)
-                        return r;
-                list_unlink(n);
-                map_take(&s->specs, &spec->hash, sizeof spec->hash);
-                retire_spec(s, spec);
-        }
-        return 0;
-}
-
-void state_use_spec(SpecEntry *spec) {
-        spec->users++;
-        list_unlink(&spec->idle);
-}
-
-void state_unuse_spec(ClusterState *s, SpecEntry *spec) {
-        assert(spec->users > 0);
-        if (--spec->users == 0)
-                list_append(&s->idle, &spec->idle);
-}
-
-SpecEntry *cluster_state_find_spec(const ClusterState *s, const Hash *hash) {
-        return map_find(&s->specs, hash, sizeof *hash);
-}
-
-int spec_entry_file(SpecEntry *spec, const UnitFile **ret) {
-        int r = 0;
-
-        if (!spec->lazy_file)
-                r = unit_file_parse("stored unit file", spec->content, spec->len, &spec->lazy_file, NULL);
-        if (r == 0)
-                *ret = spec->lazy_file;
-        return r;
-}
 
 // ------------------------------------------------------------------------------------------------ nodes
 
@@ -270,6 +193,7 @@ void state_init_lists(ClusterState *s) {
         list_init(&s->all);
         list_init(&s->globals);
         list_init(&s->idle);
+        list_init(&s->former_specs);
         list_init(&s->dirty);
         list_init(&s->fresh);
 }
@@ -278,7 +202,7 @@ void state_init(ClusterState *s, SnapshotClock *clock) {
         *s = (ClusterState){.clock = clock, .build_level = FEATURE_LEVEL};
         state_init_lists(s);
         paged_table_init(&s->unit_records, clock, sizeof(UnitVersion));
-        paged_table_init(&s->spec_entries, clock, sizeof(SpecEntry *));
+        paged_table_init(&s->spec_entries, clock, sizeof(SpecVersion));
         paged_table_init(&s->host_records, clock, sizeof(Argosy__HostRecord *));
         paged_table_init(&s->tombstone_entries, clock, sizeof(Tombstone *));
         paged_table_init(&s->applied, clock, sizeof(AppliedRequest *));
@@ -348,11 +272,9 @@ static void units_done(ClusterState *s) {
         map_foreach (slot, &s->units)
                 state_free_unit(s, slot->value);
         map_done(&s->units);
+        state_sets_done(s);
         paged_table_done(&s->unit_records);
-        map_foreach (slot, &s->specs)
-                retire_spec(s, slot->value);
-        map_done(&s->specs);
-        paged_table_done(&s->spec_entries);
+        state_specs_done(s);
 }
 
 static void applied_done(ClusterState *s) {
@@ -378,6 +300,7 @@ void state_done(ClusterState *s) {
                 state_retire_message(s, s->rollouts[i]);
         free(s->rollouts);
         state_roles_done(s);
+        state_access_done(s);
         state_jobs_done(s);
         state_keys_done(s);
         free(s->sorted);

@@ -40,6 +40,18 @@ static const struct LaterPart {
         {&argosy__state_image__descriptor, 213, FEATURE_JOBS}, // keys
         {&argosy__state_image__descriptor, 214, FEATURE_JOBS}, // keys_forgotten_us
         {&argosy__state_image__descriptor, 215, FEATURE_JOBS}, // open_keys
+        {&argosy__unit_record__descriptor, 250, FEATURE_SETS}, // set
+        {&argosy__job_units__descriptor, 250, FEATURE_SETS},   // set
+        {&argosy__job_units__descriptor, 251, FEATURE_SETS},   // set_after
+        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_GRANT, FEATURE_ACCESS},
+        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_GRANT_REMOVE, FEATURE_ACCESS},
+        {&argosy__state_image__descriptor, 216, FEATURE_ACCESS}, // grants
+        {&argosy__state_image__descriptor, 217, FEATURE_ACCESS}, // access_set
+        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_JOB_ENDS, FEATURE_JOBS},
+        {&argosy__state_image__descriptor, 230, FEATURE_JOBS}, // held_jobs
+        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_SPEC_FORGET, FEATURE_JOBS},
+        {&argosy__spec__descriptor, 240, FEATURE_JOBS},        // job
+        {&argosy__state_image__descriptor, 240, FEATURE_JOBS}, // former_specs
 };
 
 uint32_t log_format_level(const void *descriptor, int64_t number) {

@@ -46,6 +46,12 @@ static const char *const outcomes[] = {
         [ARGOSY__OUTCOME__KIND__UNKNOWN] = "unknown",
 };
 
+static const char *const goals[] = {
+        [ARGOSY__UNIT_GOAL__GOAL_NONE] = "unknown",   [ARGOSY__UNIT_GOAL__GOAL_ACTIVE] = "active",
+        [ARGOSY__UNIT_GOAL__GOAL_INACTIVE] = "inactive", [ARGOSY__UNIT_GOAL__GOAL_FAILED] = "failed",
+        [ARGOSY__UNIT_GOAL__GOAL_GONE] = "gone",
+};
+
 static const char *const verbs[] = {
         [ARGOSY__VERB__VERB_NONE] = "unknown",  [ARGOSY__VERB__VERB_SUBMIT] = "submit",
         [ARGOSY__VERB__VERB_LOAD] = "load",     [ARGOSY__VERB__VERB_START] = "start",
@@ -149,4 +155,17 @@ bool target_from_string(const char *word, Argosy__Target *ret) {
 
 const char *verb_to_string(Argosy__Verb verb) {
         return word_of(verbs, ELEMENTSOF(verbs), (unsigned) verb);
+}
+
+const char *unit_goal_to_string(Argosy__UnitGoal goal) {
+        return word_of(goals, ELEMENTSOF(goals), (unsigned) goal);
+}
+
+bool unit_goal_from_string(const char *word, Argosy__UnitGoal *ret) {
+        unsigned i = number_of(goals, ELEMENTSOF(goals), word);
+
+        if (i == ARGOSY__UNIT_GOAL__GOAL_NONE || i >= ELEMENTSOF(goals))
+                return false;
+        *ret = (Argosy__UnitGoal) i;
+        return true;
 }

@@ -271,6 +271,16 @@ static inline Argosy__JobRecord *batch_job(Batch *b, JobPut how) {
         return put->job;
 }
 
+static inline void batch_spec_forget(Batch *b, const char *content) {
+        Argosy__LogOp__SpecForget *forget = BATCH_NEW(b, Argosy__LogOp__SpecForget, argosy__log_op__spec_forget__init);
+        Hash hash = hash_of(content, strlen(content));
+
+        forget->hashes = batch_own(b, malloc(sizeof *forget->hashes));
+        forget->hashes[0] = batch_bytes(b, &hash, sizeof hash);
+        forget->n_hashes = 1;
+        batch_op(b, ARGOSY__LOG_OP__OP_SPEC_FORGET)->spec_forget = forget;
+}
+
 // `id`: its 16 bytes are all this number.
 static inline void batch_request(Batch *b, uint8_t id) {
         uint8_t bytes[16];

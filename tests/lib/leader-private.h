@@ -6,6 +6,7 @@
 #include "activation-affinity.h"
 #include "activators.h"
 #include "answer.h"
+#include "authorization.h"
 #include "batch-builder.h"
 #include "clock.h"
 #include "deadline-heap.h"

@@ -452,7 +452,7 @@ RigAnswer *rig_ask(Rig *g, const Argosy__Request *request) {
         assert_true(n_answers < ELEMENTSOF(answers));
         answers[n_answers++] = a;
         a->rig = g;
-        a->error = leader_request(g->leader, NULL, request, on_response, a, &a->cancel);
+        a->error = leader_request(g->leader, g->author, request, on_response, a, &a->cancel);
         return a;
 }
 

@@ -78,6 +78,7 @@ struct Rig {
         RigHost hosts[RIG_HOSTS_MAX];
         size_t n_hosts;
         uint64_t id; // of the last Change
+        const Argosy__Author *author; // who asks; NULL: the leader's host
         // What the leader did to the log's membership.
         StoreMember members[STORE_MEMBERS_MAX];
         size_t n_members;

@@ -95,6 +95,16 @@ static void random_rollout(Batch *b, const char *name, uint64_t *seed) {
         (void) batch_rollout(b, name, i < 2 ? contents[i] : NULL, contents[below(seed, 2)]);
 }
 
+// Of users at any host, or at one that there may be.
+static void random_right(Batch *b, const char *name, uint64_t *seed) {
+        Argosy__GrantRecord *grant = BATCH_NEW(b, Argosy__GrantRecord, argosy__grant_record__init);
+
+        grant->right = (Argosy__Right) (1 + below(seed, 4));
+        *(below(seed, 2) ? &grant->user : &grant->group) = batch_own(b, strdup(name));
+        grant->host = *grant->user ? (uint32_t) below(seed, 4) : 0;
+        batch_op(b, below(seed, 3) ? ARGOSY__LOG_OP__OP_GRANT : ARGOSY__LOG_OP__OP_GRANT_REMOVE)->grant = grant;
+}
+
 static void random_role_or_pool(Batch *b, const char *name, uint64_t *seed) {
         Argosy__RoleRecord *role = BATCH_NEW(b, Argosy__RoleRecord, argosy__role_record__init);
         Argosy__PoolRecord *pool = BATCH_NEW(b, Argosy__PoolRecord, argosy__pool_record__init);
@@ -148,8 +158,8 @@ static void random_job(Batch *b, const ClusterState *s, uint64_t *seed) {
 }
 
 static void random_op(Batch *b, const ClusterState *s, uint64_t *seed) {
-        char name[MIRROR_NAME_MAX];
-        unsigned kind = (unsigned) below(seed, 28);
+        char name[MIRROR_NAME_MAX], content[32];
+        unsigned kind = (unsigned) below(seed, 30);
 
         random_name(seed, name);
         if (kind < 9)
@@ -168,7 +178,12 @@ static void random_op(Batch *b, const ClusterState *s, uint64_t *seed) {
                 batch_token_remove(b, name);
         else if (kind == 19)
                 random_role_or_pool(b, name, seed);
-        else if (kind > 23)
+        else if (kind == 28)
+                random_right(b, name, seed);
+        else if (kind == 29) {
+                snprintf(content, sizeof content, "[Unit]\n# %u", (unsigned) below(seed, 5)); // as units have them
+                batch_spec_forget(b, content);
+        } else if (kind > 23)
                 random_job(b, s, seed);
         else if (kind > 20)
                 random_tombstones(b, s, name, seed);

@@ -489,6 +489,48 @@ static void a_walk_comes_to_what_an_image_has(void **state) {
         assert_walks_to(other, NULL);
 }
 
+static size_t units_of_set(ClusterState *s, const char *set) {
+        const Map *units = cluster_state_units_of_set(s, set);
+
+        return units ? units->count : 0;
+}
+
+static void put_in_set(ClusterState *s, const char *name, const char *set) {
+        Batch b = {};
+        Hash spec = batch_spec(&b, WEB);
+
+        batch_unit_only(&b, name, &spec, (UnitPut){.target = LAUNCHED})->set = batch_own(&b, strdup(set));
+        apply(s, &b);
+}
+
+static void units_are_found_by_their_set(void **state) {
+        _cleanup_buf_ Buf image = {};
+        ClusterState *s = *state;
+        char longest[CLUSTER_SET_NAME_MAX + 2];
+        Batch b = {};
+
+        put_in_set(s, "a.service", "shop");
+        put_in_set(s, "b.service", "shop");
+        put_in_set(s, "c.service", "");
+        assert_int_equal(units_of_set(s, "shop"), 2);
+        put_in_set(s, "a.service", "mail");
+        put_in_set(s, "b.service", "shop"); // as before
+        assert_int_equal(units_of_set(s, "shop"), 1);
+        assert_ptr_equal(map_find_str(cluster_state_units_of_set(s, "mail"), "a.service"), cluster_state_find_unit(s, "a.service"));
+        memset(longest, 'x', sizeof(longest));
+        longest[sizeof(longest) - 1] = 0;
+        put_in_set(s, "c.service", longest); // skipped
+        assert_string_equal(unit(s, "c.service")->set, "");
+
+        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
+        assert_string_equal(unit(s, "a.service")->set, "mail");
+        assert_int_equal(units_of_set(s, "shop"), 1);
+        batch_unit_remove(&b, "b.service");
+        apply(s, &b);
+        assert_null(cluster_state_units_of_set(s, "shop"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(every_change_raises_one_counter),
@@ -513,6 +555,7 @@ int main(void) {
                 TEST(of_too_many_rollouts_the_oldest_that_ended_goes),
                 TEST(a_walk_goes_on_whatever_is_applied_meanwhile),
                 TEST(a_walk_comes_to_what_an_image_has),
+                TEST(units_are_found_by_their_set),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,9 +174,12 @@ static void a_request_of_several_entries_is_one_job(void **state) {
         make_id(id, 5);
         batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
         batch_job(&b, (JobPut){.n_ops = 2, .id = id, .more = true, .verb = "start"});
+        b.log.ops[b.log.n_ops - 1]->job->done = 256;
         apply(s, &b);
+        pass_through_image(s);
         assert_true(cluster_state_find_key(s, id, &key));
         assert_true(key.more);
+        assert_int_equal(key.done, 256);
         assert_false(cluster_state_was_applied(s, id, &revision));
 
         batch_unit(&b, "b.service", WEB, (UnitPut){.target = LAUNCHED});
@@ -220,7 +223,6 @@ static void whose_a_revision_is_can_be_told(void **state) {
         assert_int_equal(cluster_state_find_job_of(s, "b.service", unit(s, "b.service")->revision), 2);
         assert_int_equal(cluster_state_find_job_of(s, "c.service", unit(s, "c.service")->revision), 1);
         assert_int_equal(cluster_state_find_job_of(s, "d.service", unit(s, "d.service")->revision), 3);
-        assert_int_equal(cluster_state_find_job_of(s, "d.service", unit(s, "a.service")->revision), 0);
         assert_int_equal(cluster_state_find_job_of(s, "a.service", 0), 0);
 
         batch_unit_only(&b, "a.service", &spec, (UnitPut){.target = LAUNCHED, .node = 1}); // by the cluster itself
@@ -230,6 +232,53 @@ static void whose_a_revision_is_can_be_told(void **state) {
         pass_through_image(s);
         assert_int_equal(cluster_state_find_job_of(s, "c.service", unit(s, "c.service")->revision), 1);
         assert_int_equal(cluster_state_find_job_of(s, "a.service", moved), 0);
+}
+
+enum { LONG_NAME = 220, MANY_UNITS = 5000 }; // of such names, more than a job keeps
+
+static const char *long_name(unsigned i) {
+        static char name[LONG_NAME + 1];
+
+        snprintf(name, sizeof name, "%0*u.service", LONG_NAME - 8, i);
+        return name;
+}
+
+// One entry of a job of many; the cluster then moves the last of its units by itself.
+static void put_many(ClusterState *s, unsigned first, uint64_t number) {
+        Batch b = {};
+        Hash spec = batch_spec(&b, WEB);
+
+        for (unsigned i = first; i < first + MANY_UNITS; i++)
+                batch_unit_only(&b, long_name(i), &spec, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.n_ops = MANY_UNITS + 1, .number = number});
+        apply(s, &b);
+        batch_unit_only(&b, long_name(first + MANY_UNITS - 1), &spec, (UnitPut){.target = LAUNCHED, .node = 1});
+        apply(s, &b);
+}
+
+static uint64_t job_of(ClusterState *s, unsigned i) {
+        return cluster_state_find_job_of(s, long_name(i), unit(s, long_name(i))->revision);
+}
+
+// Nor need anybody read the names of thousands to tell it of one.
+static void also_of_units_that_a_job_cannot_name(void **state) {
+        ClusterState *s = *state;
+        Argosy__JobRecord *record;
+
+        begin(s, 1);
+        put_many(s, 0, 0);
+        put_many(s, MANY_UNITS, 1);
+        record = job(s, 1);
+        assert_true(record->cut);
+        assert_int_equal(record->n_units, 0);
+        message_free(record);
+        for (unsigned times = 0; times < 2; times++) {
+                assert_int_equal(job_of(s, 1), 1);
+                assert_int_equal(job_of(s, MANY_UNITS - 1), 0);
+                assert_int_equal(job_of(s, MANY_UNITS), 1);
+                assert_int_equal(job_of(s, 2 * MANY_UNITS - 1), 0);
+                pass_through_image(s);
+        }
 }
 
 static void there_are_only_jobs_that_are_kept(void **state) {
@@ -282,6 +331,27 @@ static void what_is_old_goes_some_in_each_entry(void **state) {
         assert_int_equal(cluster_state_first_job(s), 1001);
         put_jobs(s, 0, day, "");
         assert_int_equal(cluster_state_first_job(s), 1001);
+}
+
+// Of what was there before a leader was years ahead all is old. What comes after it is as young as ever.
+static void a_clock_that_was_wrong_once_does_not_age_what_comes_later(void **state) {
+        const uint64_t day = UINT64_C(86400) * 1000000;
+        Argosy__JobRecord *record;
+        ClusterState *s = *state;
+
+        begin(s, day);
+        put_jobs(s, 1, day, "");
+        put_jobs(s, 0, 5000 * day, ""); // a move, say
+        assert_int_equal(cluster_state_first_job(s), 2);
+        put_jobs(s, 1, 2 * day, "");
+        pass_through_image(s);
+        put_jobs(s, 1, 3 * day, "");
+        assert_int_equal(cluster_state_first_job(s), 2);
+        record = job(s, 2);
+        assert_int_equal(record->at_us, 2 * day);
+        message_free(record);
+        put_jobs(s, 0, (5001 + CLUSTER_JOB_DAYS_MAX) * day, "");
+        assert_int_equal(cluster_state_first_job(s), cluster_state_last_job(s) + 1);
 }
 
 static void bytes_are_bounded_too(void **state) {
@@ -525,9 +595,11 @@ int main(void) {
                 TEST(what_was_skipped_is_in_no_job),
                 TEST(a_request_of_several_entries_is_one_job),
                 TEST(whose_a_revision_is_can_be_told),
+                TEST(also_of_units_that_a_job_cannot_name),
                 TEST(there_are_only_jobs_that_are_kept),
                 TEST(no_more_are_kept_than_there_may_be),
                 TEST(what_is_old_goes_some_in_each_entry),
+                TEST(a_clock_that_was_wrong_once_does_not_age_what_comes_later),
                 TEST(bytes_are_bounded_too),
                 TEST(every_voter_keeps_the_same),
                 TEST(a_job_of_one_unit_is_small),

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Who may do what: rights that users and groups have been given (GrantRecord), and whether they are enough for somebody.
+// Pure: it knows no units and no log. Which right a request needs is in request-kind.h, of which units leader/hosts/authorization.h.
+//
+//      view        see units, their files, logs and history
+//      operate     and start, stop and restart what there is
+//      deploy      and bring new content: this is root on every node
+//      admin       and nodes, members, roles, pools, tokens and rights
+//
+// Rights add up, and each has what those above it have. Whoever is root on a member, or runs its argosyd, has all of them,
+// whatever the log says: he could take them.
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "argosy.pb-c.h"
+
+// Borrowed: those who have rights, in the order of grant_compare().
+typedef struct AccessList {
+        Argosy__GrantRecord *const *grants;
+        size_t n;
+} AccessList;
+
+// What counts as long as nobody has changed it: members of ACCESS_GROUP (author.h) may do everything.
+AccessList access_of_new_cluster(void);
+
+// Whether the author has the right, or one that has it: of units of that role, NULL: of all units.
+bool access_has(AccessList list, const Argosy__Author *author, Argosy__Right right, const char *role);
+// The same of units of some role at least.
+bool access_has_some(AccessList list, const Argosy__Author *author, Argosy__Right right);
+// Whether the record is about him.
+bool grant_is_of(const Argosy__GrantRecord *grant, const Argosy__Author *author);
+// Somebody who is not root on a member, nor in ACCESS_GROUP, may do something.
+bool access_is_open(AccessList list);
+
+int grant_compare(const Argosy__GrantRecord *a, const Argosy__GrantRecord *b);
+
+// "view" ... "admin"; "unknown" for others.
+const char *right_to_string(Argosy__Right right);
+// False (and *ret untouched): the word is none of the four.
+bool right_from_string(const char *word, Argosy__Right *ret);
+
+// "user:NAME", "user:NAME@HOST", "group:NAME". Of a user whose name has an @ the last one counts, so "user:NAME@" is that
+// one at any host. Cuts the word and points into it; false: it is none of these.
+typedef struct AccessSubject {
+        const char *user, *group, *host; // "": none
+} AccessSubject;
+bool access_subject_parse(char *word, AccessSubject *ret);

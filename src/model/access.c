@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See access.h. A list is looked at from its beginning to its end for each question: it is short (CLUSTER_GRANTS_MAX),
+// and who has all rights because he is root is known before that. A name that nobody knows is nobody's.
+
+#include "access.h"
+
+#include <string.h>
+
+#include "author.h"
+#include "macro.h"
+#include "str.h"
+
+// ------------------------------------------------------------------------------------------------ judging
+
+static bool is_member(const Argosy__Author *author, const char *group) {
+        for (size_t i = 0; i < author->n_groups; i++)
+                if (streq(author->groups[i], group))
+                        return true;
+        return false;
+}
+
+bool grant_is_of(const Argosy__GrantRecord *grant, const Argosy__Author *author) {
+        if (*grant->group)
+                return is_member(author, grant->group);
+        return *grant->user && streq(grant->user, author->user) &&
+               (grant->host == 0 || grant->host == author->host);
+}
+
+bool access_has(AccessList list, const Argosy__Author *author, Argosy__Right right, const char *role) {
+        if (author->owner || right == ARGOSY__RIGHT__RIGHT_NONE)
+                return true;
+        for (size_t i = 0; i < list.n; i++) {
+                const Argosy__GrantRecord *g = list.grants[i];
+
+                if (g->right >= right && (!*g->role || (role && streq(g->role, role))) &&
+                    grant_is_of(g, author))
+                        return true;
+        }
+        return false;
+}
+
+bool access_has_some(AccessList list, const Argosy__Author *author, Argosy__Right right) {
+        if (author->owner || right == ARGOSY__RIGHT__RIGHT_NONE)
+                return true;
+        for (size_t i = 0; i < list.n; i++)
+                if (list.grants[i]->right >= right && grant_is_of(list.grants[i], author))
+                        return true;
+        return false;
+}
+
+bool access_is_open(AccessList list) {
+        for (size_t i = 0; i < list.n; i++)
+                if (!streq(list.grants[i]->group, ACCESS_GROUP))
+                        return true;
+        return false;
+}
+
+AccessList access_of_new_cluster(void) {
+        static Argosy__GrantRecord grant = {
+                .base = PROTOBUF_C_MESSAGE_INIT(&argosy__grant_record__descriptor),
+                .right = ARGOSY__RIGHT__RIGHT_ADMIN,
+                .user = (char *) "",
+                .group = (char *) ACCESS_GROUP,
+                .role = (char *) "",
+        };
+        static Argosy__GrantRecord *const grants[] = {&grant};
+
+        return (AccessList){grants, ELEMENTSOF(grants)};
+}
+
+// ------------------------------------------------------------------------------------------------ records
+
+int grant_compare(const Argosy__GrantRecord *a, const Argosy__GrantRecord *b) {
+        int r = strcmp(a->group, b->group);
+
+        if (r == 0)
+                r = strcmp(a->user, b->user);
+        if (r == 0)
+                r = (a->host > b->host) - (a->host < b->host);
+        if (r == 0)
+                r = strcmp(a->role, b->role);
+        return r ? r : (a->right > b->right) - (a->right < b->right);
+}
+
+// ------------------------------------------------------------------------------------------------ words
+
+static const char *const rights[] = {
+        [ARGOSY__RIGHT__RIGHT_VIEW] = "view",
+        [ARGOSY__RIGHT__RIGHT_OPERATE] = "operate",
+        [ARGOSY__RIGHT__RIGHT_DEPLOY] = "deploy",
+        [ARGOSY__RIGHT__RIGHT_ADMIN] = "admin",
+};
+
+const char *right_to_string(Argosy__Right right) {
+        size_t i = (size_t) right;
+
+        return i < ELEMENTSOF(rights) && rights[i] ? rights[i] : "unknown";
+}
+
+bool right_from_string(const char *word, Argosy__Right *ret) {
+        for (size_t i = 0; i < ELEMENTSOF(rights); i++)
+                if (rights[i] && streq(word, rights[i])) {
+                        *ret = (Argosy__Right) i;
+                        return true;
+                }
+        return false;
+}
+
+bool access_subject_parse(char *word, AccessSubject *ret) {
+        char *at;
+
+        *ret = (AccessSubject){.user = "", .group = "", .host = ""};
+        if (str_has_prefix(word, "group:")) {
+                ret->group = word + strlen("group:");
+                return author_name_is_valid(ret->group);
+        }
+        if (!str_has_prefix(word, "user:"))
+                return false;
+        ret->user = word + strlen("user:");
+        at = strrchr(ret->user, '@');
+        if (at) {
+                *at = 0;
+                ret->host = at + 1;
+        }
+        return author_name_is_valid(ret->user);
+}

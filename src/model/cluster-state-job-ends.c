@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// How jobs end, and what keeps one that has not from being dropped.
+//
+// The leader finds that a job has ended and says so in an entry; here that is appended to what is packed of it, as a
+// further part is. Only a running job ends: said twice, it is skipped, the same on every voter.
+//
+// A running job whose place in the ring is needed, or that is too old, is held beside the ring, by its number, until it
+// ends; then it goes at once, as those did that it came with. There are as many as have lasted longer than everything
+// that came after them.
+//
+// What an entry has brought of jobs is noted for whoever leads (cluster_state_next_job()); others drop it.
+
+#include <errno.h>
+
+#include "array.h"
+#include "cluster-state-private.h"
+#include "message.h"
+
+// ------------------------------------------------------------------------------------------------ held
+
+// Index of the job, or where it would stand.
+static size_t held_index(HeldJob *const *held, size_t n, uint64_t number) {
+        size_t low = 0;
+
+        while (low < n) {
+                size_t middle = low + (n - low) / 2;
+
+                if (held[middle]->number < number)
+                        low = middle + 1;
+                else
+                        n = middle;
+        }
+        return low;
+}
+
+JobEntry *held_job_find(HeldJob *const *held, size_t n, uint64_t number) {
+        size_t i = held_index(held, n, number);
+
+        return i < n && held[i]->number == number ? held[i]->entry : NULL;
+}
+
+static HeldJob *held_new(uint64_t number, JobEntry *entry) {
+        HeldJob *h = malloc(sizeof *h);
+
+        if (h)
+                *h = (HeldJob){.number = number, .entry = entry};
+        return h;
+}
+
+// Numbers only grow: it is the greatest of them.
+int state_hold_job(ClusterState *s, uint64_t number, JobEntry *entry) {
+        JobTable *t = &s->jobs;
+        HeldJob *h;
+
+        if (ARRAY_GROW(t->held, t->held_allocated, t->n_held + 1) < 0)
+                return -ENOMEM;
+        h = held_new(number, entry);
+        if (!h)
+                return -ENOMEM;
+        t->held[t->n_held++] = h;
+        return 0;
+}
+
+int state_replace_held_job(ClusterState *s, uint64_t number, JobEntry *entry) {
+        size_t i = held_index(s->jobs.held, s->jobs.n_held, number);
+        HeldJob *h = held_new(number, entry);
+
+        if (!h)
+                return -ENOMEM;
+        state_retire(s, s->jobs.held[i], sizeof *h);
+        s->jobs.held[i] = h;
+        return 0;
+}
+
+static void drop_held(ClusterState *s, uint64_t number) {
+        JobTable *t = &s->jobs;
+        size_t i = held_index(t->held, t->n_held, number);
+        HeldJob *h = t->held[i];
+
+        memmove(&t->held[i], &t->held[i + 1], (t->n_held - i - 1) * sizeof(HeldJob *));
+        t->n_held--;
+        state_retire(s, h->entry, sizeof *h->entry + h->entry->len + h->entry->n_spans * sizeof(JobSpan));
+        state_retire(s, h, sizeof *h);
+}
+
+void state_held_jobs_done(ClusterState *s) {
+        while (s->jobs.n_held > 0)
+                drop_held(s, s->jobs.held[s->jobs.n_held - 1]->number);
+        free(s->jobs.held);
+        free(s->jobs.news);
+}
+
+// ------------------------------------------------------------------------------------------------ which there are
+
+static uint64_t first_of_ring(const ClusterState *s) {
+        return s->jobs.last - s->jobs.n + 1;
+}
+
+uint64_t cluster_state_job_before(const ClusterState *s, uint64_t number) {
+        const JobTable *t = &s->jobs;
+        size_t i;
+
+        if (t->n > 0 && number > first_of_ring(s))
+                return MIN_OF(number - 1, t->last);
+        i = held_index(t->held, t->n_held, number);
+        return i > 0 ? t->held[i - 1]->number : 0;
+}
+
+uint64_t cluster_state_job_after(const ClusterState *s, uint64_t number) {
+        const JobTable *t = &s->jobs;
+        size_t i = held_index(t->held, t->n_held, number + 1);
+
+        if (i < t->n_held)
+                return t->held[i]->number;
+        return number < t->last && t->n > 0 ? MAX_OF(number + 1, first_of_ring(s)) : 0;
+}
+
+Argosy__JobState cluster_state_job_state(const ClusterState *s, uint64_t number) {
+        JobView now = state_jobs_view(s);
+        const JobEntry *job = job_view_find(&now, number);
+
+        return job ? (Argosy__JobState) job->state : ARGOSY__JOB_STATE__JOB_UNKNOWN;
+}
+
+// ------------------------------------------------------------------------------------------------ ends
+
+static Argosy__JobRecord only_the_end(const Argosy__JobRecord *end) {
+        Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
+
+        record.state = end->state;
+        record.ended_us = end->ended_us;
+        record.ends = end->ends;
+        record.n_ends = end->n_ends;
+        record.failed = end->failed;
+        record.unplaced = end->unplaced;
+        record.overtaken = end->overtaken;
+        record.cancelled = end->cancelled;
+        record.end_message = end->end_message;
+        return record;
+}
+
+static int end_job(ClusterState *s, const Argosy__JobRecord *end) {
+        if (end->state <= ARGOSY__JOB_STATE__JOB_RUNNING ||
+            cluster_state_job_state(s, end->number) != ARGOSY__JOB_STATE__JOB_RUNNING)
+                return 0;
+        if (end->number < first_of_ring(s)) {
+                drop_held(s, end->number);
+                return 0;
+        }
+        return state_append_to_job(s, end->number, only_the_end(end));
+}
+
+int state_end_jobs(ClusterState *s, const Argosy__LogOp__JobEnds *ends) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < ends->n_ends; i++)
+                r = end_job(s, ends->ends[i]);
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ news
+
+int state_note_job(ClusterState *s, JobNews news) {
+        JobTable *t = &s->jobs;
+
+        if (ARRAY_GROW(t->news, t->news_allocated, t->n_news + 1) < 0)
+                return -ENOMEM;
+        t->news[t->n_news++] = news;
+        return 0;
+}
+
+const JobNews *cluster_state_next_job(ClusterState *s) {
+        JobTable *t = &s->jobs;
+
+        if (t->n_news_taken < t->n_news)
+                return &t->news[t->n_news_taken++];
+        t->n_news = t->n_news_taken = 0;
+        return NULL;
+}

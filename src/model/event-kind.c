@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The table of events; see event-kind.h. A new kind is a row here and whoever makes it (leader/events/event-maker.c);
+// everybody else reads the table. Numbers that this build does not know have no row: such an event is left out.
+
+#include "event-kind.h"
+
+#include "macro.h"
+#include "str.h"
+
+static const EventKindInfo kinds[] = {
+        [ARGOSY__EVENT_KIND__EVENT_STREAM] =
+                {.name = "stream",
+                 .what = "a word about the stream itself",
+                 .n_names = 1,
+                 .fields = {{"word", EVENT_TEXT,
+                             "begins: the whole state follows, and what was told before counts no more; complete: "
+                             "everything has been told, and what follows is new"}}},
+        [ARGOSY__EVENT_KIND__EVENT_LEADER] =
+                {.name = "leader",
+                 .what = "who leads the cluster",
+                 .fields = {{"leader", EVENT_TEXT, "the host that leads"},
+                            {"term", EVENT_NUMBER, "grows with each election"}}},
+        [ARGOSY__EVENT_KIND__EVENT_NODE] =
+                {.name = "node",
+                 .what = "a node, as list-nodes shows it",
+                 .n_names = 1,
+                 .fields = {{"node", EVENT_TEXT, "its name"},
+                            {"state", EVENT_TEXT, "online, suspect, lost, down, leaving, offline"},
+                            {"role", EVENT_TEXT, "leader, voter or spare"},
+                            {"mode", EVENT_TEXT, "open, cordoned, draining or maintenance"},
+                            {"mode_reason", EVENT_TEXT, "its owner's words about that"},
+                            {"reason", EVENT_TEXT, "why it cannot be used"},
+                            {"address", EVENT_TEXT, "where its host is reached"},
+                            {"labels", EVENT_TEXT, "KEY=VALUE, separated by blanks"}}},
+        [ARGOSY__EVENT_KIND__EVENT_UNIT] =
+                {.name = "unit",
+                 .what = "what is wanted of a unit and where it is placed, as list-unit-files shows it",
+                 .of_units = true,
+                 .n_names = 1,
+                 .fields = {{"unit", EVENT_TEXT, "its name"},
+                            {"desired", EVENT_TEXT, "inactive, loaded or launched"},
+                            {"state", EVENT_TEXT, "how far that is carried out"},
+                            {"node", EVENT_TEXT, "where it is placed; global, or - for nowhere"},
+                            {"rev", EVENT_TEXT, "the beginning of the SHA-256 of its file"},
+                            {"revision", EVENT_NUMBER, "of the last change of what is wanted"},
+                            {"description", EVENT_TEXT, "by its file"}}},
+        [ARGOSY__EVENT_KIND__EVENT_STATE] =
+                {.name = "state",
+                 .what = "what a node says of a unit, as list-units shows it",
+                 .of_units = true,
+                 .n_names = 2,
+                 .fields = {{"unit", EVENT_TEXT, "its name"},
+                            {"node", EVENT_TEXT, "the node that says so"},
+                            {"load", EVENT_TEXT, "systemd's load state"},
+                            {"active", EVENT_TEXT, "systemd's active state; unknown: the node cannot be asked"},
+                            {"sub", EVENT_TEXT, "systemd's sub state"},
+                            {"result", EVENT_TEXT, "systemd's result, where it has one"},
+                            {"error", EVENT_TEXT, "why the last thing that the node was to do with it failed"},
+                            {"drift", EVENT_BOOL, "somebody else changed it there"},
+                            {"stale", EVENT_BOOL, "its file there is newer than what systemd runs"},
+                            {"since", EVENT_TIME, "when its active state became what it is, by the node's clock"}}},
+        [ARGOSY__EVENT_KIND__EVENT_JOB] =
+                {.name = "job",
+                 .what = "what somebody has changed, as list-jobs shows it",
+                 .n_names = 1,
+                 .fields = {{"job", EVENT_NUMBER, "its number"},
+                            {"author", EVENT_TEXT, "who asked, and on which host"},
+                            {"verb", EVENT_TEXT, "what for"},
+                            {"targets", EVENT_TEXT, "as they were typed, separated by blanks"},
+                            {"reason", EVENT_TEXT, "see --reason"},
+                            {"state", EVENT_TEXT, "running, done, failed, overtaken or cancelled"},
+                            {"message", EVENT_TEXT, "why it ended so, if that is no unit's"}}},
+};
+
+const EventKindInfo *event_kind_info(Argosy__EventKind kind) {
+        size_t i = (size_t) kind;
+
+        return i < ELEMENTSOF(kinds) && kinds[i].name ? &kinds[i] : NULL;
+}
+
+size_t event_kind_n_fields(const EventKindInfo *info) {
+        size_t n = 0;
+
+        while (n < EVENT_FIELDS_MAX && info->fields[n].name)
+                n++;
+        return n;
+}
+
+Argosy__EventKind event_kind_from_string(const char *word) {
+        for (size_t i = 0; i < ELEMENTSOF(kinds); i++)
+                if (kinds[i].name && streq(kinds[i].name, word))
+                        return (Argosy__EventKind) i;
+        return ARGOSY__EVENT_KIND__EVENT_NONE;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Who may do what, as the log has it.
+
+#include "author.h"
+#include "cluster-words.h"
+
+#define VIEW ARGOSY__RIGHT__RIGHT_VIEW
+#define ADMIN ARGOSY__RIGHT__RIGHT_ADMIN
+
+static void change(ClusterState *s, bool remove, Argosy__Right right, const char *user, const char *group,
+                   uint32_t host) {
+        Argosy__GrantRecord grant = ARGOSY__GRANT_RECORD__INIT;
+        Batch b = {0};
+
+        grant.right = right;
+        grant.user = (char *) user;
+        grant.group = (char *) group;
+        grant.host = host;
+        batch_op(&b, remove ? ARGOSY__LOG_OP__OP_GRANT_REMOVE : ARGOSY__LOG_OP__OP_GRANT)->grant = &grant;
+        apply(s, &b);
+}
+
+static size_t count(const ClusterState *s) {
+        return cluster_state_access(s).n;
+}
+
+static void the_first_change_keeps_what_a_new_cluster_has(void **state) {
+        ClusterState *s = *state;
+
+        assert_int_equal(count(s), 1);
+        assert_string_equal(cluster_state_access(s).grants[0]->group, ACCESS_GROUP);
+        change(s, false, VIEW, "alice", "", 0);
+        assert_int_equal(count(s), 2);
+        assert_string_equal(cluster_state_access(s).grants[0]->user, "alice"); // no group comes first
+        assert_string_equal(cluster_state_access(s).grants[1]->group, ACCESS_GROUP);
+        assert_int_equal(cluster_state_access_revision(s), cluster_state_revision(s));
+}
+
+static void what_a_new_cluster_has_can_be_taken_back(void **state) {
+        ClusterState *s = *state;
+
+        change(s, true, ADMIN, "", ACCESS_GROUP, 0);
+        assert_int_equal(count(s), 0);
+}
+
+static void what_changes_nothing_is_skipped(void **state) {
+        ClusterState *s = *state;
+        char name[AUTHOR_NAME_MAX + 2];
+        uint64_t before;
+
+        change(s, false, VIEW, "alice", "", 0);
+        before = cluster_state_revision(s);
+        memset(name, 'a', sizeof name - 1);
+        name[sizeof name - 1] = 0;
+        change(s, false, VIEW, "alice", "", 0);
+        change(s, false, ADMIN, "", ACCESS_GROUP, 0);
+        change(s, true, VIEW, "bob", "", 0);
+        change(s, false, VIEW, "", "", 0);
+        change(s, false, VIEW, "alice", "staff", 0);
+        change(s, false, VIEW, name, "", 0);
+        change(s, false, VIEW, "alice", "", 3); // there is no such host
+        assert_int_equal(cluster_state_revision(s), before);
+        assert_int_equal(count(s), 2);
+}
+
+static void there_are_only_so_many(void **state) {
+        ClusterState *s = *state;
+        char name[32];
+
+        for (unsigned i = 0; i <= CLUSTER_GRANTS_MAX; i++) {
+                snprintf(name, sizeof(name), "u%u", i);
+                change(s, false, VIEW, name, "", 0);
+        }
+        assert_int_equal(count(s), CLUSTER_GRANTS_MAX);
+}
+
+static void users_of_a_host_lose_what_they_have_with_it(void **state) {
+        Argosy__LogOp__HostRemove remove = ARGOSY__LOG_OP__HOST_REMOVE__INIT;
+        ClusterState *s = *state;
+        Batch b = {0};
+
+        batch_host(&b, 0, "one", 1);
+        batch_host(&b, 0, "two", 1);
+        apply(s, &b);
+        change(s, false, VIEW, "alice", "", 1);
+        change(s, false, VIEW, "alice", "", 2);
+        change(s, false, VIEW, "bob", "", 2);
+        assert_int_equal(count(s), 4);
+        remove.host = 2;
+        batch_op(&b, ARGOSY__LOG_OP__OP_HOST_REMOVE)->host_remove = &remove;
+        apply(s, &b);
+        assert_int_equal(count(s), 2);
+        assert_int_equal(cluster_state_access(s).grants[0]->host, 1);
+        assert_int_equal(cluster_state_access_revision(s), cluster_state_revision(s));
+}
+
+static void rights_are_part_of_the_image(void **state) {
+        ClusterState *s = *state, *t = cluster_state_new();
+        _cleanup_buf_ Buf none = {0}, first = {0}, second = {0};
+
+        assert_int_equal(cluster_state_encode(s, &none), 0);
+        change(s, true, ADMIN, "", ACCESS_GROUP, 0);
+        assert_int_equal(cluster_state_encode(s, &first), 0);
+        assert_int_equal(cluster_state_restore(t, first.data, first.len), 0);
+        assert_int_equal(count(t), 0); // and not those of a new cluster
+        change(s, false, VIEW, "", "web", 0);
+        change(s, false, VIEW, "alice", "", 0);
+        buf_done(&first);
+        assert_int_equal(cluster_state_encode(s, &first), 0);
+        assert_int_equal(cluster_state_restore(t, first.data, first.len), 0);
+        assert_int_equal(cluster_state_encode(t, &second), 0);
+        assert_int_equal(first.len, second.len);
+        assert_memory_equal(first.data, second.data, first.len);
+        assert_int_equal(count(t), 2);
+        assert_int_equal(cluster_state_restore(t, none.data, none.len), 0);
+        assert_int_equal(count(t), 1);
+        cluster_state_free(t);
+}
+
+static void an_image_that_contradicts_itself_is_refused(void **state) {
+        Argosy__GrantRecord one = ARGOSY__GRANT_RECORD__INIT, two = ARGOSY__GRANT_RECORD__INIT,
+                            *both[] = {&one, &two};
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+        ClusterState *s = *state;
+        uint8_t bytes[256];
+        size_t len;
+
+        one.right = two.right = VIEW;
+        one.user = "bob";
+        two.user = "alice"; // comes before the other one
+        image.grants = both;
+        image.n_grants = 2;
+        image.access_set = true;
+        len = argosy__state_image__pack(&image, bytes);
+        assert_int_equal(cluster_state_restore(s, bytes, len), -EBADMSG);
+        two.user = "carol";
+        len = argosy__state_image__pack(&image, bytes);
+        assert_int_equal(cluster_state_restore(s, bytes, len), 0);
+        image.access_set = false;
+        len = argosy__state_image__pack(&image, bytes);
+        assert_int_equal(cluster_state_restore(s, bytes, len), -EBADMSG);
+        image.access_set = true;
+        two.host = 9;
+        len = argosy__state_image__pack(&image, bytes);
+        assert_int_equal(cluster_state_restore(s, bytes, len), -EBADMSG);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(the_first_change_keeps_what_a_new_cluster_has),
+                TEST(what_a_new_cluster_has_can_be_taken_back),
+                TEST(what_changes_nothing_is_skipped),
+                TEST(there_are_only_so_many),
+                TEST(users_of_a_host_lose_what_they_have_with_it),
+                TEST(rights_are_part_of_the_image),
+                TEST(an_image_that_contradicts_itself_is_refused),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

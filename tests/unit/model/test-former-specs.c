@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What jobs have replaced can be read again: contents that no unit has any more stay as long as a job names them, and
+// no longer; within their bytes; and the same ones on every voter.
+#include "cluster-words.h"
+
+#include "feature-level.h"
+#include "message.h"
+
+#define DAY (UINT64_C(86400) * 1000000)
+
+enum { BIG = 64 * 1024 };
+
+static void begin(ClusterState *s, uint64_t at_us) {
+        Batch b = {};
+
+        batch_cluster(&b, 1);
+        b.log.ops[0]->cluster->feature_level = FEATURE_JOBS;
+        b.log.at_us = at_us;
+        apply(s, &b);
+}
+
+static void pass_through_image(ClusterState *s) {
+        _cleanup_buf_ Buf image = {};
+
+        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
+}
+
+// A unit's new content, as a job.
+static void put(ClusterState *s, const char *name, const char *content, uint64_t at_us) {
+        Batch b = {};
+
+        batch_unit(&b, name, content, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.n_ops = 2});
+        b.log.at_us = at_us;
+        apply(s, &b);
+}
+
+static SpecEntry *find(ClusterState *s, const char *content) {
+        Hash hash = hash_of(content, strlen(content));
+
+        return cluster_state_find_spec(s, &hash);
+}
+
+static bool is_kept(ClusterState *s, const char *content) {
+        SpecEntry *spec = find(s, content);
+
+        assert_true(!spec ||
+                    (spec->len == strlen(content) && memcmp(spec->content, content, spec->len) == 0));
+        return spec && spec_entry_is_former(spec);
+}
+
+static Argosy__JobRecord *job(ClusterState *s, uint64_t number) {
+        Argosy__JobRecord *record;
+
+        assert_int_equal(cluster_state_read_job(s, number, &record), 0);
+        return record;
+}
+
+static void a_job_says_what_became(void **state) {
+        Hash web = hash_of(WEB, strlen(WEB)), web2 = hash_of(WEB2, strlen(WEB2));
+        ClusterState *s = *state;
+        Argosy__JobRecord *record;
+        Batch b = {};
+
+        begin(s, 1);
+        put(s, "a.service", WEB, 1);
+        record = job(s, 1);
+        assert_int_equal(record->units[0]->spec.len, 0);
+        assert_memory_equal(record->units[0]->spec_after.data, &web, HASH_SIZE);
+        assert_int_equal(record->units[0]->target_after, LAUNCHED);
+        message_free(record);
+
+        put(s, "a.service", WEB2, 1);
+        record = job(s, 2);
+        assert_memory_equal(record->units[0]->spec.data, &web, HASH_SIZE);
+        assert_memory_equal(record->units[0]->spec_after.data, &web2, HASH_SIZE);
+        message_free(record);
+
+        batch_unit_only(&b, "a.service", &web2, (UnitPut){.target = LOADED})->from_template = true;
+        batch_job(&b, (JobPut){.n_ops = 1});
+        apply(s, &b);
+        record = job(s, 3);
+        assert_int_equal(record->units[0]->spec_after.len, 0); // the same
+        assert_int_equal(record->units[0]->target_after, LOADED);
+        assert_false(record->units[0]->from_template);
+        message_free(record);
+
+        batch_unit_remove(&b, "a.service");
+        batch_job(&b, (JobPut){.n_ops = 1});
+        apply(s, &b);
+        record = job(s, 4);
+        assert_true(record->units[0]->gone);
+        assert_true(record->units[0]->from_template);
+        assert_int_equal(record->units[0]->spec_after.len, 0);
+        message_free(record);
+}
+
+static void what_a_job_replaced_stays(void **state) {
+        ClusterState *s = *state;
+        Batch b = {};
+
+        begin(s, 1);
+        put(s, "a.service", WEB, 1);
+        assert_false(is_kept(s, WEB)); // it is in use
+        put(s, "a.service", WEB2, 1);
+        assert_true(is_kept(s, WEB));
+        batch_unit_remove(&b, "a.service");
+        batch_job(&b, (JobPut){.n_ops = 1});
+        apply(s, &b);
+        assert_true(is_kept(s, WEB));
+        assert_true(is_kept(s, WEB2));
+        assert_int_equal(cluster_state_former_specs_bytes(s),
+                         strlen(WEB) + strlen(WEB2) + 2 * CLUSTER_FORMER_SPEC_EXTRA);
+        pass_through_image(s);
+        assert_true(is_kept(s, WEB));
+        assert_true(is_kept(s, WEB2));
+        assert_int_equal(cluster_state_former_specs_bytes(s),
+                         strlen(WEB) + strlen(WEB2) + 2 * CLUSTER_FORMER_SPEC_EXTRA);
+}
+
+static void what_no_job_names_goes_at_once(void **state) {
+        ClusterState *s = *state;
+        Batch b = {};
+
+        begin(s, 1);
+        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
+        apply(s, &b);
+        batch_unit(&b, "a.service", WEB2, (UnitPut){.target = LAUNCHED});
+        apply(s, &b);
+        assert_null(find(s, WEB));
+        assert_int_equal(cluster_state_former_specs_bytes(s), 0);
+}
+
+static void it_can_be_used_again(void **state) {
+        ClusterState *s = *state;
+        Hash web = hash_of(WEB, strlen(WEB));
+        Batch b = {};
+
+        begin(s, 1);
+        put(s, "a.service", WEB, 1);
+        put(s, "a.service", WEB2, 1);
+        batch_unit_only(&b, "b.service", &web, (UnitPut){.target = LAUNCHED}); // without being sent again
+        apply(s, &b);
+        assert_non_null(cluster_state_find_unit(s, "b.service"));
+        assert_false(is_kept(s, WEB));
+        assert_int_equal(cluster_state_former_specs_bytes(s), 0);
+        batch_unit_remove(&b, "b.service");
+        apply(s, &b);
+        assert_true(is_kept(s, WEB)); // jobs 1 and 2 name it
+}
+
+static void it_goes_with_the_last_job_that_names_it(void **state) {
+        ClusterState *s = *state;
+        Batch b = {};
+
+        begin(s, DAY);
+        put(s, "a.service", WEB, DAY);
+        put(s, "a.service", WEB2, 5 * DAY);
+        put(s, "b.service", WEB2, (CLUSTER_JOB_DAYS_MAX + 2) * DAY); // the first job is too old by now
+        assert_int_equal(cluster_state_first_job(s), 2);
+        assert_true(is_kept(s, WEB));
+        pass_through_image(s);
+        batch_unit_remove(&b, "b.service");
+        b.log.at_us = (CLUSTER_JOB_DAYS_MAX + 6) * DAY;
+        apply(s, &b);
+        assert_int_equal(cluster_state_first_job(s), 3);
+        assert_null(find(s, WEB));
+        assert_non_null(find(s, WEB2));
+}
+
+static void big(char ret[BIG + 1], unsigned i) {
+        memset(ret, 'x', BIG);
+        ret[BIG] = 0;
+        snprintf(ret, 16, "# %u", i);
+        ret[strlen(ret)] = '\n';
+}
+
+static void they_take_no_more_than_they_may(void **state) {
+        enum { TOO_MANY = CLUSTER_FORMER_SPECS_BYTES_MAX / BIG + 20 };
+        static char content[BIG + 1];
+        ClusterState *s = *state;
+
+        begin(s, 1);
+        for (unsigned i = 0; i < TOO_MANY; i++) {
+                big(content, i);
+                put(s, "a.service", content, 1);
+        }
+        assert_true(cluster_state_former_specs_bytes(s) <= CLUSTER_FORMER_SPECS_BYTES_MAX);
+        assert_true(cluster_state_former_specs_bytes(s) > CLUSTER_FORMER_SPECS_BYTES_MAX - 2 * BIG);
+        big(content, 0);
+        assert_null(find(s, content)); // the oldest one
+        big(content, TOO_MANY - 2);
+        assert_true(is_kept(s, content));
+        assert_int_equal(cluster_state_first_job(s), 1); // the jobs stay
+}
+
+static void what_is_forgotten_is_gone(void **state) {
+        ClusterState *s = *state;
+        Hash web = hash_of(WEB, strlen(WEB));
+        Batch b = {};
+        uint64_t before;
+
+        begin(s, 1);
+        put(s, "a.service", WEB, 1);
+        put(s, "a.service", WEB2, 1);
+        before = cluster_state_revision(s);
+        batch_spec_forget(&b, WEB2); // in use
+        apply(s, &b);
+        assert_non_null(find(s, WEB2));
+        assert_int_equal(cluster_state_revision(s), before);
+        batch_spec_forget(&b, WEB);
+        batch_unit_only(&b, "b.service", &web, (UnitPut){.target = LAUNCHED}); // wanted again by then
+        apply(s, &b);
+        assert_non_null(find(s, WEB));
+        put(s, "b.service", WEB2, 1);
+        assert_true(is_kept(s, WEB)); // by a job of its own
+        batch_spec_forget(&b, WEB);
+        apply(s, &b);
+        assert_null(find(s, WEB));
+        assert_int_equal(cluster_state_former_specs_bytes(s), 0);
+        pass_through_image(s);
+}
+
+static void an_image_is_looked_at(void **state) {
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+        Argosy__Spec spec = ARGOSY__SPEC__INIT, *specs = &spec;
+        Hash web = hash_of(WEB, strlen(WEB));
+        ClusterState *s = *state;
+        uint8_t packed[256];
+
+        spec.hash = (ProtobufCBinaryData){HASH_SIZE, web.bytes};
+        spec.content = (ProtobufCBinaryData){strlen(WEB), (uint8_t *) WEB};
+        spec.job = 2;
+        image.last_job = 1;
+        image.former_specs = &specs;
+        image.n_former_specs = 1;
+        assert_int_equal(cluster_state_restore(s, packed, argosy__state_image__pack(&image, packed)),
+                         -EBADMSG);
+        spec.job = 0;
+        assert_int_equal(cluster_state_restore(s, packed, argosy__state_image__pack(&image, packed)),
+                         -EBADMSG);
+        spec.job = 1;
+        assert_int_equal(cluster_state_restore(s, packed, argosy__state_image__pack(&image, packed)), 0);
+        assert_true(is_kept(s, WEB));
+        web.bytes[0] ^= 1;
+        assert_int_equal(cluster_state_restore(s, packed, argosy__state_image__pack(&image, packed)),
+                         -EBADMSG);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_job_says_what_became),
+                TEST(what_a_job_replaced_stays),
+                TEST(what_no_job_names_goes_at_once),
+                TEST(it_can_be_used_again),
+                TEST(it_goes_with_the_last_job_that_names_it),
+                TEST(they_take_no_more_than_they_may),
+                TEST(what_is_forgotten_is_gone),
+                TEST(an_image_is_looked_at),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

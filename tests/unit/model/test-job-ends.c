@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How jobs end in the log: once, the same on every voter, and none is dropped before.
+#include "cluster-words.h"
+
+#include "cluster-encoder.h"
+#include "cluster-snapshot.h"
+#include "feature-level.h"
+#include "job-state.h"
+#include "message.h"
+
+#define RUNNING ARGOSY__JOB_STATE__JOB_RUNNING
+#define DONE ARGOSY__JOB_STATE__JOB_DONE
+#define FAILED ARGOSY__JOB_STATE__JOB_FAILED
+
+static const uint64_t day_us = UINT64_C(86400) * 1000000;
+
+static void begin(ClusterState *s) {
+        Batch b = {};
+
+        batch_cluster(&b, 1);
+        b.log.ops[0]->cluster->feature_level = FEATURE_JOBS;
+        b.log.at_us = day_us;
+        apply(s, &b);
+        cluster_state_drop_dirty(s);
+}
+
+static void put_jobs(ClusterState *s, size_t n, uint64_t at_us, Argosy__JobState state) {
+        Batch b = {};
+
+        argosy__log_batch__init(&b.log);
+        for (size_t i = 0; i < n; i++)
+                batch_job(&b, (JobPut){.verb = "start"})->state = state;
+        b.log.at_us = at_us;
+        apply(s, &b);
+        cluster_state_drop_dirty(s);
+}
+
+typedef struct End {
+        uint64_t number;
+        Argosy__JobState state;
+        uint64_t ended_us;
+        const char *unit; // that failed; NULL: none
+} End;
+
+static void end_job(ClusterState *s, End e) {
+        Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
+        Argosy__JobUnitEnd unit = ARGOSY__JOB_UNIT_END__INIT, *units = &unit;
+        Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT, *records = &record;
+        Batch b = {};
+
+        record.number = e.number;
+        record.state = e.state;
+        record.ended_us = e.ended_us;
+        if (e.unit) {
+                unit.unit = (char *) e.unit;
+                unit.end = ARGOSY__UNIT_END__END_FAILED;
+                unit.node = (char *) "n2";
+                unit.message = (char *) "exit-code";
+                record.ends = &units;
+                record.n_ends = 1;
+                record.failed = 1;
+        }
+        record.verb = (char *) "is not looked at";
+        ends.ends = &records;
+        ends.n_ends = 1;
+        batch_op(&b, ARGOSY__LOG_OP__OP_JOB_ENDS)->job_ends = &ends;
+        apply(s, &b);
+}
+
+static Argosy__JobRecord *job(ClusterState *s, uint64_t number) {
+        Argosy__JobRecord *record;
+
+        assert_int_equal(cluster_state_read_job(s, number, &record), 0);
+        return record;
+}
+
+static void pass_through_image(ClusterState *s) {
+        _cleanup_buf_ Buf image = {};
+
+        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
+}
+
+static void assert_same_image(const ClusterState *a, const ClusterState *b) {
+        _cleanup_buf_ Buf image_a = {}, image_b = {};
+
+        assert_int_equal(cluster_state_encode(a, &image_a), 0);
+        assert_int_equal(cluster_state_encode(b, &image_b), 0);
+        assert_int_equal(image_a.len, image_b.len);
+        assert_memory_equal(image_a.data, image_b.data, image_a.len);
+}
+
+// ------------------------------------------------------------------------------------------------ ends
+
+static void a_job_ends_once(void **state) {
+        ClusterState *s = *state;
+        Argosy__JobRecord *record;
+
+        begin(s);
+        put_jobs(s, 1, day_us + 5, RUNNING);
+        assert_int_equal(cluster_state_job_state(s, 1), RUNNING);
+        end_job(s, (End){1, FAILED, day_us + 9, "a.service"});
+        end_job(s, (End){1, DONE, day_us + 99, NULL}); // by a leader that has not heard
+        assert_int_equal(cluster_state_job_state(s, 1), FAILED);
+        pass_through_image(s);
+        assert_int_equal(cluster_state_job_state(s, 1), FAILED);
+        record = job(s, 1);
+        assert_int_equal(record->ended_us, day_us + 9);
+        assert_int_equal(record->at_us, day_us + 5);
+        assert_string_equal(record->verb, "start");
+        assert_int_equal(record->failed, 1);
+        assert_int_equal(record->n_ends, 1);
+        assert_string_equal(record->ends[0]->unit, "a.service");
+        assert_string_equal(record->ends[0]->node, "n2");
+        message_free(record);
+}
+
+static void what_is_no_running_job_does_not_end(void **state) {
+        ClusterState *s = *state;
+
+        begin(s);
+        put_jobs(s, 1, day_us, ARGOSY__JOB_STATE__JOB_UNKNOWN); // of a build that wrote no ends
+        end_job(s, (End){1, DONE, 9, NULL});
+        assert_int_equal(cluster_state_job_state(s, 1), ARGOSY__JOB_STATE__JOB_UNKNOWN);
+        end_job(s, (End){2, DONE, 9, NULL}); // there is none
+        put_jobs(s, 1, day_us, RUNNING);
+        assert_int_equal(cluster_state_job_state(s, 2), RUNNING);
+        end_job(s, (End){2, RUNNING, 9, NULL}); // no end
+        assert_int_equal(cluster_state_job_state(s, 2), RUNNING);
+}
+
+static void what_ends_with_its_effect_says_when(void **state) {
+        ClusterState *s = *state;
+        Argosy__JobRecord *record;
+
+        begin(s);
+        put_jobs(s, 1, day_us + 7, DONE);
+        record = job(s, 1);
+        assert_int_equal(record->state, DONE);
+        assert_int_equal(record->ended_us, day_us + 7);
+        message_free(record);
+}
+
+// Its client has come again when its leader had given it up.
+static void a_part_that_comes_later_opens_it_again(void **state) {
+        ClusterState *s = *state;
+        Batch b = {};
+
+        begin(s);
+        put_jobs(s, 1, day_us, RUNNING);
+        end_job(s, (End){1, DONE, 9, NULL});
+        batch_job(&b, (JobPut){.number = 1})->state = RUNNING;
+        apply(s, &b);
+        assert_int_equal(cluster_state_job_state(s, 1), RUNNING);
+        end_job(s, (End){1, FAILED, 10, NULL});
+        assert_int_equal(cluster_state_job_state(s, 1), FAILED);
+        assert_int_equal(cluster_state_last_job(s), 1);
+}
+
+// Who reads a snapshot sees them as they were.
+static void a_snapshot_does_not_see_an_end(void **state) {
+        _cleanup_buf_ Buf before = {}, then = {};
+        ClusterState *s = *state;
+        ClusterSnapshot *snapshot;
+        ClusterEncoder *encoder;
+        int r;
+
+        begin(s);
+        put_jobs(s, 3, day_us, RUNNING);
+        put_jobs(s, 3, day_us * (CLUSTER_JOB_DAYS_MAX + 5), RUNNING); // the first three are held
+        assert_int_equal(cluster_state_encode(s, &before), 0);
+        assert_int_equal(cluster_state_snapshot(s, &snapshot), 0);
+        end_job(s, (End){2, DONE, 9, NULL});
+        end_job(s, (End){5, FAILED, 9, "a.service"});
+        put_jobs(s, 1, day_us * (2 * CLUSTER_JOB_DAYS_MAX + 5), DONE); // and now the others
+        encoder = cluster_encoder_new(snapshot);
+        assert_non_null(encoder);
+        do {
+                r = cluster_encoder_next(encoder, &then);
+        } while (r == CLUSTER_ENCODER_MORE);
+        assert_int_equal(r, 0);
+        cluster_encoder_free(encoder);
+        cluster_snapshot_unref(snapshot);
+        assert_int_equal(before.len, then.len);
+        assert_memory_equal(before.data, then.data, before.len);
+}
+
+// ------------------------------------------------------------------------------------------------ held
+
+static void a_running_job_is_never_dropped(void **state) {
+        ClusterState *s = *state;
+
+        begin(s);
+        put_jobs(s, 3, day_us, RUNNING);
+        end_job(s, (End){2, DONE, day_us, NULL});
+        put_jobs(s, 1, day_us * (CLUSTER_JOB_DAYS_MAX + 5), DONE);
+        assert_int_equal(cluster_state_first_job(s), 4);
+        assert_int_equal(cluster_state_job_state(s, 1), RUNNING);
+        assert_int_equal(cluster_state_job_state(s, 2), ARGOSY__JOB_STATE__JOB_UNKNOWN); // it was
+        assert_int_equal(cluster_state_job_state(s, 3), RUNNING);
+        assert_int_equal(cluster_state_job_before(s, UINT64_MAX), 4);
+        assert_int_equal(cluster_state_job_before(s, 4), 3);
+        assert_int_equal(cluster_state_job_before(s, 3), 1);
+        assert_int_equal(cluster_state_job_before(s, 1), 0);
+        assert_int_equal(cluster_state_job_after(s, 0), 1);
+        assert_int_equal(cluster_state_job_after(s, 1), 3);
+        assert_int_equal(cluster_state_job_after(s, 3), 4);
+        assert_int_equal(cluster_state_job_after(s, 4), 0);
+        pass_through_image(s);
+        assert_int_equal(cluster_state_job_state(s, 3), RUNNING);
+        end_job(s, (End){3, DONE, day_us, NULL});
+        assert_int_equal(cluster_state_job_state(s, 3), ARGOSY__JOB_STATE__JOB_UNKNOWN); // with the others of its time
+        assert_int_equal(cluster_state_job_state(s, 1), RUNNING);
+        assert_int_equal(cluster_state_job_before(s, 4), 1);
+}
+
+static void a_held_job_gets_its_parts(void **state) {
+        ClusterState *s = *state;
+        Argosy__JobRecord *record;
+        Batch b = {};
+
+        begin(s);
+        put_jobs(s, 1, day_us, RUNNING);
+        put_jobs(s, 1, day_us * (CLUSTER_JOB_DAYS_MAX + 5), DONE);
+        assert_int_equal(cluster_state_first_job(s), 2);
+        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.n_ops = 2, .number = 1})->state = RUNNING;
+        apply(s, &b);
+        assert_int_equal(cluster_state_last_job(s), 2);
+        record = job(s, 1);
+        assert_int_equal(record->n_units, 1);
+        message_free(record);
+}
+
+// Also those of which some were held, ended and dropped in between.
+static void every_voter_keeps_the_same(void **state) {
+        _cleanup_(cluster_state_freep) ClusterState *twin = cluster_state_new();
+        ClusterState *s = *state, *both[] = {s, twin};
+
+        for (unsigned v = 0; v < 2; v++) {
+                uint64_t random = 7;
+
+                begin(both[v]);
+                for (uint64_t i = 0; i < 400; i++) {
+                        random = random * 6364136223846793005 + 1442695040888963407;
+                        put_jobs(both[v], (random >> 33) % 5, day_us + i * day_us / 4, RUNNING);
+                        end_job(both[v], (End){1 + (random >> 40) % (cluster_state_last_job(both[v]) + 1),
+                                               (random >> 50) % 2 ? DONE : FAILED, i, (random >> 51) % 2 ? "a.service" : NULL});
+                        if (v == 1 && i % 29 == 0)
+                                pass_through_image(both[v]);
+                }
+        }
+        assert_true(cluster_state_job_after(s, 0) < cluster_state_first_job(s)); // some are held
+        assert_same_image(s, twin);
+}
+
+static void an_image_holds_only_what_can_be(void **state) {
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+        Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
+        uint8_t packed[2][64], out[256];
+        ProtobufCBinaryData jobs, held;
+        ClusterState *s = *state;
+
+        record.number = 7;
+        jobs = (ProtobufCBinaryData){.len = argosy__job_record__pack(&record, packed[0]), .data = packed[0]};
+        image.jobs = &jobs;
+        image.n_jobs = 1;
+        image.last_job = 7;
+        image.held_jobs = &held;
+        image.n_held_jobs = 1;
+        for (record.number = 0; record.number < 9; record.number++)
+                for (record.state = RUNNING; record.state <= DONE; record.state++) {
+                        bool fits = record.number > 0 && record.number < 7 && record.state == RUNNING;
+
+                        held = (ProtobufCBinaryData){.len = argosy__job_record__pack(&record, packed[1]), .data = packed[1]};
+                        assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)),
+                                         fits ? 0 : -EBADMSG);
+                }
+}
+
+// ------------------------------------------------------------------------------------------------ news
+
+static void who_leads_hears_what_was_brought(void **state) {
+        ClusterState *s = *state;
+        Argosy__JobRecord *record;
+        const JobNews *news;
+        Batch b = {};
+
+        begin(s);
+        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.n_ops = 2, .verb = "start"})->state = RUNNING;
+        batch_job(&b, (JobPut){.verb = "label"})->state = DONE;
+        apply(s, &b);
+        news = cluster_state_next_job(s);
+        assert_int_equal(news->number, 1);
+        assert_int_equal(news->from, 0);
+        assert_int_equal(cluster_state_job_state(s, 1), RUNNING);
+        news = cluster_state_next_job(s);
+        assert_int_equal(news->number, 2);
+        assert_int_equal(cluster_state_job_state(s, 2), DONE);
+        assert_null(cluster_state_next_job(s));
+
+        batch_unit(&b, "b.service", WEB, (UnitPut){.target = LAUNCHED});
+        batch_job(&b, (JobPut){.n_ops = 2, .number = 1})->state = RUNNING;
+        apply(s, &b);
+        news = cluster_state_next_job(s);
+        assert_int_equal(news->number, 1);
+        assert_true(news->from > 0);
+        assert_int_equal(cluster_state_read_job_from(s, 1, news->from, &record), 0);
+        assert_int_equal(record->n_units, 1); // that part alone
+        assert_string_equal(record->units[0]->names[0], "b.service");
+        message_free(record);
+        assert_null(cluster_state_next_job(s));
+        end_job(s, (End){1, DONE, 9, NULL});
+        assert_null(cluster_state_next_job(s)); // it is who leads that has said so
+}
+
+static void states_are_read_back_from_their_words(void **state) {
+        Argosy__JobState read = DONE;
+
+        for (int i = RUNNING; i <= ARGOSY__JOB_STATE__JOB_CANCELLED; i++) {
+                const char *word = job_state_to_string((Argosy__JobState) i);
+
+                assert_true(job_state_from_string(word, strlen(word), &read));
+                assert_int_equal(read, i);
+        }
+        assert_false(job_state_from_string("", 0, &read));
+        assert_false(job_state_from_string("runnings", 8, &read));
+        assert_string_equal(job_state_to_string((Argosy__JobState) 99), "");
+        assert_string_equal(unit_end_to_string(ARGOSY__UNIT_END__END_CANCELLED), "cancelled");
+        assert_string_equal(unit_end_to_string((Argosy__UnitEnd) -1), "");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_job_ends_once),
+                TEST(what_is_no_running_job_does_not_end),
+                TEST(what_ends_with_its_effect_says_when),
+                TEST(a_part_that_comes_later_opens_it_again),
+                TEST(a_snapshot_does_not_see_an_end),
+                TEST(a_running_job_is_never_dropped),
+                TEST(a_held_job_gets_its_parts),
+                TEST(every_voter_keeps_the_same),
+                TEST(an_image_holds_only_what_can_be),
+                TEST(who_leads_hears_what_was_brought),
+                TEST(states_are_read_back_from_their_words),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A second Placement that decides as the first one does, and shares nothing with it: for a search that is to run on
-// another thread while the first one goes on.
+// another thread while the first one goes on, and for what is thought of in many turns.
 //
 // Happy path: every array is copied in one piece, then what its items own; a map keeps its slots, and its keys are
 // those of the copy. So the copy costs what exists, mostly by memcpy(): tests/bench/README.md says how much. Without
 // memory the process ends (oom.h).
 //
 // What the copy has not: the names of units, which are their owner's and may go before the copy does. Whoever needs
-// them (new units and globs, another class for a unit, placement_unit_name()) is to ask the first one.
+// them (new units and globs, another class for a unit, placement_unit_name()) is to ask the first one, or to see to it
+// that they do not go (placement_copy_named()).
 #include "placement-private.h"
 
 // ------------------------------------------------------------------------------------------------ pieces
@@ -147,9 +148,9 @@ static void queues_own(Placement *c) {
                 c->queues[i].key = duplicate(c->queues[i].key, QUEUE_KEY, sizeof *c->queues[i].key);
 }
 
-static void units_own(Placement *c) {
+static void units_own(Placement *c, bool named) {
         c->units = duplicate_used(c->units, c->unit_slots.n, sizeof *c->units, &c->units_allocated);
-        for (uint32_t i = 0; i < c->units_allocated; i++)
+        for (uint32_t i = 0; !named && i < c->units_allocated; i++)
                 c->units[i].name = NULL;
         c->links = duplicate_used(c->links, c->link_slots.n, sizeof *c->links, &c->links_allocated);
         c->exclusions = duplicate_used(c->exclusions, c->exclusion_slots.n, sizeof *c->exclusions,
@@ -210,11 +211,19 @@ static const void *key_of_queue(const Placement *c, uint32_t i) {
 }
 
 // The values are numbers + 1, so where a key is in the copy follows from the value.
+static MapSlot *duplicate_slots(const Placement *c, const MapSlot *theirs, size_t n,
+                                const void *(*key_of)(const Placement *c, uint32_t i)) {
+        MapSlot *slots = duplicate(theirs, n, sizeof *slots);
+
+        for (size_t i = 0; i < n; i++)
+                if (slots[i].key)
+                        slots[i].key = key_of(c, (uint32_t) (uintptr_t) slots[i].value - 1);
+        return slots;
+}
+
 static void map_own(const Placement *c, Map *m, const void *(*key_of)(const Placement *c, uint32_t i)) {
-        m->slots = duplicate(m->slots, m->n_slots, sizeof *m->slots);
-        for (size_t i = 0; i < m->n_slots; i++)
-                if (m->slots[i].key)
-                        m->slots[i].key = key_of(c, (uint32_t) (uintptr_t) m->slots[i].value - 1);
+        m->slots = duplicate_slots(c, m->slots, m->n_slots, key_of);
+        m->old = duplicate_slots(c, m->old, map_n_old(m), key_of);
 }
 
 static void maps_own(Placement *c) {
@@ -244,7 +253,7 @@ static void lists_own(Placement *c) {
         counts_own(&c->excluded);
 }
 
-Placement *placement_copy(const Placement *p) {
+static Placement *copy(const Placement *p, bool named) {
         Placement *c = duplicate(p, 1, sizeof *p); // with all that the first one owns, until it has its own
 
         assert(!p->dry_run.on);
@@ -261,8 +270,16 @@ Placement *placement_copy(const Placement *p) {
         globs_own(c);
         groups_own(c);
         queues_own(c);
-        units_own(c);
+        units_own(c, named);
         masks_own(c);
         maps_own(c);
         return c;
+}
+
+Placement *placement_copy(const Placement *p) {
+        return copy(p, false);
+}
+
+Placement *placement_copy_named(const Placement *p) {
+        return copy(p, true);
 }

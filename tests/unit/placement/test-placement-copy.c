@@ -115,11 +115,14 @@ static void world_done(World *w) {
 
 // Whoever has the names may give them to the copy.
 static void copy(World *w) {
-        Placement *c = placement_copy(w->both[0]);
+        bool named = w->seed >> 20 & 1; // without a roll: the trace is the same with a copy and without
+        Placement *c = named ? placement_copy_named(w->both[0]) : placement_copy(w->both[0]);
 
         w->both[1] = c;
         for (int i = 0; i < UNITS; i++)
-                if (w->handles[i] != PLACEMENT_NONE) {
+                if (w->handles[i] != PLACEMENT_NONE && named) {
+                        assert_ptr_equal(placement_unit_name(c, w->handles[i]), w->names[i]);
+                } else if (w->handles[i] != PLACEMENT_NONE) {
                         assert_null(placement_unit_name(c, w->handles[i]));
                         c->units[w->handles[i]].name = w->names[i];
                 }

@@ -148,12 +148,9 @@ static const char *node_name(uint32_t node, void *userdata) {
 }
 
 // What the verb was to end, and could not be told. What is not named for want of memory is named to who waits.
-static void name_the_silent(Leader *l, Argosy__Verb verb, Argosy__Response *response) {
-        if ((verb != ARGOSY__VERB__VERB_STOP && verb < ARGOSY__VERB__VERB_UNLOAD) || l->n_hosts.silent == 0)
-                return;
-        for (size_t i = 0; i < response->change->n_units; i++)
-                if (response->change->units[i]->status == 0)
-                        (void) tombstones_fill(l, response->change->units[i], verb, previous_node_is_silent);
+static void name_the_silent(Leader *l, Argosy__Verb verb, Argosy__Response__UnitResult *result) {
+        if ((verb == ARGOSY__VERB__VERB_STOP || verb >= ARGOSY__VERB__VERB_UNLOAD) && l->n_hosts.silent > 0)
+                (void) tombstones_fill(l, result, verb, previous_node_is_silent);
 }
 
 // Global units that leave nodes to this one from now on.
@@ -178,18 +175,21 @@ static void warn_of_those_who_give_way(Leader *l, Argosy__Response__UnitResult *
                 (void) field_printf(&result->message, "%s gives way to it (Conflicts=)", first->name);
 }
 
-static void name_who_gives_way(Leader *l, Argosy__Verb verb, Argosy__Response *response) {
-        if (verb != ARGOSY__VERB__VERB_START && verb != ARGOSY__VERB__VERB_LOAD)
-                return;
-        for (size_t i = 0; i < response->change->n_units; i++)
-                if (response->change->units[i]->status == 0)
-                        warn_of_those_who_give_way(l, response->change->units[i]);
-}
-
+// Of an Undo each unit has its own verb.
 void decide_complete(Leader *l, Ticket *t, Argosy__Response *response) {
+        const Argosy__Request *m = t->request;
+
         change_complete(l->state, response, node_name, l);
-        name_the_silent(l, t->request->change->verb, response);
-        name_who_gives_way(l, t->request->change->verb, response);
+        for (size_t i = 0; i < response->change->n_units; i++) {
+                Argosy__Response__UnitResult *result = response->change->units[i];
+                Argosy__Verb verb = m->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? m->change->verb : result->verb;
+
+                if (result->status != 0)
+                        continue;
+                name_the_silent(l, verb, result);
+                if (verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_LOAD)
+                        warn_of_those_who_give_way(l, result);
+        }
 }
 
 static void on_change_committed(Leader *l, Ticket *t) {
@@ -270,12 +270,11 @@ const ChangeOps *decide_change_ops(void) {
         return &change_ops;
 }
 
-// Also under the id of the whole: its parts have ids of their own, and are forgotten before it.
-static bool was_applied(const Leader *l, const Ticket *t, const Argosy__Request__Change *change) {
+// All of the request, or the part of it that is at hand.
+static bool was_applied(const Leader *l, const Ticket *t) {
         uint64_t revision;
 
-        return cluster_state_was_applied(l->state, change->id.data, &revision) ||
-               cluster_state_was_applied(l->state, t->request->change->id.data, &revision);
+        return cluster_state_was_applied(l->state, t->request->change->id.data, &revision) || decide_part_is_done(l, t);
 }
 
 int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret) {
@@ -286,9 +285,11 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
         int r;
 
         *ret = NULL;
-        if (batch_builder_has_request(&d->batch, change->id.data, change->id.len))
+        if (change->id.len > 0 && batch_builder_has_request(&d->batch, change->id.data, change->id.len))
                 return -EBUSY;
-        repeated = was_applied(l, t, change);
+        repeated = was_applied(l, t);
+        if (!repeated && t->parts && decide_job_check_units(l, t, change) == 0)
+                return 0;
         if (!repeated)
                 forget_refusals(l, change);
         r = decision_plan_change(d, change, &response);
@@ -315,7 +316,8 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
         *ret = TAKE_PTR(response);
         if (d->batch.n_ops == mark.n_ops)
                 return 0;
-        r = batch_builder_add_request(&d->batch, change->id.data, change->id.len);
+        if (change->id.len > 0)
+                r = batch_builder_add_request(&d->batch, change->id.data, change->id.len);
         return r < 0 ? r : 1;
 }
 

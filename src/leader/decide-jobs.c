@@ -15,7 +15,9 @@
 #include "decide-private.h"
 #include "disruption-budget.h"
 #include "feature-level.h"
+#include "job-end.h"
 #include "job-words.h"
+#include "open-jobs.h"
 #include "rebalances.h"
 #include "response.h"
 #include "tables.h"
@@ -48,7 +50,7 @@ static Argosy__Response *done_before(const Ticket *t) {
         return response;
 }
 
-// A Change is planned again, for the answer; so is what was begun and is not whole in the log.
+// A Change, an Undo or an Apply is planned again, for the answer; so is what was begun and is not whole in the log.
 static int admit_known(Leader *l, Ticket *t, const RequestKey *key) {
         const Argosy__Request *q = t->request;
 
@@ -58,7 +60,8 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key) {
                                                 "): nothing was changed",
                                                 key->job));
         t->job = key->job;
-        if (key->more || q->what_case == ARGOSY__REQUEST__WHAT_CHANGE)
+        if (key->more || q->what_case == ARGOSY__REQUEST__WHAT_CHANGE || q->what_case == ARGOSY__REQUEST__WHAT_UNDO ||
+            q->what_case == ARGOSY__REQUEST__WHAT_APPLY)
                 return 1;
         if (q->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && !q->rollout->abort) {
                 if (is_current_rollout(l, q->rollout))
@@ -71,22 +74,24 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key) {
         return settle(t, done_before(t));
 }
 
-static int check_units(const Leader *l, Ticket *t, uint64_t revision) {
-        const Argosy__Request__Change *change = t->request->change;
+int decide_job_check_units(const Leader *l, Ticket *t, const Argosy__Request__Change *change) {
+        uint64_t revision = t->request->job ? t->request->job->if_revision : 0;
+        DecideExtent extent;
 
-        for (size_t i = 0; i < change->n_names; i++) {
+        for (size_t i = 0; revision > 0 && i < change->n_names; i++) {
                 const UnitEntry *u = cluster_state_find_unit(l->state, change->names[i]);
 
                 if (!u)
                         return settle(t, response_error(ESTALE,
                                                         "%s is not in the cluster, and may have been at revision "
-                                                        "%" PRIu64 ": nothing was changed",
-                                                        change->names[i], revision));
+                                                        "%" PRIu64 ": %s",
+                                                        change->names[i], revision, decide_extent(t, extent)));
                 if (u->record->revision > revision)
                         return settle(t, response_error(ESTALE,
                                                         "%s has changed since revision %" PRIu64 ", it is at %" PRIu64
-                                                        ": nothing was changed",
-                                                        change->names[i], revision, u->record->revision));
+                                                        ": %s",
+                                                        change->names[i], revision, u->record->revision,
+                                                        decide_extent(t, extent)));
         }
         return 1;
 }
@@ -106,7 +111,8 @@ static uint64_t newest_revision(const Leader *l, const char *name) {
 }
 
 // What has no revision of its own has one with all of its kind, which a voter that has read a snapshot knows no better
-// than that of the snapshot: rather refused than done.
+// than that of the snapshot: rather refused than done. Of thousands of units all are looked at once, before the first is
+// changed, and each part again when its turn has come.
 static int check_revision(const Leader *l, Ticket *t, uint64_t revision) {
         const Argosy__Request *q = t->request;
         const char *what = "hosts, pools and the cluster";
@@ -114,14 +120,26 @@ static int check_revision(const Leader *l, Ticket *t, uint64_t revision) {
 
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_CHANGE:
-                return check_units(l, t, revision);
+                return t->parts ? 1 : decide_job_check_units(l, t, q->change);
         case ARGOSY__REQUEST__WHAT_ROLLOUT:
                 what = q->rollout->name;
                 at = newest_revision(l, what);
                 break;
+        case ARGOSY__REQUEST__WHAT_APPLY:
+                what = "what the folder is about";
+                at = cluster_state_revision(l->state);
+                break;
+        case ARGOSY__REQUEST__WHAT_UNDO:
+                what = "what the job changed";
+                at = cluster_state_revision(l->state);
+                break;
         case ARGOSY__REQUEST__WHAT_ROLE_CHANGE:
                 what = "roles";
                 at = cluster_state_roles_revision(l->state);
+                break;
+        case ARGOSY__REQUEST__WHAT_ACCESS_CHANGE:
+                what = "rights";
+                at = cluster_state_access_revision(l->state);
                 break;
         default:
                 break;
@@ -177,6 +195,8 @@ int decide_job_admit(Decision *d, Ticket *t) {
 
 // ------------------------------------------------------------------------------------------------ behind
 
+enum { DRAINS_MAX = 1000 }; // nodes of one job
+
 // What is asked for, and who asks. More of it may follow, or have come before.
 typedef struct JobSource {
         const Argosy__Request *request;
@@ -185,6 +205,7 @@ typedef struct JobSource {
         uint64_t content;
         uint64_t number; // 0: this is its beginning
         bool more;
+        uint32_t done; // LogOp.JobPut.done
 } JobSource;
 
 // By name, since users and hosts come and go.
@@ -199,10 +220,48 @@ static void set_author(const Leader *l, const Argosy__Author *author, Argosy__Jo
         record->uid = record->uid_known ? author->uid : 0;
 }
 
+static bool is_kept(const Leader *l, uint64_t number) {
+        return number > 0 && cluster_state_job_before(l->state, number + 1) == number;
+}
+
+static size_t nodes_of(const Leader *l, const char *word, uint32_t *ret, size_t max) {
+        const Argosy__HostRecord *host;
+        uint32_t node = 0;
+        bool ambiguous;
+        size_t n = 0;
+
+        host = strchr(word, '/') ? cluster_state_resolve_node(l->state, word, &node, &ambiguous)
+                                 : cluster_state_resolve_host(l->state, word, &ambiguous);
+        for (size_t i = 0; host && i < host->n_nodes && n < max; i++)
+                if (node == 0 || host->nodes[i]->node == node)
+                        ret[n++] = host->nodes[i]->node;
+        return n;
+}
+
+// The nodes that are to be empty when it has ended, as many as a record names.
+static size_t drains_of(const Leader *l, const Argosy__Request *q, uint32_t ret[DRAINS_MAX]) {
+        size_t n = 0;
+
+        if (job_end_at_once(q) == ARGOSY__JOB_STATE__JOB_DONE)
+                return 0;
+        if (q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE)
+                return nodes_of(l, q->node_change->node, ret, DRAINS_MAX);
+        if (q->what_case == ARGOSY__REQUEST__WHAT_NODES_CHANGE)
+                for (size_t i = 0; i < q->nodes_change->n_nodes; i++)
+                        n += nodes_of(l, q->nodes_change->nodes[i], ret + n, DRAINS_MAX - n);
+        return n;
+}
+
 static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWords *words, uint64_t *ret_number) {
         Argosy__LogOp__JobPut put = ARGOSY__LOG_OP__JOB_PUT__INIT;
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
+        uint32_t drains[DRAINS_MAX];
 
+        record.state = job_end_at_once(source->request);
+        if (source->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && !source->request->rollout->abort)
+                record.rollout = source->request->rollout->name;
+        record.drains = drains;
+        record.n_drains = drains_of(d->leader, source->request, drains);
         record.verb = (char *) job_verb(source->request);
         record.targets = words->targets;
         record.n_targets = words->n_targets;
@@ -213,8 +272,11 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
         put.job = &record;
         put.n_ops = n_ops;
         put.more = source->more;
-        if (source->number >= cluster_state_first_job(d->leader->state))
+        put.done = source->done;
+        if (is_kept(d->leader, source->number)) {
                 put.number = source->number;
+                open_job_goes_on(d->leader, put.number);
+        }
         if (source->id) {
                 put.id = *source->id;
                 put.content = source->content;
@@ -240,7 +302,8 @@ int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
                             .id = job_request_id(t->request),
                             .content = t->content,
                             .number = t->job,
-                            .more = t->again};
+                            .more = t->again,
+                            .done = t->again ? decide_parts_end(t) : 0};
         size_t n_ops = d->batch.n_ops - mark.n_ops;
         int r = 0;
 
@@ -250,6 +313,23 @@ int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
         if (source.id)
                 r = batch_builder_claim(&d->batch, source.id->data, source.id->len);
         return r < 0 ? r : put_job(d, &source, n_ops, &t->job_flying);
+}
+
+// Its record says by which request it was begun, and that request's key whose job it is.
+int decide_job_put_rollout(const Argosy__RolloutRecord *r, BatchBuilderMark mark, void *userdata) {
+        Argosy__LogOp__JobPut put = ARGOSY__LOG_OP__JOB_PUT__INIT;
+        Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
+        Decision *d = userdata;
+        const ClusterState *state = d->leader->state;
+        RequestKey key;
+
+        if (!keeps_jobs(d->leader) || d->batch.n_ops == mark.n_ops || r->request.len != JOB_REQUEST_ID_SIZE ||
+            !cluster_state_find_key(state, r->request.data, &key) || key.job < cluster_state_first_job(state))
+                return 0;
+        put.job = &record;
+        put.n_ops = (uint32_t) (d->batch.n_ops - mark.n_ops);
+        put.number = key.job;
+        return batch_builder_put_job(&d->batch, &put);
 }
 
 int decide_job_put_rebalance(Decision *d, BatchBuilderMark mark) {

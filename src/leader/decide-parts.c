@@ -9,20 +9,17 @@
 //      3. when the log has the last part, the client is answered once, about all units; or, if it takes that
 //         (Request.Change.parts), about each part as it is there, and no message is of thousands of results.
 //
-// Each part but the last has an id of its own, made from the request's and from where the part begins, and the log
-// remembers it. The last one has the request's. So a client that repeats the request, since a leader has died in the
-// middle, has applied what was missing and nothing twice. What was begun in parts is gone on with in parts.
+// The log remembers the request by its id, and while not all of it is there, how far it has come (LogOp.JobPut.done). So a
+// client that repeats the request, since a leader has died in the middle, has applied what was missing and nothing twice,
+// however many others have asked for something since. What was begun in parts is gone on with in parts.
 //
 // Whoever fails in the middle is told how many units were changed by then (Ticket.n_kept).
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "array.h"
 #include "decide-private.h"
 #include "decide.h"
 #include "feature-level.h"
-#include "hash.h"
 #include "oom.h"
 #include "request-ties.h"
 #include "response.h"
@@ -31,8 +28,8 @@
 enum {
         PART_UNITS = 256,        // planned, applied and followed at about 10 us each
         TIES_CHECK_UNITS = 2048, // looked at in one turn, at about 1 us each
-        ID_SIZE = 16,
 };
+static_assert((int) FEATURE_CHANGE_PARTS >= (int) FEATURE_JOBS); // by which a request is known again
 
 struct ChangeParts {
         RequestTies ties;
@@ -54,29 +51,11 @@ void change_parts_free(Ticket *t) {
         free(p);
 }
 
-static void part_id(const Argosy__Request__Change *change, size_t first, uint8_t ret[static ID_SIZE]) {
-        uint8_t text[ID_SIZE + sizeof(uint64_t)];
-        uint64_t number = first;
-        Hash hash;
+// Names whose parts are in the log. A part that had nothing to store counts when one behind it is there.
+static uint32_t names_done(const Leader *l, const Argosy__Request__Change *change) {
+        RequestKey key;
 
-        memcpy(text, change->id.data, ID_SIZE);
-        for (size_t i = 0; i < sizeof(number); i++)
-                text[ID_SIZE + i] = (uint8_t) (number >> (8 * i));
-        hash = hash_of(text, sizeof(text));
-        memcpy(ret, hash.bytes, ID_SIZE);
-}
-
-// A part that had nothing to store has left no id, so any of them counts.
-static bool was_begun(const Leader *l, const Argosy__Request__Change *change) {
-        uint8_t id[ID_SIZE];
-        uint64_t revision;
-
-        for (size_t first = 0; first + PART_UNITS < change->n_names; first += PART_UNITS) {
-                part_id(change, first, id);
-                if (cluster_state_was_applied(l->state, id, &revision))
-                        return true;
-        }
-        return false;
+        return cluster_state_find_key(l->state, change->id.data, &key) && key.more ? key.done : 0;
 }
 
 // 0: in parts; CHANGE_WHOLE; REQUEST_TIES_MORE; -ENOMEM.
@@ -91,22 +70,10 @@ static int judge(Decision *d, Ticket *t) {
                 if (r != 0)
                         return r;
                 p->judged = true;
-                p->whole = p->ties.tied && !was_begun(d->leader, change);
+                p->whole = p->ties.tied && names_done(d->leader, change) == 0;
                 map_done(&p->ties.names);
         }
         return p->whole ? CHANGE_WHOLE : 0;
-}
-
-static int append_results(ChangeParts *p) {
-        Argosy__Response__Change *from = p->part->change, *to = p->answer->change;
-
-        for (size_t i = 0; i < from->n_units; i++) {
-                if (ARRAY_RESERVE(to->units, to->n_units + 1) < 0)
-                        return -ENOMEM;
-                to->units[to->n_units++] = from->units[i];
-                from->units[i] = NULL;
-        }
-        return 0;
 }
 
 // The log has the part. True: it was the last one.
@@ -119,8 +86,7 @@ static bool part_done(Leader *l, Ticket *t) {
         p->part->change->first = change->parts ? (uint32_t) p->first : 0;
         p->first += p->n;
         if (!change->parts) {
-                (void) oom_check(append_results(p));
-                p->part->change->n_units = 0;
+                (void) oom_check(unit_results_move(p->part->change, p->answer->change));
                 message_free(TAKE_PTR(p->part));
         } else if (last) {
                 message_free(p->answer);
@@ -150,7 +116,6 @@ static int decide_part(Decision *d, Ticket *t) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         Argosy__Request__Change part = *t->request->change;
         ChangeParts *p = t->parts;
-        uint8_t id[ID_SIZE];
         bool last;
         int r;
 
@@ -158,13 +123,11 @@ static int decide_part(Decision *d, Ticket *t) {
         last = p->first + p->n == part.n_names;
         part.names += p->first;
         part.n_names = p->n;
-        if (!last) {
-                part_id(&part, p->first, id);
-                part.id.data = id;
-        }
+        if (!last)
+                part.id = (ProtobufCBinaryData){}; // that is for when the log has all of it
         message_free(TAKE_PTR(p->part)); // its entry was not taken
         r = decide_units(d, t, &part, &p->part);
-        if (r < 0 || !p->part)
+        if (r < 0 || !t->parts) // it was answered, and nothing of it is left
                 return r;
         if (r == 1) {
                 p->n_stored = count_stored(d, mark, p->part->change);
@@ -177,6 +140,16 @@ static int decide_part(Decision *d, Ticket *t) {
         else
                 leader_mark(d->leader);
         return 0;
+}
+
+uint32_t decide_parts_end(const Ticket *t) {
+        return t->parts ? (uint32_t) (t->parts->first + t->parts->n) : 0;
+}
+
+bool decide_part_is_done(const Leader *l, const Ticket *t) {
+        uint32_t end = decide_parts_end(t);
+
+        return end > 0 && end <= names_done(l, t->request->change);
 }
 
 static int parts_new(Ticket *t) {

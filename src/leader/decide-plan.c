@@ -16,6 +16,10 @@
 // it takes until a unit has ended is not gone through: that decides when something happens, not what. What nodes would
 // say when they are told is not known to a leader.
 //
+// A plan of many units is made in many turns (decide-dry-runs.c): its Scheduler has a copy of the Placement then, and
+// dry_run_plan_enter() and dry_run_plan_leave() stand round what each turn does with it. What follows from the plan is
+// gone through in one turn, by what the groups are in that.
+//
 // Failures: what change_plan() fails with, and -ENOMEM.
 #include <assert.h>
 #include <errno.h>
@@ -35,7 +39,6 @@
 #include "response.h"
 #include "scheduler.h"
 #include "tables.h"
-#include "tickets.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
 
@@ -58,8 +61,11 @@ typedef struct Forgotten {
         Retry *retry;
 } Forgotten;
 
-typedef struct Plan {
+struct DryRunPlan {
         Decision alone;
+        Argosy__Response *response; // of the units that the change names
+        void **batches;             // what was planned of them, unpacked, in its order
+        size_t n_batches, batches_allocated;
         Forgotten *forgotten;
         size_t n_forgotten, forgotten_allocated;
         DryRunUnit **units; // as they were noted
@@ -74,10 +80,9 @@ typedef struct Plan {
         BatchBuilder turn; // the same
         Map by_name;
         bool waiting; // somebody waits for whom there may be something since the last round
-} Plan;
+};
 
-// Before the Scheduler is freed: then everything is to be as it was.
-static void remember(Plan *p) {
+static void remember(DryRunPlan *p) {
         for (size_t i = 0; i < p->n_forgotten; i++) {
                 const Forgotten *f = &p->forgotten[i];
 
@@ -86,14 +91,20 @@ static void remember(Plan *p) {
                 for (const Exclusion *x = f->exclusions; x; x = x->next)
                         scheduler_on_exclusion(p->alone.leader, f->unit, x->node, true);
         }
-        free(p->forgotten);
+        p->n_forgotten = 0;
 }
 
-static void plan_done(Plan *p) {
-        remember(p);
-        disruption_budget_plan_end(p->alone.leader);
+DryRunPlan *dry_run_plan_free(DryRunPlan *p) {
+        if (!p)
+                return NULL;
+        assert(p->n_forgotten == 0);
         for (size_t i = 0; i < p->n; i++)
                 free(p->units[i]);
+        for (size_t i = 0; i < p->n_batches; i++)
+                message_free(p->batches[i]);
+        message_free(p->response);
+        free(p->batches);
+        free(p->forgotten);
         free(p->units);
         free(p->due);
         free(p->held);
@@ -103,9 +114,26 @@ static void plan_done(Plan *p) {
         batch_builder_done(&p->alone.batch);
         scheduler_free(p->alone.scheduler);
         dependencies_done_all(&p->alone.planned);
+        free(p);
+        return NULL;
 }
 
-static int forget(Plan *p, const Argosy__Request__Change *change) {
+DryRunPlan *dry_run_plan_new(Leader *l, bool in_turns) {
+        DryRunPlan *p = calloc(1, sizeof(*p));
+
+        if (!p)
+                return NULL;
+        p->alone.leader = l;
+        p->alone.scheduler = in_turns ? scheduler_new_copy(l) : scheduler_new_dry_run(l);
+        p->response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+        return p->response ? p : dry_run_plan_free(p);
+}
+
+bool dry_run_plan_is_outdated(const DryRunPlan *p) {
+        return scheduler_is_outdated(p->alone.scheduler);
+}
+
+static int forget(DryRunPlan *p, const Argosy__Request__Change *change) {
         Leader *l = p->alone.leader;
 
         for (size_t i = 0; i < change->n_names; i++) {
@@ -121,7 +149,7 @@ static int forget(Plan *p, const Argosy__Request__Change *change) {
         return 0;
 }
 
-static int add_held(Plan *p, const char *name, DryRunReason reason, const char *by) {
+static int add_held(DryRunPlan *p, const char *name, DryRunReason reason, const char *by) {
         int r = ARRAY_GROW(p->held, p->held_allocated, p->n_held + 1);
 
         if (r >= 0)
@@ -130,7 +158,7 @@ static int add_held(Plan *p, const char *name, DryRunReason reason, const char *
 }
 
 // What is counted of a unit. The first of a group brings those along that wait already: they may leave before others.
-static int join_budget(Plan *p, const char *name, BudgetShare *ret) {
+static int join_budget(DryRunPlan *p, const char *name, BudgetShare *ret) {
         Leader *l = p->alone.leader;
         int r = disruption_budget_plan_join(l, name, ret);
 
@@ -146,7 +174,7 @@ static int join_budget(Plan *p, const char *name, BudgetShare *ret) {
         return 0;
 }
 
-static int hold(Plan *p, const PlanDue *due) {
+static int hold(DryRunPlan *p, const PlanDue *due) {
         BudgetShare share;
         int r = join_budget(p, due->name, &share);
 
@@ -154,7 +182,7 @@ static int hold(Plan *p, const PlanDue *due) {
 }
 
 // What is given a node is down there for a while: until the plan is late.
-static void count_planned(const Plan *p, DryRunUnit *u) {
+static void count_planned(const DryRunPlan *p, DryRunUnit *u) {
         const Argosy__UnitRecord *r = u->record;
         bool counted = r->target == ARGOSY__TARGET__TARGET_LAUNCHED && !r->global &&
                        !(u->brought && record_final_outcome(r, r->node));
@@ -162,7 +190,7 @@ static void count_planned(const Plan *p, DryRunUnit *u) {
         disruption_budget_plan(&u->share, counted, counted && (!u->node || !p->late));
 }
 
-static int add(Plan *p, const Argosy__UnitRecord *record, DryRunUnit **ret) {
+static int add(DryRunPlan *p, const Argosy__UnitRecord *record, DryRunUnit **ret) {
         int r = ARRAY_GROW(p->units, p->allocated, p->n + 1);
         DryRunUnit *u = r < 0 ? NULL : calloc(1, sizeof(*u));
 
@@ -174,7 +202,7 @@ static int add(Plan *p, const Argosy__UnitRecord *record, DryRunUnit **ret) {
         return r < 0 ? r : join_budget(p, record->name, &u->share);
 }
 
-static int add_due(Plan *p, const char *name, DryRunReason reason, const char *by) {
+static int add_due(DryRunPlan *p, const char *name, DryRunReason reason, const char *by) {
         int r = ARRAY_GROW(p->due, p->due_allocated, p->n_due + 1);
 
         if (r >= 0)
@@ -184,7 +212,7 @@ static int add_due(Plan *p, const char *name, DryRunReason reason, const char *b
 }
 
 // Those who are to be where this unit is, as far as there are records of them.
-static int add_followers(Plan *p, const char *name) {
+static int add_followers(DryRunPlan *p, const char *name) {
         Leader *l = p->alone.leader;
         const char *activated = activators_activated(&l->activators, name);
         Unit *followers[PLACEMENT_FOLLOWS_MAX];
@@ -197,7 +225,7 @@ static int add_followers(Plan *p, const char *name) {
         return r;
 }
 
-static int add_put(Plan *p, DryRunUnit *u) {
+static int add_put(DryRunPlan *p, DryRunUnit *u) {
         int r = ARRAY_GROW(p->put, p->put_allocated, p->n_put + 1);
 
         if (r >= 0)
@@ -206,7 +234,7 @@ static int add_put(Plan *p, DryRunUnit *u) {
 }
 
 // A unit that the change does not name would be elsewhere, or one that it names not where it was planned first.
-static int note(Plan *p, const char *name, uint32_t node, DryRunReason reason, const char *by) {
+static int note(DryRunPlan *p, const char *name, uint32_t node, DryRunReason reason, const char *by) {
         DryRunUnit *u = map_find_str(&p->by_name, name);
         Argosy__UnitRecord next;
         int r;
@@ -243,7 +271,7 @@ static bool runs_there(const Leader *l, const char *name, uint32_t node) {
 }
 
 // As move_is_held(), of what was noted. What runs and is started again goes on meanwhile.
-static bool is_noted_held(const Plan *p, const DryRunUnit *u) {
+static bool is_noted_held(const DryRunPlan *p, const DryRunUnit *u) {
         const Leader *l = p->alone.leader;
         const UnitEntry *e = cluster_state_find_unit(l->state, u->record->name);
         bool runs_on = e && record_has_spec_of(e->record, u->record) && runs_there(l, u->record->name, u->node);
@@ -253,7 +281,7 @@ static bool is_noted_held(const Plan *p, const DryRunUnit *u) {
 }
 
 // What was noted is not where its record says.
-static int drive_noted(Plan *p, const DryRunUnit *u, const PlanDue *due) {
+static int drive_noted(DryRunPlan *p, const DryRunUnit *u, const PlanDue *due) {
         uint32_t node;
 
         if (!u->node)
@@ -265,7 +293,7 @@ static int drive_noted(Plan *p, const DryRunUnit *u, const PlanDue *due) {
         return note(p, u->record->name, node, due->reason, due->by);
 }
 
-static int drive(Plan *p, const PlanDue *due) {
+static int drive(DryRunPlan *p, const PlanDue *due) {
         Leader *l = p->alone.leader;
         UnitEntry *e = cluster_state_find_unit(l->state, due->name);
         const DryRunUnit *noted = map_find_str(&p->by_name, due->name);
@@ -285,7 +313,7 @@ static int drive(Plan *p, const PlanDue *due) {
         return note(p, u->name, choice.node, due->reason, due->by);
 }
 
-static int drive_all(Plan *p) {
+static int drive_all(DryRunPlan *p) {
         int r = 0;
 
         while (r >= 0 && p->n_driven < p->n_due) {
@@ -300,7 +328,7 @@ static int on_replaced(const char *name, const char *by, void *userdata) {
         return add_due(userdata, name, DRY_RUN_REPLACED, by);
 }
 
-static int find_all_replaced_and_followers(Plan *p) {
+static int find_all_replaced_and_followers(DryRunPlan *p) {
         Arrivals arrivals;
         int r = arrivals_init(&arrivals, p->alone.leader, p->put, p->n_put, p->units, p->n, &p->by_name);
 
@@ -317,7 +345,7 @@ static bool waits(const DryRunUnit *u) {
 }
 
 // The turn is over: the log has what it put.
-static int end_turn(Plan *p) {
+static int end_turn(DryRunPlan *p) {
         size_t n = p->n_put;
         int r;
 
@@ -336,14 +364,14 @@ static int end_turn(Plan *p) {
 }
 
 static bool is_planned(const char *name, void *userdata) {
-        const Plan *p = userdata;
+        const DryRunPlan *p = userdata;
         const DryRunUnit *u = map_find_str(&p->by_name, name);
 
         return u && u->node;
 }
 
 // Gives those without a node their turn, among all others who wait. *ret: whether it made a difference.
-static int give_turns(Plan *p, bool *ret) {
+static int give_turns(DryRunPlan *p, bool *ret) {
         _cleanup_free_ SchedulerStep *steps = NULL;
         size_t n;
         int r = 0;
@@ -364,7 +392,7 @@ static int give_turns(Plan *p, bool *ret) {
 }
 
 // All that was moved is up where it is now: whoever waited for that leaves, one after the other.
-static int let_go(Plan *p) {
+static int let_go(DryRunPlan *p) {
         _cleanup_free_ PlanDue *held = TAKE_PTR(p->held);
         size_t n = p->n_held;
         bool first = !p->late;
@@ -379,7 +407,7 @@ static int let_go(Plan *p) {
         return r;
 }
 
-static int simulate_turns(Plan *p) {
+static int simulate_turns(DryRunPlan *p) {
         bool more = true;
         int r = 0;
 
@@ -400,7 +428,7 @@ static int simulate_turns(Plan *p) {
 }
 
 // Who replaces such a unit begins when that has left: unless it runs there already, or is of the same group.
-static void note_wait(Plan *p, const PlanDue *due, const Unit *u, uint32_t node) {
+static void note_wait(DryRunPlan *p, const PlanDue *due, const Unit *u, uint32_t node) {
         DryRunUnit *by = due->by ? map_find_str(&p->by_name, due->by) : NULL;
 
         if (by && !by->waits_for && by->node == node && by->share.budget != u->budget &&
@@ -409,7 +437,7 @@ static void note_wait(Plan *p, const PlanDue *due, const Unit *u, uint32_t node)
 }
 
 // Whoever was to leave and would stay.
-static int note_held(Plan *p) {
+static int note_held(DryRunPlan *p) {
         Leader *l = p->alone.leader;
 
         for (size_t i = 0; i < p->n_held; i++) {
@@ -439,7 +467,7 @@ static int note_held(Plan *p) {
 }
 
 // The units that the change puts, in its order; a unit that is put twice is as it was put last.
-static int note_planned(Plan *p, const Argosy__LogBatch *batch) {
+static int note_planned(DryRunPlan *p, const Argosy__LogBatch *batch) {
         for (size_t i = 0; i < batch->n_ops; i++) {
                 const Argosy__UnitRecord *record;
                 const UnitEntry *e;
@@ -472,41 +500,52 @@ static const char *name_of_node(uint32_t node, void *userdata) {
         return n ? n->name : NULL;
 }
 
-static int describe(Decision *d, Ticket *t, Plan *p, Argosy__Response **ret) {
-        Leader *l = d->leader;
-        void *batch = NULL;
-        int r = forget(p, t->request->change);
+int dry_run_plan_enter(DryRunPlan *p, const Argosy__Request__Change *change) {
+        scheduler_enter(p->alone.scheduler);
+        return forget(p, change);
+}
 
+void dry_run_plan_leave(DryRunPlan *p) {
+        remember(p);
+        scheduler_leave(p->alone.scheduler);
+}
+
+int dry_run_plan_units(DryRunPlan *p, const Argosy__Request__Change *change) {
+        BatchBuilderMark mark = batch_builder_mark(&p->alone.batch);
+        _cleanup_response_ Argosy__Response *response = NULL;
+        int r = ARRAY_GROW(p->batches, p->batches_allocated, p->n_batches + 1);
+
+        p->alone.leader->n_planned += change->n_names;
         if (r >= 0)
-                r = decision_plan_change(&p->alone, t->request->change, ret);
+                r = decision_plan_change(&p->alone, change, &response);
         if (r >= 0)
-                r = message_unpack(&argosy__log_batch__descriptor, p->alone.batch.packed.data,
-                                   p->alone.batch.packed.len, &batch);
+                r = unit_results_move(response->change, p->response->change);
         if (r >= 0)
-                r = note_planned(p, batch);
+                r = message_unpack(&argosy__log_batch__descriptor, p->alone.batch.packed.data + mark.len,
+                                   p->alone.batch.packed.len - mark.len, &p->batches[p->n_batches]);
+        p->n_batches += r >= 0;
+        return r;
+}
+
+int dry_run_plan_follow(DryRunPlan *p) {
+        int r = 0;
+
+        disruption_budget_plan_begin(p->alone.leader);
+        for (size_t i = 0; i < p->n_batches && r >= 0; i++)
+                r = note_planned(p, p->batches[i]);
         if (r >= 0)
                 r = simulate_turns(p);
         if (r >= 0)
                 r = note_held(p);
-        if (r >= 0)
-                r = dry_run_describe(l->state, p->units, p->n, *ret, name_of_node, l);
-        message_free(batch);
+        disruption_budget_plan_end(p->alone.leader);
         return r;
 }
 
-int decide_dry_run(Decision *d, Ticket *t) {
-        _cleanup_response_ Argosy__Response *response = NULL;
-        Plan p = {.alone = {.leader = d->leader}};
-        int r;
+int dry_run_plan_describe(DryRunPlan *p, Argosy__Response **ret) {
+        Leader *l = p->alone.leader;
+        int r = dry_run_describe(l->state, p->units, p->n, p->response, name_of_node, l);
 
-        assert(d->batch.n_ops == 0); // that would count only when the log has it
-        d->scheduler = scheduler_free(d->scheduler); // two at once would not know of each other
-        p.alone.scheduler = scheduler_new_dry_run(d->leader);
-        disruption_budget_plan_begin(d->leader);
-        r = describe(d, t, &p, &response);
-        plan_done(&p);
-        if (r < 0)
-                return r;
-        ticket_settle(t, TAKE_PTR(response));
-        return 0;
+        if (r >= 0)
+                *ret = TAKE_PTR(p->response);
+        return r;
 }

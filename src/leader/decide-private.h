@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Shared by decide.c, decide-moves.c, decide-changes.c, decide-jobs.c and decide-parts.c.
+// Shared by decide.c, decide-moves.c, decide-changes.c, decide-jobs.c, decide-parts.c, decide-plan.c, decide-aims.c,
+// decide-undo.c, decide-apply.c and decide-dry-runs.c.
 
 #include "batch-builder.h"
 #include "dependencies.h"
@@ -10,12 +11,17 @@
 #include "scheduler.h"
 #include "tickets.h"
 
+typedef struct AimList AimList;
+typedef struct UndoList UndoList;
+
 typedef struct Decision {
         Leader *leader;
         BatchBuilder batch;
         Scheduler *scheduler; // made when first needed
         Dependencies planned; // of units that the batch puts
         uint64_t n_jobs;      // that it begins
+        const UndoList *undo; // whose units are planned at the moment; NULL: none
+        const AimList *aims;  // the same
 } Decision;
 
 // Bytes of an entry that are kept free while a request is planned: for its job, and what stands behind all.
@@ -56,8 +62,9 @@ int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret);
 int decision_plan_change(Decision *d, const Argosy__Request__Change *change, Argosy__Response **ret);
 // A Change. 1: in the batch; 0: answered, or a later turn goes on with it; -EBUSY: next batch.
 int decide_change(Decision *d, Ticket *t);
-// Plans `change` (all of the ticket's, or a part of it) for the batch. 1: in the batch; 0: there is nothing to store,
-// or its id was applied before; 0 without *ret: it is too long, which the ticket was told. -EBUSY, -ENOMEM.
+// Plans `change` (all of the ticket's, or a part of it, which has no id unless it is the last) for the batch. 1: in the
+// batch; 0: there is nothing to store, or it was applied before; 0 without *ret: it is too long, or somebody has changed a
+// unit of it, which the ticket was told. -EBUSY, -ENOMEM.
 int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret);
 // When the log has them: what is known of them only then.
 void decide_complete(Leader *l, Ticket *t, Argosy__Response *response);
@@ -68,16 +75,75 @@ bool decide_forgets_refusals(const Argosy__Request__Change *change, const Unit *
 // decide-jobs.c
 // Whether a request of the queue may be planned: 1; 0: it was answered; -EBUSY: next batch; -ENOMEM.
 int decide_job_admit(Decision *d, Ticket *t);
+// Whether nobody has changed these units of the ticket's request since the revision that it is bound to, if it is: 1; or
+// 0: it was answered.
+int decide_job_check_units(const Leader *l, Ticket *t, const Argosy__Request__Change *change);
 // It is in the batch, behind the mark, and so is its job then. 0 or -ENOMEM.
 int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark);
 // The same of moves of the rebalance that is under way, if there are any.
 int decide_job_put_rebalance(Decision *d, BatchBuilderMark mark);
+// And of a step of a rollout, if the job that began it is kept. `userdata` is the Decision.
+int decide_job_put_rollout(const Argosy__RolloutRecord *r, BatchBuilderMark mark, void *userdata);
+
+// decide-dry-runs.c
+// A Change that is only asked about, before anything is in the batch. 0: answered; DRY_RUN_GOES_ON: a later turn goes
+// on with it, and nothing is to be decided before; or a negative errno.
+enum { DRY_RUN_GOES_ON = 1 };
+int decide_dry_run(Decision *d, Ticket *t);
 
 // decide-plan.c
-// A Change that is only asked about, before anything is in the batch. 0: answered; or a negative errno.
-int decide_dry_run(Decision *d, Ticket *t);
+// What becomes of a Change: made (NULL: out of memory), its units planned, all of them at once or one part after the
+// other, then what follows from it, then its words; and freed, in any case. `in_turns`: each of these may be in a turn
+// of its own, as long as it is not outdated and the log says nothing new.
+typedef struct DryRunPlan DryRunPlan;
+DryRunPlan *dry_run_plan_new(Leader *l, bool in_turns) _warn_unused_;
+DryRunPlan *dry_run_plan_free(DryRunPlan *p);
+bool dry_run_plan_is_outdated(const DryRunPlan *p);
+// Before the units of `change`, or what follows, are planned in a turn; and after, whatever both have returned.
+int dry_run_plan_enter(DryRunPlan *p, const Argosy__Request__Change *change);
+void dry_run_plan_leave(DryRunPlan *p);
+int dry_run_plan_units(DryRunPlan *p, const Argosy__Request__Change *change);
+int dry_run_plan_follow(DryRunPlan *p);
+int dry_run_plan_describe(DryRunPlan *p, Argosy__Response **ret);
+
+// decide-aims.c
+typedef struct AimItem {
+        const char *name;
+        bool aimed; // it is to be as the aim says; else it stays
+        ChangeAim aim;
+        size_t bytes;       // that its content adds to the log
+        Argosy__Verb verb; // what to wait for then
+} AimItem;
+enum { AIM_SAID = 1 };
+struct AimList {
+        const AimItem *(*item)(const AimList *list, size_t i);
+        size_t n;
+        Map by_name; // -> AimItem
+        Argosy__NamedFile **files; // that ChangeAim.file is about
+        size_t n_files;
+        // What is said of one that stays. AIM_SAID; 0: nothing; -ENOMEM.
+        int (*describe)(const Leader *l, const Ticket *t, const AimList *list, const AimItem *item,
+                        Argosy__Response__UnitResult *ret);
+};
+// The next part of it, as decide_change(). Each time the list has the same units in the same order, judged anew.
+int decide_aims(Decision *d, Ticket *t, const AimList *list);
+// Whether all of it is in the log, under the request's id.
+bool decide_aims_are_over(const Leader *l, const Ticket *t);
+// What is said of all that stay. 0 or -ENOMEM.
+int decide_aims_describe(const Leader *l, const Ticket *t, const AimList *list, Argosy__Response *ret);
+
+// decide-undo.c. As decide_change().
+int decide_undo(Decision *d, Ticket *t);
+// decide-apply.c. As decide_change().
+int decide_apply(Decision *d, Ticket *t);
+// Before it waits for its turn: NULL, or what is wrong with it.
+Argosy__Response *decide_apply_refuse(const Argosy__Request *request);
 
 // decide-parts.c
 // A Change of many units. CHANGE_WHOLE: it is to be planned at once; else as decide_change().
 enum { CHANGE_WHOLE = 2 };
 int decide_parts(Decision *d, Ticket *t);
+// Names of the ticket's Change up to the end of the part that is planned. 0: it is none in parts.
+uint32_t decide_parts_end(const Ticket *t);
+// Whether the log has that part, by what is known of the whole request.
+bool decide_part_is_done(const Leader *l, const Ticket *t);

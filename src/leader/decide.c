@@ -4,11 +4,12 @@
 // Only one entry is on its way at a time, because what is decided here builds on the state as it is applied.
 //
 // In this order: units whose node is lost or refuses them, those that failed, outcomes, what hosts say about
-// themselves, voters, units without a node if something has changed for them, requests as they came, and
-// tombstones that are not needed any more. Who only asks what a change would do is answered before all that.
+// themselves, voters, units without a node if something has changed for them, requests as they came,
+// tombstones that are not needed any more, and how jobs have ended. Who only asks what a change would do is answered before all that.
 // Whatever touches a record that the entry touches already waits.
 #include <errno.h>
 
+#include "authorization.h"
 #include "batch-builder.h"
 #include "clock.h"
 #include "decide-private.h"
@@ -24,6 +25,7 @@
 #include "message.h"
 #include "nodes.h"
 #include "oom.h"
+#include "open-jobs.h"
 #include "previous-nodes.h"
 #include "rebalances.h"
 #include "registry.h"
@@ -128,8 +130,9 @@ static Argosy__Response *failed_to_plan(const Ticket *t, int error) {
 }
 
 // They put nothing into the batch: others do not wait for them, nor they for whatever goes into every batch. Those for
-// which this turn has no time are answered in the next.
-static void answer_dry_runs(Decision *d) {
+// which this turn has no time are answered in the next. False: one of many units goes on then, and until it has ended
+// nothing is decided.
+static bool answer_dry_runs(Decision *d) {
         size_t n = 0;
 
         list_foreach_safe (i, &d->leader->dry_runs) {
@@ -139,21 +142,38 @@ static void answer_dry_runs(Decision *d) {
 
                 if (n > 0 && n + n_units > PLANNED_UNITS) {
                         leader_mark(d->leader);
-                        return;
+                        return true;
                 }
                 n += n_units;
                 r = decide_dry_run(d, t);
+                if (r == DRY_RUN_GOES_ON) {
+                        leader_mark(d->leader);
+                        return false;
+                }
                 if (r < 0)
                         ticket_settle(t, failed_to_plan(t, r));
         }
+        return true;
 }
 
 // What it puts into one entry.
 static size_t units_of(const Ticket *t) {
         const Argosy__Request *m = t->request;
 
+        if (m->what_case == ARGOSY__REQUEST__WHAT_UNDO || m->what_case == ARGOSY__REQUEST__WHAT_APPLY)
+                return BATCH_SOFT_UNITS;
         return m->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? MIN_OF(m->change->n_names, (size_t) BATCH_SOFT_UNITS)
                                                              : 1;
+}
+
+// The rights, or the role of one of its units, may have changed while it waited. What has begun goes on.
+static bool forbid(Leader *l, Ticket *t) {
+        char why[AUTHORIZATION_WHY_SIZE];
+
+        if (t->job > 0 || t->n_kept > 0 || t->removing || !authorization_refuses(l, t->author, t->request, why))
+                return false;
+        ticket_settle(t, response_error(EACCES, "%s", why));
+        return true;
 }
 
 static int decide_requests(Decision *d, ListNode *taken) {
@@ -169,6 +189,8 @@ static int decide_requests(Decision *d, ListNode *taken) {
                         return 0;
                 if (t->removing && !members_removal_ready(l, t))
                         continue; // goes on when its host is no voter any more
+                if (forbid(l, t))
+                        continue;
                 r = decide_job_admit(d, t);
                 if (r == 1)
                         r = h->decide ? h->decide(d, t) : h->plan(l, t, &d->batch);
@@ -320,6 +342,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
         }
         list_splice(&l->queue, &again); // behind those who came meanwhile: each has its turn between two parts
         rebalance_job_landed(l, outcome == STORE_COMMITTED);
+        open_jobs_landed(l, outcome == STORE_COMMITTED);
         if (outcome == STORE_COMMITTED)
                 forget_granted_records(l);
         else if (outcome == STORE_NO_SPACE && l->leading)
@@ -439,7 +462,7 @@ static int decide_ours(Decision *d) {
         if (r >= 0)
                 r = tombstones_part_decide(d->leader, &d->batch);
         if (r >= 0)
-                r = rollout_controller_decide(d->leader, &d->batch, &d->scheduler);
+                r = rollout_controller_decide(d->leader, &d->batch, &d->scheduler, decide_job_put_rollout, d);
         mark = batch_builder_mark(&d->batch);
         if (r >= 0)
                 r = rebalance_decide(d->leader, &d->batch, &d->scheduler);
@@ -467,8 +490,10 @@ void decide(Leader *l) {
         if (l->batch_flying || !cluster_state_cluster(l->state))
                 return;
         rebalance_job_landed(l, false); // the log may not even have taken it
+        open_jobs_landed(l, false);
         decide_pending_anew(l);
-        answer_dry_runs(&d);
+        if (!answer_dry_runs(&d))
+                return;
         rebalance_answer(l, &d.scheduler);
         if (!paused)
                 r = decide_ours(&d);
@@ -478,6 +503,8 @@ void decide(Leader *l) {
                 r = decide_requests(&d, &taken);
         if (r >= 0 && !paused) // last: what is cleared along with others costs no entry
                 r = tombstones_clear_decide(l, &d.batch);
+        if (r >= 0 && !paused) // behind what begins jobs
+                r = open_jobs_decide(l, &d.batch, d.batch.n_ops > 0 || !list_is_empty(&taken));
         if (oom_check(r) == -EPROTONOSUPPORT)
                 log_error("Something was to be written into the log that is beyond the cluster's feature level.");
         if (r < 0)

@@ -28,10 +28,13 @@
 
 #include <errno.h>
 
+#include "authorization.h"
 #include "activation-affinity.h"
 #include "decide.h"
 #include "disruption-budget.h"
 #include "drain-waiters.h"
+#include "event-marks.h"
+#include "event-stream.h"
 #include "lease.h"
 #include "listings.h"
 #include "manager-waiters.h"
@@ -39,6 +42,7 @@
 #include "node-calls.h"
 #include "nodes.h"
 #include "oom.h"
+#include "open-jobs.h"
 #include "ordering.h"
 #include "orders.h"
 #include "pending.h"
@@ -61,6 +65,7 @@
 #include "unit-record.h"
 #include "voters.h"
 #include "waiters.h"
+#include "watchers.h"
 
 enum {
         BUILD_UNITS = 256,   // records that are followed in one turn, at about 15 us each
@@ -76,12 +81,14 @@ static void drop_unit(Leader *l, Unit *u) {
         disruption_budget_leave(l, u);
         pending_forget(u);
         scheduler_on_unit_freed(l, u);
+        event_stream_on_unit_gone(l, u);
         unit_free(l, u);
 }
 
 static void drop_node(Leader *l, Node *n) {
         node_calls_on_node_lost(l, n);
         scheduler_on_node_freed(l, n);
+        event_stream_on_node_gone(l, n);
         node_free(l, n);
 }
 
@@ -98,6 +105,7 @@ static void follow_touched(Leader *l, Unit *u) {
         ordering_mark(l, u);        // those who come after it
         waiters_on_unit(l, u); // those who wait for it
         listings_on_unit(l, u->name); // lists that show it
+        event_mark(l, &u->event); // those who watch
         if (!unit_is_used(u))
                 unit_mark_unused(l, u);
 }
@@ -126,6 +134,8 @@ bool followers_pull(Leader *l) {
                 list_unlink(&n->touched);
                 refresh_units_of(l, n);
                 listings_on_node(l, n);
+                event_mark(l, &n->event);
+                event_mark_units_of(l, n);
         }
         while (!list_is_empty(&l->released)) { // it may be time for a placement round, too
                 Unit *u = CONTAINER_OF(l->released.next, Unit, released);
@@ -221,21 +231,25 @@ static void follow_early(Leader *l) {
                 unit_mark_unused(l, unit_find(l, e->record->name));
                 cluster_state_dirty_done(l->state, e);
         }
+        open_jobs_on_applied(l);
 }
 
 void followers_on_applied(Leader *l) {
         uint64_t hosts = cluster_state_hosts_revision(l->state);
 
+        l->n_followed++;
         if (hosts != l->hosts_revision) {
                 l->hosts_revision = hosts;
                 follow_hosts(l);
         }
+        authorization_on_applied(l);
         (void) oom_check(scheduler_on_roles(l)); // before units that name them
         if (l->building) {
                 follow_early(l);
                 return;
         }
         follow_units(l);
+        open_jobs_on_applied(l); // after the units that they are about
         tombstones_on_applied(l);
         rollout_controller_sync(l); // after the units that they are about
         (void) followers_pull(l);
@@ -268,11 +282,15 @@ bool followers_turn(Leader *l) {
         orders_flush(l);
         node_calls_on_sessions_begun(l);
         (void) followers_pull(l); // what is held back, and what has ended
+        if (l->waiters_all)
+                open_jobs_mark_all(l);
         waiters_drain(l);
+        open_jobs_turn(l);
         drains_notify(l);
         manager_waiters_notify(l);
         rollout_controller_notify(l);
         rebalance_notify(l);
+        watchers_turn(l);
         tickets_flush(l);
         return true;
 }
@@ -281,9 +299,12 @@ bool followers_turn(Leader *l) {
 
 void followers_build_begin(Leader *l) {
         cluster_state_drop_dirty(l->state); // all of it is looked at
+        event_stream_begin(l);
         l->hosts_revision = cluster_state_hosts_revision(l->state);
+        l->access_revision = cluster_state_access_revision(l->state);
         l->level = cluster_state_feature_level(l->state);
         registry_build_hosts(l);
+        open_jobs_build_begin(l);
         scheduler_open(l);
         cluster_state_walk_begin(l->state);
 }
@@ -304,7 +325,7 @@ bool followers_build_some(Leader *l) {
                 if (follow_unit(l, e) < 0)
                         oom_end();
         (void) followers_pull(l);
-        if (e) {
+        if (e || !open_jobs_build_some(l)) { // units before the jobs that are about them
                 leader_mark(l);
                 return false;
         }
@@ -314,9 +335,11 @@ bool followers_build_some(Leader *l) {
 }
 
 void followers_clear(Leader *l) {
+        event_stream_clear(l);
         rollout_controller_clear(l);
         rebalance_clear(l);
         if (l->places) // else it has not begun to make any
                 retired_tables_take(l);
+        open_jobs_clear(l);
         registry_clear(l);
 }

@@ -85,15 +85,18 @@ void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *for
         Forward *f;
         int r;
 
-        if (!forward->request || h->forwards.count >= FORWARDS_PER_HOST_MAX) {
-                refuse(l, h, id, request_id, forward->request ? EBUSY : EINVAL,
-                       "this host has too many requests under way");
+        if (!forward->request) {
+                refuse(l, h, id, request_id, EINVAL, "this host asks for nothing");
                 return;
         }
         if (map_find(&h->forwards, &id, sizeof(id)))
                 return; // the host repeats itself
         if (forward->author && author_of(h, forward, &author) < 0) {
                 refuse(l, h, id, request_id, EINVAL, "what this host says of who asks is not possible");
+                return;
+        }
+        if (h->forwards.count >= (author->owner ? FORWARDS_PER_HOST_MAX : FORWARDS_OTHERS_MAX)) {
+                refuse(l, h, id, request_id, EBUSY, "this host has too many requests under way");
                 return;
         }
         f = calloc(1, sizeof(*f));

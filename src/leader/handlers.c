@@ -6,23 +6,28 @@
 
 #include <errno.h>
 
+#include "access-changes.h"
+#include "authorization.h"
 #include "answer-jobs.h"
 #include "answer.h"
 #include "decide-private.h"
 #include "drain-waiters.h"
 #include "feature-level.h"
+#include "forget-request.h"
 #include "listings.h"
 #include "macro.h"
 #include "manager-waiters.h"
 #include "members.h"
 #include "node-calls.h"
 #include "node-changes.h"
+#include "open-jobs.h"
 #include "rebalances.h"
 #include "request-kind.h"
 #include "response.h"
 #include "roles.h"
 #include "rollout-controller.h"
 #include "waiters.h"
+#include "watchers.h"
 #include "why.h"
 
 static Argosy__Response *refuse_change(const Argosy__Request *request) {
@@ -41,6 +46,14 @@ static Argosy__Response *refuse_change(const Argosy__Request *request) {
         return NULL;
 }
 
+static Argosy__Response *refuse_undo(const Argosy__Request *request) {
+        const Argosy__Request__Undo *m = request->undo;
+
+        return m->only_untouched && m->force
+                       ? response_error(EINVAL, "what was changed since is either left as it is or put back, too")
+                       : NULL;
+}
+
 // Indexed by the number of the field; numbers that no field has are rows without a function.
 static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_LIST_UNITS] = {.answer = answer_units, .is_long = listing_is_long, .refuse = listing_refuse},
@@ -52,15 +65,22 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_WHY] = {.answer_each = why_answer},
         [ARGOSY__REQUEST__WHAT_ROLE_LIST] = {.answer = roles_answer_roles},
         [ARGOSY__REQUEST__WHAT_POOL_LIST] = {.answer = roles_answer_pools},
-        [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {.answer = answer_jobs, .level = FEATURE_JOBS},
+        [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {.answer_to = answer_jobs, .refuse = answer_jobs_refuse, .level = FEATURE_JOBS},
+        [ARGOSY__REQUEST__WHAT_ACCESS_LIST] = {.answer = access_answer_list, .level = FEATURE_ACCESS},
 
         [ARGOSY__REQUEST__WHAT_WAIT] = {.begin = waiter_start},
         [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = {.begin = drain_waiter_start},
         [ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT] = {.begin = rollout_waiter_start},
+        [ARGOSY__REQUEST__WHAT_JOB_WAIT] = {.begin = job_waiter_start, .level = FEATURE_JOBS},
         [ARGOSY__REQUEST__WHAT_MANAGER_WAIT] = {.begin = manager_waiter_start,
                                                 .level = FEATURE_MANAGER_WAIT},
 
+        [ARGOSY__REQUEST__WHAT_EVENTS] = {.begin = watcher_start, .level = FEATURE_EVENTS},
+
         [ARGOSY__REQUEST__WHAT_CHANGE] = {.decide = decide_change, .refuse = refuse_change},
+        [ARGOSY__REQUEST__WHAT_UNDO] = {.decide = decide_undo, .refuse = refuse_undo, .level = FEATURE_JOBS},
+        [ARGOSY__REQUEST__WHAT_APPLY] = {.decide = decide_apply, .refuse = decide_apply_refuse, .level = FEATURE_SETS},
+        [ARGOSY__REQUEST__WHAT_FORGET] = {.plan = forget_plan, .level = FEATURE_JOBS},
         [ARGOSY__REQUEST__WHAT_REBALANCE] = {.plan = rebalance_request},
         [ARGOSY__REQUEST__WHAT_ROLLOUT] = {.plan = rollout_controller_plan},
         [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {.plan = nodes_plan_mode},
@@ -72,11 +92,12 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE] = {.plan = members_plan_removal},
         [ARGOSY__REQUEST__WHAT_CLUSTER_ROLE] = {.plan = members_plan_role},
         [ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS] = {.plan = members_plan_voters},
+        [ARGOSY__REQUEST__WHAT_ACCESS_CHANGE] = {.plan = access_plan_change, .level = FEATURE_ACCESS},
         [ARGOSY__REQUEST__WHAT_JOIN] = {.plan = members_plan_join},
 };
 
 static bool is_handled(const Handler *h) {
-        return h->answer || h->answer_each || h->begin || h->plan || h->decide;
+        return h->answer || h->answer_to || h->answer_each || h->begin || h->plan || h->decide;
 }
 
 // What nodes answer is the same for the leader, but for what stands in leader/queries/node-calls.c.
@@ -121,29 +142,32 @@ static void on_measured(const Argosy__Response *response, void *userdata) {
         m->respond(response, m->userdata);
 }
 
-static void answer_whole(Leader *l, const Handler *h, const Argosy__Request *request, Measured *m) {
+static void answer_whole(Leader *l, const Handler *h, const Argosy__Author *author, const Argosy__Request *request,
+                         Measured *m) {
         _cleanup_response_ Argosy__Response *r = h->refuse ? h->refuse(request) : NULL;
 
         if (!r)
-                r = h->answer(l, request);
+                r = h->answer_to ? h->answer_to(l, author, request) : h->answer(l, request);
         if (!r)
                 r = response_error(ENOMEM, "the leader is out of memory");
         if (!r)
                 return;
+        authorization_filter(l, author, r);
         r->id = request->id;
         r->final = true;
         r->no_leader = !l->leading;
         on_measured(r, m);
 }
 
-bool handler_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+bool handler_answer(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                    void *userdata) {
         const Handler *h = handler_find(request->what_case);
         Measured m = {.respond = respond, .userdata = userdata};
 
         if (h && h->is_long && h->is_long(l, request))
                 return false;
-        if (h && h->answer)
-                answer_whole(l, h, request, &m);
+        if (h && (h->answer || h->answer_to))
+                answer_whole(l, h, author, request, &m);
         else if (h && h->answer_each)
                 h->answer_each(l, request, on_measured, &m);
         else

@@ -4,7 +4,7 @@
 // What the leader does about each kind of request that it has the answer to: one row for each, beside the one in
 // model/request-kind.c. Which of its functions a row has follows from that one (a test compares):
 //
-//      LEADER READS     answer, answer_each   at once, also by a voter that does not lead; or in turns (is_long)
+//      LEADER READS     answer, answer_to, answer_each   at once, also by a voter that does not lead; or in turns (is_long)
 //      LEADER WAITS     begin                 puts the ticket where whoever answers it later finds it
 //      NODES  READS     begin                 no row here: node_calls_start(), and a row in queries/node-calls.c
 //      LEADER CHANGES   plan, decide          when the next log entry is decided
@@ -17,6 +17,8 @@ typedef struct BatchBuilder BatchBuilder;
 typedef struct Handler {
         // One response, or NULL for want of memory. The id and the like are set by whoever asks.
         Argosy__Response *(*answer)(Leader *l, const Argosy__Request *request);
+        // The same, if it is not the same for everybody, and not only by what authorization_filter() takes out.
+        Argosy__Response *(*answer_to)(Leader *l, const Argosy__Author *author, const Argosy__Request *request);
         // May be NULL. It is of so many units that the answer is made in turns (queries/listings.c).
         bool (*is_long)(const Leader *l, const Argosy__Request *request);
         // Several: gives them all, the last one final, before it returns.
@@ -33,6 +35,8 @@ typedef struct Handler {
 // NULL: the leader of this build does not answer that.
 const Handler *handler_find(Argosy__Request__WhatCase what);
 
-// Answers at once, with all that is said cut down to what one queue holds. False: that is not for this kind, or would
+// Answers at once, with all that is said cut down to what one queue holds, and to what the author may see; that he may ask
+// this at all is known. False: that is not for this kind, or would
 // take long.
-bool handler_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
+bool handler_answer(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                    void *userdata);

@@ -5,10 +5,12 @@
 // Events only note what changed and mark the drain. What follows from that, and in which order, stands in followers.c.
 #include <errno.h>
 
+#include "authorization.h"
 #include "author.h"
 #include "clock.h"
 #include "deadline-heap.h"
 #include "decide.h"
+#include "error-response.h"
 #include "feature-level.h"
 #include "followers.h"
 #include "forwards.h"
@@ -23,9 +25,11 @@
 #include "node-calls.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
+#include "open-jobs.h"
 #include "previous-nodes.h"
 #include "rebalances.h"
 #include "registry.h"
+#include "request-kind.h"
 #include "response.h"
 #include "retry-controller.h"
 #include "rollout-controller.h"
@@ -37,6 +41,7 @@
 #include "turn.h"
 #include "voters.h"
 #include "waiters.h"
+#include "watchers.h"
 
 void leader_on_authority(Leader *l) {
         leader_mark(l);
@@ -75,6 +80,7 @@ static void arm_timer(Leader *l) {
         due = earlier(due, l->rollout_due_us);
         due = earlier(due, l->rebalance_due_us);
         due = earlier(due, l->tombstones_due_us);
+        due = earlier(due, open_jobs_next_deadline(l));
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;
         l->timer_due_us = due;
@@ -121,12 +127,29 @@ static void fail_tickets(Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ requests
 
-// NULL if the request may be taken on.
-static Argosy__Response *refuse(const Leader *l, const Handler *h, const Argosy__Request *request) {
+// Of what nodes are asked, others are to get an answer, too.
+static bool asks_nodes_enough(const Leader *l, const Argosy__Author *author) {
+        size_t n = 0;
+
+        if (author->owner)
+                return false;
+        list_foreach (i, &l->tickets) {
+                const Ticket *t = CONTAINER_OF(i, const Ticket, all);
+
+                n += t->n_calls > 0 && t->author->host == author->host && t->author->uid == author->uid;
+        }
+        return n >= NODE_QUESTIONS_PER_USER;
+}
+
+// NULL if the request may be taken on. Whatever users wait for, root can stop what runs.
+static Argosy__Response *refuse(const Leader *l, const Handler *h, const Argosy__Author *author,
+                                const Argosy__Request *request) {
         if (!h)
                 return response_error(EOPNOTSUPP, "the leader does not know this request");
-        if (l->n_tickets >= TICKETS_MAX)
-                return response_error(EBUSY, "the leader has %d requests under way already", TICKETS_MAX);
+        if (l->n_tickets >= (author->owner ? TICKETS_MAX : TICKETS_OTHERS_MAX))
+                return response_error(EBUSY, "the leader has %zu requests under way already", (size_t) l->n_tickets);
+        if (request_kind(request->what_case)->by == REQUEST_BY_NODES && asks_nodes_enough(l, author))
+                return response_error(EBUSY, "nodes are asked %d things by this user already", NODE_QUESTIONS_PER_USER);
         return h->refuse ? h->refuse(request) : NULL;
 }
 
@@ -154,14 +177,28 @@ static void respond_and_free(Argosy__Response *response, const Argosy__Request *
         message_free(response);
 }
 
+// Who asks may not; what nobody can have done is refused for that.
+static bool is_forbidden(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                         void *userdata) {
+        char why[AUTHORIZATION_WHY_SIZE];
+        Argosy__Response response;
+
+        if (!handler_find(request->what_case) || !authorization_refuses(l, author, request, why))
+                return false;
+        response = error_response(EACCES, why);
+        response.id = request->id;
+        respond(&response, userdata);
+        return true;
+}
+
 // True: it was, with an answer or a refusal.
-static bool is_answered_at_once(Leader *l, const Argosy__Request *request, LeaderRespond respond,
-                                void *userdata) {
+static bool is_answered_at_once(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
+                                LeaderRespond respond, void *userdata) {
         Argosy__Response *refusal;
 
-        if (handler_answer(l, request, respond, userdata))
+        if (is_forbidden(l, author, request, respond, userdata) || handler_answer(l, author, request, respond, userdata))
                 return true;
-        refusal = refuse(l, handler_find(request->what_case), request);
+        refusal = refuse(l, handler_find(request->what_case), author, request);
         if (!refusal)
                 return false;
         respond_and_free(refusal, request, respond, userdata);
@@ -170,16 +207,16 @@ static bool is_answered_at_once(Leader *l, const Argosy__Request *request, Leade
 
 // `t` NULL: out of memory.
 static int request_start(Leader *l, Ticket *t, const Argosy__Author *author, uint64_t *ret_cancel) {
-        Argosy__Author own = author_of_host(l->config.self);
         int r;
 
         if (!t)
                 return -ENOMEM;
-        t->author = message_copy(author ?: &own);
+        t->author = message_copy(author);
         if (!t->author) {
                 ticket_free(t);
                 return -ENOMEM;
         }
+        authorization_drop_files(l, t);
         *ret_cancel = t->id;
         r = ticket_start(l, t, handler_find(t->request->what_case));
         if (r < 0) {
@@ -191,40 +228,48 @@ static int request_start(Leader *l, Ticket *t, const Argosy__Author *author, uin
 
 int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
                    void *userdata, uint64_t *ret_cancel) {
+        Argosy__Author own = author_of_host(l->config.self);
+
         *ret_cancel = 0;
+        author = author ?: &own;
         if (!l->leading)
                 return -EAGAIN;
-        if (is_answered_at_once(l, request, respond, userdata))
+        if (is_answered_at_once(l, author, request, respond, userdata))
                 return 0;
         return request_start(l, ticket_new(l, request, respond, userdata), author, ret_cancel);
 }
 
 int leader_request_take(Leader *l, const Argosy__Author *author, Argosy__Request *request, LeaderRespond respond,
                         void *userdata, uint64_t *ret_cancel) {
+        Argosy__Author own = author_of_host(l->config.self);
+
         *ret_cancel = 0;
+        author = author ?: &own;
         if (!l->leading)
                 return -EAGAIN;
-        if (is_answered_at_once(l, request, respond, userdata))
+        if (is_answered_at_once(l, author, request, respond, userdata))
                 return 0;
         return request_start(l, ticket_take(l, message_take(request), respond, userdata), author, ret_cancel);
 }
 
-void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
-                         uint64_t *ret_cancel) {
+void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                         void *userdata, uint64_t *ret_cancel) {
         const Handler *h = handler_find(request->what_case);
+        Argosy__Author own = author_of_host(l->config.self);
         Argosy__Response *refusal;
 
         *ret_cancel = 0;
-        if (handler_answer(l, request, respond, userdata))
+        author = author ?: &own;
+        if (is_forbidden(l, author, request, respond, userdata) || handler_answer(l, author, request, respond, userdata))
                 return;
         if (h && h->is_long)
-                refusal = refuse(l, h, request);
+                refusal = refuse(l, h, author, request);
         else
                 refusal = response_error(EAGAIN, "there is no leader: only the local host and what was last known can be "
                                                  "asked");
         if (refusal)
                 respond_and_free(refusal, request, respond, userdata);
-        else if (request_start(l, ticket_new(l, request, respond, userdata), NULL, ret_cancel) < 0)
+        else if (request_start(l, ticket_new(l, request, respond, userdata), author, ret_cancel) < 0)
                 respond_and_free(response_error(ENOMEM, "this host is out of memory"), request, respond, userdata);
 }
 
@@ -406,7 +451,12 @@ static void on_ticket_over(Ticket *t) {
                 waiter_free(t->leader, t->waiter);
         if (t->listing)
                 listing_end(t->listing);
+        if (t->watcher)
+                watcher_free(t->leader, t->watcher);
         change_parts_free(t);
+        plan_turns_free(t);
+        undo_work_free(t);
+        aim_work_free(t);
         node_calls_end(t->leader, t);
         rebalance_forget(t->leader, t);
 }
@@ -425,6 +475,7 @@ static void finish_close(Leader *l) {
         map_done(&l->nodes);
         map_done(&l->units);
         map_done(&l->budgets);
+        map_done(&l->open_jobs);
         map_done(&l->tickets_by_id);
         map_done(&l->calls_by_id);
         deadline_heap_done(&l->move_deadlines);
@@ -446,6 +497,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         l->state = config->state;
         l->on_outside_done = finish_close;
         l->on_ticket_over = on_ticket_over;
+        l->on_job_waited = open_job_judge;
         r = drain_init(&l->drain, config->loop, on_drain, l);
         if (r < 0) {
                 free(l);
@@ -464,6 +516,8 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->drains);
         list_init(&l->manager_waiters);
         list_init(&l->listings);
+        list_init(&l->watchers);
+        list_init(&l->watchers_idle);
         list_init(&l->rollouts);
         list_init(&l->rollout_waiters);
         list_init(&l->rebalance_waiters);

@@ -11,6 +11,7 @@
 //      Host              may outlive the term with its link. Its nodes and orders are heads of lists, and made anew; the
 //                        contents that it was sent, and of its Attach what was not taken, move along
 //      Ticket            has ended, and with it its Waiter and NodeCalls
+//      OpenJob           moves here, too: its items stand in lists of units
 //      Rollout           is freed before
 //      SchedulerRebalance   has a copy of the Placement in the pool, and knows units and nodes by numbers
 //      StoreDone         of what the log was given walks over lists of the leader, which are empty by then, or of its
@@ -26,6 +27,7 @@
 #include "disruption-budget.h"
 #include "message.h"
 #include "oom.h"
+#include "open-jobs.h"
 #include "registry.h"
 #include "scheduler.h"
 #include "tables.h"
@@ -41,7 +43,7 @@ typedef struct RetiredHost {
 typedef struct RetiredTables {
         uv_work_t work;
         Leader *leader;
-        Map nodes, units, budgets;
+        Map nodes, units, budgets, jobs;
         Activators activators;
         Dependencies dependencies;
         SchedulerTables *places;
@@ -68,12 +70,17 @@ static void free_budget(void *value) {
         disruption_budget_discard(value);
 }
 
+static void free_job(void *value) {
+        open_job_discard(value);
+}
+
 static void free_tables(uv_work_t *work) {
         RetiredTables *t = CONTAINER_OF(work, RetiredTables, work);
 
         map_done_with(&t->units, free_unit);
         map_done_with(&t->nodes, free_node);
         map_done_with(&t->budgets, free_budget);
+        map_done_with(&t->jobs, free_job);
         activators_done(&t->activators);
         dependencies_done_all(&t->dependencies);
         scheduler_tables_free(t->places);
@@ -120,6 +127,7 @@ void retired_tables_take(Leader *l) {
         t->nodes = take_map(&l->nodes);
         t->units = take_map(&l->units);
         t->budgets = take_map(&l->budgets);
+        t->jobs = take_map(&l->open_jobs);
         t->activators = l->activators;
         l->activators = (Activators){};
         t->dependencies = l->dependencies;

@@ -5,6 +5,7 @@
 // and what is told).
 
 #include "leader-core.h"
+#include "name-patterns.h"
 #include "rebalances.h"
 #include "scheduler.h"
 
@@ -33,6 +34,7 @@ struct Rebalance {
         uint8_t id[REBALANCE_ID_LEN];
         char **patterns; // NULL-terminated
         size_t n_patterns, max_moves;
+        NamePatterns meant; // by these
         uint64_t health_us;
         Ticket *asker; // who only asks what it would do; NULL: it is to do it
         SchedulerRebalance *search; // for the next plan; NULL: nobody searches

@@ -110,10 +110,13 @@ static int begin(Leader *l, const Ticket *t) {
 
 int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__Rebalance *m = t->request->rebalance;
+        const char *error = name_patterns_error(m->patterns, m->n_patterns);
         int r;
 
         if (m->n_patterns > REBALANCE_PATTERNS_MAX)
                 return refuse(t, E2BIG, "more than 1000 patterns");
+        if (error)
+                return refuse(t, E2BIG, error);
         if (m->abort) {
                 if (!l->rebalance)
                         return refuse(t, ENOENT, "no rebalance is under way");

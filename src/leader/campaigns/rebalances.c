@@ -14,7 +14,6 @@
 // and a client that still listens asks the next leader, who makes a plan of its own. So nothing needs to be
 // in the log.
 #include <errno.h>
-#include <fnmatch.h>
 
 #include "activators.h"
 #include "array.h"
@@ -61,6 +60,7 @@ Rebalance *rebalance_free(Rebalance *o) {
         for (size_t i = 0; i < o->n_moves; i++)
                 move_done(&o->moves[i]);
         free(o->moves);
+        name_patterns_done(&o->meant);
         for (char **p = o->patterns; p && *p; p++)
                 free(*p);
         free(o->patterns);
@@ -83,6 +83,8 @@ int rebalance_new(const Argosy__Request__Rebalance *m, Rebalance **ret) {
                 if (!o->patterns[o->n_patterns])
                         return -ENOMEM;
         }
+        if (name_patterns_init(&o->meant, o->patterns, o->n_patterns) < 0)
+                return -ENOMEM;
         if (m->id.len == REBALANCE_ID_LEN)
                 memcpy(o->id, m->id.data, REBALANCE_ID_LEN);
         o->health_us = m->health_us;
@@ -119,13 +121,6 @@ bool rebalance_has_to_wait(const Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ eligible
 
-static bool is_meant(const Rebalance *o, const char *name) {
-        for (char **p = o->patterns; *p; p++)
-                if (fnmatch(*p, name, FNM_NOESCAPE) == 0)
-                        return true;
-        return !o->n_patterns;
-}
-
 static bool is_any(const char *name, void *userdata) {
         return true;
 }
@@ -147,7 +142,7 @@ static bool may_move(Leader *l, Unit *u, void *userdata) {
         const UnitFile *file;
 
         return e && u->node && !e->record->global && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE &&
-               is_meant(o, u->name) && u->life == LIFE_RESIDENT && !(u->budget && u->budget->rollout) &&
+               name_patterns_match(&o->meant, u->name) && u->life == LIFE_RESIDENT && !(u->budget && u->budget->rollout) &&
                !retry_controller_hold(l, u) && is_settled(l, u, e) && spec_entry_file(e->spec, &file) == 0 &&
                !file->stays && !file->replaces && file->failing.node_lost != NODE_LOST_NEVER &&
                !activators_activated(&l->activators, u->name) &&

@@ -17,6 +17,7 @@
 
 #include "batch-builder.h"
 #include "disruption-budget.h"
+#include "event-marks.h"
 #include "log.h"
 #include "orders.h"
 #include "registry.h"
@@ -95,6 +96,14 @@ static void order_nodes(Leader *l, const char *name) {
         unit_touch(l, u);
 }
 
+// Lists show of the unit that it is about how far it is.
+static void mark_event(Leader *l, const char *name) {
+        Unit *u = unit_find(l, name);
+
+        if (u)
+                event_mark(l, &u->event);
+}
+
 static int sync_all(Leader *l) {
         size_t n;
         Argosy__RolloutRecord *const *records = cluster_state_rollouts(l->state, &n);
@@ -111,6 +120,7 @@ static int sync_all(Leader *l) {
                         rollout_end(l, o);
                 else
                         continue;
+                mark_event(l, records[i]->name);
                 order_nodes(l, records[i]->name);
         }
         return r;
@@ -371,7 +381,7 @@ static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Rollo
         }
 }
 
-int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
+int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler, RolloutStepped stepped, void *userdata) {
         l->rollout_due_us = 0;
         list_foreach (i, &l->rollouts) {
                 Rollout *o = CONTAINER_OF(i, Rollout, all);
@@ -383,6 +393,8 @@ int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler)
                     batch_builder_takes_more(b)) {
                         o->due = false;
                         k = take_step(l, b, o, r, scheduler);
+                        if (k >= 0)
+                                k = stepped(r, mark, userdata);
                         if (k == -EBUSY) { // the batch touches its records already
                                 batch_builder_rollback(b, mark);
                                 o->due = true;

@@ -12,7 +12,9 @@ void rollout_controller_clear(Leader *l);
 void rollout_controller_sync(Leader *l);
 void rollout_controller_on_time(Leader *l);
 void rollout_controller_mark_all(Leader *l); // at all of them
-int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler);
+// What a step of a rollout has put into the batch, behind the mark. 0 or a negative errno.
+typedef int (*RolloutStepped)(const Argosy__RolloutRecord *r, BatchBuilderMark mark, void *userdata);
+int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler, RolloutStepped stepped, void *userdata);
 int rollout_controller_plan(Leader *l, Ticket *t, BatchBuilder *b); // returns what Handler.plan does
 int rollout_waiter_start(Leader *l, Ticket *t);
 void rollout_controller_notify(Leader *l);

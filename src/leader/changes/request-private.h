@@ -42,6 +42,7 @@ typedef struct Source {
         const char *path; // for messages
         bool from_template;
         bool changes; // the record gets another content
+        const char *set; // that the unit belongs to from now on; NULL: as it is
 } Source;
 
 // request.c

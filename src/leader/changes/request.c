@@ -329,7 +329,7 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
 
 static bool record_differs(const Argosy__UnitRecord *a, const Argosy__UnitRecord *b) {
         return a->target != b->target || a->node != b->node || a->global != b->global ||
-               a->from_template != b->from_template || a->spec.len != b->spec.len ||
+               a->from_template != b->from_template || !streq(a->set, b->set) || a->spec.len != b->spec.len ||
                memcmp(a->spec.data, b->spec.data, a->spec.len) != 0;
 }
 
@@ -403,6 +403,8 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         next.spec = (ProtobufCBinaryData){.data = (uint8_t *) source->hash.bytes, .len = HASH_SIZE};
         next.from_template = source->from_template;
         next.target = wanted->target;
+        if (source->set)
+                next.set = (char *) source->set;
 
         r = check_install(source->file, name, &why);
         if (r == 0)
@@ -493,6 +495,36 @@ static int plan_removal(Planner *p, const char *name, Argosy__Response__UnitResu
         return r < 0 ? r : 1;
 }
 
+static int take_aimed(Planner *p, const ChangeAim *aim, Source *ret, Argosy__Response__UnitResult *result) {
+        int r;
+
+        if (!hash_equal(hash_sent(p, (int) aim->file - 1), &aim->hash)) {
+                r = request_fail(result, EINVAL, "the content that came is not the one that it is to have");
+                return r < 0 ? r : 1;
+        }
+        return take_sent(p, (int) aim->file - 1, aim->from_template, ret, result);
+}
+
+static int plan_aim(Planner *p, const char *name, UnitEntry *u, const ChangeAim *aim,
+                    Argosy__Response__UnitResult *result) {
+        Wanted wanted = {aim->target, aim->bump};
+        Source source;
+        int r;
+
+        if (aim->remove)
+                return plan_removal(p, name, result);
+        if (aim->file > 0)
+                r = take_aimed(p, aim, &source, result);
+        else
+                r = take_spec(aim->spec, aim->from_template, !u || u->spec != aim->spec, &source);
+        if (r == -EINVAL) { // an older version took it
+                r = request_fail(result, EINVAL, "its file of before is not valid any more");
+                return r < 0 ? r : 1;
+        }
+        source.set = aim->set;
+        return r != 0 ? r : plan_record(p, name, u, &source, &wanted, result);
+}
+
 int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
         Argosy__Verb verb = p->change->verb;
         _cleanup_free_ char *template = NULL;
@@ -507,6 +539,8 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
                 r = request_refuse_cycle(p, name, result);
         if (r != 0)
                 return r;
+        if (p->ops->aim)
+                return plan_aim(p, name, u, p->ops->aim(name, p->userdata), result);
         if (!u && !request_needs_file(verb)) {
                 r = request_fail(result, ENOENT, "no such unit");
                 return r < 0 ? r : 1;

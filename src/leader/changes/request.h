@@ -46,7 +46,22 @@ typedef struct ChangePlace {
         size_t n_refusals;
 } ChangePlace;
 
+// What a unit is to be, whatever it is now.
+typedef struct ChangeAim {
+        bool remove; // nothing: the rest does not count
+        bool from_template;
+        SpecEntry *spec; // a content that the cluster has, or
+        size_t file;     // 1...: of the Change, which has to be this:
+        Hash hash;
+        const char *set; // that it belongs to; NULL: as it is
+        Argosy__Target target;
+        unsigned bump; // BATCH_BUMP_START and so on
+} ChangeAim;
+
 typedef struct ChangeOps {
+        // What each unit is to be; the verb is SUBMIT then and means nothing, and no unit brings others along. NULL: what
+        // the verb says.
+        const ChangeAim *(*aim)(const char *name, void *userdata);
         // Which node takes the unit, and if none does, why. `activates`: the unit that it activates, NULL:
         // none. -ENOSPC or -EINVAL: it demands what cannot be counted any more; -E2BIG: more than
         // PLACEMENT_FOLLOWS_MAX would be on one node together.

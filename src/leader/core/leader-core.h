@@ -17,10 +17,14 @@
 
 enum {
         TICKETS_MAX = 4096,           // requests that wait for the log, for units or for agents
-        FORWARDS_PER_HOST_MAX = 1024, // of these, from one host
+        TICKETS_OTHERS_MAX = 3072,    // of these, of all but root and whom argosyd runs as
+        FORWARDS_PER_HOST_MAX = 1024, // and from one host
+        FORWARDS_OTHERS_MAX = 768,    // likewise
+        // Questions to nodes of one user of a host, but for these: an agent answers AGENT_CALLS_MAX at a time.
+        NODE_QUESTIONS_PER_USER = 32,
         WAIT_ITEMS_MAX = 200000,      // units that are waited for, all clients together
         CHANGE_UNITS_MAX = 20000,     // units named in one request
-        PLAN_UNITS_MAX = 2000,        // likewise, if it only asks: that is one turn of the loop
+        PLAN_UNITS_MAX = 2000,        // likewise, if it only asks: what follows from it is one turn of the loop
         UNITS_PER_NODE_MAX = 50000,   // units that one node may claim to hold
         REASON_MAX = 512,             // bytes of why a manager cannot be used, or a unit not started
         WORD_MAX = 64,                // of what systemd or a version is called; the rest is cut off
@@ -39,6 +43,9 @@ typedef struct Rollout Rollout;
 typedef struct Rebalance Rebalance;
 typedef struct Retry Retry;
 typedef struct Listing Listing;
+typedef struct WaiterItem WaiterItem;
+typedef struct EventStream EventStream;
+typedef struct Watcher Watcher;
 
 // Recorded hosts, kept as what is counted of them changes (host_touch()).
 typedef struct HostCounts {
@@ -68,19 +75,22 @@ struct Leader {
         bool timer_deferred;   // it is due, and the loop takes once more what has come
         int n_handles;         // open uv handles while closing
         size_t n_outside;      // completions that the log and the pool still owe us
-        size_t n_retired;      // of these: tables of terms that are over, which the pool frees
+        size_t n_retired;      // of these: what the pool frees, tables of terms that are over and Attaches
         bool closing;
         void (*closed)(void *userdata);
         void *closed_data;
         // What core owes to those above it, given when the leader is made.
         void (*on_outside_done)(Leader *l); // one of n_outside has come
         void (*on_ticket_over)(Ticket *t);  // nobody is to work on it any more; may come again when it is freed
+        void (*on_job_waited)(Leader *l, WaiterItem *item); // a unit of a running job is to be judged
 
         bool leading;
         bool building; // it is to lead when its tables are whole
         uint64_t term, index;
         uint64_t hosts_revision; // of the hosts as the tables have them
+        uint64_t access_revision; // by which tickets were judged last
         uint32_t level;          // of the log's features, likewise
+        uint64_t n_followed;     // entries of the log
 
         Map hosts;   // by number
         Map nodes;   // by number
@@ -143,6 +153,12 @@ struct Leader {
         bool in_mass_loss; // so many hosts were lost at once that their units stay where they are
         bool mass_loss_due; // that is to be judged again
         bool waiters_all; // every wait is to be judged again
+        Map open_jobs;    // by number: those that are running; the lists below are of OpenJob.queue, and .told
+        ListNode jobs_watched, jobs_ended, jobs_flying, jobs_told;
+        uint64_t jobs_due_us;    // when those that have ended get an entry of their own; 0: none has
+        bool jobs_urgent;        // or rather at once
+        uint64_t jobs_walked;    // number of the last that a leader that begins has looked at
+        uint64_t jobs_resume_us; // until then it waits for those who have not written all of theirs
         HostCounts n_hosts;
         uint64_t n_host_changes; // of what any of them is like (host_mark_place())
         ListNode lost_hosts; // Host.lost
@@ -153,6 +169,7 @@ struct Leader {
         ListNode listings; // Listing.all: lists that are made in turns
         Listing *listing_made; // the one of them that is being made; NULL: none
         size_t n_listings_kept; // of which there are rows
+        unsigned listing_turns_max; // TURNS_MAX of listings.c; 0, unless a test says something else
         size_t n_tickets, n_wait_items;
         uint64_t last_ticket, last_call;
         uint64_t n_waiters_judged; // of units, one by one
@@ -170,6 +187,7 @@ struct Leader {
         uint64_t rebalance_due_us;  // the same of the rebalance
         uint64_t n_batches;         // that were begun
         uint64_t n_plan_dues;       // units that dry runs looked at because of others
+        uint64_t n_planned;         // units that dry runs planned, one by one
         uint64_t n_plans;           // that were begun
         bool plans;                 // one of them is being made
         uint64_t n_searched;        // that it was asked of whether a rebalance may move them
@@ -192,4 +210,13 @@ struct Leader {
         uint64_t voters_wait_us;       // a request waits to hear of the voters until then; 0: none
         int voters_error;              // that was complained about last
         char voters_notice[320];       // what it waits for
+
+        EventStream *events;    // of this term; NULL: it does not lead
+        ListNode events_due;    // EventObject.due: something of it may have changed
+        ListNode events_gone;   // GoneObject.kept
+        uint64_t *events_jobs;  // numbers of jobs that have ended, and are not told of yet
+        size_t n_events_jobs, events_jobs_allocated;
+        bool events_kept;       // somebody watches, or did a short while ago
+        ListNode watchers, watchers_idle; // Watcher.all: to be looked at; told of everything
+        size_t n_watchers;
 };

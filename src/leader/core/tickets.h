@@ -7,7 +7,10 @@
 
 typedef struct Waiter Waiter;
 typedef struct ChangeParts ChangeParts;
+typedef struct PlanTurns PlanTurns;
 typedef struct Listing Listing;
+typedef struct AimWork AimWork;
+typedef struct UndoWork UndoWork;
 
 struct Ticket {
         uint64_t id;
@@ -27,8 +30,12 @@ struct Ticket {
         void (*committed)(Leader *l, Ticket *t); // finishes `response`; NULL: nothing to add
         Waiter *waiter;
         Listing *listing; // of a list that is made in turns; NULL: none
+        Watcher *watcher; // of a question for events; NULL: it is none
         ChangeParts *parts; // of a Change that goes into the log in parts; NULL: it does not
+        UndoWork *undo;     // of an Undo, once it is begun
+        AimWork *aims;      // of an Apply, once it is begun
         size_t n_kept;      // units that these have changed in the log
+        PlanTurns *plan;    // of a Change that is only asked about, over many turns; NULL: none has begun
         uint64_t job;        // number of its job, once the log has a part of it; 0: it has none
         uint64_t job_flying; // that of the entry that is on its way
         uint64_t content;    // job_request_content()
@@ -41,7 +48,7 @@ struct Ticket {
         uint64_t asked_us;   // when it arrived, by our clock
         uint32_t removing;   // host number, for ClusterRemove
         bool removal_begun;  // its record says that it is to be no voter
-        ListNode drain;      // in Leader.drains, for DrainWait, or in .manager_waiters
+        ListNode drain;      // in Leader.drains, for DrainWait, or in .manager_waiters, or in OpenJob.tickets
         uint32_t drain_left; // as it was told last
         ListNode rollout;    // in Leader.rollout_waiters, for RolloutWait
         ListNode rebalance;  // in Leader.rebalance_waiters, once it is under way

@@ -442,9 +442,10 @@ static int mark_leaving(const Argosy__HostRecord *record, BatchBuilder *b) {
         return batch_builder_put_host(b, &next);
 }
 
-// Moves what the host has. 1: all of it is in the batch; 0: there is more than fits.
+// Moves what the host has. 1: all of it is in the batch; 0: there is more than one entry is to have.
 static int move_all(Leader *l, const Argosy__HostRecord *record, BatchBuilder *b) {
         _cleanup_(scheduler_freep) Scheduler *p = NULL;
+        size_t n = 0;
         int r = 0;
 
         p = scheduler_new(l, record->host);
@@ -461,7 +462,7 @@ static int move_all(Leader *l, const Argosy__HostRecord *record, BatchBuilder *b
 
                         if (batch_builder_has_unit(b, next.name))
                                 return -EBUSY;
-                        if (b->packed.len > STORE_BATCH_MAX / 2)
+                        if (n++ == BATCH_SOFT_UNITS || b->packed.len > STORE_BATCH_MAX / 2)
                                 return 0;
                         if (unit_options_of(e, &options) >= 0) {
                                 r = scheduler_place(p, next.name, options, false, &place);

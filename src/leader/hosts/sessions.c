@@ -12,10 +12,12 @@
 // stays and what goes.
 //
 // Of an Attach that names thousands of units HELD_PER_TURN are taken in each turn of the loop. Until all are, the host is
-// as little in session as one that has not attached; its beats count.
+// as little in session as one that has not attached; its beats count. What is not taken, since the link broke or the
+// host attached anew, goes to the pool: freeing it takes as long as taking it.
 #include <errno.h>
 
 #include "activators.h"
+#include "authorization.h"
 #include "batch-builder.h"
 #include "clock.h"
 #include "feature-level.h"
@@ -62,14 +64,50 @@ static void foreach_unit_on_node(Host *h, Leader *l, void (*each)(Leader *l, Uni
 
 static void take_the_rest(Leader *l, Host *h); // of its Attach, before what it says after that
 
-static void forget_attach(Host *h) {
-        message_free(h->attach);
-        h->attach = NULL;
+// Of an Attach what nobody takes any more.
+typedef struct RetiredAttach {
+        uv_work_t work;
+        Leader *leader;
+        Argosy__ToVoter__Attach *attach;
+} RetiredAttach;
+
+static void free_attach(uv_work_t *work) {
+        message_free(CONTAINER_OF(work, RetiredAttach, work)->attach);
+}
+
+static void on_attach_freed(uv_work_t *work, int status) {
+        RetiredAttach *a = CONTAINER_OF(work, RetiredAttach, work);
+        Leader *l = a->leader;
+
+        free(a);
+        l->n_retired--;
+        leader_outside_done(l);
+}
+
+static void retire_attach(Leader *l, Argosy__ToVoter__Attach *attach) {
+        RetiredAttach *a = oom_checked(calloc(1, sizeof(*a)));
+        int error;
+
+        a->leader = l;
+        a->attach = attach;
+        error = uv_queue_work(l->config.loop, &a->work, free_attach, on_attach_freed);
+        assert(error == 0); // it fails only without a function
+        l->n_retired++;
+        l->n_outside++;
+}
+
+static void forget_attach(Leader *l, Host *h) {
+        Argosy__ToVoter__Attach *attach = TAKE_PTR(h->attach);
+
+        if (attach && attach->n_held > h->n_held_taken + HELD_PER_TURN)
+                retire_attach(l, attach);
+        else
+                message_free(attach);
         list_unlink(&h->attach_due);
 }
 
 static void end_session(Leader *l, Host *h) {
-        forget_attach(h);
+        forget_attach(l, h);
         h->attached = h->welcoming = h->welcomed = false;
         list_unlink(&h->barrier_queue);
         h->opened_id = 0;
@@ -553,7 +591,7 @@ static void take_some(Leader *l, Host *h, size_t most) {
         if (h->n_held_taken < a->n_held)
                 return;
         a->n_held = 0;
-        forget_attach(h);
+        forget_attach(l, h);
         end_attach(l, h);
 }
 
@@ -566,7 +604,7 @@ void sessions_take_some(Leader *l) {
         if (h->recorded)
                 take_some(l, h, HELD_PER_TURN);
         else
-                forget_attach(h);
+                forget_attach(l, h);
         leader_mark(l);
 }
 
@@ -597,8 +635,10 @@ static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
                         continue;
                 if (outcome != STORE_COMMITTED || !leader_has_authority(l))
                         list_append(&l->barriers_due, &h->barrier_queue);
-                else
+                else {
+                        authorization_tell(l, h);
                         orders_welcome(l, h);
+                }
         }
         if (outcome == STORE_NOT_LEADER || outcome == STORE_UNKNOWN) // or leadership is on its way to another, and may stay
                 l->barriers_pause_us = leader_now(l) + BARRIER_RETRY_US;

@@ -22,6 +22,7 @@ typedef enum KeyKind {
         KEY_HOST, // by its number
         KEY_SPEC, // by its hash
         KEY_CLUSTER,
+        KEY_ACCESS,
         KEY_REQUEST, // by its id
         KEY_CLAIM,   // a word
 } KeyKind;
@@ -256,6 +257,7 @@ static int append_on(BatchBuilder *b, KeyKind kind, const void *key, size_t len,
 
 // A LogOp has one place for the pointer to whatever it is about.
 static_assert(offsetof(Argosy__LogOp, role) == offsetof(Argosy__LogOp, spec));
+static_assert(offsetof(Argosy__LogOp, grant) == offsetof(Argosy__LogOp, grant_remove));
 static_assert(offsetof(Argosy__LogOp, role_remove) == offsetof(Argosy__LogOp, pool_remove));
 
 static int append_record(BatchBuilder *b, KeyKind kind, const void *key, size_t len, void *record) {
@@ -381,11 +383,42 @@ bool batch_builder_has_pool(const BatchBuilder *b, const char *name) {
         return has_name(b, KEY_POOL, name);
 }
 
+int batch_builder_change_access(BatchBuilder *b, Argosy__GrantRecord *grant, bool revoke) {
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        op.op_case = revoke ? ARGOSY__LOG_OP__OP_GRANT_REMOVE : ARGOSY__LOG_OP__OP_GRANT;
+        op.grant = grant;
+        return append_on(b, KEY_ACCESS, NULL, 0, &op);
+}
+
+bool batch_builder_has_access(const BatchBuilder *b) {
+        return touched(b, KEY_ACCESS, NULL, 0);
+}
+
+int batch_builder_forget_specs(BatchBuilder *b, ProtobufCBinaryData *hashes, size_t n) {
+        Argosy__LogOp__SpecForget forget = ARGOSY__LOG_OP__SPEC_FORGET__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        forget.hashes = hashes;
+        forget.n_hashes = n;
+        op.op_case = ARGOSY__LOG_OP__OP_SPEC_FORGET;
+        op.spec_forget = &forget;
+        return append_op(b, &op);
+}
+
 int batch_builder_put_job(BatchBuilder *b, Argosy__LogOp__JobPut *put) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
         op.op_case = ARGOSY__LOG_OP__OP_JOB;
         op.job = put;
+        return append_op(b, &op);
+}
+
+int batch_builder_end_jobs(BatchBuilder *b, Argosy__LogOp__JobEnds *ends) {
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        op.op_case = ARGOSY__LOG_OP__OP_JOB_ENDS;
+        op.job_ends = ends;
         return append_op(b, &op);
 }
 

@@ -96,8 +96,11 @@ int batch_builder_put_pool(BatchBuilder *b, Argosy__PoolRecord *record);
 int batch_builder_remove_pool(BatchBuilder *b, const char *name);
 int batch_builder_put_cluster(BatchBuilder *b, Argosy__ClusterRecord *record); // -EBUSY: the batch has one
                                                                                // already
+int batch_builder_change_access(BatchBuilder *b, Argosy__GrantRecord *grant, bool revoke);
+int batch_builder_forget_specs(BatchBuilder *b, ProtobufCBinaryData *hashes, size_t n);
 // Behind the operations that are its own.
 int batch_builder_put_job(BatchBuilder *b, Argosy__LogOp__JobPut *put);
+int batch_builder_end_jobs(BatchBuilder *b, Argosy__LogOp__JobEnds *ends);
 int batch_builder_add_request(BatchBuilder *b, const void *id, size_t len);
 int batch_builder_set_time(BatchBuilder *b, uint64_t at_us);
 
@@ -119,6 +122,7 @@ bool batch_builder_has_role(const BatchBuilder *b, const char *name);
 int batch_builder_use_role(BatchBuilder *b, const char *name); // a unit in it is of this role; no operation
 bool batch_builder_uses_role(const BatchBuilder *b, const char *name);
 bool batch_builder_has_pool(const BatchBuilder *b, const char *name);
+bool batch_builder_has_access(const BatchBuilder *b); // a right is given or taken back
 bool batch_builder_has_cluster(const BatchBuilder *b);
 bool batch_builder_has_host(const BatchBuilder *b, uint32_t host);
 bool batch_builder_has_request(const BatchBuilder *b, const void *id, size_t len);

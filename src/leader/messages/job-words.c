@@ -7,9 +7,11 @@
 #include "job-words.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "access.h"
 #include "hash.h"
 #include "macro.h"
 #include "request-kind.h"
@@ -63,8 +65,12 @@ const char *job_verb(const Argosy__Request *q) {
                 return q->cluster_role->promote ? "cluster promote" : "cluster demote";
         case ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS:
                 return "cluster voters";
+        case ARGOSY__REQUEST__WHAT_ACCESS_CHANGE:
+                return q->access_change->revoke ? "access revoke" : "access grant";
         case ARGOSY__REQUEST__WHAT_JOIN:
                 return "cluster join";
+        case ARGOSY__REQUEST__WHAT_FORGET:
+                return "history forget";
         default:
                 return kind ? kind->name : "";
         }
@@ -96,10 +102,18 @@ static int add_all(JobWords *w, char *const *texts, size_t n) {
         return r;
 }
 
-static int add_number(JobWords *w, uint32_t number) {
-        _cleanup_free_ char *text = str_printf("%u", (unsigned) number);
+static int add_number(JobWords *w, uint64_t number) {
+        _cleanup_free_ char *text = str_printf("%" PRIu64, number);
 
         return text ? add(w, text) : -ENOMEM;
+}
+
+static int add_access(JobWords *w, const Argosy__Request__AccessChange *m) {
+        _cleanup_free_ char *text = str_printf("%s:%s%s%s", *m->user ? "user" : "group", *m->user ? m->user : m->group,
+                                               *m->host ? "@" : "", m->host);
+        int r = add(w, right_to_string(m->right));
+
+        return r < 0 ? r : text ? add(w, text) : -ENOMEM;
 }
 
 static int add_what_it_names(JobWords *w, const Argosy__Request *q) {
@@ -126,6 +140,12 @@ static int add_what_it_names(JobWords *w, const Argosy__Request *q) {
                 return add(w, q->cluster_role->host);
         case ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS:
                 return add_number(w, q->cluster_voters->wanted);
+        case ARGOSY__REQUEST__WHAT_ACCESS_CHANGE:
+                return add_access(w, q->access_change);
+        case ARGOSY__REQUEST__WHAT_APPLY:
+                return add(w, q->apply->set);
+        case ARGOSY__REQUEST__WHAT_UNDO:
+                return add_number(w, q->undo->job);
         case ARGOSY__REQUEST__WHAT_JOIN:
                 return q->join->join ? add(w, q->join->join->name) : 0;
         default:

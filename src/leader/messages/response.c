@@ -144,6 +144,17 @@ Argosy__Response__UnitResult *unit_result_new(const char *name) {
         return u;
 }
 
+int unit_results_move(Argosy__Response__Change *from, Argosy__Response__Change *to) {
+        if (from->n_units == 0)
+                return 0;
+        if (ARRAY_RESERVE(to->units, to->n_units + from->n_units) < 0)
+                return -ENOMEM;
+        memcpy(to->units + to->n_units, from->units, from->n_units * sizeof(*from->units));
+        to->n_units += from->n_units;
+        from->n_units = 0;
+        return 0;
+}
+
 Argosy__Refusal *refusal_new(const char *node, const char *reason) {
         Argosy__Refusal *f = message_new(&argosy__refusal__descriptor);
 

@@ -47,6 +47,8 @@ int field_printf(char **field, const char *format, ...) _printf_(2, 3);
         })
 
 Argosy__Response__UnitResult *unit_result_new(const char *name);
+// Those of `from` behind those of `to`. 0, or -ENOMEM: they are still where they were.
+int unit_results_move(Argosy__Response__Change *from, Argosy__Response__Change *to);
 Argosy__Refusal *refusal_new(const char *node, const char *reason);
 Argosy__Response__UnitRow *unit_row_new(const char *unit, const char *node);
 // NULL: none.

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Jobs, newest first, or one with its units. Each answer looks at a bounded number and says where the next question is
-// to go on, so nobody's question holds the loop, and nothing is kept between two of them.
+// Jobs, newest first, or one with its units; what each did to units that are asked about, which is their history. Each
+// answer looks at a bounded number and says where the next question is to go on, so nobody's question holds the loop, and
+// nothing is kept between two of them.
 //
-// How a unit stands with what a job asked of it is judged by what is seen now, as a wait would, and only if nobody has
-// changed the unit since: how the job ended is recorded nowhere. Without a leader it is not known.
+// How a unit ended is in the job's record, and that is all that is known of a job whose units do something else by now.
+// Beside it stands how the unit is with what the job asked of it at present: judged by what is seen, as a wait would be,
+// if nobody has changed the unit since. Without a leader that is not known.
+//
+// Who may not see everything sees the jobs that have changed units, and none but such that he may see now, with the names
+// of these instead of what was typed. So a job about nodes is not for him, nor is one whose units are gone.
 #include "answer-jobs.h"
 
 #include <errno.h>
@@ -12,12 +17,22 @@
 #include <inttypes.h>
 
 #include "author.h"
+#include "authorization.h"
 #include "feature-level.h"
+#include "job-state.h"
+#include "map.h"
+#include "name-patterns.h"
 #include "response.h"
 #include "str.h"
 #include "tickets.h"
 #include "unit-state.h"
 #include "waiters.h"
+
+enum {
+        TARGETS_INSTEAD = 16,     // names of units
+        GLOBS_IN_A_LOOK = 4,      // patterns that a unit is compared with in the time in which it is looked at
+        AUTHOR_PATTERN_MAX = 512, // bytes
+};
 
 // ------------------------------------------------------------------------------------------------ units
 
@@ -91,32 +106,84 @@ static void judge(const Leader *l, const Argosy__JobRecord *job, const Argosy__J
                 say_verdict(ret, &v);
 }
 
-static int add_unit(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job,
-                    const Argosy__JobUnits *group, size_t i) {
-        Argosy__Response__JobUnitRow *unit = calloc(1, sizeof(*unit));
-        char rev[HASH_HEX_SIZE] = "";
-        UnitNow now;
+// One side of the change: the content's hash, and what the unit was to be. Without content there was no unit.
+static int fill_side(char **rev, char **desired, const ProtobufCBinaryData *spec, Argosy__Target target) {
+        char hex[HASH_HEX_SIZE];
         Hash hash;
+
+        if (!hash_from_bytes(spec->data, spec->len, &hash))
+                return 0;
+        hash_hex(&hash, HASH_SIZE, hex);
+        return field_set(rev, hex) ?: field_set(desired, target_to_string(target));
+}
+
+// The unit as it was and became. NULL: out of memory.
+static Argosy__Response__JobUnitRow *add_change(Argosy__Response__JobRow *row, const Argosy__JobUnits *group, size_t i) {
+        Argosy__Response__JobUnitRow *unit = calloc(1, sizeof(*unit));
+
+        if (!unit)
+                return NULL;
+        argosy__response__job_unit_row__init(unit);
+        if (FIELD_APPEND(row->units, row->n_units, unit) < 0)
+                return NULL;
+        unit->revision = group->revisions[i];
+        unit->gone = group->gone;
+        if (field_set(&unit->unit, group->names[i]) < 0 ||
+            fill_side(&unit->rev, &unit->desired, &group->spec, group->target) < 0)
+                return NULL;
+        if (!group->gone && fill_side(&unit->rev_after, &unit->desired_after,
+                                      group->spec_after.len > 0 ? &group->spec_after : &group->spec,
+                                      group->target_after) < 0)
+                return NULL;
+        return unit;
+}
+
+static int set_end(Argosy__Response__JobUnitRow *unit, const Argosy__JobUnitEnd *end) {
+        unit->by = end->by;
+        if (field_set(&unit->end, unit_end_to_string(end->end)) < 0 || field_set(&unit->node, end->node) < 0)
+                return -ENOMEM;
+        if (*end->message || end->by == 0)
+                return field_set(&unit->end_message, end->message);
+        return field_printf(&unit->end_message, "by job %" PRIu64, end->by);
+}
+
+// Ends of units by their names, the last one of each.
+static int index_ends(const Argosy__JobRecord *job, Map *ret) {
+        for (size_t i = 0; i < job->n_ends; i++) {
+                (void) map_take_str(ret, job->ends[i]->unit);
+                if (map_add_str(ret, job->ends[i]->unit, job->ends[i]) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+// A job that names all that are not as they were to be says so of the others that they are.
+static int add_end(Argosy__Response__JobUnitRow *unit, const Argosy__JobRecord *job, const Map *ends) {
+        const Argosy__JobUnitEnd *end = map_find_str(ends, unit->unit);
+
+        if (end)
+                return set_end(unit, end);
+        if (job->state <= ARGOSY__JOB_STATE__JOB_RUNNING || *job->end_message ||
+            job->n_ends < (size_t) job->failed + job->unplaced + job->overtaken + job->cancelled)
+                return 0;
+        return field_set(&unit->end, unit_end_to_string(ARGOSY__UNIT_END__END_OK));
+}
+
+static int add_unit(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job,
+                    const Argosy__JobUnits *group, size_t i, const Map *ends) {
+        Argosy__Response__JobUnitRow *unit = add_change(row, group, i);
+        UnitNow now;
 
         if (!unit)
                 return -ENOMEM;
-        argosy__response__job_unit_row__init(unit);
-        if (FIELD_APPEND(row->units, row->n_units, unit) < 0)
-                return -ENOMEM;
         judge(l, job, group, i, &now);
-        unit->revision = group->revisions[i];
-        if (hash_from_bytes(group->spec.data, group->spec.len, &hash)) {
-                hash_hex(&hash, HASH_SIZE, rev);
-                if (field_set(&unit->desired, target_to_string(group->target)) < 0)
-                        return -ENOMEM;
-        }
-        if (field_set(&unit->unit, group->names[i]) < 0 || field_set(&unit->rev, rev) < 0 ||
-            field_set(&unit->now, now.word) < 0)
+        if (field_set(&unit->now, now.word) < 0 || field_set(&unit->message, now.message) < 0)
                 return -ENOMEM;
-        return field_set(&unit->message, now.message);
+        return add_end(unit, job, ends);
 }
 
-static int add_units(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job, uint32_t first) {
+static int add_units_from(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job, uint32_t first,
+                          const Map *ends) {
         uint32_t at = 0;
 
         for (size_t g = 0; g < job->n_units; g++)
@@ -125,9 +192,33 @@ static int add_units(Leader *l, Argosy__Response__JobRow *row, const Argosy__Job
                                 continue;
                         if (at - first >= JOB_UNITS_LISTED)
                                 row->more_units++;
-                        else if (add_unit(l, row, job, job->units[g], i) < 0)
+                        else if (add_unit(l, row, job, job->units[g], i, ends) < 0)
                                 return -ENOMEM;
                 }
+        return 0;
+}
+
+static int add_units(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job, uint32_t first) {
+        Map ends = {};
+        int r = index_ends(job, &ends);
+
+        if (r == 0)
+                r = add_units_from(l, row, job, first, &ends);
+        map_done(&ends);
+        return r;
+}
+
+static int add_failed_units(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
+        for (size_t i = 0; i < job->n_ends; i++) {
+                Argosy__Response__JobUnitRow *unit = calloc(1, sizeof(*unit));
+
+                if (!unit)
+                        return -ENOMEM;
+                argosy__response__job_unit_row__init(unit);
+                if (FIELD_APPEND(row->ends, row->n_ends, unit) < 0 || field_set(&unit->unit, job->ends[i]->unit) < 0 ||
+                    set_end(unit, job->ends[i]) < 0)
+                        return -ENOMEM;
+        }
         return 0;
 }
 
@@ -180,28 +271,87 @@ static size_t n_units_of(const Argosy__JobRecord *job) {
 static int fill(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
         row->job = job->number;
         row->at_us = job->at_us;
-        row->more_targets = job->more_targets;
         row->cut = job->cut;
         row->revision_before = job->revision_before;
         row->revision = job->revision;
         row->changed = (uint32_t) n_units_of(job);
-        for (size_t i = 0; i < job->n_targets; i++) {
-                char *target = strdup(job->targets[i]);
-
-                if (!target || ARRAY_RESERVE(row->targets, row->n_targets + 1) < 0) {
-                        free(target);
-                        return -ENOMEM;
-                }
-                row->targets[row->n_targets++] = target;
-        }
+        row->ended_us = job->ended_us;
+        row->failed = job->failed;
+        row->unplaced = job->unplaced;
+        row->overtaken = job->overtaken;
+        row->cancelled = job->cancelled;
+        if (field_set(&row->state, job_state_to_string(job->state)) < 0 || field_set(&row->message, job->end_message) < 0)
+                return -ENOMEM;
         if (fill_author(&row->author, job) < 0 || field_set(&row->verb, job->verb) < 0 ||
             field_set(&row->host, job->host_name) < 0)
                 return -ENOMEM;
         return field_set(&row->reason, job->reason);
 }
 
-static int add_job(Argosy__Response__Jobs *jobs, const Argosy__JobRecord *job, Argosy__Response__JobRow **ret) {
+// Who asks, and whether all is for him to see; about which units.
+typedef struct Viewer {
+        const Argosy__Author *author;
+        bool sees_all;
+        NamePatterns names;
+} Viewer;
+
+static bool is_for(const Leader *l, const Viewer *v, const Argosy__JobRecord *job) {
+        size_t n = n_units_of(job);
+
+        if (v->sees_all)
+                return true;
+        if (n == 0 || n > AUTHORIZATION_UNITS_MAX || job->cut)
+                return false;
+        for (size_t g = 0; g < job->n_units; g++)
+                for (size_t i = 0; i < job->units[g]->n_names; i++)
+                        if (!authorization_may_view(l, v->author, job->units[g]->names[i]))
+                                return false;
+        return true;
+}
+
+static int add_target(Argosy__Response__JobRow *row, const char *word) {
+        char *target = strdup(word);
+
+        if (!target || ARRAY_RESERVE(row->targets, row->n_targets + 1) < 0) {
+                free(target);
+                return -ENOMEM;
+        }
+        row->targets[row->n_targets++] = target;
+        return 0;
+}
+
+static int add_typed(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
+        int r = 0;
+
+        row->more_targets = job->more_targets;
+        for (size_t i = 0; r == 0 && i < job->n_targets; i++)
+                r = add_target(row, job->targets[i]);
+        return r;
+}
+
+// Instead of what was typed, which may name others, too.
+static int add_changed(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
+        int r = 0;
+
+        for (size_t g = 0; g < job->n_units; g++)
+                for (size_t i = 0; r == 0 && i < job->units[g]->n_names; i++)
+                        if (row->n_targets < TARGETS_INSTEAD)
+                                r = add_target(row, job->units[g]->names[i]);
+                        else
+                                row->more_targets++;
+        return r;
+}
+
+int job_fill_row(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
+        int r = add_typed(row, job);
+
+        return r < 0 ? r : fill(row, job);
+}
+
+static int add_job(const Viewer *v, Argosy__Response__Jobs *jobs, const Argosy__JobRecord *job,
+                   Argosy__Response__JobRow **ret) {
         Argosy__Response__JobRow *row = calloc(1, sizeof(*row));
+        int r;
 
         if (!row)
                 return -ENOMEM;
@@ -209,43 +359,83 @@ static int add_job(Argosy__Response__Jobs *jobs, const Argosy__JobRecord *job, A
         if (FIELD_APPEND(jobs->rows, jobs->n_rows, row) < 0)
                 return -ENOMEM;
         *ret = row;
-        return fill(row, job);
+        r = v->sees_all ? add_typed(row, job) : add_changed(row, job);
+        return r < 0 ? r : fill(row, job);
 }
 
-static bool has_unit(const Argosy__JobRecord *job, char *const *patterns, size_t n) {
+static bool has_unit(const Argosy__JobRecord *job, const NamePatterns *names) {
         for (size_t g = 0; g < job->n_units; g++)
                 for (size_t i = 0; i < job->units[g]->n_names; i++)
-                        for (size_t k = 0; k < n; k++)
-                                if (fnmatch(patterns[k], job->units[g]->names[i], FNM_NOESCAPE) == 0)
-                                        return true;
-        return n == 0;
+                        if (name_patterns_match(names, job->units[g]->names[i]))
+                                return true;
+        return names->n == 0;
 }
 
-// Newest first, from the one before `before` on.
-static int list(const Leader *l, const Argosy__Request__ListJobs *m, Argosy__Response__Jobs *jobs) {
-        uint64_t last = cluster_state_last_job(l->state), first = cluster_state_first_job(l->state);
-        uint64_t number = m->before > 0 && m->before <= last ? m->before - 1 : last;
-        size_t limit = m->limit > 0 ? m->limit : JOBS_LOOKED, looked = 0;
-
-        for (; number >= first && looked < JOBS_LOOKED && jobs->n_rows < limit; number--) {
-                Argosy__Response__JobRow *row;
-                Argosy__JobRecord *job;
-                int r = cluster_state_read_job(l->state, number, &job);
-
-                if (r < 0)
-                        return r;
-                looked += 1 + n_units_of(job) / 10;
-                if (is_by(job, m->author) && has_unit(job, m->patterns, m->n_patterns))
-                        r = add_job(jobs, job, &row);
-                message_free(job);
-                if (r < 0)
-                        return r;
-        }
-        jobs->before = number >= first ? number + 1 : 0;
+static int add_changes(Argosy__Response__JobRow *row, const Argosy__JobRecord *job, const NamePatterns *names) {
+        for (size_t g = 0; g < job->n_units; g++)
+                for (size_t i = 0; i < job->units[g]->n_names; i++) {
+                        if (!name_patterns_match(names, job->units[g]->names[i]))
+                                continue;
+                        if (row->n_units >= JOB_UNITS_LISTED)
+                                row->more_units++;
+                        else if (!add_change(row, job->units[g], i))
+                                return -ENOMEM;
+                }
         return 0;
 }
 
-static Argosy__Response *no_such_job(const Leader *l, uint64_t number) {
+static bool is_in_state(Argosy__JobState state, const Argosy__Request__ListJobs *m) {
+        for (size_t i = 0; i < m->n_states; i++)
+                if (m->states[i] == state)
+                        return true;
+        return m->n_states == 0;
+}
+
+static bool is_meant(const Argosy__JobRecord *job, const Viewer *v, const Argosy__Request__ListJobs *m) {
+        return job->at_us >= m->since_us && is_by(job, m->author) && has_unit(job, &v->names);
+}
+
+static int list_one(const Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, uint64_t number,
+                    Argosy__Response__Jobs *jobs, size_t *looked) {
+        Argosy__Response__JobRow *row;
+        Argosy__JobRecord *job;
+        int r = cluster_state_read_job(l->state, number, &job);
+
+        if (r < 0)
+                return r;
+        *looked += n_units_of(job) * (1 + v->names.n_globs / GLOBS_IN_A_LOOK) / (v->sees_all ? 10 : 1);
+        if (is_meant(job, v, m) && is_for(l, v, job)) {
+                r = add_job(v, jobs, job, &row);
+                if (r == 0 && m->changes && is_whole(job)) {
+                        r = add_changes(row, job, &v->names);
+                        *looked += row->n_units;
+                }
+        }
+        message_free(job);
+        return r;
+}
+
+// Newest first, from the one before `before` on. Of which state one is is known without reading it.
+static int list(const Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, Argosy__Response__Jobs *jobs) {
+        uint64_t number = cluster_state_job_before(l->state, m->before ?: UINT64_MAX);
+        size_t limit = m->limit > 0 ? m->limit : JOBS_LOOKED;
+
+        for (size_t looked = 0; number > 0 && looked < JOBS_LOOKED && jobs->n_rows < limit; looked++) {
+                int r = is_in_state(cluster_state_job_state(l->state, number), m)
+                                ? list_one(l, v, m, number, jobs, &looked)
+                                : 0;
+
+                if (r < 0)
+                        return r;
+                jobs->before = number;
+                number = cluster_state_job_before(l->state, number);
+        }
+        if (number == 0)
+                jobs->before = 0;
+        return 0;
+}
+
+Argosy__Response *answer_no_such_job(const Leader *l, uint64_t number) {
         uint64_t last = cluster_state_last_job(l->state), first = cluster_state_first_job(l->state);
 
         if (number > last)
@@ -257,16 +447,60 @@ static Argosy__Response *no_such_job(const Leader *l, uint64_t number) {
                               first);
 }
 
-static int show(Leader *l, const Argosy__Request__ListJobs *m, const Argosy__JobRecord *job,
+static Argosy__Response *refuse_job(const Argosy__Author *author, uint64_t number) {
+        char who[AUTHOR_TEXT_SIZE];
+
+        return response_error(EACCES, "job %" PRIu64 ": this needs the right 'view' on all that it is about, which %s does not have",
+                              number, author_text(author, who));
+}
+
+static int show(Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, const Argosy__JobRecord *job,
                 Argosy__Response__Jobs *jobs) {
         Argosy__Response__JobRow *row;
-        int r = add_job(jobs, job, &row);
+        int r = add_job(v, jobs, job, &row);
 
         return r < 0 || !is_whole(job) ? r : add_units(l, row, job, m->first_unit);
 }
 
-Argosy__Response *answer_jobs(Leader *l, const Argosy__Request *request) {
+Argosy__Response *answer_job(Leader *l, const Argosy__Author *author, uint64_t number) {
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_JOBS);
+        Viewer viewer = {.author = author, .sees_all = authorization_views_all(l, author)};
+        Argosy__Response__JobRow *row;
+        Argosy__JobRecord *job;
+        int r;
+
+        if (!response)
+                return NULL;
+        r = cluster_state_read_job(l->state, number, &job);
+        if (r < 0)
+                return r == -ENOENT ? answer_no_such_job(l, number) : NULL;
+        if (!is_for(l, &viewer, job)) {
+                message_free(job);
+                return refuse_job(author, number);
+        }
+        r = add_job(&viewer, response->jobs, job, &row);
+        if (r == 0)
+                r = add_failed_units(row, job);
+        message_free(job);
+        return r < 0 ? NULL : TAKE_PTR(response);
+}
+
+Argosy__Response *answer_jobs_refuse(const Argosy__Request *request) {
+        const Argosy__Request__ListJobs *m = request->list_jobs;
+        const char *error = name_patterns_error(m->patterns, m->n_patterns);
+
+        if (error)
+                return response_error(E2BIG, "%s", error);
+        if (m->n_patterns > CHANGE_UNITS_MAX)
+                return response_error(E2BIG, "the request names %zu units, more than %d", m->n_patterns, CHANGE_UNITS_MAX);
+        if (strnlen(m->author, AUTHOR_PATTERN_MAX + 1) > AUTHOR_PATTERN_MAX)
+                return response_error(EINVAL, "the author's pattern is longer than %d bytes", AUTHOR_PATTERN_MAX);
+        return NULL;
+}
+
+Argosy__Response *answer_jobs(Leader *l, const Argosy__Author *author, const Argosy__Request *request) {
+        _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_JOBS);
+        Viewer viewer = {.author = author, .sees_all = authorization_views_all(l, author)};
         const Argosy__Request__ListJobs *m = request->list_jobs;
         Argosy__JobRecord *job;
         int r;
@@ -278,14 +512,23 @@ Argosy__Response *answer_jobs(Leader *l, const Argosy__Request *request) {
                                       cluster_state_feature_level(l->state));
         if (!response)
                 return NULL;
-        if (m->number == 0)
-                return list(l, m, response->jobs) < 0 ? NULL : TAKE_PTR(response);
+        if (m->number == 0) {
+                r = name_patterns_init(&viewer.names, m->patterns, m->n_patterns);
+                if (r == 0)
+                        r = list(l, &viewer, m, response->jobs);
+                name_patterns_done(&viewer.names);
+                return r < 0 ? NULL : TAKE_PTR(response);
+        }
         r = cluster_state_read_job(l->state, m->number, &job);
         if (r == -ENOENT)
-                return no_such_job(l, m->number);
+                return answer_no_such_job(l, m->number);
         if (r < 0)
                 return NULL;
-        r = show(l, m, job, response->jobs);
+        if (!is_for(l, &viewer, job)) {
+                message_free(job);
+                return refuse_job(author, m->number);
+        }
+        r = show(l, &viewer, m, job, response->jobs);
         message_free(job);
         return r < 0 ? NULL : TAKE_PTR(response);
 }

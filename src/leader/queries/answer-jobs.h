@@ -10,4 +10,13 @@ enum {
         JOB_UNITS_LISTED = 256, // of one job in one answer, at some 10 us each
 };
 
-Argosy__Response *answer_jobs(Leader *l, const Argosy__Request *request);
+// Handler.refuse: what it would take long to compare.
+Argosy__Response *answer_jobs_refuse(const Argosy__Request *request);
+Argosy__Response *answer_jobs(Leader *l, const Argosy__Author *author, const Argosy__Request *request);
+// To a question about a job that is not kept.
+Argosy__Response *answer_no_such_job(const Leader *l, uint64_t number);
+// One job without its units but those that are not as they were to be; or why there is none, or none for whom this is.
+// NULL: out of memory.
+Argosy__Response *answer_job(Leader *l, const Argosy__Author *author, uint64_t number);
+// All of it but its units. 0 or -ENOMEM.
+int job_fill_row(Argosy__Response__JobRow *row, const Argosy__JobRecord *job);

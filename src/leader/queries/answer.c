@@ -51,7 +51,7 @@ static int fill_states(Argosy__Response__UnitRow *row, const char *load, const c
         return 0;
 }
 
-static bool is_seen(const UnitOnNode *s) {
+bool unit_on_node_is_shown(const UnitOnNode *s) {
         return s && unit_on_node_is_reported(s) && s->node->host->attached && !node_is_unreachable(s->node);
 }
 
@@ -60,7 +60,7 @@ int unit_on_node_fill_row(const UnitOnNode *s, Argosy__Response__UnitRow *row) {
 
         if (s && s->node->reason && field_set(&row->error, s->node->reason) < 0)
                 return -ENOMEM;
-        if (!is_seen(s))
+        if (!unit_on_node_is_shown(s))
                 return fill_states(row, "unknown", "unknown", "unknown");
         hash_hex(&s->seen, HASH_SIZE, hex);
         row->drift = s->drift;
@@ -157,16 +157,25 @@ static int add_silent_rows_on(Leader *l, Argosy__Response__Units *units,
         return r;
 }
 
+bool unit_on_node_is_listed(const Leader *l, const UnitEntry *e, const UnitOnNode *s) {
+        const Node *n = s->node;
+
+        if (!cluster_state_find_host(l->state, n->host->number))
+                return false;
+        if (e)
+                return unit_wanted_on(l, s->unit, e, n) || (unit_on_node_is_shown(s) && !host_is_lost(n->host));
+        return unit_on_node_is_shown(s) || previous_node_is_silent(l, s->unit->name, NULL, n);
+}
+
 static int add_rows_of_node(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e,
                             const Unit *u, size_t *n) {
         list_foreach (i, &u->on_nodes) {
                 const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
                 const Argosy__HostRecord *host = cluster_state_find_host(l->state, s->node->host->number);
-                bool wanted = unit_wanted_on(l, u, e, s->node);
 
-                if (!host || (!wanted && (!is_seen(s) || host_is_lost(s->node->host)) && e))
+                if (!unit_on_node_is_listed(l, e, s))
                         continue;
-                if (!e && !is_seen(s)) {
+                if (!e && !unit_on_node_is_shown(s)) {
                         if (add_silent_row(l, units, name, s->node) < 0)
                                 return -ENOMEM;
                         continue;
@@ -387,7 +396,7 @@ static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
 
                         if (!unit_wanted_on(l, u, e, s->node))
                                 continue;
-                        if (!is_seen(s))
+                        if (!unit_on_node_is_shown(s))
                                 return "unknown";
                         if (r->target != ARGOSY__TARGET__TARGET_LAUNCHED || s->revision < r->start_rev)
                                 word = streq(word, "launched") ? word : "loaded";
@@ -423,7 +432,7 @@ static int add_file_row(Leader *l, Argosy__Response__UnitFiles *files, const Uni
         if (field_set(&row->unit, e->record->name) < 0 || field_set(&row->rev, rev) < 0 ||
             field_set(&row->desired, target_to_string(e->record->target)) < 0 ||
             field_set(&row->state, rollout_word(l, e->record->name) ?: unit_state_word(l, e)) < 0 ||
-            field_set(&row->description, description) < 0)
+            field_set(&row->set, e->record->set) < 0 || field_set(&row->description, description) < 0)
                 return -ENOMEM;
         if (host && !row->global)
                 return fill_node_name(&row->node, host, e->record->node);
@@ -473,8 +482,8 @@ static const char *role_word(const Argosy__HostRecord *host) {
         return host->role == ARGOSY__HOST_ROLE__ROLE_VOTER ? "voter" : "spare";
 }
 
-static int add_node_row(Leader *l, Argosy__Response__Nodes *nodes, const Argosy__HostRecord *host,
-                        const Argosy__NodeRecord *node, uint32_t leader) {
+int answer_add_node(Leader *l, Argosy__Response__Nodes *nodes, const Argosy__HostRecord *host,
+                    const Argosy__NodeRecord *node, uint32_t leader) {
         Argosy__Response__NodeRow *row = calloc(1, sizeof(*row));
         const Node *n = node_find(l, node->node);
         size_t n_units;
@@ -532,8 +541,8 @@ Argosy__Response *answer_nodes(Leader *l, const Argosy__Request *request) {
         hosts = cluster_state_hosts(l->state, &n);
         for (size_t i = 0; i < n; i++)
                 for (size_t k = 0; k < hosts[i].record->n_nodes; k++)
-                        if (add_node_row(l, r->nodes, hosts[i].record, hosts[i].record->nodes[k],
-                                         leader ? leader->host : 0) < 0)
+                        if (answer_add_node(l, r->nodes, hosts[i].record, hosts[i].record->nodes[k],
+                                            leader ? leader->host : 0) < 0)
                                 return NULL;
         return TAKE_PTR(r);
 }
@@ -627,16 +636,32 @@ static void answer_no_name(Leader *l, const Argosy__Request *request, LeaderResp
         respond(&out, userdata);
 }
 
+// The unit's own content, or that of the hash that stands at its place. NULL: there is none, and `why` says so.
+static const SpecEntry *find_content(const Leader *l, const Argosy__Request__Cat *m, size_t i, char *why, size_t size) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, m->names[i]);
+        const SpecEntry *spec = NULL;
+        Hash hash;
+
+        if (m->n_revs == 0) {
+                str_fit(why, size, "%s: no such unit", m->names[i]);
+                return e ? e->spec : NULL;
+        }
+        if (i < m->n_revs && hex_decode(m->revs[i], &hash, HASH_SIZE))
+                spec = cluster_state_find_spec(l->state, &hash);
+        str_fit(why, size, "%s: its file of then is not kept any more", m->names[i]);
+        return spec;
+}
+
 void answer_cat(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
         const Argosy__Request__Cat *m = request->cat;
 
         if (!m->n_names)
                 answer_no_name(l, request, respond, userdata);
         for (size_t i = 0; i < m->n_names; i++) {
-                const UnitEntry *e = cluster_state_find_unit(l->state, m->names[i]);
+                char message[UNIT_NAME_MAX + 64];
+                const SpecEntry *spec = find_content(l, m, i, message, sizeof(message));
                 Argosy__Response__Cat c = ARGOSY__RESPONSE__CAT__INIT;
                 Argosy__Response out = ARGOSY__RESPONSE__INIT;
-                char message[UNIT_NAME_MAX + 32];
 
                 out.id = request->id;
                 out.what_case = ARGOSY__RESPONSE__WHAT_CAT;
@@ -644,11 +669,10 @@ void answer_cat(Leader *l, const Argosy__Request *request, LeaderRespond respond
                 out.final = i + 1 == m->n_names;
                 out.no_leader = !l->leading;
                 c.name = m->names[i];
-                if (e)
-                        c.content = (ProtobufCBinaryData){.data = e->spec->content, .len = e->spec->len};
+                if (spec)
+                        c.content = (ProtobufCBinaryData){.data = spec->content, .len = spec->len};
                 else {
                         out.status = ENOENT;
-                        str_fit(message, sizeof(message), "%s: no such unit", m->names[i]);
                         out.message = message;
                 }
                 respond(&out, userdata);

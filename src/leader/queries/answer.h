@@ -12,6 +12,10 @@ Argosy__Response *answer_nodes(Leader *l, const Argosy__Request *request);
 Argosy__Response *answer_cluster_status(Leader *l, const Argosy__Request *request);
 void answer_cat(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 
+// What lists show of a unit on a node: whether there is a row for it; `e`: the unit's record, NULL: it has none. And
+// whether it is known what its host says of it.
+bool unit_on_node_is_listed(const Leader *l, const UnitEntry *e, const UnitOnNode *s);
+bool unit_on_node_is_shown(const UnitOnNode *s);
 int unit_on_node_fill_row(const UnitOnNode *s, Argosy__Response__UnitRow *row); // NULL: nothing is known
 int row_fill_host(const Leader *l, const Argosy__HostRecord *host, Argosy__Response__UnitRow *row);
 
@@ -19,6 +23,9 @@ int row_fill_host(const Leader *l, const Argosy__HostRecord *host, Argosy__Respo
 // 0 or -ENOMEM.
 int answer_add_units(Leader *l, const char *name, Argosy__Response__Units *units);
 int answer_add_unit_files(Leader *l, const char *name, Argosy__Response__UnitFiles *files);
+// The same of one node; `leader`: the host that leads, 0: nobody.
+int answer_add_node(Leader *l, Argosy__Response__Nodes *nodes, const Argosy__HostRecord *host,
+                    const Argosy__NodeRecord *node, uint32_t leader);
 bool answer_name_matches(char *const *patterns, size_t n, const char *name); // one of them, or there are none
 bool answer_is_glob(const char *pattern); // else it is a name
 // Who asks for a few units by their names is not made to wait for a look at all.

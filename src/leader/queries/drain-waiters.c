@@ -42,20 +42,48 @@ static bool is_meant(const Node *n, uint32_t node) {
         return node == 0 || n->number == node;
 }
 
-static DrainView view_drain(const Leader *l, const Host *h, uint32_t node) {
-        DrainView v = {.emptying = true, .unattached = !h->ever_attached && !host_is_lost(h)};
+static void view_node(DrainView *v, const Node *n) {
+        v->emptying &= node_is_emptying(n);
+        v->left += n->n_to_leave + n->n_leaving;
+        v->stuck += n->n_stuck;
+        v->ends |= n->deadline_us && !n->deadline_done;
+}
 
-        list_foreach (i, &h->nodes) {
-                const Node *n = CONTAINER_OF(i, Node, of_host);
+static DrainView view_host(const Host *h) {
+        return (DrainView){.emptying = true, .unattached = !h->ever_attached && !host_is_lost(h)};
+}
 
-                if (!is_meant(n, node))
-                        continue;
-                v.emptying &= node_is_emptying(n);
-                v.left += n->n_to_leave + n->n_leaving;
-                v.stuck += n->n_stuck;
-                v.ends |= n->deadline_us && !n->deadline_done;
-        }
+static DrainView view_drain(const Host *h, uint32_t node) {
+        DrainView v = view_host(h);
+
+        list_foreach (i, &h->nodes)
+                if (is_meant(CONTAINER_OF(i, Node, of_host), node))
+                        view_node(&v, CONTAINER_OF(i, Node, of_host));
         return v;
+}
+
+static DrainEnd judge(const Leader *l, const DrainView *v) {
+        if (!v->emptying)
+                return DRAIN_OVER;
+        if (v->left == 0 && !v->unattached)
+                return DRAIN_EMPTY;
+        return v->stuck == v->left && !v->ends && list_is_empty(&l->moving) && !l->batch_flying &&
+                               !pending_is_due(l) && l->n_hosts.unattached == 0
+                       ? DRAIN_STUCK
+                       : DRAIN_GOES_ON;
+}
+
+DrainEnd drain_judge(const Leader *l, uint32_t node, size_t *ret_left) {
+        const Node *n = node_find(l, node);
+        DrainView v;
+
+        *ret_left = 0;
+        if (!n)
+                return DRAIN_EMPTY;
+        v = view_host(n->host);
+        view_node(&v, n);
+        *ret_left = v.left;
+        return judge(l, &v);
 }
 
 static int add_stuck(Leader *l, Argosy__Response *r, const Unit *u) {
@@ -121,15 +149,20 @@ static void notify(Leader *l, Ticket *t) {
                 list_unlink(&t->drain); // refused
                 return;
         }
-        v = view_drain(l, h, node);
-        if (!v.emptying)
+        v = view_drain(h, node);
+        switch (judge(l, &v)) {
+        case DRAIN_OVER:
                 ticket_settle(t, response_error(ECANCELED, "%s is not being drained any more", word));
-        else if (v.left == 0 && !v.unattached)
+                break;
+        case DRAIN_EMPTY:
                 ticket_settle(t, progress_response(0));
-        else if (v.stuck == v.left && !v.ends && list_is_empty(&l->moving) && !l->batch_flying &&
-                 !pending_is_due(l) && l->n_hosts.unattached == 0)
+                break;
+        case DRAIN_STUCK:
                 ticket_settle(t, stuck_response(l, h, node, v.stuck));
-        else if (t->drain_left != v.left) {
+                break;
+        case DRAIN_GOES_ON:
+                if (t->drain_left == v.left)
+                        break;
                 t->drain_left = (uint32_t) v.left;
                 ticket_send(t, progress_response(v.left));
         }

@@ -5,5 +5,14 @@
 
 #include "leader-core.h"
 
+typedef enum DrainEnd {
+        DRAIN_GOES_ON,
+        DRAIN_EMPTY, // or the node is gone
+        DRAIN_STUCK, // no other node takes what is left
+        DRAIN_OVER,  // the node is not being emptied any more
+} DrainEnd;
+
+// Of one node. *ret_left: units that are still there.
+DrainEnd drain_judge(const Leader *l, uint32_t node, size_t *ret_left);
 int drain_waiter_start(Leader *l, Ticket *t);
 void drains_notify(Leader *l);

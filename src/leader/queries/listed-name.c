@@ -93,6 +93,10 @@ int listed_name_make(Leader *l, const ListKind *kind, ListedName *n) {
         return r;
 }
 
+void listed_name_hide(ListedName *n) {
+        drop_rows(n);
+}
+
 size_t listed_name_rows(const ListedName *n) {
         return n->units.n_rows + n->files.n_rows;
 }

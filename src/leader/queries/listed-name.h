@@ -29,6 +29,8 @@ ListedName *listed_name_new(const char *name); // without rows; NULL: out of mem
 void listed_name_free(ListedName *n);
 // Its rows as they are now; what it had is dropped. 0 or -ENOMEM.
 int listed_name_make(Leader *l, const ListKind *kind, ListedName *n);
+// It has none, as far as who asks may see.
+void listed_name_hide(ListedName *n);
 size_t listed_name_rows(const ListedName *n);
 // What making them took, in rows: a global unit is looked at on each host, also where it has none. At least 1.
 size_t listed_name_work(const Leader *l, const ListedName *n);

@@ -17,8 +17,9 @@
 // Rows come in the order of their names and nodes: what is made is sorted RUN names at a time, and giving takes the first
 // of all runs.
 //
-// Where units are touched faster than they are made again, the rest is made in one turn after TURNS_MAX turns: a list
-// that comes late is worse. What follows from time alone (until when a guard may let run what was destroyed) is as of
+// Where units are touched faster than they are made again, as when hosts come and go all the time, nothing becomes stale
+// any more after TURNS_MAX turns: what is stale then is made, as much in each turn as ever, and rows are of different
+// moments. A list that comes late is worse. What follows from time alone (until when a guard may let run what was destroyed) is as of
 // the turn in which the row was made. Who stops leading answers that the next leader is to be asked, and whoever gets
 // the list from that one begins with `first` 0. Who does not lead makes lists of the records alone; nobody is told of what
 // changes there, so a list that was begun before a change ends with the same answer. Out of memory ends the list with an answer that says so, and so do more
@@ -29,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "authorization.h"
 #include "answer.h"
 #include "array.h"
 #include "listed-name.h"
@@ -46,6 +48,7 @@ enum {
         COMPARED_PER_ROW = 16,    // patterns that a name is compared with in the time of a row
         GIVEN_PER_TURN = 2000,    // at about 0.5 us each
         FREED_PER_TURN = 5000,
+        HIDING_ROWS = 4,          // whether somebody may see a unit is known after so many rows' time
         RUN = 512,
         TURNS_MAX = 1000, // of making again what was touched
         KEPT_MAX = 4,     // lists of which there are rows: made, and waiting for a slow link
@@ -69,10 +72,12 @@ struct Listing {
         char *globs[LISTED_GLOBS_MAX]; // those that are none
         size_t n_globs;
         bool parts;
+        bool sees_all; // who asks
         ListingPhase phase;
         bool walks;       // it is not only of names
         bool walked;      // nothing is left that has never been looked at
         unsigned n_turns; // that it was made in since then
+        bool late;        // these were too many: nothing becomes stale any more
         uint64_t host_changes, hosts_revision, rollouts_revision; // as of the last look
         uint64_t index, revision; // of the log and the records, when it was begun
         Map by_name;        // of `names`, while it is made
@@ -176,6 +181,7 @@ int listing_start(Leader *l, Ticket *t) {
                 return -ENOMEM;
         g->leader = l;
         g->ticket = t;
+        g->sees_all = authorization_views_all(l, t->author);
         take_patterns(g, q);
         if (q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS) {
                 g->kind = &list_kind_units;
@@ -263,8 +269,11 @@ static void mark_stale(Listing *g, ListedName *n) {
 // A name of its own that was asked for is there, or comes yet. Out of memory, it is left to the next look at the list,
 // which finds as little.
 static void mark_name(Listing *g, const char *name) {
-        ListedName *n = map_find_str(&g->by_name, name);
+        ListedName *n;
 
+        if (g->late)
+                return;
+        n = map_find_str(&g->by_name, name);
         if (!n && g->walks)
                 n = add_name(g, name);
         if (n)
@@ -328,8 +337,14 @@ static void mark_all_if_changed(Listing *g) {
 
 static int make_rows(Listing *g, ListedName *n, size_t *left) {
         size_t before = n->n_bytes;
-        int r = listed_name_make(g->leader, g->kind, n);
+        int r = 0;
 
+        if (!g->sees_all)
+                spend(left, HIDING_ROWS);
+        if (g->sees_all || authorization_may_view(g->leader, g->ticket->author, n->name))
+                r = listed_name_make(g->leader, g->kind, n);
+        else
+                listed_name_hide(n);
         g->n_bytes_made += n->n_bytes - before;
         spend(left, listed_name_work(g->leader, n));
         return r;
@@ -446,18 +461,19 @@ static bool is_overtaken(const Listing *g) {
 }
 
 static int make_some(Listing *g) {
-        bool late = g->walked && g->n_turns++ >= TURNS_MAX;
-        size_t left = late ? SIZE_MAX : MADE_PER_TURN;
+        size_t left = MADE_PER_TURN;
 
         if (is_overtaken(g))
                 return -EAGAIN;
-        mark_all_if_changed(g);
+        g->late |= g->walked && g->n_turns++ >= (g->leader->listing_turns_max ?: TURNS_MAX);
+        if (!g->late)
+                mark_all_if_changed(g);
         if (take_names(g, &left) < 0 || walk_some(g, &left) < 0)
                 return -ENOMEM;
         while (left > 0 && !list_is_empty(&g->stale))
                 if (make_next(g, &left) < 0)
                         return -ENOMEM;
-        if (!g->walked || !list_is_empty(&g->stale) || (globals_may_give_way(g->leader) && !late))
+        if (!g->walked || !list_is_empty(&g->stale) || (globals_may_give_way(g->leader) && !g->late))
                 return 0;
         return end_making(g);
 }

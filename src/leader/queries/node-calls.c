@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "answer.h"
+#include "authorization.h"
 #include "feature-level.h"
 #include "flow-window.h"
 #include "host-link.h"
@@ -303,31 +304,68 @@ static bool is_remembered(const Leader *l, const Unit *u, const char *name, cons
         return (u && unit_on_node_find(u, n)) || cluster_state_find_tombstone(l->state, name, n->number);
 }
 
-static int status_of_unit(Leader *l, Ticket *t, const char *name) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, name);
-        const Unit *u = unit_find(l, name);
-        size_t n = 0;
+// A unit, and the nodes about which something is said of it.
+typedef struct StatusQuestion {
+        Ticket *ticket;
+        const char *name;
+        const UnitEntry *e;
+        const Unit *u;
+        size_t n;
+} StatusQuestion;
+
+static int status_on(Leader *l, StatusQuestion *q, Node *node) {
+        char left_out[512];
+        const char *why = unit_left_out(l, q->u, q->e, node, left_out, sizeof(left_out)) ? left_out : NULL;
+        bool silent = !q->e && previous_node_is_silent(l, q->name, q->e, node) && is_remembered(l, q->u, q->name, node);
+
+        if (!why && !silent && !has_it(l, q->u, q->e, node))
+                return 0;
+        q->n++;
+        return why      ? status_of_refusal(l, q->ticket, q->e, node, why)
+               : silent ? status_of_silent(l, q->ticket, q->name, node)
+                        : status_of_node(l, q->ticket, q->name, node);
+}
+
+static int status_on_all(Leader *l, StatusQuestion *q) {
         int r = 0;
 
-        map_foreach (slot, &l->nodes) {
-                Node *node = slot->value;
-                char left_out[512];
-                const char *why = unit_left_out(l, u, e, node, left_out, sizeof(left_out)) ? left_out : NULL;
+        map_foreach (slot, &l->nodes)
+                if (r >= 0)
+                        r = status_on(l, q, slot->value);
+        return r;
+}
 
-                bool silent =
-                        !e && previous_node_is_silent(l, name, e, node) && is_remembered(l, u, name, node);
+static int status_unless_seen(Leader *l, StatusQuestion *q, uint32_t number) {
+        Node *node = node_find(l, number);
 
-                if (!why && !silent && !has_it(l, u, e, node))
-                        continue;
-                n++;
-                r = why      ? status_of_refusal(l, t, e, node, why)
-                    : silent ? status_of_silent(l, t, name, node)
-                             : status_of_node(l, t, name, node);
-                if (r < 0)
-                        return r;
-        }
-        if (n)
-                return 0;
+        return node && !(q->u && unit_on_node_find(q->u, node)) ? status_on(l, q, node) : 0;
+}
+
+// Where it is or was seen, where its record says, and where what was destroyed may still run.
+static int status_where_it_may_be(Leader *l, StatusQuestion *q) {
+        const ListNode *tombs = q->e ? NULL : cluster_state_tombstones_of(l->state, q->name);
+        int r = 0;
+
+        if (q->u)
+                list_foreach (i, &q->u->on_nodes)
+                        if (r >= 0)
+                                r = status_on(l, q, CONTAINER_OF(i, UnitOnNode, by_unit)->node);
+        if (r >= 0 && q->e)
+                r = status_unless_seen(l, q, q->e->record->node);
+        if (tombs)
+                list_foreach (i, tombs)
+                        if (r >= 0)
+                                r = status_unless_seen(l, q, CONTAINER_OF(i, const Tombstone, by_name)->node);
+        return r;
+}
+
+static int status_of_unit(Leader *l, Ticket *t, const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+        StatusQuestion q = {.ticket = t, .name = name, .e = e, .u = unit_find(l, name)};
+        int r = e && e->record->global ? status_on_all(l, &q) : status_where_it_may_be(l, &q);
+
+        if (r < 0 || q.n > 0)
+                return r < 0 ? r : 0;
         if (e)
                 return status_of_nowhere(l, t, e);
         return respond(t, unknown_unit(l, name));
@@ -579,6 +617,8 @@ void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *r
         r = message_copy(reply->response);
         if (r && question_of(t)->complete)
                 question_of(t)->complete(l, r, c);
+        if (r)
+                authorization_filter(l, t->author, r);
         if (reply->response->final)
                 node_call_free(l, c);
         ticket_send(t, r);

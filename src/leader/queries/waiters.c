@@ -33,18 +33,12 @@ enum {
         JUDGED_PER_TURN = 1000, // units that were touched
 };
 
-typedef struct WaiterItem {
-        Waiter *waiter;
-        Unit *unit; // NULL: done, or not begun
-        ListNode by_unit;
-        uint64_t revision;
-} WaiterItem;
-
 struct Waiter {
         Ticket *ticket;
         ListNode all; // in Leader.waits
         ListNode due; // in Leader.waiters_due: not all of it has begun, or there is something to be said
-        Argosy__Verb verb;
+        Argosy__UnitGoal goal;
+        Argosy__Verb verb; // with a goal: the one that would bring it about
         size_t n_items, n_open;
         size_t n_begun;         // the items before that are looked at
         Argosy__Response *news; // Progress since the last one; NULL: none
@@ -167,9 +161,16 @@ static int name_left_out(const Leader *l, const Unit *u, const UnitEntry *e,
         return 0;
 }
 
+// What a unit is waited for to have reached.
+typedef struct Wish {
+        Argosy__UnitGoal goal;
+        Argosy__Verb verb;
+        uint64_t revision;
+        bool was_known; // as in WaitView
+} Wish;
+
 // `due_us`: when time alone may change the verdict; 0: never.
-static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,
-                         uint64_t *due_us) {
+static WaitVerdict judge(const Leader *l, const Wish *wish, const Unit *u, uint64_t *due_us) {
         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         bool stranded = e && u->node &&
                         (u->node->reason || (u->life == LIFE_STRANDED && host_is_lost(u->node->host)) ||
@@ -180,7 +181,7 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
         list_foreach (i, &u->on_nodes)
                 add_node(CONTAINER_OF(i, UnitOnNode, by_unit)->node, &nodes);
         tombstones_each(l, u->name, e, add_unseen, &nodes);
-        if (e && e->record->global && verb == ARGOSY__VERB__VERB_STOP)
+        if (e && e->record->global && wish->verb == ARGOSY__VERB__VERB_STOP)
                 add_unattached(&nodes);
         if (nodes.failed)
                 verdict = (WaitVerdict){.message = ""};
@@ -190,14 +191,22 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
                               .n_nodes = nodes.n,
                               .stranded = stranded,
                               .unscheduled = list_is_linked(&u->unscheduled) || unit_life_is_moving(u->life),
-                              .hosts_unattached = l->n_hosts.unattached > 0};
+                              .hosts_unattached = l->n_hosts.unattached > 0,
+                              .was_known = wish->was_known};
 
                 count_left_out(l, u, e, &v);
-                verdict = wait_condition_judge(verb, revision, &v);
+                verdict = wish->goal ? wait_condition_judge_goal(wish->goal, &v)
+                                     : wait_condition_judge(wish->verb, wish->revision, &v);
         }
         *due_us = nodes.until_us;
         free(nodes.nodes);
         return verdict;
+}
+
+WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u, uint64_t *due_us) {
+        const Wish wish = {.verb = verb, .revision = revision};
+
+        return judge(l, &wish, u, due_us);
 }
 
 bool waiter_verdict(const Leader *l, Argosy__Verb verb, const char *name, uint64_t revision, WaitVerdict *ret) {
@@ -206,7 +215,7 @@ bool waiter_verdict(const Leader *l, Argosy__Verb verb, const char *name, uint64
 
         if (!u)
                 return false;
-        *ret = judge(l, verb, revision, u, &due_us);
+        *ret = waiter_judge(l, verb, revision, u, &due_us);
         return true;
 }
 
@@ -229,8 +238,8 @@ static void describe_where_it_may_run(const Leader *l, Argosy__Response__UnitRes
         (void) field_set(&result->message, phrase ?: "may still run on a host that is not heard");
 }
 
-static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const WaiterItem *item,
-                                               const WaitVerdict *v) {
+Argosy__Response__UnitResult *waiter_result(Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,
+                                            const WaitVerdict *v) {
         Argosy__Response__UnitResult *result = unit_result_new(u->name);
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         char reason[256];
@@ -238,7 +247,7 @@ static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const W
         if (!result)
                 return NULL;
         result->status = v->status;
-        result->revision = item->revision;
+        result->revision = revision;
         (void) field_set(&result->message, v->message); // the status says the essential
         (void) field_set(&result->node, v->node ? v->node : u->node ? u->node->name : NULL);
         if (v->blocked)
@@ -246,7 +255,7 @@ static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const W
         if (v->left_out && e)
                 (void) name_left_out(l, u, e, result);
         if (v->silent)
-                describe_where_it_may_run(l, result, item->waiter->verb);
+                describe_where_it_may_run(l, result, verb);
         if (v->unplaced && e && node_loss_why(l, u, e, reason, sizeof(reason)))
                 (void) field_set(&result->message, reason); // others would take it
         else if (v->unplaced && e) {
@@ -283,17 +292,19 @@ static void notify(Waiter *w) {
 static int judge_item(Leader *l, WaiterItem *item) {
         Waiter *w = item->waiter;
         Unit *u = item->unit;
+        Wish wish = {w->goal, w->verb, item->revision, item->known};
         uint64_t due_us;
-        WaitVerdict v = judge(l, w->verb, item->revision, u, &due_us);
+        WaitVerdict v = judge(l, &wish, u, &due_us);
         Argosy__Response__UnitResult *result;
 
         l->n_waiters_judged++;
+        item->known = true;
         if (!v.done)
                 return due_us ? previous_node_ends_at(l, u, due_us) : 0;
         waiter_mark(l, w);
         if (!w->news && !(w->news = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS)))
                 return -ENOMEM;
-        result = result_of(l, u, item, &v);
+        result = waiter_result(l, w->verb, item->revision, u, &v);
         if (FIELD_APPEND(w->news->progress->done, w->news->progress->n_done, result) < 0)
                 return -ENOMEM;
         list_unlink(&item->by_unit);
@@ -301,6 +312,12 @@ static int judge_item(Leader *l, WaiterItem *item) {
         w->n_open--;
         unit_mark_unused(l, u);
         return 0;
+}
+
+static Argosy__Verb verb_of_goal(Argosy__UnitGoal goal) {
+        return goal == ARGOSY__UNIT_GOAL__GOAL_GONE       ? ARGOSY__VERB__VERB_DESTROY
+               : goal == ARGOSY__UNIT_GOAL__GOAL_INACTIVE ? ARGOSY__VERB__VERB_STOP
+                                                          : ARGOSY__VERB__VERB_START;
 }
 
 int waiter_start(Leader *l, Ticket *t) {
@@ -313,7 +330,8 @@ int waiter_start(Leader *l, Ticket *t) {
         if (!w)
                 return -ENOMEM;
         w->ticket = t;
-        w->verb = m->verb;
+        w->goal = m->goal;
+        w->verb = m->goal ? verb_of_goal(m->goal) : m->verb;
         w->n_items = w->n_open = m->n_items;
         l->n_wait_items += m->n_items;
         list_append(&l->waiters, &w->all);
@@ -360,7 +378,9 @@ static void judge_waited(Leader *l) {
                 list_foreach_safe (i, &u->waiters) {
                         WaiterItem *item = CONTAINER_OF(i, WaiterItem, by_unit);
 
-                        if (judge_item(l, item) < 0)
+                        if (!item->waiter)
+                                l->on_job_waited(l, item);
+                        else if (judge_item(l, item) < 0)
                                 note_failure(l, item->waiter);
                 }
         }

@@ -6,9 +6,25 @@
 #include "leader-core.h"
 #include "wait-condition.h"
 
+typedef struct Waiter Waiter;
+
+// That somebody waits for a unit, in Unit.waiters: a client, or a job (open-jobs.h) if it has no waiter.
+typedef struct WaiterItem {
+        Waiter *waiter;
+        Unit *unit; // NULL: done, or not begun
+        ListNode by_unit;
+        uint64_t revision;
+        bool known; // there was such a unit when it was looked at
+} WaiterItem;
+
 int waiter_start(Leader *l, Ticket *t);
 void waiter_free(Leader *l, Waiter *w);
 // What a wait of this verb for the unit would be told now. False: nothing is known of the unit, seen or wanted.
 bool waiter_verdict(const Leader *l, Argosy__Verb verb, const char *name, uint64_t revision, WaitVerdict *ret);
+// The same of a unit that is known. `due_us`: when time alone may change the verdict; 0: never.
+WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u, uint64_t *due_us);
+// What a client would be told of this verdict; NULL: out of memory.
+Argosy__Response__UnitResult *waiter_result(Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,
+                                            const WaitVerdict *v);
 void waiters_on_unit(Leader *l, Unit *u); // whoever waits for it looks at it again
 void waiters_drain(Leader *l);

@@ -3,10 +3,12 @@
 // Whether a unit is where a verb wanted it: pending, done, or failed with the reason. Each verb has its
 // judgement of one node; a unit that runs on all of them needs all, and one that fails ends the wait. Only
 // what is reported for that revision or a later one counts, so an old report never answers a new request.
+// A wait for a goal looks at what is seen and at no revision.
 
 #include <errno.h>
 
 #include "str.h"
+#include "unit-name.h"
 #include "unit-state.h"
 #include "wait-condition.h"
 
@@ -258,6 +260,85 @@ WaitVerdict wait_condition_judge(Argosy__Verb verb, uint64_t revision, const Wai
         case ARGOSY__VERB__VERB_START:
         case ARGOSY__VERB__VERB_RESTART:
                 return judge_placed(verb, revision, v);
+        default:
+                return failure(EINVAL, "there is nothing to wait for", NULL);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ goals
+
+static bool is_heard(const WaitNode *s) {
+        return s->reported && !s->lost;
+}
+
+// A unit that runs on all nodes is up when it is on those that can be.
+static WaitVerdict judge_up(const WaitView *v) {
+        bool any = false;
+
+        for (size_t i = 0; i < v->n_nodes; i++) {
+                const WaitNode *s = &v->nodes[i];
+
+                if (!s->wanted || (s->lost && v->record->global))
+                        continue;
+                if (!is_heard(s) || s->refused || !active_state_is_up(s->active))
+                        return pending();
+                any = true;
+        }
+        return any && !(v->record->global && v->hosts_unattached) ? success("") : pending();
+}
+
+// On every node that has, or had it. One that was not begun there is down, too.
+static WaitVerdict judge_down(const WaitView *v) {
+        bool is_silent = false;
+
+        for (size_t i = 0; i < v->n_nodes; i++) {
+                const WaitNode *s = &v->nodes[i];
+                WaitVerdict lost = s->lost ? judge_lost(ARGOSY__VERB__VERB_STOP, s) : success("");
+                bool never_begun = s->refused || (s->held && !s->reported);
+
+                if (!lost.done || (!s->lost && !never_begun && !(s->reported && active_state_is_down(s->active))))
+                        return pending();
+                is_silent |= lost.silent;
+        }
+        if (v->hosts_unattached)
+                return pending();
+        return is_silent ? silent() : success("");
+}
+
+static bool has_failed(const WaitNode *s) {
+        if (s->outcome)
+                return s->outcome->kind == ARGOSY__OUTCOME__KIND__FAILED;
+        return is_heard(s) && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
+}
+
+static WaitVerdict judge_failed(const WaitView *v) {
+        for (size_t i = 0; i < v->n_nodes; i++) {
+                const WaitNode *s = &v->nodes[i];
+
+                if (s->wanted && has_failed(s))
+                        return (WaitVerdict){.done = true, .message = "", .node = s->node};
+        }
+        return pending();
+}
+
+WaitVerdict wait_condition_judge_goal(Argosy__UnitGoal goal, const WaitView *v) {
+        const Argosy__UnitRecord *r = v->record;
+
+        if (goal == ARGOSY__UNIT_GOAL__GOAL_GONE)
+                return r ? pending() : judge_gone(ARGOSY__VERB__VERB_DESTROY, UINT64_MAX, v);
+        if (goal == ARGOSY__UNIT_GOAL__GOAL_INACTIVE && !r && (v->n_nodes > 0 || v->was_known))
+                return judge_down(v); // it was destroyed
+        if (!r)
+                return failure(ENOENT, v->was_known ? "the unit was destroyed meanwhile" : "there is no such unit", NULL);
+        if (unit_name_kind(r->name, NULL) == UNIT_NAME_TEMPLATE)
+                return failure(EINVAL, "a template runs nowhere: its instances do", NULL);
+        switch (goal) {
+        case ARGOSY__UNIT_GOAL__GOAL_ACTIVE:
+                return judge_up(v);
+        case ARGOSY__UNIT_GOAL__GOAL_INACTIVE:
+                return judge_down(v);
+        case ARGOSY__UNIT_GOAL__GOAL_FAILED:
+                return judge_failed(v);
         default:
                 return failure(EINVAL, "there is nothing to wait for", NULL);
         }

@@ -42,6 +42,7 @@ typedef struct WaitView {
         size_t n_refused;   // of a unit that runs on all nodes: those that refuse its name
         size_t n_gave_way;  // and those where it gives way to another one
         bool hosts_unattached; // some host within its lease has not yet told this leader what it holds
+        bool was_known;        // there was such a unit when this wait looked before
 } WaitView;
 
 typedef struct WaitVerdict {
@@ -60,3 +61,6 @@ typedef struct WaitVerdict {
 
 // `revision` is the one that the change got.
 WaitVerdict wait_condition_judge(Argosy__Verb verb, uint64_t revision, const WaitView *v);
+
+// The same of a wait for what is seen, whoever brings it about: nothing is hopeless but a unit that there is not.
+WaitVerdict wait_condition_judge_goal(Argosy__UnitGoal goal, const WaitView *v);

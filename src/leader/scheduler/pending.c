@@ -184,7 +184,8 @@ static int take_step(Leader *l, BatchBuilder *b, const SchedulerStep *step) {
         Argosy__UnitRecord next;
         int r;
 
-        // Of its budget another one may have been taken down in this round.
+        // Of its budget another one may have been taken down in this round. Nobody is woken for it: what makes room in
+        // a budget wakes the leader, and until then a round would find the same.
         if (!e || !step->unit || batch_builder_has_unit(b, step->name) ||
             (step->node && disruption_budget_keeps(l, step->unit, e, false))) {
                 l->retry_pending = true;

@@ -57,6 +57,7 @@ static void add_node(Leader *l, Node *n) {
         placement_node_add(t->placement, h->place - 1, NULL, 0, &number);
         n->place = number + 1;
         n->place_labels = 0;
+        t->n_renumbered++;
         if (number >= t->n_nodes) {
                 size_t before = t->n_nodes;
 
@@ -189,6 +190,7 @@ void scheduler_on_node_freed(Leader *l, Node *n) {
         if (!l->places || !n->place)
                 return;
         l->places->nodes[n->place - 1] = NULL;
+        l->places->n_renumbered++;
         placement_node_remove(l->places->placement, n->place - 1);
         n->place = 0;
         if (list_is_empty(&n->host->nodes) || n->of_host.next == n->of_host.prev) {
@@ -210,6 +212,10 @@ bool node_admits(const Leader *l, const Node *n, const UnitOptions *options) {
 }
 
 void scheduler_refresh_hosts(Leader *l) {
+        if (l->places->is_copy)
+                l->places->copy_labelled = true;
+        else
+                l->places->n_renumbered++; // a copy has not heard of these labels
         map_foreach (slot, &l->hosts) {
                 const Host *h = slot->value;
                 const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);

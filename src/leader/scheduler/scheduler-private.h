@@ -25,6 +25,9 @@ struct SchedulerTables {
         Node **nodes;            // by number in the Placement
         size_t n_nodes;
         Map guests; // Guest by name: units without a record, while a Scheduler lives
+        bool is_copy;          // `placement` and `guests` are those of a Scheduler that has a copy (scheduler_enter())
+        bool copy_labelled;    // hosts were told to that copy as if it were the Placement: they are to be told again
+        uint64_t n_renumbered; // units and nodes that were given a number or lost it; and all labels, looked at anew
 };
 
 typedef struct Guest {
@@ -39,6 +42,10 @@ struct Scheduler {
         Unit **released; // recorded units: they live longer
         size_t n_released;
         bool dry_run;
+        // Of one with a copy: that and its guests; from scheduler_enter() to scheduler_leave() what the tables had.
+        Placement *copy;
+        Map guests;
+        uint64_t n_renumbered; // when it was made
 };
 
 // scheduler-nodes.c

@@ -60,10 +60,11 @@ uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest) {
                 return u->place - 1;
         if (known)
                 return known->unit;
-        if (!guest) {
+        if (!guest && !t->is_copy) { // a number in a copy is none of the unit's
                 u = oom_checked(unit_get(l, name));
                 placement_unit_add(t->placement, u->name, t->anything, t->role, 0, &number);
                 u->place = number + 1;
+                t->n_renumbered++;
                 for (const Exclusion *x = u->exclusions; x; x = x->next)
                         scheduler_on_exclusion(l, u, x->node, true);
                 return number;
@@ -171,12 +172,15 @@ void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         if (!e && !u->followed) {
                 placement_unit_remove(l->places->placement, unit);
                 u->place = 0;
+                l->places->n_renumbered++;
         }
 }
 
 void scheduler_on_unit_freed(Leader *l, Unit *u) {
-        if (l->places && u->place)
+        if (l->places && u->place) {
                 placement_unit_remove(l->places->placement, u->place - 1);
+                l->places->n_renumbered++;
+        }
         u->place = 0;
 }
 

@@ -6,6 +6,10 @@
 // is about to place something (scheduler-nodes.c). What is placed in the course of a batch
 // counts at once; whether that came true is the log's to say, so when the Scheduler is freed, all units that
 // it touched are again as their records are.
+//
+// A Scheduler with a copy has nothing to put back: while it is asked, its copy stands in the tables for the Placement,
+// and for that long whoever has no number yet is a guest of its own. A number is the same in both as long as none was
+// given or lost since the copy was made; else it is outdated.
 #include <errno.h>
 
 #include "array.h"
@@ -32,6 +36,7 @@ void scheduler_touch(Scheduler *p, const char *name) {
 Scheduler *scheduler_new(Leader *l, uint32_t without_host) {
         Scheduler *p = oom_checked(calloc(1, sizeof *p));
 
+        assert(!l->places->is_copy);
         scheduler_sync_nodes(l, without_host);
         scheduler_sync_refusals(l);
         p->leader = l;
@@ -46,9 +51,67 @@ Scheduler *scheduler_new_dry_run(Leader *l) {
         return p;
 }
 
+Scheduler *scheduler_new_copy(Leader *l) {
+        Scheduler *p = scheduler_new(l, 0);
+
+        p->copy = placement_copy_named(l->places->placement);
+        p->n_renumbered = l->places->n_renumbered;
+        return p;
+}
+
+static void exchange(Scheduler *p) {
+        SchedulerTables *t = p->leader->places;
+        Placement *placement = t->placement;
+        Map guests = t->guests;
+
+        t->placement = p->copy;
+        t->guests = p->guests;
+        t->is_copy = !t->is_copy;
+        p->copy = placement;
+        p->guests = guests;
+}
+
+void scheduler_enter(Scheduler *p) {
+        assert(!p->leader->places->is_copy);
+        if (p->copy)
+                exchange(p);
+}
+
+void scheduler_leave(Scheduler *p) {
+        SchedulerTables *t = p->leader->places;
+
+        if (!p->copy)
+                return;
+        exchange(p);
+        assert(!t->is_copy);
+        if (!t->copy_labelled)
+                return;
+        t->copy_labelled = false;
+        t->labels_due = true;
+        map_foreach (slot, &p->leader->nodes)
+                ((Node *) slot->value)->place_labels = 0;
+}
+
+bool scheduler_is_outdated(const Scheduler *p) {
+        return p->copy && p->n_renumbered != p->leader->places->n_renumbered;
+}
+
+static Scheduler *free_with_copy(Scheduler *p) {
+        for (size_t i = 0; i < p->n_touched; i++)
+                free(p->touched[i]);
+        placement_free(p->copy);
+        map_done_with(&p->guests, free); // after the copy, which has their names
+        free(p->touched);
+        free(p->released);
+        free(p);
+        return NULL;
+}
+
 Scheduler *scheduler_free(Scheduler *p) {
         Leader *l = p ? p->leader : NULL;
 
+        if (p && p->copy)
+                return free_with_copy(p);
         for (size_t i = 0; p && i < p->n_touched; i++) { // guests go first: others may follow them
                 Guest *g = map_take_str(&l->places->guests, p->touched[i]);
 

@@ -53,6 +53,13 @@ Scheduler *scheduler_new(Leader *l, uint32_t without_host) _warn_unused_;
 Scheduler *scheduler_free(Scheduler *p);
 // One whose answers change nothing, also not who is next. No other one lives beside it.
 Scheduler *scheduler_new_dry_run(Leader *l);
+// One that lives for many turns, on a copy of the Placement: what others ask and decide between two of its times, each
+// from scheduler_enter() to scheduler_leave(), which last no longer than a turn, is as if it were not there. For others
+// both do nothing. When it is outdated, numbers in the copy may be those of others, and names be gone: it is freed then.
+Scheduler *scheduler_new_copy(Leader *l);
+void scheduler_enter(Scheduler *p);
+void scheduler_leave(Scheduler *p);
+bool scheduler_is_outdated(const Scheduler *p);
 DEFINE_CLEANUP(Scheduler *, scheduler_free)
 // `explain`: fill in the refusals when node is 0.
 int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, bool explain,

@@ -10,6 +10,7 @@
 // and goes with the host.
 #include "host-marks.h"
 
+#include "event-marks.h"
 #include "lease.h"
 #include "message.h"
 #include "tables.h"
@@ -80,6 +81,8 @@ void host_mark_voters(Leader *l, Host *h) {
 
 void host_mark_place(Leader *l, Host *h) {
         l->n_host_changes++;
+        list_foreach (i, &h->nodes)
+                event_mark(l, &CONTAINER_OF(i, Node, of_host)->event);
         mark(&l->places_due, &h->place_due);
 }
 

@@ -74,6 +74,7 @@ void node_discard(Node *n) {
         free(n->manager);
         free(n->closed);
         free(n->name);
+        free(n->event.told);
         free(n);
 }
 
@@ -90,6 +91,7 @@ void node_free(Leader *l, Node *n) {
                 u->node = NULL;
                 unit_touch(l, u);
         }
+        list_unlink(&n->event.due);
         list_unlink(&n->touched);
         list_unlink(&n->new);
         list_unlink(&n->gone);
@@ -123,6 +125,7 @@ static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) 
                 return NULL;
         }
         list_append(&h->nodes, &n->of_host);
+        n->event.kind = ARGOSY__EVENT_KIND__EVENT_NODE;
         list_append(&l->nodes_new, &n->new);
         h->nodes_due |= h->welcomed;
         if (h->nodes_due)
@@ -250,6 +253,7 @@ Unit *unit_get(Leader *l, const char *name) {
         if (!u)
                 return NULL;
         u->name = strdup(name);
+        u->event.kind = ARGOSY__EVENT_KIND__EVENT_UNIT;
         list_init(&u->on_nodes);
         list_init(&u->waiters);
         list_init(&u->victims);
@@ -333,12 +337,14 @@ void unit_discard(Unit *u) {
                 next = e->next;
                 free(e);
         }
+        free(u->event.told);
         free(u->name);
         free(u);
 }
 
 void unit_free(Leader *l, Unit *u) {
         unit_unplace(u);
+        list_unlink(&u->event.due);
         list_unlink(&u->touched);
         list_unlink(&u->released);
         list_unlink(&u->refusals_due);
@@ -412,6 +418,8 @@ void registry_clear(Leader *l) {
         lease_table_init(&l->leases, l->config.lease_ms * USEC_PER_MSEC);
         l->n_hosts = (HostCounts){};
         list_init(&l->lost_hosts);
+        list_init(&l->events_due);
+        list_init(&l->events_gone);
         list_init(&l->places_due);
         list_init(&l->voters_touched);
         list_init(&l->pending_records_due);

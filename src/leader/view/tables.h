@@ -26,6 +26,15 @@ typedef enum OrderHold {
         HOLD_STOP,    // its stop waits for those that come after it
 } OrderHold;
 
+// What the stream of events knows of an object (events/event-stream.c), which alone reads it.
+typedef struct EventObject {
+        ListNode due;      // in Leader.events_due: it is to be looked at
+        uint32_t *told;    // hashes of what was told of it last; owned. NULL: nothing
+        uint64_t seq : 55; // of its last change; 0: it has none yet
+        uint64_t gone : 1; // it is a GoneObject
+        uint64_t kind : 8; // Argosy__EventKind
+} EventObject;
+
 // A unit file that was sent to a host in this session, for as long as an order there names it. (What a host
 // installed in an earlier session is not counted: it is asked to install nothing from its own copies.)
 typedef struct HostSpec {
@@ -118,6 +127,7 @@ struct Node {
         uint32_t place;        // its number in the Placement + 1; 0: not there yet
         uint64_t place_labels; // hash of what it was told there
         const Tombstone *open; // the first of its tombstones that is not over; NULL: not looked for
+        EventObject event;
         ListNode touched, new, gone; // in Leader.nodes_touched, .nodes_new, .nodes_gone
 };
 
@@ -185,7 +195,17 @@ struct Unit {
         ListNode victim;    // in that one's list
         ListNode preempted; // in Leader.preempted, while preempted_by is set
         ListNode victims;   // Unit.victim: units that it preempted
+        EventObject event;
 };
+
+// What was an object, for those who have been told of it.
+typedef struct GoneObject {
+        EventObject event;
+        ListNode kept;   // in Leader.events_gone
+        uint32_t node;   // of a unit on a node
+        char *node_name; // its name; owned. NULL: it is no unit on a node
+        char name[];
+} GoneObject;
 
 struct UnitOnNode {
         Unit *unit;
@@ -213,6 +233,7 @@ struct UnitOnNode {
         Argosy__LoadState load;
         Argosy__ActiveState active;
         char *sub, *result, *error; // owned; NULL: empty
+        uint32_t *told; // as EventObject.told; owned
         bool drift, file_stale, went_along;
         bool leaving; // it is being removed, and not begun again
         bool lingers; // its host is down, and said that the unit may still run there

@@ -17,6 +17,7 @@
 #include <errno.h>
 
 #include "clock.h"
+#include "event-marks.h"
 #include "host-marks.h"
 #include "log-format.h"
 #include "message.h"
@@ -147,6 +148,7 @@ void unit_on_node_discard(UnitOnNode *s) {
         free(s->sub);
         free(s->result);
         free(s->error);
+        free(s->told);
         free(s);
 }
 
@@ -154,6 +156,7 @@ void unit_on_node_free(Leader *l, UnitOnNode *s) {
         Unit *u = s->unit;
 
         unit_on_node_event(s, ON_NODE_GONE);
+        event_mark_unit_on_node_gone(l, s);
         list_unlink(&s->by_unit);
         if (s->node->welcome_held == &s->by_node)
                 s->node->welcome_held = s->by_node.next;

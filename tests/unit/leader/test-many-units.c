@@ -212,6 +212,24 @@ static size_t count_running(size_t first, size_t n, uint32_t not_on) {
 }
 
 // The lower ones are looked at first, and in other turns.
+static void a_host_that_is_removed_gives_a_few_in_each_entry(void **state) {
+        Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        start("load@.service", SERVICE, 0, UNITS);
+        assert_true(count_on(3) > 2 * ENTRY_MAX);
+        remove.host = (char *) "n3";
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        request.cluster_remove = &remove;
+        watch();
+        a = rig_ask_and_settle(&g, &request);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(count_on(1) + count_on(2), UNITS);
+        assert_in_range(most_changed, ENTRY_MAX, ENTRY_MAX + 2); // and what is the log's own about the host
+}
+
 static void what_room_there_is_goes_by_priority_although_they_are_asked_in_turns(void **state) {
         uint64_t asked;
 
@@ -475,6 +493,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(units_of_a_lost_node_move_a_few_in_each_turn),
                 TEST(a_drain_moves_a_few_in_each_entry),
+                TEST(a_host_that_is_removed_gives_a_few_in_each_entry),
                 TEST(what_room_there_is_goes_by_priority_although_they_are_asked_in_turns),
                 TEST(of_an_emptied_node_that_nobody_relieves_a_few_are_asked_about_in_each_turn),
                 TEST(who_is_cut_off_while_others_are_asked_about_does_not_leave),

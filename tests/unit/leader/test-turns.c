@@ -112,6 +112,26 @@ static void a_host_that_is_lost_and_comes_back_concerns_nobody_else(void **state
         assert_int_equal(n_visited, 0);
 }
 
+static void who_asks_about_a_unit_looks_at_its_node(void **state) {
+        Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char *name = (char *) some_unit();
+        RigAnswer *a;
+
+        status.names = &name;
+        status.n_names = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
+        request.status = &status;
+        n_visited = n_lists = 0;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->what_case, ARGOSY__RESPONSE__WHAT_STATUS_REPLY);
+        assert_string_equal(a->responses[0]->status_reply->row->unit, name);
+        assert_int_equal(n_visited, 0);
+        assert_int_equal(n_lists, 0);
+}
+
 static bool votes(uint32_t host) {
         return cluster_state_find_host(g.state, host)->role == ARGOSY__HOST_ROLE__ROLE_VOTER;
 }
@@ -175,6 +195,7 @@ int main(void) {
                 TEST(a_report_concerns_the_host_that_makes_it),
                 TEST(a_host_that_attaches_anew_is_welcomed_alone),
                 TEST(a_host_that_is_lost_and_comes_back_concerns_nobody_else),
+                TEST(who_asks_about_a_unit_looks_at_its_node),
                 TEST(the_voters_are_planned_when_a_voter_changes),
                 TEST(who_says_something_else_of_itself_concerns_nobody_else),
                 TEST(a_session_judges_global_units_on_its_host),

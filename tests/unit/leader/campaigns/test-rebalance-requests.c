@@ -194,6 +194,7 @@ static void on_closing(Rig *rig) {
         for (int i = 0; i < 10; i++)
                 uv_run(&rig->loop, UV_RUN_NOWAIT);
         assert_non_null(rig->leader); // the pool has something of it
+        assert_int_equal(rig->leader->n_outside, 2); // the search, and the tables
         let_pool_go(rig);
 }
 

@@ -2,6 +2,7 @@
 //
 // An owner asks for a rebalance, as the leader's neighbours see it.
 #include "feature-skip.h"
+#include "name-patterns.h"
 #include "rebalance-words.h"
 
 #define ONE_DOWN SERVICE "[X-Argosy]\nMaxUnavailable=1\n"
@@ -145,6 +146,26 @@ static void no_more_are_moved_than_asked_for(void **state) {
 }
 
 // ------------------------------------------------------------------------------------------------ who stays
+
+// Each unit is compared with each of them, in the turns of one loop.
+static void only_so_many_patterns_are_compared(void **state) {
+        Argosy__Request__Rebalance m = ARGOSY__REQUEST__REBALANCE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char *patterns[NAME_GLOBS_MAX + 1];
+        uint8_t id[16] = {9};
+
+        for (size_t i = 0; i <= NAME_GLOBS_MAX; i++)
+                patterns[i] = (char *) "web@*";
+        m.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
+        m.patterns = patterns;
+        m.n_patterns = NAME_GLOBS_MAX + 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
+        request.rebalance = &m;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, E2BIG);
+        for (size_t i = 0; i < NAME_GLOBS_MAX; i++)
+                patterns[i] = (char *) "web@1.service"; // names are looked up
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
 
 static void only_what_the_patterns_mean_is_moved(void **state) {
         start_on_two(6, SERVICE);
@@ -359,6 +380,7 @@ int main(void) {
                 T(each_end_is_told_as_it_comes),
                 T(no_more_are_moved_than_asked_for),
                 T(only_what_the_patterns_mean_is_moved),
+                T(only_so_many_patterns_are_compared),
                 T(who_says_so_stays),
                 T(who_never_leaves_a_lost_node_stays_too),
                 T(a_unit_that_is_down_is_left_alone_and_takes_up_the_budget),

@@ -280,6 +280,7 @@ static void an_update_to_what_was_there_before_is_not_taken_back(void **state) {
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, EIO);
         assert_string_equal(rig_last(a)->message, "web@1.service on n1: it failed; nothing more is changed");
+        rig_pass_ms(&g, HEALTH_MS); // that the job has ended is in the log
         batches = g.batches;
         rig_pass_ms(&g, 10 * HEALTH_MS);
         assert_int_equal(g.batches, batches);

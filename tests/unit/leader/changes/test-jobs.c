@@ -5,6 +5,7 @@
 #include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "name-patterns.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -258,27 +259,34 @@ static void a_reason_is_text(void **state) {
 
 static char names[MANY][32], *pointers[MANY];
 
-static RigAnswer *start_many(void) {
+static RigAnswer *ask_many(Argosy__Verb verb, uint64_t if_revision) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        uint64_t id[2] = {4711, 99};
+        uint64_t id[2] = {4711 + (uint64_t) verb, 99};
 
         for (size_t i = 0; i < MANY; i++) {
                 snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
                 pointers[i] = names[i];
         }
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        change.verb = START;
+        change.verb = verb;
         change.names = pointers;
         change.n_names = MANY;
         file.name = file.path = (char *) "w@.service";
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
         change.files = &files;
-        change.n_files = 1;
+        change.n_files = verb == START;
+        job.if_revision = if_revision;
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &change;
+        request.job = &job;
         return rig_ask(&g, &request);
+}
+
+static RigAnswer *start_many(void) {
+        return ask_many(START, 0);
 }
 
 static size_t n_known(void) {
@@ -322,6 +330,37 @@ static void it_stays_one_job_under_the_next_leader(void **state) {
         assert_int_equal(rig_last(a)->job, n);
         assert_int_equal(last_job(), n);
         assert_int_equal(rig_show_job(&g, n)->changed, MANY);
+}
+
+static void commit_one_entry(void) {
+        for (unsigned committed = g.batches; g.batches == committed;) {
+                rig_turns(&g, 1);
+                rig_release(&g);
+        }
+}
+
+// What somebody changes while the others of the request are being changed is left as it is.
+static void a_revision_binds_each_part(void **state) {
+        uint64_t seen, theirs;
+        RigAnswer *a;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start_many();
+        rig_settle(&g);
+        seen = cluster_state_revision(g.state);
+        g.slow = true;
+        a = ask_many(STOP, seen);
+        commit_one_entry();
+        (void) rig_change_with(&g, ARGOSY__VERB__VERB_RESTART, names[MANY - 1], NULL, false, (uint8_t[16]){7});
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        theirs = rig_record(&g, names[MANY - 1])->restart_rev;
+        assert_true(theirs > seen);
+        assert_int_equal(rig_record(&g, names[MANY - 1])->target, ARGOSY__TARGET__TARGET_LAUNCHED);
+        assert_int_equal(rig_record(&g, names[0])->target, ARGOSY__TARGET__TARGET_LOADED);
+        assert_int_equal(rig_last(a)->status, ESTALE);
+        assert_non_null(strstr(rig_last(a)->message, ": 512 units were changed before, the others were not"));
 }
 
 static void units_are_told_some_at_a_time(void **state) {
@@ -379,6 +418,26 @@ static void jobs_are_listed_newest_first(void **state) {
         assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows, 1);
 }
 
+// Each job's units are compared with each of them.
+static void jobs_are_compared_with_so_many_patterns_only(void **state) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        char *patterns[NAME_GLOBS_MAX + 1];
+        uint64_t n;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        n = ask((Ask){START, "a.service", SERVICE})->job;
+        (void) ask((Ask){START, "b.service", SERVICE});
+        for (size_t i = 0; i <= NAME_GLOBS_MAX; i++)
+                patterns[i] = (char *) "a*";
+        list.patterns = patterns;
+        list.n_patterns = NAME_GLOBS_MAX + 1;
+        assert_int_equal(rig_last(rig_list_jobs(&g, &list))->status, E2BIG);
+        for (size_t i = 0; i <= NAME_GLOBS_MAX; i++)
+                patterns[i] = (char *) "a.service"; // names are looked up
+        assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows, 1);
+        assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->rows[0]->job, n);
+}
+
 static void who_asks_for_no_job_is_told_which_there_are(void **state) {
         Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
         const Argosy__Response *r;
@@ -423,8 +482,10 @@ int main(void) {
                 TEST(a_reason_is_text),
                 TEST(what_goes_into_the_log_in_parts_is_one_job),
                 TEST(it_stays_one_job_under_the_next_leader),
+                TEST(a_revision_binds_each_part),
                 TEST(units_are_told_some_at_a_time),
                 TEST(jobs_are_listed_newest_first),
+                TEST(jobs_are_compared_with_so_many_patterns_only),
                 TEST(who_asks_for_no_job_is_told_which_there_are),
                 TEST(while_a_voter_is_older_there_are_none),
         };

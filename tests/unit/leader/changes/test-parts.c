@@ -2,6 +2,7 @@
 //
 // A Change of many units goes into the log in parts, and nobody who asked sees them: one answer, each unit once. What a
 // turn of the loop does is bounded, also by those who wait for all of them.
+#include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "test.h"
@@ -287,6 +288,33 @@ static void restart_until_deposed(size_t n) {
         rig_settle(&g);
 }
 
+// So many others came meanwhile that no id of theirs or of its parts is left.
+static void forget_request_ids(void) {
+        static uint64_t ids[CLUSTER_REQUESTS_REMEMBERED][2];
+        static ProtobufCBinaryData fields[CLUSTER_REQUESTS_REMEMBERED];
+        Argosy__LogBatch batch = ARGOSY__LOG_BATCH__INIT;
+
+        for (size_t i = 0; i < CLUSTER_REQUESTS_REMEMBERED; i++) {
+                ids[i][0] = i;
+                ids[i][1] = 98;
+                fields[i] = (ProtobufCBinaryData){.data = (uint8_t *) ids[i], .len = sizeof(ids[i])};
+        }
+        batch.request_ids = fields;
+        batch.n_request_ids = CLUSTER_REQUESTS_REMEMBERED;
+        assert_int_equal(cluster_state_apply(g.state, &batch), 0);
+}
+
+static void nor_when_thousands_of_others_asked_in_between(void **state) {
+        SKIP_BELOW(FEATURE_JOBS);
+        submit(SERVICE);
+        assert_answered(change(START, UNITS, 1), UNITS);
+        restart_until_deposed(UNITS);
+        forget_request_ids();
+        assert_answered(change(RESTART, UNITS, 2), UNITS);
+        for (size_t i = 0; i < UNITS; i++)
+                assert_int_equal(unit(i)->restarts, 1);
+}
+
 static void what_was_begun_in_parts_is_gone_on_with_in_parts(void **state) {
         submit(SERVICE);
         assert_answered(change(START, UNITS, 1), UNITS);
@@ -443,6 +471,7 @@ int main(void) {
                 TEST(those_that_others_need_are_one_entry),
                 TEST(a_name_that_is_there_twice_is_restarted_once),
                 TEST(who_asks_again_has_nothing_done_twice),
+                TEST(nor_when_thousands_of_others_asked_in_between),
                 TEST(what_was_begun_in_parts_is_gone_on_with_in_parts),
                 TEST(what_was_begun_is_known_by_any_of_its_parts),
                 TEST(instances_like_their_siblings_are_one_entry),

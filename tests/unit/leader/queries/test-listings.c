@@ -43,6 +43,7 @@ static size_t n_asked;
 static char *moments[MOMENTS]; // the list as it was before and after each turn, made at once
 static size_t n_moments;
 static bool looks; // whether these are kept
+static bool hosts_change; // in each turn
 
 // ---- asking
 
@@ -113,7 +114,7 @@ static void list_stale(RigAnswer *a) {
         list.parts = true;
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
         request.list_units = &list;
-        leader_answer_stale(g.leader, &request, on_stale, a, &a->cancel);
+        leader_answer_stale(g.leader, NULL, &request, on_stale, a, &a->cancel);
 }
 
 static void forget_stale(RigAnswer *a) {
@@ -207,6 +208,7 @@ static void on_turn(Rig *rig) {
         most_listed = MAX_OF(most_listed, n_listed);
         most_rows = MAX_OF(most_rows, n_rows);
         most_compared = MAX_OF(most_compared, n_compared);
+        rig->leader->n_host_changes += hosts_change;
         keep_moment();
 }
 
@@ -259,6 +261,7 @@ static int setup(void **state) {
 }
 
 static int teardown(void **state) {
+        hosts_change = false;
         forget_moments();
         rig_stop(&g);
         return 0;
@@ -393,6 +396,20 @@ static void a_list_shows_one_moment_whatever_happens_while_it_is_made(void **sta
 }
 
 // Whichever turn it is that is asked in, while the log takes that web.service has a place, or none.
+// It is not of one moment then, and no turn makes more of it than any other.
+static void a_list_that_hosts_make_stale_again_and_again_ends(void **state) {
+        _cleanup_free_ char *all = text_at_once(), *text = NULL;
+        RigAnswer *a;
+
+        g.leader->listing_turns_max = 10;
+        hosts_change = true;
+        a = list(true);
+        finish(a);
+        text = text_of(a);
+        assert_string_equal(text, all);
+        assert_in_range(most_listed, 1, MADE_MAX);
+}
+
 static void a_list_shows_global_units_as_they_give_way(void **state) {
         assert_int_equal(rig_change(&g, DESTROY, "all.service", NULL)->status, 0);
         assert_int_equal(rig_change(&g, START, "all.service", GLOBAL "Conflicts=web*\n")->status, 0);
@@ -599,6 +616,7 @@ int main(void) {
                 TEST(who_takes_no_parts_hears_one_answer),
                 TEST(unit_files_are_listed_likewise),
                 TEST(a_list_shows_one_moment_whatever_happens_while_it_is_made),
+                TEST(a_list_that_hosts_make_stale_again_and_again_ends),
                 TEST(a_list_shows_global_units_as_they_give_way),
                 TEST(thousands_of_names_are_found_and_not_compared),
                 TEST(names_and_patterns_are_looked_for_in_turns),

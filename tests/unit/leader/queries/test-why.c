@@ -309,7 +309,7 @@ static void nobody_leads(void **state) {
         names.n_names = 1;
         request.what_case = ARGOSY__REQUEST__WHAT_WHY;
         request.why = &names;
-        leader_answer_stale(g.leader, &request, on_answer, &response, &cancel);
+        leader_answer_stale(g.leader, NULL, &request, on_answer, &response, &cancel);
         assert_string_equal(response, "there is no leader who could tell");
         rig_elect(&g);
 }

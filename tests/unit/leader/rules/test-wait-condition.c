@@ -281,6 +281,133 @@ static void a_global_unit_is_waited_for_on_every_node_that_is_not_lost(void **st
         assert_pending(START);
 }
 
+#define GOAL(word) ARGOSY__UNIT_GOAL__GOAL_##word
+
+static void assert_goal_pending(Argosy__UnitGoal goal) {
+        assert_false(wait_condition_judge_goal(goal, &view).done);
+}
+
+static void assert_goal_ends(Argosy__UnitGoal goal, int status) {
+        WaitVerdict v = wait_condition_judge_goal(goal, &view);
+
+        assert_true(v.done);
+        assert_int_equal(v.status, status);
+}
+
+static void what_is_seen_counts_whatever_was_asked_for(void **state) {
+        record.name = (char *) "web.service";
+        record.target = ARGOSY__TARGET__TARGET_LOADED;
+        nodes[0].revision = 3;
+        assert_goal_ends(GOAL(ACTIVE), 0);
+        assert_goal_pending(GOAL(INACTIVE));
+        assert_goal_pending(GOAL(FAILED));
+        assert_goal_pending(GOAL(GONE));
+        nodes[0].active = DEACTIVATING;
+        assert_goal_pending(GOAL(ACTIVE));
+        assert_goal_pending(GOAL(INACTIVE));
+        nodes[0].active = FAILED;
+        assert_goal_pending(GOAL(ACTIVE));
+        assert_goal_ends(GOAL(INACTIVE), 0);
+        assert_goal_ends(GOAL(FAILED), 0);
+        assert_string_equal(wait_condition_judge_goal(GOAL(FAILED), &view).node, "n1");
+        nodes[0].reported = false;
+        assert_goal_pending(GOAL(INACTIVE));
+        assert_goal_pending(GOAL(FAILED));
+        nodes[0].active = ACTIVE;
+        assert_goal_pending(GOAL(ACTIVE));
+}
+
+static void a_unit_without_a_node_is_inactive_once_all_hosts_are_heard(void **state) {
+        record.name = (char *) "web.service";
+        record.node = 0;
+        view.n_nodes = 0;
+        assert_goal_pending(GOAL(ACTIVE));
+        assert_goal_ends(GOAL(INACTIVE), 0);
+        view.hosts_unattached = true;
+        assert_goal_pending(GOAL(INACTIVE));
+}
+
+static void a_unit_is_inactive_when_it_is_down_where_it_was_before_too(void **state) {
+        record.name = (char *) "web.service";
+        view.n_nodes = 2;
+        nodes[0].active = INACTIVE;
+        nodes[1].wanted = false;
+        assert_goal_pending(GOAL(INACTIVE));
+        nodes[1].lost = nodes[1].fenced = true;
+        assert_goal_pending(GOAL(INACTIVE));
+        nodes[1].silent = true;
+        assert_goal_ends(GOAL(INACTIVE), WAIT_MAY_RUN);
+        nodes[1].active = INACTIVE;
+        nodes[1].seen = true;
+        assert_goal_ends(GOAL(INACTIVE), 0);
+}
+
+static void a_unit_that_was_not_begun_is_inactive(void **state) {
+        record.name = (char *) "web.service";
+        nodes[0].reported = false;
+        nodes[0].held = true;
+        assert_goal_ends(GOAL(INACTIVE), 0);
+        nodes[0].held = false;
+        nodes[0].refused = true;
+        assert_goal_ends(GOAL(INACTIVE), 0);
+        nodes[0].reported = true; // what is active there is somebody else's
+        assert_goal_ends(GOAL(INACTIVE), 0);
+        assert_goal_pending(GOAL(ACTIVE));
+}
+
+static void a_global_unit_is_active_when_it_is_on_all_nodes_that_are_not_lost(void **state) {
+        record.name = (char *) "web.service";
+        record.global = true;
+        record.node = 0;
+        view.n_nodes = 2;
+        nodes[1].active = ACTIVATING;
+        assert_goal_pending(GOAL(ACTIVE));
+        nodes[1].lost = true;
+        assert_goal_ends(GOAL(ACTIVE), 0);
+        view.hosts_unattached = true;
+        assert_goal_pending(GOAL(ACTIVE));
+        nodes[1].lost = false;
+        nodes[1].active = FAILED;
+        assert_goal_ends(GOAL(FAILED), 0);
+}
+
+static void the_log_knows_of_a_one_shot_that_failed(void **state) {
+        Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT;
+
+        record.name = (char *) "web.service";
+        nodes[0].active = INACTIVE; // somebody has reset it
+        nodes[0].outcome = &outcome;
+        outcome.kind = ARGOSY__OUTCOME__KIND__DONE;
+        assert_goal_pending(GOAL(FAILED));
+        outcome.kind = ARGOSY__OUTCOME__KIND__FAILED;
+        assert_goal_ends(GOAL(FAILED), 0);
+}
+
+static void an_unknown_unit_is_gone_and_else_refused(void **state) {
+        view.record = NULL;
+        view.n_nodes = 0;
+        assert_goal_ends(GOAL(GONE), 0);
+        assert_goal_ends(GOAL(ACTIVE), ENOENT);
+        assert_goal_ends(GOAL(INACTIVE), ENOENT);
+        assert_goal_ends(GOAL(FAILED), ENOENT);
+        view.was_known = true; // it was destroyed meanwhile
+        assert_goal_ends(GOAL(INACTIVE), 0);
+        assert_goal_ends(GOAL(ACTIVE), ENOENT);
+        view.n_nodes = 1;
+        assert_goal_pending(GOAL(GONE));
+        assert_goal_pending(GOAL(INACTIVE));
+        nodes[0].lost = nodes[0].silent = true;
+        assert_goal_ends(GOAL(GONE), WAIT_MAY_RUN);
+        assert_goal_ends(GOAL(INACTIVE), WAIT_MAY_RUN);
+}
+
+static void a_template_runs_nowhere(void **state) {
+        record.name = (char *) "web@.service";
+        view.n_nodes = 0;
+        assert_goal_ends(GOAL(ACTIVE), EINVAL);
+        assert_goal_pending(GOAL(GONE));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(a_node_that_refuses_the_name_is_not_the_end, setup),
@@ -298,6 +425,14 @@ int main(void) {
                 cmocka_unit_test_setup(a_destroy_ends_when_it_is_gone_from_every_node, setup),
                 cmocka_unit_test_setup(an_unload_ends_when_it_is_gone_and_the_record_stays, setup),
                 cmocka_unit_test_setup(a_global_unit_is_waited_for_on_every_node_that_is_not_lost, setup),
+                cmocka_unit_test_setup(what_is_seen_counts_whatever_was_asked_for, setup),
+                cmocka_unit_test_setup(a_unit_without_a_node_is_inactive_once_all_hosts_are_heard, setup),
+                cmocka_unit_test_setup(a_unit_is_inactive_when_it_is_down_where_it_was_before_too, setup),
+                cmocka_unit_test_setup(a_unit_that_was_not_begun_is_inactive, setup),
+                cmocka_unit_test_setup(a_global_unit_is_active_when_it_is_on_all_nodes_that_are_not_lost, setup),
+                cmocka_unit_test_setup(the_log_knows_of_a_one_shot_that_failed, setup),
+                cmocka_unit_test_setup(an_unknown_unit_is_gone_and_else_refused, setup),
+                cmocka_unit_test_setup(a_template_runs_nowhere, setup),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

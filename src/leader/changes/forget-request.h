@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Erasing contents that only jobs name: Handler.plan of Forget, see handlers.h.
+
+#include "leader-core.h"
+
+typedef struct BatchBuilder BatchBuilder;
+
+enum { FORGET_MAX = 10000 }; // contents in one request
+
+int forget_plan(Leader *l, Ticket *t, BatchBuilder *b);

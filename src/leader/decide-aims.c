@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Units that are each to be something of their own, as one job: contents, what they are to be, and whether they are there at
+// all. Whoever asks for it (decide-apply.c) says so of each unit, in a list that is the same each time; how a
+// unit gets there is planned like a Change (ChangeAim).
+//
+//      1. AIM_PART_UNITS after AIM_PART_UNITS is planned and committed. Each time all are judged anew by whoever asks for it,
+//         so what is as it is to be stays, also what an earlier leader has done
+//      2. when the log has the last part, the answer names all units
+//
+// A unit that cannot be had has its own error in the answer. What does not fit behind the requests of others goes into the
+// next entry.
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "decide-private.h"
+#include "decide.h"
+#include "message.h"
+#include "oom.h"
+#include "registry.h"
+#include "request.h"
+#include "response.h"
+#include "retry-controller.h"
+#include "tables.h"
+#include "turn.h"
+
+enum {
+        AIM_PART_UNITS = 256,
+        AIM_PART_BYTES = STORE_BATCH_MAX / 2, // of new contents, but for the first one
+};
+
+// Where a ticket is with it.
+struct AimWork {
+        size_t at, end;           // items: of the part under way
+        bool last;                // nothing is to be done behind these
+        Argosy__Response *part;   // what becomes of these
+        Argosy__Response *answer; // to all before
+};
+
+void aim_work_free(Ticket *t) {
+        AimWork *w = TAKE_PTR(t->aims);
+
+        if (!w)
+                return;
+        message_free(w->part);
+        message_free(w->answer);
+        free(w);
+}
+
+static int work_new(Ticket *t) {
+        t->aims = calloc(1, sizeof(*t->aims));
+        if (!t->aims)
+                return -ENOMEM;
+        t->aims->answer = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+        return t->aims->answer ? 0 : -ENOMEM;
+}
+
+// Of those between two places for which nothing is planned.
+static int add_results(const Leader *l, const Ticket *t, const AimList *list, size_t from, size_t to,
+                       Argosy__Response *ret) {
+        Argosy__Response__Change *change = ret->change;
+        int r = 0;
+
+        for (size_t i = from; r >= 0 && i < to; i++) {
+                const AimItem *item = list->item(list, i);
+                Argosy__Response__UnitResult *result;
+
+                if (item->aimed)
+                        continue;
+                result = unit_result_new(item->name);
+                r = result ? list->describe(l, t, list, item, result) : -ENOMEM;
+                if (r == AIM_SAID)
+                        r = FIELD_APPEND(change->units, change->n_units, result);
+                else
+                        message_free(result);
+        }
+        return MIN_OF(r, 0);
+}
+
+int decide_aims_describe(const Leader *l, const Ticket *t, const AimList *list, Argosy__Response *ret) {
+        return add_results(l, t, list, 0, list->n, ret);
+}
+
+static const ChangeAim *on_aim(const char *name, void *userdata) {
+        const Decision *d = userdata;
+        const AimItem *item = map_find_str(&d->aims->by_name, name);
+
+        return &item->aim;
+}
+
+// The new content may have other nodes, and where it failed it was another one.
+static void forget_refusals(Leader *l, const AimItem *item) {
+        Unit *u = unit_find(l, item->name);
+
+        if (!u || u->node || !item->aimed || item->aim.remove ||
+            item->aim.target == ARGOSY__TARGET__TARGET_INACTIVE)
+                return;
+        unit_forget_exclusions(l, u, 0);
+        retry_controller_forget(l, u);
+}
+
+static int plan(Decision *d, const AimList *list, char **names, size_t n, Argosy__Response **ret) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        ChangeOps ops = *decide_change_ops();
+        int r;
+
+        change.verb = ARGOSY__VERB__VERB_SUBMIT;
+        change.names = names;
+        change.n_names = n;
+        change.files = list->files;
+        change.n_files = list->n_files;
+        ops.aim = on_aim;
+        d->aims = list;
+        r = change_plan(d->leader->state, &change, &d->batch, &ops, d, ret);
+        d->aims = NULL;
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < (*ret)->change->n_units; i++) {
+                Argosy__Response__UnitResult *result = (*ret)->change->units[i];
+                const AimItem *item = map_find_str(&list->by_name, result->name);
+
+                result->verb = item->verb;
+        }
+        return 0;
+}
+
+static int append_results(Argosy__Response *from, Argosy__Response *to) {
+        for (size_t i = 0; i < from->change->n_units; i++) {
+                Argosy__Response__UnitResult *result = TAKE_PTR(from->change->units[i]);
+
+                if (FIELD_APPEND(to->change->units, to->change->n_units, result) < 0)
+                        return -ENOMEM;
+        }
+        from->change->n_units = 0;
+        return 0;
+}
+
+static int part_done(Leader *l, Ticket *t) {
+        AimWork *w = t->aims;
+        int r;
+
+        decide_complete(l, t, w->part);
+        r = append_results(w->part, w->answer);
+        message_free(TAKE_PTR(w->part));
+        w->at = w->end;
+        return r;
+}
+
+static void on_part_committed(Leader *l, Ticket *t) {
+        t->committed = NULL;
+        t->made = true;
+        t->n_kept += t->aims->end - t->aims->at;
+        if (oom_check(part_done(l, t)) == 0 && t->aims->last)
+                t->response = TAKE_PTR(t->aims->answer);
+}
+
+// Names of the part that begins at the ticket's place.
+static size_t take_part(const AimList *list, AimWork *w, char *names[static AIM_PART_UNITS]) {
+        size_t n = 0, bytes = 0, i;
+
+        for (i = w->at; i < list->n && n < AIM_PART_UNITS; i++) {
+                const AimItem *item = list->item(list, i);
+
+                if (!item->aimed)
+                        continue;
+                if (n > 0 && bytes + item->bytes > AIM_PART_BYTES)
+                        break;
+                bytes += item->bytes;
+                names[n++] = (char *) item->name;
+        }
+        w->end = i;
+        while (i < list->n && !list->item(list, i)->aimed)
+                i++;
+        w->last = i == list->n;
+        if (w->last)
+                w->end = list->n;
+        return n;
+}
+
+static int decide_part(Decision *d, Ticket *t, const AimList *list) {
+        BatchBuilderMark mark = batch_builder_mark(&d->batch);
+        char *names[AIM_PART_UNITS];
+        AimWork *w = t->aims;
+        size_t n = take_part(list, w, names);
+        int r;
+
+        for (size_t i = w->at; i < w->end; i++)
+                forget_refusals(d->leader, list->item(list, i));
+        scheduler_sync_refusals(d->leader);
+        message_free(TAKE_PTR(w->part)); // its entry was not taken
+        r = plan(d, list, names, n, &w->part);
+        if (r == 0)
+                r = add_results(d->leader, t, list, w->at, w->end, w->part);
+        if (r < 0)
+                return r;
+        if (d->batch.packed.len > STORE_BATCH_MAX - ENTRY_SPARE_BYTES && mark.n_ops > 0)
+                return -EBUSY; // what others have put there leaves no room: the next entry has
+        if (d->batch.n_ops == mark.n_ops) {
+                r = part_done(d->leader, t);
+                if (r < 0)
+                        return r;
+                if (w->last) {
+                        ticket_settle(t, TAKE_PTR(w->answer));
+                        return 0;
+                }
+                leader_mark(d->leader);
+                return 0;
+        }
+        t->again = !w->last;
+        t->committed = on_part_committed;
+        return 1;
+}
+
+bool decide_aims_are_over(const Leader *l, const Ticket *t) {
+        const ProtobufCBinaryData *id = t->request->job ? &t->request->job->id : NULL;
+        RequestKey key;
+
+        return t->job > 0 && id && id->len == 16 && cluster_state_find_key(l->state, id->data, &key) &&
+               !key.more;
+}
+
+int decide_aims(Decision *d, Ticket *t, const AimList *list) {
+        int r = t->aims ? 0 : work_new(t);
+
+        return r < 0 ? r : decide_part(d, t, list);
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Undo: a job that puts back what another one changed of units. What becomes of each unit is undo-policy.c's to say,
+// from the job's record and from what the unit is now (undo-list.c); how it gets there is planned like a Change
+// (ChangeAim).
+//
+//      1. all units are judged, UNDO_LOOK_UNITS a turn. If somebody has changed one since, or its content of before is
+//         not kept any more, nothing is done, unless the request says what is to become of those
+//      2. UNDO_PART_UNITS after UNDO_PART_UNITS is judged anew, planned and committed, as one job. What is as before
+//         already stays, also what an earlier leader has put back
+//      3. when the log has the last part, the answer names all units
+//
+// A request that comes again when all of it is in the log is answered and changes nothing.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "answer-jobs.h"
+#include "decide-private.h"
+#include "decide.h"
+#include "message.h"
+#include "oom.h"
+#include "registry.h"
+#include "request.h"
+#include "response.h"
+#include "retry-controller.h"
+#include "tables.h"
+#include "turn.h"
+#include "undo-list.h"
+
+enum {
+        UNDO_PART_UNITS = 256,
+        UNDO_LOOK_UNITS = 2048, // listed, or judged, in one turn
+        UNDO_TOLD_MAX = 2000,   // units that are named although nothing is done about them, or in a plan
+};
+
+// Where a ticket is with it.
+struct UndoWork {
+        UndoList list;
+        bool filled, checked;
+        bool resumed; // an earlier leader has begun it
+        size_t n_judged, n_told;
+        size_t at, end;           // items: of the part under way
+        bool last;                // nothing is to be done behind these
+        Argosy__Response *part;   // what becomes of these
+        Argosy__Response *answer; // to all before
+};
+
+void undo_work_free(Ticket *t) {
+        UndoWork *w = TAKE_PTR(t->undo);
+
+        if (!w)
+                return;
+        undo_list_done(&w->list);
+        message_free(w->part);
+        message_free(w->answer);
+        free(w);
+}
+
+// ------------------------------------------------------------------------------------------------ refusing
+
+static int settle(Ticket *t, Argosy__Response *response) {
+        ticket_settle(t, response);
+        return 0;
+}
+
+// Of what is in the way the first, and how much more.
+static int refuse_if_in_the_way(const Leader *l, Ticket *t, UndoList *list) {
+        const Argosy__Request__Undo *m = t->request->undo;
+        const UndoItem *first = NULL;
+        size_t n = 0;
+        UndoPhrase phrase = "had a file before that is not kept any more";
+
+        for (size_t i = 0; i < list->n; i++) {
+                const UndoItem *item = &list->items[i];
+
+                if (item->verdict != UNDO_TOUCHED && !item->lost)
+                        continue;
+                first = first ?: item;
+                n++;
+        }
+        if (!first || m->only_untouched || m->force)
+                return 1;
+        if (first->verdict == UNDO_TOUCHED)
+                undo_phrase_touched(list, l->state, first, phrase);
+        return settle(
+                t,
+                n == 1 ? response_error(
+                                 EBUSY,
+                                 "%s %s; --only-untouched leaves it as it is, --force overrules that; "
+                                 "nothing was changed",
+                                 first->name, phrase)
+                       : response_error(
+                                 EBUSY,
+                                 "%s %s, and so it is with %zu more units; --only-untouched leaves them as "
+                                 "they are, --force overrules that; nothing was changed",
+                                 first->name, phrase, n - 1));
+}
+
+// 1: there may be something to do.
+static int refuse_hopeless(const Leader *l, Ticket *t, UndoList *list) {
+        const Argosy__JobRecord *job = list->job;
+
+        if (list->n == 0)
+                return settle(t,
+                              response_error(EOPNOTSUPP,
+                                             "job %" PRIu64
+                                             " (%s) has changed no unit, and what is done to units is all "
+                                             "that can be undone",
+                                             job->number, job->verb));
+        if (undo_list_count(list, UNDO_RAN) == list->n)
+                return settle(t, response_error(EOPNOTSUPP,
+                                                "job %" PRIu64
+                                                " (%s) has changed neither the files of its units nor what "
+                                                "these are to be, and that something ran cannot be undone",
+                                                job->number, job->verb));
+        return refuse_if_in_the_way(l, t, list);
+}
+
+// ------------------------------------------------------------------------------------------------ telling
+
+// Of one that was put back before: by the same request, under another leader.
+static Argosy__Verb verb_of_done(const UndoState *now) {
+        if (!now->exists)
+                return ARGOSY__VERB__VERB_DESTROY;
+        return now->target == ARGOSY__TARGET__TARGET_LAUNCHED ? ARGOSY__VERB__VERB_START
+               : now->target == ARGOSY__TARGET__TARGET_LOADED ? ARGOSY__VERB__VERB_STOP
+                                                              : ARGOSY__VERB__VERB_NONE;
+}
+
+// Of those between two places, all or those for which nothing is planned.
+static int add_results(const Leader *l, UndoWork *w, size_t from, size_t to, bool all,
+                       Argosy__Response *ret) {
+        Argosy__Response__Change *change = ret->change;
+
+        for (size_t i = from; i < to && w->n_told < UNDO_TOLD_MAX; i++) {
+                const UndoItem *item = &w->list.items[i];
+                Argosy__Response__UnitResult *result;
+
+                if (undo_item_is_aimed(item) && !all)
+                        continue;
+                w->n_told++;
+                result = unit_result_new(item->name);
+                if (FIELD_APPEND(change->units, change->n_units, result) < 0 ||
+                    undo_item_describe(&w->list, l->state, item, result) < 0)
+                        return -ENOMEM;
+                if (item->verdict == UNDO_DONE && w->resumed)
+                        result->verb = verb_of_done(&item->unit.now);
+        }
+        return 0;
+}
+
+// All that is to be said without doing anything. NULL: out of memory.
+static Argosy__Response *tell(Leader *l, Ticket *t) {
+        UndoWork *w = t->undo;
+        _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+
+        if (!response || add_results(l, w, 0, w->list.n, true, response) < 0)
+                return NULL;
+        if (w->list.n > w->n_told &&
+            field_printf(&response->message, "and %zu more units", w->list.n - w->n_told) < 0)
+                return NULL;
+        decide_complete(l, t, response);
+        return TAKE_PTR(response);
+}
+
+// ------------------------------------------------------------------------------------------------ parts
+
+static const ChangeAim *on_aim(const char *name, void *userdata) {
+        const Decision *d = userdata;
+        const UndoItem *item = undo_list_find(d->undo, name);
+
+        return &item->aim;
+}
+
+// The content of before may have other nodes, and where it failed it was another one.
+static void forget_refusals(Leader *l, const UndoItem *item) {
+        Unit *u = unit_find(l, item->name);
+
+        if (!u || u->node || !undo_item_is_aimed(item) ||
+            item->wanted.target == ARGOSY__TARGET__TARGET_INACTIVE)
+                return;
+        unit_forget_exclusions(l, u, 0);
+        retry_controller_forget(l, u);
+}
+
+static int plan(Decision *d, UndoList *list, char **names, size_t n, Argosy__Response **ret) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        ChangeOps ops = *decide_change_ops();
+        int r;
+
+        change.verb = ARGOSY__VERB__VERB_SUBMIT;
+        change.names = names;
+        change.n_names = n;
+        ops.aim = on_aim;
+        d->undo = list;
+        r = change_plan(d->leader->state, &change, &d->batch, &ops, d, ret);
+        d->undo = NULL;
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < (*ret)->change->n_units; i++) {
+                Argosy__Response__UnitResult *result = (*ret)->change->units[i];
+
+                result->verb = undo_item_verb(undo_list_find(list, result->name));
+        }
+        return 0;
+}
+
+static int append_results(Argosy__Response *from, Argosy__Response *to) {
+        for (size_t i = 0; i < from->change->n_units; i++) {
+                Argosy__Response__UnitResult *result = TAKE_PTR(from->change->units[i]);
+
+                if (FIELD_APPEND(to->change->units, to->change->n_units, result) < 0)
+                        return -ENOMEM;
+        }
+        from->change->n_units = 0;
+        return 0;
+}
+
+static int part_done(Leader *l, Ticket *t) {
+        UndoWork *w = t->undo;
+        int r;
+
+        decide_complete(l, t, w->part);
+        r = append_results(w->part, w->answer);
+        message_free(TAKE_PTR(w->part));
+        w->at = w->end;
+        return r;
+}
+
+static void on_part_committed(Leader *l, Ticket *t) {
+        t->committed = NULL;
+        t->made = true;
+        t->n_kept += t->undo->end - t->undo->at;
+        if (oom_check(part_done(l, t)) == 0 && t->undo->last)
+                t->response = TAKE_PTR(t->undo->answer);
+}
+
+// Names of the part that begins at the ticket's place. What is behind it is as it was when all were judged.
+static size_t take_part(const Leader *l, const Ticket *t, char *names[static UNDO_PART_UNITS]) {
+        UndoWork *w = t->undo;
+        UndoList *list = &w->list;
+        size_t n = 0, i;
+
+        for (i = w->at; i < list->n && n < UNDO_PART_UNITS && i < w->at + UNDO_LOOK_UNITS; i++) {
+                undo_list_judge(list, l->state, i, i + 1, t->request->undo->force);
+                if (undo_item_is_aimed(&list->items[i]))
+                        names[n++] = (char *) list->items[i].name;
+        }
+        w->end = i;
+        while (i < list->n && !undo_item_is_aimed(&list->items[i]))
+                i++;
+        w->last = i == list->n;
+        if (w->last)
+                w->end = list->n;
+        return n;
+}
+
+static int decide_part(Decision *d, Ticket *t) {
+        BatchBuilderMark mark = batch_builder_mark(&d->batch);
+        char *names[UNDO_PART_UNITS];
+        size_t n = take_part(d->leader, t, names);
+        UndoWork *w = t->undo;
+        int r;
+
+        for (size_t i = 0; i < n; i++)
+                forget_refusals(d->leader, undo_list_find(&w->list, names[i]));
+        scheduler_sync_refusals(d->leader);
+        message_free(TAKE_PTR(w->part)); // its entry was not taken
+        r = plan(d, &w->list, names, n, &w->part);
+        if (r == 0)
+                r = add_results(d->leader, w, w->at, w->end, false, w->part);
+        if (r < 0)
+                return r;
+        if (d->batch.packed.len > STORE_BATCH_MAX - ENTRY_SPARE_BYTES && mark.n_ops > 0)
+                return -EBUSY; // what others have put there leaves no room: the next entry has
+        if (d->batch.n_ops == mark.n_ops) {
+                r = part_done(d->leader, t);
+                if (r < 0)
+                        return r;
+                if (w->last)
+                        return settle(t, TAKE_PTR(w->answer));
+                leader_mark(d->leader);
+                return 0;
+        }
+        t->again = !w->last;
+        t->committed = on_part_committed;
+        return 1;
+}
+
+// ------------------------------------------------------------------------------------------------ the request
+
+// All of it is in the log under the same id.
+static bool is_over(const Leader *l, const Ticket *t) {
+        const ProtobufCBinaryData *id = t->request->job ? &t->request->job->id : NULL;
+        RequestKey key;
+
+        return t->job > 0 && id && id->len == 16 && cluster_state_find_key(l->state, id->data, &key) &&
+               !key.more;
+}
+
+static int work_new(Ticket *t, const ClusterState *state) {
+        t->undo = calloc(1, sizeof(*t->undo));
+        if (!t->undo)
+                return -ENOMEM;
+        t->undo->resumed = t->job > 0;
+        t->undo->answer = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+        return t->undo->answer ? undo_list_read(&t->undo->list, state, t->request->undo->job) : -ENOMEM;
+}
+
+// 1: all units are judged; 0: a later turn goes on.
+static int look(Leader *l, Ticket *t) {
+        UndoWork *w = t->undo;
+        size_t to;
+        int r;
+
+        if (!w->filled) {
+                r = undo_list_fill(&w->list, UNDO_LOOK_UNITS);
+                if (r < 0)
+                        return r;
+                w->filled = r != UNDO_LIST_MORE;
+        }
+        to = MIN_OF(w->list.n, w->n_judged + UNDO_LOOK_UNITS);
+        undo_list_judge(&w->list, l->state, w->n_judged, to, t->request->undo->force);
+        w->n_judged = to;
+        if (w->filled && to == w->list.n)
+                return 1;
+        leader_mark(l);
+        return 0;
+}
+
+// 1: it is to be done.
+static int check(Leader *l, Ticket *t) {
+        UndoWork *w = t->undo;
+        int r = w->checked || w->resumed ? 1 : refuse_hopeless(l, t, &w->list);
+
+        if (r != 1)
+                return r;
+        if (!w->checked && (t->request->undo->dry_run || is_over(l, t)))
+                return settle(t, tell(l, t));
+        w->checked = true;
+        return 1;
+}
+
+int decide_undo(Decision *d, Ticket *t) {
+        const Argosy__Request__Undo *m = t->request->undo;
+        Leader *l = d->leader;
+        int r = t->undo ? 0 : work_new(t, l->state);
+
+        if (r == -ENOENT)
+                return settle(t, answer_no_such_job(l, m->job));
+        if (r == -E2BIG)
+                return settle(t, response_error(E2BIG,
+                                                "job %" PRIu64
+                                                " has changed more units than can be undone at once",
+                                                m->job));
+        if (r < 0)
+                return r;
+        if (!t->undo->checked)
+                r = look(l, t);
+        if (t->undo->checked || r == 1)
+                r = check(l, t);
+        return r == 1 ? decide_part(d, t) : r;
+}

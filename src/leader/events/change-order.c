@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Objects in the order of their last change: chunks of slots, the slots in the order of their sequences, found by
+// halving. Removing empties a slot. Of two neighbours that together have no more than half a chunk of objects the
+// later one is moved into the earlier, so that on the average a quarter of the slots is used and going on passes few
+// holes. Without memory for a chunk nothing has changed.
+
+#include "change-order.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+
+enum { CHUNK_SLOTS = 512 };
+
+typedef struct Slot {
+        uint64_t seq;
+        void *object; // NULL: it has changed since
+} Slot;
+
+struct ChangeOrderChunk {
+        size_t n, n_objects; // slots that were filled, and those that still are
+        Slot slots[CHUNK_SLOTS];
+};
+
+void change_order_done(ChangeOrder *o) {
+        for (size_t i = 0; i < o->n_chunks; i++)
+                free(o->chunks[i]);
+        free(o->chunks);
+        *o = (ChangeOrder){};
+}
+
+int change_order_add(ChangeOrder *o, uint64_t seq, void *object) {
+        ChangeOrderChunk *last = o->n_chunks > 0 ? o->chunks[o->n_chunks - 1] : NULL;
+
+        assert(object && (!last || last->slots[last->n - 1].seq < seq));
+        if (!last || last->n == CHUNK_SLOTS) {
+                if (ARRAY_GROW(o->chunks, o->allocated, o->n_chunks + 1) < 0 || !(last = malloc(sizeof(*last))))
+                        return -ENOMEM;
+                last->n = last->n_objects = 0;
+                o->chunks[o->n_chunks++] = last;
+        }
+        last->slots[last->n++] = (Slot){seq, object};
+        last->n_objects++;
+        o->n_objects++;
+        return 0;
+}
+
+// The last chunk that begins at or before that sequence; 0 if there is none.
+static size_t find_chunk(const ChangeOrder *o, uint64_t seq) {
+        size_t low = 0, high = o->n_chunks;
+
+        while (high - low > 1) {
+                size_t middle = low + (high - low) / 2;
+
+                if (o->chunks[middle]->slots[0].seq <= seq)
+                        low = middle;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+// How many of its slots stand before that sequence, or under it.
+static size_t count_until(const ChangeOrderChunk *c, uint64_t seq) {
+        size_t low = 0, high = c->n;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (c->slots[middle].seq <= seq)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+static void drop_chunk(ChangeOrder *o, size_t i) {
+        free(o->chunks[i]);
+        o->n_chunks--;
+        memmove(o->chunks + i, o->chunks + i + 1, (o->n_chunks - i) * sizeof(*o->chunks));
+}
+
+static void close_holes(ChangeOrderChunk *c) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < c->n; i++)
+                if (c->slots[i].object)
+                        c->slots[n++] = c->slots[i];
+        c->n = n;
+}
+
+// True: the one behind is a part of it now.
+static bool put_together(ChangeOrder *o, size_t i) {
+        ChangeOrderChunk *a, *b;
+
+        if (i + 1 >= o->n_chunks)
+                return false;
+        a = o->chunks[i];
+        b = o->chunks[i + 1];
+        if (a->n_objects + b->n_objects > CHUNK_SLOTS / 2)
+                return false;
+        close_holes(a);
+        close_holes(b);
+        memcpy(a->slots + a->n, b->slots, b->n * sizeof(*b->slots));
+        a->n += b->n;
+        a->n_objects += b->n_objects;
+        drop_chunk(o, i + 1);
+        if (a->n == 0)
+                drop_chunk(o, i);
+        return true;
+}
+
+static Slot *find(const ChangeOrder *o, uint64_t seq, size_t *ret_chunk) {
+        ChangeOrderChunk *c;
+        size_t n;
+
+        assert(o->n_chunks > 0);
+        *ret_chunk = find_chunk(o, seq);
+        c = o->chunks[*ret_chunk];
+        n = count_until(c, seq);
+        assert(n > 0 && c->slots[n - 1].seq == seq && c->slots[n - 1].object);
+        return &c->slots[n - 1];
+}
+
+void change_order_remove(ChangeOrder *o, uint64_t seq) {
+        size_t i;
+
+        find(o, seq, &i)->object = NULL;
+        o->n_objects--;
+        o->chunks[i]->n_objects--;
+        if (!put_together(o, i) && i > 0)
+                (void) put_together(o, i - 1);
+        if (o->n_objects == 0)
+                while (o->n_chunks > 0)
+                        drop_chunk(o, o->n_chunks - 1);
+}
+
+void change_order_replace(ChangeOrder *o, uint64_t seq, void *object) {
+        size_t i;
+
+        assert(object);
+        find(o, seq, &i)->object = object;
+}
+
+void *change_order_next(const ChangeOrder *o, uint64_t seq, uint64_t *ret_seq) {
+        size_t i = o->n_chunks > 0 ? find_chunk(o, seq) : 0;
+
+        for (; i < o->n_chunks; i++) {
+                const ChangeOrderChunk *c = o->chunks[i];
+
+                for (size_t k = count_until(c, seq); k < c->n; k++)
+                        if (c->slots[k].object) {
+                                *ret_seq = c->slots[k].seq;
+                                return c->slots[k].object;
+                        }
+        }
+        return NULL;
+}
+
+size_t change_order_n_slots(const ChangeOrder *o) {
+        return o->n_chunks * CHUNK_SLOTS;
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Events of objects: the values of their fields as list-unit-files, list-units, list-nodes and list-jobs would show them
+// now, in the order of the table (event-kind.h). A unit is there as long as the log has it or a node that lists it; a
+// unit on a node as long as list-units has a row for it. Without memory the draft is of no use, and is only done.
+
+#include "event-maker.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "answer-jobs.h"
+#include "answer.h"
+#include "message.h"
+#include "response.h"
+#include "unit-on-node.h"
+#include "unit-state.h"
+
+// ------------------------------------------------------------------------------------------------ values
+
+static int begin(EventDraft *d, Argosy__EventKind kind) {
+        *d = (EventDraft){.kind = kind, .info = event_kind_info(kind), .present = true};
+        d->n_fields = event_kind_n_fields(d->info);
+        argosy__response__unit_files__init(&d->files);
+        argosy__response__nodes__init(&d->nodes);
+        for (size_t i = 0; i < d->n_fields; i++)
+                d->values[i] = "";
+        return 0;
+}
+
+void event_draft_done(EventDraft *d) {
+        for (size_t i = 0; i < d->files.n_rows; i++)
+                message_free(d->files.rows[i]);
+        for (size_t i = 0; i < d->nodes.n_rows; i++)
+                message_free(d->nodes.rows[i]);
+        free(d->files.rows);
+        free(d->nodes.rows);
+        message_free(d->job);
+        buf_done(&d->text);
+}
+
+// The only number of its kind.
+static const char *number(EventDraft *d, uint64_t n) {
+        if (buf_printf(&d->text, "%" PRIu64, n) < 0 || buf_append(&d->text, "", 1) < 0)
+                return NULL;
+        return (const char *) d->text.data;
+}
+
+static int set(EventDraft *d, const char *const *values, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                if (!values[i])
+                        return -ENOMEM;
+                d->values[i] = values[i];
+        }
+        return 0;
+}
+
+static const char *text(const char *s) {
+        return s ? s : "";
+}
+
+#define SET(d, ...) set(d, (const char *const[]){__VA_ARGS__}, ELEMENTSOF(((const char *const[]){__VA_ARGS__})))
+
+// ------------------------------------------------------------------------------------------------ objects
+
+int event_draft_stream(EventDraft *d, const char *word) {
+        (void) begin(d, ARGOSY__EVENT_KIND__EVENT_STREAM);
+        return SET(d, word);
+}
+
+int event_draft_leader(Leader *l, EventDraft *d) {
+        const Argosy__HostRecord *host = cluster_state_find_host(l->state, l->config.self);
+
+        (void) begin(d, ARGOSY__EVENT_KIND__EVENT_LEADER);
+        return SET(d, host ? host->name : "", number(d, l->term));
+}
+
+static const Argosy__NodeRecord *find_node_record(const Argosy__HostRecord *host, uint32_t node) {
+        for (size_t i = 0; host && i < host->n_nodes; i++)
+                if (host->nodes[i]->node == node)
+                        return host->nodes[i];
+        return NULL;
+}
+
+static const char *labels_text(EventDraft *d, const Argosy__Response__NodeRow *row) {
+        for (size_t i = 0; i < row->n_labels; i++)
+                if (buf_printf(&d->text, "%s%s=%s", i > 0 ? " " : "", row->labels[i]->key, row->labels[i]->value) < 0)
+                        return NULL;
+        return buf_append(&d->text, "", 1) < 0 ? NULL : (const char *) d->text.data;
+}
+
+int event_draft_node(Leader *l, const Node *n, EventDraft *d) {
+        const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
+        const Argosy__NodeRecord *node = find_node_record(host, n->number);
+        const Argosy__Response__NodeRow *row;
+
+        (void) begin(d, ARGOSY__EVENT_KIND__EVENT_NODE);
+        d->present = node;
+        if (!node)
+                return SET(d, n->name);
+        if (answer_add_node(l, &d->nodes, host, node, l->config.self) < 0)
+                return -ENOMEM;
+        row = d->nodes.rows[0];
+        return SET(d, row->node, row->state, row->role, row->mode, row->mode_reason, row->reason, row->address,
+                   labels_text(d, row));
+}
+
+static bool is_left_anywhere(const Leader *l, const Unit *u) {
+        list_foreach (i, &u->on_nodes)
+                if (unit_on_node_is_listed(l, NULL, CONTAINER_OF(i, UnitOnNode, by_unit)))
+                        return true;
+        return false;
+}
+
+int event_draft_unit(Leader *l, const Unit *u, EventDraft *d) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        const Argosy__Response__UnitFileRow *row;
+
+        (void) begin(d, ARGOSY__EVENT_KIND__EVENT_UNIT);
+        if (!e) {
+                d->present = is_left_anywhere(l, u);
+                return SET(d, u->name, d->present ? "destroyed" : "");
+        }
+        if (answer_add_unit_files(l, u->name, &d->files) < 0)
+                return -ENOMEM;
+        row = d->files.rows[0];
+        return SET(d, row->unit, row->desired, row->state, row->node, row->rev, number(d, e->record->revision),
+                   row->description);
+}
+
+int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
+        bool shown = unit_on_node_is_shown(s);
+
+        (void) begin(d, ARGOSY__EVENT_KIND__EVENT_STATE);
+        d->present = unit_on_node_is_listed(l, e, s);
+        if (!d->present)
+                return SET(d, s->unit->name, s->node->name);
+        if (!shown)
+                return SET(d, s->unit->name, s->node->name, "unknown", "unknown", "unknown", "", text(s->node->reason));
+        return SET(d, s->unit->name, s->node->name, load_state_to_string(s->load), active_state_to_string(s->active),
+                   text(s->sub), text(s->result), text(s->error), s->drift ? "1" : "", s->file_stale ? "1" : "",
+                   s->since_us > 0 ? number(d, s->since_us) : "");
+}
+
+int event_draft_gone(const GoneObject *g, EventDraft *d) {
+        (void) begin(d, g->event.kind);
+        d->present = false;
+        return SET(d, g->name, text(g->node_name));
+}
+
+// Behind the number, in the same buffer.
+static int fill_job(EventDraft *d, const Argosy__Response__JobRow *row) {
+        size_t at;
+
+        if (buf_printf(&d->text, "%" PRIu64, row->job) < 0 || buf_append(&d->text, "", 1) < 0)
+                return -ENOMEM;
+        at = d->text.len;
+        for (size_t i = 0; i < row->n_targets; i++)
+                if (buf_printf(&d->text, "%s%s", i > 0 ? " " : "", row->targets[i]) < 0)
+                        return -ENOMEM;
+        if (row->more_targets > 0 && buf_printf(&d->text, " and %" PRIu32 " more", row->more_targets) < 0)
+                return -ENOMEM;
+        if (buf_append(&d->text, "", 1) < 0)
+                return -ENOMEM;
+        return SET(d, (const char *) d->text.data, row->author, row->verb, (const char *) d->text.data + at,
+                   row->reason, row->state, row->message);
+}
+
+int event_draft_job(Leader *l, uint64_t number, EventDraft *d) {
+        Argosy__JobRecord *job;
+        int r;
+
+        (void) begin(d, ARGOSY__EVENT_KIND__EVENT_JOB);
+        d->present = false;
+        r = cluster_state_read_job(l->state, number, &job);
+        if (r == -ENOENT)
+                return 0; // forgotten since
+        if (r < 0)
+                return r;
+        d->present = true;
+        d->job = calloc(1, sizeof(*d->job));
+        if (d->job)
+                argosy__response__job_row__init(d->job);
+        r = d->job ? job_fill_row(d->job, job) : -ENOMEM;
+        message_free(job);
+        return r < 0 ? r : fill_job(d, d->job);
+}
+
+// ------------------------------------------------------------------------------------------------ the message
+
+static void fill(const EventDraft *d, const EventMarks *m, Argosy__Event *ret, char *values[EVENT_FIELDS_MAX]) {
+        argosy__event__init(ret);
+        ret->kind = d->kind;
+        ret->mark = m->mark;
+        ret->gone = !d->present;
+        ret->seq = m->seq;
+        ret->at_us = m->at_us;
+        ret->n_values = d->present ? d->n_fields : d->info->n_names;
+        ret->values = values;
+        ret->changed = m->changed;
+        ret->n_changed = m->n_changed;
+        for (size_t i = 0; i < ret->n_values; i++)
+                values[i] = (char *) d->values[i];
+        while (ret->n_values > 0 && !*values[ret->n_values - 1])
+                ret->n_values--;
+}
+
+size_t event_draft_size(const EventDraft *d, const EventMarks *m) {
+        char *values[EVENT_FIELDS_MAX];
+        Argosy__Event event;
+
+        fill(d, m, &event, values);
+        return argosy__event__get_packed_size(&event);
+}
+
+void event_draft_pack(const EventDraft *d, const EventMarks *m, uint8_t *ret) {
+        char *values[EVENT_FIELDS_MAX];
+        Argosy__Event event;
+
+        fill(d, m, &event, values);
+        argosy__event__pack(&event, ret);
+}

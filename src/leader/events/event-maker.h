@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What is so of an object now, as the values of an event.
+
+#include "event-kind.h"
+#include "leader-core.h"
+#include "tables.h"
+
+// One event in the making. Its values are borrowed from the tables, or stand in `text`, and are good until the next
+// change of the object.
+typedef struct EventDraft {
+        Argosy__EventKind kind;
+        const EventKindInfo *info;
+        size_t n_fields;
+        bool present; // else there is no such object (any more), and only its names are filled in
+        const char *values[EVENT_FIELDS_MAX];
+        Buf text;
+        // What the values are borrowed from:
+        Argosy__Response__UnitFiles files;
+        Argosy__Response__Nodes nodes;
+        Argosy__Response__JobRow *job;
+} EventDraft;
+
+void event_draft_done(EventDraft *d);
+#define _cleanup_event_draft_ _cleanup_(event_draft_done)
+
+// 0 or -ENOMEM; *d is to be done in any case.
+int event_draft_stream(EventDraft *d, const char *word);
+int event_draft_leader(Leader *l, EventDraft *d);
+int event_draft_node(Leader *l, const Node *n, EventDraft *d);
+int event_draft_unit(Leader *l, const Unit *u, EventDraft *d);
+int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d);
+int event_draft_gone(const GoneObject *g, EventDraft *d);
+int event_draft_job(Leader *l, uint64_t number, EventDraft *d);
+
+// The draft as a message, packed: its length first, then the bytes into room for as many. `changed` may be NULL.
+typedef struct EventMarks {
+        Argosy__EventMark mark;
+        uint64_t seq, at_us;
+        uint32_t *changed;
+        size_t n_changed;
+} EventMarks;
+size_t event_draft_size(const EventDraft *d, const EventMarks *m);
+void event_draft_pack(const EventDraft *d, const EventMarks *m, uint8_t *ret);

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What was marked becomes changes with sequences; see event-stream.h.
+//
+// The happy path, once per turn: the leader of a new term, new jobs, then the marked objects in the order of their
+// marks. While nobody watches, an object only moves to the end of the order: that costs 0.1 us. Else what is so of it is
+// compared with what was told last, by hashes of the fields, and each difference is an event and a sequence of its own:
+// one for the unit, one for each node that says something of it. An event has the whole state of its object, so it does
+// not matter whether the log or a report has changed it, or both in one turn.
+//
+// Sequences of a ring have no gap: with a ring, nothing gets a sequence without an event. What was told in an earlier
+// ring does not count (the epoch, the first of the hashes): between the two nobody has compared.
+//
+//      told[0]  the epoch           told[1]  whether it was there           told[2..]  a hash for each field
+//
+// Of a unit, the order knows the unit alone. Whoever is told of one from there is told of all its nodes, and forgets
+// what he knew of others; so a node that does not say anything of it any more moves the unit, too.
+//
+// Without memory the process ends (oom.h): somebody would believe for ever in what he was told last.
+
+#include "event-stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer.h"
+#include "array.h"
+#include "cluster-state.h"
+#include "event-marks.h"
+#include "message.h"
+#include "oom.h"
+#include "registry.h"
+#include "response.h"
+#include "turn.h"
+#include "unit-on-node.h"
+
+enum { TOLD_EPOCH, TOLD_PRESENT, TOLD_FIELDS };
+
+// ------------------------------------------------------------------------------------------------ life
+
+static bool is_kept(const Leader *l) {
+        return l->n_watchers > 0 || leader_now(l) < l->events->until_us;
+}
+
+void event_stream_begin(Leader *l) {
+        EventStream *s = oom_checked(calloc(1, sizeof(*s)));
+
+        s->ring.bytes_max = l->config.events_bytes ? l->config.events_bytes : (size_t) EVENT_RING_BYTES;
+        s->last_job = cluster_state_last_job(l->state);
+        s->leader.kind = ARGOSY__EVENT_KIND__EVENT_LEADER;
+        list_init(&s->jobs);
+        list_init(&s->gone);
+        l->events = s;
+        l->events_kept = false;
+        event_mark(l, &s->leader);
+}
+
+static void forget_job(EventStream *s, JobObject *j) {
+        list_unlink(&j->kept);
+        s->n_jobs--;
+        free(j->event.told);
+        free(j);
+}
+
+// Marks of units and nodes go with their tables.
+void event_stream_clear(Leader *l) {
+        EventStream *s = l->events;
+
+        l->events_kept = false;
+        free(l->events_jobs);
+        l->events_jobs = NULL;
+        l->n_events_jobs = l->events_jobs_allocated = 0;
+        if (!s)
+                return;
+        list_splice(&l->events_gone, &s->gone);
+        list_foreach_safe (i, &l->events_gone)
+                gone_object_free(CONTAINER_OF(i, GoneObject, kept));
+        list_foreach_safe (i, &s->jobs)
+                forget_job(s, CONTAINER_OF(i, JobObject, kept));
+        list_unlink(&s->leader.due);
+        free(s->leader.told);
+        change_order_done(&s->order);
+        event_ring_done(&s->ring);
+        free(s);
+        l->events = NULL;
+}
+
+static void stop_keeping(Leader *l) {
+        l->events_kept = false;
+        event_ring_clear(&l->events->ring, l->events->last_seq + 1);
+}
+
+void event_stream_keep(Leader *l) {
+        EventStream *s = l->events;
+
+        s->until_us = leader_now(l) + EVENTS_KEPT_US;
+        if (l->events_kept)
+                return;
+        l->events_kept = true;
+        s->epoch++;
+        event_ring_clear(&s->ring, s->last_seq + 1);
+}
+
+// ------------------------------------------------------------------------------------------------ the order
+
+static void move_to_end(EventStream *s, EventObject *o, uint64_t seq) {
+        if (o->seq > 0)
+                change_order_remove(&s->order, o->seq);
+        o->seq = seq;
+        (void) oom_check(change_order_add(&s->order, seq, o));
+}
+
+static void leave_order(EventStream *s, EventObject *o) {
+        if (o->seq > 0)
+                change_order_remove(&s->order, o->seq);
+        o->seq = 0;
+}
+
+// ------------------------------------------------------------------------------------------------ what was told
+
+static uint32_t field_hash(const char *value) {
+        return (uint32_t) map_hash(value, strlen(value));
+}
+
+static void note_told(EventStream *s, uint32_t **told, const EventDraft *d) {
+        if (!*told)
+                *told = oom_checked(calloc(TOLD_FIELDS + d->n_fields, sizeof(**told)));
+        (*told)[TOLD_EPOCH] = s->epoch;
+        (*told)[TOLD_PRESENT] = d->present;
+        for (size_t i = 0; i < d->n_fields; i++)
+                (*told)[TOLD_FIELDS + i] = field_hash(d->values[i]);
+}
+
+static bool is_known(const EventStream *s, const uint32_t *told) {
+        return told && told[TOLD_EPOCH] == s->epoch;
+}
+
+void event_stream_note_told(Leader *l, const EventObject *o, uint32_t **told, const EventDraft *d) {
+        EventStream *s = l->events;
+
+        if (l->events_kept && !list_is_linked(&o->due) && !is_known(s, *told))
+                note_told(s, told, d);
+}
+
+// The fields that are not as they were told. `told`: of an object that is there, and was.
+static size_t compare(const uint32_t *told, const EventDraft *d, uint32_t ret[EVENT_FIELDS_MAX]) {
+        size_t n = 0;
+
+        for (uint32_t i = 0; i < d->n_fields; i++)
+                if (told[TOLD_FIELDS + i] != field_hash(d->values[i]))
+                        ret[n++] = i;
+        return n;
+}
+
+// ------------------------------------------------------------------------------------------------ events
+
+static void add_event(Leader *l, const EventDraft *d, uint32_t *changed, size_t n_changed) {
+        EventStream *s = l->events;
+        EventMarks m = {.seq = ++s->last_seq,
+                        .at_us = leader_wall(l),
+                        .changed = changed,
+                        .n_changed = n_changed};
+        EventEntry *e = oom_checked(event_ring_add(&s->ring, d->kind, d->values[0], event_draft_size(d, &m)));
+
+        event_draft_pack(d, &m, e->bytes);
+}
+
+// Tells what is not as it was told. True: it is an event, and has the last sequence.
+static bool tell(Leader *l, uint32_t **told, const EventDraft *d) {
+        uint32_t changed[EVENT_FIELDS_MAX];
+        size_t n_changed = 0;
+
+        if (is_known(l->events, *told)) {
+                bool was_present = (*told)[TOLD_PRESENT];
+
+                if (was_present && d->present)
+                        n_changed = compare(*told, d, changed);
+                if (was_present == d->present && n_changed == 0)
+                        return false;
+        }
+        add_event(l, d, changed, n_changed);
+        note_told(l->events, told, d);
+        return true;
+}
+
+static void end_draft(int r, EventDraft *d) {
+        event_draft_done(d);
+        (void) oom_check(r);
+}
+
+// ------------------------------------------------------------------------------------------------ objects
+
+static void drain_leader(Leader *l) {
+        EventStream *s = l->events;
+        EventDraft d;
+        int r = event_draft_leader(l, &d);
+
+        if (!l->events_kept)
+                move_to_end(s, &s->leader, ++s->last_seq);
+        else if (r == 0 && tell(l, &s->leader.told, &d))
+                move_to_end(s, &s->leader, s->last_seq);
+        end_draft(r, &d);
+}
+
+static void drain_node(Leader *l, Node *n) {
+        EventStream *s = l->events;
+        EventDraft d;
+        int r;
+
+        if (!l->events_kept) {
+                move_to_end(s, &n->event, ++s->last_seq);
+                return;
+        }
+        r = event_draft_node(l, n, &d);
+        if (r == 0 && tell(l, &n->event.told, &d))
+                move_to_end(s, &n->event, s->last_seq);
+        end_draft(r, &d);
+}
+
+static void drain_state(Leader *l, UnitOnNode *on_node) {
+        EventDraft d;
+        int r = event_draft_state(l, on_node, &d);
+
+        if (r == 0 && tell(l, &on_node->told, &d))
+                move_to_end(l->events, &on_node->unit->event, l->events->last_seq);
+        end_draft(r, &d);
+}
+
+// Returns the rows that were looked at.
+static size_t drain_unit(Leader *l, Unit *u) {
+        EventStream *s = l->events;
+        size_t n = 1;
+        EventDraft d;
+        int r;
+
+        if (!u->recorded && list_is_empty(&u->on_nodes) && u->event.seq == 0)
+                return n; // only a name that somebody has asked about
+        if (!l->events_kept) {
+                move_to_end(s, &u->event, ++s->last_seq);
+                return n;
+        }
+        r = event_draft_unit(l, u, &d);
+        if (r == 0 && tell(l, &u->event.told, &d))
+                move_to_end(s, &u->event, s->last_seq);
+        end_draft(r, &d);
+        list_foreach (i, &u->on_nodes) {
+                drain_state(l, CONTAINER_OF(i, UnitOnNode, by_unit));
+                n++;
+        }
+        return n;
+}
+
+static bool is_there_again(const Leader *l, const GoneObject *g) {
+        const Unit *u = unit_find(l, g->name);
+        const Node *n = g->node_name ? node_find(l, g->node) : NULL;
+        const UnitOnNode *on_node = u && n ? unit_on_node_find(u, n) : NULL;
+
+        if (!g->node_name)
+                return g->event.kind == ARGOSY__EVENT_KIND__EVENT_UNIT && u;
+        return on_node && unit_on_node_is_listed(l, cluster_state_find_unit(l->state, g->name), on_node);
+}
+
+// A unit has left a node: the unit has changed, if there is still something of it.
+static void drain_state_gone(Leader *l, GoneObject *g) {
+        EventStream *s = l->events;
+        Unit *u = unit_find(l, g->name);
+        EventDraft d;
+        int r = event_draft_gone(g, &d);
+
+        if (r == 0 && l->events_kept && !is_there_again(l, g) && tell(l, &g->event.told, &d) && u)
+                move_to_end(s, &u->event, s->last_seq);
+        gone_object_free(g);
+        end_draft(r, &d);
+}
+
+static void remember_gone(EventStream *s, GoneObject *g) {
+        list_unlink(&g->kept);
+        list_append(&s->gone, &g->kept);
+        if (++s->n_gone <= EVENTS_GONE_MAX)
+                return;
+        g = CONTAINER_OF(s->gone.next, GoneObject, kept);
+        s->forgotten_seq = MAX_OF(s->forgotten_seq, (uint64_t) g->event.seq);
+        leave_order(s, &g->event);
+        s->n_gone--;
+        gone_object_free(g);
+}
+
+static void drain_gone(Leader *l, GoneObject *g) {
+        EventStream *s = l->events;
+        EventDraft d;
+        int r;
+
+        if (is_there_again(l, g)) {
+                leave_order(s, &g->event);
+                gone_object_free(g);
+                return;
+        }
+        r = event_draft_gone(g, &d);
+        if (!l->events_kept)
+                move_to_end(s, &g->event, ++s->last_seq);
+        else if (r == 0 && tell(l, &g->event.told, &d))
+                move_to_end(s, &g->event, s->last_seq);
+        end_draft(r, &d);
+        remember_gone(s, g);
+}
+
+static size_t drain_object(Leader *l, EventObject *o) {
+        list_unlink(&o->due);
+        if (o->gone) {
+                GoneObject *g = CONTAINER_OF(o, GoneObject, event);
+
+                if (g->node_name)
+                        drain_state_gone(l, g);
+                else
+                        drain_gone(l, g);
+                return 1;
+        }
+        switch ((Argosy__EventKind) o->kind) {
+        case ARGOSY__EVENT_KIND__EVENT_UNIT:
+                return drain_unit(l, CONTAINER_OF(o, Unit, event));
+        case ARGOSY__EVENT_KIND__EVENT_NODE:
+                drain_node(l, CONTAINER_OF(o, Node, event));
+                return 1;
+        default:
+                drain_leader(l);
+                return 1;
+        }
+}
+
+// What leaves the order before it was told of is nobody's to hear of.
+static void take_over(Leader *l, EventObject *o, const char *name) {
+        GoneObject *g;
+
+        if (!l->events || o->seq == 0) {
+                list_unlink(&o->due);
+                return;
+        }
+        g = event_mark_gone(l, o, name);
+        change_order_replace(&l->events->order, o->seq, &g->event);
+        o->seq = 0;
+}
+
+void event_stream_on_unit_gone(Leader *l, Unit *u) {
+        take_over(l, &u->event, u->name);
+}
+
+void event_stream_on_node_gone(Leader *l, Node *n) {
+        take_over(l, &n->event, n->name);
+}
+
+// ------------------------------------------------------------------------------------------------ jobs
+
+// NULL: it began before this leader did, or long ago.
+static JobObject *find_job(const EventStream *s, uint64_t number) {
+        for (ListNode *n = s->jobs.prev; n != &s->jobs; n = n->prev)
+                if (CONTAINER_OF(n, JobObject, kept)->number == number)
+                        return CONTAINER_OF(n, JobObject, kept);
+        return NULL;
+}
+
+static JobObject *remember_job(EventStream *s, uint64_t number) {
+        JobObject *j = oom_checked(calloc(1, sizeof(*j))), *oldest;
+
+        j->number = number;
+        j->event.kind = ARGOSY__EVENT_KIND__EVENT_JOB;
+        list_append(&s->jobs, &j->kept);
+        if (++s->n_jobs > EVENT_JOBS_MAX) {
+                oldest = CONTAINER_OF(s->jobs.next, JobObject, kept);
+                leave_order(s, &oldest->event);
+                forget_job(s, oldest);
+        }
+        return j;
+}
+
+// One that is forgotten already is nobody's news.
+static void drain_job(Leader *l, uint64_t number) {
+        EventStream *s = l->events;
+        EventDraft d;
+        int r = l->events_kept ? event_draft_job(l, number, &d) : event_draft_stream(&d, "");
+
+        if (r == 0 && d.present) {
+                JobObject *j = find_job(s, number) ?: remember_job(s, number);
+
+                if (!l->events_kept)
+                        move_to_end(s, &j->event, ++s->last_seq);
+                else if (tell(l, &j->event.told, &d))
+                        move_to_end(s, &j->event, s->last_seq);
+        }
+        end_draft(r, &d);
+}
+
+static size_t drain_ended_jobs(Leader *l, size_t left) {
+        size_t n = MIN_OF(left, l->n_events_jobs);
+
+        for (size_t i = 0; i < n; i++)
+                drain_job(l, l->events_jobs[i]);
+        l->n_events_jobs -= n;
+        if (n > 0)
+                memmove(l->events_jobs, l->events_jobs + n, l->n_events_jobs * sizeof(*l->events_jobs));
+        return left - n;
+}
+
+static size_t drain_jobs(Leader *l, size_t left) {
+        EventStream *s = l->events;
+        uint64_t last = cluster_state_last_job(l->state);
+
+        if (last - s->last_job > EVENT_JOBS_MAX && !l->events_kept)
+                s->last_job = last - EVENT_JOBS_MAX;
+        for (; left > 0 && s->last_job < last; left--)
+                drain_job(l, ++s->last_job);
+        return s->last_job == last ? drain_ended_jobs(l, left) : left;
+}
+
+// ------------------------------------------------------------------------------------------------ the turn
+
+bool event_stream_drain(Leader *l) {
+        size_t left;
+
+        if (l->events_kept && !is_kept(l))
+                stop_keeping(l);
+        left = l->events_kept ? EVENT_ROWS_PER_TURN : EVENT_MARKS_PER_TURN;
+        left = drain_jobs(l, left);
+        while (left > 0 && !list_is_empty(&l->events_due))
+                left -= MIN_OF(left, drain_object(l, CONTAINER_OF(l->events_due.next, EventObject, due)));
+        if (list_is_empty(&l->events_due) && l->events->last_job == cluster_state_last_job(l->state) &&
+            l->n_events_jobs == 0)
+                return true;
+        leader_mark(l);
+        return false;
+}
+
+int event_stream_append(Leader *l, Argosy__Response__Events *answer, const EventDraft *d, Argosy__EventMark mark,
+                        uint64_t seq) {
+        EventMarks m = {.mark = mark, .seq = seq, .at_us = leader_wall(l)};
+        ProtobufCBinaryData *at;
+
+        if (ARRAY_RESERVE(answer->events, answer->n_events + 1) < 0)
+                return -ENOMEM;
+        at = &answer->events[answer->n_events];
+        at->len = event_draft_size(d, &m);
+        at->data = malloc(at->len);
+        if (!at->data)
+                return -ENOMEM;
+        event_draft_pack(d, &m, at->data);
+        answer->n_events++;
+        return 0;
+}

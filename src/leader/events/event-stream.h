@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The stream of what the cluster comes to be, under one leader.
+//
+// Every change of an object gives it the next sequence. While somebody watches, and for EVENTS_KEPT_US after, each is
+// also an event in a ring; who has fallen behind that, or comes from nothing, is told the newest state of each object
+// that has changed since, in the order of their last changes. So whoever keeps what he is told has the newest of
+// everything when he is told that it is complete.
+
+#include "change-order.h"
+#include "clock.h"
+#include "event-maker.h"
+#include "event-ring.h"
+
+enum {
+        EVENT_RING_BYTES = 16 * 1024 * 1024, // unless it is configured
+        EVENTS_GONE_MAX = 10000, // objects that are gone and remembered, for those who have missed that
+        EVENT_JOBS_MAX = 1000,   // of the newest jobs, for those who have missed them
+        EVENT_ROWS_PER_TURN = 512,    // that are made, at some 4 us each
+        EVENT_MARKS_PER_TURN = 4096,  // that are only noted
+};
+#define EVENTS_KEPT_US (10 * 60 * USEC_PER_SEC)
+
+typedef struct JobObject {
+        EventObject event;
+        ListNode kept;
+        uint64_t number;
+} JobObject;
+
+struct EventStream {
+        uint32_t epoch;    // of the ring: grows each time that it begins anew
+        uint64_t last_seq; // of all that was noted
+        uint64_t until_us; // the ring is kept until then, if nobody watches
+        uint64_t forgotten_seq; // objects that were gone at or before this one may be forgotten
+        EventRing ring;
+        ChangeOrder order; // of EventObject
+        EventObject leader;
+        uint64_t last_job; // that was looked at
+        ListNode jobs;     // JobObject.kept, oldest first
+        ListNode gone;     // GoneObject.kept of those in the order, oldest first
+        size_t n_jobs, n_gone;
+};
+
+void event_stream_begin(Leader *l);
+void event_stream_clear(Leader *l); // before the tables go
+// Somebody watches: from now on events are kept.
+void event_stream_keep(Leader *l);
+// Its last state is told, and nobody is to point to it any more.
+void event_stream_on_unit_gone(Leader *l, Unit *u);
+void event_stream_on_node_gone(Leader *l, Node *n);
+// Gives what was marked its sequences, some in each turn. False: some are left.
+bool event_stream_drain(Leader *l);
+// Packs the draft as it is told to somebody who was not there; appends it to the answer. 0 or -ENOMEM.
+int event_stream_append(Leader *l, Argosy__Response__Events *answer, const EventDraft *d, Argosy__EventMark mark,
+                        uint64_t seq);
+// What was told of an object to somebody who was not there counts as told, if nothing of it is due.
+void event_stream_note_told(Leader *l, const EventObject *o, uint32_t **told, const EventDraft *d);

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Those who ask what has come to be since a cursor.
+
+#include "leader-core.h"
+
+enum {
+        WATCHERS_MAX = 1000, // who wait at a time; further ones are refused
+};
+
+int watcher_start(Leader *l, Ticket *t); // Handler.begin
+void watcher_free(Leader *l, Watcher *w);
+// At the end of the turn: what was marked gets its sequences, and those who wait for it their answers.
+void watchers_turn(Leader *l);

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See authorization.h. Who has the right for all units is known after one look at the list of rights, and nearly everybody is
+// such a one. Only for who has it for some roles are the units looked at that his request names; what names none, or
+// comes from nodes without a word of units, is for those who may see everything. Lists are given to everybody who may
+// see something, without the rest.
+//
+// A unit that is not his and one that is not there are refused in the same words. What comes along with a unit because of
+// what its own file says (Requires=, BindsTo=, LoadWith=) is not judged: who brought the file has said so.
+
+#include "authorization.h"
+
+#include <errno.h>
+
+#include "author.h"
+#include "disruption-budget.h"
+#include "feature-level.h"
+#include "host-link.h"
+#include "message.h"
+#include "request-kind.h"
+#include "response.h"
+#include "scheduler-roles.h"
+#include "str.h"
+#include "tables.h"
+#include "tickets.h"
+#include "unit-record.h"
+
+// ------------------------------------------------------------------------------------------------ units
+
+// Of a unit that is there, whose file can be read.
+static bool has_for_unit(const Leader *l, const Argosy__Author *author, Argosy__Right right,
+                         const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+        UnitOptions *options;
+        bool has;
+
+        if (!e || unit_options_of(e, &options) < 0)
+                return false;
+        has = access_has(cluster_state_access(l->state), author, right, options->role ?: ROLE_DEFAULT);
+        unit_options_unref(options);
+        return has;
+}
+
+// Of a template and of all its instances, or of one unit.
+static bool has_for_group(const Leader *l, const Argosy__Author *author, Argosy__Right right,
+                          const char *name) {
+        const DisruptionBudget *g = disruption_budget_find(l, name);
+        bool has = cluster_state_find_unit(l->state, name) ? has_for_unit(l, author, right, name)
+                                                           : g && !list_is_empty(&g->units);
+
+        if (g)
+                list_foreach (i, &g->units)
+                        has = has &&
+                              has_for_unit(l, author, right, CONTAINER_OF(i, const Unit, of_budget)->name);
+        return has;
+}
+
+// ------------------------------------------------------------------------------------------------ requests
+
+// The units that a request names; NULL behind the last. What is not about units is about everything.
+static bool names_units(const Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+        case ARGOSY__REQUEST__WHAT_WAIT:
+        case ARGOSY__REQUEST__WHAT_WHY:
+        case ARGOSY__REQUEST__WHAT_STATUS:
+        case ARGOSY__REQUEST__WHAT_ROLLOUT:
+        case ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT:
+                return true;
+        case ARGOSY__REQUEST__WHAT_JOURNAL: // on a node that is named it may be the host's own unit of that name
+                return !*q->journal->node;
+        case ARGOSY__REQUEST__WHAT_CAT: // by its hash it may be anybody's
+                return q->cat->n_revs == 0;
+        default:
+                return false;
+        }
+}
+
+static const char *unit_of(const Argosy__Request *q, size_t i) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                return i < q->change->n_names ? q->change->names[i] : NULL;
+        case ARGOSY__REQUEST__WHAT_WAIT:
+                return i < q->wait->n_items ? q->wait->items[i]->name : NULL;
+        case ARGOSY__REQUEST__WHAT_CAT:
+                return i < q->cat->n_names ? q->cat->names[i] : NULL;
+        case ARGOSY__REQUEST__WHAT_WHY:
+                return i < q->why->n_names ? q->why->names[i] : NULL;
+        case ARGOSY__REQUEST__WHAT_STATUS:
+                return i < q->status->n_names ? q->status->names[i] : NULL;
+        case ARGOSY__REQUEST__WHAT_JOURNAL:
+                return i == 0 ? q->journal->name : NULL;
+        case ARGOSY__REQUEST__WHAT_ROLLOUT:
+                return i == 0 ? q->rollout->name : NULL;
+        case ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT:
+                return i == 0 ? q->rollout_wait->name : NULL;
+        default:
+                return NULL;
+        }
+}
+
+// Whoever may see something is told as much of it as he may see. How the cluster is stands for itself: clients ask for its
+// feature level.
+static bool is_for_some(const Argosy__Request *q) {
+        return q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS ||
+               q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES ||
+               q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_STATUS || q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS ||
+               q->what_case == ARGOSY__REQUEST__WHAT_JOB_WAIT || q->what_case == ARGOSY__REQUEST__WHAT_TOP;
+}
+
+static bool is_about_group(const Argosy__Request *q) {
+        return q->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT ||
+               q->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT;
+}
+
+// It says what would become of units that it does not name, too.
+static bool is_plan(const Argosy__Request *q) {
+        return q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->dry_run;
+}
+
+// Units that are not there are made by these.
+static bool makes_units(const Argosy__Request *q) {
+        return q->what_case == ARGOSY__REQUEST__WHAT_CHANGE &&
+               (q->change->verb == ARGOSY__VERB__VERB_START || q->change->verb == ARGOSY__VERB__VERB_LOAD);
+}
+
+// ------------------------------------------------------------------------------------------------ judging
+
+static bool refuse(const Argosy__Author *author, Argosy__Right right, const char *unit, bool makes,
+                   char why[AUTHORIZATION_WHY_SIZE]) {
+        char who[AUTHOR_TEXT_SIZE];
+
+        if (!unit)
+                str_fit(why, AUTHORIZATION_WHY_SIZE, "this needs the right '%s', which %s does not have",
+                        right_to_string(right), author_text(author, who));
+        else if (makes)
+                str_fit(why, AUTHORIZATION_WHY_SIZE,
+                        "%s: this needs the right '%s' on it, or 'deploy' if it is new; %s has neither",
+                        unit, right_to_string(right), author_text(author, who));
+        else
+                str_fit(why, AUTHORIZATION_WHY_SIZE,
+                        "%s: this needs the right '%s' on it, which %s does not have", unit,
+                        right_to_string(right), author_text(author, who));
+        return true;
+}
+
+static bool refuse_too_many(char why[AUTHORIZATION_WHY_SIZE]) {
+        str_fit(why, AUTHORIZATION_WHY_SIZE, "who has a right for some roles only may name %d units at once",
+                AUTHORIZATION_UNITS_MAX);
+        return true;
+}
+
+// Who has it for some roles.
+static bool refuses_units(const Leader *l, const Argosy__Author *author, const Argosy__Request *q,
+                          Argosy__Right right, char why[AUTHORIZATION_WHY_SIZE]) {
+        const char *unit;
+
+        for (size_t i = 0; (unit = unit_of(q, i)); i++) {
+                if (i >= AUTHORIZATION_UNITS_MAX)
+                        return refuse_too_many(why);
+                if (!(is_about_group(q) ? has_for_group : has_for_unit)(l, author, right, unit))
+                        return refuse(author, right, unit, makes_units(q), why);
+        }
+        return false;
+}
+
+// Who may operate everything, but bring nothing.
+static bool refuses_new(const Leader *l, const Argosy__Author *author, const Argosy__Request *q,
+                        char why[AUTHORIZATION_WHY_SIZE]) {
+        const char *unit;
+
+        for (size_t i = 0; (unit = unit_of(q, i)); i++)
+                if (!cluster_state_find_unit(l->state, unit)) {
+                        char who[AUTHOR_TEXT_SIZE];
+
+                        str_fit(why, AUTHORIZATION_WHY_SIZE,
+                                "%s is not in the cluster, and to bring it needs the right 'deploy', which "
+                                "%s does not have",
+                                unit, author_text(author, who));
+                        return true;
+                }
+        return false;
+}
+
+bool authorization_refuses(const Leader *l, const Argosy__Author *author, const Argosy__Request *q,
+                           char why[AUTHORIZATION_WHY_SIZE]) {
+        AccessList list = cluster_state_access(l->state);
+        Argosy__Right right = request_right(q);
+
+        if (is_plan(q) && !access_has(list, author, ARGOSY__RIGHT__RIGHT_VIEW, NULL))
+                return refuse(author, ARGOSY__RIGHT__RIGHT_VIEW, NULL, false, why);
+        if (access_has(list, author, right, NULL))
+                return makes_units(q) && !access_has(list, author, ARGOSY__RIGHT__RIGHT_DEPLOY, NULL) &&
+                       refuses_new(l, author, q, why);
+        if (!access_has_some(list, author, right) || !(names_units(q) || is_for_some(q)))
+                return refuse(author, right, NULL, false, why);
+        return refuses_units(l, author, q, right, why);
+}
+
+bool authorization_views_all(const Leader *l, const Argosy__Author *author) {
+        return access_has(cluster_state_access(l->state), author, ARGOSY__RIGHT__RIGHT_VIEW, NULL);
+}
+
+bool authorization_may_view(const Leader *l, const Argosy__Author *author, const char *unit) {
+        return authorization_views_all(l, author) ||
+               has_for_unit(l, author, ARGOSY__RIGHT__RIGHT_VIEW, unit);
+}
+
+// ------------------------------------------------------------------------------------------------ what he gets, and brings
+
+static void filter_units(const Leader *l, const Argosy__Author *author, Argosy__Response__Units *units) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < units->n_rows; i++)
+                if (authorization_may_view(l, author, units->rows[i]->unit))
+                        units->rows[kept++] = units->rows[i];
+                else
+                        message_free(units->rows[i]);
+        units->n_rows = kept;
+}
+
+static void filter_files(const Leader *l, const Argosy__Author *author, Argosy__Response__UnitFiles *files) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < files->n_rows; i++)
+                if (authorization_may_view(l, author, files->rows[i]->unit))
+                        files->rows[kept++] = files->rows[i];
+                else
+                        message_free(files->rows[i]);
+        files->n_rows = kept;
+}
+
+// Also of units that are in the cluster no more.
+static void filter_usage(const Leader *l, const Argosy__Author *author, Argosy__Response__Usage *usage) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < usage->n_rows; i++)
+                if (authorization_may_view(l, author, usage->rows[i]->unit))
+                        usage->rows[kept++] = usage->rows[i];
+                else
+                        message_free(usage->rows[i]);
+        usage->n_rows = kept;
+}
+
+static void filter_access(const Leader *l, const Argosy__Author *author, Argosy__Response__Access *access) {
+        size_t kept = 0;
+
+        if (access_has(cluster_state_access(l->state), author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
+                return;
+        for (size_t i = 0; i < access->n_rows; i++)
+                if (grant_is_of(access->rows[i]->grant, author))
+                        access->rows[kept++] = access->rows[i];
+                else
+                        message_free(access->rows[i]);
+        access->n_rows = kept;
+}
+
+void authorization_filter(const Leader *l, const Argosy__Author *author, Argosy__Response *r) {
+        switch (r->what_case) {
+        case ARGOSY__RESPONSE__WHAT_UNITS:
+                if (!authorization_views_all(l, author))
+                        filter_units(l, author, r->units);
+                break;
+        case ARGOSY__RESPONSE__WHAT_UNIT_FILES:
+                if (!authorization_views_all(l, author))
+                        filter_files(l, author, r->unit_files);
+                break;
+        case ARGOSY__RESPONSE__WHAT_USAGE:
+                if (!authorization_views_all(l, author))
+                        filter_usage(l, author, r->usage);
+                break;
+        case ARGOSY__RESPONSE__WHAT_ACCESS:
+                filter_access(l, author, r->access);
+                break;
+        default:
+                break;
+        }
+}
+
+void authorization_drop_files(const Leader *l, Ticket *t) {
+        Argosy__Request__Change *change = t->request->change;
+
+        if (t->request->what_case != ARGOSY__REQUEST__WHAT_CHANGE || change->n_files == 0 ||
+            access_has(cluster_state_access(l->state), t->author, ARGOSY__RIGHT__RIGHT_DEPLOY, NULL))
+                return;
+        for (size_t i = 0; i < change->n_files; i++)
+                message_free(change->files[i]);
+        free(change->files);
+        change->files = NULL;
+        change->n_files = 0;
+}
+
+// ------------------------------------------------------------------------------------------------ what has changed
+
+static bool only_listens(const Ticket *t) {
+        const RequestKind *kind = request_kind(t->request->what_case);
+
+        return kind && (kind->effect != REQUEST_CHANGES || is_plan(t->request)) && !t->ended;
+}
+
+void authorization_tell(Leader *l, Host *h) {
+        Argosy__ToHost__Access access = ARGOSY__TO_HOST__ACCESS__INIT;
+        AccessList list = cluster_state_access(l->state);
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        if (h->feature_level < FEATURE_ACCESS)
+                return;
+        access.grants = (Argosy__GrantRecord **) list.grants;
+        access.n_grants = list.n;
+        access.revision = cluster_state_access_revision(l->state);
+        m.msg_case = ARGOSY__TO_HOST__MSG_ACCESS;
+        m.access = &access;
+        leader_to_host(l, h, &m);
+}
+
+static void tell_all(Leader *l) {
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                if (h->attached)
+                        authorization_tell(l, h);
+        }
+}
+
+void authorization_on_applied(Leader *l) {
+        uint64_t revision = cluster_state_access_revision(l->state);
+        char why[AUTHORIZATION_WHY_SIZE];
+
+        if (l->access_revision == revision)
+                return;
+        l->access_revision = revision;
+        if (l->leading)
+                tell_all(l);
+        list_foreach (i, &l->tickets) {
+                Ticket *t = CONTAINER_OF(i, Ticket, all);
+
+                if (only_listens(t) && authorization_refuses(l, t->author, t->request, why))
+                        ticket_fail(t, response_error(EACCES, "%s", why));
+        }
+}

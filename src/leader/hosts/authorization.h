@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Whether somebody may have done what he asks for, and what he may see of the answer: the rights of the log (access.h)
+// and what is needed (request-kind.h), with the roles of the units that a request is about. Nothing is kept: each
+// question is judged by the records as they are.
+
+#include "leader-core.h"
+
+enum {
+        AUTHORIZATION_WHY_SIZE = 768,
+        // Who has a right for some roles only may name so many units at once: the file of each is looked at.
+        AUTHORIZATION_UNITS_MAX = 1000,
+};
+
+// True: he may not, with the reason for people. What a host answers alone never comes here.
+bool authorization_refuses(const Leader *l, const Argosy__Author *author, const Argosy__Request *q,
+                           char why[AUTHORIZATION_WHY_SIZE]);
+// He may see all units; else only those for which authorization_may_view() says so.
+bool authorization_views_all(const Leader *l, const Argosy__Author *author);
+bool authorization_may_view(const Leader *l, const Argosy__Author *author, const char *unit);
+// Takes out of an answer what is not for him to see.
+void authorization_filter(const Leader *l, const Argosy__Author *author, Argosy__Response *r);
+// Who may bring no content has brought none: files that came with a Change are dropped.
+void authorization_drop_files(const Leader *l, Ticket *t);
+// Tells a host in session who may do what, which knows it from nobody else unless it has a log.
+void authorization_tell(Leader *l, Host *h);
+// The rights have changed: all hosts are told; who only listens, and would not be allowed to any more, hears no more. What is meant for the log
+// is judged again when its turn comes.
+void authorization_on_applied(Leader *l);

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Jobs whose units have all ended: what else they wait for, the end that the log is told, and those who wait for it.
+//
+// Happy path: a job ends, and rides in the next entry, whatever that is about; at the latest after JOB_END_DELAY_MS it
+// gets one of its own, with all others that have ended by then. At once, if somebody waits for it: who is told that a
+// job has ended finds that in the log, under any leader. So ends make at most one entry a second more than there would
+// be, and none under load.
+//
+// An entry that the log did not take, or of which nobody knows whether it did, is put again: the applier skips a job
+// that is not running any more.
+//
+// Failures: none but memory; then nothing was put, and the next entry tries again.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "answer-jobs.h"
+#include "clock.h"
+#include "drain-waiters.h"
+#include "event-marks.h"
+#include "message.h"
+#include "oom.h"
+#include "open-jobs-private.h"
+#include "rebalances.h"
+#include "registry.h"
+#include "response.h"
+#include "str.h"
+#include "tables.h"
+#include "tickets.h"
+#include "turn.h"
+
+enum {
+        ENDS_PER_ENTRY = 512, // applied at about 1 us each
+        ENDS_BYTES_PER_ENTRY = 256 * 1024,
+};
+
+// ------------------------------------------------------------------------------------------------ what else there is
+
+static void say(OpenJob *job, Argosy__JobState state, const char *format, const char *text) {
+        job->end.state = state;
+        (void) oom_check(field_printf(&job->end.end_message, format, text));
+}
+
+// Its client may come again and go on with it, here or at a leader that is not there any more.
+static bool waits_for_client(const Leader *l, const OpenJob *job) {
+        if (!cluster_state_job_is_partial(l->state, job->number))
+                return false;
+        list_foreach (i, &l->tickets) {
+                const Ticket *t = CONTAINER_OF(i, Ticket, all);
+
+                if (t->job == job->number && list_is_linked(&t->queue))
+                        return true;
+        }
+        return leader_now(l) < l->jobs_resume_us;
+}
+
+static bool rollout_is_over(const Leader *l, OpenJob *job) {
+        const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, job->rollout);
+
+        if (!r || r->revision <= job->revision_before || r->revision > job->revision) {
+                say(job, ARGOSY__JOB_STATE__JOB_OVERTAKEN, "%s: another update or restart has taken its place",
+                    job->rollout);
+                return true;
+        }
+        if (rollout_is_under_way(r))
+                return false;
+        if (r->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNED)
+                say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s; everything has the file of before again", r->reason);
+        else if (r->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED)
+                say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s; nothing more was changed", r->reason);
+        return true;
+}
+
+// The worst of what became of its nodes is what became of it.
+static bool drains_are_over(const Leader *l, OpenJob *job) {
+        const char *stuck = NULL, *over = NULL;
+        size_t left;
+
+        for (size_t i = 0; i < job->n_drains; i++) {
+                const Node *n = node_find(l, job->drains[i]);
+
+                switch (drain_judge(l, job->drains[i], &left)) {
+                case DRAIN_GOES_ON:
+                        return false;
+                case DRAIN_STUCK:
+                        stuck = n->name;
+                        break;
+                case DRAIN_OVER:
+                        over = n->name;
+                        break;
+                case DRAIN_EMPTY:
+                        break;
+                }
+        }
+        if (stuck)
+                say(job, ARGOSY__JOB_STATE__JOB_FAILED, "no other node takes what is left on %s", stuck);
+        else if (over)
+                say(job, ARGOSY__JOB_STATE__JOB_OVERTAKEN, "%s is not being drained any more", over);
+        return true;
+}
+
+static bool rebalance_goes_on(Leader *l, const OpenJob *job) {
+        const RebalanceJob *r = rebalance_job(l);
+
+        return r && (r->number == job->number || r->flying == job->number);
+}
+
+bool open_job_is_over(Leader *l, OpenJob *job) {
+        if (*job->rollout)
+                return rollout_is_over(l, job);
+        return !waits_for_client(l, job) && !rebalance_goes_on(l, job) && drains_are_over(l, job);
+}
+
+// ------------------------------------------------------------------------------------------------ into the log
+
+static void into_ended(Leader *l, OpenJob *job) {
+        list_append(&l->jobs_ended, &job->queue);
+        if (!l->jobs_due_us)
+                l->jobs_due_us = leader_now(l) + JOB_END_DELAY_MS * USEC_PER_MSEC;
+        l->jobs_urgent |= !list_is_empty(&job->tickets);
+        leader_mark(l);
+}
+
+void open_job_end(Leader *l, OpenJob *job) {
+        if (job->end.state == ARGOSY__JOB_STATE__JOB_UNKNOWN)
+                job->end.state = job_end_state(&job->counts);
+        job->end.ended_us = leader_wall(l);
+        job->end.failed = job->counts.n[ARGOSY__UNIT_END__END_FAILED];
+        job->end.unplaced = job->counts.n[ARGOSY__UNIT_END__END_UNPLACED];
+        job->end.overtaken = job->counts.n[ARGOSY__UNIT_END__END_OVERTAKEN];
+        job->end.cancelled = job->counts.n[ARGOSY__UNIT_END__END_CANCELLED];
+        into_ended(l, job);
+}
+
+void open_job_goes_on(Leader *l, uint64_t number) {
+        OpenJob *job = open_job_find(l, number);
+
+        if (!job || job->n_open > 0)
+                return;
+        job->end.state = ARGOSY__JOB_STATE__JOB_UNKNOWN;
+        list_unlink(&job->queue);
+        list_append(&l->jobs_watched, &job->queue);
+}
+
+static bool is_due(const Leader *l, const BatchBuilder *b, bool goes_anyhow) {
+        if (list_is_empty(&l->jobs_ended) || b->packed.len >= BATCH_SOFT_BYTES || (l->one_by_one && b->n_ops > 0))
+                return false;
+        return goes_anyhow || l->jobs_urgent || l->jobs_due_us <= leader_now(l);
+}
+
+int open_jobs_decide(Leader *l, BatchBuilder *b, bool goes_anyhow) {
+        Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
+        Argosy__JobRecord *pointers[ENDS_PER_ENTRY];
+        size_t bytes = 0;
+        int r;
+
+        if (!is_due(l, b, goes_anyhow))
+                return 0;
+        ends.ends = pointers;
+        while (!list_is_empty(&l->jobs_ended) && ends.n_ends < ENDS_PER_ENTRY && bytes < ENDS_BYTES_PER_ENTRY) {
+                OpenJob *job = CONTAINER_OF(l->jobs_ended.next, OpenJob, queue);
+
+                pointers[ends.n_ends++] = &job->end;
+                bytes += job->n_bytes;
+                list_unlink(&job->queue);
+                list_append(&l->jobs_flying, &job->queue);
+        }
+        r = batch_builder_end_jobs(b, &ends);
+        if (r < 0)
+                list_splice_front(&l->jobs_ended, &l->jobs_flying);
+        else if (list_is_empty(&l->jobs_ended)) {
+                l->jobs_due_us = 0;
+                l->jobs_urgent = false;
+        }
+        return r;
+}
+
+static void answer(Leader *l, OpenJob *job) {
+        list_foreach_safe (i, &job->tickets) {
+                Ticket *t = CONTAINER_OF(i, Ticket, drain);
+
+                ticket_settle(t, answer_job(l, t->author, job->number));
+        }
+}
+
+void open_jobs_landed(Leader *l, bool committed) {
+        ListNode flying = LIST_INIT(flying);
+
+        list_splice(&flying, &l->jobs_flying);
+        while (!list_is_empty(&flying)) {
+                OpenJob *job = CONTAINER_OF(flying.next, OpenJob, queue);
+
+                list_unlink(&job->queue);
+                if (committed && cluster_state_job_state(l->state, job->number) != ARGOSY__JOB_STATE__JOB_RUNNING) {
+                        event_mark_job(l, job->number);
+                        answer(l, job);
+                        open_job_free(l, job);
+                } else
+                        into_ended(l, job);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ each turn
+
+static Argosy__Response *progress(const OpenJob *job) {
+        Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
+
+        if (response)
+                response->progress->remaining = (uint32_t) job->n_open;
+        return response;
+}
+
+static void tell(OpenJob *job) {
+        list_foreach (i, &job->tickets) {
+                Ticket *t = CONTAINER_OF(i, Ticket, drain);
+
+                if (t->drain_left != job->n_open)
+                        ticket_send(t, progress(job));
+                t->drain_left = (uint32_t) job->n_open;
+        }
+}
+
+void open_jobs_turn(Leader *l) {
+        list_foreach_safe (i, &l->jobs_watched) {
+                OpenJob *job = CONTAINER_OF(i, OpenJob, queue);
+
+                if (!open_job_is_over(l, job))
+                        continue;
+                list_unlink(&job->queue);
+                open_job_end(l, job);
+        }
+        while (!list_is_empty(&l->jobs_told)) {
+                OpenJob *job = CONTAINER_OF(l->jobs_told.next, OpenJob, told);
+
+                list_unlink(&job->told);
+                tell(job);
+        }
+}
+
+uint64_t open_jobs_next_deadline(const Leader *l) {
+        uint64_t now = leader_now(l), due = l->jobs_due_us > now ? l->jobs_due_us : 0;
+
+        if (!list_is_empty(&l->jobs_watched) && l->jobs_resume_us > now && (!due || l->jobs_resume_us < due))
+                due = l->jobs_resume_us;
+        return due;
+}
+
+// ------------------------------------------------------------------------------------------------ who waits
+
+int job_waiter_start(Leader *l, Ticket *t) {
+        uint64_t number = t->request->job_wait->number;
+        Argosy__Response *now = answer_job(l, t->author, number);
+        OpenJob *job = open_job_find(l, number);
+
+        if (!job || !now || now->status != 0) { // it has ended, or there is none, or not for him
+                ticket_settle(t, now);
+                return 0;
+        }
+        message_free(now);
+        list_append(&job->tickets, &t->drain);
+        t->drain_left = UINT32_MAX;
+        open_job_tell(l, job);
+        if (job->end.state != ARGOSY__JOB_STATE__JOB_UNKNOWN)
+                l->jobs_urgent = true;
+        leader_mark(l);
+        return 0;
+}

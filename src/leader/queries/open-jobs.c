@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Jobs that are running: which units of them are waited for, and when all is over.
+//
+// Happy path: an entry brings a job. Each unit that it has changed gets an item among those who wait for that unit, and
+// is judged when something about it is seen, as a client's wait would be. Who fails is written down with node and reason.
+// When the last one has ended, and the rollout, the drain or the rebalance that it has begun, it goes to
+// open-jobs-ends.c, which has the log say so.
+//
+// A unit that another job changes is that one's from then on: here it is overtaken. What the cluster does by itself,
+// moves above all, takes nothing from anybody: the wait follows the unit.
+//
+// A new leader finds in the log which jobs are running and judges all of their units anew. What had ended and was not
+// written yet ends again, so nothing is lost; what was written is not running any more, so nothing ends twice. A job of
+// which its leader did not write all waits a while for the client to come again, and ends with what there is.
+//
+// Cost: a job costs while it runs, and a unit while somebody waits for it. Without memory the process ends (oom.h).
+#include "open-jobs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "message.h"
+#include "oom.h"
+#include "open-jobs-private.h"
+#include "previous-nodes.h"
+#include "registry.h"
+#include "response.h"
+#include "str.h"
+#include "tables.h"
+#include "tickets.h"
+#include "turn.h"
+#include "unit-marks.h"
+
+enum {
+        BUILD_LOOKED = 4096, // jobs that are looked at in one turn, at about 0.1 us each
+        BUILD_UNITS = 4,     // such looks that a unit of a running one is worth, and ten times that its job
+};
+
+OpenJob *open_job_find(const Leader *l, uint64_t number) {
+        return map_find(&l->open_jobs, &number, sizeof(number));
+}
+
+static JobItem *item_of(WaiterItem *wait) {
+        return CONTAINER_OF(wait, JobItem, wait);
+}
+
+// ------------------------------------------------------------------------------------------------ life
+
+static OpenJob *job_new(Leader *l, uint64_t number, const Argosy__JobRecord *record) {
+        OpenJob *job = oom_checked(calloc(1, sizeof(*job)));
+
+        job->number = number;
+        list_init(&job->tickets);
+        argosy__job_record__init(&job->end);
+        job->end.number = number;
+        str_fit(job->verb, sizeof(job->verb), "%s", record->verb);
+        job->rollout = oom_checked(strdup(record->rollout));
+        job->revision_before = record->revision_before;
+        job->revision = record->revision;
+        if (record->n_drains > 0) {
+                job->drains = oom_checked(calloc(record->n_drains, sizeof(*job->drains)));
+                memcpy(job->drains, record->drains, record->n_drains * sizeof(*job->drains));
+                job->n_drains = record->n_drains;
+        }
+        (void) oom_check(map_add(&l->open_jobs, &job->number, sizeof(job->number), job));
+        return job;
+}
+
+void open_job_discard(OpenJob *job) {
+        while (job->parts) {
+                JobPart *part = job->parts;
+
+                job->parts = part->next;
+                free(part);
+        }
+        for (size_t i = 0; i < job->end.n_ends; i++)
+                message_free(job->end.ends[i]);
+        free(job->end.ends);
+        if (job->end.end_message != protobuf_c_empty_string)
+                free(job->end.end_message);
+        free(job->rollout);
+        free(job->drains);
+        free(job);
+}
+
+static void discard(void *job) {
+        open_job_discard(job);
+}
+
+void open_job_free(Leader *l, OpenJob *job) {
+        map_take(&l->open_jobs, &job->number, sizeof(job->number));
+        list_unlink(&job->queue);
+        list_unlink(&job->told);
+        open_job_discard(job);
+}
+
+void open_jobs_clear(Leader *l) {
+        map_done_with(&l->open_jobs, discard);
+        list_init(&l->jobs_watched);
+        list_init(&l->jobs_ended);
+        list_init(&l->jobs_flying);
+        list_init(&l->jobs_told);
+        l->jobs_due_us = l->jobs_walked = 0;
+        l->jobs_urgent = false;
+}
+
+void open_job_tell(Leader *l, OpenJob *job) {
+        if (!list_is_empty(&job->tickets) && !list_is_linked(&job->told))
+                list_append(&l->jobs_told, &job->told);
+}
+
+// ------------------------------------------------------------------------------------------------ units
+
+// Of a unit that is not as it was to be.
+typedef struct UnitWord {
+        const char *name;
+        Argosy__UnitEnd end;
+        const char *node, *message;
+        uint64_t by;
+} UnitWord;
+
+static Argosy__JobUnitEnd *unit_end_new(const UnitWord *w) {
+        Argosy__JobUnitEnd *end = oom_checked(calloc(1, sizeof(*end)));
+        char text[JOB_END_TEXT_MAX];
+
+        argosy__job_unit_end__init(end);
+        str_fit(text, sizeof(text), "%s", w->message);
+        end->end = w->end;
+        end->by = w->by;
+        (void) oom_check(field_set(&end->unit, w->name));
+        (void) oom_check(field_set(&end->node, w->node));
+        (void) oom_check(field_set(&end->message, text));
+        return end;
+}
+
+static void note_end(OpenJob *job, const UnitWord *w) {
+        Argosy__JobUnitEnd *end;
+        size_t bytes;
+
+        job->counts.n[w->end]++;
+        if (w->end == ARGOSY__UNIT_END__END_OK || job->end.n_ends == JOB_ENDS_MAX)
+                return;
+        end = unit_end_new(w);
+        bytes = argosy__job_unit_end__get_packed_size(end);
+        if (job->n_bytes + bytes > JOB_ENDS_BYTES_MAX) {
+                message_free(end);
+                return;
+        }
+        job->n_bytes += bytes;
+        (void) oom_check(FIELD_APPEND(job->end.ends, job->end.n_ends, end));
+}
+
+// All units have ended: with them the job, or it has more to wait for.
+static void settle(Leader *l, OpenJob *job) {
+        if (open_job_is_over(l, job))
+                open_job_end(l, job);
+        else
+                list_append(&l->jobs_watched, &job->queue);
+}
+
+static void end_item(Leader *l, JobItem *item, UnitWord w) {
+        OpenJob *job = item->job;
+        Unit *u = item->wait.unit;
+
+        w.name = u->name;
+        note_end(job, &w);
+        list_unlink(&item->wait.by_unit);
+        item->wait.unit = NULL;
+        unit_mark_unused(l, u);
+        job->n_open--;
+        open_job_tell(l, job);
+        if (job->n_open == 0)
+                settle(l, job);
+}
+
+// NULL: out of memory, or there is nothing to say.
+static Argosy__Response__UnitResult *explain(Leader *l, const JobItem *item, const WaitVerdict *v) {
+        return v->status == 0 ? NULL : waiter_result(l, item->verb, item->wait.revision, item->wait.unit, v);
+}
+
+static uint64_t changed_by(const Leader *l, const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+
+        return e ? cluster_state_find_job_of(l->state, name, e->record->revision) : 0;
+}
+
+void open_job_judge(Leader *l, WaiterItem *wait) {
+        JobItem *item = item_of(wait);
+        uint64_t due_us;
+        WaitVerdict v = waiter_judge(l, item->verb, wait->revision, wait->unit, &due_us);
+        Argosy__Response__UnitResult *result;
+        UnitWord w = {.node = "", .message = ""};
+
+        l->n_waiters_judged++;
+        if (!v.done) {
+                if (due_us)
+                        (void) oom_check(previous_node_ends_at(l, wait->unit, due_us));
+                return;
+        }
+        w.end = job_end_of_unit(&v);
+        result = explain(l, item, &v);
+        if (result) {
+                w.node = result->node;
+                w.message = result->message;
+        }
+        if (w.end == ARGOSY__UNIT_END__END_OVERTAKEN)
+                w.by = changed_by(l, wait->unit->name);
+        end_item(l, item, w);
+        message_free(result);
+}
+
+void open_jobs_mark_all(Leader *l) {
+        map_foreach (slot, &l->open_jobs)
+                for (JobPart *part = ((OpenJob *) slot->value)->parts; part; part = part->next)
+                        for (size_t i = 0; i < part->n; i++)
+                                if (part->items[i].wait.unit)
+                                        waiters_on_unit(l, part->items[i].wait.unit);
+}
+
+// ------------------------------------------------------------------------------------------------ what a job brings
+
+static void overtake(Leader *l, const char *name, uint64_t revision, uint64_t by) {
+        Unit *u = unit_find(l, name);
+
+        if (!u)
+                return;
+        list_foreach_safe (i, &u->waiters) {
+                WaiterItem *wait = CONTAINER_OF(i, WaiterItem, by_unit);
+
+                if (!wait->waiter && wait->revision < revision && item_of(wait)->job->number != by)
+                        end_item(l, item_of(wait),
+                                 (UnitWord){.end = ARGOSY__UNIT_END__END_OVERTAKEN, .node = "", .message = "", .by = by});
+        }
+}
+
+// A later job that the unit is by now; 0: none. Asked when a leader begins: else it is told when that one comes.
+static uint64_t overtaken_by(const Leader *l, const OpenJob *job, const UnitEntry *e) {
+        uint64_t by = cluster_state_find_job_of(l->state, e->record->name, e->record->revision);
+        Argosy__JobRecord *record;
+        bool overtakes;
+
+        if (by <= job->number || oom_check(cluster_state_read_job(l->state, by, &record)) < 0)
+                return 0;
+        overtakes = job_end_overtakes(record->verb);
+        message_free(record);
+        return overtakes ? by : 0;
+}
+
+static void begin_item(Leader *l, OpenJob *job, JobItem *item, const char *name, uint64_t revision,
+                       Argosy__Target before) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+        UnitWord w = {.name = name, .node = "", .message = ""};
+
+        item->job = job;
+        item->verb = job_end_wait_verb(job->verb, e ? e->record : NULL, before);
+        item->wait.revision = revision;
+        if (e && e->record->revision > revision)
+                w.by = overtaken_by(l, job, e);
+        if (w.by > 0 || (!e && item->verb != ARGOSY__VERB__VERB_DESTROY)) {
+                w.end = ARGOSY__UNIT_END__END_OVERTAKEN;
+                w.message = e ? "" : "it is not in the cluster any more";
+                note_end(job, &w);
+                return;
+        }
+        if (item->verb == ARGOSY__VERB__VERB_NONE) {
+                note_end(job, &w);
+                return;
+        }
+        item->wait.unit = oom_checked(unit_get(l, name));
+        list_append(&item->wait.unit->waiters, &item->wait.by_unit);
+        job->n_open++;
+        waiters_on_unit(l, item->wait.unit);
+}
+
+// An image is not looked at as closely as what was applied.
+static size_t n_units_of(const Argosy__JobUnits *group) {
+        return MIN_OF(group->n_names, group->n_revisions);
+}
+
+static size_t count_units(const Argosy__JobRecord *record) {
+        size_t n = 0;
+
+        for (size_t g = 0; g < record->n_units; g++)
+                n += n_units_of(record->units[g]);
+        return n;
+}
+
+static void add_part(Leader *l, OpenJob *job, const Argosy__JobRecord *record) {
+        size_t n = count_units(record);
+        JobPart *part;
+
+        if (n == 0 || *job->rollout) // which says by itself how it ended
+                return;
+        part = oom_checked(calloc(1, sizeof(*part) + n * sizeof(*part->items)));
+        part->next = job->parts;
+        job->parts = part;
+        for (size_t g = 0; g < record->n_units; g++)
+                for (size_t i = 0; i < n_units_of(record->units[g]); i++)
+                        begin_item(l, job, &part->items[part->n++], record->units[g]->names[i],
+                                   record->units[g]->revisions[i], record->units[g]->target);
+}
+
+static void overtake_others(Leader *l, uint64_t number, const Argosy__JobRecord *record) {
+        for (size_t g = 0; g < record->n_units; g++)
+                for (size_t i = 0; i < n_units_of(record->units[g]); i++)
+                        overtake(l, record->units[g]->names[i], record->units[g]->revisions[i], number);
+}
+
+static void follow(Leader *l, uint64_t number, Argosy__JobState state, const Argosy__JobRecord *record) {
+        OpenJob *job = open_job_find(l, number);
+
+        if (l->open_jobs.count > 0 && job_end_overtakes(job ? job->verb : record->verb))
+                overtake_others(l, number, record);
+        if (state != ARGOSY__JOB_STATE__JOB_RUNNING)
+                return;
+        job = job ?: job_new(l, number, record);
+        list_unlink(&job->queue);
+        job->revision = MAX_OF(job->revision, record->revision);
+        add_part(l, job, record);
+        open_job_tell(l, job);
+        if (job->n_open == 0)
+                settle(l, job);
+}
+
+static size_t follow_from(Leader *l, uint64_t number, Argosy__JobState state, size_t from) {
+        Argosy__JobRecord *record;
+        size_t n;
+
+        if (oom_check(cluster_state_read_job_from(l->state, number, from, &record)) < 0)
+                return 0; // the same entry has dropped it
+        n = count_units(record);
+        follow(l, number, state, record);
+        message_free(record);
+        return n;
+}
+
+// A part of one that had ended: all of it is looked at again.
+static size_t begin_of(const Leader *l, const JobNews *news) {
+        return open_job_find(l, news->number) ? news->from : 0;
+}
+
+void open_jobs_on_applied(Leader *l) {
+        const JobNews *news;
+
+        while ((news = cluster_state_next_job(l->state))) {
+                Argosy__JobState state = cluster_state_job_state(l->state, news->number);
+
+                if (l->building && news->number > l->jobs_walked)
+                        state = ARGOSY__JOB_STATE__JOB_UNKNOWN; // the walk comes to it
+                if (state == ARGOSY__JOB_STATE__JOB_RUNNING)
+                        (void) follow_from(l, news->number, state, begin_of(l, news));
+                else if (l->open_jobs.count > 0)
+                        (void) follow_from(l, news->number, state, news->from);
+        }
+}
+
+void open_jobs_build_begin(Leader *l) {
+        l->jobs_walked = 0;
+        l->jobs_resume_us = leader_now(l) + JOB_RESUME_MS * USEC_PER_MSEC;
+}
+
+bool open_jobs_build_some(Leader *l) {
+        uint64_t number = cluster_state_job_after(l->state, l->jobs_walked);
+
+        for (size_t looked = 0; looked < BUILD_LOOKED && number > 0; looked++) {
+                l->jobs_walked = number;
+                if (cluster_state_job_state(l->state, number) == ARGOSY__JOB_STATE__JOB_RUNNING)
+                        looked += BUILD_UNITS * (10 + follow_from(l, number, ARGOSY__JOB_STATE__JOB_RUNNING, 0));
+                number = cluster_state_job_after(l->state, number);
+        }
+        return number == 0;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Jobs that are running, by the log: kept by who leads, until the log says how they ended.
+//
+//      begins       its JobPut was applied, or a leader's tables are made        open_jobs_on_applied(), _build_some()
+//      runs         each of its units is looked at as a client's would be who    Unit.waiters, open_job_judge()
+//                   waits for it
+//      is watched   all of these have ended, and it has more to wait for         Leader.jobs_watched
+//      has ended    it is to be written into the next entry                      Leader.jobs_ended
+//      flies        it is in the entry that is on its way                        Leader.jobs_flying
+//      is gone      the log has it; who waited for the job is answered           open_jobs_landed()
+
+#include "batch-builder.h"
+#include "job-end.h"
+#include "leader-core.h"
+#include "waiters.h"
+
+enum {
+        JOB_ENDS_MAX = 1000,              // units of a job of which it is told why they are not as they were to be
+        JOB_ENDS_BYTES_MAX = 128 * 1024,  // likewise, of all that is said
+        JOB_END_TEXT_MAX = 256,           // of what is said of one of them
+        JOB_END_DELAY_MS = 1000,          // until an end gets an entry of its own
+        JOB_RESUME_MS = 60 * 1000,        // that a new leader waits for the rest of a request that is not whole
+};
+
+typedef struct OpenJob OpenJob;
+
+typedef struct JobItem {
+        WaiterItem wait; // has no waiter
+        OpenJob *job;
+        Argosy__Verb verb;
+} JobItem;
+
+// Of one entry.
+typedef struct JobPart {
+        struct JobPart *next;
+        size_t n;
+        JobItem items[];
+} JobPart;
+
+struct OpenJob {
+        uint64_t number;
+        ListNode queue; // in Leader.jobs_watched, .jobs_ended or .jobs_flying; unlinked: units of it are waited for
+        ListNode told;  // in Leader.jobs_told: who waits for it is to hear how far it is
+        ListNode tickets; // Ticket.drain of those
+        JobPart *parts;
+        size_t n_open; // items that have not ended
+        JobCounts counts;
+        size_t n_bytes;           // of what is said of units
+        Argosy__JobRecord end;    // number and what is known of its end
+        char verb[32];            // as its record has it
+        char *rollout;            // "": it has begun none
+        uint64_t revision_before, revision; // between these is that of its rollout
+        uint32_t *drains;         // nodes
+        size_t n_drains;
+};
+
+// An entry has brought something of jobs; its units are followed.
+void open_jobs_on_applied(Leader *l);
+// All jobs that are kept are looked at, some in each call. True: that were all.
+void open_jobs_build_begin(Leader *l);
+bool open_jobs_build_some(Leader *l);
+// Everything about them is freed but what retired_tables_take() has taken.
+void open_jobs_clear(Leader *l);
+void open_job_discard(OpenJob *job); // as plain memory
+
+// Something about its unit was seen or changed.
+void open_job_judge(Leader *l, WaiterItem *item);
+void open_jobs_mark_all(Leader *l); // about all of them
+// Whether those that are watched have ended; says to those who wait how far theirs are.
+void open_jobs_turn(Leader *l);
+uint64_t open_jobs_next_deadline(const Leader *l); // 0: none
+
+// Puts those that have ended into the batch if it goes into the log anyhow, or if one has waited long enough. 0 or
+// -ENOMEM.
+int open_jobs_decide(Leader *l, BatchBuilder *b, bool goes_anyhow);
+// No entry is on its way.
+void open_jobs_landed(Leader *l, bool committed);
+// Another part of its request goes into the batch: it has not ended.
+void open_job_goes_on(Leader *l, uint64_t number);
+
+int job_waiter_start(Leader *l, Ticket *t);

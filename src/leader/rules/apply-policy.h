@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What becomes of one unit when a folder is the truth about its set, and when that goes too far. Pure.
+
+#include "argosy.pb-c.h"
+#include "hash.h"
+
+typedef struct ApplyUnit {
+        bool named; // by the folder: it is to have this content, and to be this
+        Hash spec;
+        Argosy__Target target;
+        struct {
+                bool exists;
+                Hash spec;
+                Argosy__Target target;
+                const char *set; // empty: it belongs to none
+        } now;
+} ApplyUnit;
+
+typedef struct ApplyOptions {
+        const char *set;
+        bool prune, force, adopt;
+} ApplyOptions;
+
+typedef enum ApplyVerdict {
+        APPLY_SAME, // it is as it is to be
+        APPLY_MAKE,
+        APPLY_CHANGE, // its content, or what it is to be; a unit that is adopted may need no more than that
+        APPLY_REMOVE,
+        APPLY_LEAVE,  // nobody names it, and it is not asked for that such units go
+        APPLY_OTHERS, // it belongs to none, or to another set
+} ApplyVerdict;
+
+ApplyVerdict apply_judge(const ApplyUnit *u, const ApplyOptions *options);
+
+typedef struct ApplyCounts {
+        size_t named;
+        size_t of_set; // units that belong to it now
+        size_t removed, others;
+} ApplyCounts;
+
+typedef enum ApplyRefusal {
+        APPLY_MAY,
+        APPLY_IS_EMPTY,    // nothing is named
+        APPLY_PRUNES_MOST, // more than half of the set would go
+        APPLY_TAKES_OTHERS,
+} ApplyRefusal;
+
+ApplyRefusal apply_refusal(const ApplyCounts *counts, const ApplyOptions *options);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The rule by which jobs end: what a job waits for of each unit, what the verdict of that wait makes of the unit, and
+// what the units make of the job. One that failed makes it failed whatever the others did; it is overtaken only if
+// nothing of it was left. Changes of hosts, nodes, roles and the cluster are done when the log has them.
+#include "job-end.h"
+
+#include <errno.h>
+
+#include "str.h"
+#include "unit-state.h"
+
+static bool empties(Argosy__NodeMode mode) {
+        return mode == ARGOSY__NODE_MODE__MODE_DRAINING || mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE;
+}
+
+static bool has_more_to_do(const Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                return q->change->verb != ARGOSY__VERB__VERB_SUBMIT;
+        case ARGOSY__REQUEST__WHAT_ROLLOUT:
+                return !q->rollout->abort;
+        case ARGOSY__REQUEST__WHAT_REBALANCE:
+        case ARGOSY__REQUEST__WHAT_APPLY:
+        case ARGOSY__REQUEST__WHAT_UNDO:
+                return true;
+        case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
+                return empties(q->node_change->mode);
+        case ARGOSY__REQUEST__WHAT_NODES_CHANGE:
+                return empties(q->nodes_change->mode);
+        default:
+                return false;
+        }
+}
+
+Argosy__JobState job_end_at_once(const Argosy__Request *request) {
+        return has_more_to_do(request) ? ARGOSY__JOB_STATE__JOB_RUNNING : ARGOSY__JOB_STATE__JOB_DONE;
+}
+
+static Argosy__Verb verb_of(const char *word) {
+        for (int v = ARGOSY__VERB__VERB_SUBMIT; v <= ARGOSY__VERB__VERB_DESTROY; v++)
+                if (streq(word, verb_to_string((Argosy__Verb) v)))
+                        return (Argosy__Verb) v;
+        return ARGOSY__VERB__VERB_NONE;
+}
+
+// Jobs with a word of their own leave units as somebody would have left them who had asked for that.
+static Argosy__Verb verb_of_record(const Argosy__UnitRecord *record, Argosy__Target before) {
+        switch (record->target) {
+        case ARGOSY__TARGET__TARGET_LAUNCHED:
+                return ARGOSY__VERB__VERB_START;
+        case ARGOSY__TARGET__TARGET_LOADED:
+                return before == ARGOSY__TARGET__TARGET_LAUNCHED ? ARGOSY__VERB__VERB_STOP : ARGOSY__VERB__VERB_LOAD;
+        default:
+                return before == ARGOSY__TARGET__TARGET_INACTIVE ? ARGOSY__VERB__VERB_NONE : ARGOSY__VERB__VERB_UNLOAD;
+        }
+}
+
+Argosy__Verb job_end_wait_verb(const char *verb, const Argosy__UnitRecord *record, Argosy__Target before) {
+        Argosy__Verb own = verb_of(verb);
+
+        if (own == ARGOSY__VERB__VERB_SUBMIT)
+                return ARGOSY__VERB__VERB_NONE;
+        if (own != ARGOSY__VERB__VERB_NONE)
+                return own;
+        return record ? verb_of_record(record, before) : ARGOSY__VERB__VERB_DESTROY;
+}
+
+bool job_end_overtakes(const char *verb) {
+        return !streq(verb, "rebalance");
+}
+
+Argosy__UnitEnd job_end_of_unit(const WaitVerdict *v) {
+        if (v->status == 0)
+                return ARGOSY__UNIT_END__END_OK;
+        if (v->unplaced)
+                return ARGOSY__UNIT_END__END_UNPLACED;
+        return v->status == ECANCELED ? ARGOSY__UNIT_END__END_OVERTAKEN : ARGOSY__UNIT_END__END_FAILED;
+}
+
+Argosy__JobState job_end_state(const JobCounts *counts) {
+        const uint32_t *n = counts->n;
+
+        if (n[ARGOSY__UNIT_END__END_FAILED] > 0 || n[ARGOSY__UNIT_END__END_UNPLACED] > 0)
+                return ARGOSY__JOB_STATE__JOB_FAILED;
+        if (n[ARGOSY__UNIT_END__END_CANCELLED] > 0)
+                return ARGOSY__JOB_STATE__JOB_CANCELLED;
+        if (n[ARGOSY__UNIT_END__END_OVERTAKEN] > 0 && n[ARGOSY__UNIT_END__END_OK] == 0)
+                return ARGOSY__JOB_STATE__JOB_OVERTAKEN;
+        return ARGOSY__JOB_STATE__JOB_DONE;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What undoing a job does to one unit. A job changed whether there is a unit, its content, what it is to be, or to which
+// set it belongs, and only what it changed is put back. Pure.
+
+#include <stdbool.h>
+
+#include "argosy.pb-c.h"
+#include "hash.h"
+
+// A unit as somebody wants it. Without `exists` nothing else counts.
+typedef struct UndoState {
+        bool exists;
+        bool from_template;
+        Hash spec;
+        Argosy__Target target;
+        const char *set; // that it belongs to; NULL or empty: to none
+} UndoState;
+
+typedef struct UndoUnit {
+        UndoState before, after; // the job
+        UndoState now;
+} UndoUnit;
+
+typedef enum UndoVerdict {
+        UNDO_PUT,     // it is to be as `*ret_wanted`
+        UNDO_REMOVE,  // it was not there
+        UNDO_DONE,    // what the job changed is as it was before
+        UNDO_TOUCHED, // somebody has changed that since
+        UNDO_RAN,     // the job changed nothing that could be put back: it only started something, or again
+} UndoVerdict;
+
+// `force`: also what somebody has changed since.
+UndoVerdict undo_judge(const UndoUnit *u, bool force, UndoState *ret_wanted);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Marks for the stream of events (events/event-stream.c).
+
+#include "leader-core.h"
+
+typedef struct EventObject EventObject;
+typedef struct GoneObject GoneObject;
+
+// Something of it may have changed.
+void event_mark(Leader *l, EventObject *o);
+// And of each unit that is seen on that node.
+void event_mark_units_of(Leader *l, const Node *n);
+// It is about to be freed; who was told of it is to be told that.
+void event_mark_unit_on_node_gone(Leader *l, UnitOnNode *s);
+// The same of an object that the stream has given a sequence; its place there is taken over by what is returned.
+GoneObject *event_mark_gone(Leader *l, EventObject *o, const char *name);
+// The log knows how it ended.
+void event_mark_job(Leader *l, uint64_t number);
+void gone_object_free(GoneObject *g);

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A folder is the truth about a set: what is asked about changes nothing, what is then asked for is done as one job if it is
+// still that, and what belongs to others is left alone. Twice the same does nothing, and all of it can be undone.
+#include "feature-skip.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+
+#define ONE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define TWO "[Service]\nExecStart=/bin/sleep 2000\n"
+#define LOADED ARGOSY__TARGET__TARGET_LOADED
+#define LAUNCHED ARGOSY__TARGET__TARGET_LAUNCHED
+#define INACTIVE ARGOSY__TARGET__TARGET_INACTIVE
+
+enum { UNITS_MAX = 700 };
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ the folder
+
+typedef struct Wanted {
+        const char *name, *content;
+        Argosy__Target target;
+} Wanted;
+
+typedef struct Folder {
+        const char *set;
+        const Wanted *units;
+        size_t n;
+        bool prune, adopt, force;
+        uint64_t id; // 0: a new one
+} Folder;
+
+static struct {
+        Hash hashes[UNITS_MAX];
+        Argosy__Request__Apply__Unit units[UNITS_MAX], *unit_pointers[UNITS_MAX];
+        Argosy__NamedFile files[UNITS_MAX], *file_pointers[UNITS_MAX];
+        char *gone[UNITS_MAX];
+} room;
+
+static Argosy__Request__Apply message_of(const Folder *f) {
+        Argosy__Request__Apply m = ARGOSY__REQUEST__APPLY__INIT;
+
+        for (size_t i = 0; i < f->n; i++) {
+                Argosy__Request__Apply__Unit *u = room.unit_pointers[i] = &room.units[i];
+
+                room.hashes[i] = hash_of(f->units[i].content, strlen(f->units[i].content));
+                argosy__request__apply__unit__init(u);
+                u->name = (char *) f->units[i].name;
+                u->spec = (ProtobufCBinaryData){HASH_SIZE, room.hashes[i].bytes};
+                u->target = f->units[i].target;
+        }
+        m.set = (char *) (f->set ?: "shop");
+        m.units = room.unit_pointers;
+        m.n_units = f->n;
+        m.prune = f->prune;
+        m.adopt = f->adopt;
+        m.force = f->force;
+        return m;
+}
+
+static RigAnswer *ask(Argosy__Request__Apply *m, uint64_t number) {
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {number ?: ++g.id, 55};
+
+        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
+        request.apply = m;
+        request.job = &job;
+        return rig_ask(&g, &request);
+}
+
+static const Argosy__Response *plan(Folder f) {
+        Argosy__Request__Apply m = message_of(&f);
+        RigAnswer *a;
+
+        m.dry_run = true;
+        a = ask(&m, 0);
+        rig_settle(&g);
+        return rig_last(a);
+}
+
+// As it was planned: what the cluster does not have is sent.
+static RigAnswer *begin(Folder f, const Argosy__Response__ApplyPlan *p) {
+        Argosy__Request__Apply m = message_of(&f);
+
+        for (size_t i = 0; i < p->n_rows; i++)
+                if (p->rows[i]->removed)
+                        room.gone[m.n_gone++] = p->rows[i]->unit;
+        for (size_t i = 0; i < f.n; i++) {
+                Argosy__NamedFile *file = room.file_pointers[i] = &room.files[i];
+
+                argosy__named_file__init(file);
+                file->name = file->path = (char *) f.units[i].name;
+                file->content =
+                        (ProtobufCBinaryData){strlen(f.units[i].content), (uint8_t *) f.units[i].content};
+                room.units[i].file = (uint32_t) i + 1;
+        }
+        m.files = room.file_pointers;
+        m.n_files = f.n;
+        m.gone = room.gone;
+        m.revision = p->revision;
+        m.plan = p->plan;
+        return ask(&m, f.id);
+}
+
+static const Argosy__Response *apply_planned(Folder f, const Argosy__Response *p) {
+        RigAnswer *a = begin(f, p->apply_plan);
+
+        rig_settle(&g);
+        return rig_last(a);
+}
+
+static const Argosy__Response *apply(Folder f) {
+        return apply_planned(f, plan(f));
+}
+
+static const Wanted shop[] = {{"a.service", ONE, LAUNCHED},
+                              {"b.service", ONE, LOADED},
+                              {"c.service", TWO, LAUNCHED},
+                              {"w@.service", ONE, INACTIVE},
+                              {"w@1.service", ONE, LAUNCHED}};
+static const Folder whole = {.units = shop, .n = ELEMENTSOF(shop)};
+
+static void assert_unit(const char *name, const char *content, Argosy__Target target, const char *set) {
+        const Argosy__UnitRecord *record = rig_record(&g, name);
+        Hash hash = hash_of(content, strlen(content));
+
+        assert_non_null(record);
+        assert_memory_equal(record->spec.data, &hash, HASH_SIZE);
+        assert_int_equal(record->target, target);
+        assert_string_equal(record->set, set);
+        assert_int_equal(rig_count_running(&g, name), target == LAUNCHED);
+}
+
+static uint64_t last_job(void) {
+        return cluster_state_last_job(g.state);
+}
+
+static uint64_t change(Argosy__Verb verb, const char *name, const char *content) {
+        uint64_t id[2] = {++g.id, 33};
+        RigAnswer *a = rig_change_with(&g, verb, name, content, true, (const uint8_t *) id);
+
+        rig_settle(&g);
+        assert_int_equal(rig_last(a)->status, 0);
+        return rig_last(a)->job;
+}
+
+// ------------------------------------------------------------------------------------------------ what it does
+
+static void a_folder_becomes_units(void **state) {
+        const Argosy__Response *r;
+
+        SKIP_BELOW(FEATURE_SETS);
+        r = plan(whole);
+        assert_int_equal(r->apply_plan->n_rows, ELEMENTSOF(shop));
+        assert_true(r->apply_plan->rows[0]->made && r->apply_plan->rows[0]->need);
+        assert_string_equal(r->apply_plan->refusal, "");
+        assert_null(rig_record(&g, "a.service"));
+        assert_int_equal(last_job(), 0);
+
+        r = apply(whole);
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->change->n_units, ELEMENTSOF(shop));
+        for (size_t i = 0; i < r->change->n_units; i++)
+                assert_int_equal(r->change->units[i]->status, 0);
+        assert_int_equal(r->job, 1);
+        assert_int_equal(last_job(), 1);
+        assert_unit("a.service", ONE, LAUNCHED, "shop");
+        assert_unit("b.service", ONE, LOADED, "shop");
+        assert_unit("w@.service", ONE, INACTIVE, "shop");
+        assert_unit("w@1.service", ONE, LAUNCHED, "shop");
+        assert_string_equal(rig_show_job(&g, 1)->verb, "apply");
+        rig_pass_ms(&g, 3000);
+        assert_string_equal(rig_show_job(&g, 1)->state, "done");
+}
+
+static void twice_the_same_does_nothing(void **state) {
+        const Argosy__Response *r;
+        uint64_t revision;
+
+        SKIP_BELOW(FEATURE_SETS);
+        (void) apply(whole);
+        revision = cluster_state_revision(g.state);
+        r = plan(whole);
+        assert_int_equal(r->apply_plan->n_rows, 0);
+        assert_int_equal(r->apply_plan->same, ELEMENTSOF(shop));
+        r = apply(whole);
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->change->n_units, 0);
+        assert_int_equal(last_job(), 1);
+        assert_int_equal(cluster_state_revision(g.state), revision);
+}
+
+static void what_differs_is_changed_and_nothing_else(void **state) {
+        static const Wanted next[] = {{"a.service", TWO, LAUNCHED},
+                                      {"b.service", ONE, LAUNCHED},
+                                      {"c.service", TWO, LAUNCHED},
+                                      {"w@.service", ONE, INACTIVE},
+                                      {"w@1.service", ONE, LOADED}};
+        const Argosy__Response *r;
+        uint64_t untouched;
+
+        SKIP_BELOW(FEATURE_SETS);
+        (void) apply(whole);
+        untouched = rig_record(&g, "c.service")->revision;
+        r = apply((Folder){.units = next, .n = ELEMENTSOF(next)});
+        assert_int_equal(r->change->n_units, 3);
+        assert_unit("a.service", TWO, LAUNCHED, "shop");
+        assert_unit("b.service", ONE, LAUNCHED, "shop");
+        assert_unit("w@1.service", ONE, LOADED, "shop");
+        assert_int_equal(rig_record(&g, "c.service")->revision, untouched);
+        assert_int_equal(rig_show_job(&g, 2)->changed, 3);
+}
+
+static void what_the_folder_has_no_more_goes_if_that_is_asked_for(void **state) {
+        const Argosy__Response *r;
+
+        SKIP_BELOW(FEATURE_SETS);
+        (void) apply(whole);
+        (void) change(ARGOSY__VERB__VERB_START, "mine.service", ONE);
+        r = plan((Folder){.units = shop, .n = 3});
+        assert_int_equal(r->apply_plan->n_rows, 0);
+        assert_int_equal(r->apply_plan->left, 2);
+        r = apply((Folder){.units = shop, .n = 3, .prune = true});
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->change->n_units, 2);
+        assert_int_equal(r->change->units[0]->verb, ARGOSY__VERB__VERB_DESTROY);
+        assert_null(rig_record(&g, "w@.service"));
+        assert_null(rig_record(&g, "w@1.service"));
+        assert_int_equal(rig_count_running(&g, "w@1.service"), 0);
+        assert_unit("mine.service", ONE, LAUNCHED, "");
+}
+
+// ------------------------------------------------------------------------------------------------ what it does not
+
+static void an_empty_folder_and_a_wrong_one_need_force(void **state) {
+        const Argosy__Response *r;
+
+        SKIP_BELOW(FEATURE_SETS);
+        (void) apply(whole);
+        r = apply((Folder){.prune = true});
+        assert_int_equal(r->status, EBUSY);
+        assert_non_null(strstr(r->message, "no units in the folder"));
+        r = apply((Folder){.units = shop, .n = 1, .prune = true});
+        assert_int_equal(r->status, EBUSY);
+        assert_non_null(strstr(r->message, "4 of the 5 units of the set shop would be destroyed"));
+        assert_unit("c.service", TWO, LAUNCHED, "shop");
+        assert_int_equal(last_job(), 1);
+        assert_int_equal(apply((Folder){.prune = true, .force = true})->status, 0);
+        for (size_t i = 0; i < ELEMENTSOF(shop); i++)
+                assert_null(rig_record(&g, shop[i].name));
+}
+
+static void what_belongs_to_others_is_left_alone(void **state) {
+        const Argosy__Response *r;
+        uint64_t start_rev;
+
+        SKIP_BELOW(FEATURE_SETS);
+        (void) change(ARGOSY__VERB__VERB_START, "a.service", ONE);
+        r = plan(whole);
+        assert_non_null(strstr(r->apply_plan->refusal, "a.service is there and belongs to no set; --adopt"));
+        r = apply(whole);
+        assert_int_equal(r->status, EBUSY);
+        assert_null(rig_record(&g, "c.service"));
+
+        start_rev = rig_record(&g, "a.service")->start_rev;
+        assert_int_equal(apply((Folder){.units = shop, .n = ELEMENTSOF(shop), .adopt = true})->status, 0);
+        assert_unit("a.service", ONE, LAUNCHED, "shop");
+        assert_int_equal(rig_record(&g, "a.service")->start_rev,
+                         start_rev); // what is only adopted goes on as it is
+
+        r = apply((Folder){.set = "mail", .units = shop, .n = 2});
+        assert_int_equal(r->status, EBUSY);
+        assert_non_null(strstr(
+                r->message, "a.service belongs to the set shop, and 1 more units are not of mail either"));
+}
+
+static void what_changed_since_the_plan_ends_it(void **state) {
+        static const Wanted next[] = {{"a.service", TWO, LAUNCHED}, {"b.service", ONE, LOADED}};
+        Folder f = {.units = next, .n = 2};
+        const Argosy__Response *p, *r;
+
+        SKIP_BELOW(FEATURE_SETS);
+        (void) apply(whole);
+        p = plan(f);
+        (void) change(ARGOSY__VERB__VERB_START, "b.service", NULL); // that is not to change
+        r = apply_planned(f, p);
+        assert_int_equal(r->status, ESTALE);
+        assert_non_null(strstr(r->message, "b.service has changed since the plan was made"));
+        assert_unit("a.service", ONE, LAUNCHED, "shop");
+
+        p = plan(f);
+        (void) change(ARGOSY__VERB__VERB_DESTROY, "c.service", NULL); // one of the set that is not named
+        r = apply_planned(f, p);
+        assert_int_equal(r->status, ESTALE);
+        assert_unit("a.service", ONE, LAUNCHED, "shop");
+}
+
+static void the_clusters_own_moves_do_not(void **state) {
+        static const Wanted next[] = {{"a.service", TWO, LAUNCHED}};
+        Folder f = {.units = next, .n = 1};
+        const Argosy__Response *p;
+        uint32_t host;
+
+        SKIP_BELOW(FEATURE_SETS);
+        (void) apply(whole);
+        p = plan(f);
+        host = rig_host_of(&g, "a.service");
+        (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        assert_true(rig_host_of(&g, "a.service") != host);
+        assert_int_equal(apply_planned(f, p)->status, 0);
+        assert_unit("a.service", TWO, LAUNCHED, "shop");
+}
+
+static void a_unit_that_cannot_be_has_its_own_error(void **state) {
+        static const Wanted next[] = {{"a.service", ONE, LAUNCHED}, {"b.service", "[Service\n", LAUNCHED}};
+        const Argosy__Response *r;
+
+        SKIP_BELOW(FEATURE_SETS);
+        r = apply((Folder){.units = next, .n = 2});
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->change->units[1]->status, EINVAL);
+        assert_unit("a.service", ONE, LAUNCHED, "shop");
+        assert_null(rig_record(&g, "b.service"));
+}
+
+// ------------------------------------------------------------------------------------------------ undone, and again
+
+static const Argosy__Response *undo(uint64_t number) {
+        Argosy__Request__Undo undo = ARGOSY__REQUEST__UNDO__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 44};
+        RigAnswer *a;
+
+        undo.job = number;
+        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
+        request.undo = &undo;
+        request.job = &job;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        return rig_last(a);
+}
+
+static void undo_puts_back_what_it_changed(void **state) {
+        static const Wanted next[] = {
+                {"a.service", TWO, LAUNCHED}, {"d.service", ONE, LAUNCHED}, {"m.service", ONE, LAUNCHED}};
+
+        SKIP_BELOW(FEATURE_SETS);
+        (void) apply(whole);
+        (void) change(ARGOSY__VERB__VERB_START, "m.service", ONE);
+        assert_int_equal(
+                apply((Folder){.units = next, .n = 3, .prune = true, .adopt = true, .force = true})->status,
+                0);
+        assert_null(rig_record(&g, "c.service"));
+        assert_unit("m.service", ONE, LAUNCHED, "shop");
+        assert_int_equal(undo(last_job())->status, 0);
+        assert_unit("a.service", ONE, LAUNCHED, "shop");
+        assert_unit("c.service", TWO, LAUNCHED, "shop");
+        assert_unit("m.service", ONE, LAUNCHED, "");
+        assert_null(rig_record(&g, "d.service"));
+        assert_int_equal(plan(whole)->apply_plan->n_rows, 0);
+}
+
+static void a_request_that_comes_again_does_nothing_twice(void **state) {
+        Folder f = {.units = shop, .n = ELEMENTSOF(shop), .id = 4711};
+        const Argosy__Response *p, *r;
+
+        SKIP_BELOW(FEATURE_SETS);
+        p = plan(f);
+        assert_int_equal(apply_planned(f, p)->job, 1);
+        (void) change(ARGOSY__VERB__VERB_STOP, "a.service", NULL);
+        r = apply_planned(f, p);
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, 1);
+        assert_int_equal(r->change->n_units, ELEMENTSOF(shop));
+        assert_unit("a.service", ONE, LOADED, "shop"); // that was later
+}
+
+// ------------------------------------------------------------------------------------------------ many
+
+static char names[UNITS_MAX][32];
+static Wanted many[UNITS_MAX];
+
+static Folder many_units(const char *content) {
+        for (size_t i = 0; i < UNITS_MAX; i++) {
+                snprintf(names[i], sizeof(names[i]), "u%zu.service", i);
+                many[i] = (Wanted){names[i], content, LAUNCHED};
+        }
+        return (Folder){.units = many, .n = UNITS_MAX};
+}
+
+static size_t count(const char *content) {
+        Hash hash = hash_of(content, strlen(content));
+        size_t n = 0;
+
+        for (size_t i = 0; i < UNITS_MAX; i++) {
+                const Argosy__UnitRecord *record = rig_record(&g, names[i]);
+
+                n += record && memcmp(record->spec.data, &hash, HASH_SIZE) == 0;
+        }
+        return n;
+}
+
+static void many_are_one_job_and_the_next_leader_goes_on_with_it(void **state) {
+        const Argosy__Response *p, *r;
+        Folder f;
+
+        SKIP_BELOW(FEATURE_SETS);
+        f = many_units(ONE);
+        assert_int_equal(apply(f)->change->n_units, UNITS_MAX);
+        assert_int_equal(last_job(), 1);
+        f = many_units(TWO);
+        f.id = 4711;
+        p = plan(f);
+        g.slow = true;
+        (void) begin(f, p->apply_plan);
+        for (unsigned committed = g.batches; g.batches < committed + 1;) {
+                rig_turns(&g, 1);
+                rig_release(&g);
+        }
+        rig_depose(&g);
+        g.slow = false;
+        rig_release(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_in_range(count(TWO), 1, UNITS_MAX - 1);
+        r = apply_planned(f, p);
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, 2);
+        assert_int_equal(r->change->n_units, UNITS_MAX);
+        for (size_t i = 0; i < UNITS_MAX; i++)
+                assert_int_equal(r->change->units[i]->verb, ARGOSY__VERB__VERB_START);
+        assert_int_equal(count(TWO), UNITS_MAX);
+        assert_int_equal(last_job(), 2);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_folder_becomes_units),
+                TEST(twice_the_same_does_nothing),
+                TEST(what_differs_is_changed_and_nothing_else),
+                TEST(what_the_folder_has_no_more_goes_if_that_is_asked_for),
+                TEST(an_empty_folder_and_a_wrong_one_need_force),
+                TEST(what_belongs_to_others_is_left_alone),
+                TEST(what_changed_since_the_plan_ends_it),
+                TEST(the_clusters_own_moves_do_not),
+                TEST(a_unit_that_cannot_be_has_its_own_error),
+                TEST(undo_puts_back_what_it_changed),
+                TEST(a_request_that_comes_again_does_nothing_twice),
+                TEST(many_are_one_job_and_the_next_leader_goes_on_with_it),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

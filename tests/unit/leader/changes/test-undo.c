@@ -1,0 +1,611 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a job changed is put back, by a job that can be undone itself: contents, what units were to be, and whether
+// they were there. What somebody has changed since is named, and left alone unless the request says otherwise. And
+// what jobs have replaced can be read.
+#include <inttypes.h>
+
+#include "feature-skip.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+
+#define ONE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define TWO "[Service]\nExecStart=/bin/sleep 2000\n"
+#define THREE "[Service]\nExecStart=/bin/sleep 3000\n"
+#define INACTIVE ARGOSY__TARGET__TARGET_INACTIVE
+#define LOADED ARGOSY__TARGET__TARGET_LOADED
+#define LAUNCHED ARGOSY__TARGET__TARGET_LAUNCHED
+
+enum { MANY = 600, TEXT_MAX = 4096 };
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static uint64_t last_job(void) {
+        return cluster_state_last_job(g.state);
+}
+
+// Its job.
+static uint64_t change(Argosy__Verb verb, const char *name, const char *content) {
+        uint64_t id[2] = {++g.id, 33};
+        RigAnswer *a = rig_change_with(&g, verb, name, content, true, (const uint8_t *) id);
+
+        rig_settle(&g);
+        assert_int_equal(rig_last(a)->status, 0);
+        return rig_last(a)->job;
+}
+
+static uint64_t start(const char *name, const char *content) {
+        return change(ARGOSY__VERB__VERB_START, name, content);
+}
+
+static uint64_t stop(const char *name) {
+        return change(ARGOSY__VERB__VERB_STOP, name, NULL);
+}
+
+typedef struct Undo {
+        uint64_t job;
+        uint64_t id; // 0: a new one
+        bool dry_run, only_untouched, force;
+} Undo;
+
+static RigAnswer *ask(Undo w) {
+        Argosy__Request__Undo undo = ARGOSY__REQUEST__UNDO__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {w.id ?: ++g.id, 44};
+
+        undo.job = w.job;
+        undo.dry_run = w.dry_run;
+        undo.only_untouched = w.only_untouched;
+        undo.force = w.force;
+        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
+        request.undo = &undo;
+        request.job = &job;
+        return rig_ask(&g, &request);
+}
+
+static const Argosy__Response *undo(Undo w) {
+        RigAnswer *a = ask(w);
+
+        rig_settle(&g);
+        return rig_last(a);
+}
+
+// The new job.
+static uint64_t undone(uint64_t job) {
+        const Argosy__Response *r = undo((Undo){job});
+
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, last_job());
+        return r->job;
+}
+
+static void assert_unit(const char *name, const char *content, Argosy__Target target) {
+        const Argosy__UnitRecord *record = rig_record(&g, name);
+        Hash hash = hash_of(content, strlen(content));
+
+        assert_non_null(record);
+        assert_memory_equal(record->spec.data, &hash, HASH_SIZE);
+        assert_int_equal(record->target, target);
+        assert_int_equal(rig_count_running(&g, name), target == LAUNCHED);
+}
+
+// ------------------------------------------------------------------------------------------------ one unit
+
+static void a_file_is_put_back_and_runs(void **state) {
+        Hash one = hash_of(ONE, strlen(ONE));
+        const VirtualUnit *held;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start("a.service", ONE);
+        job = undone(start("a.service", TWO));
+        assert_unit("a.service", ONE, LAUNCHED);
+        held = rig_unit_on(&g, rig_host_of(&g, "a.service"), "a.service");
+        assert_true(hash_equal(&held->order.spec, &one));
+        assert_string_equal(rig_show_job(&g, job)->verb, "undo");
+        (void) undone(job); // of what was undone
+        assert_unit("a.service", TWO, LAUNCHED);
+}
+
+static void what_was_stopped_is_started(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start("a.service", ONE);
+        job = undone(stop("a.service"));
+        assert_unit("a.service", ONE, LAUNCHED);
+        (void) undone(job);
+        assert_unit("a.service", ONE, LOADED);
+}
+
+static void what_was_made_is_destroyed_and_made_again(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = undone(start("a.service", ONE));
+        assert_null(rig_record(&g, "a.service"));
+        assert_int_equal(rig_count_running(&g, "a.service"), 0);
+        (void) undone(job);
+        assert_unit("a.service", ONE, LAUNCHED);
+}
+
+static void what_was_destroyed_is_as_it_was(void **state) {
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) change(ARGOSY__VERB__VERB_SUBMIT, "w@.service", ONE);
+        (void) start("w@1.service", NULL);
+        assert_true(rig_record(&g, "w@1.service")->from_template);
+        (void) undone(change(ARGOSY__VERB__VERB_DESTROY, "w@1.service", NULL));
+        assert_unit("w@1.service", ONE, LAUNCHED);
+        assert_true(rig_record(&g, "w@1.service")->from_template);
+        (void) undone(change(ARGOSY__VERB__VERB_UNLOAD, "w@1.service", NULL));
+        assert_unit("w@1.service", ONE, LAUNCHED);
+}
+
+// The client waits for each unit as for what it would have asked for.
+static void what_is_to_be_waited_for_is_said(void **state) {
+        const Argosy__Response__UnitResult *result;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = start("a.service", ONE);
+        result = undo((Undo){job})->change->units[0];
+        assert_int_equal(result->verb, ARGOSY__VERB__VERB_DESTROY);
+        assert_true(result->revision > 0);
+        result = undo((Undo){last_job()})->change->units[0];
+        assert_int_equal(result->verb, ARGOSY__VERB__VERB_START);
+        assert_int_equal(result->revision, rig_record(&g, "a.service")->revision);
+        assert_true(*result->node);
+        (void) start("a.service", TWO);
+        job = stop("a.service");
+        (void) undo((Undo){job});
+        assert_int_equal(undo((Undo){last_job()})->change->units[0]->verb, ARGOSY__VERB__VERB_STOP);
+}
+
+// ------------------------------------------------------------------------------------------------ what is in the way
+
+static void what_somebody_changed_since_is_named(void **state) {
+        const Argosy__Response *r;
+        uint64_t job, later;
+        char text[64];
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start("a.service", ONE);
+        job = start("a.service", TWO);
+        later = start("a.service", THREE);
+        r = undo((Undo){job});
+        assert_int_equal(r->status, EBUSY);
+        snprintf(text, sizeof(text), "by job %" PRIu64 " (start, root@n1)", later);
+        assert_non_null(strstr(r->message, text));
+        assert_unit("a.service", THREE, LAUNCHED);
+        assert_int_equal(last_job(), later);
+
+        r = undo((Undo){job, .only_untouched = true});
+        assert_int_equal(r->status, 0);
+        assert_non_null(strstr(r->change->units[0]->message, "stays as it is"));
+        assert_unit("a.service", THREE, LAUNCHED);
+        assert_int_equal(last_job(), later);
+
+        assert_int_equal(undo((Undo){job, .force = true})->status, 0);
+        assert_unit("a.service", ONE, LAUNCHED);
+        assert_int_equal(last_job(), later + 1);
+}
+
+// Content and what it is to be are two things.
+static void what_somebody_changed_since_beside_it_stays(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start("a.service", ONE);
+        job = start("a.service", TWO);
+        (void) stop("a.service");
+        (void) undone(job);
+        assert_unit("a.service", ONE, LOADED);
+}
+
+static void the_cluster_itself_changes_nothing(void **state) {
+        uint32_t host;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start("a.service", ONE);
+        job = start("a.service", TWO);
+        host = rig_host_of(&g, "a.service");
+        (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        assert_true(rig_host_of(&g, "a.service") != host);
+        (void) undone(job);
+        assert_unit("a.service", ONE, LAUNCHED);
+}
+
+static void that_it_ran_cannot_be_undone(void **state) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start("a.service", ONE);
+        job = change(ARGOSY__VERB__VERB_RESTART, "a.service", NULL);
+        r = undo((Undo){job});
+        assert_int_equal(r->status, EOPNOTSUPP);
+        assert_non_null(strstr(r->message, "that something ran cannot be undone"));
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        r = undo((Undo){last_job()});
+        assert_int_equal(r->status, EOPNOTSUPP);
+        assert_non_null(strstr(r->message, "(cordon) has changed no unit"));
+        assert_int_equal(undo((Undo){99})->status, ENOENT);
+}
+
+static void what_is_as_before_stays(void **state) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start("a.service", ONE);
+        job = start("a.service", TWO);
+        (void) start("a.service", ONE);
+        r = undo((Undo){job});
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, 0);
+        assert_string_equal(r->change->units[0]->message, "it is as it was before already");
+}
+
+static void a_plan_says_it_and_does_nothing(void **state) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start("a.service", ONE);
+        (void) start("a.service", TWO);
+        job = stop("a.service");
+        r = undo((Undo){job, .dry_run = true});
+        assert_string_equal(r->change->units[0]->message, "is to be launched again");
+        r = undo((Undo){job - 1, .dry_run = true});
+        assert_memory_equal(r->change->units[0]->message, "gets its file of before (", 25);
+        assert_int_equal(r->job, 0);
+        assert_unit("a.service", TWO, LOADED);
+        assert_int_equal(last_job(), job);
+}
+
+static void a_request_that_comes_again_undoes_nothing_twice(void **state) {
+        const Argosy__Response *r;
+        uint64_t job, n;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start("a.service", ONE);
+        job = start("a.service", TWO);
+        n = undo((Undo){job, .id = 4711})->job;
+        (void) start("a.service", TWO);
+        r = undo((Undo){job, .id = 4711, .force = true});
+        assert_int_equal(r->status, EEXIST); // that is another request
+        r = undo((Undo){job, .id = 4711});
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, n);
+        assert_unit("a.service", TWO, LAUNCHED);
+        (void) start("a.service", ONE);
+        r = undo((Undo){job, .id = 4711}); // who has only lost the answer waits for the unit as it is
+        assert_int_equal(r->change->units[0]->verb, ARGOSY__VERB__VERB_START);
+        assert_int_equal(r->change->units[0]->revision, rig_record(&g, "a.service")->revision);
+}
+
+// ------------------------------------------------------------------------------------------------ many
+
+static char names[MANY][32], *pointers[MANY];
+
+static uint64_t start_many(const char *content) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 99};
+        RigAnswer *a;
+
+        for (size_t i = 0; i < MANY; i++) {
+                snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
+                pointers[i] = names[i];
+        }
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.verb = ARGOSY__VERB__VERB_START;
+        m.replace = true;
+        m.names = pointers;
+        m.n_names = MANY;
+        file.name = file.path = (char *) "w@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        m.files = &files;
+        m.n_files = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &m;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        return rig_last(a)->job;
+}
+
+static size_t count(const char *content) {
+        Hash hash = hash_of(content, strlen(content));
+        size_t n = 0;
+
+        for (size_t i = 0; i < MANY; i++)
+                n += memcmp(rig_record(&g, names[i])->spec.data, &hash, HASH_SIZE) == 0;
+        return n;
+}
+
+static void many_are_one_job(void **state) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start_many(ONE);
+        job = start_many(TWO);
+        r = undo((Undo){job});
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->change->n_units, MANY);
+        assert_int_equal(count(ONE), MANY);
+        assert_int_equal(r->job, job + 1);
+        assert_int_equal(last_job(), job + 1);
+        assert_int_equal(rig_show_job(&g, job + 1)->changed, MANY);
+}
+
+static void the_next_leader_goes_on_with_it(void **state) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start_many(ONE);
+        job = start_many(TWO);
+        g.slow = true;
+        (void) ask((Undo){job, .id = 4711});
+        for (unsigned committed = g.batches; g.batches < committed + 1;) {
+                rig_turns(&g, 1);
+                rig_release(&g);
+        }
+        rig_depose(&g);
+        g.slow = false;
+        rig_release(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_in_range(count(ONE), 1, MANY - 1);
+        r = undo((Undo){job, .id = 4711});
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, job + 1);
+        assert_int_equal(r->change->n_units, MANY);
+        for (size_t i = 0; i < MANY; i++)
+                assert_int_equal(r->change->units[i]->verb, ARGOSY__VERB__VERB_START);
+        assert_int_equal(count(ONE), MANY);
+        assert_int_equal(last_job(), job + 1);
+        assert_int_equal(rig_show_job(&g, job + 1)->changed, MANY);
+}
+
+// ------------------------------------------------------------------------------------------------ updates
+
+// Unit by unit, in entries of their own: these are the job's, too.
+static void an_update_is_undone_with_all_that_it_did(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) change(ARGOSY__VERB__VERB_SUBMIT, "w@.service", ONE);
+        for (unsigned i = 1; i <= 3; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "w@%u.service", i);
+                (void) start(name, NULL);
+        }
+        (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", TWO});
+        job = last_job();
+        rig_pass_ms(&g, 20000);
+        assert_unit("w@3.service", TWO, LAUNCHED);
+        assert_int_equal(last_job(), job);
+        assert_int_equal(rig_show_job(&g, job)->changed, 4);
+        assert_int_equal(
+                cluster_state_find_job_of(g.state, "w@3.service", rig_record(&g, "w@3.service")->revision),
+                job);
+        (void) undone(job);
+        for (unsigned i = 1; i <= 3; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "w@%u.service", i);
+                assert_unit(name, ONE, LAUNCHED);
+        }
+        (void) start("w@4.service", NULL);
+        assert_unit("w@4.service", ONE, LAUNCHED); // the template, too
+}
+
+// It went there and back by itself.
+static void an_update_that_failed_leaves_nothing_to_undo(void **state) {
+        const Argosy__Response *r;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) change(ARGOSY__VERB__VERB_SUBMIT, "w@.service", ONE);
+        (void) start("w@1.service", NULL);
+        (void) start("w@2.service", NULL);
+        g.bad = hash_of(TWO, strlen(TWO));
+        (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", TWO});
+        rig_pass_ms(&g, 60000);
+        assert_unit("w@1.service", ONE, LAUNCHED);
+        r = undo((Undo){last_job()});
+        assert_int_equal(r->status, EOPNOTSUPP);
+}
+
+// ------------------------------------------------------------------------------------------------ reading
+
+static const Argosy__Response *cat(const char *name, const char *rev) {
+        Argosy__Request__Cat m = ARGOSY__REQUEST__CAT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.names = (char **) &name;
+        m.n_names = 1;
+        m.revs = (char **) &rev;
+        m.n_revs = rev != NULL;
+        request.what_case = ARGOSY__REQUEST__WHAT_CAT;
+        request.cat = &m;
+        return rig_last(rig_ask(&g, &request));
+}
+
+static const Argosy__Response *forget(const char *rev) {
+        Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.revs = (char **) &rev;
+        m.n_revs = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_FORGET;
+        request.forget = &m;
+        return rig_last(rig_ask_and_settle(&g, &request));
+}
+
+static void the_history_of_a_unit_can_be_read(void **state) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        const Argosy__Response__JobUnitRow *unit;
+        const Argosy__Response__Jobs *jobs;
+        char *name = (char *) "a.service";
+        const Argosy__Response *r;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start("a.service", ONE);
+        (void) start("b.service", ONE);
+        (void) change(ARGOSY__VERB__VERB_LOAD, "c.service", THREE);
+        (void) start("a.service", TWO);
+        (void) stop("a.service");
+        (void) change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
+        list.patterns = &name;
+        list.n_patterns = 1;
+        list.changes = true;
+        jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
+        assert_int_equal(jobs->n_rows, 4);
+        unit = jobs->rows[0]->units[0];
+        assert_true(unit->gone);
+        assert_string_equal(unit->desired, "loaded");
+        assert_string_equal(unit->rev_after, "");
+        unit = jobs->rows[1]->units[0];
+        assert_string_equal(unit->desired, "launched");
+        assert_string_equal(unit->desired_after, "loaded");
+        assert_string_equal(unit->rev, unit->rev_after);
+        unit = jobs->rows[2]->units[0];
+        assert_string_not_equal(unit->rev, unit->rev_after);
+        r = cat("a.service", unit->rev_after);
+        assert_int_equal(r->status, 0);
+        assert_memory_equal(r->cat->content.data, TWO, strlen(TWO));
+        assert_string_equal(jobs->rows[3]->units[0]->rev, "");
+        assert_int_equal(jobs->rows[3]->n_units, 1); // of a.service alone
+
+        assert_int_equal(forget(unit->rev)->status, EBUSY); // b.service has it
+        assert_int_equal(forget(unit->rev_after)->status, 0);
+        assert_string_equal(rig_show_job(&g, last_job())->verb, "history forget");
+        assert_int_equal(cat("a.service", unit->rev_after)->status, ENOENT);
+        assert_int_equal(forget(unit->rev_after)->status, ENOENT);
+        r = undo((Undo){jobs->rows[0]->job}); // it was destroyed with that file
+        assert_int_equal(r->status, EBUSY);
+        assert_non_null(strstr(r->message, "not kept any more"));
+}
+
+// ------------------------------------------------------------------------------------------------ at random
+
+static uint64_t next(uint64_t *seed) { // xorshift64
+        *seed ^= *seed << 13;
+        *seed ^= *seed >> 7;
+        return *seed ^= *seed << 17;
+}
+
+static int compare(const void *a, const void *b) {
+        return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+// What everybody wants of all units.
+static void digest(char ret[TEXT_MAX]) {
+        UnitEntry **units;
+        char *lines[64];
+        size_t n;
+
+        assert_int_equal(cluster_state_units(g.state, &units, &n), 0);
+        for (size_t i = 0; i < n; i++) {
+                char hex[15];
+
+                hash_hex(&units[i]->spec->hash, 7, hex);
+                assert_true(asprintf(&lines[i], "%s %s %d%d\n", units[i]->record->name, hex,
+                                     units[i]->record->target, units[i]->record->from_template) > 0);
+        }
+        qsort(lines, n, sizeof(*lines), compare);
+        *ret = 0;
+        for (size_t i = 0; i < n; i++) {
+                strcat(ret, lines[i]);
+                free(lines[i]);
+        }
+}
+
+static void random_change(uint64_t *seed) {
+        static const char *const contents[] = {ONE, TWO, THREE, NULL};
+        static const Argosy__Verb verbs[] = {ARGOSY__VERB__VERB_SUBMIT, ARGOSY__VERB__VERB_LOAD,
+                                             ARGOSY__VERB__VERB_START,  ARGOSY__VERB__VERB_STOP,
+                                             ARGOSY__VERB__VERB_UNLOAD, ARGOSY__VERB__VERB_DESTROY,
+                                             ARGOSY__VERB__VERB_RESTART};
+        const char *content = contents[next(seed) % ELEMENTSOF(contents)];
+        Argosy__Verb verb = verbs[next(seed) % ELEMENTSOF(verbs)];
+        char name[32];
+
+        if (next(seed) % 6 == 0)
+                snprintf(name, sizeof(name), "w@.service");
+        else if (next(seed) % 2)
+                snprintf(name, sizeof(name), "w@%u.service", (unsigned) (next(seed) % 4));
+        else
+                snprintf(name, sizeof(name), "u%u.service", (unsigned) (next(seed) % 4));
+        (void) change(verb, name, content);
+}
+
+static void whatever_was_done_is_undone_step_by_step(void **state) {
+        enum { STEPS = 60 };
+        static char before[STEPS][TEXT_MAX], now[TEXT_MAX];
+        uint64_t job[STEPS];
+
+        SKIP_BELOW(FEATURE_JOBS);
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+                uint64_t s = seed * 7919;
+
+                for (size_t i = 0; i < STEPS; i++) {
+                        uint64_t last = last_job();
+
+                        digest(before[i]);
+                        random_change(&s);
+                        job[i] = last_job() > last ? last_job() : 0;
+                }
+                for (size_t i = STEPS; i-- > 0;) {
+                        const Argosy__Response *r = job[i] > 0 ? undo((Undo){job[i]}) : NULL;
+
+                        digest(now);
+                        assert_true(!r || r->status == 0 || r->status == EOPNOTSUPP);
+                        assert_string_equal(now, before[i]);
+                }
+        }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_file_is_put_back_and_runs),
+                TEST(what_was_stopped_is_started),
+                TEST(what_was_made_is_destroyed_and_made_again),
+                TEST(what_was_destroyed_is_as_it_was),
+                TEST(what_is_to_be_waited_for_is_said),
+                TEST(what_somebody_changed_since_is_named),
+                TEST(what_somebody_changed_since_beside_it_stays),
+                TEST(the_cluster_itself_changes_nothing),
+                TEST(that_it_ran_cannot_be_undone),
+                TEST(what_is_as_before_stays),
+                TEST(a_plan_says_it_and_does_nothing),
+                TEST(a_request_that_comes_again_undoes_nothing_twice),
+                TEST(many_are_one_job),
+                TEST(the_next_leader_goes_on_with_it),
+                TEST(an_update_is_undone_with_all_that_it_did),
+                TEST(an_update_that_failed_leaves_nothing_to_undo),
+                TEST(the_history_of_a_unit_can_be_read),
+                TEST(whatever_was_done_is_undone_step_by_step),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,775 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stream of events, as those see it who ask for it: what each is told, and copies of the cluster that are made of
+// nothing else and have to be like it, whatever happens in between.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "leader-asks.h"
+#include "leader-private.h"
+
+#include "event-cursor.h"
+#include "event-stream.h"
+#include "message.h"
+#include "response.h"
+#include "watchers.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define EVERYWHERE SERVICE "[X-Argosy]\nGlobal=yes\n"
+#define START ARGOSY__VERB__VERB_START
+#define STOP ARGOSY__VERB__VERB_STOP
+#define DESTROY ARGOSY__VERB__VERB_DESTROY
+
+enum { ROWS_MAX = 256, TEXT_MAX = 160, EVENTS_MAX = 256 };
+
+static Rig g;
+static unsigned seed;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static unsigned draw(unsigned n) {
+        return (unsigned) rand_r(&seed) % n;
+}
+
+// ------------------------------------------------------------------------------------------------ asking
+
+typedef struct Asked {
+        char cursor[EVENT_CURSOR_SIZE]; // goes in; comes out
+        bool from_now;
+        const char *pattern; // NULL: none
+        Argosy__EventKind kind; // NONE: all
+        uint32_t max_bytes;
+        bool answered;
+        int status;
+        Argosy__Event *events[EVENTS_MAX];
+        size_t n;
+        size_t bytes;
+        uint64_t cancel;
+} Asked;
+
+static void forget(Asked *a) {
+        for (size_t i = 0; i < a->n; i++)
+                message_free(a->events[i]);
+        a->n = 0;
+}
+
+static void on_response(const Argosy__Response *r, void *userdata) {
+        Asked *a = userdata;
+
+        assert_true(r->final);
+        assert_false(a->answered);
+        a->answered = true;
+        a->status = r->status;
+        if (r->status != 0)
+                return;
+        assert_int_equal(r->what_case, ARGOSY__RESPONSE__WHAT_EVENTS);
+        snprintf(a->cursor, sizeof(a->cursor), "%s", r->events->cursor);
+        assert_true(r->events->n_events <= EVENTS_MAX);
+        a->bytes = 0;
+        for (size_t i = 0; i < r->events->n_events; i++) {
+                a->bytes += r->events->events[i].len;
+                assert_int_equal(message_unpack(&argosy__event__descriptor, r->events->events[i].data,
+                                                r->events->events[i].len, (void **) &a->events[a->n++]),
+                                 0);
+        }
+}
+
+static void ask(Asked *a) {
+        Argosy__Request__Events q = ARGOSY__REQUEST__EVENTS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        forget(a);
+        a->answered = false;
+        q.cursor = a->cursor;
+        q.from_now = a->from_now;
+        q.patterns = (char **) &a->pattern;
+        q.n_patterns = a->pattern != NULL;
+        q.kinds = &a->kind;
+        q.n_kinds = a->kind != ARGOSY__EVENT_KIND__EVENT_NONE;
+        q.max_bytes = a->max_bytes;
+        request.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
+        request.events = &q;
+        assert_int_equal(leader_request(g.leader, NULL, &request, on_response, a, &a->cancel), 0);
+}
+
+static void cancel(Asked *a) {
+        if (!a->answered)
+                leader_cancel(g.leader, a->cancel);
+}
+
+// False: there was nothing for him. (Turns in which hosts are idle cost no time.)
+static bool pull(Asked *a) {
+        ask(a);
+        for (unsigned i = 0; i < 40 && !a->answered; i++)
+                rig_turn(&g);
+        cancel(a);
+        if (a->answered)
+                assert_int_equal(a->status, 0);
+        return a->answered;
+}
+
+static const char *value(const Argosy__Event *e, size_t i) {
+        return i < e->n_values ? e->values[i] : "";
+}
+
+static bool is_word(const Argosy__Event *e, const char *word) {
+        return e->kind == ARGOSY__EVENT_KIND__EVENT_STREAM && streq(value(e, 0), word);
+}
+
+// The newest of these events, or NULL.
+static const Argosy__Event *find(const Asked *a, Argosy__EventKind kind, const char *name) {
+        for (size_t i = a->n; i > 0; i--)
+                if (a->events[i - 1]->kind == kind && streq(value(a->events[i - 1], 0), name))
+                        return a->events[i - 1];
+        return NULL;
+}
+
+static bool has_changed(const Argosy__Event *e, const char *field) {
+        const EventKindInfo *info = event_kind_info(e->kind);
+
+        for (size_t i = 0; i < e->n_changed; i++)
+                if (streq(info->fields[e->changed[i]].name, field))
+                        return true;
+        return false;
+}
+
+static const char *field(const Argosy__Event *e, const char *name) {
+        const EventKindInfo *info = event_kind_info(e->kind);
+
+        for (size_t i = 0; i < event_kind_n_fields(info); i++)
+                if (streq(info->fields[i].name, name))
+                        return value(e, i);
+        fail_msg("%s has no field %s", info->name, name);
+        return NULL;
+}
+
+// ------------------------------------------------------------------------------------------------ copies
+
+// What somebody keeps who is told: "UNIT ..." and "UNIT NODE ..." as rows of words.
+typedef struct Row {
+        char name[64], node[16], text[TEXT_MAX];
+        bool stale; // was there before the state that is being told
+} Row;
+
+typedef struct Copy {
+        Asked asked;
+        Row rows[ROWS_MAX];
+        size_t n;
+        uint64_t seq, term; // of the event that was taken last, if it was new; 0: of another one
+        bool complete;
+} Copy;
+
+static void drop_row(Copy *c, size_t i) {
+        c->rows[i] = c->rows[--c->n];
+}
+
+static void drop_rows(Copy *c, const char *name, const char *node) {
+        for (size_t i = c->n; i > 0; i--)
+                if (streq(c->rows[i - 1].name, name) && (!node ? *c->rows[i - 1].node : streq(c->rows[i - 1].node, node)))
+                        drop_row(c, i - 1);
+}
+
+static void put_row(Copy *c, const char *name, const char *node, const char *text) {
+        Row *row = &c->rows[c->n++];
+
+        assert_true(c->n <= ROWS_MAX);
+        *row = (Row){};
+        snprintf(row->name, sizeof(row->name), "%s", name);
+        snprintf(row->node, sizeof(row->node), "%s", node);
+        snprintf(row->text, sizeof(row->text), "%s", text);
+}
+
+static void describe_unit(const char *desired, const char *state, const char *node, char ret[TEXT_MAX]) {
+        snprintf(ret, TEXT_MAX, "%s %s %s", desired, state, node);
+}
+
+static void take(Copy *c, const Argosy__Event *e) {
+        char text[TEXT_MAX];
+
+        switch (e->kind) {
+        case ARGOSY__EVENT_KIND__EVENT_STREAM:
+                if (is_word(e, EVENT_STREAM_BEGINS))
+                        for (size_t i = 0; i < c->n; i++)
+                                c->rows[i].stale = true;
+                else
+                        for (size_t i = c->n; i > 0; i--)
+                                if (c->rows[i - 1].stale)
+                                        drop_row(c, i - 1);
+                c->complete = is_word(e, EVENT_STREAM_COMPLETE);
+                break;
+        case ARGOSY__EVENT_KIND__EVENT_UNIT:
+                drop_rows(c, value(e, 0), "");
+                if (e->mark != ARGOSY__EVENT_MARK__EVENT_NEW)
+                        drop_rows(c, value(e, 0), NULL);
+                describe_unit(field(e, "desired"), field(e, "state"), field(e, "node"), text);
+                if (!e->gone)
+                        put_row(c, value(e, 0), "", text);
+                break;
+        case ARGOSY__EVENT_KIND__EVENT_STATE:
+                drop_rows(c, value(e, 0), value(e, 1));
+                snprintf(text, sizeof(text), "%s %s %s", field(e, "load"), field(e, "active"), field(e, "sub"));
+                if (!e->gone)
+                        put_row(c, value(e, 0), value(e, 1), text);
+                break;
+        default:
+                break;
+        }
+}
+
+// New events come without a gap and once, all together.
+static void check_order(Copy *c, const Argosy__Event *e) {
+        if (e->mark != ARGOSY__EVENT_MARK__EVENT_NEW) {
+                c->seq = is_word(e, EVENT_STREAM_COMPLETE) ? e->seq : 0;
+                return;
+        }
+        assert_true(c->seq == 0 || e->seq == c->seq + 1);
+        c->seq = e->seq;
+}
+
+static void cursor_behind(const Asked *a, size_t i, char ret[EVENT_CURSOR_SIZE]) {
+        EventCursor c;
+
+        assert_true(event_cursor_parse(a->cursor, &c));
+        if (i + 1 < a->n) {
+                c.seq = a->events[i]->seq;
+                c.mode = a->events[i]->mark == ARGOSY__EVENT_MARK__EVENT_WHOLE    ? EVENT_CURSOR_STATE
+                         : a->events[i]->mark == ARGOSY__EVENT_MARK__EVENT_MISSED ? EVENT_CURSOR_MISSED
+                                                                                  : EVENT_CURSOR_RING;
+        }
+        event_cursor_format(&c, ret);
+}
+
+// Takes what there is; now and then he dies in the middle, and goes on from the cursor that he had.
+static void follow(Copy *c, bool dies) {
+        while (pull(&c->asked)) {
+                size_t n = dies && c->asked.n > 0 && draw(3) == 0 ? 1 + draw((unsigned) c->asked.n) : c->asked.n;
+                char cursor[EVENT_CURSOR_SIZE];
+
+                for (size_t i = 0; i < n; i++) {
+                        check_order(c, c->asked.events[i]);
+                        take(c, c->asked.events[i]);
+                }
+                if (n < c->asked.n) {
+                        cursor_behind(&c->asked, n - 1, cursor);
+                        snprintf(c->asked.cursor, sizeof(c->asked.cursor), "%s", cursor);
+                }
+        }
+}
+
+static const Row *find_row(const Copy *c, const char *name, const char *node) {
+        for (size_t i = 0; i < c->n; i++)
+                if (streq(c->rows[i].name, name) && streq(c->rows[i].node, node))
+                        return &c->rows[i];
+        return NULL;
+}
+
+static void assert_row(const Copy *c, const char *name, const char *node, const char *text) {
+        const Row *row = find_row(c, name, node);
+
+        if (!row || !streq(row->text, text))
+                fail_msg("%s %s: the copy has '%s', not '%s'", name, node, row ? row->text : "nothing", text);
+}
+
+static size_t compare_units(const Copy *c) {
+        Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
+        size_t n = 0;
+
+        map_foreach (slot, &g.leader->units) {
+                const Unit *u = slot->value;
+                const UnitEntry *e = cluster_state_find_unit(g.state, u->name);
+                char text[TEXT_MAX];
+
+                if (e) {
+                        assert_int_equal(answer_add_unit_files(g.leader, u->name, &files), 0);
+                        describe_unit(files.rows[n]->desired, files.rows[n]->state, files.rows[n]->node, text);
+                        assert_row(c, u->name, "", text);
+                        n++;
+                }
+        }
+        for (size_t i = 0; i < files.n_rows; i++)
+                message_free(files.rows[i]);
+        free(files.rows);
+        return n;
+}
+
+// Of what is destroyed and still there, the unit counts as well.
+static size_t compare_states(const Copy *c) {
+        size_t n = 0;
+
+        map_foreach (slot, &g.leader->units) {
+                const Unit *u = slot->value;
+                const UnitEntry *e = cluster_state_find_unit(g.state, u->name);
+                size_t before = n;
+
+                list_foreach (i, &u->on_nodes) {
+                        const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
+                        Argosy__Response__UnitRow *row;
+                        char text[TEXT_MAX];
+
+                        if (!unit_on_node_is_listed(g.leader, e, s))
+                                continue;
+                        row = unit_row_new(u->name, s->node->name);
+                        assert_int_equal(unit_on_node_fill_row(s, row), 0);
+                        snprintf(text, sizeof(text), "%s %s %s", row->load, row->active, row->sub);
+                        assert_row(c, u->name, s->node->name, text);
+                        message_free(row);
+                        n++;
+                }
+                if (!e && n > before) {
+                        assert_row(c, u->name, "", "destroyed  ");
+                        n++;
+                }
+        }
+        return n;
+}
+
+static void assert_like_the_cluster(const Copy *c) {
+        size_t n = compare_units(c);
+
+        n += compare_states(c);
+        if (n != c->n)
+                fail_msg("the copy has %zu rows, not %zu", c->n, n);
+}
+
+static void watch_all(Copy *c) {
+        follow(c, false);
+        assert_like_the_cluster(c);
+}
+
+static void end(Copy *c) {
+        forget(&c->asked);
+}
+
+// ------------------------------------------------------------------------------------------------ tests
+
+static void whoever_comes_from_nothing_is_told_everything_that_is_so(void **state) {
+        Copy c = {};
+
+        rig_change(&g, START, "web.service", SERVICE);
+        rig_change(&g, START, "all.service", EVERYWHERE);
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "idle.service", SERVICE);
+        assert_true(pull(&c.asked));
+        assert_true(is_word(c.asked.events[0], EVENT_STREAM_BEGINS));
+        assert_true(is_word(c.asked.events[c.asked.n - 1], EVENT_STREAM_COMPLETE));
+        for (size_t i = 0; i < c.asked.n; i++) {
+                assert_int_equal(c.asked.events[i]->mark, ARGOSY__EVENT_MARK__EVENT_WHOLE);
+                take(&c, c.asked.events[i]);
+        }
+        assert_non_null(find(&c.asked, ARGOSY__EVENT_KIND__EVENT_NODE, "n2"));
+        assert_non_null(find(&c.asked, ARGOSY__EVENT_KIND__EVENT_LEADER, "n1"));
+        assert_int_equal(c.n, 3 + 1 + 3);
+        assert_like_the_cluster(&c);
+        assert_false(pull(&c.asked));
+        end(&c);
+}
+
+static void what_happens_is_told_once_with_what_has_changed(void **state) {
+        const Argosy__Event *e;
+        Asked a = {.from_now = true};
+
+        rig_change(&g, START, "web.service", SERVICE);
+        assert_true(pull(&a));
+        assert_int_equal(a.n, 0);
+        rig_change(&g, STOP, "web.service", NULL);
+        assert_true(pull(&a));
+        e = find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
+        assert_non_null(e);
+        assert_int_equal(e->mark, ARGOSY__EVENT_MARK__EVENT_NEW);
+        assert_string_equal(field(e, "desired"), "loaded");
+        e = find(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service");
+        assert_non_null(e);
+        assert_string_equal(field(e, "active"), "inactive");
+        e = find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "2");
+        assert_non_null(e);
+        assert_string_equal(field(e, "verb"), "stop");
+        assert_false(pull(&a));
+        rig_change(&g, START, "web.service", NULL);
+        assert_true(pull(&a));
+        e = find(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service");
+        assert_true(has_changed(e, "active"));
+        assert_false(has_changed(e, "node") || has_changed(e, "unit"));
+        e = find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
+        assert_true(has_changed(e, "desired") || has_changed(e, "state"));
+        assert_false(has_changed(e, "rev"));
+        rig_change(&g, DESTROY, "web.service", NULL);
+        while (pull(&a))
+                e = find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service") ?: e;
+        forget(&a);
+}
+
+static void who_waits_is_told_in_the_turn_in_which_it_happens(void **state) {
+        Asked a = {.from_now = true}, other = {.from_now = true, .pattern = "other*"};
+
+        assert_true(pull(&a));
+        assert_true(pull(&other));
+        ask(&a);
+        ask(&other);
+        rig_settle(&g);
+        assert_false(a.answered);
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
+        assert_true(a.answered);
+        assert_non_null(find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"));
+        assert_false(other.answered);
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "other.service", SERVICE);
+        assert_true(other.answered);
+        assert_int_equal(other.n, 1);
+        assert_int_equal(g.leader->n_watchers, 0);
+        forget(&a);
+        forget(&other);
+}
+
+static void a_job_is_told_of_when_it_begins_and_when_it_has_ended(void **state) {
+        Asked a = {.from_now = true, .kind = ARGOSY__EVENT_KIND__EVENT_JOB};
+        const Argosy__Event *e;
+
+        assert_true(pull(&a));
+        rig_change(&g, START, "web.service", SERVICE);
+        assert_true(pull(&a));
+        e = find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
+        assert_non_null(e);
+        assert_string_equal(field(e, "state"), "running");
+        rig_pass_ms(&g, 3000);
+        assert_true(pull(&a));
+        e = find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
+        assert_non_null(e);
+        assert_string_equal(field(e, "state"), "done");
+        assert_true(has_changed(e, "state"));
+        assert_false(has_changed(e, "verb"));
+        assert_false(pull(&a));
+        forget(&a);
+}
+
+static bool is_told(Asked *a, const char *state) {
+        while (pull(a)) {
+                const Argosy__Event *e = find(a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
+
+                if (e && streq(field(e, "state"), state))
+                        return true;
+        }
+        return false;
+}
+
+static void an_update_is_told_of_and_that_it_is_over(void **state) {
+        RigRollout update = {.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "web.service", .health_ms = 1000};
+        Asked a = {.from_now = true};
+
+        rig_change(&g, START, "web.service", SERVICE);
+        assert_true(pull(&a));
+        (void) rig_rollout(&g, update);
+        assert_true(is_told(&a, "restarting"));
+        rig_pass_ms(&g, 20000);
+        assert_true(is_told(&a, "launched"));
+        forget(&a);
+}
+
+static void only_what_is_asked_for_is_told(void **state) {
+        Asked units = {.pattern = "web*"}, nodes = {.kind = ARGOSY__EVENT_KIND__EVENT_NODE};
+
+        rig_change(&g, START, "web.service", SERVICE);
+        rig_change(&g, START, "db.service", SERVICE);
+        assert_true(pull(&units));
+        assert_int_equal(units.n, 4); // two words, the unit, its node
+        assert_true(pull(&nodes));
+        assert_int_equal(nodes.n, 3);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "disks");
+        assert_false(pull(&units));
+        assert_true(pull(&nodes));
+        assert_int_equal(nodes.n, 1);
+        assert_string_equal(field(nodes.events[0], "mode_reason"), "disks");
+        assert_true(has_changed(nodes.events[0], "mode"));
+        forget(&units);
+        forget(&nodes);
+}
+
+static void who_has_fallen_behind_is_told_the_newest_of_what_has_changed(void **state) {
+        Copy c = {};
+
+        rig_change(&g, START, "a.service", SERVICE);
+        rig_change(&g, START, "b.service", SERVICE);
+        watch_all(&c);
+        g.leader->events->ring.bytes_max = 1;
+        for (int i = 0; i < 5; i++) {
+                rig_change(&g, STOP, "a.service", NULL);
+                rig_change(&g, START, "a.service", NULL);
+        }
+        assert_true(pull(&c.asked));
+        assert_null(find(&c.asked, ARGOSY__EVENT_KIND__EVENT_UNIT, "b.service"));
+        assert_false(is_word(c.asked.events[0], EVENT_STREAM_BEGINS));
+        assert_true(is_word(c.asked.events[c.asked.n - 1], EVENT_STREAM_COMPLETE));
+        for (size_t i = 0; i < c.asked.n; i++) {
+                assert_int_equal(c.asked.events[i]->mark, ARGOSY__EVENT_MARK__EVENT_MISSED);
+                take(&c, c.asked.events[i]);
+        }
+        assert_like_the_cluster(&c);
+        rig_change(&g, DESTROY, "b.service", NULL);
+        rig_change(&g, DESTROY, "a.service", NULL);
+        watch_all(&c);
+        assert_int_equal(c.n, 0);
+        end(&c);
+}
+
+static void a_cursor_of_another_leader_begins_anew(void **state) {
+        Copy c = {};
+
+        rig_change(&g, START, "a.service", SERVICE);
+        rig_change(&g, START, "b.service", SERVICE);
+        watch_all(&c);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_change(&g, DESTROY, "b.service", NULL);
+        assert_true(pull(&c.asked));
+        assert_true(is_word(c.asked.events[0], EVENT_STREAM_BEGINS));
+        assert_int_equal(c.asked.events[0]->mark, ARGOSY__EVENT_MARK__EVENT_MISSED);
+        for (size_t i = 0; i < c.asked.n; i++)
+                take(&c, c.asked.events[i]);
+        watch_all(&c);
+        end(&c);
+}
+
+static void who_waits_hears_that_his_leader_is_gone(void **state) {
+        Asked a = {.from_now = true};
+
+        assert_true(pull(&a));
+        ask(&a);
+        rig_settle(&g);
+        rig_depose(&g);
+        assert_true(a.answered);
+        assert_int_equal(a.status, EAGAIN);
+        rig_elect(&g);
+        forget(&a);
+}
+
+static void refused(const char *cursor, int status) {
+        Asked a = {};
+
+        snprintf(a.cursor, sizeof(a.cursor), "%s", cursor);
+        ask(&a);
+        rig_settle(&g);
+        assert_true(a.answered);
+        assert_int_equal(a.status, status);
+}
+
+static void a_cursor_that_is_none_or_another_cluster_s_is_refused(void **state) {
+        Asked a = {.from_now = true};
+        EventCursor c;
+
+        assert_true(pull(&a));
+        assert_true(event_cursor_parse(a.cursor, &c));
+        refused("hello", EINVAL);
+        c.seq += 1000;
+        event_cursor_format(&c, a.cursor);
+        refused(a.cursor, EINVAL);
+        c.seq = 1;
+        c.cluster[0] ^= 1;
+        event_cursor_format(&c, a.cursor);
+        refused(a.cursor, EINVAL);
+}
+
+static void too_many_are_refused(void **state) {
+        static Asked asked[WATCHERS_MAX + 1];
+        Asked first = {.from_now = true};
+
+        assert_true(pull(&first));
+        for (size_t i = 0; i < ELEMENTSOF(asked); i++) {
+                memcpy(asked[i].cursor, first.cursor, sizeof(first.cursor));
+                ask(&asked[i]);
+        }
+        rig_turns(&g, 3);
+        assert_false(asked[0].answered);
+        assert_true(asked[WATCHERS_MAX].answered);
+        assert_int_equal(asked[WATCHERS_MAX].status, EBUSY);
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
+        for (size_t i = 0; i < WATCHERS_MAX; i++) {
+                assert_true(asked[i].answered);
+                assert_non_null(find(&asked[i], ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"));
+                forget(&asked[i]);
+        }
+}
+
+static void an_answer_is_no_longer_than_was_asked_for(void **state) {
+        Copy c = {.asked = {.max_bytes = 1024}};
+        unsigned n = 0;
+
+        for (int i = 0; i < 20; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "unit-%d.service", i);
+                rig_change(&g, START, name, SERVICE);
+        }
+        while (pull(&c.asked)) {
+                assert_true(c.asked.bytes <= 1024);
+                for (size_t i = 0; i < c.asked.n; i++)
+                        take(&c, c.asked.events[i]);
+                n++;
+        }
+        assert_true(n > 3);
+        assert_like_the_cluster(&c);
+        end(&c);
+}
+
+static void nothing_is_kept_that_nobody_watches(void **state) {
+        Copy c = {};
+
+        rig_change(&g, START, "a.service", SERVICE);
+        assert_false(g.leader->events_kept);
+        assert_int_equal(g.leader->events->ring.n, 0);
+        watch_all(&c);
+        rig_change(&g, STOP, "a.service", NULL);
+        assert_true(g.leader->events->ring.n > 0);
+        g.leader->events->until_us = 0; // as if it were long ago
+        rig_change(&g, START, "a.service", NULL);
+        assert_false(g.leader->events_kept);
+        assert_int_equal(g.leader->events->ring.n, 0);
+        watch_all(&c);
+        rig_change(&g, STOP, "a.service", NULL); // what was told in the ring before is no news again, but is so
+        watch_all(&c);
+        end(&c);
+}
+
+static void objects_that_are_gone_for_long_are_forgotten(void **state) {
+        Copy c = {};
+
+        rig_change(&g, START, "a.service", SERVICE);
+        watch_all(&c);
+        g.leader->events->ring.bytes_max = 1;
+        rig_change(&g, DESTROY, "a.service", NULL);
+        g.leader->events->n_gone = EVENTS_GONE_MAX; // as if there were so many
+        rig_change(&g, START, "b.service", SERVICE);
+        rig_change(&g, DESTROY, "b.service", NULL);
+        assert_true(g.leader->events->forgotten_seq > 0);
+        assert_true(pull(&c.asked));
+        assert_true(is_word(c.asked.events[0], EVENT_STREAM_BEGINS));
+        for (size_t i = 0; i < c.asked.n; i++)
+                take(&c, c.asked.events[i]);
+        watch_all(&c);
+        g.leader->events->n_gone = 1;
+        end(&c);
+}
+
+// ------------------------------------------------------------------------------------------------ random lives
+
+static void random_name(char name[32]) {
+        unsigned i = draw(8);
+
+        snprintf(name, 32, i < 6 ? "unit-%u.service" : "global-%u.service", i);
+}
+
+static void live(void) {
+        const char *node = draw(2) ? "n2" : "n3";
+        char name[32];
+
+        random_name(name);
+        switch (draw(14)) {
+        case 0:
+        case 1:
+        case 2:
+        case 3:
+                (void) rig_change_with(&g, START, name, *name == 'g' ? EVERYWHERE : SERVICE, false, NULL);
+                break;
+        case 4:
+        case 5:
+                (void) rig_change_with(&g, STOP, name, NULL, false, NULL);
+                break;
+        case 6:
+        case 7:
+                (void) rig_change_with(&g, DESTROY, name, NULL, false, NULL);
+                break;
+        case 8:
+                (void) rig_change_with(&g, ARGOSY__VERB__VERB_UNLOAD, name, NULL, false, NULL);
+                break;
+        case 9:
+                if (rig_host(&g, 3)->up)
+                        rig_host_off(&g, 3);
+                else
+                        rig_host_on(&g, 3, draw(2));
+                break;
+        case 10:
+                rig_pass_ms(&g, draw(2 * RIG_LEASE_MS));
+                break;
+        case 11:
+                (void) rig_set_mode(&g, node,
+                                    draw(2) ? ARGOSY__NODE_MODE__MODE_OPEN : ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
+                break;
+        case 12:
+                if (draw(4) == 0) {
+                        rig_depose(&g);
+                        rig_elect(&g);
+                }
+                break;
+        default:
+                rig_turns(&g, draw(4));
+        }
+}
+
+static void copies_are_like_the_cluster_whatever_happens(void **state) {
+        enum { ROUNDS = 200 };
+        Copy *copies = calloc(3, sizeof(*copies));
+
+        assert_non_null(copies);
+        copies[1].asked.max_bytes = 1024;
+        for (unsigned round = 0; round < ROUNDS; round++) {
+                for (unsigned i = draw(8); i > 0; i--)
+                        live();
+                if (draw(5) == 0)
+                        g.leader->events->ring.bytes_max = draw(2) ? 2000 : EVENT_RING_BYTES;
+                if (draw(20) == 0)
+                        g.leader->events->until_us = 0; // nobody has watched for long
+                if (draw(2))
+                        follow(&copies[0], false);
+                if (draw(3) == 0)
+                        follow(&copies[1], true);
+                if (draw(10) == 0)
+                        follow(&copies[2], true);
+        }
+        rig_settle(&g);
+        for (unsigned i = 0; i < 3; i++) {
+                follow(&copies[i], false);
+                assert_true(copies[i].complete);
+                assert_like_the_cluster(&copies[i]);
+                end(&copies[i]);
+        }
+        free(copies);
+}
+
+static void random_lives(void **state) {
+        for (unsigned i = 1; i <= 6; i++) {
+                seed = i;
+                if (i > 1)
+                        (void) setup(NULL);
+                copies_are_like_the_cluster_whatever_happens(NULL);
+                if (i < 6)
+                        (void) teardown(NULL);
+        }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(whoever_comes_from_nothing_is_told_everything_that_is_so),
+                TEST(what_happens_is_told_once_with_what_has_changed),
+                TEST(who_waits_is_told_in_the_turn_in_which_it_happens),
+                TEST(a_job_is_told_of_when_it_begins_and_when_it_has_ended),
+                TEST(an_update_is_told_of_and_that_it_is_over),
+                TEST(only_what_is_asked_for_is_told),
+                TEST(who_has_fallen_behind_is_told_the_newest_of_what_has_changed),
+                TEST(a_cursor_of_another_leader_begins_anew),
+                TEST(who_waits_hears_that_his_leader_is_gone),
+                TEST(a_cursor_that_is_none_or_another_cluster_s_is_refused),
+                TEST(too_many_are_refused),
+                TEST(an_answer_is_no_longer_than_was_asked_for),
+                TEST(nothing_is_kept_that_nobody_watches),
+                TEST(objects_that_are_gone_for_long_are_forgotten),
+                TEST(random_lives),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

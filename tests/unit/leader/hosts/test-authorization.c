@@ -1,0 +1,678 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the leader lets somebody do and see, with a whole leader.
+#include <errno.h>
+
+#include "test.h"
+
+#include "author.h"
+#include "feature-skip.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "message.h"
+#include "request-kind.h"
+#include "str.h"
+
+#define VIEW ARGOSY__RIGHT__RIGHT_VIEW
+#define OPERATE ARGOSY__RIGHT__RIGHT_OPERATE
+#define DEPLOY ARGOSY__RIGHT__RIGHT_DEPLOY
+#define ADMIN ARGOSY__RIGHT__RIGHT_ADMIN
+#define START ARGOSY__VERB__VERB_START
+#define STOP ARGOSY__VERB__VERB_STOP
+#define WEB "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRole=web\n"
+#define DB "[Service]\nExecStart=/bin/sleep 1000\n"
+
+static Rig g;
+static Argosy__Author alice;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        g.author = NULL;
+        argosy__author__init(&alice);
+        alice.host = 2;
+        alice.uid = 1000;
+        alice.user = (char *) "alice";
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ asking
+
+static const Argosy__Response *change_access(bool revoke, Argosy__Right right, const char *user,
+                                             const char *host, const char *role) {
+        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        change.revoke = revoke;
+        change.right = right;
+        change.user = (char *) user;
+        change.host = (char *) host;
+        change.role = (char *) role;
+        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
+        request.access_change = &change;
+        a = rig_ask_and_settle(&g, &request);
+        assert_true(a->final);
+        return a->responses[0];
+}
+
+// By root on the leader's host.
+static void give(Argosy__Right right, const char *role) {
+        const Argosy__Author *asks = g.author;
+
+        g.author = NULL;
+        assert_int_equal(change_access(false, right, "alice", "", role)->status, 0);
+        g.author = asks;
+}
+
+static void take(Argosy__Right right, const char *role) {
+        const Argosy__Author *asks = g.author;
+
+        g.author = NULL;
+        assert_int_equal(change_access(true, right, "alice", "", role)->status, 0);
+        g.author = asks;
+}
+
+static int status_of(RigAnswer *a) {
+        rig_settle(&g);
+        assert_true(a->final);
+        return rig_last(a)->status;
+}
+
+static int change(Argosy__Verb verb, const char *name, const char *content) {
+        return status_of(rig_change_with(&g, verb, name, content, false, NULL));
+}
+
+static void a_unit_of_each_role(void) {
+        Argosy__Request__RoleChange role = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        role.name = (char *) "web";
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
+        request.role_change = &role;
+        assert_int_equal(status_of(rig_ask_and_settle(&g, &request)), 0);
+        assert_int_equal(rig_change(&g, START, "web.service", WEB)->status, 0);
+        assert_int_equal(rig_change(&g, START, "db.service", DB)->status, 0);
+}
+
+// ------------------------------------------------------------------------------------------------ all that can be asked
+
+static const struct {
+        Argosy__Request__WhatCase what;
+        Argosy__Right right;
+} needed[] = {
+        {ARGOSY__REQUEST__WHAT_STATUS, VIEW},
+        {ARGOSY__REQUEST__WHAT_JOURNAL, VIEW},
+        {ARGOSY__REQUEST__WHAT_TOP, VIEW},
+        {ARGOSY__REQUEST__WHAT_LIST_UNITS, VIEW},
+        {ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES, VIEW},
+        {ARGOSY__REQUEST__WHAT_LIST_NODES, VIEW},
+        {ARGOSY__REQUEST__WHAT_CAT, VIEW},
+        {ARGOSY__REQUEST__WHAT_WHY, VIEW},
+        {ARGOSY__REQUEST__WHAT_CLUSTER_STATUS, VIEW},
+        {ARGOSY__REQUEST__WHAT_ROLE_LIST, VIEW},
+        {ARGOSY__REQUEST__WHAT_POOL_LIST, VIEW},
+        {ARGOSY__REQUEST__WHAT_LIST_JOBS, VIEW},
+        {ARGOSY__REQUEST__WHAT_WAIT, VIEW},
+        {ARGOSY__REQUEST__WHAT_DRAIN_WAIT, VIEW},
+        {ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT, VIEW},
+        {ARGOSY__REQUEST__WHAT_MANAGER_WAIT, VIEW},
+        {ARGOSY__REQUEST__WHAT_JOB_WAIT, VIEW},
+        {ARGOSY__REQUEST__WHAT_EVENTS, VIEW},
+        {ARGOSY__REQUEST__WHAT_CHANGE, DEPLOY}, // of no verb: the strictest
+        {ARGOSY__REQUEST__WHAT_ROLLOUT, DEPLOY},
+        {ARGOSY__REQUEST__WHAT_APPLY, DEPLOY},
+        {ARGOSY__REQUEST__WHAT_UNDO, DEPLOY}, // puts contents back
+        {ARGOSY__REQUEST__WHAT_FORGET, DEPLOY},
+        {ARGOSY__REQUEST__WHAT_REBALANCE, OPERATE},
+        {ARGOSY__REQUEST__WHAT_NODE_CHANGE, ADMIN},
+        {ARGOSY__REQUEST__WHAT_NODES_CHANGE, ADMIN},
+        {ARGOSY__REQUEST__WHAT_LABEL_CHANGE, ADMIN},
+        {ARGOSY__REQUEST__WHAT_ROLE_CHANGE, ADMIN},
+        {ARGOSY__REQUEST__WHAT_POOL_CHANGE, ADMIN},
+        {ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN, ADMIN},
+        {ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE, ADMIN},
+        {ARGOSY__REQUEST__WHAT_CLUSTER_ROLE, ADMIN},
+        {ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS, ADMIN},
+        {ARGOSY__REQUEST__WHAT_JOIN, ADMIN},
+        {ARGOSY__REQUEST__WHAT_ACCESS_CHANGE, ADMIN},
+        {ARGOSY__REQUEST__WHAT_ACCESS_LIST, ARGOSY__RIGHT__RIGHT_NONE}, // of his own
+};
+
+static Argosy__Right needed_for(Argosy__Request__WhatCase what) {
+        for (size_t i = 0; i < ELEMENTSOF(needed); i++)
+                if (needed[i].what == what)
+                        return needed[i].right;
+        fail_msg("no right is needed for request %d", (int) what);
+        return ADMIN;
+}
+
+static bool refuses(const Argosy__Request *q) {
+        char why[AUTHORIZATION_WHY_SIZE] = "";
+        bool is = authorization_refuses(g.leader, &alice, q, why);
+
+        if (is && !strstr(why, "the right '"))
+                fail_msg("a refusal names no right: %s", why);
+        return is;
+}
+
+// A request of that kind that says nothing.
+static bool refuses_kind(const ProtobufCFieldDescriptor *field) {
+        const ProtobufCMessageDescriptor *type = field->descriptor;
+        ProtobufCMessage *m = malloc(type->sizeof_message);
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        bool is;
+
+        protobuf_c_message_init(type, m);
+        q.what_case = (Argosy__Request__WhatCase) field->id;
+        *(ProtobufCMessage **) (void *) ((char *) &q + field->offset) = m;
+        is = refuses(&q);
+        free(m);
+        return is;
+}
+
+static void each_request_needs_its_right(void **state) {
+        for (Argosy__Right given = ARGOSY__RIGHT__RIGHT_NONE; given <= ADMIN; given++) {
+                if (given > ARGOSY__RIGHT__RIGHT_NONE)
+                        give(given, "");
+                for (unsigned i = 0; i < argosy__request__descriptor.n_fields; i++) {
+                        const ProtobufCFieldDescriptor *field = &argosy__request__descriptor.fields[i];
+                        const RequestKind *kind = request_kind((Argosy__Request__WhatCase) field->id);
+
+                        if (!kind || (kind->by != REQUEST_BY_LEADER && kind->by != REQUEST_BY_NODES))
+                                continue;
+                        if (refuses_kind(field) !=
+                            (given < needed_for((Argosy__Request__WhatCase) field->id)))
+                                fail_msg("who has right %d and asks for %s is judged otherwise", (int) given,
+                                         field->name);
+                }
+        }
+}
+
+static void what_a_change_needs_depends_on_its_verb(void **state) {
+        static const Argosy__Right rights[] = {[ARGOSY__VERB__VERB_SUBMIT] = DEPLOY,
+                                               [ARGOSY__VERB__VERB_LOAD] = OPERATE,
+                                               [START] = OPERATE,
+                                               [STOP] = OPERATE,
+                                               [ARGOSY__VERB__VERB_RESTART] = OPERATE,
+                                               [ARGOSY__VERB__VERB_UNLOAD] = OPERATE,
+                                               [ARGOSY__VERB__VERB_DESTROY] = DEPLOY};
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+
+        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        q.change = &m;
+        give(OPERATE, "");
+        for (unsigned verb = ARGOSY__VERB__VERB_SUBMIT; verb < ELEMENTSOF(rights); verb++) {
+                m.verb = (Argosy__Verb) verb;
+                m.replace = false;
+                assert_int_equal(refuses(&q), rights[verb] > OPERATE);
+                m.replace = true;
+                assert_true(refuses(&q));
+        }
+}
+
+static void a_rollout_of_content_is_no_restart(void **state) {
+        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+
+        q.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
+        q.rollout = &m;
+        m.name = (char *) "web.service";
+        m.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART;
+        give(OPERATE, "");
+        assert_false(refuses(&q));
+        m.file = &file;
+        assert_true(refuses(&q));
+        m.file = NULL;
+        m.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+        assert_true(refuses(&q));
+}
+
+// ------------------------------------------------------------------------------------------------ what he brings
+
+static void who_may_operate_brings_nothing(void **state) {
+        a_unit_of_each_role();
+        give(OPERATE, "");
+        g.author = &alice;
+        assert_int_equal(change(START, "new.service", DB), EACCES);
+        assert_null(rig_record(&g, "new.service"));
+        assert_int_equal(change(STOP, "db.service", NULL), 0);
+        assert_int_equal(change(START, "db.service", WEB), 0); // his file is not looked at
+        assert_int_equal(rig_record(&g, "db.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
+        assert_string_equal(
+                rig_last(rig_change_with(&g, START, "db.service", DB "#\n", true, NULL))->message,
+                "this needs the right 'deploy', which alice does not have");
+        give(DEPLOY, "");
+        assert_int_equal(change(START, "new.service", DB), 0);
+        assert_non_null(rig_record(&g, "new.service"));
+}
+
+static Argosy__NamedFile named(const char *name, const char *content) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+
+        file.name = file.path = (char *) name;
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        return file;
+}
+
+// one.service, with a file of its own or not, and the template of the unit that it needs.
+static void start_with_template(const char *own, const char *template) {
+        Argosy__NamedFile files[] = {named("two@.service", template), named("one.service", own ?: "")},
+                          *pointers[] = {&files[0], &files[1]};
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char *name = (char *) "one.service";
+        uint64_t id[2] = {++g.id, 55};
+
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.verb = START;
+        m.names = &name;
+        m.n_names = 1;
+        m.files = pointers;
+        m.n_files = own ? 2 : 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &m;
+        assert_int_equal(status_of(rig_ask_and_settle(&g, &request)), 0);
+}
+
+static void who_may_operate_brings_no_template_of_what_comes_along(void **state) {
+        start_with_template("[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nWants=two@1.service\n", DB);
+        assert_non_null(rig_record(&g, "two@1.service"));
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "two@1.service", NULL)->status, 0);
+        rig_settle(&g);
+        assert_null(rig_record(&g, "two@1.service"));
+        give(OPERATE, "");
+        g.author = &alice;
+        start_with_template(NULL, WEB);
+        assert_null(rig_record(&g, "two@1.service"));
+        g.author = NULL; // who may deploy does
+        start_with_template(NULL, DB);
+        assert_non_null(rig_record(&g, "two@1.service"));
+}
+
+// ------------------------------------------------------------------------------------------------ of one role
+
+static void a_role_narrows_what_can_be_done(void **state) {
+        a_unit_of_each_role();
+        give(OPERATE, "web");
+        g.author = &alice;
+        assert_int_equal(change(STOP, "web.service", NULL), 0);
+        assert_int_equal(change(START, "web.service", NULL), 0);
+        assert_int_equal(change(STOP, "db.service", NULL), EACCES);
+        assert_int_equal(change(STOP, "none.service", NULL), EACCES);
+        assert_int_equal(change(START, "new.service", WEB), EACCES);
+        assert_null(rig_record(&g, "new.service"));
+        assert_int_equal(rig_record(&g, "db.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
+}
+
+static void a_plan_is_for_who_may_see_what_it_would_do_to_others(void **state) {
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        char *unit = (char *) "web.service";
+
+        a_unit_of_each_role();
+        give(OPERATE, "web");
+        m.verb = START;
+        m.names = &unit;
+        m.n_names = 1;
+        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        q.change = &m;
+        assert_false(refuses(&q));
+        m.dry_run = true;
+        assert_true(refuses(&q));
+        give(VIEW, "");
+        assert_false(refuses(&q));
+}
+
+// There it may be the host's own.
+static void a_journal_on_a_named_node_is_for_who_may_see_all(void **state) {
+        Argosy__Request__Journal m = {.base = PROTOBUF_C_MESSAGE_INIT(&argosy__request__journal__descriptor)};
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+
+        a_unit_of_each_role();
+        give(VIEW, "web");
+        m.name = (char *) "web.service";
+        m.node = (char *) "";
+        q.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
+        q.journal = &m;
+        assert_false(refuses(&q));
+        m.node = (char *) "n2";
+        assert_true(refuses(&q));
+        give(VIEW, "");
+        assert_false(refuses(&q));
+}
+
+static void what_is_not_there_and_what_is_not_his_are_refused_alike(void **state) {
+        const char *there, *not_there;
+
+        a_unit_of_each_role();
+        give(OPERATE, "web");
+        g.author = &alice;
+        there = rig_last(rig_change_with(&g, START, "db.service", NULL, false, NULL))->message;
+        not_there = rig_last(rig_change_with(&g, START, "no.service", NULL, false, NULL))->message;
+        assert_string_equal(strchr(there, ':'), strchr(not_there, ':'));
+}
+
+static void a_role_narrows_what_is_seen(void **state) {
+        a_unit_of_each_role();
+        give(VIEW, "web");
+        g.author = &alice;
+        assert_non_null(strstr(rig_list_units(&g), "web.service"));
+        assert_null(strstr(rig_list_units(&g), "db.service"));
+        assert_int_equal(status_of(rig_wait(&g, START, "web.service", 1)), 0);
+        assert_int_equal(status_of(rig_wait(&g, START, "db.service", 1)), EACCES);
+        assert_int_equal(change(STOP, "web.service", NULL), EACCES);
+        give(VIEW, "");
+        assert_non_null(strstr(rig_list_units(&g), "db.service"));
+}
+
+static const Argosy__Response *unit_files(void) {
+        Argosy__Request__ListUnitFiles list = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
+        request.list_unit_files = &list;
+        return rig_last(rig_ask_and_settle(&g, &request));
+}
+
+static void lists_have_what_he_may_see(void **state) {
+        a_unit_of_each_role();
+        g.author = &alice;
+        assert_int_equal(unit_files()->status, EACCES);
+        give(VIEW, "web");
+        assert_int_equal(unit_files()->unit_files->n_rows, 1);
+        assert_string_equal(unit_files()->unit_files->rows[0]->unit, "web.service");
+}
+
+static RigAnswer *jobs_of(uint64_t number) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+
+        list.number = number;
+        return rig_list_jobs(&g, &list);
+}
+
+static void jobs_are_seen_whose_units_are(void **state) {
+        uint64_t role, web, db, destroyed;
+
+        a_unit_of_each_role();
+        role = cluster_state_first_job(g.state);
+        web = role + 1;
+        db = role + 2;
+        assert_int_equal(rig_change(&g, START, "old.service", WEB)->status, 0);
+        destroyed = cluster_state_last_job(g.state);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "old.service", NULL)->status, 0);
+        give(VIEW, "web");
+        assert_int_equal(rig_last(jobs_of(0))->jobs->n_rows, cluster_state_last_job(g.state));
+        g.author = &alice;
+        assert_int_equal(rig_last(jobs_of(0))->jobs->n_rows, 1);
+        assert_int_equal(rig_last(jobs_of(0))->jobs->rows[0]->job, web);
+        assert_int_equal(rig_last(jobs_of(web))->status, 0);
+        assert_int_equal(rig_last(jobs_of(web))->jobs->rows[0]->n_units, 1);
+        assert_int_equal(rig_last(jobs_of(role))->status, EACCES);
+        assert_int_equal(rig_last(jobs_of(db))->status, EACCES);
+        assert_int_equal(rig_last(jobs_of(destroyed))->status, EACCES);
+}
+
+// Two units are named, and only one of them is changed by it.
+static void what_was_typed_of_other_units_is_not_shown(void **state) {
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char *names[] = {(char *) "web.service", (char *) "secret.service"};
+        uint64_t id[2] = {++g.id, 56};
+        const Argosy__Response__JobRow *row;
+
+        a_unit_of_each_role();
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.verb = STOP;
+        m.names = names;
+        m.n_names = ELEMENTSOF(names);
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &m;
+        assert_int_equal(status_of(rig_ask_and_settle(&g, &request)), 0);
+        give(VIEW, "web");
+        g.author = &alice;
+        row = rig_last(jobs_of(0))->jobs->rows[0];
+        assert_string_equal(row->verb, "stop");
+        assert_int_equal(row->n_targets, 1);
+        assert_string_equal(row->targets[0], "web.service");
+        assert_int_equal(row->more_targets, 0);
+}
+
+static void readings_have_what_he_may_see(void **state) {
+        Argosy__Response__UsageRow rows[] = {ARGOSY__RESPONSE__USAGE_ROW__INIT, ARGOSY__RESPONSE__USAGE_ROW__INIT},
+                                   *pointers[] = {&rows[0], &rows[1]};
+        Argosy__Response__Usage usage = ARGOSY__RESPONSE__USAGE__INIT;
+        Argosy__Response response = ARGOSY__RESPONSE__INIT, *r;
+
+        a_unit_of_each_role();
+        give(VIEW, "web");
+        rows[0].unit = (char *) "db.service";
+        rows[1].unit = (char *) "web.service";
+        usage.rows = pointers;
+        usage.n_rows = ELEMENTSOF(pointers);
+        response.what_case = ARGOSY__RESPONSE__WHAT_USAGE;
+        response.usage = &usage;
+        r = message_copy(&response);
+        authorization_filter(g.leader, &alice, r);
+        assert_int_equal(r->usage->n_rows, 1);
+        assert_string_equal(r->usage->rows[0]->unit, "web.service");
+        message_free(r);
+}
+
+// By its hash it may be anybody's.
+static void a_file_of_another_time_is_for_who_may_see_all(void **state) {
+        Argosy__Request__Cat m = ARGOSY__REQUEST__CAT__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        char *unit = (char *) "web.service", *rev = (char *) "00";
+
+        a_unit_of_each_role();
+        give(VIEW, "web");
+        m.names = &unit;
+        m.n_names = 1;
+        m.revs = &rev;
+        q.what_case = ARGOSY__REQUEST__WHAT_CAT;
+        q.cat = &m;
+        assert_false(refuses(&q));
+        m.n_revs = 1;
+        assert_true(refuses(&q));
+        give(VIEW, "");
+        assert_false(refuses(&q));
+}
+
+// Made in turns.
+static void a_long_list_has_what_he_may_see(void **state) {
+        enum { UNITS = 1200 };
+        char name[32];
+
+        a_unit_of_each_role();
+        for (unsigned i = 0; i < UNITS; i++) {
+                snprintf(name, sizeof(name), "u%u.service", i);
+                rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, name, i == 7 ? WEB : DB);
+        }
+        give(VIEW, "web");
+        g.author = &alice;
+        assert_int_equal(unit_files()->unit_files->n_rows, 2);
+        assert_string_equal(unit_files()->unit_files->rows[0]->unit, "u7.service");
+}
+
+// ------------------------------------------------------------------------------------------------ rights of rights
+
+static size_t listed_rights(void) {
+        Argosy__Request__AccessList list = ARGOSY__REQUEST__ACCESS_LIST__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_LIST;
+        request.access_list = &list;
+        a = rig_ask_and_settle(&g, &request);
+        assert_int_equal(rig_last(a)->status, 0);
+        return rig_last(a)->access->n_rows;
+}
+
+static void who_has_no_say_in_it_is_told_of_his_own_rights(void **state) {
+        assert_int_equal(change_access(false, VIEW, "bob", "n3", "")->status, 0);
+        give(DEPLOY, "");
+        assert_int_equal(listed_rights(), 3); // the group's, too
+        g.author = &alice;
+        assert_int_equal(listed_rights(), 1);
+        assert_int_equal(change_access(false, ADMIN, "alice", "", "")->status, EACCES);
+        give(ADMIN, "");
+        assert_int_equal(listed_rights(), 4);
+}
+
+static void what_nobody_can_have_is_refused(void **state) {
+        assert_int_equal(change_access(false, VIEW, "", "", "")->status, EINVAL);
+        assert_int_equal(change_access(false, ARGOSY__RIGHT__RIGHT_NONE, "alice", "", "")->status, EINVAL);
+        assert_int_equal(change_access(false, DEPLOY, "alice", "", "web")->status, EINVAL);
+        assert_int_equal(change_access(false, VIEW, "alice", "", "no role")->status, EINVAL);
+        assert_int_equal(change_access(false, VIEW, "al\nice", "", "")->status, EINVAL);
+        assert_int_equal(change_access(false, VIEW, "alice", "n9", "")->status, ENOENT);
+        assert_int_equal(change_access(true, VIEW, "alice", "", "")->status, ENOENT);
+        assert_int_equal(change_access(false, VIEW, "alice", "", "")->status, 0);
+        assert_int_equal(change_access(false, VIEW, "alice", "", "")->status, 0); // it is so already
+}
+
+static void a_right_at_one_host_is_that_hosts_users(void **state) {
+        assert_int_equal(change_access(false, ADMIN, "alice", "n2", "")->status, 0);
+        g.author = &alice;
+        assert_int_equal(listed_rights(), 2);
+        alice.host = 3; // the same name somewhere else
+        assert_int_equal(listed_rights(), 0);
+}
+
+static void a_change_of_rights_is_a_job(void **state) {
+        const Argosy__Response__JobRow *job;
+
+        give(OPERATE, "web");
+        job = rig_show_job(&g, cluster_state_last_job(g.state));
+        assert_string_equal(job->verb, "access grant");
+        assert_int_equal(job->n_targets, 2);
+        assert_string_equal(job->targets[1], "user:alice");
+}
+
+// ------------------------------------------------------------------------------------------------ taken back
+
+static void who_loses_his_right_hears_no_more(void **state) {
+        Argosy__Request__Journal journal = {
+                .base = PROTOBUF_C_MESSAGE_INIT(&argosy__request__journal__descriptor)};
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        a_unit_of_each_role();
+        give(VIEW, "");
+        g.author = &alice;
+        journal.name = (char *) "db.service";
+        journal.node = (char *) "";
+        journal.follow = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
+        request.journal = &journal;
+        a = rig_ask_and_settle(&g, &request);
+        assert_false(a->final);
+        take(VIEW, "");
+        assert_int_equal(status_of(a), EACCES);
+        assert_int_equal(change(STOP, "db.service", NULL), EACCES);
+}
+
+static void a_request_is_judged_by_what_holds_when_its_turn_comes(void **state) {
+        RigAnswer *first, *second;
+
+        a_unit_of_each_role();
+        give(OPERATE, "");
+        g.slow = true; // the log has an entry on its way
+        first = rig_change_with(&g, STOP, "web.service", NULL, false, NULL);
+        rig_turns(&g, 2);
+        {
+                Argosy__Request__AccessChange m = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+                Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+                m.revoke = true;
+                m.right = OPERATE;
+                m.user = (char *) "alice";
+                request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
+                request.access_change = &m;
+                (void) rig_ask(&g, &request);
+        }
+        rig_turns(&g, 2);
+        rig_release(&g); // now the next entry is made, with that
+        rig_turns(&g, 2);
+        g.author = &alice;
+        second = rig_change_with(&g, STOP, "db.service", NULL, false, NULL);
+        rig_turns(&g, 2);
+        assert_false(second->final); // he may still, and waits for his turn
+        g.slow = false;
+        rig_release(&g);
+        assert_int_equal(status_of(second), EACCES);
+        assert_int_equal(status_of(first), 0);
+        assert_int_equal(rig_record(&g, "db.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
+}
+
+// ------------------------------------------------------------------------------------------------ hosts without a log
+
+static unsigned n_told;
+static size_t n_grants;
+static uint64_t told_revision;
+
+static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+        if (host != 3 || m->msg_case != ARGOSY__TO_HOST__MSG_ACCESS)
+                return;
+        n_told++;
+        n_grants = m->access->n_grants;
+        told_revision = m->access->revision;
+}
+
+static void a_host_is_told_when_it_comes_and_when_something_has_changed(void **state) {
+        SKIP_BELOW(FEATURE_ACCESS);
+        g.on_host_message = on_host_message;
+        n_told = 0;
+        give(VIEW, "");
+        assert_int_equal(n_told, 1);
+        assert_int_equal(n_grants, 2);
+        assert_int_equal(told_revision, cluster_state_revision(g.state));
+        a_unit_of_each_role(); // nothing of that is said to it
+        assert_int_equal(n_told, 1);
+        rig_host_off(&g, 3);
+        take(VIEW, "");
+        n_told = 0;
+        rig_host_on(&g, 3, false);
+        rig_settle(&g);
+        assert_int_equal(n_told, 1);
+        assert_int_equal(n_grants, 1);
+}
+
+int main(void) {
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+        const struct CMUnitTest tests[] = {
+                CASE(each_request_needs_its_right),
+                CASE(what_a_change_needs_depends_on_its_verb),
+                CASE(a_rollout_of_content_is_no_restart),
+                CASE(who_may_operate_brings_nothing),
+                CASE(who_may_operate_brings_no_template_of_what_comes_along),
+                CASE(a_role_narrows_what_can_be_done),
+                CASE(a_plan_is_for_who_may_see_what_it_would_do_to_others),
+                CASE(a_journal_on_a_named_node_is_for_who_may_see_all),
+                CASE(what_is_not_there_and_what_is_not_his_are_refused_alike),
+                CASE(a_role_narrows_what_is_seen),
+                CASE(lists_have_what_he_may_see),
+                CASE(a_file_of_another_time_is_for_who_may_see_all),
+                CASE(jobs_are_seen_whose_units_are),
+                CASE(what_was_typed_of_other_units_is_not_shown),
+                CASE(readings_have_what_he_may_see),
+                CASE(a_long_list_has_what_he_may_see),
+                CASE(who_has_no_say_in_it_is_told_of_his_own_rights),
+                CASE(what_nobody_can_have_is_refused),
+                CASE(a_right_at_one_host_is_that_hosts_users),
+                CASE(a_change_of_rights_is_a_job),
+                CASE(who_loses_his_right_hears_no_more),
+                CASE(a_request_is_judged_by_what_holds_when_its_turn_comes),
+                CASE(a_host_is_told_when_it_comes_and_when_something_has_changed),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

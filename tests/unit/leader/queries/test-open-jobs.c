@@ -1,0 +1,602 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How jobs end: when a wait for them would, once, in an entry that is there anyhow or a second later, under any leader.
+#include "feature-skip.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "message.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
+#define BAD "[Service]\nExecStart=/bin/false\n"
+#define START ARGOSY__VERB__VERB_START
+#define STOP ARGOSY__VERB__VERB_STOP
+#define SUBMIT ARGOSY__VERB__VERB_SUBMIT
+#define RUNNING ARGOSY__JOB_STATE__JOB_RUNNING
+#define DONE ARGOSY__JOB_STATE__JOB_DONE
+#define FAILED ARGOSY__JOB_STATE__JOB_FAILED
+#define OVERTAKEN ARGOSY__JOB_STATE__JOB_OVERTAKEN
+
+enum { LATER_MS = 1100, HEALTH_MS = 2000, MANY = 600 };
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        g.bad = hash_of(BAD, strlen(BAD));
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static uint64_t last_job(void) {
+        return cluster_state_last_job(g.state);
+}
+
+static Argosy__JobState state_of(uint64_t number) {
+        return cluster_state_job_state(g.state, number);
+}
+
+// The number of the job.
+static uint64_t change(Argosy__Verb verb, const char *name, const char *content) {
+        uint64_t before = last_job();
+
+        (void) rig_change(&g, verb, name, content);
+        assert_int_equal(last_job(), before + 1);
+        return before + 1;
+}
+
+// Hosts do what they are told and say nothing about it, or say it.
+static void set_lazy(bool lazy) {
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = lazy;
+        if (!lazy)
+                rig_settle(&g);
+}
+
+// Or do not even take it.
+static void set_deaf(bool deaf) {
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->deaf = deaf;
+        if (!deaf)
+                rig_settle(&g);
+}
+
+static RigAnswer *wait_for(uint64_t number) {
+        Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.number = number;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_WAIT;
+        request.job_wait = &m;
+        return rig_ask_and_settle(&g, &request);
+}
+
+// ------------------------------------------------------------------------------------------------ when
+
+static void an_end_gets_an_entry_of_its_own_after_a_second(void **state) {
+        unsigned batches;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = change(START, "a.service", SERVICE);
+        batches = g.batches;
+        assert_int_equal(state_of(job), RUNNING);
+        rig_pass_ms(&g, 500);
+        assert_int_equal(g.batches, batches);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(g.batches, batches + 1);
+        assert_int_equal(state_of(job), DONE);
+        rig_pass_ms(&g, 5 * LATER_MS);
+        assert_int_equal(g.batches, batches + 1);
+}
+
+static void ends_ride_along(void **state) {
+        unsigned batches;
+        uint64_t first, last;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        batches = g.batches;
+        first = change(START, "a.service", SERVICE);
+        for (unsigned i = 0; i < 20; i++)
+                (void) change(i % 2 ? START : STOP, "a.service", NULL);
+        assert_int_equal(g.batches, batches + 21);
+        last = last_job();
+        for (uint64_t n = first; n < last; n++)
+                assert_true(state_of(n) > RUNNING);
+        assert_int_equal(state_of(last), RUNNING);
+}
+
+static void what_ends_with_its_effect_needs_no_other_entry(void **state) {
+        unsigned batches;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = change(SUBMIT, "a.service", SERVICE);
+        batches = g.batches;
+        assert_int_equal(state_of(job), DONE);
+        (void) rig_label(&g, "n2", "disk", "ssd");
+        assert_int_equal(state_of(job + 1), DONE);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        assert_int_equal(state_of(job + 2), DONE);
+        rig_pass_ms(&g, 5 * LATER_MS);
+        assert_int_equal(g.batches, batches + 2);
+}
+
+static void a_job_runs_as_long_as_a_wait_would(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        set_lazy(true);
+        job = change(START, "a.service", SERVICE);
+        rig_pass_ms(&g, 5 * LATER_MS);
+        assert_int_equal(state_of(job), RUNNING);
+        set_lazy(false);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+}
+
+// ------------------------------------------------------------------------------------------------ how
+
+static void what_failed_is_kept_with_node_and_reason(void **state) {
+        const Argosy__Response__JobRow *row;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = change(START, "a.service", BAD);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), FAILED);
+        row = rig_show_job(&g, job);
+        assert_string_equal(row->state, "failed");
+        assert_true(row->ended_us > 0);
+        assert_int_equal(row->failed, 1);
+        assert_string_equal(row->units[0]->end, "failed");
+        assert_int_equal(row->units[0]->node[0], 'n');
+        assert_true(*row->units[0]->end_message);
+        (void) rig_change_with(&g, START, "a.service", SERVICE, true, NULL); // it is well now
+        rig_settle(&g);
+        assert_string_equal(rig_show_job(&g, job)->units[0]->end, "failed");
+}
+
+static void what_finds_no_place_is_told_why(void **state) {
+        const Argosy__Response__JobRow *row;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        for (uint32_t h = 1; h <= 3; h++)
+                (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        job = change(START, "a.service", SERVICE);
+        rig_pass_ms(&g, LATER_MS);
+        row = rig_show_job(&g, job);
+        assert_string_equal(row->state, "failed");
+        assert_int_equal(row->unplaced, 1);
+        assert_string_equal(row->units[0]->end, "unplaced");
+        assert_true(*row->units[0]->end_message);
+}
+
+static void who_comes_later_overtakes(void **state) {
+        const Argosy__Response__JobRow *row;
+        uint64_t start, stop;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        set_lazy(true);
+        start = change(START, "a.service", SERVICE);
+        stop = change(STOP, "a.service", NULL);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(start), OVERTAKEN);
+        assert_int_equal(state_of(stop), RUNNING);
+        row = rig_show_job(&g, start);
+        assert_int_equal(row->overtaken, 1);
+        assert_string_equal(row->units[0]->end, "overtaken");
+        assert_int_equal(row->units[0]->by, stop);
+        set_lazy(false);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(stop), DONE);
+}
+
+// A failover is no job: what was asked for is waited for where the unit goes.
+static void a_move_overtakes_nobody(void **state) {
+        uint64_t job;
+        uint32_t host;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        set_lazy(true);
+        job = change(START, "a.service", SERVICE);
+        host = rig_host_of(&g, "a.service");
+        if (host == 1) { // the leader's own stays
+                set_lazy(false);
+                return;
+        }
+        rig_host_off(&g, host);
+        rig_pass_ms(&g, 5 * RIG_LEASE_MS);
+        assert_int_not_equal(rig_host_of(&g, "a.service"), host);
+        assert_int_equal(state_of(job), RUNNING);
+        set_lazy(false);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+        rig_host_on(&g, host, true);
+}
+
+static void what_is_destroyed_ends_when_it_is_gone(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) change(START, "a.service", SERVICE);
+        set_deaf(true);
+        job = change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), RUNNING);
+        set_deaf(false);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+        assert_null(unit_find(g.leader, "a.service")); // nobody waits for it any more
+}
+
+// ------------------------------------------------------------------------------------------------ other jobs
+
+static void a_drain_ends_when_the_node_is_empty(void **state) {
+        uint64_t job;
+        uint32_t host;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) change(START, "a.service", SERVICE);
+        host = rig_host_of(&g, "a.service");
+        set_deaf(true);
+        (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        job = last_job();
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), RUNNING);
+        set_deaf(false);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+}
+
+static void a_drain_that_cannot_go_on_has_failed(void **state) {
+        const Argosy__Response__JobRow *row;
+        uint64_t job;
+        uint32_t host;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) change(START, "a.service", SERVICE);
+        host = rig_host_of(&g, "a.service");
+        for (uint32_t h = 1; h <= 3; h++)
+                if (h != host)
+                        (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        job = last_job();
+        rig_pass_ms(&g, LATER_MS);
+        row = rig_show_job(&g, job);
+        assert_string_equal(row->state, "failed");
+        assert_non_null(strstr(row->message, "no other node takes"));
+}
+
+static void an_uncordon_overtakes_a_drain(void **state) {
+        uint64_t job;
+        uint32_t host;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) change(START, "a.service", SERVICE);
+        host = rig_host_of(&g, "a.service");
+        set_deaf(true);
+        (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        job = last_job();
+        (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_OPEN, 0);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), OVERTAKEN);
+        set_deaf(false);
+}
+
+static uint64_t update(const char *content) {
+        const Argosy__Response *r = rig_last(rig_rollout(
+                &g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "web@.service", content, .health_ms = HEALTH_MS}));
+
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, last_job());
+        return r->job;
+}
+
+static void an_update_ends_when_its_rollout_does(void **state) {
+        const Argosy__Response__JobRow *row;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) change(SUBMIT, "web@.service", SERVICE);
+        (void) change(START, "web@1.service", NULL);
+        (void) change(START, "web@2.service", NULL);
+        job = update(OTHER);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), RUNNING);
+        for (unsigned i = 0; i < 40 && state_of(job) == RUNNING; i++)
+                rig_pass_ms(&g, 500);
+        assert_int_equal(state_of(job), DONE);
+        job = update(BAD);
+        for (unsigned i = 0; i < 80 && state_of(job) == RUNNING; i++)
+                rig_pass_ms(&g, 500);
+        row = rig_show_job(&g, job);
+        assert_string_equal(row->state, "failed");
+        assert_true(*row->message);
+}
+
+// ------------------------------------------------------------------------------------------------ who waits
+
+static void who_waits_is_told_when_the_log_has_it(void **state) {
+        RigAnswer *a;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        set_lazy(true);
+        job = change(START, "a.service", SERVICE);
+        a = wait_for(job);
+        assert_false(a->final);
+        assert_int_equal(rig_last(a)->progress->remaining, 1);
+        set_lazy(false); // and no second passes
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->jobs->n_rows, 1);
+        assert_string_equal(rig_last(a)->jobs->rows[0]->state, "done");
+        assert_int_equal(state_of(job), DONE);
+        a = wait_for(job);
+        assert_true(a->final);
+        assert_string_equal(rig_last(a)->jobs->rows[0]->state, "done");
+}
+
+static void who_waits_hears_what_failed(void **state) {
+        const Argosy__Response__JobRow *row;
+        RigAnswer *a;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        a = wait_for(change(START, "a.service", BAD)); // it has ended, and is not written yet
+        assert_true(a->final);
+        row = rig_last(a)->jobs->rows[0];
+        assert_string_equal(row->state, "failed");
+        assert_int_equal(row->n_ends, 1);
+        assert_string_equal(row->ends[0]->unit, "a.service");
+        a = wait_for(last_job() + 1);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, ENOENT);
+}
+
+static void jobs_are_listed_by_state(void **state) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        const Argosy__Response__Jobs *jobs;
+        Argosy__JobState wanted = RUNNING;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) change(SUBMIT, "a.service", SERVICE);
+        set_lazy(true);
+        job = change(START, "b.service", SERVICE);
+        list.states = &wanted;
+        list.n_states = 1;
+        jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
+        assert_int_equal(jobs->n_rows, 1);
+        assert_int_equal(jobs->rows[0]->job, job);
+        assert_string_equal(jobs->rows[0]->state, "running");
+        list.since_us = UINT64_MAX;
+        assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows, 0);
+        set_lazy(false);
+}
+
+// ------------------------------------------------------------------------------------------------ leaders
+
+static void a_new_leader_goes_on_with_all_of_them(void **state) {
+        uint64_t start, stop, submit, drain, told, ended_us;
+        Argosy__JobRecord *record;
+        RigAnswer *a;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        told = change(START, "a.service", BAD);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(cluster_state_read_job(g.state, told, &record), 0);
+        ended_us = record->ended_us;
+        message_free(record);
+        set_lazy(true);
+        start = change(START, "b.service", SERVICE);
+        stop = change(STOP, "b.service", NULL); // that it has overtaken the other is not written yet
+        submit = change(SUBMIT, "c.service", SERVICE);
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
+        drain = last_job();
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_int_equal(state_of(stop), RUNNING);
+        a = wait_for(stop);
+        set_lazy(false);
+        rig_pass_ms(&g, LATER_MS);
+        assert_true(a->final);
+        assert_int_equal(state_of(start), OVERTAKEN);
+        assert_int_equal(state_of(stop), DONE);
+        assert_int_equal(state_of(submit), DONE);
+        assert_int_equal(state_of(drain), DONE);
+        assert_int_equal(cluster_state_read_job(g.state, told, &record), 0);
+        assert_int_equal(record->ended_us, ended_us); // not again
+        assert_int_equal(record->n_ends, 1);
+        message_free(record);
+}
+
+static void lose_entry(void) {
+        g.n_held = 0;
+        buf_done(&g.held[0].batch);
+        g.held[0].done(STORE_UNKNOWN, 0, g.held[0].data);
+}
+
+// The entry with the end is on its way when its leader goes: whether the log has it or not, the next one ends it once.
+static void an_end_on_its_way_is_not_lost(void **state) {
+        for (unsigned lost = 0; lost < 2; lost++) {
+                Argosy__JobRecord *record;
+                uint64_t job;
+
+                SKIP_BELOW(FEATURE_JOBS);
+                job = change(START, lost ? "a.service" : "b.service", BAD);
+                g.slow = true;
+                g.now_us += LATER_MS * USEC_PER_MSEC;
+                leader_on_time(g.leader);
+                rig_turns(&g, 5);
+                assert_int_equal(g.n_held, 1);
+                assert_int_equal(state_of(job), RUNNING);
+                if (!lost)
+                        rig_release(&g);
+                rig_depose(&g);
+                if (lost)
+                        lose_entry();
+                g.slow = false;
+                rig_elect(&g);
+                rig_settle(&g);
+                rig_pass_ms(&g, LATER_MS);
+                assert_int_equal(state_of(job), FAILED);
+                assert_int_equal(cluster_state_read_job(g.state, job, &record), 0);
+                assert_int_equal(record->n_ends, 1);
+                message_free(record);
+        }
+}
+
+static void who_waits_is_told_that_the_leader_is_gone(void **state) {
+        RigAnswer *a;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        set_lazy(true);
+        a = wait_for(change(START, "a.service", SERVICE));
+        assert_false(a->final);
+        rig_depose(&g);
+        assert_true(a->final);
+        assert_true(rig_last(a)->no_leader);
+        rig_elect(&g);
+        rig_settle(&g);
+        a = wait_for(last_job());
+        set_lazy(false);
+        rig_pass_ms(&g, LATER_MS);
+        assert_string_equal(rig_last(a)->jobs->rows[0]->state, "done");
+}
+
+// ------------------------------------------------------------------------------------------------ many units
+
+static char names[MANY][32], *pointers[MANY];
+
+static RigAnswer *start_many(void) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {4711, 99};
+
+        for (size_t i = 0; i < MANY; i++) {
+                snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
+                pointers[i] = names[i];
+        }
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.verb = START;
+        m.names = pointers;
+        m.n_names = MANY;
+        file.name = file.path = (char *) "w@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
+        m.files = &files;
+        m.n_files = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &m;
+        return rig_ask(&g, &request);
+}
+
+static void begin_a_part_of_many(void) {
+        g.slow = true;
+        (void) start_many();
+        for (unsigned committed = g.batches; g.batches < committed + 1;) {
+                rig_turns(&g, 1);
+                rig_release(&g);
+        }
+}
+
+static void lose_the_leader(void) {
+        rig_depose(&g);
+        g.slow = false;
+        rig_release(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+}
+
+static void all_parts_of_a_job_have_to_end(void **state) {
+        const Argosy__Response__JobRow *row;
+        RigAnswer *a;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        set_lazy(true);
+        a = start_many();
+        rig_settle(&g);
+        assert_true(a->final);
+        a = wait_for(last_job());
+        assert_int_equal(rig_last(a)->progress->remaining, MANY);
+        rig_host(&g, 1)->lazy = rig_host(&g, 2)->lazy = false;
+        rig_settle(&g);
+        assert_false(a->final);
+        assert_in_range(rig_last(a)->progress->remaining, 1, MANY - 1);
+        set_lazy(false);
+        assert_true(a->final);
+        row = rig_last(a)->jobs->rows[0];
+        assert_string_equal(row->state, "done");
+        assert_int_equal(row->changed, MANY);
+        assert_int_equal(row->n_ends, 0);
+}
+
+static void what_was_begun_and_comes_again_is_one_job_that_ends_once(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        begin_a_part_of_many();
+        job = last_job();
+        lose_the_leader();
+        rig_pass_ms(&g, 10 * LATER_MS);
+        assert_int_equal(state_of(job), RUNNING); // its client may come again
+        (void) start_many();
+        rig_settle(&g);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(last_job(), job);
+        assert_int_equal(state_of(job), DONE);
+}
+
+static void what_nobody_goes_on_with_ends_with_what_there_is(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        begin_a_part_of_many();
+        job = last_job();
+        lose_the_leader();
+        rig_pass_ms(&g, 62 * 1000);
+        assert_int_equal(state_of(job), DONE);
+        (void) start_many(); // late
+        rig_settle(&g);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(last_job(), job);
+        assert_int_equal(state_of(job), DONE);
+        assert_int_equal(rig_show_job(&g, job)->changed, MANY);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(an_end_gets_an_entry_of_its_own_after_a_second),
+                TEST(ends_ride_along),
+                TEST(what_ends_with_its_effect_needs_no_other_entry),
+                TEST(a_job_runs_as_long_as_a_wait_would),
+                TEST(what_failed_is_kept_with_node_and_reason),
+                TEST(what_finds_no_place_is_told_why),
+                TEST(who_comes_later_overtakes),
+                TEST(a_move_overtakes_nobody),
+                TEST(what_is_destroyed_ends_when_it_is_gone),
+                TEST(a_drain_ends_when_the_node_is_empty),
+                TEST(a_drain_that_cannot_go_on_has_failed),
+                TEST(an_uncordon_overtakes_a_drain),
+                TEST(an_update_ends_when_its_rollout_does),
+                TEST(who_waits_is_told_when_the_log_has_it),
+                TEST(who_waits_hears_what_failed),
+                TEST(jobs_are_listed_by_state),
+                TEST(a_new_leader_goes_on_with_all_of_them),
+                TEST(an_end_on_its_way_is_not_lost),
+                TEST(who_waits_is_told_that_the_leader_is_gone),
+                TEST(all_parts_of_a_job_have_to_end),
+                TEST(what_was_begun_and_comes_again_is_one_job_that_ends_once),
+                TEST(what_nobody_goes_on_with_ends_with_what_there_is),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

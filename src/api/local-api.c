@@ -11,7 +11,8 @@
 //
 // Whoever may connect is decided by the socket's mode and group; who it is, by what the kernel says of the other end when
 // it connected. Nothing is read before the accounts have told the names of that (author-names.h); root has no need of
-// them, and never waits for somebody's directory.
+// them, and never waits for somebody's directory. Then ops->admits() has the word: the socket may be open to users of this
+// machine who may do nothing at all, and these take nobody's place. Of those who may do something, root's is kept free.
 
 #include <errno.h>
 #include <stdarg.h>
@@ -156,6 +157,26 @@ static int refuse(Client *c, uint64_t id, int status, const char *why) {
         return 0;
 }
 
+// Root, and whoever this process runs as, who could do all of it by himself.
+static bool is_owner(uid_t uid) {
+        return uid == 0 || uid == geteuid();
+}
+
+// Whether the user has as many requests under way as one may have.
+static bool has_enough(const Client *c) {
+        uid_t uid = stream_peer(c->stream)->uid;
+        size_t n = 0;
+
+        if (is_owner(uid))
+                return false;
+        list_foreach (i, &c->api->clients) {
+                const Client *other = CONTAINER_OF(i, const Client, link);
+
+                n += stream_peer(other->stream)->uid == uid ? other->n_calls : 0;
+        }
+        return n >= API_CALLS_PER_USER;
+}
+
 static int on_request(Client *c, Argosy__Request *request) {
         LocalApi *a = c->api;
         ApiCall *call;
@@ -169,6 +190,8 @@ static int on_request(Client *c, Argosy__Request *request) {
         }
         if (c->n_calls >= API_CALLS_MAX)
                 return refuse(c, request->id, EBUSY, "too many unanswered requests on this connection");
+        if (has_enough(c))
+                return refuse(c, request->id, EBUSY, "too many unanswered requests of this user");
         call = calloc(1, sizeof(*call));
         if (!call)
                 return -ENOMEM;
@@ -252,17 +275,19 @@ static void put_out(Client *c) {
 // Whether there is room for another client of that user, perhaps because the longest idle one went. Clients
 // that are closing do not count: they are gone with the next turn.
 static bool make_room(LocalApi *a, uid_t uid) {
-        Client *idlest = NULL, *idlest_of_user = NULL;
-        size_t n = 0, n_of_user = 0;
+        Client *idlest = NULL, *idlest_of_user = NULL, *idlest_other = NULL;
+        size_t n = 0, n_of_user = 0, n_others = 0;
+        bool owner = is_owner(uid);
 
         list_foreach (i, &a->clients) {
                 Client *c = CONTAINER_OF(i, Client, link);
-                bool of_user = stream_peer(c->stream)->uid == uid;
+                bool of_user = stream_peer(c->stream)->uid == uid, other = !is_owner(stream_peer(c->stream)->uid);
 
                 if (c->leaving)
                         continue;
                 n++;
                 n_of_user += of_user;
+                n_others += other;
                 // It waits, or has not read all of its answer.
                 if (c->n_calls > 0 || stream_queued(c->stream) > 0)
                         continue;
@@ -272,20 +297,33 @@ static bool make_room(LocalApi *a, uid_t uid) {
                 idlest = idlest ?: c;
                 if (of_user && !idlest_of_user)
                         idlest_of_user = c;
+                if (other && !idlest_other)
+                        idlest_other = c;
         }
-        if (n_of_user < API_CLIENTS_PER_USER && n < API_CLIENTS_MAX)
+        if (n_of_user < API_CLIENTS_PER_USER && n < API_CLIENTS_MAX && (owner || n_others < API_CLIENTS_OTHERS_MAX))
                 return true;
         if (n_of_user >= API_CLIENTS_PER_USER)
                 idlest = idlest_of_user;
+        else if (!owner && n_others >= API_CLIENTS_OTHERS_MAX)
+                idlest = idlest_other;
         if (!idlest)
                 return false;
         put_out(idlest);
         return true;
 }
 
-// Root, and whoever this process runs as, who could do all of it by himself.
-static bool is_owner(uid_t uid) {
-        return uid == 0 || uid == geteuid();
+static bool is_admitted(const Client *c) {
+        const LocalApi *a = c->api;
+
+        return !a->ops->admits || a->ops->admits(c->author, a->userdata);
+}
+
+static void show_out(Client *c) {
+        char why[AUTHOR_TEXT_SIZE + 64], who[AUTHOR_TEXT_SIZE];
+
+        c->leaving = true;
+        str_fit(why, sizeof(why), "%s has no rights in this cluster", author_text(c->author, who));
+        turn_away(c->stream, EACCES, why);
 }
 
 static void on_author(const Argosy__Author *author, int error, void *userdata) {
@@ -295,6 +333,8 @@ static void on_author(const Argosy__Author *author, int error, void *userdata) {
         c->author = author ? message_copy(author) : NULL;
         if (c->author) {
                 stream_pause(c->stream, false);
+                if (!is_admitted(c))
+                        show_out(c);
                 return;
         }
         str_fit(why, sizeof(why), "who uid %u is could not be found out: %s", (unsigned) stream_peer(c->stream)->uid,
@@ -379,6 +419,15 @@ int local_api_new(uv_loop_t *loop, int fd, const LocalApiOps *ops, void *userdat
         }
         *ret = a;
         return 0;
+}
+
+void local_api_recheck(LocalApi *a) {
+        list_foreach_safe (n, &a->clients) {
+                Client *c = CONTAINER_OF(n, Client, link);
+
+                if (c->author && !c->leaving && !is_admitted(c))
+                        show_out(c);
+        }
 }
 
 void local_api_close(LocalApi *a, void (*closed)(void *userdata), void *userdata) {

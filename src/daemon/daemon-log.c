@@ -22,6 +22,8 @@
 #include "mesh.h"
 #include "paths.h"
 #include "port.h"
+#include "router.h"
+#include "socket-access.h"
 #include "str.h"
 
 // A year of 30,000 changes a second.
@@ -139,20 +141,33 @@ static void publish_voters(Daemon *d) {
                 mesh_recheck(d->mesh, is_member, d);
 }
 
+static bool has_news(const Daemon *d) {
+        return d->hosts_revision != cluster_state_hosts_revision(d->state) ||
+               d->access_revision != cluster_state_access_revision(d->state);
+}
+
 // Who the hosts are is told when everything that is known to be committed has been applied, not on the way
 // there: a log that is replayed after a restart passes through every membership that the cluster ever had,
 // and each would end the links to those who came later.
+// Nor is who may do what.
 void daemon_log_on_hosts(void *userdata) {
         Daemon *d = userdata;
         StoreStats stats = {};
 
-        if (!d->store || d->store_closing || d->hosts_revision == cluster_state_hosts_revision(d->state))
+        if (!d->store || d->store_closing || !has_news(d))
                 return;
         store_stats(d->store, &stats);
-        if (stats.applied_index < stats.commit_index)
+        if (stats.applied_index < stats.commit_index) {
                 drain_mark(&d->hosts_drain); // the rest is being applied by the turns of this loop
-        else
+                return;
+        }
+        if (d->hosts_revision != cluster_state_hosts_revision(d->state))
                 publish_voters(d);
+        if (d->access_revision != cluster_state_access_revision(d->state)) {
+                socket_access_update(d);
+                if (d->router) // it ends before the log
+                        router_on_access_changed(d->router);
+        }
 }
 
 // ---- StoreOps
@@ -182,7 +197,7 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         argosy__log_batch__free_unpacked(batch, NULL);
         if (r < 0)
                 return log_failed(d, r);
-        if (d->hosts_revision != cluster_state_hosts_revision(d->state))
+        if (has_news(d))
                 drain_mark(&d->hosts_drain);
         leader_on_applied(d->leader, index);
         return 0;
@@ -359,6 +374,11 @@ static uint64_t recovered_revision(const Daemon *d) {
         return MAX_OF(cluster_state_revision(d->state) + REVISIONS_LOST_MAX, clock_wall_us());
 }
 
+// Who votes, or has a log that a record gives it. All others are left as they are: an entry has no room for every host.
+static bool is_of_the_log(const Argosy__HostRecord *record) {
+        return record->role == ARGOSY__HOST_ROLE__ROLE_VOTER || record->raft_id > 0;
+}
+
 // After `cluster recover`: the new generation, revisions that no host has seen; every other host is a spare until it is
 // made a voter again.
 static int submit_recovery(Daemon *d) {
@@ -381,7 +401,7 @@ static int submit_recovery(Daemon *d) {
         ops[0].cluster = &cluster;
         pointers[n++] = &ops[0];
         for (size_t i = 0; i < n_hosts; i++) {
-                if (hosts[i].record->host == d->peers->host)
+                if (hosts[i].record->host == d->peers->host || !is_of_the_log(hosts[i].record))
                         continue;
                 records[n] = *hosts[i].record;
                 records[n].role = ARGOSY__HOST_ROLE__ROLE_SPARE;
@@ -509,6 +529,7 @@ int daemon_log_open(Daemon *d, bool bootstrap, char **ret_why) {
                 .user = d->paths->user,
                 .lease_ms = (unsigned) (d->config.lease_us / USEC_PER_MSEC),
                 .mass_loss_percent = (unsigned) d->config.mass_loss_percent,
+                .events_bytes = (size_t) d->config.events_mib * 1024 * 1024,
                 .beat_ms = (unsigned) (d->config.heartbeat_us / USEC_PER_MSEC),
         };
         int r;

@@ -18,6 +18,7 @@
 #include "mesh.h"
 #include "renew.h"
 #include "router.h"
+#include "socket-access.h"
 
 // The mesh ends last, since the log needs it to close. What it hears meanwhile has nobody to go to any more.
 static bool is_ending(const Daemon *d) {
@@ -72,6 +73,10 @@ static void on_to_host(const Argosy__ToHost *m, void *userdata) {
                         daemon_update_peers(d, d->peers->voters, d->peers->n_voters, m->welcome->generation);
                 agent_on_message(d->agent, m);
                 renew_if_due(d);
+                break;
+        case ARGOSY__TO_HOST__MSG_ACCESS:
+                socket_access_on_told(d, m->access);
+                router_on_access_changed(d->router);
                 break;
         case ARGOSY__TO_HOST__MSG_RENEWED:
                 renew_on_renewed(d, m->renewed);

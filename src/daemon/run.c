@@ -40,6 +40,7 @@
 #include "router.h"
 #include "run-private.h"
 #include "run.h"
+#include "socket-access.h"
 #include "state-dir.h"
 #include "str.h"
 #include "stream.h"
@@ -91,7 +92,11 @@ static void on_api_cancelled(ApiCall *call, void *userdata) {
 }
 
 static const LocalApiOps api_ops = {
-        .request = on_api_request, .cancelled = on_api_cancelled, .drained = on_api_drained};
+        .request = on_api_request,
+        .cancelled = on_api_cancelled,
+        .admits = socket_access_admits,
+        .drained = on_api_drained,
+};
 
 // ---- the agent's words
 
@@ -334,6 +339,8 @@ static int start(Daemon *d, char **ret_why) {
                 r = port_open_if_wanted(d, ret_why);
         if (r >= 0)
                 r = open_socket(d, ret_why);
+        if (r >= 0)
+                socket_access_update(d);
         if (r >= 0)
                 address_open(d);
         return r;

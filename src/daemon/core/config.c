@@ -79,6 +79,8 @@ static const struct ConfigKey {
          "how many hosts keep the log of a new cluster: 1, 3 or 5"},
         {"Cluster", "MassLossPercent", KEY_NUMBER, offsetof(Config, mass_loss_percent), "50", 1, 100,
          "if more hosts than this part are lost at once, nothing is moved; 100: never stop moving"},
+        {"Cluster", "EventsMiB", KEY_NUMBER, offsetof(Config, events_mib), "16", 1, 4096,
+         "how much of the newest events the leader keeps for those who watch"},
         {"Log", "Level", KEY_NUMBER, offsetof(Config, log_level), "6", 3, 7,
          "3 errors ... 6 information, 7 debugging"},
 };

@@ -26,6 +26,7 @@ typedef struct Config {
         uint64_t keep_cpu_percent, keep_memory_percent;             // of the machine: not offered
         uint64_t overcommit_cpu_percent, overcommit_memory_percent; // of what is offered
         uint64_t mass_loss_percent;
+        uint64_t events_mib;
         uint64_t lease_us, election_us, heartbeat_us;
         uint64_t voters;   // of a new cluster
         bool voters_given; // by a file

@@ -8,6 +8,7 @@
 //   core             daemon.c         what every part may have to do: tell systemd how things are, fail
 //                    address.c        where others reach this host
 //                    refusals.c       which refused connections the journal hears of
+//                    socket-access.c  who may do what, as far as this host knows, and use the socket
 //                    heap.c           the allocator; what a burst leaves behind is given back
 //                    state-writer.c   identity and peers file, written by the pool
 //                    config.c, paths.c, state-dir.c
@@ -104,6 +105,7 @@ struct Daemon {
         Mesh *mesh;
         Agent *agent;
         int socket_fd; // a second descriptor of the local socket, handed on over a restart of ourselves
+        uint64_t access_revision; // of the rights by which the socket is as it is
 
         // Where this host is a voter, or becoming one; else NULL.
         Store *store;

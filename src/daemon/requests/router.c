@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "access.h"
 #include "agent.h"
 #include "author.h"
 #include "clock.h"
@@ -32,6 +33,7 @@
 #include "peers.h"
 #include "request-kind.h"
 #include "router.h"
+#include "socket-access.h"
 #include "str.h"
 #include "time-limit.h"
 
@@ -54,6 +56,8 @@ struct Route {
         uint64_t mark;        // newest of a journal's lines that were not taken yet; 0: none
         bool leaving;         // `cluster leave`
         bool asked;           // a leader was given it
+        uint64_t asked_us;    // the first one, then
+        uint64_t age_ms;      // of its job, as it came
         bool answered;        // at least one response has gone out
         bool makeshift;       // this host's agent answers until somebody leads
         bool in_call;         // inside leader_request() or agent_call(): free after it returns
@@ -183,6 +187,27 @@ void router_on_forward_reply(Router *r, uint64_t id, const Argosy__Response *res
                 route_respond(route, response);
 }
 
+// ---- who may ask
+
+static bool may_here(const Route *route) {
+        return access_has(socket_access_list(route->router->daemon), route->author, request_right(route->request),
+                          NULL);
+}
+
+// What this host answers alone it judges by what it knows. Roles of units it does not know, so who has a right for some of
+// them has to ask a leader. True: refused, and the route may be gone.
+static bool refuse_here(Route *route) {
+        Argosy__Right right = request_right(route->request);
+        char who[AUTHOR_TEXT_SIZE];
+
+        if (may_here(route))
+                return false;
+        route_fail(route, EACCES,
+                   "this host answers that alone, and it needs the right '%s' on all units, which %s does not have",
+                   right_to_string(right), author_text(route->author, who));
+        return true;
+}
+
 // ---- where to
 
 static void answer_version(Route *route) {
@@ -298,6 +323,8 @@ static const struct {
 };
 
 static void dispatch_local(Route *route) {
+        if (refuse_here(route))
+                return;
         for (size_t i = 0; i < ELEMENTSOF(handlers); i++)
                 if (handlers[i].what == route->request->what_case) {
                         handlers[i].answer(route);
@@ -306,10 +333,25 @@ static void dispatch_local(Route *route) {
         ask_agent(route, on_answer);
 }
 
+// Whoever leads next may find it carried out, or has to know whether it may have been, and been forgotten.
+static void tell_age(Route *route) {
+        Argosy__Request__Job *job = route->request->job;
+
+        if (job && route->asked)
+                job->age_ms = route->age_ms + MAX_OF((clock_boot_us() - route->asked_us) / USEC_PER_MSEC, UINT64_C(1));
+}
+
+static void note_asked(Route *route) {
+        if (!route->asked)
+                route->asked_us = clock_boot_us();
+        route->asked = true;
+}
+
 static void dispatch_here(Route *route) {
         int r;
 
         offer_window(route, FEATURE_LEVEL);
+        tell_age(route);
         route->place = ROUTE_HERE;
         route->in_call = true;
         r = leader_request(route->router->daemon->leader, route->author, route->request, on_leader_answer, route,
@@ -322,7 +364,7 @@ static void dispatch_here(Route *route) {
         else if (r < 0)
                 route_fail(route, -r, "%s", strerror(-r));
         else
-                route->asked = true;
+                note_asked(route);
 }
 
 static void dispatch_away(Route *route) {
@@ -331,6 +373,7 @@ static void dispatch_away(Route *route) {
         int r;
 
         offer_window(route, mesh_leader_level(route->router->daemon->mesh));
+        tell_age(route);
         forward.id = route->id;
         forward.request = route->request;
         if (mesh_leader_level(route->router->daemon->mesh) >= FEATURE_AUTHOR && FEATURE_LEVEL >= FEATURE_AUTHOR)
@@ -340,7 +383,7 @@ static void dispatch_away(Route *route) {
         r = mesh_to_leader(route->router->daemon->mesh, &message);
         if (r == 0) {
                 route->place = ROUTE_AWAY;
-                route->asked = true;
+                note_asked(route);
         } else if (r == -EMSGSIZE) // no other leader could be told either
                 route_fail(route, E2BIG, "the request is too long for one frame; split it into several");
 }
@@ -389,6 +432,8 @@ static void on_stale_answer(const Argosy__Response *response, void *userdata) {
 static void answer_stale(Route *route) {
         Daemon *d = route->router->daemon;
 
+        if ((!d->leader || request_is_read_of_units(route->request)) && refuse_here(route))
+                return;
         if (request_is_read_of_units(route->request)) {
                 route->makeshift = route->request->what_case == ARGOSY__REQUEST__WHAT_TOP; // has no end of its own
                 ask_agent(route, on_stale_answer);
@@ -397,7 +442,7 @@ static void answer_stale(Route *route) {
         if (d->leader) {
                 route->place = ROUTE_HERE; // of a long list the rest comes later
                 route->in_call = true;
-                leader_answer_stale(d->leader, route->request, on_stale_answer, route, &route->cancel);
+                leader_answer_stale(d->leader, route->author, route->request, on_stale_answer, route, &route->cancel);
                 route->in_call = false;
                 if (route->done)
                         route_free(route);
@@ -533,6 +578,18 @@ void router_on_leader_changed(Router *r) {
         drain_mark(&r->drain);
 }
 
+void router_on_access_changed(Router *r) {
+        list_foreach_safe (n, &r->routes) {
+                Route *route = CONTAINER_OF(n, Route, link);
+
+                if (route->place != ROUTE_LOCAL || !route->cancel || may_here(route))
+                        continue;
+                agent_cancel(r->daemon->agent, route->cancel);
+                route->cancel = 0;
+                (void) refuse_here(route);
+        }
+}
+
 // ---- life
 
 // A read waits for an election, but not each time anew while there is nobody to elect a leader.
@@ -592,7 +649,7 @@ static Argosy__Author *copy_author(const Daemon *d, const Argosy__Author *author
 
 int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *author, RouteRespond respond,
                   void *userdata, Route **ret) {
-        bool busy = r->n_routes >= ROUTER_ROUTES_MAX;
+        bool busy = r->n_routes >= (!author || author->owner ? ROUTER_ROUTES_MAX : ROUTER_ROUTES_OTHERS_MAX);
         Route *route = busy ? NULL : calloc(1, sizeof(*route));
         int k;
 
@@ -607,6 +664,7 @@ int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *aut
         list_append(&r->routes, &route->link);
         r->n_routes++;
         route->request = request;
+        route->age_ms = request && request->job ? request->job->age_ms : 0;
         route->author = copy_author(r->daemon, author);
         k = route->request && route->author ? translate_leave(r->daemon, route) : -ENOMEM;
         if (k >= 0)

@@ -19,6 +19,7 @@ typedef struct Router Router;
 
 enum {
         ROUTER_ROUTES_MAX = 4096,
+        ROUTER_ROUTES_OTHERS_MAX = 3072, // of all but root and whom argosyd runs as
         ROUTER_READ_MS = 2000,    // a read waits until there was no leader for so long
         ROUTER_AGAIN_MS = 100,    // after "I do not lead any more" without news of another leader
         ROUTER_CHANGE_MS = 10000, // and a change so long, unless the client says otherwise
@@ -31,7 +32,7 @@ typedef void (*RouteRespond)(const Argosy__Response *response, void *userdata);
 int router_new(Daemon *d, Router **ret);
 void router_close(Router *r); // asynchronous only in its timer; routes are dropped without a response
 // Takes the request, also when it fails; NULL: out of memory. `author`, who asks, is borrowed; NULL: this daemon itself.
-// -EBUSY beyond ROUTER_ROUTES_MAX.
+// -EBUSY beyond ROUTER_ROUTES_MAX, or ROUTER_ROUTES_OTHERS_MAX.
 int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *author, RouteRespond respond,
                   void *userdata, Route **ret);
 void router_cancel(Route *route);
@@ -39,6 +40,8 @@ void router_cancel(Route *route);
 // waits for (flow-window.h); also from inside the callback, unless it was the last one.
 void router_taken(Route *route);
 void router_on_leader_changed(Router *r);
+// Who may do what is known anew: who follows something on this host, and may not any more, hears no more.
+void router_on_access_changed(Router *r);
 // This host was removed and its new identity is in place (or could not be written): the answer to those who
 // asked it to leave. The leader's own answer travels on a link that ends with the membership.
 void router_on_removed(Router *r, const Argosy__Response *response);

@@ -19,10 +19,11 @@ static struct World {
         LocalApi *api;
         char *path;
         bool api_closed;
-        ApiCall *calls[128];
+        ApiCall *calls[API_CALLS_PER_USER + 1];
         size_t n_calls, n_cancelled, n_drained;
         bool answer_at_once;
         uv_sem_t accounts; // answer while it can be had
+        uid_t not_admitted;
         struct Peer {
                 Stream *stream;
                 bool closed;
@@ -58,7 +59,11 @@ static void on_drained(ApiCall *call, void *userdata) {
         w.n_drained++;
 }
 
-static const LocalApiOps api_ops = {.request = on_request, .cancelled = on_cancelled, .drained = on_drained};
+static bool admits(const Argosy__Author *author, void *userdata) {
+        return author->uid != w.not_admitted;
+}
+
+static const LocalApiOps api_ops = {.request = on_request, .cancelled = on_cancelled, .admits = admits, .drained = on_drained};
 
 static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
         struct Peer *p = userdata;
@@ -89,6 +94,7 @@ static int begin(void **state) {
         int fd;
 
         memset(&w, 0, sizeof(w));
+        w.not_admitted = (uid_t) -1;
         tmpdir_make(state);
         assert_int_equal(uv_sem_init(&w.accounts, 1), 0);
         w.path = str_printf("%s/sock", (char *) *state);
@@ -282,7 +288,7 @@ static void an_answer_that_no_frame_holds_becomes_a_reason(void **state) {
 
 // ---- many clients of one user
 
-static struct Peer many[2 * API_CLIENTS_PER_USER];
+static struct Peer many[API_CLIENTS_MAX + 1];
 
 static void dial_many(size_t from, size_t n) {
         for (size_t i = from; i < from + n; i++) {
@@ -387,6 +393,77 @@ static void who_waits_for_his_name_is_not_put_out_by_the_next_of_his(void **stat
         hang_up(API_CLIENTS_PER_USER);
 }
 
+static void be_open_to_all(void **state) {
+        if (geteuid() != 0)
+                skip(); // only root can be somebody else
+        assert_int_equal(chmod(*state, 0711), 0);
+        assert_int_equal(chmod(w.path, 0666), 0);
+}
+
+static void who_may_do_nothing_is_shown_out(void **state) {
+        be_open_to_all(state);
+        w.not_admitted = 4242;
+        dial_as(4242, &many[0]);
+        RUN_UNTIL(many[0].closed);
+        assert_int_equal(many[0].last_status, EACCES);
+        dial_as(4243, &many[0]);
+        dial_as(4244, &many[1]);
+        ask_on(many[0].stream, 1);
+        ask_on(many[1].stream, 1);
+        RUN_UNTIL(w.n_calls == 2);
+        w.not_admitted = 4243; // he loses what he had
+        local_api_recheck(w.api);
+        RUN_UNTIL(many[0].closed);
+        assert_int_equal(many[0].last_status, EACCES);
+        RUN_UNTIL(w.n_cancelled == 1);
+        assert_false(many[1].closed);
+        stream_close(many[1].stream, 0, false);
+        RUN_UNTIL(many[1].closed);
+}
+
+static void the_requests_of_one_user_have_a_limit(void **state) {
+        enum { USED = API_CALLS_PER_USER / API_CALLS_MAX };
+
+        be_open_to_all(state);
+        for (size_t i = 0; i <= USED; i++)
+                dial_as(4242, &many[i]);
+        for (size_t i = 0; i < USED; i++)
+                for (uint64_t id = 1; id <= API_CALLS_MAX; id++)
+                        ask_on(many[i].stream, id);
+        RUN_UNTIL(w.n_calls == API_CALLS_PER_USER);
+        ask_on(many[USED].stream, 7);
+        RUN_UNTIL(many[USED].answers == 1);
+        assert_int_equal(many[USED].last_status, EBUSY);
+        ask(0, 1); // root's
+        RUN_UNTIL(w.n_calls == API_CALLS_PER_USER + 1);
+        hang_up(USED + 1);
+}
+
+static void others_leave_root_a_place(void **state) {
+        size_t n = API_CLIENTS_OTHERS_MAX;
+
+        be_open_to_all(state);
+        for (size_t i = 0; i < n; i++) { // of four users
+                if (i % API_CLIENTS_PER_USER == 0)
+                        uv_run(&w.loop, UV_RUN_NOWAIT);
+                dial_as(4242 + (uid_t) (i / (API_CLIENTS_PER_USER - 1)), &many[i]);
+                ask_on(many[i].stream, 1);
+        }
+        RUN_UNTIL(w.n_calls == n);
+        dial_as(5000, &many[n]);
+        RUN_UNTIL(many[n].closed);
+        assert_int_equal(many[n].last_status, EBUSY);
+        ask(0, 1); // root's, which came first, and another one
+        RUN_UNTIL(w.n_calls == n + 1);
+        w.answer_at_once = true;
+        dial_as(0, &many[n]);
+        ask_on(many[n].stream, 1);
+        RUN_UNTIL(many[n].answers == 1 || many[n].closed);
+        assert_int_equal(many[n].answers, 1);
+        assert_int_equal(w.n_cancelled, 0);
+        hang_up(n + 1);
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
         const struct CMUnitTest tests[] = {
@@ -406,6 +483,9 @@ int main(void) {
                 CASE(who_waits_for_an_answer_is_not_put_out),
                 CASE(who_reads_an_answer_is_not_put_out),
                 CASE(who_waits_for_his_name_is_not_put_out_by_the_next_of_his),
+                CASE(who_may_do_nothing_is_shown_out),
+                CASE(the_requests_of_one_user_have_a_limit),
+                CASE(others_leave_root_a_place),
         };
 
         log_set_level(-1);

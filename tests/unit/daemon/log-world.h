@@ -24,6 +24,8 @@
 #include "message.h"
 #include "paths.h"
 #include "port.h"
+#include "router.h"
+#include "socket-access.h"
 #include "state-dir.h"
 #include "str.h"
 #include "tmpdir.h"
@@ -61,6 +63,7 @@ static struct World {
         bool saved_made;  // the log of that number was made then
         bool forgot_whole; // when a number was taken out of the peers file its log was there still
         MeshPeer voters[8];
+        unsigned access_updates;
 } w;
 
 static const uint8_t later[] = {0xfa, 0x7f, 0x01, 'x'}; // a batch with a field that no version has yet
@@ -80,6 +83,16 @@ static void assert_recorded(const char *expected) {
         _cleanup_free_ char *recorded = w.recorded.len ? buf_take_string(&w.recorded) : strdup("");
 
         assert_string_equal(recorded, expected);
+}
+
+// ---- the socket
+
+void socket_access_update(Daemon *d) {
+        w.access_updates++;
+        d->access_revision = cluster_state_access_revision(d->state);
+}
+
+void router_on_access_changed(Router *r) {
 }
 
 // ---- the pool
@@ -139,6 +152,8 @@ void store_close(Store *s, void (*closed)(void *userdata), void *userdata) {
 
 int store_submit(Store *s, const void *data, size_t len, StoreDone done, void *userdata) {
         assert_null(w.batch);
+        if (len > STORE_BATCH_MAX)
+                return -E2BIG;
         w.batch = argosy__log_batch__unpack(NULL, len, data);
         w.done = done;
         record("submit %zu", w.batch->n_ops);

@@ -6,6 +6,8 @@
 
 #include "cluster-snapshot.h"
 
+enum { MANY_HOSTS = 6000 }; // whose records are more than an entry of the log takes
+
 // ---- words for the stories
 
 static int begin(void **state) {
@@ -186,7 +188,7 @@ static void a_recovered_cluster_begins_a_generation_that_nobody_has_seen(void **
         before = cluster_state_revision(w.d.state);
         w.d.peers->generation = 2;
         become(STORE_LEADER, 1, 9);
-        assert_recorded("submit 3");
+        assert_recorded("submit 2"); // the cluster's record and n2's; n3 is a spare already
         assert_false(w.d.leading);
         end_batch(STORE_COMMITTED);
         assert_true(w.d.leading);
@@ -195,6 +197,27 @@ static void a_recovered_cluster_begins_a_generation_that_nobody_has_seen(void **
         assert_int_equal(cluster_state_find_host(w.d.state, 1)->role, ARGOSY__HOST_ROLE__ROLE_VOTER);
         assert_int_equal(cluster_state_find_host(w.d.state, 2)->role, ARGOSY__HOST_ROLE__ROLE_SPARE);
         assert_int_equal(cluster_state_find_host(w.d.state, 2)->raft_id, 0);
+}
+
+// An entry has room for some thousands of records: those of hosts that have nothing to do with the log are as they were.
+static void a_recovered_cluster_of_thousands_of_hosts_can_be_led(void **state) {
+        Batch b = {};
+
+        follow_a_cluster();
+        for (unsigned i = 4; i <= MANY_HOSTS; i++) {
+                char name[128];
+
+                snprintf(name, sizeof(name), "a-host-with-a-name-of-more-than-a-hundred-bytes-in-one-of-the-largest-"
+                                             "clusters-that-there-may-be-%05u", i);
+                batch_host(&b, 0, name, 1);
+        }
+        commit(&b);
+        w.d.peers->generation = 2;
+        become(STORE_LEADER, 1, 9);
+        end_batch(STORE_COMMITTED);
+        assert_true(w.d.leading);
+        assert_int_equal(cluster_state_find_host(w.d.state, 2)->raft_id, 0);
+        assert_int_equal(cluster_state_find_host(w.d.state, MANY_HOSTS)->role, ARGOSY__HOST_ROLE__ROLE_SPARE);
 }
 
 static void the_leader_begins_before_the_mesh_says_so_and_ends_before(void **state) {
@@ -217,6 +240,33 @@ static void the_leader_begins_before_the_mesh_says_so_and_ends_before(void **sta
 // ---- what the log says about hosts
 
 // A log that is replayed passes through memberships that are long over.
+// Nor through rights that were taken back.
+static void the_socket_follows_when_all_that_is_committed_is_applied(void **state) {
+        Argosy__GrantRecord grant = ARGOSY__GRANT_RECORD__INIT;
+        Batch b = {};
+
+        follow_a_cluster();
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        w.access_updates = 0;
+        grant.right = ARGOSY__RIGHT__RIGHT_VIEW;
+        grant.user = "alice";
+        batch_op(&b, ARGOSY__LOG_OP__OP_GRANT)->grant = &grant;
+        w.commit_index = w.index + 2;
+        commit(&b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        assert_int_equal(w.access_updates, 0);
+        batch_request(&b, 1);
+        commit(&b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        assert_int_equal(w.access_updates, 1);
+        batch_request(&b, 2);
+        commit(&b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        assert_int_equal(w.access_updates, 1);
+        assert_recorded(""); // it said nothing about hosts
+}
+
 static void hosts_are_told_when_all_that_is_committed_is_applied(void **state) {
         Batch b = {};
 
@@ -795,7 +845,9 @@ int main(void) {
                 TEST(a_new_cluster_leads_when_its_own_record_is_in_the_log),
                 TEST(a_first_record_that_did_not_get_through_is_written_by_who_leads_next),
                 TEST(a_recovered_cluster_begins_a_generation_that_nobody_has_seen),
+                TEST(a_recovered_cluster_of_thousands_of_hosts_can_be_led),
                 TEST(the_leader_begins_before_the_mesh_says_so_and_ends_before),
+                TEST(the_socket_follows_when_all_that_is_committed_is_applied),
                 TEST(hosts_are_told_when_all_that_is_committed_is_applied),
                 TEST(a_leader_ends_no_links_by_itself),
                 TEST(a_peers_file_that_cannot_be_written_is_tried_with_the_next_change),

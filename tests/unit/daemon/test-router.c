@@ -6,7 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "access.h"
 #include "agent.h"
+#include "author.h"
 #include "clock.h"
 #include "cluster-state.h"
 #include "counters.h"
@@ -20,6 +22,7 @@
 #include "message.h"
 #include "peers.h"
 #include "router.h"
+#include "socket-access.h"
 
 static struct World {
         uv_loop_t loop;
@@ -34,6 +37,7 @@ static struct World {
         unsigned forwarded, forward_cancelled, asked_here, here_cancelled, local, local_cancelled, resets;
         uint64_t forward_id;
         Argosy__Request__WhatCase forwarded_what;
+        uint64_t age_ms, forwarded_age_ms; // of the job that a change is: as the client says, and as a leader hears
         char removed_host[64], waiting_host[64];
         bool link_down, force;
         uint32_t leader_level, window;
@@ -43,6 +47,7 @@ static struct World {
         char *top_node;
         LeaderRespond respond_here;
         void *respond_data;
+        AccessList access;    // as this host knows it
         unsigned asked_stale; // the leader's tables, while nobody leads
         // What came back.
         unsigned answers;
@@ -55,6 +60,10 @@ static void note_author(const Argosy__Author *author) {
         w.attested = author != NULL;
         strcpy(w.user, author ? author->user : "");
         w.user_host = author ? author->host : 0;
+}
+
+AccessList socket_access_list(const Daemon *d) {
+        return w.access;
 }
 
 char *peers_notice(const Daemon *d) {
@@ -81,6 +90,8 @@ int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
                 w.forward_id = message->forward->id;
                 note_author(message->forward->author);
                 w.forwarded_what = message->forward->request->what_case;
+                if (message->forward->request->job)
+                        w.forwarded_age_ms = message->forward->request->job->age_ms;
                 if (w.forwarded_what == ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE)
                         strcpy(w.removed_host, message->forward->request->cluster_remove->host);
                 if (w.forwarded_what == ARGOSY__REQUEST__WHAT_MANAGER_WAIT)
@@ -121,12 +132,13 @@ void leader_cancel(Leader *l, uint64_t cancel) {
         w.here_cancelled++;
 }
 
-void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
-                         uint64_t *ret_cancel) {
+void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                         void *userdata, uint64_t *ret_cancel) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
 
         *ret_cancel = 0;
         w.asked_stale++;
+        note_author(author);
         if (request->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS) { // of thousands
                 w.respond_here = respond;
                 w.respond_data = userdata;
@@ -203,6 +215,7 @@ static int begin(void **state) {
         assert_int_equal(uv_loop_init(&w.loop), 0);
         w.daemon.loop = &w.loop;
         w.daemon.leader_seen_us = w.now_us;
+        w.access = access_of_new_cluster();
         argosy__peers_file__init(&w.peers);
         w.peers.host = 3;
         w.daemon.peers = &w.peers;
@@ -232,6 +245,7 @@ static void on_answer(const Argosy__Response *response, void *userdata) {
 static Route *submit(Argosy__Request__WhatCase what) {
         static Argosy__Request__ListNodes list_nodes = ARGOSY__REQUEST__LIST_NODES__INIT;
         static Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        static Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         static Argosy__Request__Journal journal = {PROTOBUF_C_MESSAGE_INIT(&argosy__request__journal__descriptor),
                                                    .name = "a.service",
                                                    .node = "",
@@ -248,9 +262,11 @@ static Route *submit(Argosy__Request__WhatCase what) {
         q.what_case = what;
         if (what == ARGOSY__REQUEST__WHAT_LIST_NODES)
                 q.list_nodes = &list_nodes;
-        else if (what == ARGOSY__REQUEST__WHAT_CHANGE)
+        else if (what == ARGOSY__REQUEST__WHAT_CHANGE) {
                 q.change = &change;
-        else if (what == ARGOSY__REQUEST__WHAT_JOURNAL)
+                q.job = &job;
+                job.age_ms = w.age_ms;
+        } else if (what == ARGOSY__REQUEST__WHAT_JOURNAL)
                 q.journal = &journal;
         else if (what == ARGOSY__REQUEST__WHAT_LOCAL_STOP)
                 q.local_stop = &local_stop;
@@ -346,6 +362,21 @@ static void what_was_not_answered_is_sent_again_to_the_next_leader(void **state)
         assert_int_equal(w.answers, 1);
         reply(true, 0); // a late second answer finds nobody
         assert_int_equal(w.answers, 1);
+}
+
+static void the_next_leader_hears_how_old_it_is(void **state) {
+        w.age_ms = 100;
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        pass(2000); // nobody has had it yet
+        leader_is(2);
+        assert_int_equal(w.forwarded_age_ms, 100);
+        w.now_us += 3000 * USEC_PER_MSEC;
+        leader_is(3);
+        assert_int_equal(w.forwarded_age_ms, 3100);
+        w.now_us += 1000 * USEC_PER_MSEC;
+        leader_is(1);
+        assert_int_equal(w.forwarded_age_ms, 4100);
+        reply(true, 0);
 }
 
 static void a_journal_that_flowed_ends_with_the_leader(void **state) {
@@ -455,6 +486,89 @@ static void who_asks_is_said_to_a_leader_that_takes_it(void **state) {
         submit(ARGOSY__REQUEST__WHAT_LIST_UNITS);
         turn();
         assert_string_equal(w.user, "bob");
+}
+
+static int status_of(Argosy__Request__WhatCase what) {
+        unsigned before = w.answers;
+
+        submit(what);
+        for (int i = 0; i < 8 && w.answers == before; i++)
+                turn();
+        assert_int_equal(w.answers, before + 1);
+        return w.status;
+}
+
+static void what_this_host_answers_alone_needs_a_right(void **state) {
+        Argosy__Author alice = ARGOSY__AUTHOR__INIT, member = author_unattested(0);
+
+        alice.user = (char *) "alice";
+        w.author = &alice;
+        assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), EACCES);
+        w.force = true;
+        assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE), EACCES);
+        assert_int_equal(w.local, 0);
+        assert_int_equal(w.resets, 0);
+        assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_VERSION), 0);
+        w.author = &member; // as long as nobody has changed it
+        assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), 0);
+        w.author = NULL;
+        assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), 0);
+}
+
+static void this_host_judges_by_what_it_knows(void **state) {
+        Argosy__GrantRecord grant = ARGOSY__GRANT_RECORD__INIT, *grants = &grant;
+        Argosy__Author alice = ARGOSY__AUTHOR__INIT, member = author_unattested(0);
+
+        alice.user = grant.user = (char *) "alice";
+        grant.right = ARGOSY__RIGHT__RIGHT_OPERATE;
+        w.access = (AccessList){};
+        w.author = &member;
+        assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), EACCES); // it was taken back
+        w.access = (AccessList){&grants, 1};
+        w.author = &alice;
+        assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), 0);
+        grant.role = (char *) "web"; // of which units are, this host does not know
+        assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), EACCES);
+}
+
+static void without_a_leader_only_who_may_see_all_is_answered_from_here(void **state) {
+        Argosy__Author alice = ARGOSY__AUTHOR__INIT;
+
+        alice.user = (char *) "alice";
+        w.author = &alice;
+        w.now_us += 3 * USEC_PER_SEC;
+        submit(ARGOSY__REQUEST__WHAT_JOURNAL);
+        while (w.answers == 0)
+                uv_run(&w.loop, UV_RUN_ONCE);
+        assert_int_equal(w.status, EACCES);
+        assert_int_equal(w.local, 0);
+        w.daemon.leader = (Leader *) &w; // whose tables know more
+        submit(ARGOSY__REQUEST__WHAT_LIST_NODES);
+        while (w.answers == 1)
+                uv_run(&w.loop, UV_RUN_ONCE);
+        assert_int_equal(w.asked_stale, 1);
+        assert_string_equal(w.user, "alice");
+        w.daemon.leader = NULL;
+}
+
+static void who_loses_his_right_follows_nothing_here_any_more(void **state) {
+        Argosy__GrantRecord grant = ARGOSY__GRANT_RECORD__INIT, *grants = &grant;
+        Argosy__Author alice = ARGOSY__AUTHOR__INIT;
+
+        alice.user = grant.user = (char *) "alice";
+        grant.right = ARGOSY__RIGHT__RIGHT_VIEW;
+        w.access = (AccessList){&grants, 1};
+        w.author = &alice;
+        w.now_us += 3 * USEC_PER_SEC;
+        submit(ARGOSY__REQUEST__WHAT_JOURNAL);
+        while (w.local == 0)
+                uv_run(&w.loop, UV_RUN_ONCE);
+        router_on_access_changed(w.daemon.router);
+        assert_int_equal(w.answers, 0); // he has it still
+        grant.role = (char *) "web";
+        router_on_access_changed(w.daemon.router);
+        assert_int_equal(w.answers, 1);
+        assert_int_equal(w.status, EACCES);
 }
 
 static void in_the_leaders_process_it_is_asked_directly(void **state) {
@@ -702,11 +816,16 @@ int main(void) {
                 CASE(a_request_waits_for_a_leader_and_goes_there),
                 CASE(nobody_is_turned_away_before_what_has_come_is_read),
                 CASE(what_was_not_answered_is_sent_again_to_the_next_leader),
+                CASE(the_next_leader_hears_how_old_it_is),
                 CASE(a_journal_that_flowed_ends_with_the_leader),
                 CASE(what_the_client_took_of_a_journal_is_said_where_it_comes_from),
                 CASE(a_leader_that_knows_no_window_is_offered_none),
                 CASE(without_a_leader_this_hosts_own_reader_hears_what_was_taken),
                 CASE(who_asks_is_said_to_a_leader_that_takes_it),
+                CASE(what_this_host_answers_alone_needs_a_right),
+                CASE(this_host_judges_by_what_it_knows),
+                CASE(without_a_leader_only_who_may_see_all_is_answered_from_here),
+                CASE(who_loses_his_right_follows_nothing_here_any_more),
                 CASE(in_the_leaders_process_it_is_asked_directly),
                 CASE(a_read_without_a_leader_is_answered_with_its_age),
                 CASE(a_long_list_without_a_leader_comes_later),

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See socket-access.h. The socket is root's and that of the group argosy. Only while somebody else has a right in the cluster
+// may all users of this machine connect to it: by its mode, whoever has made it and where. Those who have no right are shown
+// out as soon as it is known who they are, and those who lose theirs, at once.
+//
+// Each request is judged again by whoever answers it, so a host that knows something old lets nobody do more than he may; he
+// may only have to wait until it has heard. What a host answers alone it judges by the newest that it knows: its copy of
+// the log, or what a leader has told it. The latter is kept in the peers file, since a log that is read again after a
+// restart is that of long ago until a leader says how much of it counts, and a host without a log had nothing at all: who
+// has lost his right would have it back at each start, long enough to take the host into another cluster.
+
+#include "socket-access.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "cluster-state.h"
+#include "daemon.h"
+#include "local-api.h"
+#include "log.h"
+#include "message.h"
+#include "state-writer.h"
+
+enum { MODE_OTHERS = S_IROTH | S_IWOTH };
+
+static bool knows_by_log(const Daemon *d) {
+        const Argosy__ToHost__Access *told = d->peers->access;
+
+        return d->state && cluster_state_cluster(d->state) &&
+               (!told || cluster_state_revision(d->state) >= told->revision);
+}
+
+AccessList socket_access_list(const Daemon *d) {
+        const Argosy__ToHost__Access *told = d->peers->access;
+
+        if (knows_by_log(d))
+                return cluster_state_access(d->state);
+        return told ? (AccessList){told->grants, told->n_grants} : access_of_new_cluster();
+}
+
+bool socket_access_admits(const Argosy__Author *author, void *userdata) {
+        const Daemon *d = userdata;
+        Argosy__Author here = *author; // borrows what that points to
+
+        here.host = d->peers->host;
+        return access_has_some(socket_access_list(d), &here, ARGOSY__RIGHT__RIGHT_VIEW);
+}
+
+// Of a socket that has a name in the file system; "": it has none.
+static void find_path(const Daemon *d, char ret[sizeof(struct sockaddr_un) + 1]) {
+        struct sockaddr_un address = {};
+        socklen_t len = sizeof(address);
+
+        *ret = 0;
+        if (getsockname(d->socket_fd, (struct sockaddr *) &address, &len) < 0 ||
+            address.sun_family != AF_UNIX || len <= offsetof(struct sockaddr_un, sun_path))
+                return;
+        len -= (socklen_t) offsetof(struct sockaddr_un, sun_path);
+        memcpy(ret, address.sun_path, len);
+        ret[len] = 0;
+}
+
+static void set_open(const Daemon *d, bool open) {
+        char path[sizeof(struct sockaddr_un) + 1];
+        struct stat st;
+        mode_t mode;
+
+        find_path(d, path);
+        if (!*path || stat(path, &st) < 0)
+                return;
+        mode = open ? st.st_mode | MODE_OTHERS : st.st_mode & (mode_t) ~MODE_OTHERS;
+        if (mode == st.st_mode)
+                return;
+        if (chmod(path, mode & 07777) < 0)
+                log_warning("The local socket cannot be %s other users: %s.",
+                            open ? "opened to" : "closed to", strerror(errno));
+        else
+                log_notice("The local socket is %s.",
+                           open ? "open to all users of this host, since some who are not in the group "
+                                  "argosy have rights in the cluster"
+                                : "for root and the group argosy only, since nobody else has rights in "
+                                  "the cluster");
+}
+
+// That of a user is his alone.
+void socket_access_update(Daemon *d) {
+        if (d->state)
+                d->access_revision = cluster_state_access_revision(d->state);
+        if (!d->api || d->user_name)
+                return;
+        set_open(d, access_is_open(socket_access_list(d)));
+        local_api_recheck(d->api);
+}
+
+static bool is_same(const Argosy__ToHost__Access *a, const Argosy__ToHost__Access *b) {
+        if (!a || a->revision != b->revision || a->n_grants != b->n_grants)
+                return false;
+        for (size_t i = 0; i < a->n_grants; i++)
+                if (grant_compare(a->grants[i], b->grants[i]) != 0)
+                        return false;
+        return true;
+}
+
+void socket_access_on_told(Daemon *d, const Argosy__ToHost__Access *told) {
+        Argosy__ToHost__Access *copy;
+
+        if (is_same(d->peers->access, told)) // nearly every session says nothing new
+                return;
+        copy = message_copy(told);
+        if (!copy)
+                return;
+        message_free(d->peers->access);
+        d->peers->access = copy;
+        state_writer_save_peers(d);
+        socket_access_update(d);
+}

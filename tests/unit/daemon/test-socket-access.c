@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// By what a host judges who may do what here. A log and a leader's word may both be old; the newer one counts.
+
+#include "author.h"
+#include "cluster-words.h"
+#include "daemon.h"
+#include "local-api.h"
+#include "message.h"
+#include "socket-access.h"
+#include "state-writer.h"
+
+#define ADMIN ARGOSY__RIGHT__RIGHT_ADMIN
+
+static struct World {
+        Daemon d;
+        unsigned n_saved;
+} w;
+
+void state_writer_save_peers(Daemon *d) {
+        assert_ptr_equal(d, &w.d);
+        w.n_saved++;
+}
+
+void local_api_recheck(LocalApi *a) {
+}
+
+static int set_up(void **state) {
+        w = (struct World){};
+        w.d.peers = calloc(1, sizeof(*w.d.peers));
+        assert_non_null(w.d.peers);
+        argosy__peers_file__init(w.d.peers);
+        return 0;
+}
+
+static int tear_down(void **state) {
+        message_free(w.d.peers);
+        cluster_state_free(w.d.state);
+        return 0;
+}
+
+static bool may_all(const char *group) {
+        char *groups[] = {(char *) group};
+        Argosy__Author author = ARGOSY__AUTHOR__INIT;
+
+        author.user = (char *) "ann";
+        author.groups = groups;
+        author.n_groups = 1;
+        return access_has(socket_access_list(&w.d), &author, ADMIN, NULL);
+}
+
+// Members of the group have all rights, and nobody else has any.
+static void told(const char *group, uint64_t revision) {
+        Argosy__ToHost__Access access = ARGOSY__TO_HOST__ACCESS__INIT;
+        Argosy__GrantRecord grant = ARGOSY__GRANT_RECORD__INIT, *grants[] = {&grant};
+
+        grant.right = ADMIN;
+        grant.group = (char *) group;
+        access.grants = grants;
+        access.n_grants = 1;
+        access.revision = revision;
+        socket_access_on_told(&w.d, &access);
+}
+
+// As the daemon finds it when it is started again.
+static void start_again(void) {
+        Argosy__PeersFile *read = message_copy(w.d.peers);
+
+        assert_non_null(read);
+        message_free(w.d.peers);
+        w.d = (Daemon){.peers = read};
+}
+
+static void until_somebody_has_said_it_is_a_new_cluster(void **state) {
+        assert_true(may_all(ACCESS_GROUP));
+        assert_false(may_all("staff"));
+}
+
+static void what_a_leader_has_said_outlives_the_process(void **state) {
+        told("staff", 5);
+        assert_false(may_all(ACCESS_GROUP));
+        assert_int_equal(w.n_saved, 1);
+        start_again();
+        assert_false(may_all(ACCESS_GROUP));
+        assert_true(may_all("staff"));
+}
+
+static void what_is_known_is_not_written_again(void **state) {
+        told("staff", 5);
+        told("staff", 5);
+        assert_int_equal(w.n_saved, 1);
+        told("others", 6);
+        assert_int_equal(w.n_saved, 2);
+        assert_false(may_all("staff"));
+        assert_true(may_all("others"));
+}
+
+static void put_cluster(ClusterState *s) {
+        static uint8_t id[16] = {1};
+        Argosy__ClusterRecord cluster = ARGOSY__CLUSTER_RECORD__INIT;
+        Batch b = {0};
+
+        cluster.cluster_id = (ProtobufCBinaryData){sizeof(id), id};
+        cluster.generation = 1;
+        batch_op(&b, ARGOSY__LOG_OP__OP_CLUSTER)->cluster = &cluster;
+        apply(s, &b);
+}
+
+static void grant(ClusterState *s, const char *group) {
+        Argosy__GrantRecord g = ARGOSY__GRANT_RECORD__INIT;
+        Batch b = {0};
+
+        g.right = ADMIN;
+        g.group = (char *) group;
+        batch_op(&b, ARGOSY__LOG_OP__OP_GRANT)->grant = &g;
+        apply(s, &b);
+}
+
+// A voter that was started again has read its log up to some time ago.
+static void a_log_that_is_behind_does_not_count(void **state) {
+        w.d.state = cluster_state_new();
+        assert_non_null(w.d.state);
+        put_cluster(w.d.state);
+        told("staff", cluster_state_revision(w.d.state) + 1);
+        assert_false(may_all(ACCESS_GROUP));
+        assert_true(may_all("staff"));
+        grant(w.d.state, "others");
+        assert_true(may_all("others"));
+        assert_false(may_all("staff"));
+}
+
+static void an_old_word_does_not_count_beside_the_log(void **state) {
+        told("staff", 1);
+        w.d.state = cluster_state_new();
+        assert_non_null(w.d.state);
+        assert_false(may_all(ACCESS_GROUP)); // without the cluster's record it knows of nothing yet
+        put_cluster(w.d.state);
+        grant(w.d.state, "others");
+        assert_false(may_all("staff"));
+        assert_true(may_all("others"));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(until_somebody_has_said_it_is_a_new_cluster, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(what_a_leader_has_said_outlives_the_process, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(what_is_known_is_not_written_again, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(a_log_that_is_behind_does_not_count, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(an_old_word_does_not_count_beside_the_log, set_up, tear_down),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

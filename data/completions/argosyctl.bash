@@ -46,6 +46,14 @@ _argosyctl() {
         compopt -o nospace
         ;;
     --state) found=($(compgen -W "active inactive failed unknown activating deactivating running exited dead" -- "$cur")) ;;
+    --for) found=($(compgen -W "active inactive failed gone" -- "$cur")) ;;
+    --kinds)
+        local before=""
+        [[ $cur == *,* ]] && before="${cur%,*},"
+        found=($(compgen -P "$before" -W "stream leader node unit state job" -- "${cur##*,}"))
+        ;;
+    --cursor-file) found=($(compgen -f -- "$cur")) ;;
+    --exec) found=($(compgen -c -- "$cur")) ;;
     --order) found=($(compgen -W "path cpu memory tasks io" -- "$cur")) ;;
     --node) found=($(compgen -W "$(_argosyctl_cluster_words list-nodes node)" -- "$cur")) ;;
     --socket) found=($(compgen -f -- "$cur")) ;;

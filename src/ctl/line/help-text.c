@@ -43,7 +43,7 @@ void help_all(FILE *f, const VerbList *l) {
                 "Changing units (UNIT: a name, a range like web@{1..100}, or a file)",
                 "Looking",
                 "Nodes",
-                "Roles and pools",
+                "Roles, pools and rights",
                 "The cluster",
                 "Other"};
 
@@ -128,7 +128,7 @@ static void help_arguments(FILE *f, const VerbList *l, char *const *words, size_
                 return;
         if (strstr(v->args, "UNIT") || strstr(v->args, "PATTERN"))
                 fputs("unit\n", f);
-        if (strstr(v->args, "FILE") || (v->options & OPT_REPLACE))
+        if (strstr(v->args, "FILE") || strstr(v->args, "DIR") || (v->options & OPT_REPLACE))
                 fputs("file\n", f);
         if (strstr(v->args, "NODE"))
                 fputs("node\n", f);
@@ -138,6 +138,8 @@ static void help_arguments(FILE *f, const VerbList *l, char *const *words, size_
                 fputs("Weight=\nGuaranteeCPU=\nGuaranteeMemory=\nGuaranteeResource=\nLimitCPU=\n"
                       "LimitMemory=\nLimitResource=\n",
                       f);
+        if (strstr(v->args, "RIGHT"))
+                fputs("view\noperate\ndeploy\nadmin\nto\nfrom\nuser:\ngroup:\non\n", f);
         if (strstr(v->args, "POOL"))
                 fputs("pool\n", f);
         if (strstr(v->args, "1|3|5"))

@@ -12,7 +12,7 @@
 #include "str.h"
 #include "text.h"
 
-enum { LONG_BASE = 256, OPTIONS_MAX = 64 };
+enum { LONG_BASE = 256, OPTIONS_MAX = 96 };
 
 static int bad(Buf *why, const char *option, const char *value, const char *expected) {
         (void) buf_printf(why, "--%s: '%s' is not %s", option, value, expected);
@@ -65,6 +65,14 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
                 return parse_u64(value, INT64_MAX, &o->if_revision) && o->if_revision > 0
                                ? 0
                                : bad(why, info->name, value, "a revision");
+        case OPT_SET:
+                o->set = value;
+                return set_name_is_valid(value)
+                               ? 0
+                               : bad(why, info->name, value, "1 to 63 letters, digits and -_., beginning with one of the first two");
+        case OPT_AT:
+                return parse_u64(value, INT64_MAX, &o->at) && o->at > 0 ? 0
+                                                                        : bad(why, info->name, value, "the number of a job");
         case OPT_LIMIT:
                 if (!parse_u64(value, LINES_MAX, &n) || n == 0)
                         return bad(why, info->name, value, "a number from 1 on");
@@ -76,6 +84,22 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
         case OPT_AUTHOR:
                 o->author = value;
                 return *value ? 0 : bad(why, info->name, value, "a pattern");
+        case OPT_FOR:
+                return unit_goal_from_string(value, &o->goal)
+                               ? 0
+                               : bad(why, info->name, value, "one of active, inactive, failed and gone");
+        case OPT_SINCE:
+                o->since = value;
+                return *value ? 0 : bad(why, info->name, value, "a time or a cursor");
+        case OPT_KINDS:
+                o->kinds = value;
+                return 0;
+        case OPT_CURSOR_FILE:
+                o->cursor_file = value;
+                return *value ? 0 : bad(why, info->name, value, "a file");
+        case OPT_EXEC:
+                o->exec = value;
+                return *value ? 0 : bad(why, info->name, value, "a program");
         case OPT_JSON:
                 if (streq(value, "off"))
                         o->json = JSON_OFF;

@@ -6,8 +6,10 @@
 
 #include "buf.h"
 #include "option-table.h"
+#include "set-file.h"
 #include "top-view.h"
 #include "unit-file.h"
+#include "unit-state.h"
 #include "verb-list.h"
 
 typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
@@ -44,8 +46,12 @@ typedef struct CtlOptions {
         const char *reason;    // NULL: none
         const char *key;       // NULL: none
         uint64_t if_revision;  // 0: none
+        uint64_t at; // a job; 0: not given
         size_t limit;
         const char *unit, *author; // NULL: all
+        const char *set;           // NULL: not given
+        Argosy__UnitGoal goal; // NONE: not given
+        const char *since, *kinds, *cursor_file, *exec; // NULL: not given. What `since` means is the verb's
         UnitShare max_unavailable;
         uint64_t health_us;
         uint32_t max_moves;  // 0: not given

@@ -10,5 +10,6 @@ enum {
         EXIT_INACTIVE = 3,
         EXIT_UNKNOWN = 4,
         EXIT_MAY_RUN = 5,    // stopped or destroyed as far as hosts can be reached
+        EXIT_DIFFERS = 5,    // apply --plan: there is something to do
         EXIT_DETACHED = 130, // 128 + SIGINT
 };

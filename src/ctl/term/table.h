@@ -7,7 +7,7 @@
 
 #include "text.h"
 
-enum { TABLE_COLUMNS_MAX = 16, TABLE_SHRINK_MIN = 12 }; // a column never shrinks below TABLE_SHRINK_MIN
+enum { TABLE_COLUMNS_MAX = 32, TABLE_SHRINK_MIN = 12 }; // a column never shrinks below TABLE_SHRINK_MIN
 
 typedef struct TableColumn {
         const char *header; // borrowed

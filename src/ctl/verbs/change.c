@@ -447,6 +447,9 @@ static int change_some(Change *c, const UnitArgs *a, char **names, size_t n_name
         code = send_change(c, &change);
         if (code != CHANGE_SPLIT)
                 return code;
+        // Under that key the whole may fit when it is asked for again, since the cluster has the contents then.
+        if (c->ctl->opt.key)
+                return ctl_fail(c->ctl, "%s: %s; with --key it is not asked for in halves", c->verb->name, c->message);
         code = change_some(c, a, names, n_names / 2);
         return code != EXIT_OK ? code : change_some(c, a, names + n_names / 2, n_names - n_names / 2);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// show-job: who asked for what and why, each unit that it changed, as that was before, and how it stands with what was
-// asked for. A job of thousands of units comes in several answers; each is judged when it is given. The first job that
+// job show: who asked for what and why, how it ended, each unit that it changed, as that was before, how it ended, and how
+// it stands now with what was asked for. A job of thousands of units comes in several answers; each is judged when it is given. The first job that
 // there is not, or not any more, ends it.
 
 #include <errno.h>
@@ -37,6 +37,19 @@ static int print_line(Ctl *ctl, const char *label, const char *text) {
         return 0;
 }
 
+static int print_state(Ctl *ctl, const Argosy__Response__JobRow *job) {
+        _cleanup_buf_ Buf buf = {}, ended = {};
+        _cleanup_free_ char *state = NULL, *when = NULL;
+
+        if (job_state_append(job, &buf) < 0 || (job->ended_us > 0 && text_append_time(&ended, job->ended_us) < 0))
+                return -ENOMEM;
+        state = buf_take_string(&buf);
+        when = buf_take_string(&ended);
+        if (!state || !when)
+                return -ENOMEM;
+        return print_line(ctl, "State", state) < 0 ? -ENOMEM : print_line(ctl, "Ended", when);
+}
+
 static int print_head(Ctl *ctl, const Argosy__Response__JobRow *job) {
         _cleanup_buf_ Buf what = {}, time = {}, clean = {};
         _cleanup_free_ char *text = NULL, *when = NULL;
@@ -50,7 +63,7 @@ static int print_head(Ctl *ctl, const Argosy__Response__JobRow *job) {
                 return -ENOMEM;
         fprintf(ctl->term.out, "%sJob %" PRIu64 "%s: %.*s\n", colour_on(&ctl->term.style, COLOUR_BOLD), job->job,
                 colour_off(&ctl->term.style, COLOUR_BOLD), (int) clean.len, (const char *) clean.data);
-        if (print_line(ctl, "Time", when) < 0 || print_line(ctl, "Author", *job->author ? job->author : "not known") < 0 ||
+        if (print_line(ctl, "Time", when) < 0 || print_state(ctl, job) < 0 || print_line(ctl, "Author", *job->author ? job->author : "not known") < 0 ||
             print_line(ctl, "Reason", job->reason) < 0)
                 return -ENOMEM;
         fprintf(ctl->term.out, "%*s: %" PRIu64 ", before it %" PRIu64 "\n", HEADER_WIDTH, "Revision", job->revision,
@@ -68,6 +81,20 @@ static int add_before(Table *t, const Argosy__Response__JobUnitRow *u) {
         return text ? table_add(t, text, COLOUR_NONE) : -ENOMEM;
 }
 
+static Colour unit_end_colour(const char *end) {
+        return !*end ? COLOUR_NONE : streq(end, "ok") ? COLOUR_GREEN : COLOUR_RED;
+}
+
+// Why it ended so, and where; else why it stands now as it does.
+static int add_why(Table *t, const Argosy__Response__JobUnitRow *u) {
+        _cleanup_free_ char *text = NULL;
+
+        if (!*u->end_message)
+                return table_add(t, u->message, COLOUR_NONE);
+        text = str_printf("%s%s%s", u->node, *u->node ? ": " : "", u->end_message);
+        return text ? table_add(t, text, COLOUR_NONE) : -ENOMEM;
+}
+
 static int add_unit(Table *t, const Argosy__Response__JobUnitRow *u) {
         _cleanup_free_ char *revision = str_printf("%" PRIu64, u->revision);
         Colour colour = streq(u->now, "as asked")    ? COLOUR_GREEN
@@ -77,14 +104,16 @@ static int add_unit(Table *t, const Argosy__Response__JobUnitRow *u) {
 
         r = r < 0 ? r : add_before(t, u);
         r = r < 0 ? r : table_add(t, revision, COLOUR_NONE);
+        r = r < 0 ? r : table_add(t, u->end, unit_end_colour(u->end));
         r = r < 0 ? r : table_add(t, u->now, colour);
-        return r < 0 ? r : table_add(t, u->message, COLOUR_NONE);
+        return r < 0 ? r : add_why(t, u);
 }
 
 static void begin_table(Shown *s) {
         table_add_column(&s->table, "UNIT", true, false);
         table_add_column(&s->table, "BEFORE", false, false);
         table_add_column(&s->table, "REVISION", false, false);
+        table_add_column(&s->table, "END", false, false);
         table_add_column(&s->table, "NOW", false, false);
         table_add_column(&s->table, "WHY", true, true);
 }
@@ -105,7 +134,8 @@ static void json_head(Json *j, const Argosy__Response__JobRow *job) {
 }
 
 static void json_unit(Json *j, const Argosy__Response__JobUnitRow *u) {
-        const char *const words[][2] = {{"unit", u->unit}, {"rev", u->rev},     {"desired", u->desired},
+        const char *const words[][2] = {{"unit", u->unit}, {"rev", u->rev}, {"desired", u->desired},
+                                        {"end", u->end},   {"end_message", u->end_message}, {"node", u->node},
                                         {"now", u->now},   {"message", u->message}};
 
         json_begin(j, '{');
@@ -194,7 +224,7 @@ static int show_all(Ctl *ctl, Json *json, char **args, size_t n) {
         return code;
 }
 
-int verb_show_job(Ctl *ctl, char **args, size_t n) {
+int verb_job_show(Ctl *ctl, char **args, size_t n) {
         Json json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY};
         int code;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// journal and cat.
+// journal: the log of a unit, read on its node and printed as it comes. Of several nodes one is to be named. Who
+// follows it is connected again when the leader or the node was away; lines that came meanwhile may be missing, which
+// is said.
 
 #include <errno.h>
 
@@ -119,42 +121,4 @@ int verb_journal(Ctl *ctl, char **args, size_t n) {
         code = journal.follow ? wait_loop_run(ctl, &follow_wait, &request, &reader)
                               : ctl_ask(ctl, &request, CALL_STATUS, on_journal, &reader);
         return code ?: reader.failed ? EXIT_FAILED : EXIT_OK;
-}
-
-// ---- cat
-
-typedef struct Cat {
-        bool failed;
-} Cat;
-
-static int on_cat(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        Cat *c = userdata;
-
-        if (r->status != 0) {
-                ctl_fail(ctl, "%s", status_text(r->status, r->message));
-                c->failed = true;
-                return 0;
-        }
-        if (r->what_case != ARGOSY__RESPONSE__WHAT_CAT)
-                return 0;
-        pager_open(&ctl->term);
-        fwrite(r->cat->content.data, 1, r->cat->content.len, ctl->term.out);
-        return 0;
-}
-
-int verb_cat(Ctl *ctl, char **args, size_t n) {
-        Argosy__Request__Cat cat = ARGOSY__REQUEST__CAT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        _cleanup_strv_ char **names = NULL;
-        Cat c = {};
-        int code;
-
-        code = ctl_names(ctl, args, n, 0, &names, &cat.n_names);
-        if (code != EXIT_OK)
-                return code;
-        cat.names = names;
-        request.what_case = ARGOSY__REQUEST__WHAT_CAT;
-        request.cat = &cat;
-        code = ctl_ask(ctl, &request, CALL_STATUS, on_cat, &c);
-        return code ?: c.failed ? EXIT_FAILED : EXIT_OK;
 }

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// list-units, list-unit-files, list-nodes, list-jobs. Rows keep the order in which the leader sorted them. Nothing is
+// list-units, list-unit-files, list-nodes, list-jobs, history. Rows keep the order in which the leader sorted them. Nothing is
 // printed before all are there: a table has to know how wide its columns are, and a list that comes in parts begins anew
 // when the leader ends in the middle. Of jobs each answer is a page, and where the next one begins.
 
 #include <errno.h>
+#include <time.h>
 
 #include "array.h"
+#include "clock.h"
 #include "ctl.h"
 #include "fields.h"
+#include "job-state.h"
 #include "message.h"
+#include "str.h"
 #include "terminal.h"
 #include "verbs.h"
+
+static_assert(TABLE_COLUMNS_MAX > (size_t) FIELDS_MAX); // and one for notes
 
 typedef struct List {
         const FieldList *kind;
@@ -200,16 +206,17 @@ static int ask_for_jobs(Ctl *ctl, List *l, Argosy__Request *request) {
         int code;
 
         do {
-                m->limit = (uint32_t) (ctl->opt.limit - l->n_rows);
+                m->limit = ctl->opt.given & OPT_ALL ? 0 : (uint32_t) (ctl->opt.limit - l->n_rows);
                 m->before = l->before;
                 l->before = 0;
                 code = ctl_ask(ctl, request, 0, on_rows, l);
-        } while (code == EXIT_OK && l->before > 0 && l->n_rows < ctl->opt.limit);
+        } while (code == EXIT_OK && l->before > 0 && (ctl->opt.given & OPT_ALL || l->n_rows < ctl->opt.limit));
         return code;
 }
 
 static int run_list(Ctl *ctl, const FieldList *kind, const char *noun, Argosy__Request *request) {
-        int (*ask)(Ctl *ctl, List *l, Argosy__Request *request) = kind == &job_fields ? ask_for_jobs : ask_once;
+        int (*ask)(Ctl *ctl, List *l, Argosy__Request *request) =
+                request->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS ? ask_for_jobs : ask_once;
         bool is_json = ctl->opt.json != JSON_OFF;
         List l = {.kind = kind, .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_buf_ Buf why = {};
@@ -302,13 +309,62 @@ int verb_list_nodes(Ctl *ctl, char **args, size_t n) {
         return run_list(ctl, &node_fields, "node", &request);
 }
 
+enum { STATES_MAX = 8 };
+
+static int read_states(Ctl *ctl, Argosy__JobState ret[STATES_MAX], size_t *ret_n) {
+        for (const char *p = ctl->opt.states; p; p = *p ? p + 1 : NULL) {
+                size_t len = strcspn(p, ",");
+
+                if (*ret_n == STATES_MAX || !job_state_from_string(p, len, &ret[*ret_n]))
+                        return ctl_usage(ctl, "--state: a job is running, done, failed, overtaken or cancelled, not '%.*s'",
+                                         (int) len, p);
+                ++*ret_n;
+                p += len;
+        }
+        return EXIT_OK;
+}
+
+static bool read_date(const char *text, uint64_t *ret_us) {
+        static const char *const formats[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"};
+
+        for (size_t i = 0; i < ELEMENTSOF(formats); i++) {
+                struct tm tm = {.tm_isdst = -1};
+                const char *end = strptime(text, formats[i], &tm);
+                time_t t = end && !*end ? mktime(&tm) : -1;
+
+                if (t < 0)
+                        continue;
+                *ret_us = (uint64_t) t * USEC_PER_SEC;
+                return true;
+        }
+        return false;
+}
+
+static int read_since(Ctl *ctl, uint64_t *ret_us) {
+        uint64_t span_us, now_us = clock_wall_us();
+
+        if (!ctl->opt.since || read_date(ctl->opt.since, ret_us))
+                return EXIT_OK;
+        if (!parse_span_us(ctl->opt.since, &span_us) || span_us > now_us)
+                return ctl_usage(ctl, "--since: '%s' is neither a time span like 2h nor a date like 2026-01-31 22:00",
+                                 ctl->opt.since);
+        *ret_us = now_us - span_us;
+        return EXIT_OK;
+}
+
 int verb_list_jobs(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         _cleanup_strv_ char **patterns = NULL;
         char *unit = (char *) ctl->opt.unit;
-        int code;
+        Argosy__JobState states[STATES_MAX];
+        int code = read_states(ctl, states, &list.n_states);
 
+        if (code == EXIT_OK)
+                code = read_since(ctl, &list.since_us);
+        if (code != EXIT_OK)
+                return code;
+        list.states = states;
         if (unit) {
                 code = ctl_patterns(ctl, &unit, 1, &patterns, &list.n_patterns);
                 if (code != EXIT_OK)
@@ -319,4 +375,21 @@ int verb_list_jobs(Ctl *ctl, char **args, size_t n) {
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
         request.list_jobs = &list;
         return run_list(ctl, &job_fields, "job", &request);
+}
+
+// The jobs that changed a unit, with what they did to it.
+int verb_history(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        _cleanup_strv_ char **patterns = NULL;
+        int code = ctl_patterns(ctl, args, n, &patterns, &list.n_patterns);
+
+        if (code != EXIT_OK)
+                return code;
+        list.patterns = patterns;
+        list.changes = true;
+        list.author = (char *) (ctl->opt.author ?: "");
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
+        request.list_jobs = &list;
+        return run_list(ctl, &history_fields, "job", &request);
 }

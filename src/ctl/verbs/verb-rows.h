@@ -20,7 +20,14 @@ CHANGE("update", OPT_MAX_UNAVAILABLE | OPT_HEALTH | OPT_ABORT | OPT_NO_BLOCK | O
 CHANGE("unload", OPT_WAITING | OPT_JOB, verb_unload, "Stop units and take them off their nodes")
 CHANGE("plan", OPT_REPLACE | OPT_JSON | OPT_FULL, verb_plan,
        "Say what `start` would do, and do nothing")
+VERB("apply", NULL, "DIR", GROUP_CHANGE,
+     OPT_SET | OPT_PRUNE | OPT_ADOPT | OPT_FORCE | OPT_PLAN | OPT_NO_BLOCK | OPT_VERBOSE | OPT_REASON, 1, 1, verb_apply,
+     "Make the units of a set what a folder says")
 CHANGE("destroy", OPT_WAITING | OPT_JOB, verb_destroy, "Stop units and forget them")
+
+VERB("undo", NULL, "JOB", GROUP_CHANGE,
+     OPT_PLAN | OPT_ONLY_UNTOUCHED | OPT_FORCE | OPT_WAITING | OPT_REASON | OPT_KEY, 1, 1, verb_undo,
+     "Put back what a job changed: files, and what units are to be")
 
 VERB("status", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_FULL | OPT_LINES | OPT_JSON, 1, ARGS_MAX,
      verb_status, "Show what units do, where, and why not")
@@ -31,11 +38,21 @@ VERB("list-units", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST | OPT_LOCAL | OPT_S
 VERB("list-unit-files", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST, 0, ARGS_MAX, verb_list_unit_files,
      "List units as the cluster wants them")
 VERB("list-nodes", "list-machines", "", GROUP_SEE, OPT_LIST, 0, 0, verb_list_nodes, "List the nodes")
-VERB("list-jobs", NULL, "", GROUP_SEE, OPT_LIST | OPT_LIMIT | OPT_UNIT | OPT_AUTHOR, 0, 0, verb_list_jobs,
+VERB("list-jobs", "jobs", "", GROUP_SEE,
+     OPT_LIST | OPT_LIMIT | OPT_ALL | OPT_UNIT | OPT_AUTHOR | OPT_STATE | OPT_SINCE, 0, 0, verb_list_jobs,
      "List what was changed, by whom and why, newest first")
-VERB("show-job", NULL, "JOB...", GROUP_SEE, OPT_JSON | OPT_NO_LEGEND | OPT_NO_PAGER | OPT_FULL, 1, ARGS_MAX,
-     verb_show_job, "Show what a job changed, and how that stands now")
-VERB("cat", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER, 1, ARGS_MAX, verb_cat,
+VERB("job show", "show-job", "JOB...", GROUP_SEE, OPT_JSON | OPT_NO_LEGEND | OPT_NO_PAGER | OPT_FULL, 1, ARGS_MAX,
+     verb_job_show, "Show what a job changed, how it ended, and how that stands now")
+VERB("job wait", "wait-job", "JOB...", GROUP_SEE, OPT_VERBOSE, 1, ARGS_MAX, verb_job_wait,
+     "Wait until jobs have ended, whoever asked for them")
+// before `history`, for the second word counts
+VERB("history forget", NULL, "JOB|UNIT...", GROUP_SEE, OPT_REASON | OPT_KEY, 1, ARGS_MAX, verb_history_forget,
+     "Erase the old files that jobs or units are remembered with")
+VERB("history", NULL, "UNIT...", GROUP_SEE, OPT_LIST | OPT_LIMIT | OPT_AUTHOR, 1, ARGS_MAX, verb_history,
+     "List the jobs that changed a unit, and what they did to it, newest first")
+VERB("diff", NULL, "UNIT [JOB [JOB]]", GROUP_SEE, OPT_NO_PAGER, 1, 3, verb_diff,
+     "Print what the last job that changed a unit's file, or what came after a job, did to it")
+VERB("cat", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_AT, 1, ARGS_MAX, verb_cat,
      "Print unit files, byte for byte as submitted")
 VERB("journal", NULL, "UNIT", GROUP_SEE, OPT_LINES | OPT_FOLLOW | OPT_NODE | OPT_NO_PAGER, 1, 1,
      verb_journal, "Print a unit's log from its node")
@@ -45,6 +62,10 @@ VERB("top", NULL, "[PATTERN...]", GROUP_SEE,
      0, ARGS_MAX, verb_top, "Show what units use, again and again")
 VERB("is-active", NULL, "UNIT...", GROUP_SEE, 0, 1, ARGS_MAX, verb_is_active,
      "Print the active states; exit 0 if one is active")
+VERB("wait", NULL, "UNIT...", GROUP_SEE, OPT_FOR | OPT_VERBOSE | OPT_JSON, 1, ARGS_MAX, verb_wait,
+     "Wait until units are active, inactive, failed or gone")
+VERB("watch", NULL, "[PATTERN...]", GROUP_SEE, OPT_KINDS | OPT_SINCE | OPT_JSON | OPT_CURSOR_FILE | OPT_EXEC, 0, ARGS_MAX,
+     verb_watch, "Tell what the cluster comes to be, event by event")
 
 VERB("cordon", NULL, "NODE...", GROUP_NODES, OPT_JOB, 1, ARGS_MAX, verb_cordon,
      "Let nodes take no new units")
@@ -79,6 +100,12 @@ VERB("pool set", NULL, "POOL NODE|KEY=VALUE...", GROUP_ROLES, OPT_JOB, 2, ARGS_M
 VERB("pool show", NULL, "[POOL...]", GROUP_ROLES, OPT_JSON | OPT_NO_LEGEND, 0, ARGS_MAX, verb_pool_show,
      "Show pools and the nodes in them")
 VERB("pool delete", NULL, "POOL...", GROUP_ROLES, OPT_JOB, 1, ARGS_MAX, verb_pool_delete, "Forget pools")
+
+VERB("access grant", NULL, "RIGHT to user:|group:NAME [on role ROLE]", GROUP_ROLES, OPT_JOB, 3, 6,
+     verb_access_grant, "Let somebody view, operate, deploy or admin")
+VERB("access revoke", NULL, "RIGHT from user:|group:NAME [on role ROLE]", GROUP_ROLES, OPT_JOB, 3, 6,
+     verb_access_revoke, "Take a right back")
+VERB("access list", NULL, "", GROUP_ROLES, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_access_list, "Show who may do what")
 
 VERB("cluster status", NULL, "", GROUP_CLUSTER, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_cluster_status,
      "Show members, leader and log")

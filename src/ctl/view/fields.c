@@ -32,6 +32,7 @@ static const Field of_unit_files[] = {
         {"state", NULL, "STATE", FIELD_STRING, AT(UnitFileRow, state), true, false},
         {"node", "target", "NODE", FIELD_STRING, AT(UnitFileRow, node), true, true},
         {"global", NULL, "GLOBAL", FIELD_BOOL, AT(UnitFileRow, global), false, false},
+        {"set", NULL, "SET", FIELD_STRING, AT(UnitFileRow, set), false, true},
         {"description", "desc", "DESCRIPTION", FIELD_STRING, AT(UnitFileRow, description), false, true},
 };
 static const Field of_nodes[] = {
@@ -61,6 +62,7 @@ static const Field of_managers[] = {
 static const Field of_jobs[] = {
         {"job", NULL, "JOB", FIELD_U64, AT(JobRow, job), true, false},
         {"time", NULL, "TIME", FIELD_TIME, AT(JobRow, at_us), true, false},
+        {"state", NULL, "STATE", FIELD_STRING, AT(JobRow, state), true, false},
         {"author", NULL, "AUTHOR", FIELD_STRING, AT(JobRow, author), true, true},
         {"verb", NULL, "VERB", FIELD_STRING, AT(JobRow, verb), true, false},
         {"targets", NULL, "TARGETS", FIELD_TARGETS, 0, true, true},
@@ -68,6 +70,24 @@ static const Field of_jobs[] = {
         {"reason", NULL, "REASON", FIELD_STRING, AT(JobRow, reason), true, true},
         {"host", NULL, "HOST", FIELD_STRING, AT(JobRow, host), false, true},
         {"before", NULL, "BEFORE", FIELD_U64, AT(JobRow, revision_before), false, false},
+        {"revision", NULL, "REVISION", FIELD_U64, AT(JobRow, revision), false, false},
+        {"ended", NULL, "ENDED", FIELD_TIME, AT(JobRow, ended_us), false, false},
+        {"failed", NULL, "FAILED", FIELD_U32, AT(JobRow, failed), false, false},
+        {"unplaced", NULL, "UNPLACED", FIELD_U32, AT(JobRow, unplaced), false, false},
+        {"overtaken", NULL, "OVERTAKEN", FIELD_U32, AT(JobRow, overtaken), false, false},
+        {"cancelled", NULL, "CANCELLED", FIELD_U32, AT(JobRow, cancelled), false, false},
+        {"message", NULL, "MESSAGE", FIELD_STRING, AT(JobRow, message), false, true},
+};
+
+static const Field of_history[] = {
+        {"job", NULL, "JOB", FIELD_U64, AT(JobRow, job), true, false},
+        {"time", NULL, "TIME", FIELD_TIME, AT(JobRow, at_us), true, false},
+        {"author", NULL, "AUTHOR", FIELD_STRING, AT(JobRow, author), true, true},
+        {"verb", NULL, "VERB", FIELD_STRING, AT(JobRow, verb), true, false},
+        {"change", NULL, "CHANGE", FIELD_CHANGE, 0, true, false},
+        {"reason", NULL, "REASON", FIELD_STRING, AT(JobRow, reason), true, true},
+        {"targets", NULL, "TARGETS", FIELD_TARGETS, 0, false, true},
+        {"host", NULL, "HOST", FIELD_STRING, AT(JobRow, host), false, true},
         {"revision", NULL, "REVISION", FIELD_U64, AT(JobRow, revision), false, false},
 };
 
@@ -125,11 +145,21 @@ static Colour top_colour(const Field *f, const void *row) {
 }
 
 static Colour job_colour(const Field *f, const void *row) {
-        return COLOUR_NONE;
+        const Argosy__Response__JobRow *job = row;
+
+        return f->offset == AT(JobRow, state) ? job_state_colour(job->state) : COLOUR_NONE;
+}
+
+Colour job_state_colour(const char *state) {
+        return streq(state, "done")     ? COLOUR_GREEN
+               : streq(state, "failed") ? COLOUR_RED
+               : *state                 ? COLOUR_YELLOW
+                                        : COLOUR_NONE;
 }
 
 const FieldList top_fields = {"top", of_top, ELEMENTSOF(of_top), top_colour};
 const FieldList job_fields = {"list-jobs", of_jobs, ELEMENTSOF(of_jobs), job_colour};
+const FieldList history_fields = {"history", of_history, ELEMENTSOF(of_history), job_colour};
 static Colour manager_colour(const Field *f, const void *row) {
         const Argosy__Response__ManagerRow *m = row;
 
@@ -229,10 +259,85 @@ int job_targets_append(const Argosy__Response__JobRow *job, Buf *out) {
         return r < 0 || job->more_targets == 0 ? r : buf_printf(out, " and %" PRIu32 " more", job->more_targets);
 }
 
+int job_state_append(const Argosy__Response__JobRow *job, Buf *out) {
+        const struct {
+                uint32_t n;
+                const char *word;
+        } counts[] = {{job->failed, "failed"},
+                      {job->unplaced, "unplaced"},
+                      {job->overtaken, "overtaken"},
+                      {job->cancelled, "cancelled"}};
+        const char *before = " (";
+        int r = buf_printf(out, "%s", *job->state ? job->state : "its end was not recorded");
+
+        for (size_t i = 0; i < ELEMENTSOF(counts) && r == 0; i++)
+                if (counts[i].n > 0) {
+                        r = buf_printf(out, "%s%" PRIu32 " %s", before, counts[i].n, counts[i].word);
+                        before = ", ";
+                }
+        if (r == 0 && *before == ',')
+                r = buf_printf(out, ")");
+        return r < 0 || !*job->message ? r : buf_printf(out, ": %s", job->message);
+}
+
 void job_targets_json(const Argosy__Response__JobRow *job, Json *j) {
         json_begin(j, '[');
         for (size_t i = 0; i < job->n_targets; i++)
                 json_string(j, job->targets[i]);
+        json_end(j, ']');
+}
+
+int job_change_append(const Argosy__Response__JobUnitRow *u, Buf *out) {
+        bool file = !streq(u->rev, u->rev_after), target = !streq(u->desired, u->desired_after);
+
+        if (!*u->rev)
+                return buf_printf(out, "new, %s", u->desired_after);
+        if (u->gone)
+                return buf_printf(out, "removed");
+        if (!file && !target)
+                return buf_printf(out, "-");
+        if (file && buf_printf(out, "file %.*s -> %.*s%s", HASH_SHOWN, u->rev, HASH_SHOWN, u->rev_after,
+                               target ? ", " : "") < 0)
+                return -ENOMEM;
+        return target ? buf_printf(out, "%s -> %s", u->desired, u->desired_after) : 0;
+}
+
+static int append_change(const Argosy__Response__JobRow *job, Buf *out) {
+        size_t more = job->n_units + job->more_units;
+        int r;
+
+        if (job->n_units == 0)
+                return 0;
+        r = job_change_append(job->units[0], out);
+        return r < 0 || more == 1 ? r : buf_printf(out, " (%s), and %zu more", job->units[0]->unit, more - 1);
+}
+
+static void json_side(Json *j, const char *key, const char *rev, const char *desired) {
+        json_key(j, key);
+        if (!*rev) {
+                json_null(j);
+                return;
+        }
+        json_begin(j, '{');
+        json_key(j, "rev");
+        json_string(j, rev);
+        json_key(j, "desired");
+        json_string(j, desired);
+        json_end(j, '}');
+}
+
+static void json_changes(const Argosy__Response__JobRow *job, Json *j) {
+        json_begin(j, '[');
+        for (size_t i = 0; i < job->n_units; i++) {
+                const Argosy__Response__JobUnitRow *u = job->units[i];
+
+                json_begin(j, '{');
+                json_key(j, "unit");
+                json_string(j, u->unit);
+                json_side(j, "before", u->rev, u->desired);
+                json_side(j, "after", u->rev_after, u->desired_after);
+                json_end(j, '}');
+        }
         json_end(j, ']');
 }
 
@@ -256,9 +361,11 @@ int field_append(const Field *f, const void *row, Buf *out) {
         case FIELD_U64:
                 return buf_printf(out, "%" PRIu64, *(const uint64_t *) at(f, row));
         case FIELD_TIME:
-                return text_append_time(out, *(const uint64_t *) at(f, row));
+                return *(const uint64_t *) at(f, row) ? text_append_time(out, *(const uint64_t *) at(f, row)) : 0;
         case FIELD_TARGETS:
                 return job_targets_append(row, out);
+        case FIELD_CHANGE:
+                return append_change(row, out);
         case FIELD_COUNT:
         case FIELD_BYTES:
         case FIELD_PERMILLE:
@@ -298,6 +405,9 @@ void field_json(const Field *f, const void *row, Json *j) {
                 break;
         case FIELD_TARGETS:
                 job_targets_json(row, j);
+                break;
+        case FIELD_CHANGE:
+                json_changes(row, j);
                 break;
         case FIELD_COUNT:
         case FIELD_BYTES:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The columns of the lists: one table each for list-units, list-unit-files, list-nodes, list-jobs and top, from which
-// the text, the JSON, `--fields` and the completions come. Pure.
+// The columns of the lists: one table each for list-units, list-unit-files, list-nodes, list-jobs, history and top, from
+// which the text, the JSON, `--fields` and the completions come. Pure.
 
 #include "argosy.pb-c.h"
 #include "json.h"
@@ -19,6 +19,7 @@ typedef enum FieldType {
         FIELD_TIME, // microseconds since 1970; in JSON that number
         FIELD_LABELS,
         FIELD_TARGETS, // of a job: what the person named
+        FIELD_CHANGE,  // of a job: what it did to its first unit
         // of top, UINT64_MAX: not known, which is nothing in a table and null in JSON
         FIELD_COUNT,
         FIELD_BYTES,
@@ -43,9 +44,10 @@ typedef struct FieldList {
         Colour (*colour)(const Field *f, const void *row);
 } FieldList;
 
-extern const FieldList unit_fields, unit_file_fields, node_fields, manager_fields, job_fields, top_fields;
+extern const FieldList unit_fields, unit_file_fields, node_fields, manager_fields, job_fields, history_fields,
+        top_fields;
 
-enum { FIELDS_MAX = 16, HASH_SHOWN = 7 };
+enum { FIELDS_MAX = 24, HASH_SHOWN = 7 };
 
 // Reads a --fields value; NULL: those shown by default (or, for `all`, every one). Names may repeat. -EINVAL
 // and a sentence in `why`.
@@ -56,7 +58,12 @@ void fields_words(FILE *f, const FieldList *list);
 int field_append(const Field *f, const void *row, Buf *out); // as in a table; unset: nothing
 // What a job's targets are, as they were typed, and how many more there are.
 int job_targets_append(const Argosy__Response__JobRow *job, Buf *out);
+Colour job_state_colour(const char *state);
+// How it ended, and why: "failed (2 failed, 1 unplaced): MESSAGE".
+int job_state_append(const Argosy__Response__JobRow *job, Buf *out);
 void job_targets_json(const Argosy__Response__JobRow *job, Json *j); // the value
+// "launched -> loaded", "file 0123456 -> 89abcde", "new, launched", "removed"; "-": it was only started, or again.
+int job_change_append(const Argosy__Response__JobUnitRow *unit, Buf *out);
 void field_json(const Field *f, const void *row, Json *j);   // key and value
 static inline const char *field_string(const Field *f, const void *row) {
         return *(char *const *) ((const char *) row + f->offset);

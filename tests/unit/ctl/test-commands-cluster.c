@@ -156,6 +156,91 @@ static void roles_are_shown_for_people_and_programs(void **state) {
                                       "\"total\":6000,\"guarantee\":null,\"limit\":4000}]}]\n");
 }
 
+// ---- rights
+
+static void takes_a_right(FakeDaemon *d) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        const Argosy__Request__AccessChange *m;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_ACCESS_CHANGE);
+        m = q->access_change;
+        assert(m->right == ARGOSY__RIGHT__RIGHT_OPERATE && streq(m->user, "alice") && streq(m->host, "n2"));
+        assert(!*m->group && streq(m->role, "web"));
+        done(q);
+        r.final = true;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void a_right_is_given_and_taken_back_in_the_same_words(void **state) {
+        _cleanup_outcome_ Outcome give = run(takes_a_right, "access grant operate to user:alice@n2 on role web"),
+                                  take = run(takes_a_right, "access revoke operate from user:alice@n2 on role web");
+
+        assert_string_equal(give.err, "");
+        assert_int_equal(give.code, 0);
+        assert_string_equal(take.err, "");
+        assert_int_equal(take.code, 0);
+}
+
+static void what_is_no_right_never_reaches_the_daemon(void **state) {
+        static const char *const bad[] = {
+                "access grant start to user:alice", "access grant view user:alice x", "access grant view to alice",
+                "access grant view to user:",       "access grant view to user:alice role web",
+                "access grant view to user:alice on role", "access grant view to user:alice on pool web",
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(bad); i++) {
+                _cleanup_outcome_ Outcome o = run_at("/nonexistent", bad[i]);
+
+                assert_int_equal(o.code, 2);
+        }
+}
+
+static void has_rights(FakeDaemon *d) {
+        Argosy__GrantRecord grants[3] = {ARGOSY__GRANT_RECORD__INIT, ARGOSY__GRANT_RECORD__INIT, ARGOSY__GRANT_RECORD__INIT};
+        Argosy__Response__AccessRow rows[4] = {ARGOSY__RESPONSE__ACCESS_ROW__INIT, ARGOSY__RESPONSE__ACCESS_ROW__INIT,
+                                               ARGOSY__RESPONSE__ACCESS_ROW__INIT, ARGOSY__RESPONSE__ACCESS_ROW__INIT},
+                                   *pointers[] = {&rows[0], &rows[1], &rows[2], &rows[3]};
+        Argosy__Response__Access access = ARGOSY__RESPONSE__ACCESS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        fake_accept(d);
+        done(fake_read(d));
+        grants[0].right = ARGOSY__RIGHT__RIGHT_OPERATE;
+        grants[0].user = "alice";
+        grants[0].host = 2;
+        grants[0].role = "web";
+        rows[0].host = "n2";
+        grants[1].right = ARGOSY__RIGHT__RIGHT_VIEW;
+        grants[1].user = "al@example.org";
+        grants[2].right = ARGOSY__RIGHT__RIGHT_ADMIN;
+        grants[2].group = "argosy";
+        for (size_t i = 0; i < ELEMENTSOF(grants); i++) // the last row says nothing
+                rows[i].grant = &grants[i];
+        access.rows = pointers;
+        access.n_rows = ELEMENTSOF(pointers);
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_ACCESS;
+        r.access = &access;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void rights_are_shown_as_they_are_typed(void **state) {
+        _cleanup_outcome_ Outcome table = run(has_rights, "access list"), json = run(has_rights, "access list --json=short");
+
+        assert_string_equal(table.out, "RIGHT   WHO                  ON ROLE\n"
+                                       "operate user:alice@n2        web\n"
+                                       "view    user:al@example.org@ -\n"
+                                       "admin   group:argosy         -\n");
+        assert_string_equal(json.out, "[{\"right\":\"operate\",\"user\":\"alice\",\"group\":null,\"host\":\"n2\",\"role\":\"web\"},"
+                                      "{\"right\":\"view\",\"user\":\"al@example.org\",\"group\":null,\"host\":null,\"role\":null},"
+                                      "{\"right\":\"admin\",\"user\":null,\"group\":\"argosy\",\"host\":null,\"role\":null}]\n");
+}
+
 static void takes_a_pool(FakeDaemon *d) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Request *q;
@@ -202,6 +287,9 @@ int main(void) {
                 cmocka_unit_test(settings_of_a_role_are_named_as_options_of_units_are),
                 cmocka_unit_test(what_is_no_setting_never_reaches_the_daemon),
                 cmocka_unit_test(roles_are_shown_for_people_and_programs),
+                cmocka_unit_test(a_right_is_given_and_taken_back_in_the_same_words),
+                cmocka_unit_test(what_is_no_right_never_reaches_the_daemon),
+                cmocka_unit_test(rights_are_shown_as_they_are_typed),
                 cmocka_unit_test(a_pool_is_made_of_nodes_and_labels),
                 cmocka_unit_test(what_the_host_has_done_with_a_manager_is_said_apart),
                 cmocka_unit_test(a_join_is_asked_once),

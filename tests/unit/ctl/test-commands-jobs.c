@@ -2,6 +2,7 @@
 //
 // What goes with a request so that the cluster keeps it as a job, what is said of its number, and the commands that show
 // jobs.
+#include <errno.h>
 #include <unistd.h>
 
 #include "command-words.h"
@@ -99,6 +100,22 @@ static void other_keys_are_other_requests(void **state) {
 
         assert_memory_not_equal(seen_id[0], seen_id[1], 16);
         assert_int_equal(a.code + b.code, 0);
+}
+
+static void wants_less(FakeDaemon *d) {
+        fake_accept(d);
+        reply_level(d, FEATURE_JOBS);
+        done(read_change(d, ARGOSY__VERB__VERB_STOP));
+        reply_error(d, E2BIG, "too much for one entry: nothing was changed", false);
+        fake_expect_end(d);
+}
+
+// The halves would have ids of their own, and the whole is unknown when the command is given again.
+static void what_has_a_key_is_not_asked_for_in_halves(void **state) {
+        _cleanup_outcome_ Outcome o = run(wants_less, "stop --key=k1 a b");
+
+        assert_int_equal(o.code, 1);
+        assert_non_null(strstr(o.err, "nothing was changed; with --key"));
 }
 
 static void is_older(FakeDaemon *d) {
@@ -235,6 +252,27 @@ static void jobs_are_asked_for_until_there_are_enough(void **state) {
                                    "3 jobs listed; --limit=N lists more.\n");
 }
 
+static void lists_one(FakeDaemon *d) {
+        Argosy__Response__JobRow job = row(9);
+
+        fake_accept(d);
+        done(fake_read(d));
+        job.state = (char *) "failed";
+        job.failed = 1;
+        reply_jobs(d, &job, 1, 0);
+        fake_expect_end(d);
+}
+
+// Programs get more fields than people.
+static void programs_get_all_fields_of_a_job(void **state) {
+        _cleanup_outcome_ Outcome o = run(lists_one, "list-jobs --json=short");
+
+        assert_int_equal(o.code, 0);
+        assert_non_null(strstr(o.out, "\"state\":\"failed\""));
+        assert_non_null(strstr(o.out, "\"failed\":1"));
+        assert_non_null(strstr(o.out, "\"ended\":0"));
+}
+
 static void shows(FakeDaemon *d) {
         Argosy__Response__JobUnitRow units[2] = {ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT, ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT},
                                      *pointers[2] = {&units[0], &units[1]};
@@ -249,7 +287,10 @@ static void shows(FakeDaemon *d) {
         units[1].unit = (char *) "b.service";
         units[1].revision = 42;
         units[1].now = (char *) "otherwise";
-        units[1].message = (char *) "it failed";
+        units[1].message = (char *) "it has failed since";
+        units[1].end = (char *) "failed";
+        units[1].end_message = (char *) "exit-code";
+        units[1].node = (char *) "n2";
         fake_accept(d);
         q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 9 && q->list_jobs->first_unit == 0);
@@ -257,6 +298,10 @@ static void shows(FakeDaemon *d) {
         job.units = pointers;
         job.n_units = 1;
         job.more_units = 1;
+        job.state = (char *) "failed";
+        job.failed = 1;
+        job.unplaced = 2;
+        job.message = (char *) "too \x1b[31m bad";
         reply_jobs(d, &job, 1, 0);
         q = fake_read(d);
         assert(q->list_jobs->number == 9 && q->list_jobs->first_unit == 1);
@@ -273,9 +318,10 @@ static void a_job_is_shown_with_its_units(void **state) {
         assert_int_equal(o.code, 0);
         assert_non_null(strstr(o.out, "Job 9: stop a b and 3 more\n"));
         assert_non_null(strstr(o.out, "  Author: root@n1\n  Reason: cold ?[31m\nRevision: 42, before it 40\n Changed: 2 units\n"));
-        assert_non_null(strstr(o.out, "\nUNIT      BEFORE           REVISION NOW       WHY\n"
-                                      "a.service launched 0123456 41       as asked\n"
-                                      "b.service new              42       otherwise it failed\n"));
+        assert_non_null(strstr(o.out, "   State: failed (1 failed, 2 unplaced): too ?[31m bad\n"));
+        assert_non_null(strstr(o.out, "\nUNIT      BEFORE           REVISION END    NOW       WHY\n"
+                                      "a.service launched 0123456 41       -      as asked\n"
+                                      "b.service new              42       failed otherwise n2: exit-code\n"));
 }
 
 static void programs_get_a_list_of_jobs(void **state) {
@@ -283,8 +329,122 @@ static void programs_get_a_list_of_jobs(void **state) {
 
         assert_non_null(strstr(o.out, "[{\"job\":9,"));
         assert_non_null(strstr(o.out, "\"targets\":[\"a\",\"b\"]"));
-        assert_non_null(strstr(o.out, "{\"unit\":\"b.service\",\"rev\":\"\",\"desired\":\"\",\"now\":\"otherwise\",\"message\":\"it "
-                                      "failed\",\"revision\":42}]}]\n"));
+        assert_non_null(strstr(o.out, "{\"unit\":\"b.service\",\"rev\":\"\",\"desired\":\"\",\"end\":\"failed\",\"end_message\":"
+                                      "\"exit-code\",\"node\":\"n2\",\"now\":\"otherwise\",\"message\":\"it has failed since\","
+                                      "\"revision\":42}]}]\n"));
+}
+
+static void asks_for_states(FakeDaemon *d) {
+        Argosy__Response__JobRow none = row(1);
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->limit == 0);
+        assert(q->list_jobs->n_states == 2 && q->list_jobs->states[0] == ARGOSY__JOB_STATE__JOB_RUNNING &&
+               q->list_jobs->states[1] == ARGOSY__JOB_STATE__JOB_FAILED);
+        assert(q->list_jobs->since_us > 0);
+        done(q);
+        reply_jobs(d, &none, 0, 0);
+        fake_expect_end(d);
+}
+
+static void jobs_are_chosen_by_state_and_time(void **state) {
+        _cleanup_outcome_ Outcome a = run(asks_for_states, "jobs --all --state=running,failed --since=2h"),
+                                  b = run(asks_for_states, "jobs --all --state=running,failed --since=2026-01-31"),
+                                  c = run_at("/nowhere", "jobs --state=lost"), d = run_at("/nowhere", "jobs --since=soon");
+
+        assert_int_equal(a.code, 0);
+        assert_int_equal(b.code, 0);
+        assert_int_equal(c.code, 2);
+        assert_int_equal(d.code, 2);
+}
+
+// ---- waiting
+
+static void reads_wait(FakeDaemon *d, uint64_t number) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_WAIT && q->job_wait->number == number);
+        done(q);
+}
+
+static void reply_two_left(FakeDaemon *d) {
+        Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        progress.remaining = 2;
+        r.what_case = ARGOSY__RESPONSE__WHAT_PROGRESS;
+        r.progress = &progress;
+        fake_reply(d, &r);
+}
+
+// The daemon goes away in the middle.
+static void ends_after_a_loss(FakeDaemon *d) {
+        Argosy__Response__JobRow job = row(9);
+
+        fake_accept(d);
+        reads_wait(d, 9);
+        reply_two_left(d);
+        fake_hang_up(d);
+        fake_accept(d);
+        reads_wait(d, 9);
+        job.state = (char *) "done";
+        reply_jobs(d, &job, 1, 0);
+        fake_expect_end(d);
+}
+
+static void a_job_is_waited_for_wherever_it_goes_on(void **state) {
+        _cleanup_outcome_ Outcome o = run(ends_after_a_loss, "job wait -q -v 9");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "job 9: done\n");
+}
+
+static void ends_badly(FakeDaemon *d) {
+        Argosy__Response__JobUnitRow end = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT, *ends = &end;
+        Argosy__Response__JobRow job = row(9);
+
+        fake_accept(d);
+        reads_wait(d, 9);
+        job.state = (char *) "failed";
+        job.failed = 1;
+        end.unit = (char *) "a.service";
+        end.end = (char *) "failed";
+        end.end_message = (char *) "exit-code";
+        end.node = (char *) "n2";
+        job.ends = &ends;
+        job.n_ends = 1;
+        reply_jobs(d, &job, 1, 0);
+        fake_expect_end(d);
+}
+
+static void what_failed_is_named(void **state) {
+        _cleanup_outcome_ Outcome o = run(ends_badly, "job wait 9");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: stop a.service on n2: failed, exit-code\n"
+                                   "argosyctl: job 9: failed (1 failed)\n");
+}
+
+static void there_is_none(FakeDaemon *d) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        fake_accept(d);
+        reads_wait(d, 9);
+        r.final = true;
+        r.status = ENOENT;
+        r.message = (char *) "there is no job 9: the newest is 8";
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void what_is_not_there_is_not_waited_for(void **state) {
+        _cleanup_outcome_ Outcome o = run(there_is_none, "job wait 9 10"), p = run_at("/nowhere", "job wait web");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: there is no job 9: the newest is 8\n");
+        assert_int_equal(p.code, 2);
 }
 
 int main(void) {
@@ -293,13 +453,19 @@ int main(void) {
                 cmocka_unit_test(programs_find_the_number_with_each_unit),
                 cmocka_unit_test(a_key_is_the_same_request_whoever_sends_it),
                 cmocka_unit_test(other_keys_are_other_requests),
+                cmocka_unit_test(what_has_a_key_is_not_asked_for_in_halves),
                 cmocka_unit_test(what_an_older_cluster_would_not_look_at_is_not_asked),
                 cmocka_unit_test(the_reason_of_a_node_needs_no_jobs),
                 cmocka_unit_test(what_is_sent_again_says_how_old_it_is),
                 cmocka_unit_test(keys_have_limits),
                 cmocka_unit_test(jobs_are_asked_for_until_there_are_enough),
+                cmocka_unit_test(programs_get_all_fields_of_a_job),
                 cmocka_unit_test(a_job_is_shown_with_its_units),
                 cmocka_unit_test(programs_get_a_list_of_jobs),
+                cmocka_unit_test(jobs_are_chosen_by_state_and_time),
+                cmocka_unit_test(a_job_is_waited_for_wherever_it_goes_on),
+                cmocka_unit_test(what_failed_is_named),
+                cmocka_unit_test(what_is_not_there_is_not_waited_for),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -436,6 +436,92 @@ static void a_rebalance_that_is_refused_is_not_asked_for_again(void **state) {
         assert_string_equal(o.err, "argosyctl: another rebalance is under way\n");
 }
 
+// ---- wait
+
+static void expect_goal(FakeDaemon *d, Argosy__UnitGoal goal, const char *first, size_t n) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_WAIT && q->wait->goal == goal);
+        assert(q->wait->n_items == n && streq(q->wait->items[0]->name, first));
+        done(q);
+}
+
+static void gets_there_with_breaks(FakeDaemon *d) {
+        fake_accept(d);
+        expect_goal(d, ARGOSY__UNIT_GOAL__GOAL_ACTIVE, "a.service", 3);
+        reply_progress(d, RESULTS({"a.service", .node = "n1"}), false);
+        fake_accept(d); // argosyd restarts
+        expect_goal(d, ARGOSY__UNIT_GOAL__GOAL_ACTIVE, "b.service", 2);
+        reply_error(d, EAGAIN, "the leader changed", true);
+        expect_goal(d, ARGOSY__UNIT_GOAL__GOAL_ACTIVE, "b.service", 2);
+        reply_progress(d, RESULTS({"c.timer", .node = "n3"}), false);
+        reply_progress(d, RESULTS({"b.service", .node = "n2"}), true);
+        fake_expect_end(d);
+}
+
+static void a_state_is_waited_for_over_daemon_and_leader(void **state) {
+        _cleanup_outcome_ Outcome o = run(gets_there_with_breaks, "wait a b c.timer a --for=active -v");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "a.service: active on n1\nc.timer: active on n3\nb.service: active on n2\n");
+        assert_string_equal(o.err, "");
+}
+
+static void knows_one_of_two(FakeDaemon *d) {
+        fake_accept(d);
+        expect_goal(d, ARGOSY__UNIT_GOAL__GOAL_FAILED, "a.service", 2);
+        reply_progress(d, RESULTS({"b.service", .status = ENOENT, .message = "there is no such unit"}), false);
+        reply_progress(d, RESULTS({"a.service", .node = "n1"}), true);
+        fake_expect_end(d);
+}
+
+static void a_unit_that_there_is_not_has_a_status_of_its_own(void **state) {
+        _cleanup_outcome_ Outcome o = run(knows_one_of_two, "wait a b --for=failed");
+
+        assert_int_equal(o.code, 4);
+        assert_string_equal(o.out, "");
+        assert_string_equal(o.err, "argosyctl: b.service: there is no such unit\n");
+}
+
+static void is_not_heard(FakeDaemon *d) {
+        fake_accept(d);
+        expect_goal(d, ARGOSY__UNIT_GOAL__GOAL_GONE, "a.service", 1);
+        reply_progress(d,
+                       RESULTS({"a.service", .status = EHOSTDOWN, .message = "may still run on n4", .may_run_on = (char *) "n4"}),
+                       true);
+        fake_expect_end(d);
+}
+
+static void what_may_still_run_has_one_too(void **state) {
+        _cleanup_outcome_ Outcome o = run(is_not_heard, "wait a --for=gone");
+
+        assert_int_equal(o.code, 5);
+        assert_string_equal(o.err, "argosyctl: a.service: may still run on n4\n");
+}
+
+static void gets_nowhere(FakeDaemon *d) {
+        fake_accept(d);
+        expect_goal(d, ARGOSY__UNIT_GOAL__GOAL_INACTIVE, "a.service", 2);
+        reply_progress(d, RESULTS({"a.service"}), false);
+        fake_expect_end(d);
+}
+
+static void what_is_not_so_in_time_is_named(void **state) {
+        _cleanup_outcome_ Outcome o = run(gets_nowhere, "wait a b --for=inactive --timeout=500ms");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: timed out waiting; b.service is not inactive\n");
+}
+
+static void nobody_asks(FakeDaemon *d) {}
+
+static void what_for_has_to_be_said(void **state) {
+        _cleanup_outcome_ Outcome o = run(nobody_asks, "wait a");
+
+        assert_int_equal(o.code, 2);
+        assert_non_null(strstr(o.err, "--for="));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_drain_is_waited_for_over_daemon_and_leader),
@@ -455,6 +541,11 @@ int main(void) {
                 cmocka_unit_test(a_rebalance_that_takes_too_long_goes_on),
                 cmocka_unit_test(ctrl_c_lets_the_rebalance_go_on),
                 cmocka_unit_test(a_rebalance_that_is_refused_is_not_asked_for_again),
+                cmocka_unit_test(a_state_is_waited_for_over_daemon_and_leader),
+                cmocka_unit_test(a_unit_that_there_is_not_has_a_status_of_its_own),
+                cmocka_unit_test(what_may_still_run_has_one_too),
+                cmocka_unit_test(what_is_not_so_in_time_is_named),
+                cmocka_unit_test(what_for_has_to_be_said),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,11 +26,14 @@ expect "join" argosyctl --user cluster j
 expect "" argosyctl journal --rep
 expect "--replace" argosyctl start --rep
 expect "short pretty off" argosyctl list-units --json =
+expect "inactive" argosyctl wait web --for = in
 expect "unit,node" argosyctl list-units --fields = unit,n
 expect "promote" argosyctl --timeout 3 cluster pro
 [[ $(argosyctl complete arguments start) == $'unit\nfile' ]] || { echo "start takes other arguments" >&2; exit 1; }
 expect "set show delete" argosyctl role ""
 expect "Weight=" argosyctl role set web We
+expect "grant revoke list" argosyctl access ""
+expect "operate" argosyctl access grant op
 [[ $(argosyctl complete arguments role delete) == role ]] || { echo "role delete takes other arguments" >&2; exit 1; }
 [[ $(argosyctl complete arguments pool set) == $'node\npool' ]] || { echo "pool set takes other arguments" >&2; exit 1; }
 [[ $(argosyctl complete arguments cluster remove) == node ]] || { echo "cluster remove takes other arguments" >&2; exit 1; }

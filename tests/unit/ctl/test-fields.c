@@ -62,7 +62,7 @@ static void unknown_fields_are_named_with_the_known_ones(void **state) {
                 assert_string_equal(
                         text,
                         "list-unit-files has no field 'colour'; it has unit, rev, desired, state, node, "
-                        "global, description");
+                        "global, set, description");
         }
 }
 

@@ -7,6 +7,7 @@
 
 #include "test.h"
 
+#include "event-kind.h"
 #include "fields.h"
 #include "fileio.h"
 #include "option-table.h"
@@ -48,6 +49,16 @@ static void every_verb_is_there(void **state) {
         }
 }
 
+static void every_kind_of_event_is_there_with_its_fields(void **state) {
+        for (unsigned k = 1; event_kind_info((Argosy__EventKind) k); k++) {
+                const EventKindInfo *info = event_kind_info((Argosy__EventKind) k);
+
+                expect("\t*%s*\n", info->name);
+                for (size_t i = 0; i < event_kind_n_fields(info); i++)
+                        expect("*%s*", info->fields[i].name);
+        }
+}
+
 static void every_option_is_there(void **state) {
         for (size_t i = 0; i < n_options; i++)
                 expect(option_table[i].arg ? "*--%s*=_" : "*--%s*\n", option_table[i].name);
@@ -81,6 +92,7 @@ static void every_field_is_there(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(every_verb_is_there),
+                cmocka_unit_test(every_kind_of_event_is_there_with_its_fields),
                 cmocka_unit_test(every_option_is_there),
                 cmocka_unit_test(every_option_in_the_manual_exists),
                 cmocka_unit_test(every_field_is_there),

@@ -126,11 +126,11 @@ static void help_and_version_need_nothing_else(void **state) {
 }
 
 static void the_tables_fit_together(void **state) {
-        unsigned all = 0;
+        uint64_t all = 0;
 
         for (size_t i = 0; i < n_options; i++) {
-                assert_false(all & option_table[i].bit);
-                all |= option_table[i].bit;
+                assert_false(all & (uint64_t) option_table[i].bit);
+                all |= (uint64_t) option_table[i].bit;
         }
         for (size_t i = 0; i < verb_table.n_verbs; i++) {
                 size_t taken;
@@ -143,8 +143,11 @@ static void the_tables_fit_together(void **state) {
                 if (str_has_prefix(verb_table.verbs[i].name, "cluster ")) {
                         words[0] = (char *) "cluster";
                         words[1] = (char *) verb_table.verbs[i].name + strlen("cluster ");
+                } else if (streq(verb_table.verbs[i].name, "history forget")) { // beside `history`
+                        words[0] = (char *) "history";
+                        words[1] = (char *) "forget";
                 }
-                assert_ptr_equal(verb_list_find(&verb_table, words, 2, &taken), &verb_table.verbs[i]);
+                assert_ptr_equal(verb_list_find(&verb_table, words, words[1] ? 2 : 1, &taken), &verb_table.verbs[i]);
         }
 }
 

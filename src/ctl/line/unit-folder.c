@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See unit-folder.h. All files are read and parsed first, so that a folder with a unit that cannot be is refused before
+// anything is asked of the cluster; then argosy.set says what is not as it is for most: instances, and units that are not to
+// run. What a folder may hold is limited as one request is.
+
+#include "unit-folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "array.h"
+#include "fileio.h"
+#include "str.h"
+#include "unit-args.h"
+#include "unit-file.h"
+#include "unit-name.h"
+
+#define SET_FILE_NAME "argosy.set"
+
+static void file_free(UnitFolderFile *f) {
+        free(f->name);
+        free(f->path);
+        buf_done(&f->content);
+        free(f);
+}
+
+void unit_folder_done(UnitFolder *f) {
+        for (size_t i = 0; i < f->n_files; i++)
+                file_free(f->files[i]);
+        for (size_t i = 0; i < f->n_ignored; i++)
+                free(f->ignored[i]);
+        free(f->files);
+        free(f->ignored);
+        free(f->units);
+        map_done(&f->files_by_name);
+        map_done(&f->units_by_name);
+        set_file_done(&f->set_file);
+        *f = (UnitFolder){};
+}
+
+// ---- files
+
+static int read_regular(int dirfd, const char *name, const char *path, size_t max, Buf *ret, Buf *why) {
+        struct stat st;
+        int r = fstatat(dirfd, name, &st, 0) < 0 ? -errno : S_ISREG(st.st_mode) ? 0 : -EISDIR;
+
+        if (r == 0)
+                r = file_read(dirfd, name, max, ret);
+        if (r == -EFBIG)
+                (void) buf_printf(why, "%s is larger than %zu KiB", path, max / 1024);
+        else if (r == -EISDIR)
+                (void) buf_printf(why, "%s is not a regular file", path);
+        else if (r < 0 && r != -ENOMEM)
+                (void) buf_printf(why, "cannot read %s: %s", path, strerror(-r));
+        return r;
+}
+
+static int check_file(const UnitFolderFile *f, Buf *why) {
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        _cleanup_free_ char *reason = NULL;
+        int r = unit_file_parse(f->path, f->content.data, f->content.len, &file, &reason);
+
+        if (r >= 0)
+                r = unit_file_check_sections(f->path, f->content.data, f->content.len, &reason);
+        if (r == -EINVAL)
+                (void) buf_printf(why, "%s", reason);
+        return r < 0 ? r : 0;
+}
+
+static int add_file(UnitFolder *folder, int dirfd, const char *dir, const char *name, Buf *why) {
+        UnitFolderFile *f = calloc(1, sizeof(*f));
+        int r = f ? ARRAY_GROW(folder->files, folder->files_allocated, folder->n_files + 1) : -ENOMEM;
+
+        if (r < 0) {
+                free(f);
+                return r;
+        }
+        folder->files[folder->n_files++] = f;
+        f->name = strdup(name);
+        f->path = str_printf("%s/%s", dir, name);
+        if (!f->name || !f->path)
+                return -ENOMEM;
+        r = read_regular(dirfd, name, f->path, UNIT_FILE_MAX, &f->content, why);
+        if (r == 0)
+                r = check_file(f, why);
+        if (r < 0)
+                return r;
+        f->hash = hash_of(f->content.data, f->content.len);
+        folder->bytes += f->content.len;
+        if (folder->n_files > SET_FILE_UNITS_MAX || folder->bytes > UNIT_ARGS_FILES_MAX) {
+                (void) buf_printf(why, "%s has more than %d unit files, or more than %d MiB of them", dir,
+                                  SET_FILE_UNITS_MAX, UNIT_ARGS_FILES_MAX / (1024 * 1024));
+                return -E2BIG;
+        }
+        return map_add_str(&folder->files_by_name, f->name, f);
+}
+
+static int ignore(UnitFolder *f, const char *name) {
+        int r = ARRAY_GROW(f->ignored, f->ignored_allocated, f->n_ignored + 1);
+
+        if (r < 0)
+                return r;
+        f->ignored[f->n_ignored] = strdup(name);
+        return f->ignored[f->n_ignored++] ? 0 : -ENOMEM;
+}
+
+static bool is_about_folder(const char *name) {
+        return strncmp(name, "README", strlen("README")) == 0 ||
+               strncmp(name, "LICENSE", strlen("LICENSE")) == 0;
+}
+
+static int add_entry(UnitFolder *f, int dirfd, const char *dir, const char *name, Buf *why) {
+        if (*name == '.' || is_about_folder(name))
+                return 0;
+        if (streq(name, SET_FILE_NAME)) {
+                _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
+                _cleanup_buf_ Buf text = {};
+                int r = path ? read_regular(dirfd, name, path, SET_FILE_BYTES_MAX, &text, why) : -ENOMEM;
+
+                return r < 0 ? r : set_file_parse(path, text.data, text.len, &f->set_file, why);
+        }
+        if (unit_name_kind(name, NULL) == UNIT_NAME_INVALID)
+                return ignore(f, name);
+        return add_file(f, dirfd, dir, name, why);
+}
+
+static int read_entries(UnitFolder *f, const char *dir, Buf *why) {
+        DIR *d = opendir(dir);
+        const struct dirent *entry;
+        int r = d ? 0 : -errno;
+
+        if (!d) {
+                (void) buf_printf(why, "cannot read the folder %s: %s", dir, strerror(-r));
+                return r;
+        }
+        while (r == 0 && (errno = 0, entry = readdir(d)))
+                r = add_entry(f, dirfd(d), dir, entry->d_name, why);
+        if (r == 0 && errno != 0) {
+                r = -errno;
+                (void) buf_printf(why, "cannot read the folder %s: %s", dir, strerror(-r));
+        }
+        closedir(d);
+        return r;
+}
+
+// ---- units
+
+static int add_unit(UnitFolder *f, UnitFolderUnit unit) {
+        int r = ARRAY_GROW(f->units, f->units_allocated, f->n_units + 1);
+
+        if (r == 0)
+                r = map_add_str(&f->units_by_name, unit.name, f);
+        if (r == 0)
+                f->units[f->n_units++] = unit;
+        return r;
+}
+
+// Those that argosy.set names.
+static int add_listed(UnitFolder *f, const char *dir, const SetFileUnit *listed, Buf *why) {
+        UnitFolderFile *file = map_find_str(&f->files_by_name, listed->name);
+        _cleanup_free_ char *template = NULL;
+
+        if (!file && unit_name_kind(listed->name, NULL) == UNIT_NAME_INSTANCE) {
+                template = unit_name_template(listed->name);
+                if (!template)
+                        return -ENOMEM;
+                file = map_find_str(&f->files_by_name, template);
+        }
+        if (file)
+                return add_unit(f, (UnitFolderUnit){listed->name, file, listed->target,
+                                                    !streq(file->name, listed->name)});
+        (void) buf_printf(why, "%s/%s:%u: %s has no file in the folder%s%s", dir, SET_FILE_NAME,
+                          listed->line, listed->name, template ? ", and neither has " : "", template ?: "");
+        return -ENOENT;
+}
+
+static int add_others(UnitFolder *f) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < f->n_files; i++) {
+                const UnitFolderFile *file = f->files[i];
+                bool is_template = unit_name_kind(file->name, NULL) == UNIT_NAME_TEMPLATE;
+
+                if (!map_find_str(&f->units_by_name, file->name))
+                        r = add_unit(f, (UnitFolderUnit){
+                                                .name = file->name,
+                                                .file = file,
+                                                .target = is_template ? ARGOSY__TARGET__TARGET_INACTIVE
+                                                                      : ARGOSY__TARGET__TARGET_LAUNCHED});
+        }
+        return r;
+}
+
+static int compare_units(const void *a, const void *b) {
+        return strcmp(((const UnitFolderUnit *) a)->name, ((const UnitFolderUnit *) b)->name);
+}
+
+int unit_folder_read(const char *path, UnitFolder *ret, Buf *why) {
+        int r = read_entries(ret, path, why);
+
+        for (size_t i = 0; r == 0 && i < ret->set_file.n; i++)
+                r = add_listed(ret, path, &ret->set_file.units[i], why);
+        if (r == 0)
+                r = add_others(ret);
+        if (r == 0 && ret->n_units > 0)
+                qsort(ret->units, ret->n_units, sizeof(*ret->units), compare_units);
+        return r;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A folder of unit files: which units it is about, what each is to have and to be. Nothing but the disk is asked.
+//
+//      NAME.service ...  a unit that is to be launched; a template, which its instances have their file from
+//      argosy.set        see set-file.h: the set's name, instances, and what units are to be
+//
+// Hidden files, and those whose names begin with README or LICENSE, do not count; whatever else is there is named.
+
+#include "buf.h"
+#include "hash.h"
+#include "map.h"
+#include "set-file.h"
+
+typedef struct UnitFolderFile {
+        char *name; // of the unit, or the template
+        char *path; // for messages
+        Buf content;
+        Hash hash;
+} UnitFolderFile;
+
+typedef struct UnitFolderUnit {
+        const char *name;
+        const UnitFolderFile *file; // its own, or its template's
+        Argosy__Target target;
+        bool from_template;
+} UnitFolderUnit;
+
+typedef struct UnitFolder {
+        SetFile set_file;
+        UnitFolderFile **files;
+        UnitFolderUnit *units; // by name
+        size_t n_files, files_allocated, n_units, units_allocated;
+        char **ignored; // names of what is no unit file
+        size_t n_ignored, ignored_allocated;
+        size_t bytes;
+        Map files_by_name, units_by_name; // the latter to anything
+} UnitFolder;
+
+void unit_folder_done(UnitFolder *f);
+#define _cleanup_unit_folder_ _cleanup_(unit_folder_done)
+
+// *ret is to be zeroed, and is to be ended also after an error. 0; a negative errno with a sentence appended to `why`; or
+// -ENOMEM.
+int unit_folder_read(const char *path, UnitFolder *ret, Buf *why);

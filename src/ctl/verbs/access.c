@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// access: who may do what. A right is given and taken back in the same words: RIGHT to user:NAME, user:NAME@HOST or
+// group:NAME, and "on role ROLE" behind it if it is only about units of that role. What cannot be a right, or nobody's name,
+// never reaches the daemon.
+
+#include <errno.h>
+
+#include "access.h"
+#include "ctl.h"
+#include "json.h"
+#include "str.h"
+#include "table.h"
+#include "verbs.h"
+
+// ---- what is changed
+
+// "on role ROLE", or nothing.
+static bool read_role(char **words, size_t n, char **ret) {
+        *ret = (char *) "";
+        if (n == 0)
+                return true;
+        if (n != 3 || !streq(words[0], "on") || !streq(words[1], "role") || !*words[2])
+                return false;
+        *ret = words[2];
+        return true;
+}
+
+// Either word is understood for both: "revoke view from" is what people say, too.
+static bool is_between(const char *word) {
+        return streq(word, "to") || streq(word, "from");
+}
+
+static int change(Ctl *ctl, char **words, size_t n, bool revoke) {
+        Argosy__Request__AccessChange m = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        _cleanup_free_ char *word = strdup(words[2]);
+        AccessSubject subject;
+
+        if (!word)
+                return ctl_oom(ctl);
+        if (!right_from_string(words[0], &m.right))
+                return ctl_usage(ctl, "'%s' is no right: view, operate, deploy, admin", words[0]);
+        if (!is_between(words[1]) || !read_role(words + 3, n - 3, &m.role))
+                return ctl_usage(ctl,
+                                 "it is: argosyctl access %s RIGHT %s user:NAME|user:NAME@HOST|group:NAME "
+                                 "[on role ROLE]",
+                                 revoke ? "revoke" : "grant", revoke ? "from" : "to");
+        if (!access_subject_parse(word, &subject))
+                return ctl_usage(ctl, "'%s' is none of user:NAME, user:NAME@HOST, group:NAME", words[2]);
+        m.revoke = revoke;
+        m.user = (char *) subject.user;
+        m.group = (char *) subject.group;
+        m.host = (char *) subject.host;
+        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
+        request.access_change = &m;
+        return ctl_ask(ctl, &request, 0, NULL, NULL);
+}
+
+int verb_access_grant(Ctl *ctl, char **words, size_t n) {
+        return change(ctl, words, n, false);
+}
+
+int verb_access_revoke(Ctl *ctl, char **words, size_t n) {
+        return change(ctl, words, n, true);
+}
+
+// ---- what is shown
+
+typedef struct Show {
+        Table table;
+        Json json;
+} Show;
+
+// As it is typed. NULL: out of memory.
+static char *subject_of(const Argosy__Response__AccessRow *row) {
+        const Argosy__GrantRecord *g = row->grant;
+
+        if (*g->group)
+                return str_printf("group:%s", g->group);
+        if (g->host)
+                return str_printf("user:%s@%s", g->user, row->host);
+        return str_printf("user:%s%s", g->user, strchr(g->user, '@') ? "@" : "");
+}
+
+static int table_row(Table *t, const Argosy__Response__AccessRow *row) {
+        _cleanup_free_ char *subject = subject_of(row);
+        int r = subject ? table_add(t, right_to_string(row->grant->right), COLOUR_NONE) : -ENOMEM;
+
+        r = r < 0 ? r : table_add(t, subject, COLOUR_NONE);
+        return r < 0 ? r : table_add(t, row->grant->role, COLOUR_NONE);
+}
+
+static void json_words(Json *j, const char *key, const char *value) {
+        json_key(j, key);
+        if (*value)
+                json_string(j, value);
+        else
+                json_null(j);
+}
+
+static void json_row(Json *j, const Argosy__Response__AccessRow *row) {
+        json_begin(j, '{');
+        json_words(j, "right", right_to_string(row->grant->right));
+        json_words(j, "user", row->grant->user);
+        json_words(j, "group", row->grant->group);
+        json_words(j, "host", row->host);
+        json_words(j, "role", row->grant->role);
+        json_end(j, '}');
+}
+
+static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Show *s = userdata;
+        int e = 0;
+
+        for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_ACCESS && i < r->access->n_rows && e == 0;
+             i++) {
+                if (!r->access->rows[i]->grant)
+                        continue;
+                if (ctl->opt.json != JSON_OFF)
+                        json_row(&s->json, r->access->rows[i]);
+                else
+                        e = table_row(&s->table, r->access->rows[i]);
+        }
+        return e;
+}
+
+int verb_access_list(Ctl *ctl, char **words, size_t n) {
+        static const char *const headers[] = {"RIGHT", "WHO", "ON ROLE"};
+        Show s = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        Argosy__Request__AccessList list = ARGOSY__REQUEST__ACCESS_LIST__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        int code;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_LIST;
+        request.access_list = &list;
+        if (ctl->opt.json != JSON_OFF) {
+                json_begin(&s.json, '[');
+                code = ctl_ask(ctl, &request, 0, on_rows, &s);
+                json_end(&s.json, ']');
+                json_finish(&s.json);
+                return code;
+        }
+        for (size_t i = 0; i < ELEMENTSOF(headers); i++)
+                table_add_column(&s.table, headers[i], false, false);
+        code = ctl_ask(ctl, &request, 0, on_rows, &s);
+        if (code == EXIT_OK)
+                code = ctl_print_table(ctl, &s.table);
+        table_done(&s.table);
+        return code;
+}

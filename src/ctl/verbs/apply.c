@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// apply: a folder of unit files is the truth about a set of units.
+//
+//      1. the folder is read (unit-folder.c)
+//      2. the leader is asked what it would change, by hashes alone
+//      3. with --plan the difference is printed, else what the cluster does not have is sent, with the plan's fingerprint
+//      4. what each unit is to come to is waited for (mixed-change.c)
+//
+// When something has changed between 2 and 3, nothing is done and that is said. What the leader would refuse, --plan shows all
+// the same, with the reason.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "ctl.h"
+#include "diff.h"
+#include "feature-level.h"
+#include "message.h"
+#include "mixed-change.h"
+#include "str.h"
+#include "terminal.h"
+#include "unit-folder.h"
+#include "verbs.h"
+
+static const MixedVerb apply_verb = {"apply", "applied"};
+
+typedef struct Apply {
+        Ctl *ctl;
+        UnitFolder folder;
+        char *set;
+        Argosy__Request__Apply message;
+        Argosy__Request__Apply__Unit *units, **unit_pointers; // as folder.units
+        Argosy__NamedFile *files, **file_pointers;            // those that are sent
+        char **gone;                                          // of `plan`
+        Argosy__Response *answer;                             // NULL: none yet
+        Argosy__Response__ApplyPlan *plan;                    // in it
+} Apply;
+
+static void apply_done(Apply *a) {
+        unit_folder_done(&a->folder);
+        free(a->set);
+        free(a->units);
+        free(a->unit_pointers);
+        free(a->files);
+        free(a->file_pointers);
+        free(a->gone);
+        message_free(a->answer);
+}
+
+// ---- the folder
+
+static int name_set(Apply *a, const char *dir) {
+        _cleanup_free_ char *path = NULL;
+        const char *name = a->ctl->opt.set ?: a->folder.set_file.set, *slash;
+
+        if (!name) {
+                path = realpath(dir, NULL);
+                if (!path)
+                        return ctl_fail(a->ctl, "%s: %s", dir, strerror(errno));
+                slash = strrchr(path, '/');
+                name = slash ? slash + 1 : path;
+        }
+        if (!set_name_is_valid(name))
+                return ctl_usage(
+                        a->ctl,
+                        "'%s' cannot be the name of a set; --set= or a line in argosy.set gives it one",
+                        name);
+        a->set = strdup(name);
+        return a->set ? EXIT_OK : ctl_oom(a->ctl);
+}
+
+static int read_folder(Apply *a, const char *dir) {
+        _cleanup_buf_ Buf why = {};
+        int r = unit_folder_read(dir, &a->folder, &why);
+
+        if (r < 0)
+                return why.len > 0 && r != -ENOMEM
+                               ? ctl_fail(a->ctl, "%.*s", (int) why.len, (const char *) why.data)
+                               : ctl_oom(a->ctl);
+        for (size_t i = 0; i < a->folder.n_ignored; i++)
+                ctl_warn(a->ctl, "%s/%s is no unit file, and is left out", dir, a->folder.ignored[i]);
+        return name_set(a, dir);
+}
+
+// ---- the message
+
+static int fill_message(Apply *a) {
+        Argosy__Request__Apply *m = &a->message;
+        uint64_t given = a->ctl->opt.given;
+
+        argosy__request__apply__init(m);
+        a->units = calloc(a->folder.n_units + 1, sizeof(*a->units));
+        a->unit_pointers = calloc(a->folder.n_units + 1, sizeof(*a->unit_pointers));
+        if (!a->units || !a->unit_pointers)
+                return -ENOMEM;
+        for (size_t i = 0; i < a->folder.n_units; i++) {
+                const UnitFolderUnit *unit = &a->folder.units[i];
+                Argosy__Request__Apply__Unit *u = a->unit_pointers[i] = &a->units[i];
+
+                argosy__request__apply__unit__init(u);
+                u->name = (char *) unit->name;
+                u->spec =
+                        (ProtobufCBinaryData){.data = (uint8_t *) unit->file->hash.bytes, .len = HASH_SIZE};
+                u->from_template = unit->from_template;
+                u->target = unit->target;
+        }
+        m->set = a->set;
+        m->units = a->unit_pointers;
+        m->n_units = a->folder.n_units;
+        m->prune = (given & OPT_PRUNE) != 0;
+        m->force = (given & OPT_FORCE) != 0;
+        m->adopt = (given & OPT_ADOPT) != 0;
+        return 0;
+}
+
+static int on_plan(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Apply *a = userdata;
+
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_APPLY_PLAN)
+                return 0;
+        message_free(a->answer);
+        a->answer = message_copy(r);
+        if (!a->answer)
+                return -ENOMEM;
+        a->plan = a->answer->apply_plan;
+        return 0;
+}
+
+static int ask_plan(Apply *a) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        int code;
+
+        a->message.dry_run = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
+        request.apply = &a->message;
+        code = ctl_ask(a->ctl, &request, 0, on_plan, a);
+        if (code == EXIT_OK && !a->plan)
+                return ctl_fail(a->ctl, "argosyd gave no answer to apply");
+        return code;
+}
+
+// ---- the plan, printed
+
+static const UnitFolderUnit *find_unit(const Apply *a, const char *name) {
+        size_t low = 0, high = a->folder.n_units;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+                int order = strcmp(a->folder.units[middle].name, name);
+
+                if (order == 0)
+                        return &a->folder.units[middle];
+                if (order < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return NULL;
+}
+
+static int on_content(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Buf *content = userdata;
+
+        return r->what_case == ARGOSY__RESPONSE__WHAT_CAT
+                       ? buf_append(content, r->cat->content.data, r->cat->content.len)
+                       : 0;
+}
+
+static int fetch(Ctl *ctl, const Argosy__Response__ApplyRow *row, Buf *ret) {
+        Argosy__Request__Cat cat = ARGOSY__REQUEST__CAT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char *name = row->unit, *rev = row->rev;
+
+        cat.names = &name;
+        cat.n_names = 1;
+        cat.revs = &rev;
+        cat.n_revs = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CAT;
+        request.cat = &cat;
+        return ctl_ask(ctl, &request, 0, on_content, ret);
+}
+
+static int describe_row(const Argosy__Response__ApplyRow *row, Buf *b) {
+        int r = buf_printf(b, "%s: ", row->unit);
+
+        if (r == 0 && row->removed)
+                return buf_printf(b, "is destroyed\n");
+        if (r == 0 && row->made)
+                return buf_printf(b, "is new, to be %s\n", row->desired_after);
+        if (r == 0 && row->adopted)
+                r = *row->set ? buf_printf(b, "is taken over from the set %s, ", row->set)
+                              : buf_printf(b, "belongs to no set and is taken over, ");
+        if (r == 0 && !streq(row->desired, row->desired_after))
+                r = buf_printf(b, "%s -> %s, ", row->desired, row->desired_after);
+        return r < 0 ? r
+                     : buf_printf(b, streq(row->rev, row->rev_after) ? "with the same file\n"
+                                                                     : "gets another file\n");
+}
+
+static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
+        const UnitFolderUnit *unit = find_unit(a, row->unit);
+        _cleanup_buf_ Buf before = {}, text = {};
+        _cleanup_free_ char *now = str_printf("%s, in the cluster", row->unit);
+        bool differs = !streq(row->rev, row->rev_after);
+        DiffSide from = {.name = "/dev/null"}, to = {.name = "/dev/null"};
+        int code;
+
+        if (!now || describe_row(row, &text) < 0)
+                return ctl_oom(a->ctl);
+        if (differs && *row->rev) {
+                code = fetch(a->ctl, row, &before);
+                if (code != EXIT_OK)
+                        return code;
+                from = (DiffSide){now, before.data, before.len};
+        }
+        if (differs && unit)
+                to = (DiffSide){unit->file->path, unit->file->content.data, unit->file->content.len};
+        if (differs && diff_append(&from, &to, &a->ctl->term.style, a->ctl->term.out_tty, &text) < 0)
+                return ctl_oom(a->ctl);
+        fwrite(text.data, 1, text.len, a->ctl->term.out);
+        return EXIT_OK;
+}
+
+static void say_left(const Apply *a) {
+        if (a->plan->left > 0)
+                ctl_warn(a->ctl,
+                         "%" PRIu32
+                         " unit%s of the set %s %s not in the folder; --prune destroys what is not",
+                         a->plan->left, a->plan->left == 1 ? "" : "s", a->set,
+                         a->plan->left == 1 ? "is" : "are");
+}
+
+static int say_nothing_to_do(const Apply *a) {
+        if (!(a->ctl->opt.given & OPT_QUIET))
+                fprintf(a->ctl->term.out,
+                        "The set %s is as the folder says: %" PRIu32 " unit%s, nothing to do.\n", a->set,
+                        a->plan->same, a->plan->same == 1 ? "" : "s");
+        return EXIT_OK;
+}
+
+static int print_plan(Apply *a) {
+        int code = EXIT_OK;
+
+        if (a->plan->n_rows > 0)
+                pager_open(&a->ctl->term);
+        for (size_t i = 0; i < a->plan->n_rows && code == EXIT_OK; i++)
+                code = print_row(a, a->plan->rows[i]);
+        fflush(a->ctl->term.out);
+        if (code == EXIT_OK && *a->plan->refusal)
+                ctl_warn(a->ctl, "this would be refused: %s", a->plan->refusal);
+        return code == EXIT_OK ? EXIT_DIFFERS : code;
+}
+
+// ---- doing it
+
+static int send_file(Apply *a, size_t unit, Map *sent, size_t *n) {
+        const UnitFolderFile *file = a->folder.units[unit].file;
+        uintptr_t number = (uintptr_t) map_find(sent, &file->hash, HASH_SIZE);
+
+        if (number == 0) {
+                Argosy__NamedFile *f = a->file_pointers[*n] = &a->files[*n];
+
+                argosy__named_file__init(f);
+                f->name = file->name;
+                f->path = file->path;
+                f->content = (ProtobufCBinaryData){.data = file->content.data, .len = file->content.len};
+                number = ++*n;
+                if (map_add(sent, &file->hash, HASH_SIZE, (void *) number) < 0)
+                        return -ENOMEM;
+        }
+        a->units[unit].file = (uint32_t) number;
+        return 0;
+}
+
+static int add_what_it_needs(Apply *a) {
+        Argosy__Request__Apply *m = &a->message;
+        size_t n_rows = a->plan->n_rows;
+        _cleanup_(map_done) Map sent = {};
+
+        a->files = calloc(n_rows + 1, sizeof(*a->files));
+        a->file_pointers = calloc(n_rows + 1, sizeof(*a->file_pointers));
+        a->gone = calloc(n_rows + 1, sizeof(*a->gone));
+        if (!a->files || !a->file_pointers || !a->gone)
+                return -ENOMEM;
+        for (size_t i = 0; i < n_rows; i++) {
+                const Argosy__Response__ApplyRow *row = a->plan->rows[i];
+                const UnitFolderUnit *unit = find_unit(a, row->unit);
+
+                if (row->removed)
+                        a->gone[m->n_gone++] = row->unit;
+                else if (row->need && unit &&
+                         send_file(a, (size_t) (unit - a->folder.units), &sent, &m->n_files) < 0)
+                        return -ENOMEM;
+        }
+        m->gone = a->gone;
+        m->files = a->file_pointers;
+        m->revision = a->plan->revision;
+        m->plan = a->plan->plan;
+        m->dry_run = false;
+        return 0;
+}
+
+static int carry_out(Apply *a) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        if (add_what_it_needs(a) < 0)
+                return ctl_oom(a->ctl);
+        request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
+        request.apply = &a->message;
+        return mixed_change_run(a->ctl, &apply_verb, &request);
+}
+
+static int run(Apply *a, const char *dir) {
+        int code = read_folder(a, dir);
+
+        if (code == EXIT_OK && fill_message(a) < 0)
+                code = ctl_oom(a->ctl);
+        if (code == EXIT_OK)
+                code = ask_plan(a);
+        if (code != EXIT_OK)
+                return code;
+        say_left(a);
+        if (a->plan->n_rows == 0 && !*a->plan->refusal)
+                return say_nothing_to_do(a);
+        if (a->ctl->opt.given & OPT_PLAN)
+                return print_plan(a);
+        if (*a->plan->refusal)
+                return ctl_fail(a->ctl, "apply: %s; nothing was changed", a->plan->refusal);
+        return carry_out(a);
+}
+
+int verb_apply(Ctl *ctl, char **args, size_t n) {
+        Apply a = {.ctl = ctl};
+        int code = run(&a, args[0]);
+
+        apply_done(&a);
+        return code;
+}

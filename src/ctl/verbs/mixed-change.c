@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A request that makes each of its units something of its own (undo, apply): one answer for all units, which says of each
+// what it is to come to; then that is waited for, verb by verb, as start, stop and destroy do it.
+//
+// A unit that cannot be had is said, and the others are. Ctrl-C ends only our waiting.
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "ctl.h"
+#include "json.h"
+#include "mixed-change.h"
+#include "terminal.h"
+#include "wait-loop.h"
+#include "wait-set.h"
+
+// In which order they are waited for: what is to go makes room.
+static const Argosy__Verb verbs[] = {ARGOSY__VERB__VERB_DESTROY, ARGOSY__VERB__VERB_UNLOAD,
+                                     ARGOSY__VERB__VERB_STOP, ARGOSY__VERB__VERB_LOAD,
+                                     ARGOSY__VERB__VERB_START};
+
+typedef struct MixedChange {
+        Ctl *ctl;
+        const MixedVerb *verb;
+        Json json;
+        bool answered;
+        size_t n_failed;
+        WaitSet waiting[ELEMENTSOF(verbs)];
+        size_t at; // of them, the one that is waited for
+        Argosy__Request__Wait wait;
+        Argosy__Request__Wait__Item **items;
+} MixedChange;
+
+static bool plans(const MixedChange *c) {
+        return c->ctl->opt.given & OPT_PLAN;
+}
+
+// ---- results
+
+static void report_json(MixedChange *c, const Argosy__Response__UnitResult *result) {
+        Json *j = &c->json;
+
+        json_begin(j, '{');
+        json_key(j, "unit");
+        json_string(j, result->name);
+        json_key(j, "ok");
+        json_bool(j, result->status == 0);
+        json_key(j, "node");
+        json_string(j, result->node);
+        json_key(j, "message");
+        json_string(j, result->status != 0 ? status_text(result->status, result->message) : result->message);
+        json_end(j, '}');
+}
+
+// A unit has come to its end, well or not.
+static void report(MixedChange *c, const Argosy__Response__UnitResult *result) {
+        Ctl *ctl = c->ctl;
+
+        c->n_failed += result->status != 0;
+        if (ctl->opt.json != JSON_OFF)
+                report_json(c, result);
+        progress_clear(&ctl->term);
+        if (result->status != 0) {
+                fflush(ctl->term.out);
+                ctl_fail(ctl, "%s %s%s%s: %s", c->verb->name, result->name, *result->node ? " on " : "",
+                         result->node, status_text(result->status, result->message));
+                ctl_refusals(ctl, ctl->term.err, result->refusals, result->n_refusals);
+        } else if (ctl->opt.json != JSON_OFF)
+                return;
+        else if (plans(c))
+                fprintf(ctl->term.out, "%s: %s\n", result->name, result->message);
+        else if (*result->message)
+                ctl_warn(ctl, "%s: %s", result->name, result->message);
+        else if (ctl->opt.given & OPT_VERBOSE)
+                fprintf(ctl->term.out, "%s: %s%s%s\n", result->name, c->verb->past,
+                        *result->node ? ", on " : "", result->node);
+}
+
+static WaitSet *set_of(MixedChange *c, Argosy__Verb verb) {
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
+                if (verbs[i] == verb)
+                        return &c->waiting[i];
+        return NULL;
+}
+
+static int take_result(MixedChange *c, const Argosy__Response__UnitResult *result, uint64_t job) {
+        WaitSet *set = set_of(c, result->verb);
+        int e;
+
+        if (result->status != 0 || !set || (c->ctl->opt.given & OPT_NO_BLOCK)) {
+                report(c, result);
+                return 0;
+        }
+        e = wait_set_add(set, result->name, result->revision, job);
+        return e == -EEXIST ? 0 : e;
+}
+
+static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        MixedChange *c = userdata;
+        int e = 0;
+
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
+                return 0;
+        c->answered = true;
+        for (size_t i = 0; i < r->change->n_units && e == 0; i++)
+                e = take_result(c, r->change->units[i], r->job);
+        return e;
+}
+
+// ---- wait
+
+static int wait_ask(Ctl *ctl, Argosy__Request *request, void *userdata) {
+        MixedChange *c = userdata;
+
+        free(c->items);
+        c->items = wait_set_request(&c->waiting[c->at], &c->wait.n_items);
+        c->wait.items = c->items;
+        return c->items ? 0 : -ENOMEM;
+}
+
+static int wait_take(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        MixedChange *c = userdata;
+        bool news = false;
+
+        if (r->status != 0 || r->what_case != ARGOSY__RESPONSE__WHAT_PROGRESS)
+                return 0;
+        for (size_t i = 0; i < r->progress->n_done; i++) {
+                const Argosy__Response__UnitResult *result = r->progress->done[i];
+
+                if (!wait_set_finish(&c->waiting[c->at], result->name, result->status != 0))
+                        continue; // told twice
+                news = true;
+                report(c, result);
+        }
+        return news ? WAIT_NEWS : 0;
+}
+
+static void wait_count(const void *userdata, ProgressState *ret) {
+        const MixedChange *c = userdata;
+
+        *ret = (ProgressState){.verb = c->verb->name};
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
+                ret->done += c->waiting[i].n_done;
+                ret->failed += c->waiting[i].n_failed;
+                ret->total += c->waiting[i].n_items;
+        }
+}
+
+static WaitStep wait_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        const MixedChange *c = userdata;
+
+        return wait_set_next(&c->waiting[c->at], end->lost, end->error, end->status, end->no_leader);
+}
+
+static int print_open(const MixedChange *c, Buf *text) {
+        size_t open = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
+                open += wait_set_open(&c->waiting[i]);
+        return buf_printf(text, "the cluster goes on with %zu unit%s (see argosyctl list-units)", open,
+                          open == 1 ? "" : "s");
+}
+
+static int wait_detach(const void *userdata, Buf *text) {
+        return print_open(userdata, text);
+}
+
+static int wait_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        _cleanup_buf_ Buf text = {};
+
+        if (print_open(userdata, &text) < 0)
+                return ctl_oom(ctl);
+        return ctl_fail(ctl, "%s; %.*s",
+                        end->error == 0 && end->status == 0 ? "argosyd stopped reporting"
+                                                            : wait_loop_reason(ctl, end),
+                        (int) text.len, (const char *) text.data);
+}
+
+static const WaitKind mixed_wait = {
+        .ask = wait_ask,
+        .take = wait_take,
+        .count = wait_count,
+        .judge = wait_judge,
+        .detach = wait_detach,
+        .leave = wait_leave,
+};
+
+static int wait_all(MixedChange *c) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        int code = EXIT_OK;
+
+        argosy__request__wait__init(&c->wait);
+        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
+        request.wait = &c->wait;
+        for (c->at = 0; c->at < ELEMENTSOF(verbs) && code == EXIT_OK; c->at++) {
+                if (wait_set_open(&c->waiting[c->at]) == 0)
+                        continue;
+                c->wait.verb = verbs[c->at];
+                code = wait_loop_run(c->ctl, &mixed_wait, &request, c);
+        }
+        free(c->items);
+        return code;
+}
+
+// ---- the request
+
+static int ask(MixedChange *c, Argosy__Request *request) {
+        int code = ctl_ask(c->ctl, request, 0, on_change, c);
+
+        if (code == EXIT_OK && c->answered)
+                code = wait_all(c);
+        return code == EXIT_OK && c->n_failed > 0 ? EXIT_FAILED : code;
+}
+
+int mixed_change_run(Ctl *ctl, const MixedVerb *verb, Argosy__Request *request) {
+        MixedChange c = {.ctl = ctl,
+                         .verb = verb,
+                         .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        int code;
+
+        ctl_catch_interrupt(ctl);
+        if (ctl->opt.json != JSON_OFF)
+                json_begin(&c.json, '[');
+        code = ask(&c, request);
+        if (ctl->opt.json != JSON_OFF) {
+                json_end(&c.json, ']');
+                json_finish(&c.json);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
+                wait_set_done(&c.waiting[i]);
+        return code;
+}

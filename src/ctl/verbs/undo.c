@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// undo: one request, which the leader plans from what the job's record says; what each unit is to come to is waited for
+// (mixed-change.c).
+//
+// What has been changed since refuses all of it, in one sentence, unless an option says what is to become of that.
+
+#include "ctl.h"
+#include "mixed-change.h"
+#include "str.h"
+#include "verbs.h"
+
+static const MixedVerb undo_verb = {"undo", "put back"};
+
+int verb_undo(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__Undo undo = ARGOSY__REQUEST__UNDO__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        if (!parse_u64(args[0], INT64_MAX, &undo.job) || undo.job == 0)
+                return ctl_usage(ctl, "'%s' is not the number of a job", args[0]);
+        if ((ctl->opt.given & OPT_ONLY_UNTOUCHED) && (ctl->opt.given & OPT_FORCE))
+                return ctl_usage(ctl, "--only-untouched and --force exclude each other");
+        undo.dry_run = (ctl->opt.given & OPT_PLAN) != 0;
+        undo.only_untouched = (ctl->opt.given & OPT_ONLY_UNTOUCHED) != 0;
+        undo.force = (ctl->opt.given & OPT_FORCE) != 0;
+        request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
+        request.undo = &undo;
+        return mixed_change_run(ctl, &undo_verb, &request);
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// wait: until units are seen to be active, inactive, failed or gone, whoever brings that about.
+//
+// One Wait with a goal instead of a verb, asked again for those that are open (wait-set.h) over as many daemons and
+// leaders as it takes. Nothing is wanted, so Ctrl-C and --timeout leave nothing behind. A unit that there is not
+// ends at once, with its name, unless it is to be gone.
+
+#include <errno.h>
+
+#include "json.h"
+#include "unit-state.h"
+#include "verbs.h"
+#include "wait-loop.h"
+#include "wait-set.h"
+
+typedef struct Wait {
+        Ctl *ctl;
+        WaitSet units;
+        Argosy__Request__Wait wait; // for those that are open
+        Argosy__Request__Wait__Item **items;
+        Json json;
+        size_t n_unknown; // of those that failed: there are no such units
+        size_t n_may_run; // and: they may run on hosts that are not heard
+} Wait;
+
+static const char *goal_word(const Wait *w) {
+        return unit_goal_to_string(w->ctl->opt.goal);
+}
+
+// ---- results
+
+static void json_result(Json *j, const Argosy__Response__UnitResult *u) {
+        json_begin(j, '{');
+        json_key(j, "unit");
+        json_string(j, u->name);
+        json_key(j, "ok");
+        json_bool(j, u->status == 0);
+        json_key(j, "node");
+        json_string(j, u->node);
+        json_key(j, "message");
+        json_string(j, u->status != 0 ? status_text(u->status, u->message) : u->message);
+        json_end(j, '}');
+}
+
+static void report_end(Wait *w, const Argosy__Response__UnitResult *u) {
+        Ctl *ctl = w->ctl;
+
+        w->n_unknown += u->status == ENOENT;
+        w->n_may_run += u->status != 0 && u->n_may_run_on > 0;
+        if (ctl->opt.json != JSON_OFF)
+                json_result(&w->json, u);
+        if (u->status == 0 && !(ctl->opt.given & OPT_VERBOSE))
+                return;
+        progress_clear(&ctl->term);
+        if (u->status != 0) {
+                fflush(ctl->term.out); // what was said before stands before it, also in a pipe
+                ctl_fail(ctl, "%s: %s", u->name, status_text(u->status, u->message));
+        } else if (ctl->opt.json == JSON_OFF)
+                fprintf(ctl->term.out, "%s: %s%s%s\n", u->name, goal_word(w), *u->node ? " on " : "", u->node);
+}
+
+// ---- the wait
+
+static int wait_ask(Ctl *ctl, Argosy__Request *request, void *userdata) {
+        Wait *w = userdata;
+
+        free(w->items);
+        w->items = wait_set_request(&w->units, &w->wait.n_items);
+        w->wait.items = w->items;
+        return w->items ? 0 : -ENOMEM;
+}
+
+static int wait_take(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Wait *w = userdata;
+        bool news = false;
+
+        if (r->status != 0 || r->what_case != ARGOSY__RESPONSE__WHAT_PROGRESS)
+                return 0;
+        for (size_t i = 0; i < r->progress->n_done; i++) {
+                const Argosy__Response__UnitResult *u = r->progress->done[i];
+
+                if (!wait_set_finish(&w->units, u->name, u->status != 0))
+                        continue; // told twice
+                news = true;
+                report_end(w, u);
+        }
+        return news ? WAIT_NEWS : 0;
+}
+
+static void wait_count(const void *userdata, ProgressState *ret) {
+        const Wait *w = userdata;
+
+        *ret = (ProgressState){.verb = "wait",
+                               .done = w->units.n_done,
+                               .failed = w->units.n_failed,
+                               .total = w->units.n_items};
+}
+
+static WaitStep wait_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        const Wait *w = userdata;
+
+        return wait_set_next(&w->units, end->lost, end->error, end->status, end->no_leader);
+}
+
+static const char *first_open(const Wait *w) {
+        for (size_t i = 0; i < w->units.n_items; i++)
+                if (!w->units.items[i]->done)
+                        return w->units.items[i]->name;
+        return "";
+}
+
+static int wait_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        const char *why = end->error == 0 && end->status == 0 ? "argosyd stopped reporting"
+                                                              : wait_loop_reason(ctl, end);
+        const Wait *w = userdata;
+        size_t open = wait_set_open(&w->units);
+
+        if (open == 1)
+                return ctl_fail(ctl, "%s; %s is not %s", why, first_open(w), goal_word(w));
+        return ctl_fail(ctl, "%s; %zu units are not %s, the first of them %s", why, open, goal_word(w), first_open(w));
+}
+
+static const WaitKind goal_wait = {
+        .ask = wait_ask,
+        .take = wait_take,
+        .count = wait_count,
+        .judge = wait_judge,
+        .leave = wait_leave,
+};
+
+static int exit_code(const Wait *w, int code) {
+        if (code != EXIT_OK || w->units.n_failed == 0)
+                return code;
+        if (w->units.n_failed == w->n_unknown)
+                return EXIT_UNKNOWN;
+        return w->units.n_failed == w->n_may_run ? EXIT_MAY_RUN : EXIT_FAILED;
+}
+
+static int wait_all(Wait *w) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Ctl *ctl = w->ctl;
+        int code;
+
+        argosy__request__wait__init(&w->wait);
+        w->wait.goal = ctl->opt.goal;
+        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
+        request.wait = &w->wait;
+        ctl_catch_interrupt(ctl);
+        if (ctl->opt.json != JSON_OFF)
+                json_begin(&w->json, '[');
+        code = wait_loop_run(ctl, &goal_wait, &request, w);
+        free(w->items);
+        if (ctl->opt.json != JSON_OFF) {
+                json_end(&w->json, ']');
+                json_finish(&w->json);
+        }
+        return exit_code(w, code);
+}
+
+int verb_wait(Ctl *ctl, char **args, size_t n) {
+        Wait w = {.ctl = ctl, .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        _cleanup_strv_ char **names = NULL;
+        size_t n_names;
+        int code, r = 0;
+
+        if (!(ctl->opt.given & OPT_FOR))
+                return ctl_usage(ctl, "wait: --for= says for what: active, inactive, failed or gone");
+        code = ctl_names(ctl, args, n, NAMES_NO_TEMPLATES, &names, &n_names);
+        if (code != EXIT_OK)
+                return code;
+        for (size_t i = 0; i < n_names && r == 0; i++) {
+                r = wait_set_add(&w.units, names[i], 0, 0);
+                r = r == -EEXIST ? 0 : r;
+        }
+        code = r < 0 ? ctl_oom(ctl) : wait_all(&w);
+        wait_set_done(&w.units);
+        return code;
+}

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// history, diff, cat --at, history forget, undo: which questions they ask, and what they make of the answers.
+#include <unistd.h>
+
+#include "command-words.h"
+
+#define ONE "1111111111111111111111111111111111111111111111111111111111111111"
+#define TWO "2222222222222222222222222222222222222222222222222222222222222222"
+
+typedef struct Change {
+        uint64_t job;
+        const char *before, *desired; // hashes; "": there was no unit
+        const char *after, *desired_after;
+} Change;
+
+static const Change changes[] = {{9, TWO, "loaded", "", ""},
+                                 {7, TWO, "launched", TWO, "loaded"},
+                                 {5, ONE, "launched", TWO, "launched"},
+                                 {4, ONE, "launched", ONE, "launched"},
+                                 {2, "", "", ONE, "launched"}};
+
+// What the unit's jobs from `first` on (an index) are, and where to go on.
+static void reply_changes(FakeDaemon *d, size_t first, size_t n, uint64_t before) {
+        Argosy__Response__JobUnitRow units[ELEMENTSOF(changes)], *unit_pointers[ELEMENTSOF(changes)];
+        Argosy__Response__JobRow rows[ELEMENTSOF(changes)], *pointers[ELEMENTSOF(changes)];
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        for (size_t i = 0; i < n; i++) {
+                const Change *c = &changes[first + i];
+
+                units[i] = (Argosy__Response__JobUnitRow) ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
+                units[i].unit = (char *) "a.service";
+                units[i].rev = (char *) c->before;
+                units[i].desired = (char *) c->desired;
+                units[i].rev_after = (char *) c->after;
+                units[i].desired_after = (char *) c->desired_after;
+                units[i].gone = !*c->after;
+                unit_pointers[i] = &units[i];
+                rows[i] = (Argosy__Response__JobRow) ARGOSY__RESPONSE__JOB_ROW__INIT;
+                rows[i].job = c->job;
+                rows[i].author = (char *) "root@n1";
+                rows[i].verb = (char *) "start";
+                rows[i].units = &unit_pointers[i];
+                rows[i].n_units = 1;
+                pointers[i] = &rows[i];
+        }
+        jobs.rows = pointers;
+        jobs.n_rows = n;
+        jobs.before = before;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        fake_reply(d, &r);
+}
+
+static void read_history(FakeDaemon *d, uint64_t before) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->changes);
+        assert(q->list_jobs->n_patterns == 1 && streq(q->list_jobs->patterns[0], "a.service"));
+        assert(q->list_jobs->before == before);
+        done(q);
+}
+
+// Whether the job is kept.
+static void knows_job(FakeDaemon *d, uint64_t number) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == number);
+        done(q);
+        reply_changes(d, 0, 1, 0);
+}
+
+static void reply_content(FakeDaemon *d, const char *rev, const char *content) {
+        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_CAT && streq(q->cat->names[0], "a.service"));
+        assert(q->cat->n_revs == (rev != NULL) && (!rev || streq(q->cat->revs[0], rev)));
+        done(q);
+        cat.name = (char *) "a.service";
+        cat.content = (ProtobufCBinaryData){strlen(content ?: ""), (uint8_t *) content};
+        r.final = true;
+        if (content) {
+                r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
+                r.cat = &cat;
+        } else {
+                r.status = ENOENT;
+                r.message = (char *) "a.service: its file of then is not kept any more";
+        }
+        fake_reply(d, &r);
+}
+
+// ---- history
+
+static void tells_history(FakeDaemon *d) {
+        fake_accept(d);
+        read_history(d, 0);
+        reply_changes(d, 0, ELEMENTSOF(changes), 0);
+        fake_expect_end(d);
+}
+
+static void a_history_says_what_each_job_did(void **state) {
+        _cleanup_outcome_ Outcome o = run(tells_history, "history a --fields=job,verb,change --no-legend");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "9 start removed\n"
+                                   "7 start launched -> loaded\n"
+                                   "5 start file 1111111 -> 2222222\n"
+                                   "4 start -\n"
+                                   "2 start new, launched\n");
+}
+
+static void programs_get_both_sides(void **state) {
+        _cleanup_outcome_ Outcome o = run(tells_history, "history a --fields=job,change --json=short");
+
+        assert_non_null(strstr(o.out,
+                               "{\"job\":9,\"change\":[{\"unit\":\"a.service\",\"before\":{\"rev\":\"" TWO
+                               "\",\"desired\":\"loaded\"},\"after\":null}]}"));
+        assert_non_null(strstr(
+                o.out,
+                "{\"job\":2,\"change\":[{\"unit\":\"a.service\",\"before\":null,\"after\":{\"rev\":\"" ONE));
+}
+
+// ---- cat --at
+
+// The job itself; the next one after it, found in a second answer; and none.
+static void asks_for_a_job_of_its_own(FakeDaemon *d) {
+        fake_accept(d);
+        knows_job(d, 5);
+        read_history(d, 0);
+        reply_changes(d, 0, ELEMENTSOF(changes), 0);
+        reply_content(d, TWO, "[Unit]\n# 2\n");
+        fake_expect_end(d);
+}
+
+static void asks_for_a_job_of_others(FakeDaemon *d) {
+        fake_accept(d);
+        knows_job(d, 6);
+        read_history(d, 0);
+        reply_changes(d, 0, 1, 9);
+        read_history(d, 9);
+        reply_changes(d, 1, 1, 7);
+        read_history(d, 7);
+        reply_changes(d, 2, 3, 0);
+        reply_content(d, TWO, "[Unit]\n# 2\n");
+        fake_expect_end(d);
+}
+
+static void asks_for_the_newest_job(FakeDaemon *d) {
+        fake_accept(d);
+        knows_job(d, 20);
+        read_history(d, 0);
+        reply_changes(d, 2, 3, 0);
+        reply_content(d, NULL, "[Unit]\n# now\n");
+        fake_expect_end(d);
+}
+
+static void asks_for_a_time_before_it(FakeDaemon *d) {
+        fake_accept(d);
+        knows_job(d, 1);
+        read_history(d, 0);
+        reply_changes(d, 0, ELEMENTSOF(changes), 0);
+        fake_expect_end(d);
+}
+
+static void asks_for_what_is_not_kept(FakeDaemon *d) {
+        fake_accept(d);
+        knows_job(d, 2);
+        read_history(d, 0);
+        reply_changes(d, 0, ELEMENTSOF(changes), 0);
+        reply_content(d, ONE, NULL);
+        fake_expect_end(d);
+}
+
+static void a_file_is_shown_as_it_was(void **state) {
+        _cleanup_outcome_ Outcome own = run(asks_for_a_job_of_its_own, "cat a --at=5"),
+                                  others = run(asks_for_a_job_of_others, "cat a --at=6"),
+                                  newest = run(asks_for_the_newest_job, "cat a --at=20"),
+                                  before = run(asks_for_a_time_before_it, "cat a --at=1"),
+                                  lost = run(asks_for_what_is_not_kept, "cat a --at=2");
+
+        assert_string_equal(own.out, "[Unit]\n# 2\n");
+        assert_string_equal(others.out, "[Unit]\n# 2\n");
+        assert_string_equal(newest.out, "[Unit]\n# now\n");
+        assert_int_equal(own.code + others.code + newest.code, 0);
+        assert_int_equal(before.code, 1);
+        assert_non_null(strstr(before.err, "there was no such unit when job 1 was done"));
+        assert_int_equal(lost.code, 1);
+        assert_non_null(strstr(lost.err, "not kept any more"));
+}
+
+// ---- diff
+
+static void tells_the_last_change(FakeDaemon *d) {
+        fake_accept(d);
+        read_history(d, 0);
+        reply_changes(d, 1, 4, 0); // it was not destroyed
+        reply_content(d, ONE, "[Unit]\n# 1\n");
+        reply_content(d, TWO, "[Unit]\n# 2\n");
+        fake_expect_end(d);
+}
+
+static void compares_with_now(FakeDaemon *d) {
+        fake_accept(d);
+        knows_job(d, 2);
+        read_history(d, 0);
+        reply_changes(d, 0, ELEMENTSOF(changes), 0);
+        reply_content(d, ONE, "[Unit]\n# 1\n");
+        reply_content(d, NULL, NULL); // it is gone
+        fake_expect_end(d);
+}
+
+static void a_difference_is_printed(void **state) {
+        _cleanup_outcome_ Outcome last = run(tells_the_last_change, "diff a"),
+                                  now = run(compares_with_now, "diff a 2"),
+                                  bad = run_at("/nowhere", "diff a b");
+
+        assert_int_equal(last.code + now.code, 0);
+        assert_string_equal(
+                last.out,
+                "--- a.service, before job 5\n+++ a.service, job 5\n@@ -1,2 +1,2 @@\n [Unit]\n-# 1\n+# 2\n");
+        assert_string_equal(now.out,
+                            "--- a.service, job 2\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-[Unit]\n-# 1\n");
+        assert_int_equal(bad.code, 2);
+}
+
+// ---- forget
+
+static void forgets(FakeDaemon *d) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        read_history(d, 0);
+        reply_changes(d, 1, 4, 0);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_FORGET && q->forget->n_revs == 2 && q->job);
+        assert(streq(q->job->targets[0], "a"));
+        done(q);
+        r.final = true;
+        r.message = (char *) "1 of 2 are not erased: units have them now";
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void old_files_are_erased_by_their_hashes(void **state) {
+        _cleanup_outcome_ Outcome o = run(forgets, "history forget a");
+
+        assert_int_equal(o.code, 0);
+        assert_non_null(strstr(o.err, "1 of 2 are not erased"));
+}
+
+// ---- undo
+
+static void reply_results(FakeDaemon *d, Argosy__Response__UnitResult *results, size_t n) {
+        Argosy__Response__UnitResult *pointers[] = {&results[0], &results[1], &results[2]};
+        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        change.units = pointers;
+        change.n_units = n;
+        r.final = true;
+        r.job = 12;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
+        r.change = &change;
+        fake_reply(d, &r);
+}
+
+static void finishes(FakeDaemon *d, Argosy__Verb verb, const char *name, int status) {
+        Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
+        Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_WAIT && q->wait->verb == verb && q->wait->n_items == 1);
+        assert(streq(q->wait->items[0]->name, name));
+        done(q);
+        result.name = (char *) name;
+        result.status = status;
+        result.node = (char *) "n2";
+        progress.done = &results;
+        progress.n_done = 1;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_PROGRESS;
+        r.progress = &progress;
+        fake_reply(d, &r);
+}
+
+static void undoes(FakeDaemon *d) {
+        Argosy__Response__UnitResult results[3] = {ARGOSY__RESPONSE__UNIT_RESULT__INIT,
+                                                   ARGOSY__RESPONSE__UNIT_RESULT__INIT,
+                                                   ARGOSY__RESPONSE__UNIT_RESULT__INIT};
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_UNDO && q->undo->job == 7 && q->undo->force &&
+               !q->undo->dry_run);
+        assert(q->job && q->job->id.len == 16 && streq(q->job->targets[0], "7"));
+        done(q);
+        results[0].name = (char *) "a.service";
+        results[0].revision = 5;
+        results[0].verb = ARGOSY__VERB__VERB_START;
+        results[1].name = (char *) "b.service";
+        results[1].revision = 6;
+        results[1].verb = ARGOSY__VERB__VERB_DESTROY;
+        results[2].name = (char *) "c.service";
+        results[2].message = (char *) "it is as it was before already";
+        reply_results(d, results, 3);
+        finishes(d, ARGOSY__VERB__VERB_DESTROY, "b.service", 0);
+        finishes(d, ARGOSY__VERB__VERB_START, "a.service", EIO);
+        fake_expect_end(d);
+}
+
+static void each_unit_is_waited_for_as_what_it_comes_to(void **state) {
+        _cleanup_outcome_ Outcome o = run(undoes, "undo 7 --force -v");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.out, "b.service: put back, on n2\n");
+        assert_non_null(strstr(o.err, "Job 12.\n"));
+        assert_non_null(strstr(o.err, "c.service: it is as it was before already"));
+        assert_non_null(strstr(o.err, "undo a.service on n2: "));
+}
+
+static void plans(FakeDaemon *d) {
+        Argosy__Response__UnitResult results[3] = {ARGOSY__RESPONSE__UNIT_RESULT__INIT};
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->undo->dry_run && q->undo->only_untouched);
+        done(q);
+        results[0].name = (char *) "a.service";
+        results[0].message = (char *) "is to be launched again";
+        reply_results(d, results, 1);
+        fake_expect_end(d);
+}
+
+static void a_plan_is_printed(void **state) {
+        _cleanup_outcome_ Outcome o = run(plans, "undo 7 --plan --only-untouched"),
+                                  both = run_at("/nowhere", "undo 7 --force --only-untouched");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "a.service: is to be launched again\n");
+        assert_int_equal(both.code, 2);
+}
+
+static void refuses(FakeDaemon *d) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        fake_accept(d);
+        done(fake_read(d));
+        r.final = true;
+        r.status = EBUSY;
+        r.message = (char *) "a.service was changed since by job 9";
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void what_is_refused_is_said(void **state) {
+        _cleanup_outcome_ Outcome o = run(refuses, "undo 7");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: a.service was changed since by job 9\n");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_history_says_what_each_job_did),
+                cmocka_unit_test(programs_get_both_sides),
+                cmocka_unit_test(a_file_is_shown_as_it_was),
+                cmocka_unit_test(a_difference_is_printed),
+                cmocka_unit_test(old_files_are_erased_by_their_hashes),
+                cmocka_unit_test(each_unit_is_waited_for_as_what_it_comes_to),
+                cmocka_unit_test(a_plan_is_printed),
+                cmocka_unit_test(what_is_refused_is_said),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -31,6 +31,28 @@ def test_whoever_is_called_at_night_finds_what_was_changed(c: Cluster):
     c.ctl_fails("show-job 999999", saying="there is no job 999999")
 
 
+def test_how_a_job_ended_is_known_wherever_and_whenever_it_is_asked(c: Cluster):
+    c.start("web@{1..3}", on="n2")
+    c.submit("bad.service", "[Service]\nExecStart=/bin/false\nType=oneshot\n")
+    c.ctl_fails("start bad", saying="exit-code")
+    failed, _, well = jobs(c, "--limit=3", on="n3")
+    assert c.ctl(f"job wait -v {well['job']}", on="n3").strip() == f"job {well['job']}: done"
+    c.ctl_fails(f"job wait {failed['job']}", saying=("bad.service", "failed (1 failed)"))
+    [unit] = show(c, failed["job"])["units"]
+    assert unit["end"] == "failed" and unit["node"] in ("n1", "n2", "n3") and "exit-code" in unit["end_message"], unit
+    assert [job["job"] for job in jobs(c, "--state=failed --since=1h --unit='bad*'")] == [failed["job"]]
+    c.submit("slow.service", "[Service]\nType=oneshot\nExecStart=/bin/sleep 20\n")
+    c.ctl("start --no-block slow", on="n2")
+    [slow] = jobs(c, "--limit=1")
+    assert slow["state"] == "running", slow
+    leader = c.leader()
+    leader.kill()  # whoever leads now waits for it
+    other = next(node for node in c.nodes if node.name != leader.name)
+    c.leader(on=other)
+    assert c.ctl(f"job wait -v {slow['job']}", on=other).strip() == f"job {slow['job']}: done"
+    assert jobs(c, "--state=running", on=other) == []
+
+
 def test_what_is_no_change_of_units_is_a_job_too(c: Cluster):
     c.ctl("cordon n2 --reason=disks")
     c.ctl("uncordon n2")
@@ -67,6 +89,36 @@ def test_what_somebody_changed_meanwhile_is_left_alone(c: Cluster):
     c.ctl_fails(f"stop one --if-revision={seen}", saying="has changed since revision")
     assert c.where("one")
     c.ctl(f"stop one --if-revision={jobs(c, '--limit=1')[0]['revision']}")
+
+
+def test_a_bad_change_is_found_and_undone(c: Cluster):
+    good, bad = SLEEPER, SLEEPER.replace("[Service]", "[Service]\nEnvironment=BAD=1")
+    c.start("web@{1..3}", good)
+    made = jobs(c, "--limit=1")[0]["job"]
+    c.node("n2").write("/root/units/web@.service", bad)
+    c.ctl("update /root/units/web@.service --health=100ms --reason='faster cache'", on="n2")
+    update = c.json("history web@1", on="n3")[0]
+    assert (update["verb"], update["author"], update["reason"]) == ("update", "root@n2", "faster cache"), update
+    assert update["change"][0]["before"]["rev"] != update["change"][0]["after"]["rev"], update
+    difference = c.ctl("diff web@1")
+    assert "+Environment=BAD=1\n" in difference and f"+++ web@1.service, job {update['job']}\n" in difference, difference
+    assert c.ctl(f"cat web@1 --at={made}") == good
+    assert c.ctl(f"diff web@1 {made}").splitlines()[2:] == difference.splitlines()[2:]
+    assert "web@1.service: gets its file of before" in c.ctl(f"undo {update['job']} --plan", on="n3")
+    c.ctl(f"undo {update['job']} --reason=errors", on="n3")
+    for i in range(1, 4):
+        assert c.ctl(f"cat web@{i}") == good
+        assert "BAD=1" not in c.where(f"web@{i}").run(f"systemctl show -p Environment web@{i}")
+    last = c.json("history web@1", on="n1")[0]
+    assert (last["verb"], last["reason"], last["author"]) == ("undo", "errors", "root@n3"), last
+    c.ctl("stop web@2")
+    c.ctl_fails(f"undo {made}", saying=("web@2.service was changed since by job", "nothing was changed"))
+    c.ctl(f"undo {jobs(c, '--limit=1')[0]['job']}")
+    assert c.where("web@2")
+    c.ctl(f"undo {made}")
+    assert not c.known() & {"web@1.service", "web@2.service", "web@3.service"}
+    c.ctl("history forget web@1")
+    c.ctl_fails(f"cat web@1 --at={update['job']}", saying="not kept any more")
 
 
 main(conf=PATIENT)

@@ -89,6 +89,26 @@ def test_no_block_timeout_and_ctrl_c_cancel_nothing(c: Cluster):
     eventually(lambda: all(c.shown(f"slow@{i}") == "loaded active exited" for i in (1, 2, 3)))
 
 
+def test_a_state_is_waited_for_whoever_brings_it_about(c: Cluster):
+    c.submit("web.service", SLEEPER)
+    c.ctl("wait web --for=inactive")
+    waiting = c.begin("wait web --for=active -v", on="n2")
+    c.ctl("start web")
+    node = c.where("web")
+    assert waiting.result().out == f"web.service: active on {node.name}\n"
+    waiting = c.begin("wait web --for=failed", on="n3")
+    node.run("systemctl kill --signal=KILL web")
+    assert waiting.result().status == 0
+    c.ctl_fails("wait web --for=active --timeout=1s", saying="web.service is not active")
+    waiting = c.begin("wait 'w*' --for=gone", on="n2")
+    eventually(lambda: "argosyctl" in c.node("n2").run("pgrep -a argosyctl || true"))
+    c.leader().run("systemctl restart argosyd")
+    c.ctl("destroy web")
+    assert waiting.result().status == 0
+    c.ctl("wait web --for=gone")
+    c.ctl_fails("wait web --for=active", status=4, saying="web.service: there is no such unit")
+
+
 def test_ranges_files_and_several_units(c: Cluster):
     n1 = c.node("n1")
     n1.write("/root/units/w@.service", SLEEPER)

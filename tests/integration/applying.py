@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A folder is the truth: what it says is started, changed and destroyed, and nothing else is touched."""
+
+from lib import SLEEPER, Cluster, main
+
+FOLDER = "/root/shop"
+OTHER = SLEEPER.replace("infinity", "100000") + "# another one\n"
+
+
+def write(node, files):
+    node.run(f"rm -rf {FOLDER}; mkdir -p {FOLDER}")
+    for name, text in files.items():
+        node.write(f"{FOLDER}/{name}", text)
+
+
+def test_a_folder_is_applied_and_undone(c: Cluster):
+    node = c.node("n2")
+    files = {"web@.service": SLEEPER, "db.service": SLEEPER, "argosy.set": "launched web@{1..3}\n", "README.md": "the shop\n"}
+    write(node, files)
+    c.start("mine.service")
+    plan = c.ctl_fails(f"apply --plan {FOLDER}", on=node, status=5, saying=("web@2.service: is new, to be launched", "+ExecStart="))
+    assert "README" not in plan.err, plan.err
+    assert not c.known() - {"mine.service"}, c.known()
+
+    c.ctl(f"apply {FOLDER} --reason='first of all'", on=node)
+    for unit in ("web@1", "web@2", "web@3", "db"):
+        assert c.where(unit), unit
+    assert "5 units, nothing to do" in c.ctl(f"apply {FOLDER}", on=node)
+    c.ctl(f"apply --plan {FOLDER}", on=node)
+    runs = {unit: c.invocation(unit) for unit in ("web@1", "web@2", "mine")}
+
+    write(node, files | {"db.service": OTHER, "argosy.set": "launched web@{1..2}\nloaded db\n"})
+    c.ctl_fails(f"apply --plan --prune {FOLDER}", on=node, status=5,
+                saying=("web@3.service: is destroyed", "db.service: launched -> loaded, gets another file", "+# another one"))
+    c.ctl(f"apply --prune {FOLDER}", on=node)
+    assert not c.where("db") and "web@3.service" not in c.known()
+    assert "# another one" in c.ctl("cat db")
+    assert runs == {unit: c.invocation(unit) for unit in runs}, "what did not differ was started again"
+
+    [last] = c.json("list-jobs --limit=1")
+    assert (last["verb"], last["targets"], last["changed"]) == ("apply", ["shop"], 2), last
+    c.ctl(f"undo {last['job']}")
+    assert c.where("db") and c.where("web@3")
+    write(node, files)
+    assert "nothing to do" in c.ctl(f"apply {FOLDER}", on=node)
+
+
+def test_what_looks_wrong_is_refused(c: Cluster):
+    node = c.node("n1")
+    write(node, {"a.service": SLEEPER, "b.service": SLEEPER, "c.service": SLEEPER})
+    c.ctl(f"apply {FOLDER}", on=node)
+    job = c.json("list-jobs --limit=1")[0]["job"]
+    c.start("d.service")
+    write(node, {"a.service": OTHER, "d.service": SLEEPER})
+    c.ctl_fails(f"apply {FOLDER}", on=node, saying=("d.service is there and belongs to no set", "nothing was changed"))
+    write(node, {"a.service": OTHER})
+    c.ctl_fails(f"apply --prune {FOLDER}", on=node, saying=("2 of the 3 units", "more than half"))
+    write(node, {})
+    c.ctl_fails(f"apply --prune {FOLDER}", on=node, saying="no units in the folder")
+    write(node, {"a.service": "[Service\n", "b.service": SLEEPER})
+    c.ctl_fails(f"apply {FOLDER}", on=node, saying="a.service:1")
+    write(node, {"argosy.set": "launched web@1\n"})
+    c.ctl_fails(f"apply {FOLDER}", on=node, saying="argosy.set:1: web@1.service has no file in the folder")
+    c.ctl_fails(f"apply {FOLDER} --set=a/b", on=node, status=2)
+    assert next(row["job"] for row in c.json("list-jobs") if row["verb"] == "apply") == job
+
+
+main()

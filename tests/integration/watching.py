@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What happens is told once and in order: who keeps what he is told has the cluster, whoever leads it."""
+
+import json
+import random
+import threading
+
+from lib import SLEEPER, Cluster, eventually, main
+
+HOOK = """#!/bin/sh
+[ -z "$ARGOSY_EVENT_GONE" ] || exit 0
+echo "$ARGOSY_EVENT_UNIT $ARGOSY_EVENT_ACTIVE" >> /root/told
+"""
+
+
+class Copy:
+    """The cluster, made of nothing but events."""
+
+    def __init__(self, c, on):
+        self.units, self.states, self.stale, self.words = {}, {}, set(), []
+        self.jobs = []
+        self._watch = c.begin("watch --since=0 --json=short", on=on)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        while line := self._watch.line():
+            self._take(json.loads(line))
+
+    def _take(self, event):
+        kind = event["kind"]
+        if kind == "stream":
+            self._take_word(event["word"])
+        elif kind == "unit":
+            self._take_unit(event)
+        elif kind == "state":
+            self._put(self.states, (event["unit"], event["node"]), event, ("load", "active", "sub"))
+        elif kind == "job":
+            self.jobs.append(event["job"])
+
+    def _take_word(self, word):
+        if word == "begins":
+            self.stale = set(self.units) | set(self.states)
+        else:
+            for table in self.units, self.states:
+                for key in self.stale & set(table):
+                    del table[key]
+        self.words.append(word)
+
+    def _take_unit(self, event):
+        if event["mark"]:
+            for key in [key for key in self.states if key[0] == event["unit"]]:
+                del self.states[key]
+        self._put(self.units, event["unit"], event, ("desired", "state", "node"))
+
+    def _put(self, table, key, event, fields):
+        self.stale.discard(key)
+        if event["gone"]:
+            table.pop(key, None)
+        else:
+            table[key] = tuple(event[field] for field in fields)
+
+    def is_like(self, c):
+        units = {row["unit"]: (row["desired"], row["state"], row["node"]) for row in c.json("list-unit-files")}
+        states = {(row["unit"], row["node"]): (row["load"], row["active"], row["sub"])
+                  for row in c.json("list-units") if row["node"] != "-"}
+        if (units, states) != (self.units, self.states):
+            raise ValueError(f"the cluster has {sorted(units.items() ^ self.units.items())[:6]}, "
+                             f"{sorted(states.items() ^ self.states.items())[:6]}")
+        return True
+
+    def end(self):
+        self._watch.kill()
+        self._reader.join()
+
+
+def test_a_copy_made_of_events_is_like_the_cluster_through_changes_of_leader(c: Cluster):
+    chance = random.Random(7)
+    c.submit("w@.service", SLEEPER)
+    c.submit("all.service", SLEEPER + "[X-Argosy]\nGlobal=yes\n")
+    c.ctl("start all 'w@{1..5}'")
+    copies = [Copy(c, on=node.name) for node in c.nodes[1:]]
+    eventually(lambda: all(copy.is_like(c) for copy in copies))
+    for _ in range(5):
+        for verb in chance.choices(["start", "start", "stop", "destroy"], k=6):
+            first = chance.randrange(1, 30)
+            c.ctl_result(f"{verb} --no-block 'w@{{{first}..{first + chance.randrange(8)}}}'")
+        leader = c.leader()
+        leader.run(chance.choice(["systemctl restart argosyd", "systemctl kill --signal=KILL argosyd"]))
+        c.ctl_result(f"start --no-block 'w@{{{first}..{first + 3}}}'", on=chance.choice(c.nodes))
+    c.leader()
+    for copy in copies:
+        eventually(lambda: copy.is_like(c))
+    assert all(copy.words[-1] == "complete" for copy in copies)
+    c.ctl("stop 'w@*' all")
+    for copy in copies:
+        eventually(lambda: copy.is_like(c))
+        last = c.json("list-jobs --limit=1")[0]["job"]
+        eventually(lambda: copy.jobs[-1] == last)
+        copy.end()
+
+
+def test_a_program_is_given_each_event_also_those_in_which_it_did_not_run(c: Cluster):
+    n1 = c.node("n1")
+    n1.write("/root/hook", HOOK)
+    n1.run("chmod +x /root/hook; rm -f /root/told /root/cursor")
+    watch = "watch --kinds=state --exec=/root/hook --cursor-file=/root/cursor web.service"
+    first = c.begin(watch, on=n1)
+    eventually(lambda: n1.path("/root/cursor").exists())
+    c.start("web")
+    eventually(lambda: "web.service active" in n1.path("/root/told").read_text(), what="the hook is run")
+    first.kill()
+    c.ctl("stop web")
+    n1.run("systemctl kill --signal=KILL argosyd")
+    second = c.begin(watch, on=n1)
+    eventually(lambda: n1.path("/root/told").read_text().splitlines()[-1] == "web.service inactive")
+    c.ctl("start web")
+    eventually(lambda: n1.path("/root/told").read_text().splitlines()[-1] == "web.service active")
+    second.kill()
+    c.ctl_fails("watch --since=123", status=2, saying="is no cursor")
+
+
+main(nodes=3)

@@ -26,12 +26,17 @@ def full_disk(*nodes):
             node.run(f"rm -f {FILLER}.*")
 
 
+def content_of(whom):
+    """A large one that the log has not stored yet, not even for a unit that is destroyed: that one would be kept for undo."""
+    return SLEEPER + f"# {'x' * 240000} {whom}\n"
+
+
 def use_up(c, on, limit=120):
     """Changes until one fails, since the log has reserved some room. Returns those that were acknowledged and the failure."""
     kept = []
     for number in range(limit):
         name = f"u{number}.service"
-        on.write(f"/root/units/{name}", SLEEPER + f"# {'x' * 240000} {number}\n")
+        on.write(f"/root/units/{name}", content_of(name))
         result = c.ctl_result(f"submit /root/units/{name} --timeout=60s", on)
         if result.status != 0:
             return kept, result
@@ -67,7 +72,7 @@ def stops_nobody(c, node):
     other = next(other for other in c.nodes if other.name != node.name)
     with full_disk(node):
         for number in range(120):
-            c.submit(f"big-{number}.service", SLEEPER + f"# {'x' * 240000} {number}\n", on=other)
+            c.submit(f"big-{number}.service", content_of(f"big-{number} for {node.name}"), on=other)
             if number % 20 == 0:
                 fill(node)
         c.ctl("start w@{4..6}", on=other)

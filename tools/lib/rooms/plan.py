@@ -11,7 +11,7 @@ FOLDERS = {
     "store": ["rules", "core", "transport", "raft"],
     "mesh": ["peer"],
     "agent": ["rules", "core", "queries", "work", "nodes", "orders"],
-    "leader": ["rules", "messages", "core", "view", "scheduler", "fencing", "orders", "hosts", "changes", "campaigns", "queries"],
+    "leader": ["rules", "messages", "core", "view", "scheduler", "fencing", "orders", "hosts", "changes", "campaigns", "queries", "events"],
     "daemon": ["core", "requests"],
     "ctl": ["term", "view", "line", "client", "verbs"],
 }
@@ -35,6 +35,7 @@ FACETS = {
     "leader/scheduler": ["scheduler"],   # what keeps the Placement up to date
     "leader/changes": ["request"],    # one function that says what a request means, by kind of option
     "leader/campaigns": ["rollout"],  # one controller: its steps, its requests, what it shows
+    "leader/queries": ["open-jobs"],  # jobs that are running: what they wait for, how their end is written
     "daemon": ["run",             # the life of the daemon: beginning, loop, end
                "daemon-log"],     # the log of this host, and how it gets one
     "leader": ["decide"],             # what goes into the next batch

@@ -174,8 +174,10 @@ void agent_taken(Agent *a, uint64_t cancel, uint64_t mark);
 // going down (the agent does it by itself when systemd says so); then it names what may still run.
 // `leader_level`: feature level of the leader.
 void agent_goodbye(Agent *a, bool shutdown, uint32_t leader_level);
-// Before that, if the machine is going down: asks systemd what has ended. `done` fires from the loop, also if
-// systemd cannot be asked; never if the agent is closed before.
+// Before that: asks systemd whether the machine is going down, since systemd's word of that may not have come yet. `done` fires from
+// the loop, and then agent_is_stopping() says it; also if systemd cannot be asked; never if the agent is closed before.
+void agent_ask_stopping(Agent *a, void (*done)(void *userdata), void *userdata);
+// Then, if it is: asks systemd what has ended. `done` as above; one of the two at a time.
 void agent_refresh_before_goodbye(Agent *a, void (*done)(void *userdata), void *userdata);
 // Removed from the cluster: stops and removes everything that is owned, then the fence, then calls `done`
 // from the loop. Afterwards the agent is as new and may meet another cluster's leader.

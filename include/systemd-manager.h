@@ -118,6 +118,9 @@ typedef struct SystemdOps {
         void (*stopping)(void *userdata); // the machine (or user session) is shutting down
         // May be NULL. It is not, after all: somebody has cancelled that. What was stopped stays down.
         void (*resumed)(void *userdata);
+        // May be NULL. What systemd_manager_ask_stopping() asked is known, after `stopping` or `resumed` if it is
+        // new; or nobody can tell, since the connection is lost.
+        void (*stopping_known)(void *userdata);
 } SystemdOps;
 
 // Of all managers on one loop, so that many that talk at once leave each other, and everybody else, their
@@ -157,10 +160,14 @@ int systemd_manager_take_socket(SystemdManager *m, int fd);
 bool systemd_manager_is_synced(const SystemdManager *m);
 // Takes what has come by now, from outside of its callbacks; they may be called. Whether that was all of it.
 bool systemd_manager_catch_up(SystemdManager *m);
-// Asks for the state of all units anew; synced() follows, or disconnected().
-void systemd_manager_refresh(SystemdManager *m);
+// Has the state of all units asked for anew, unless it is being asked for at the moment; synced() follows, or
+// disconnected(). False: there is no connection, and nothing follows.
+bool systemd_manager_refresh(SystemdManager *m);
 // From the `stopping` callback on, until `resumed`.
 bool systemd_manager_is_stopping(const SystemdManager *m);
+// Asks whether the machine is shutting down: systemd's own word of that may be on its way, or was never heard since we
+// have only just connected. `stopping_known` follows. False: there is no connection, and nothing follows.
+bool systemd_manager_ask_stopping(SystemdManager *m);
 
 // Both live until the unit is unwatched, or the manager is closed. The unit's state follows as unit_changed.
 // -EEXIST: somebody else watches that name.

@@ -101,6 +101,7 @@ bool run_out(Daemon *d) {
 
 // The end with the machine:
 //
+//   [systemd has not said so, but is asked] ->
 //   [lead] -> hand over, if that was not done when the shutdown began -> attached to the successor
 //   -> systemd has said what still runs -> Goodbye -> close everything
 //
@@ -151,9 +152,15 @@ void run_shut_down_on(Daemon *d) {
         agent_refresh_before_goodbye(d->agent, on_refreshed, d);
 }
 
+static void end_as_known(Daemon *d);
+
 static void on_deadline(void *userdata) {
         Daemon *d = userdata;
 
+        if (d->shutting_down == SHUT_DOWN_ASKING) {
+                end_as_known(d);
+                return;
+        }
         if (d->shutting_down) {
                 send_goodbye(d);
                 return;
@@ -179,11 +186,8 @@ static void on_transferred(int error, void *userdata) {
         time_limit_start(&d->deadline, END_DEADLINE_MS, on_deadline);
 }
 
-void run_end(Daemon *d, DaemonEnd how) {
-        if (d->end != DAEMON_RUNNING)
-                return;
-        d->end = how;
-        (void) sd_notify(0, how == DAEMON_RESTART ? "STATUS=Starting again" : "STOPPING=1\nSTATUS=Ending");
+// Whether the machine ends is known, or cannot be found out in time.
+static void end_as_known(Daemon *d) {
         time_limit_start(&d->deadline, TRANSFER_DEADLINE_MS, on_deadline);
         if (agent_is_stopping(d->agent)) {
                 d->shutting_down = SHUT_DOWN_LEAVING;
@@ -191,10 +195,33 @@ void run_end(Daemon *d, DaemonEnd how) {
                 run_shut_down_on(d);
                 return;
         }
+        d->shutting_down = SHUT_DOWN_NOT;
         agent_goodbye(d->agent, false, mesh_leader_level(d->mesh));
         d->transferring = true;
         if (!d->leading || d->peers->n_voters < 2 || store_transfer(d->store, 0, on_transferred, d) < 0)
                 on_transferred(0, d);
+}
+
+// SIGTERM may be quicker than systemd's word that the machine goes down: both come from there, on two ways.
+static void on_asked(void *userdata) {
+        Daemon *d = userdata;
+
+        if (d->shutting_down == SHUT_DOWN_ASKING)
+                end_as_known(d);
+}
+
+void run_end(Daemon *d, DaemonEnd how) {
+        if (d->end != DAEMON_RUNNING)
+                return;
+        d->end = how;
+        (void) sd_notify(0, how == DAEMON_RESTART ? "STATUS=Starting again" : "STOPPING=1\nSTATUS=Ending");
+        if (how == DAEMON_RESTART || agent_is_stopping(d->agent)) {
+                end_as_known(d);
+                return;
+        }
+        d->shutting_down = SHUT_DOWN_ASKING;
+        time_limit_start(&d->deadline, TRANSFER_DEADLINE_MS, on_deadline);
+        agent_ask_stopping(d->agent, on_asked, d);
 }
 
 // The join, or the reset, that was under way has put a new identity in place.

@@ -40,6 +40,10 @@ static void manager_run(void *userdata) {
         answer_watches(m);
         if (p->stopping)
                 m->ops.stopping(m->userdata);
+        if (m->asked_stopping) {
+                m->asked_stopping = false;
+                m->ops.stopping_known(m->userdata);
+        }
         list_foreach_safe (n, &m->jobs) {
                 Job *j = CONTAINER_OF(n, Job, link);
 
@@ -260,9 +264,16 @@ int systemd_manager_take_socket(SystemdManager *m, int fd) {
         return -EALREADY;
 }
 
-void systemd_manager_refresh(SystemdManager *m) {
+bool systemd_manager_refresh(SystemdManager *m) {
         m->synced = false;
         drain_mark(&m->drain);
+        return m->connected;
+}
+
+bool systemd_manager_ask_stopping(SystemdManager *m) {
+        m->asked_stopping = true;
+        drain_mark(&m->drain);
+        return m->connected;
 }
 
 // What it says is said at once.

@@ -65,7 +65,7 @@ struct SystemdManager {
         void *userdata;
         Drain drain;
         ListNode jobs;
-        bool connected, synced;
+        bool connected, synced, asked_stopping;
         void (*closed)(void *userdata);
         void *closed_data;
 };

@@ -136,9 +136,9 @@ typedef struct Agent {
         size_t n_nodes;
         Map specs;
         Slab slab; // of AgentUnits
-        void (*refreshed)(void *userdata); // NULL: nobody waits for the look before the Goodbye
-        void *refreshed_data;
-        bool refreshing; // systemd's answer is awaited
+        void (*asked)(void *userdata); // NULL: nobody waits for what is asked before the Goodbye
+        void *asked_data;
+        bool asking_state, asking_units; // systemd's answer is awaited: is the machine going down, what has ended
         bool stopping_unsent; // the leader is to hear that the machine is shutting down
         bool stopping_notified; // what AgentOps.stopping and .resumed have said
 

@@ -56,10 +56,10 @@ static void on_read_again(uint64_t since_us, void *userdata) {
         }
 }
 
-// The look before a Goodbye: the system's state is complete, or its systemd is out of reach.
+// What is asked before a Goodbye: the system's state is complete, or its systemd is out of reach.
 static void note_refreshed(AgentNode *node) {
         if (node == node->agent->system)
-                node->agent->refreshing = false;
+                node->agent->asking_units = false;
         drain_mark(&node->agent->drain);
 }
 
@@ -148,6 +148,14 @@ static void on_resumed(void *userdata) {
         drain_mark(&a->drain);
 }
 
+static void on_stopping_known(void *userdata) {
+        AgentNode *node = userdata;
+
+        if (node == node->agent->system)
+                node->agent->asking_state = false;
+        drain_mark(&node->agent->drain);
+}
+
 const SystemdOps agent_systemd_ops = {
         .unit_changed = on_unit_changed,
         .unit_unloaded = on_unit_unloaded,
@@ -157,4 +165,5 @@ const SystemdOps agent_systemd_ops = {
         .disconnected = on_disconnected,
         .stopping = on_stopping,
         .resumed = on_resumed,
+        .stopping_known = on_stopping_known,
 };

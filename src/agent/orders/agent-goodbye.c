@@ -3,8 +3,9 @@
 // How a host takes its leave of the leader.
 //
 //   systemd is stopping -> Goodbye {stopping}: nothing new is to come here; said again to each next leader
-//   SIGTERM of argosyd  -> systemd is asked what has ended -> Goodbye {running}: the host counts as lost at
-//                          once, and what is not named begins elsewhere without waiting for its lease
+//   SIGTERM of argosyd  -> systemd is asked whether it is stopping, if it has not said so, and what has ended
+//                          -> Goodbye {running}: the host counts as lost at once, and what is not named begins
+//                          elsewhere without waiting for its lease
 //
 // Our units are ordered after argosy.target, so by the time of SIGTERM systemd has stopped them, but for those
 // without DefaultDependencies=, and those of managers of users and containers, which end when they do. These
@@ -118,23 +119,32 @@ void agent_goodbye(Agent *a, bool shutdown, uint32_t leader_level) {
                 send_to_leader(a, &goodbye);
 }
 
-// ---- the look before
+// ---- what is asked before
 
-void agent_refresh_before_goodbye(Agent *a, void (*done)(void *userdata), void *userdata) {
-        a->refreshed = done;
-        a->refreshed_data = userdata;
-        a->refreshing = a->system && systemd_manager_is_synced(a->system->systemd);
-        if (a->refreshing)
-                systemd_manager_refresh(a->system->systemd);
+static void ask_before(Agent *a, void (*done)(void *userdata), void *userdata) {
+        a->asked = done;
+        a->asked_data = userdata;
         drain_mark(&a->drain);
 }
 
-// After what the look has changed was reported.
-void agent_goodbye_drain(Agent *a) {
-        void (*refreshed)(void *userdata) = a->refreshed;
+void agent_ask_stopping(Agent *a, void (*done)(void *userdata), void *userdata) {
+        a->asking_state = a->system && systemd_manager_ask_stopping(a->system->systemd);
+        ask_before(a, done, userdata);
+}
 
-        if (!refreshed || a->refreshing)
+// Of a systemd that we have only just connected to the first answer is taken: without it all that is held would count as
+// what may still run.
+void agent_refresh_before_goodbye(Agent *a, void (*done)(void *userdata), void *userdata) {
+        a->asking_units = a->system && systemd_manager_refresh(a->system->systemd);
+        ask_before(a, done, userdata);
+}
+
+// After what the answer has changed was reported.
+void agent_goodbye_drain(Agent *a) {
+        void (*asked)(void *userdata) = a->asked;
+
+        if (!asked || a->asking_state || a->asking_units)
                 return;
-        a->refreshed = NULL;
-        refreshed(a->refreshed_data);
+        a->asked = NULL;
+        asked(a->asked_data);
 }

@@ -71,6 +71,7 @@ typedef struct DaemonStats {
 typedef struct Daemon Daemon;
 typedef enum ShutDown { // how far our end with the machine's has come
         SHUT_DOWN_NOT,
+        SHUT_DOWN_ASKING,     // systemd is asked whether the machine ends, or only we do
         SHUT_DOWN_LEAVING,    // another voter is to lead, and to know us
         SHUT_DOWN_REFRESHING, // systemd is asked what still runs
 } ShutDown;

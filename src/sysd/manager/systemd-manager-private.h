@@ -183,6 +183,9 @@ struct SystemdManager {
         sd_bus_message *listing; // a ListUnits reply that is being taken in
         bool stopping, announce_stopping, announce_resumed;
         bool stopping_suspected; // a job for shutdown.target, and no answer yet
+        unsigned stopping_questions; // without an answer yet
+        bool stopping_awaited;       // until the last one is answered
+        bool announce_stopping_known;
 
         uint64_t check_period_us, check_answer_us, check_due_ms;
         uint64_t judge_ms;                    // when a suspect has had its time
@@ -268,6 +271,7 @@ void manager_check_losses(SystemdManager *m);
 // Asks for a sign of life if many signals came and no call shows how far behind they are.
 void manager_probe(SystemdManager *m);
 void manager_ask_stopping(SystemdManager *m);
+void manager_note_stopping_known(SystemdManager *m);
 
 // systemd-manager-check.c
 // A round has more parts now, so the next one is due sooner.

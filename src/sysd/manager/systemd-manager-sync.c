@@ -505,6 +505,14 @@ void manager_sync_step(SystemdManager *m) {
 
 // ---- is the machine going down?
 
+// Once the newest question is answered, or none will be.
+void manager_note_stopping_known(SystemdManager *m) {
+        if (!m->stopping_awaited || m->stopping_questions > 0)
+                return;
+        m->stopping_awaited = false;
+        m->announce_stopping_known = true;
+}
+
 static int on_system_state(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         SystemdManager *m = userdata;
         const char *state;
@@ -512,6 +520,8 @@ static int on_system_state(sd_bus_message *reply, void *userdata, sd_bus_error *
 
         manager_received(m);
         m->stopping_suspected = false;
+        m->stopping_questions--;
+        manager_note_stopping_known(m);
         if (sd_bus_message_is_method_error(reply, NULL))
                 return 1;
         r = sd_bus_message_read(reply, "v", "s", &state);
@@ -536,4 +546,6 @@ void manager_ask_stopping(SystemdManager *m) {
                 r = manager_send(m, call, on_system_state, m);
         if (r < 0)
                 manager_fail(m, r);
+        else
+                m->stopping_questions++;
 }

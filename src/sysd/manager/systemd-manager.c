@@ -279,6 +279,8 @@ static void manager_disconnect(SystemdManager *m) {
                 m->stopping_suspected = false;
                 m->announce_stopping = !m->stopping;
         }
+        m->stopping_questions = 0;
+        manager_note_stopping_known(m);
         if (m->reloading) { // a re-exec: it reads all files too
                 m->reloading = false;
                 m->announce_reloaded = true;
@@ -437,6 +439,11 @@ static void notify_gaps(SystemdManager *m) {
                 m->announce_resumed = m->stopping = false;
                 if (m->ops.resumed)
                         m->ops.resumed(m->userdata);
+        }
+        if (m->announce_stopping_known && m->closing == OPEN) {
+                m->announce_stopping_known = false;
+                if (m->ops.stopping_known)
+                        m->ops.stopping_known(m->userdata);
         }
         if (!m->announce_synced)
                 return;
@@ -641,8 +648,18 @@ bool systemd_manager_is_synced(const SystemdManager *m) {
         return m->synced;
 }
 
-void systemd_manager_refresh(SystemdManager *m) {
-        manager_sync(m, false);
+bool systemd_manager_refresh(SystemdManager *m) {
+        if (m->link && !m->syncing)
+                manager_sync(m, false);
+        return m->link;
+}
+
+bool systemd_manager_ask_stopping(SystemdManager *m) {
+        if (!m->link)
+                return false;
+        m->stopping_awaited = true;
+        manager_ask_stopping(m);
+        return true;
 }
 
 bool systemd_manager_catch_up(SystemdManager *m) {

@@ -45,6 +45,32 @@ static void count(void *userdata) {
         ++*(unsigned *) userdata;
 }
 
+// SIGTERM is quicker than the word of systemd.
+static void whether_the_machine_goes_down_is_asked(void **state) {
+        unsigned known = 0;
+
+        meet_leader(NULL, 0);
+        agent_ask_stopping(w.agent, count, &known);
+        loop_until(known == 1);
+        assert_false(agent_is_stopping(w.agent));
+        pid1_shut_down(pid1);
+        agent_ask_stopping(w.agent, count, &known);
+        assert_int_equal(known, 1);
+        loop_until(known == 2);
+        assert_true(agent_is_stopping(w.agent));
+}
+
+static void a_systemd_that_is_not_there_is_not_waited_for(void **state) {
+        unsigned known = 0;
+
+        meet_leader(NULL, 0);
+        pid1_disconnect(pid1);
+        agent_ask_stopping(w.agent, count, &known);
+        loop_until(known == 1);
+        agent_refresh_before_goodbye(w.agent, count, &known);
+        loop_until(known == 2);
+}
+
 // A leader that does not understand what it is told would start it elsewhere: it is told nothing.
 static void a_goodbye_names_what_may_still_run(void **state) {
         const Argosy__ToVoter__Goodbye *goodbye;
@@ -135,6 +161,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 WORLD_TEST(a_shutdown_is_announced_and_judges_nothing),
                 WORLD_TEST(a_shutdown_that_is_cancelled_at_once_was_none),
+                WORLD_TEST(whether_the_machine_goes_down_is_asked),
+                WORLD_TEST(a_systemd_that_is_not_there_is_not_waited_for),
                 WORLD_TEST(a_goodbye_names_what_may_still_run),
                 WORLD_TEST(a_goodbye_names_what_is_held_where_no_manager_was_reached),
                 WORLD_TEST(the_next_leader_is_told_of_the_shutdown_too),

@@ -68,6 +68,10 @@ static inline void on_resumed(void *userdata) {
         record("resumed");
 }
 
+static inline void on_stopping_known(void *userdata) {
+        record("known");
+}
+
 static inline void on_stopping(void *userdata) {
         record("stopping");
 }
@@ -81,6 +85,7 @@ static const SystemdOps ops = {
         .disconnected = on_disconnected,
         .stopping = on_stopping,
         .resumed = on_resumed,
+        .stopping_known = on_stopping_known,
 };
 
 static const char *const kinds[] = {"start", "stop", "restart", "reset-failed"};

@@ -186,6 +186,45 @@ static void a_manager_that_goes_down_at_once_was_stopping(void **state) {
         expect("disconnected\nstopping\n");
 }
 
+// Its own word of the shutdown is on its way, or was said before anybody listened.
+static void whether_it_stops_is_answered_when_asked(void **state) {
+        open_synced();
+        assert_true(systemd_manager_ask_stopping(manager));
+        settle_down();
+        expect("known\n");
+        fake_systemd_shutdown(fake);
+        assert_true(systemd_manager_ask_stopping(manager));
+        settle_down();
+        expect("stopping\nknown\n");
+}
+
+// The first answer, to the question of the connection, may be older than what it is to say.
+static void the_newest_question_is_the_one_that_counts(void **state) {
+        open_synced();
+        fake_systemd_stall(fake, true);
+        assert_true(systemd_manager_ask_stopping(manager));
+        settle_down();
+        expect("");
+        fake_systemd_shutdown(fake);
+        assert_true(systemd_manager_ask_stopping(manager));
+        fake_systemd_stall(fake, false);
+        settle_down();
+        expect("stopping\nknown\n");
+}
+
+static void who_is_cut_off_gets_no_answer_and_is_told_so(void **state) {
+        open_synced();
+        fake_systemd_refuse(fake, true);
+        fake_systemd_stall(fake, true);
+        assert_true(systemd_manager_ask_stopping(manager));
+        settle_down();
+        fake_systemd_cut(fake);
+        settle_down();
+        expect("disconnected\nknown\n");
+        assert_false(systemd_manager_ask_stopping(manager));
+        assert_false(systemd_manager_refresh(manager));
+}
+
 static void shutdown_under_way_is_noticed_at_connect(void **state) {
         fake_systemd_shutdown(fake);
         open_manager(0);
@@ -394,6 +433,9 @@ int main(void) {
                 T(shutdown_is_noticed_once),
                 T(a_shutdown_may_be_cancelled_and_come_again),
                 T(a_manager_that_goes_down_at_once_was_stopping),
+                T(whether_it_stops_is_answered_when_asked),
+                T(the_newest_question_is_the_one_that_counts),
+                T(who_is_cut_off_gets_no_answer_and_is_told_so),
                 T(shutdown_under_way_is_noticed_at_connect),
                 T(inspects_as_systemctl_show),
                 T(says_where_a_control_group_is),

@@ -141,14 +141,14 @@ class VirtualCluster:
 
     # ---- the command line
 
-    def ctl(self, command, timeout=PATIENCE_S):
-        return self.ctl_words(command.split(), timeout)
+    def ctl(self, command, timeout=PATIENCE_S, also=()):
+        return self.ctl_words(command.split(), timeout, also)
 
-    def ctl_words(self, words, timeout=PATIENCE_S):
-        """What argosyctl prints; it has to succeed."""
+    def ctl_words(self, words, timeout=PATIENCE_S, also=()):
+        """What argosyctl prints; it has to succeed, or to exit with one of `also`."""
         done = subprocess.run([BUILD / "src/ctl/argosyctl", *words], env=self._environment(), text=True, stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=timeout)
-        if done.returncode != 0:
+        if done.returncode not in (0, *also):
             raise Failure(f"argosyctl {' '.join(words[:3])}: exit status {done.returncode}\n{done.stderr[-2000:]}")
         return done.stdout
 

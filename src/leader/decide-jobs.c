@@ -324,7 +324,7 @@ int decide_job_put_rollout(const Argosy__RolloutRecord *r, BatchBuilderMark mark
         RequestKey key;
 
         if (!keeps_jobs(d->leader) || d->batch.n_ops == mark.n_ops || r->request.len != JOB_REQUEST_ID_SIZE ||
-            !cluster_state_find_key(state, r->request.data, &key) || key.job < cluster_state_first_job(state))
+            !cluster_state_find_key(state, r->request.data, &key) || !is_kept(d->leader, key.job))
                 return 0;
         put.job = &record;
         put.n_ops = (uint32_t) (d->batch.n_ops - mark.n_ops);

@@ -462,27 +462,46 @@ static int show(Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, 
         return r < 0 || !is_whole(job) ? r : add_units(l, row, job, m->first_unit);
 }
 
-Argosy__Response *answer_job(Leader *l, const Argosy__Author *author, uint64_t number) {
+// A row with the units that are not as they were to be. NULL: out of memory.
+static Argosy__Response *tell_end(const Viewer *v, const Argosy__JobRecord *job) {
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_JOBS);
-        Viewer viewer = {.author = author, .sees_all = authorization_views_all(l, author)};
         Argosy__Response__JobRow *row;
-        Argosy__JobRecord *job;
-        int r;
 
-        if (!response)
+        if (!response || add_job(v, response->jobs, job, &row) < 0 || add_failed_units(row, job) < 0)
                 return NULL;
-        r = cluster_state_read_job(l->state, number, &job);
+        return TAKE_PTR(response);
+}
+
+Argosy__Response *answer_job(Leader *l, const Argosy__Author *author, uint64_t number) {
+        Viewer viewer = {.author = author, .sees_all = authorization_views_all(l, author)};
+        Argosy__Response *response;
+        Argosy__JobRecord *job;
+        int r = cluster_state_read_job(l->state, number, &job);
+
         if (r < 0)
                 return r == -ENOENT ? answer_no_such_job(l, number) : NULL;
-        if (!is_for(l, &viewer, job)) {
-                message_free(job);
-                return refuse_job(author, number);
-        }
-        r = add_job(&viewer, response->jobs, job, &row);
-        if (r == 0)
-                r = add_failed_units(row, job);
+        response = is_for(l, &viewer, job) ? tell_end(&viewer, job) : refuse_job(author, number);
         message_free(job);
-        return r < 0 ? NULL : TAKE_PTR(response);
+        return response;
+}
+
+static bool may_see_ends(const Leader *l, const Viewer *v, const Argosy__JobRecord *end) {
+        for (size_t i = 0; i < end->n_ends; i++)
+                if (!v->sees_all && !authorization_may_view(l, v->author, end->ends[i]->unit))
+                        return false;
+        return true;
+}
+
+Argosy__Response *answer_job_end(Leader *l, const Argosy__Author *author, const Argosy__JobRecord *end) {
+        Viewer viewer = {.author = author, .sees_all = authorization_views_all(l, author)};
+        _cleanup_response_ Argosy__Response *response = NULL;
+
+        if (!may_see_ends(l, &viewer, end))
+                return refuse_job(author, end->number);
+        response = tell_end(&viewer, end);
+        if (!response || field_set(&response->jobs->rows[0]->author, "") < 0)
+                return NULL;
+        return TAKE_PTR(response);
 }
 
 Argosy__Response *answer_jobs_refuse(const Argosy__Request *request) {

@@ -176,11 +176,16 @@ int open_jobs_decide(Leader *l, BatchBuilder *b, bool goes_anyhow) {
         return r;
 }
 
+// One that has lasted longer than all that came after it is not kept when it has ended.
 static void answer(Leader *l, OpenJob *job) {
+        bool is_kept = cluster_state_job_state(l->state, job->number) != ARGOSY__JOB_STATE__JOB_UNKNOWN;
+        Argosy__JobRecord end = job->end;
+
+        end.verb = job->verb;
         list_foreach_safe (i, &job->tickets) {
                 Ticket *t = CONTAINER_OF(i, Ticket, drain);
 
-                ticket_settle(t, answer_job(l, t->author, job->number));
+                ticket_settle(t, is_kept ? answer_job(l, t->author, job->number) : answer_job_end(l, t->author, &end));
         }
 }
 

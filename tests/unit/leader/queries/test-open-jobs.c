@@ -358,6 +358,40 @@ static void who_waits_hears_what_failed(void **state) {
         assert_int_equal(rig_last(a)->status, ENOENT);
 }
 
+// The log keeps a job that is too old only until it has ended.
+static uint64_t start_and_grow_old(const char *name, const char *content) {
+        uint64_t job = change(START, name, content);
+
+        g.wall_us += (CLUSTER_JOB_DAYS_MAX + 1) * UINT64_C(86400) * USEC_PER_SEC;
+        (void) change(SUBMIT, "young.service", SERVICE);
+        assert_true(cluster_state_first_job(g.state) > job);
+        assert_int_equal(state_of(job), RUNNING);
+        return job;
+}
+
+static void who_waits_for_what_the_log_forgets_hears_how_it_ended(void **state) {
+        const Argosy__Response__JobRow *row;
+        uint64_t job;
+        RigAnswer *a;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        set_lazy(true);
+        job = start_and_grow_old("a.service", BAD);
+        a = wait_for(job);
+        assert_false(a->final);
+        set_lazy(false);
+        assert_true(a->final);
+        assert_int_equal(state_of(job), ARGOSY__JOB_STATE__JOB_UNKNOWN);
+        assert_int_equal(rig_last(a)->status, 0);
+        row = rig_last(a)->jobs->rows[0];
+        assert_int_equal(row->job, job);
+        assert_string_equal(row->verb, "start");
+        assert_string_equal(row->state, "failed");
+        assert_int_equal(row->n_ends, 1);
+        assert_string_equal(row->ends[0]->unit, "a.service");
+        assert_int_equal(rig_last(wait_for(job))->status, ENOENT); // nobody knows any more
+}
+
 static void jobs_are_listed_by_state(void **state) {
         Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
         const Argosy__Response__Jobs *jobs;
@@ -589,6 +623,7 @@ int main(void) {
                 TEST(an_update_ends_when_its_rollout_does),
                 TEST(who_waits_is_told_when_the_log_has_it),
                 TEST(who_waits_hears_what_failed),
+                TEST(who_waits_for_what_the_log_forgets_hears_how_it_ended),
                 TEST(jobs_are_listed_by_state),
                 TEST(a_new_leader_goes_on_with_all_of_them),
                 TEST(an_end_on_its_way_is_not_lost),

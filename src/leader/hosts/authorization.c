@@ -206,6 +206,12 @@ bool authorization_may_view(const Leader *l, const Argosy__Author *author, const
                has_for_unit(l, author, ARGOSY__RIGHT__RIGHT_VIEW, unit);
 }
 
+bool authorization_refuses_view(const Leader *l, const Argosy__Author *author, const char *unit,
+                                char why[AUTHORIZATION_WHY_SIZE]) {
+        return !authorization_may_view(l, author, unit) &&
+               refuse(author, ARGOSY__RIGHT__RIGHT_VIEW, unit, false, why);
+}
+
 // ------------------------------------------------------------------------------------------------ what he gets, and brings
 
 static void filter_units(const Leader *l, const Argosy__Author *author, Argosy__Response__Units *units) {

@@ -19,6 +19,9 @@ bool authorization_refuses(const Leader *l, const Argosy__Author *author, const 
 // He may see all units; else only those for which authorization_may_view() says so.
 bool authorization_views_all(const Leader *l, const Argosy__Author *author);
 bool authorization_may_view(const Leader *l, const Argosy__Author *author, const char *unit);
+// True: he may not, and the reason.
+bool authorization_refuses_view(const Leader *l, const Argosy__Author *author, const char *unit,
+                                char why[AUTHORIZATION_WHY_SIZE]);
 // Takes out of an answer what is not for him to see.
 void authorization_filter(const Leader *l, const Argosy__Author *author, Argosy__Response *r);
 // Who may bring no content has brought none: files that came with a Change are dropped.

@@ -604,7 +604,13 @@ int node_calls_start(Leader *l, Ticket *t) {
         return r;
 }
 
+// Since the question was taken on, its unit may have come to another role.
+static bool is_not_for_him(const Leader *l, const NodeCall *c, char why[AUTHORIZATION_WHY_SIZE]) {
+        return *c->unit && authorization_refuses_view(l, c->ticket->author, c->unit, why);
+}
+
 void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply) {
+        char why[AUTHORIZATION_WHY_SIZE];
         Argosy__Response *r;
         Ticket *t;
         NodeCall *c;
@@ -614,6 +620,10 @@ void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *r
         if (!c || c->node->host != h || !reply->response)
                 return;
         t = c->ticket;
+        if (is_not_for_him(l, c, why)) {
+                ticket_fail(t, response_error(EACCES, "%s", why));
+                return;
+        }
         r = message_copy(reply->response);
         if (r && question_of(t)->complete)
                 question_of(t)->complete(l, r, c);

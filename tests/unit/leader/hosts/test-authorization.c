@@ -580,6 +580,57 @@ static void who_loses_his_right_hears_no_more(void **state) {
         assert_int_equal(change(STOP, "db.service", NULL), EACCES);
 }
 
+static RigAnswer *follow_journal(const char *unit) {
+        Argosy__Request__Journal journal = {
+                .base = PROTOBUF_C_MESSAGE_INIT(&argosy__request__journal__descriptor)};
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        journal.name = (char *) unit;
+        journal.node = (char *) "";
+        journal.follow = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
+        request.journal = &journal;
+        return rig_ask_and_settle(&g, &request);
+}
+
+static void line_from(uint32_t host) {
+        Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
+        Argosy__ToVoter__CallReply reply = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+
+        response.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
+        response.journal = &journal;
+        reply.id = rig_host(&g, host)->last_call;
+        reply.response = &response;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_CALL_REPLY;
+        m.call_reply = &reply;
+        leader_on_message(g.leader, host, &m);
+        rig_settle(&g);
+}
+
+static void lines_of_a_unit_that_is_of_another_role_now_are_not_for_him(void **state) {
+        uint32_t host;
+        size_t before;
+        RigAnswer *a;
+
+        a_unit_of_each_role();
+        give(VIEW, "web");
+        host = rig_host_of(&g, "web.service");
+        g.author = &alice;
+        a = follow_journal("web.service");
+        before = a->n;
+        line_from(host);
+        assert_int_equal(a->n, before + 1);
+        assert_int_equal(rig_last(a)->what_case, ARGOSY__RESPONSE__WHAT_JOURNAL);
+        g.author = NULL;
+        assert_int_equal(status_of(rig_change_with(&g, START, "web.service", DB, true, NULL)), 0);
+        line_from(host);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, EACCES);
+        assert_int_equal(a->n, before + 2);
+}
+
 static void a_request_is_judged_by_what_holds_when_its_turn_comes(void **state) {
         RigAnswer *first, *second;
 
@@ -670,6 +721,7 @@ int main(void) {
                 CASE(a_right_at_one_host_is_that_hosts_users),
                 CASE(a_change_of_rights_is_a_job),
                 CASE(who_loses_his_right_hears_no_more),
+                CASE(lines_of_a_unit_that_is_of_another_role_now_are_not_for_him),
                 CASE(a_request_is_judged_by_what_holds_when_its_turn_comes),
                 CASE(a_host_is_told_when_it_comes_and_when_something_has_changed),
         };

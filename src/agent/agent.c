@@ -142,6 +142,7 @@ static void agent_drain(void *userdata) {
         agent_node_reports_drain(a);
         agent_report_drain(a);
         agent_managers_drain(a);
+        agent_remote_drain(a);
         if (a->clearing) {
                 drop_the_gone(a);
                 if (agent_n_units(a) == 0 && !a->fence_saving)
@@ -323,6 +324,7 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         list_init(&a->batches);
         list_init(&a->calls_list);
         list_init(&a->remote_calls);
+        list_init(&a->remote_waiting);
         list_init(&a->nodes);
         list_init(&a->usage_queries);
         r = drain_init(&a->drain, a->loop, agent_drain, a);

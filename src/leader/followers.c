@@ -266,6 +266,7 @@ bool followers_turn(Leader *l) {
                 return true;
         }
         listings_step(l);
+        node_calls_turn(l);
         orders_globals(l);
         if (l->mass_loss_due)
                 mass_loss_controller_judge(l);

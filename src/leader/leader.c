@@ -136,7 +136,8 @@ static bool asks_nodes_enough(const Leader *l, const Argosy__Author *author) {
         list_foreach (i, &l->tickets) {
                 const Ticket *t = CONTAINER_OF(i, const Ticket, all);
 
-                n += t->n_calls > 0 && t->author->host == author->host && t->author->uid == author->uid;
+                n += (t->n_calls > 0 || list_is_linked(&t->status_due)) && t->author->host == author->host &&
+                     t->author->uid == author->uid;
         }
         return n >= NODE_QUESTIONS_PER_USER;
 }
@@ -515,6 +516,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->calls);
         list_init(&l->drains);
         list_init(&l->manager_waiters);
+        list_init(&l->statuses_due);
         list_init(&l->listings);
         list_init(&l->watchers);
         list_init(&l->watchers_idle);

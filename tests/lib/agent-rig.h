@@ -35,6 +35,7 @@ typedef struct World {
         unsigned n_attaches, n_beats, n_report_messages, n_node_reports;
         uint64_t last_beat, told_ms; // told_ms: of the last beat
         Argosy__ToVoter *call_reply;
+        unsigned n_call_replies, n_call_errors;
         // what the next orders carry
         uint64_t generation, term, index;
 } World;
@@ -105,6 +106,8 @@ static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
                 break;
         case ARGOSY__TO_VOTER__MSG_CALL_REPLY:
                 keep(&w.call_reply, m);
+                w.n_call_replies++;
+                w.n_call_errors += m->call_reply->response->status != 0;
                 break;
         default:
                 fail_msg("unexpected message %i", (int) m->msg_case);

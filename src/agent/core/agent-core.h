@@ -44,6 +44,7 @@ enum {
                                   // over with Attach
         AGENT_BEATS_KEPT = 64,    // sent beats whose time is remembered
         AGENT_CALLS_MAX = 64,     // requests of REQUEST_BY_NODES at a time
+        AGENT_STATUS_CALLS_MAX = 24, // of these, of a leader that asks for status; the others wait
         AGENT_ERROR_MAX = 512,    // bytes of an error text
 };
 
@@ -178,6 +179,9 @@ typedef struct Agent {
 
         Map calls; // number -> Call
         ListNode calls_list, remote_calls;
+        ListNode remote_waiting; // of the remote calls: not begun, for want of room
+        size_t n_remote_waiting;
+        size_t n_status_calls;   // of the leader, that have begun
         size_t n_calls;
         uint64_t last_call;
         CgroupUsage *usage;

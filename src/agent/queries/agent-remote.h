@@ -9,3 +9,5 @@ void agent_on_call(Agent *a, const Argosy__ToHost__Call *call);
 void agent_on_call_cancel(Agent *a, const Argosy__ToHost__CallCancel *cancel);
 void agent_on_call_taken(Agent *a, const Argosy__ToHost__CallTaken *taken);
 void agent_remote_calls_drop(Agent *a);
+// Begins some of those that wait, if there is room for them.
+void agent_remote_drain(Agent *a);

@@ -20,8 +20,9 @@ enum {
         TICKETS_OTHERS_MAX = 3072,    // of these, of all but root and whom argosyd runs as
         FORWARDS_PER_HOST_MAX = 1024, // and from one host
         FORWARDS_OTHERS_MAX = 768,    // likewise
-        // Questions to nodes of one user of a host, but for these: an agent answers AGENT_CALLS_MAX at a time.
-        NODE_QUESTIONS_PER_USER = 32,
+        // Questions to nodes. An agent answers AGENT_CALLS_MAX (64) at a time, and has a place for root whatever users ask:
+        NODE_QUESTIONS_PER_USER = 16, // under way, of one user of a host
+        NODE_LISTENERS_MAX = 24,      // of one node who follow journals or resource use, of all but root
         WAIT_ITEMS_MAX = 200000,      // units that are waited for, all clients together
         CHANGE_UNITS_MAX = 20000,     // units named in one request
         PLAN_UNITS_MAX = 2000,        // likewise, if it only asks: what follows from it is one turn of the loop
@@ -166,6 +167,7 @@ struct Leader {
         Map tickets_by_id, calls_by_id;
         ListNode dry_runs; // Ticket.queue: Changes that are only asked about
         ListNode tickets, queue, flying, outbox, waiters, waiters_due, calls, drains, manager_waiters;
+        ListNode statuses_due; // Ticket.status_due: they name units about which nobody was asked yet
         ListNode listings; // Listing.all: lists that are made in turns
         Listing *listing_made; // the one of them that is being made; NULL: none
         size_t n_listings_kept; // of which there are rows

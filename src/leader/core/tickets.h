@@ -45,6 +45,8 @@ struct Ticket {
         uint64_t last_mark;
         uint32_t window; // of each call of a journal; 0: there is none
         size_t n_calls;
+        ListNode status_due; // in Leader.statuses_due
+        size_t n_asked;      // units of a Status about which nodes were asked, or that were answered
         uint64_t asked_us;   // when it arrived, by our clock
         uint32_t removing;   // host number, for ClusterRemove
         bool removal_begun;  // its record says that it is to be no voter

@@ -4,6 +4,9 @@
 // for each node that it is about; answers are passed on as they come, completed by what only the leader knows, and an empty one ends
 // them.
 //
+// A Status may name thousands of units. Each turn looks at STATUS_NAMES_PER_TURN of them, of all who ask, each of whom gets
+// his share. How many of these questions a node works on at a time is its agent's business (agent/queries/agent-remote.c).
+//
 // Lines of journals come no faster than whoever asked takes them: the window that he offers is shared by the
 // nodes, and each mark of theirs goes on as the next mark of the ticket. When he has taken it, its node hears so.
 #include <errno.h>
@@ -34,7 +37,11 @@
 #include "unit-state.h"
 #include "unit-wanted.h"
 
-enum { CALL_MARKS_MAX = 16 }; // not taken; a node that keeps to its window has half of that at most
+enum {
+        CALL_MARKS_MAX = 16, // not taken; a node that keeps to its window has half of that at most
+        STATUS_NAMES_PER_TURN = 512, // at some 5 us each
+        STATUS_SHARE = 64,           // of one ticket in a turn, if others wait
+};
 
 typedef struct Mark {
         ListNode list; // in Ticket.marks
@@ -47,11 +54,16 @@ static void mark_free(Mark *m) {
         free(m);
 }
 
+static bool is_status(const Ticket *t) {
+        return t->request->what_case == ARGOSY__REQUEST__WHAT_STATUS;
+}
+
 static void node_call_free(Leader *l, NodeCall *c) {
         map_take(&l->calls_by_id, &c->id, sizeof(c->id));
         list_unlink(&c->by_ticket);
         list_unlink(&c->all);
         c->ticket->n_calls--;
+        c->node->n_listeners -= c->listens;
         free(c->unit);
         free(c);
 }
@@ -101,17 +113,27 @@ static bool can_be_asked(const Node *n) {
 
 static const Question *question_of(const Ticket *t);
 
+static int respond(Ticket *t, Argosy__Response *r) {
+        ticket_send(t, r);
+        return 0;
+}
+
 static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
         Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
         Argosy__Request request = *t->request;
+        bool listens = !is_status(t) && !t->author->owner;
         RequestOfOne room;
-        NodeCall *c = calloc(1, sizeof(*c));
+        NodeCall *c;
 
         node_calls_on_sessions_ended(l); // or this one would be taken for one of those
+        if (listens && n->n_listeners >= NODE_LISTENERS_MAX)
+                return respond(t, response_error(EBUSY, "node %s is listened to by %d others already", n->name,
+                                                 NODE_LISTENERS_MAX));
+        c = calloc(1, sizeof(*c));
         if (!c)
                 return -ENOMEM;
-        *c = (NodeCall){.id = ++l->last_call, .ticket = t, .node = n, .unit = strdup(unit)};
+        *c = (NodeCall){.id = ++l->last_call, .ticket = t, .node = n, .unit = strdup(unit), .listens = listens};
         if (!c->unit || map_add(&l->calls_by_id, &c->id, sizeof(c->id), c) < 0) {
                 free(c->unit);
                 free(c);
@@ -120,6 +142,7 @@ static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
         list_append(&t->calls, &c->by_ticket);
         list_append(&l->calls, &c->all);
         t->n_calls++;
+        n->n_listeners += listens;
         if (question_of(t)->narrow)
                 question_of(t)->narrow(t, c, &request, &room);
         message.id = c->id;
@@ -128,11 +151,6 @@ static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
         m.msg_case = ARGOSY__TO_HOST__MSG_CALL;
         m.call = &message;
         leader_to_host(l, n->host, &m);
-        return 0;
-}
-
-static int respond(Ticket *t, Argosy__Response *r) {
-        ticket_send(t, r);
         return 0;
 }
 
@@ -371,13 +389,29 @@ static int status_of_unit(Leader *l, Ticket *t, const char *name) {
         return respond(t, unknown_unit(l, name));
 }
 
-static int ask_for_status(Leader *l, Ticket *t) {
-        const Argosy__Request__Status *m = t->request->status;
+static bool has_more_names(const Ticket *t) {
+        return is_status(t) && t->n_asked < t->request->status->n_names;
+}
+
+// Whoever has named more stands behind the others for the next turn.
+static int ask_for_some(Leader *l, Ticket *t, size_t most) {
         int r = 0;
 
-        for (size_t i = 0; r >= 0 && i < m->n_names; i++)
-                r = status_of_unit(l, t, m->names[i]);
-        return r < 0 || m->n_names ? r : respond(t, response_error(EINVAL, "no unit is named"));
+        for (; r >= 0 && most > 0 && has_more_names(t); most--) {
+                r = status_of_unit(l, t, t->request->status->names[t->n_asked]);
+                t->n_asked++; // not before: as long as there are more, nothing ends the ticket
+        }
+        if (r < 0 || !has_more_names(t))
+                return r;
+        list_append(&l->statuses_due, &t->status_due);
+        leader_mark(l);
+        return 0;
+}
+
+static int ask_for_status(Leader *l, Ticket *t) {
+        if (t->request->status->n_names == 0)
+                return respond(t, response_error(EINVAL, "no unit is named"));
+        return ask_for_some(l, t, STATUS_SHARE);
 }
 
 // ------------------------------------------------------------------------------------------------ journal
@@ -442,7 +476,7 @@ static int ask_for_usage(Leader *l, Ticket *t) {
                 if (r >= 0 && can_be_asked(n) && (!*m->node || n->number == number))
                         r = call(l, t, "", n);
         }
-        if (r < 0 || t->n_calls)
+        if (r < 0 || t->n_calls || !list_is_empty(&t->responses))
                 return r;
         return respond(t, *m->node ? response_error(EHOSTUNREACH, "node %s cannot be reached", m->node)
                                    : response_error(EHOSTUNREACH, "no node can be reached"));
@@ -554,8 +588,20 @@ void node_calls_on_taken(Leader *l, Ticket *t, uint64_t mark) {
 }
 
 static void end_without_calls(Ticket *t) {
-        if (!t->n_calls)
+        if (!t->n_calls && !has_more_names(t))
                 ticket_end(t);
+}
+
+void node_calls_turn(Leader *l) {
+        for (size_t n = 0; n < STATUS_NAMES_PER_TURN && !list_is_empty(&l->statuses_due); n += STATUS_SHARE) {
+                Ticket *t = CONTAINER_OF(l->statuses_due.next, Ticket, status_due);
+
+                list_unlink(&t->status_due);
+                if (ask_for_some(l, t, STATUS_SHARE) < 0)
+                        ticket_settle(t, NULL);
+                else
+                        end_without_calls(t);
+        }
 }
 
 // ------------------------------------------------------------------------------------------------ questions

@@ -12,10 +12,13 @@ typedef struct NodeCall {
         ListNode by_ticket, all;
         char *unit;
         unsigned n_marks; // of its lines, that were not taken yet
+        bool listens;     // counts as one of Node.n_listeners
 } NodeCall;
 
 bool node_calls_can_ask(Argosy__Request__WhatCase what);
 int node_calls_start(Leader *l, Ticket *t);
+// Asks about more units of those who have named thousands.
+void node_calls_turn(Leader *l);
 void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply);
 void node_calls_on_taken(Leader *l, Ticket *t, uint64_t mark);
 void node_calls_on_node_lost(Leader *l, Node *n);

@@ -115,6 +115,7 @@ struct Node {
         // Where the walk for its host's Welcome is: Unit.placed, later UnitOnNode.by_node. NULL: not here.
         ListNode *welcome_placed, *welcome_held;
         size_t n_globals; // global units that run here
+        size_t n_listeners; // of NODE_LISTENERS_MAX
         // What a drain waits for, kept as records and reports come.
         size_t n_to_leave; // of the placed ones: if the node is emptied, they have to leave
         size_t n_stuck;    // of these, stranded: no other node takes them

@@ -292,27 +292,59 @@ static void local_units_are_listed_and_stopped_without_a_leader(void **state) {
         local_answer = NULL;
 }
 
-static void the_leader_gets_the_status_of_a_unit(void **state) {
+static void ask_for_status(uint64_t id, const char *name) {
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
         Argosy__ToHost__Call call = ARGOSY__TO_HOST__CALL__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
-        char *names[] = {(char *) "web.service"};
-        const Argosy__Response *response;
+        char *names[] = {(char *) name};
 
-        meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
         status.names = names;
         status.n_names = 1;
         request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
         request.status = &status;
-        call.id = 77;
+        call.id = id;
         call.node = NODE;
         call.request = &request;
         m.msg_case = ARGOSY__TO_HOST__MSG_CALL;
         m.call = &call;
         agent_on_message(w.agent, &m);
+}
+
+static void cancel_call(uint64_t id) {
+        Argosy__ToHost__CallCancel cancel = ARGOSY__TO_HOST__CALL_CANCEL__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        cancel.id = id;
+        m.msg_case = ARGOSY__TO_HOST__MSG_CALL_CANCEL;
+        m.call_cancel = &cancel;
+        agent_on_message(w.agent, &m);
+}
+
+// However many it asks about at once; what nobody wants to know any more is left out.
+static void the_leader_gets_the_status_of_all_units_that_it_asks_about(void **state) {
+        enum { ASKED = 200, CANCELLED = 40 };
+
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        for (unsigned i = 0; i < ASKED; i++)
+                ask_for_status(100 + i, i % 2 ? "web.service" : "none.service");
+        for (unsigned i = 0; i < CANCELLED / 2; i++) {
+                cancel_call(100 + i);             // it has begun
+                cancel_call(100 + ASKED - 1 - i); // it waits
+        }
+        loop_until(w.n_call_replies == ASKED - CANCELLED);
+        assert_int_equal(w.n_call_errors, 0);
+}
+
+static void the_leader_gets_the_status_of_a_unit(void **state) {
+        const Argosy__Response *response;
+
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        ask_for_status(77, "web.service");
         loop_until(w.call_reply);
         assert_int_equal(w.call_reply->call_reply->id, 77);
         response = w.call_reply->call_reply->response;
@@ -339,6 +371,7 @@ int main(void) {
                 WORLD_TEST(a_name_that_is_active_without_a_file_is_refused),
                 WORLD_TEST(local_units_are_listed_and_stopped_without_a_leader),
                 WORLD_TEST(the_leader_gets_the_status_of_a_unit),
+                WORLD_TEST(the_leader_gets_the_status_of_all_units_that_it_asks_about),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

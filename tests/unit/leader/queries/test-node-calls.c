@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How many questions nodes get at a time, and from whom: all of their agents' places are nobody's, and no turn is long for
+// one who asks about thousands of units.
+#include <errno.h>
+
+#include "author.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define EVERYWHERE SERVICE "[X-Argosy]\nGlobal=yes\n"
+#define START ARGOSY__VERB__VERB_START
+
+enum { MANY = 600, SOME = 100 };
+
+static Rig g;
+static char names[MANY][32], *pointers[MANY];
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        for (size_t i = 0; i < MANY; i++) {
+                snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
+                pointers[i] = names[i];
+        }
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+// None of them is there before.
+static void change_all(Argosy__Verb verb, size_t n) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 88};
+        RigAnswer *a;
+
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.verb = verb;
+        m.names = pointers;
+        m.n_names = n;
+        file.name = file.path = (char *) "w@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
+        m.files = &files;
+        m.n_files = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &m;
+        a = rig_ask_and_settle(&g, &request);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, 0);
+}
+
+static RigAnswer *ask_status(size_t n) {
+        Argosy__Request__Status m = ARGOSY__REQUEST__STATUS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.names = pointers;
+        m.n_names = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
+        request.status = &m;
+        return rig_ask(&g, &request);
+}
+
+static void set_deaf(bool deaf) {
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->deaf = deaf;
+}
+
+// ------------------------------------------------------------------------------------------------ status
+
+static void assert_each_is_told_once(const RigAnswer *a, size_t n) {
+        static bool told[MANY];
+
+        memset(told, 0, sizeof(told));
+        assert_true(a->final);
+        assert_int_equal(a->n, n);
+        for (size_t i = 0; i < n; i++) {
+                size_t k = 0;
+
+                assert_int_equal(a->responses[i]->status, 0);
+                assert_int_equal(sscanf(a->responses[i]->status_reply->row->unit, "w@%zu.", &k), 1);
+                assert_false(told[k]);
+                told[k] = true;
+        }
+}
+
+static void a_turn_looks_at_some_of_thousands(void **state) {
+        RigAnswer *a;
+
+        change_all(START, MANY);
+        set_deaf(true);
+        a = ask_status(MANY);
+        assert_in_range(g.leader->calls_by_id.count, 1, MANY / 4);
+        rig_turns(&g, 1);
+        assert_in_range(g.leader->calls_by_id.count, MANY / 4, MANY - 1);
+        set_deaf(false);
+        rig_settle(&g);
+        assert_each_is_told_once(a, MANY);
+}
+
+static void who_asks_for_many_does_not_hold_up_who_asks_for_one(void **state) {
+        RigAnswer *many, *one;
+
+        change_all(ARGOSY__VERB__VERB_SUBMIT, MANY); // no node is asked about what is not loaded
+        many = ask_status(MANY);
+        one = ask_status(1);
+        rig_turns(&g, 1);
+        assert_true(one->final);
+        assert_false(many->final);
+        rig_settle(&g);
+        assert_each_is_told_once(many, MANY);
+}
+
+static void whoever_goes_in_the_middle_is_forgotten(void **state) {
+        RigAnswer *a;
+
+        change_all(START, SOME);
+        set_deaf(true);
+        a = ask_status(SOME);
+        assert_false(list_is_empty(&g.leader->statuses_due));
+        leader_cancel(g.leader, a->cancel);
+        assert_int_equal(g.leader->calls_by_id.count, 0);
+        assert_true(list_is_empty(&g.leader->statuses_due));
+        set_deaf(false);
+        rig_settle(&g);
+        assert_int_equal(a->n, 0);
+        a = ask_status(SOME);
+        rig_settle(&g);
+        assert_each_is_told_once(a, SOME);
+}
+
+static void what_a_lost_host_does_not_answer_is_said(void **state) {
+        size_t n_lost = 0;
+        RigAnswer *a;
+
+        change_all(START, SOME);
+        set_deaf(true);
+        a = ask_status(SOME);
+        rig_turns(&g, 5);
+        rig_host_off(&g, 3);
+        set_deaf(false);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_each_is_told_once(a, SOME);
+        for (size_t i = 0; i < SOME; i++)
+                n_lost += *a->responses[i]->status_reply->why != 0;
+        assert_true(n_lost > 0);
+}
+
+// ------------------------------------------------------------------------------------------------ listeners
+
+static int follow(const Argosy__Author *author) {
+        Argosy__Request__Journal m = ARGOSY__REQUEST__JOURNAL__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        m.name = (char *) "all.service";
+        m.follow = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
+        request.journal = &m;
+        g.author = author;
+        a = rig_ask_and_settle(&g, &request);
+        g.author = NULL;
+        return rig_last(a)->status;
+}
+
+static void users_who_listen_leave_root_a_place(void **state) {
+        char group[] = ACCESS_GROUP, *groups[] = {group};
+        Argosy__Author member = ARGOSY__AUTHOR__INIT;
+        size_t n = 0;
+
+        rig_change(&g, START, "all.service", EVERYWHERE);
+        member.host = 1;
+        member.groups = groups;
+        member.n_groups = 1;
+        for (member.uid = 1000; follow(&member) == 0; n++) // another one, when one has enough
+                member.uid += n % NODE_QUESTIONS_PER_USER == NODE_QUESTIONS_PER_USER - 1;
+        assert_int_equal(n, NODE_LISTENERS_MAX);
+        assert_int_equal(follow(&member), EBUSY);
+        assert_int_equal(follow(NULL), 0);
+}
+
+int main(void) {
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+        const struct CMUnitTest tests[] = {
+                CASE(a_turn_looks_at_some_of_thousands),
+                CASE(who_asks_for_many_does_not_hold_up_who_asks_for_one),
+                CASE(whoever_goes_in_the_middle_is_forgotten),
+                CASE(what_a_lost_host_does_not_answer_is_said),
+                CASE(users_who_listen_leave_root_a_place),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -113,10 +113,22 @@ const AccountSource account_source_system = {
 
 // ------------------------------------------------------------------------------------------------ in the pool
 
+// Whoever runs in a user namespace and is nobody of ours has this number, whoever he is there, and so have his groups. It
+// is no account's, although most systems call it "nobody". (/proc/sys/kernel/overflowuid could say another one.)
+enum { OVERFLOW_ID = 65534 };
+
+static int name_of_user(const Lookup *k, uid_t uid, char **ret) {
+        return uid == OVERFLOW_ID ? -ENOENT : k->source->user(uid, ret);
+}
+
+static int name_of_group(const Lookup *k, gid_t gid, char **ret) {
+        return gid == OVERFLOW_ID ? -ENOENT : k->source->group(gid, ret);
+}
+
 // 0: added, or without a name.
 static int add_group(Lookup *k, Argosy__Author *author, gid_t gid, size_t *bytes) {
         _cleanup_free_ char *name = NULL;
-        int r = author->n_groups < AUTHOR_GROUPS_MAX ? k->source->group(gid, &name) : -E2BIG;
+        int r = author->n_groups < AUTHOR_GROUPS_MAX ? name_of_group(k, gid, &name) : -E2BIG;
 
         if (r == -ENOENT || (r == 0 && !author_name_is_valid(name)))
                 return 0;
@@ -151,7 +163,7 @@ static int add_groups(Lookup *k, Argosy__Author *author) {
 
 static int find_names(Lookup *k, Argosy__Author *author) {
         _cleanup_free_ char *name = NULL;
-        int r = k->source->user(k->uid, &name);
+        int r = name_of_user(k, k->uid, &name);
 
         if (r < 0 && r != -ENOENT)
                 return r;

@@ -127,6 +127,19 @@ static void ask_again(struct Asker *a) {
         while (!(condition)) \
         uv_run(&w.loop, UV_RUN_ONCE)
 
+// From another user namespace he may be anybody.
+static void the_number_of_all_who_are_not_known_here_is_nobody_s(void **state) {
+        const gid_t groups[] = {65534, 7};
+
+        ask(0, 65534, 65534, groups, ELEMENTSOF(groups));
+        RUN_UNTIL(w.askers[0].n);
+        assert_int_equal(w.askers[0].error, 0);
+        assert_string_equal(w.askers[0].author->user, "");
+        assert_int_equal(w.askers[0].author->uid, 65534);
+        assert_int_equal(w.askers[0].author->n_groups, 1);
+        assert_string_equal(w.askers[0].author->groups[0], "g7");
+}
+
 static void a_user_comes_with_the_names_of_his_groups(void **state) {
         const gid_t groups[] = {7, 5, 404, 7, 666};
 
@@ -370,6 +383,7 @@ static void the_accounts_of_this_machine_know_root(void **state) {
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
         const struct CMUnitTest tests[] = {
+                CASE(the_number_of_all_who_are_not_known_here_is_nobody_s),
                 CASE(a_user_comes_with_the_names_of_his_groups),
                 CASE(who_has_no_name_is_a_number),
                 CASE(a_group_that_cannot_be_named_is_left_out),

@@ -41,7 +41,7 @@ enum {
         // an entry drops so many at a time, or twice as many as it brings.
         CLUSTER_JOBS_MAX = 100000,
         CLUSTER_JOBS_BYTES_MAX = 16 * 1024 * 1024,
-        CLUSTER_JOB_DAYS_MAX = 30, // by the greatest at_us that was applied
+        CLUSTER_JOB_DAYS_MAX = 30, // by cluster_state_time_us()
         CLUSTER_JOBS_DROPPED = 512,
         CLUSTER_JOB_BYTES_MAX = 1024 * 1024, // of one; units beyond that are not named
         CLUSTER_KEYS_MIN = 1000000,          // ids of requests that are remembered at least
@@ -293,7 +293,8 @@ bool cluster_state_job_is_partial(const ClusterState *s, uint64_t number);
 // Whether a request that was sent so long ago may have been carried out and not be remembered any more. By the log's own
 // time, so that no two clocks are compared.
 bool cluster_state_may_have_forgotten(const ClusterState *s, uint64_t age_ms);
-// That time, which never goes back: the greatest at_us that was applied since the log keeps jobs.
+// That time, since the log keeps jobs: the greatest at_us that was applied, and behind one that was too great what has
+// passed since. It never goes back.
 uint64_t cluster_state_time_us(const ClusterState *s);
 
 // What changed since it was last asked: units in the order in which they became dirty; NULL when there are

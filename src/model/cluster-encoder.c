@@ -29,6 +29,7 @@ typedef enum Stage {
         STAGE_JOBS,
         STAGE_KEYS,
         STAGE_FORMER_SPECS,
+        STAGE_CLOCK,
         STAGE_END
 } Stage;
 
@@ -361,6 +362,13 @@ static int encode_keys(ClusterEncoder *e, Buf *ret) {
         return pack_part(e, &image, 1, v->n, ret);
 }
 
+static int encode_clock(ClusterEncoder *e, Buf *ret) {
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+
+        image.clock_us = e->view->clock_us;
+        return pack(&image, ret);
+}
+
 // ------------------------------------------------------------------------------------------------- the whole
 
 static int encode_part(ClusterEncoder *e, Buf *ret) {
@@ -383,6 +391,8 @@ static int encode_part(ClusterEncoder *e, Buf *ret) {
                 return encode_keys(e, ret);
         case STAGE_FORMER_SPECS:
                 return encode_former_specs(e, ret);
+        case STAGE_CLOCK:
+                return encode_clock(e, ret);
         case STAGE_END:
                 break;
         }

@@ -49,6 +49,7 @@ StateView state_view(const ClusterState *s) {
                 .jobs = state_jobs_view(s),
                 .keys = s->keys,
                 .time_us = s->time_us,
+                .clock_us = s->clock_us,
         };
 }
 

@@ -515,7 +515,7 @@ static int apply_with_jobs(ClusterState *s, const Argosy__LogBatch *batch) {
         if (r < 0)
                 return r;
         if (cluster_state_feature_level(s) >= FEATURE_JOBS)
-                s->time_us = MAX_OF(s->time_us, batch->at_us);
+                state_pass_time(s, batch->at_us);
         r = apply_ops(s, batch, &notes);
         if (r == 0)
                 r = state_drop_old_jobs(s, notes.n_jobs);

@@ -225,9 +225,11 @@ static int load_access(ClusterState *s, Argosy__StateImage *image) {
 
 static int load_jobs(ClusterState *s, const Argosy__StateImage *image) {
         if (image->n_jobs > CLUSTER_JOBS_MAX || image->last_job < image->n_jobs ||
-            image->last_job > REVISION_MAX || image->keys_forgotten_us > image->time_us)
+            image->last_job > REVISION_MAX || image->keys_forgotten_us > image->time_us ||
+            image->clock_us > image->time_us)
                 return -EBADMSG;
         s->time_us = image->time_us;
+        s->clock_us = image->clock_us;
         s->jobs.last = image->last_job - image->n_jobs;
         for (size_t i = 0; i < image->n_jobs; i++) {
                 int r = state_load_job(s, image->jobs[i].data, image->jobs[i].len);

@@ -71,6 +71,16 @@ uint64_t cluster_state_time_us(const ClusterState *s) {
         return s->time_us;
 }
 
+// As the clocks of leaders say. If one of them was years ahead, time goes on behind that as the others say that it
+// passes: standing still until their clocks get there it would age nothing, and know of no request whether it is older
+// than what was forgotten.
+void state_pass_time(ClusterState *s, uint64_t at_us) {
+        uint64_t passed = s->clock_us > 0 && at_us > s->clock_us ? at_us - s->clock_us : 0;
+
+        s->time_us = at_us >= s->time_us ? at_us : s->time_us + MIN_OF(passed, UINT64_MAX - s->time_us);
+        s->clock_us = at_us;
+}
+
 int cluster_state_read_job(const ClusterState *s, uint64_t number, Argosy__JobRecord **ret) {
         return cluster_state_read_job_from(s, number, 0, ret);
 }

@@ -141,7 +141,7 @@ typedef struct StateView {
         bool access_set;
         JobView jobs;
         KeyTable keys;
-        uint64_t time_us;
+        uint64_t time_us, clock_us;
 } StateView;
 
 struct ClusterState {
@@ -207,7 +207,8 @@ struct ClusterState {
 
         JobTable jobs;
         KeyTable keys;
-        uint64_t time_us; // cluster_state_time_us()
+        uint64_t time_us;  // cluster_state_time_us()
+        uint64_t clock_us; // at_us of the newest entry
 
         ListNode dirty;
         uint32_t *dirty_hosts; // numbers, each once, in the order in which they became so
@@ -341,6 +342,8 @@ int state_job_note_before(const ClusterState *s, JobNotes *notes, const Argosy__
 void state_job_note_after(const ClusterState *s, JobNotes *notes, size_t place);
 int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place, uint64_t at_us);
 int state_drop_old_jobs(ClusterState *s, size_t n_brought);
+// An entry of that time is applied.
+void state_pass_time(ClusterState *s, uint64_t at_us);
 void state_jobs_init(ClusterState *s);
 JobView state_jobs_view(const ClusterState *s);
 const JobEntry *job_view_find(const JobView *v, uint64_t number); // NULL: it is not kept

@@ -52,6 +52,7 @@ static const struct LaterPart {
         {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_SPEC_FORGET, FEATURE_JOBS},
         {&argosy__spec__descriptor, 240, FEATURE_JOBS},        // job
         {&argosy__state_image__descriptor, 240, FEATURE_JOBS}, // former_specs
+        {&argosy__state_image__descriptor, 350, FEATURE_JOBS}, // clock_us
 };
 
 uint32_t log_format_level(const void *descriptor, int64_t number) {

@@ -34,6 +34,7 @@ enum {
 struct AimWork {
         size_t at, end;           // items: of the part under way
         bool last;                // nothing is to be done behind these
+        size_t n_stored;          // of these, once they are in the batch
         Argosy__Response *part;   // what becomes of these
         Argosy__Response *answer; // to all before
 };
@@ -150,7 +151,7 @@ static int part_done(Leader *l, Ticket *t) {
 static void on_part_committed(Leader *l, Ticket *t) {
         t->committed = NULL;
         t->made = true;
-        t->n_kept += t->aims->end - t->aims->at;
+        t->n_kept += t->aims->n_stored;
         if (oom_check(part_done(l, t)) == 0 && t->aims->last)
                 t->response = TAKE_PTR(t->aims->answer);
 }
@@ -207,6 +208,7 @@ static int decide_part(Decision *d, Ticket *t, const AimList *list) {
                 leader_mark(d->leader);
                 return 0;
         }
+        w->n_stored = decide_count_stored(d, mark, w->part->change);
         t->again = !w->last;
         t->committed = on_part_committed;
         return 1;

@@ -104,7 +104,7 @@ static void on_part_committed(Leader *l, Ticket *t) {
                 t->response = TAKE_PTR(t->parts->answer);
 }
 
-static size_t count_stored(const Decision *d, BatchBuilderMark mark, const Argosy__Response__Change *part) {
+size_t decide_count_stored(const Decision *d, BatchBuilderMark mark, const Argosy__Response__Change *part) {
         size_t n = 0;
 
         for (size_t i = 0; i < part->n_units; i++)
@@ -130,7 +130,7 @@ static int decide_part(Decision *d, Ticket *t) {
         if (r < 0 || !t->parts) // it was answered, and nothing of it is left
                 return r;
         if (r == 1) {
-                p->n_stored = count_stored(d, mark, p->part->change);
+                p->n_stored = decide_count_stored(d, mark, p->part->change);
                 t->again = !last;
                 t->committed = on_part_committed;
                 return 1;

@@ -43,6 +43,7 @@ struct UndoWork {
         size_t n_judged, n_told;
         size_t at, end;           // items: of the part under way
         bool last;                // nothing is to be done behind these
+        size_t n_stored;          // of these, once they are in the batch
         Argosy__Response *part;   // what becomes of these
         Argosy__Response *answer; // to all before
 };
@@ -232,7 +233,7 @@ static int part_done(Leader *l, Ticket *t) {
 static void on_part_committed(Leader *l, Ticket *t) {
         t->committed = NULL;
         t->made = true;
-        t->n_kept += t->undo->end - t->undo->at;
+        t->n_kept += t->undo->n_stored;
         if (oom_check(part_done(l, t)) == 0 && t->undo->last)
                 t->response = TAKE_PTR(t->undo->answer);
 }
@@ -284,6 +285,7 @@ static int decide_part(Decision *d, Ticket *t) {
                 leader_mark(d->leader);
                 return 0;
         }
+        w->n_stored = decide_count_stored(d, mark, w->part->change);
         t->again = !w->last;
         t->committed = on_part_committed;
         return 1;

@@ -448,6 +448,33 @@ static void many_are_one_job_and_the_next_leader_goes_on_with_it(void **state) {
         assert_int_equal(last_job(), 2);
 }
 
+// Every other unit stays as it is, and the log takes no second entry.
+static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
+        const Argosy__Response *p;
+        RigAnswer *a;
+        Folder f;
+
+        SKIP_BELOW(FEATURE_SETS);
+        f = many_units(ONE);
+        assert_int_equal(apply(f)->change->n_units, UNITS_MAX);
+        for (size_t i = 0; i < UNITS_MAX; i += 2)
+                many[i].content = TWO;
+        p = plan(f);
+        g.slow = true;
+        a = begin(f, p->apply_plan);
+        for (unsigned committed = g.batches; g.batches < committed + 1;) {
+                rig_turns(&g, 1);
+                g.batch_max = 1;
+                rig_release(&g);
+        }
+        g.slow = false;
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, E2BIG);
+        assert_non_null(strstr(rig_last(a)->message, ": 256 units were changed before, the others were not"));
+        assert_int_equal(count(TWO), 256);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -464,6 +491,7 @@ int main(void) {
                 TEST(undo_puts_back_what_it_changed),
                 TEST(a_request_that_comes_again_does_nothing_twice),
                 TEST(many_are_one_job_and_the_next_leader_goes_on_with_it),
+                TEST(who_fails_in_the_middle_hears_how_many_were_changed),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

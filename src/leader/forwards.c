@@ -11,7 +11,7 @@
 #include "tables.h"
 #include "turn.h"
 
-enum { LONG_REQUEST = 1000 }; // names, patterns, or units that are waited for
+enum { LONG_REQUEST = 1000 }; // names, patterns, units that are waited for, or that a folder is about
 
 typedef struct Forward {
         Leader *leader;
@@ -63,6 +63,8 @@ static bool is_long(const Argosy__Request *request) {
                 return request->change->n_names > LONG_REQUEST;
         case ARGOSY__REQUEST__WHAT_WAIT:
                 return request->wait->n_items > LONG_REQUEST;
+        case ARGOSY__REQUEST__WHAT_APPLY:
+                return request->apply->n_units + request->apply->n_gone > LONG_REQUEST || request->apply->n_files > 0;
         case ARGOSY__REQUEST__WHAT_LIST_UNITS:
                 return request->list_units->n_patterns > LONG_REQUEST;
         case ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES:

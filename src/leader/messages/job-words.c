@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "field-order.h"
 #include "hash.h"
 #include "macro.h"
 #include "request-kind.h"
@@ -209,14 +210,19 @@ const ProtobufCBinaryData *job_request_id(const Argosy__Request *request) {
         return id && id->len == JOB_REQUEST_ID_SIZE ? id : NULL;
 }
 
+// In the middle of an upgrade leaders that know less of the request come to the same.
 static int hash_request(const Argosy__Request *request, uint64_t *ret) {
         size_t len = argosy__request__get_packed_size(request);
         _cleanup_free_ uint8_t *packed = malloc(len + 1);
         Hash hash;
+        int r;
 
         if (!packed)
                 return -ENOMEM;
         argosy__request__pack(request, packed);
+        r = field_order_sort(&argosy__request__descriptor, packed, len);
+        if (r < 0)
+                return r;
         hash = hash_of(packed, len);
         *ret = 0;
         for (size_t i = 0; i < sizeof(*ret); i++)
@@ -224,11 +230,13 @@ static int hash_request(const Argosy__Request *request, uint64_t *ret) {
         return 0;
 }
 
-// Without what differs from one time to the next.
+// Without what differs from one time to the next; and without the files of an Apply, which are megabytes: it names their
+// contents by their hashes, and takes no others.
 int job_request_content(const Argosy__Request *request, uint64_t *ret) {
         Argosy__Request only = *request;
         Argosy__Request__Change change;
         Argosy__Request__Rollout rollout;
+        Argosy__Request__Apply apply;
 
         only.id = only.cancel_id = 0;
         only.timeout_ms = 0;
@@ -242,6 +250,11 @@ int job_request_content(const Argosy__Request *request, uint64_t *ret) {
                 rollout = *request->rollout;
                 rollout.id = (ProtobufCBinaryData){};
                 only.rollout = &rollout;
+        } else if (only.what_case == ARGOSY__REQUEST__WHAT_APPLY) {
+                apply = *request->apply;
+                apply.files = NULL;
+                apply.n_files = 0;
+                only.apply = &apply;
         }
         return hash_request(&only, ret);
 }

@@ -51,6 +51,27 @@ int text_append_clean(Buf *out, const char *s, bool keep_tabs) {
         return r;
 }
 
+int text_append_clean_file(Buf *out, const void *data, size_t len) {
+        _cleanup_free_ char *copy = malloc(len + 1);
+        char *at = copy;
+        int r = copy ? 0 : -ENOMEM;
+
+        if (r < 0)
+                return r;
+        memcpy(copy, data ?: "", len);
+        copy[len] = 0;
+        for (size_t i = 0; i < len; i++)
+                if (!copy[i])
+                        copy[i] = '\1';
+        for (char *newline; r == 0 && (newline = strchr(at, '\n')); at = newline + 1) {
+                *newline = 0;
+                r = text_append_clean(out, at, true);
+                if (r == 0)
+                        r = buf_append(out, "\n", 1);
+        }
+        return r < 0 ? r : text_append_clean(out, at, true);
+}
+
 static const char *skip(const char *s, size_t columns) {
         while (columns-- > 0 && *s)
                 s += str_utf8_len((const uint8_t *) s) ?: 1;

@@ -32,6 +32,8 @@ size_t text_width(const char *s);
 // Appends `s` without control characters and invalid bytes ('?' in their place; a tab stays if `keep_tabs`):
 // what units, nodes and logs say must not reach the terminal as a command to it.
 int text_append_clean(Buf *out, const char *s, bool keep_tabs);
+// The same of a whole file, with its lines and tabs. A byte that is 0 is one of those.
+int text_append_clean_file(Buf *out, const void *data, size_t len);
 // Appends `s` in at most `width` columns, taking characters out of its middle. `s` must be clean.
 int text_append_ellipsised(Buf *out, const char *s, size_t width, bool utf8);
 

@@ -164,6 +164,20 @@ static int fetch(Ctl *ctl, char *unit, Version *v, Content *c) {
 
 // ---- cat
 
+// Each byte of it, but to a terminal only what that would not obey.
+static int print_file(Ctl *ctl, const void *data, size_t len) {
+        _cleanup_buf_ Buf clean = {};
+
+        if (ctl->term.out_tty && text_append_clean_file(&clean, data, len) < 0)
+                return -ENOMEM;
+        pager_open(&ctl->term);
+        if (ctl->term.out_tty)
+                fwrite(clean.data, 1, clean.len, ctl->term.out);
+        else
+                fwrite(data, 1, len, ctl->term.out);
+        return 0;
+}
+
 typedef struct Cat {
         bool failed;
 } Cat;
@@ -178,9 +192,7 @@ static int on_cat(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         }
         if (r->what_case != ARGOSY__RESPONSE__WHAT_CAT)
                 return 0;
-        pager_open(&ctl->term);
-        fwrite(r->cat->content.data, 1, r->cat->content.len, ctl->term.out);
-        return 0;
+        return print_file(ctl, r->cat->content.data, r->cat->content.len);
 }
 
 static int cat_at(Ctl *ctl, char *unit, uint64_t job) {
@@ -193,10 +205,8 @@ static int cat_at(Ctl *ctl, char *unit, uint64_t job) {
         if (v.absent)
                 return ctl_fail(ctl, "%s: there was no such unit when job %" PRIu64 " was done", unit, job);
         code = fetch(ctl, unit, &v, &c);
-        if (code == EXIT_OK) {
-                pager_open(&ctl->term);
-                fwrite(c.bytes.data, 1, c.bytes.len, ctl->term.out);
-        }
+        if (code == EXIT_OK && print_file(ctl, c.bytes.data, c.bytes.len) < 0)
+                code = ctl_oom(ctl);
         buf_done(&c.bytes);
         return code;
 }

@@ -3,6 +3,9 @@
 // Commands that read: lists, status, cat, journal, counters and top, for people and for programs.
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -246,6 +249,60 @@ static void cat_changes_no_byte(void **state) {
         assert_string_equal(o.err, "argosyctl: b.service: no such unit\n");
 }
 
+static void cats_commands(FakeDaemon *d) {
+        static const char content[] = "[Unit]\r\n\t# a\x1b[2J\0b\n# c";
+        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        fake_accept(d);
+        done(fake_read(d));
+        cat.content = (ProtobufCBinaryData){sizeof(content) - 1, (uint8_t *) content};
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
+        r.cat = &cat;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+// Whole, on a terminal of its own that changes nothing of what is written.
+static void run_on_terminal(const char *path, int terminal) {
+        char *argv[] = {(char *) "argosyctl", (char *) "cat", (char *) "--no-pager", (char *) "a", NULL};
+
+        setenv("ARGOSY_SOCKET", path, 1);
+        if (dup2(terminal, STDOUT_FILENO) < 0 || ctl_main(ELEMENTSOF(argv) - 1, argv, stdout, stderr) != 0)
+                _exit(1);
+        _exit(fflush(stdout) == 0 ? 0 : 1);
+}
+
+static void a_terminal_gets_no_commands_out_of_a_file(void **state) {
+        int master = posix_openpt(O_RDWR | O_NOCTTY), slave, status;
+        char out[256] = "";
+        struct termios raw;
+        FakeDaemon d;
+        ssize_t n;
+        pid_t pid;
+
+        assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+        slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+        assert_true(slave >= 0);
+        assert_int_equal(tcgetattr(slave, &raw), 0);
+        cfmakeraw(&raw);
+        assert_int_equal(tcsetattr(slave, TCSANOW, &raw), 0);
+        fake_daemon_start(&d, cats_commands);
+        fflush(NULL); // or what waits there is written twice
+        pid = fork();
+        if (pid == 0)
+                run_on_terminal(d.path, slave);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        fake_daemon_stop(&d);
+        assert_int_equal(status, 0);
+        n = read(master, out, sizeof(out) - 1);
+        assert_true(n > 0);
+        assert_string_equal(out, "[Unit]?\n\t# a?[2J?b\n# c");
+        close(slave);
+        close(master);
+}
+
 static void reply_line(FakeDaemon *d, const char *line, bool final) {
         Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
@@ -486,6 +543,7 @@ int main(void) {
                 cmocka_unit_test(is_active_exits_as_systemctl_does),
                 cmocka_unit_test(a_question_is_asked_again_after_a_restart),
                 cmocka_unit_test(cat_changes_no_byte),
+                cmocka_unit_test(a_terminal_gets_no_commands_out_of_a_file),
                 cmocka_unit_test(following_goes_on_and_says_where_it_was_cut),
                 cmocka_unit_test(a_pattern_means_the_units_that_there_are),
                 cmocka_unit_test(status_of_an_unknown_unit_exits_4),

@@ -230,13 +230,34 @@ static int hash_request(const Argosy__Request *request, uint64_t *ret) {
         return 0;
 }
 
-// Without what differs from one time to the next; and without the files of an Apply, which are megabytes: it names their
-// contents by their hashes, and takes no others.
+// What a folder says; not what was missing of it when it was compared with the cluster. So a command that is given again,
+// since the first one was lost in the middle, is the same. Files are megabytes: their contents are named by their hashes, and
+// no others are taken.
+static int hash_apply(const Argosy__Request *request, uint64_t *ret) {
+        Argosy__Request__Apply apply = *request->apply;
+        _cleanup_free_ Argosy__Request__Apply__Unit *units = calloc(apply.n_units + 1, sizeof(*units));
+        _cleanup_free_ Argosy__Request__Apply__Unit **pointers = calloc(apply.n_units + 1, sizeof(*pointers));
+        Argosy__Request only = *request;
+
+        if (!units || !pointers)
+                return -ENOMEM;
+        for (size_t i = 0; i < apply.n_units; i++) {
+                units[i] = *apply.units[i];
+                units[i].file = 0;
+                pointers[i] = &units[i];
+        }
+        apply.units = pointers;
+        apply.n_files = apply.n_gone = 0;
+        apply.revision = apply.plan = 0;
+        only.apply = &apply;
+        return hash_request(&only, ret);
+}
+
+// Without what differs from one time to the next.
 int job_request_content(const Argosy__Request *request, uint64_t *ret) {
         Argosy__Request only = *request;
         Argosy__Request__Change change;
         Argosy__Request__Rollout rollout;
-        Argosy__Request__Apply apply;
 
         only.id = only.cancel_id = 0;
         only.timeout_ms = 0;
@@ -250,11 +271,7 @@ int job_request_content(const Argosy__Request *request, uint64_t *ret) {
                 rollout = *request->rollout;
                 rollout.id = (ProtobufCBinaryData){};
                 only.rollout = &rollout;
-        } else if (only.what_case == ARGOSY__REQUEST__WHAT_APPLY) {
-                apply = *request->apply;
-                apply.files = NULL;
-                apply.n_files = 0;
-                only.apply = &apply;
-        }
+        } else if (only.what_case == ARGOSY__REQUEST__WHAT_APPLY)
+                return hash_apply(&only, ret);
         return hash_request(&only, ret);
 }

@@ -448,6 +448,40 @@ static void many_are_one_job_and_the_next_leader_goes_on_with_it(void **state) {
         assert_int_equal(last_job(), 2);
 }
 
+// By its key: what is planned then is only the rest of it.
+static void a_command_that_is_given_again_goes_on(void **state) {
+        const Argosy__Response *p, *r;
+        Folder f;
+
+        SKIP_BELOW(FEATURE_SETS);
+        f = many_units(ONE);
+        assert_int_equal(apply(f)->change->n_units, UNITS_MAX);
+        f = many_units(TWO);
+        f.id = 4711;
+        p = plan(f);
+        g.slow = true;
+        (void) begin(f, p->apply_plan);
+        for (unsigned committed = g.batches; g.batches < committed + 1;) {
+                rig_turns(&g, 1);
+                rig_release(&g);
+        }
+        rig_depose(&g);
+        g.slow = false;
+        rig_release(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_in_range(count(TWO), 1, UNITS_MAX - 1);
+        r = apply(f);
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, 2);
+        assert_int_equal(count(TWO), UNITS_MAX);
+        assert_int_equal(last_job(), 2);
+        f = many_units(ONE); // another folder
+        f.id = 4711;
+        assert_int_equal(apply(f)->status, EEXIST);
+        assert_int_equal(count(TWO), UNITS_MAX);
+}
+
 // Every other unit stays as it is, and the log takes no second entry.
 static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
         const Argosy__Response *p;
@@ -491,6 +525,7 @@ int main(void) {
                 TEST(undo_puts_back_what_it_changed),
                 TEST(a_request_that_comes_again_does_nothing_twice),
                 TEST(many_are_one_job_and_the_next_leader_goes_on_with_it),
+                TEST(a_command_that_is_given_again_goes_on),
                 TEST(who_fails_in_the_middle_hears_how_many_were_changed),
         };
 

@@ -166,12 +166,17 @@ static size_t units_of(const Ticket *t) {
                                                              : 1;
 }
 
-// The rights, or the role of one of its units, may have changed while it waited. What has begun goes on.
+// The rights, or the role of one of its units, may have changed while it waited; so may he who brings something now bring
+// nothing. What has begun goes on.
 static bool forbid(Leader *l, Ticket *t) {
         char why[AUTHORIZATION_WHY_SIZE];
 
-        if (t->job > 0 || t->n_kept > 0 || t->removing || !authorization_refuses(l, t->author, t->request, why))
+        if (t->job > 0 || t->n_kept > 0 || t->removing)
                 return false;
+        if (!authorization_refuses(l, t->author, t->request, why)) {
+                authorization_drop_files(l, t);
+                return false;
+        }
         ticket_settle(t, response_error(EACCES, "%s", why));
         return true;
 }

@@ -263,7 +263,7 @@ static Argosy__NamedFile named(const char *name, const char *content) {
 }
 
 // one.service, with a file of its own or not, and the template of the unit that it needs.
-static void start_with_template(const char *own, const char *template) {
+static RigAnswer *ask_to_start_with_template(const char *own, const char *template) {
         Argosy__NamedFile files[] = {named("two@.service", template), named("one.service", own ?: "")},
                           *pointers[] = {&files[0], &files[1]};
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
@@ -279,7 +279,11 @@ static void start_with_template(const char *own, const char *template) {
         m.n_files = own ? 2 : 1;
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &m;
-        assert_int_equal(status_of(rig_ask_and_settle(&g, &request)), 0);
+        return rig_ask(&g, &request);
+}
+
+static void start_with_template(const char *own, const char *template) {
+        assert_int_equal(status_of(ask_to_start_with_template(own, template)), 0);
 }
 
 static void who_may_operate_brings_no_template_of_what_comes_along(void **state) {
@@ -664,6 +668,35 @@ static void a_request_is_judged_by_what_holds_when_its_turn_comes(void **state) 
         assert_int_equal(rig_record(&g, "db.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
 }
 
+static void what_he_brings_is_judged_when_its_turn_comes(void **state) {
+        Argosy__Request__AccessChange m = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        start_with_template("[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nWants=two@1.service\n", DB);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "two@1.service", NULL)->status, 0);
+        rig_settle(&g);
+        give(OPERATE, "");
+        give(DEPLOY, "");
+        g.slow = true;
+        m.revoke = true;
+        m.right = DEPLOY;
+        m.user = (char *) "alice";
+        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
+        request.access_change = &m;
+        (void) rig_ask(&g, &request);
+        rig_turns(&g, 2); // the entry is on its way
+        g.author = &alice;
+        a = ask_to_start_with_template(NULL, WEB);
+        rig_turns(&g, 2);
+        assert_false(a->final);
+        g.slow = false;
+        rig_release(&g);
+        assert_int_equal(status_of(a), 0);
+        assert_null(rig_record(&g, "two@1.service"));
+}
+
 // ------------------------------------------------------------------------------------------------ hosts without a log
 
 static unsigned n_told;
@@ -723,6 +756,7 @@ int main(void) {
                 CASE(who_loses_his_right_hears_no_more),
                 CASE(lines_of_a_unit_that_is_of_another_role_now_are_not_for_him),
                 CASE(a_request_is_judged_by_what_holds_when_its_turn_comes),
+                CASE(what_he_brings_is_judged_when_its_turn_comes),
                 CASE(a_host_is_told_when_it_comes_and_when_something_has_changed),
         };
 

@@ -28,6 +28,8 @@ bool str_has_suffix(const char *s, const char *suffix);
 // Length of the valid UTF-8 sequence at `p` (a NUL-terminated string): 1 to 4, or 0 if there is none.
 // Overlong forms, surrogates and what is beyond U+10FFFF are invalid.
 size_t str_utf8_len(const uint8_t *p);
+// Of a sequence of that length, not 0: it is no control character, and none that turns the direction of text.
+bool str_is_seen(const uint8_t *p, size_t len);
 // Words of people, that others are to read as they were written: UTF-8, without control characters and those that turn
 // the direction of text.
 bool str_is_plain(const char *s);

@@ -175,11 +175,15 @@ static uint32_t character(const uint8_t *p, size_t n) {
         return c;
 }
 
+bool str_is_seen(const uint8_t *p, size_t len) {
+        return !is_unseen(character(p, len));
+}
+
 bool str_is_plain(const char *s) {
         for (const uint8_t *p = (const uint8_t *) s; *p;) {
                 size_t n = str_utf8_len(p);
 
-                if (n == 0 || is_unseen(character(p, n)))
+                if (n == 0 || !str_is_seen(p, n))
                         return false;
                 p += n;
         }

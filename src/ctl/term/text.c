@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Text as a terminal shows it: how many columns it takes, shortened where it is too long, and without what a
-// terminal would obey: control characters, and bytes that are no UTF-8, in somebody's words become `?`.
+// terminal would obey: control characters, those that turn text around, and bytes that are no UTF-8, in somebody's words
+// become `?`.
 // Times, spans and amounts for people. -ENOMEM: the output holds a part of it.
 
 #include <errno.h>
@@ -31,17 +32,12 @@ size_t text_width(const char *s) {
         return n;
 }
 
-// U+0080 to U+009F, control characters of eight-bit terminals.
-static bool is_c1(const uint8_t *p, size_t n) {
-        return n == 2 && p[0] == 0xc2 && p[1] < 0xa0;
-}
-
 int text_append_clean(Buf *out, const char *s, bool keep_tabs) {
         int r = 0;
 
         for (const uint8_t *p = (const uint8_t *) s; *p && r == 0;) {
                 size_t n = str_utf8_len(p);
-                bool bad = n == 0 || (n == 1 && (*p < 0x20 || *p == 0x7f)) || is_c1(p, n);
+                bool bad = n == 0 || !str_is_seen(p, n);
 
                 if (*p == '\t' && keep_tabs)
                         bad = false;

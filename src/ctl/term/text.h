@@ -29,7 +29,7 @@ const char *colour_off(const TextStyle *s, Colour c);
 
 // Columns that `s` takes, counting one for each character and each invalid byte.
 size_t text_width(const char *s);
-// Appends `s` without control characters and invalid bytes ('?' in their place; a tab stays if `keep_tabs`):
+// Appends `s` without control characters, also of direction, and invalid bytes ('?' in their place; a tab stays if `keep_tabs`):
 // what units, nodes and logs say must not reach the terminal as a command to it.
 int text_append_clean(Buf *out, const char *s, bool keep_tabs);
 // The same of a whole file, with its lines and tabs. A byte that is 0 is one of those.

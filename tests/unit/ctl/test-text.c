@@ -71,6 +71,8 @@ static void nothing_reaches_the_terminal_as_a_command(void **state) {
         assert_string_equal(taken(&b), "a\tb?");
         assert_int_equal(text_append_clean(&b, "\xff\xc3\xa4\xc3", false), 0);
         assert_string_equal(taken(&b), "?\xc3\xa4?");
+        assert_int_equal(text_append_clean(&b, "a\xe2\x80\xae" "b\xd7\x90", false), 0); // U+202E turns round what follows
+        assert_string_equal(taken(&b), "a?b\xd7\x90");
 }
 
 static void only_true_utf8_is_taken(void **state) {

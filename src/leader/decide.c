@@ -59,13 +59,15 @@ static int decide_outcomes(Decision *d) {
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
                 list_unlink(&s->outcome_due);
-                if (!e || e->record->start_rev != s->outcome->start_rev ||
+                if (!s->outcome || !e || e->record->start_rev != s->outcome->start_rev ||
                     record_final_outcome(e->record, s->node->number))
                         continue;
                 if (batch_builder_has_unit(&d->batch, s->unit->name) || !outcome_fits_log(l, s->outcome))
                         list_append(&later, &s->outcome_due);
-                else
+                else {
+                        list_append(&l->outcomes_flying, &s->outcome_due);
                         r = batch_builder_put_outcome(&d->batch, s->unit->name, s->outcome);
+                }
         }
         list_splice(&l->outcomes, &later);
         return r;
@@ -275,30 +277,15 @@ static void forget_granted_records(Leader *l) {
                 host_set_pending_record(l, h, NULL);
 }
 
-// What we decided of our own accord is still to be done.
+// What we decided of our own accord is still to be done. Units that were to move are looked at once more anyhow (land()).
 static void mark_everything(Leader *l) {
         l->retry_pending = l->features_due = l->globals_changed = true;
         rollout_controller_mark_all(l);
         retry_controller_take_back(l);
         list_splice(&l->pending_records_due, &l->pending_records_flying);
+        list_splice(&l->outcomes, &l->outcomes_flying);
         map_foreach (slot, &l->hosts)
                 host_mark_tombstones(l, slot->value);
-        map_foreach (slot, &l->nodes) {
-                Node *n = slot->value;
-
-                list_foreach (i, &n->units_on_node) {
-                        UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
-
-                        if (s->outcome && !list_is_linked(&s->outcome_due))
-                                list_append(&l->outcomes, &s->outcome_due);
-                }
-                list_foreach (i, &n->placed) {
-                        Unit *u = CONTAINER_OF(i, Unit, placed);
-
-                        if (host_is_lost(n->host) || node_is_emptying(n) || u->exclusions)
-                                unit_event(l, u, LIFE_RECONSIDER);
-                }
-        }
 }
 
 // The log has no room for the entry: a little later.
@@ -323,6 +310,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
 
         l->batch_flying = false;
         land(l);
+        list_splice(&l->outcomes, &l->outcomes_flying); // those that the log has by now are found there
         list_splice(&flying, &l->flying);
         list_foreach_safe (i, &flying) {
                 Ticket *t = CONTAINER_OF(i, Ticket, queue);
@@ -369,18 +357,16 @@ static bool drop_what_flies(Leader *l, size_t bytes) {
                               "entry may have; its record is as it was before",
                               bytes, STORE_BATCH_MAX);
         }
-        map_foreach (slot, &l->nodes)
-                list_foreach (i, &((Node *) slot->value)->units_on_node) {
-                        UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
+        while (!list_is_empty(&l->outcomes_flying)) {
+                UnitOnNode *s = CONTAINER_OF(l->outcomes_flying.next, UnitOnNode, outcome_due);
 
-                        if (!s->outcome || list_is_linked(&s->outcome_due))
-                                continue;
-                        log_unit(LOG_ERR, s->unit->name, "The outcome of %s on %s is too long for the log.",
-                                 s->unit->name, s->node->name);
-                        message_free(s->outcome);
-                        s->outcome = NULL;
-                        dropped = true;
-                }
+                list_unlink(&s->outcome_due);
+                log_unit(LOG_ERR, s->unit->name, "The outcome of %s on %s is too long for the log.", s->unit->name,
+                         s->node->name);
+                message_free(s->outcome);
+                s->outcome = NULL;
+                dropped = true;
+        }
         while (!list_is_empty(&l->flying)) {
                 Ticket *t = CONTAINER_OF(l->flying.next, Ticket, queue);
 

@@ -104,7 +104,8 @@ struct Leader {
         SchedulerTables *places;
         bool searching; // the pool has a copy of the Placement: there is one at a time
         ListNode globals, moving, moved; // Unit.queue: see unit-event.c
-        ListNode outcomes, excluded;
+        ListNode outcomes, outcomes_flying; // UnitOnNode.outcome_due: for the next entry; of the one on its way
+        ListNode excluded;
         // Marks: what has happened since followers.c looked last.
         ListNode touched;        // Unit.touched: something about it was seen or changed
         ListNode released;       // Unit.released: what waits for its end elsewhere is to be looked at

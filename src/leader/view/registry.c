@@ -455,6 +455,7 @@ void registry_clear(Leader *l) {
         list_init(&l->sessions_begun);
         list_init(&l->waited);
         list_init(&l->outcomes);
+        list_init(&l->outcomes_flying);
         list_init(&l->excluded);
         list_init(&l->awaiting);
         list_init(&l->replacing);

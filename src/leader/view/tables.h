@@ -218,7 +218,7 @@ struct UnitOnNode {
                            // .replacing: its start waits for units that it replaces (replacers.c)
         OrderHold hold;    // what its order waits for besides
         uint64_t ordered_revision; // of the last order of this session
-        ListNode outcome_due;     // in Leader.outcomes
+        ListNode outcome_due;     // in Leader.outcomes, or .outcomes_flying
         Argosy__Outcome *outcome; // owned; to be put into the log
 
         bool up;             // runs as its record says, as far as is seen (disruption-budget.c); kept for

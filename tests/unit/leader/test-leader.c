@@ -390,6 +390,52 @@ static void a_full_disk_changes_nothing_and_says_so(void **state) {
         assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0);
 }
 
+// Units that no other node takes stay where they are, on a node that is to be emptied.
+static void a_full_disk_is_no_reason_to_look_at_all_units(void **state) {
+        enum { UNITS = 30 };
+        uint64_t considered;
+        char name[32];
+
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        for (unsigned i = 0; i < UNITS; i++) {
+                snprintf(name, sizeof(name), "u%u.service", i);
+                rig_change(&g, START, name, SERVICE);
+        }
+        assert_int_equal(rig_host_of(&g, "u0.service"), 3);
+        (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        rig_pass_ms(&g, 2000);
+        store_memory_fail(g.store, -ENOSPC);
+        considered = g.leader->n_considered - g.leader->n_asked; // but for those who wait for a node
+        for (unsigned i = 0; i < 5; i++) {
+                RigAnswer *a = rig_change_with(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE, false, NULL);
+
+                rig_settle(&g);
+                assert_int_equal(a->responses[0]->status, ENOSPC);
+                rig_pass_ms(&g, 1500);
+        }
+        assert_int_equal(g.leader->n_considered - g.leader->n_asked, considered);
+        store_memory_fail(g.store, 0);
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_OPEN, 0);
+        rig_pass_ms(&g, 2000);
+        assert_int_equal(rig_host_of(&g, "u0.service"), 2);
+}
+
+static void an_outcome_that_has_met_a_full_disk_is_written_later(void **state) {
+        uint32_t host;
+
+        rig_change(&g, START, "job.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n");
+        host = rig_host_of(&g, "job.service");
+        store_memory_fail(g.store, -ENOSPC);
+        rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, "job.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
+        rig_pass_ms(&g, 3000);
+        assert_int_equal(rig_record(&g, "job.service")->n_outcomes, 0);
+        store_memory_fail(g.store, 0);
+        rig_pass_ms(&g, 3000);
+        assert_int_equal(rig_record(&g, "job.service")->n_outcomes, 1);
+}
+
 static void a_lost_leader_answers_with_an_unknown_outcome_that_may_be_repeated(void **state) {
         const uint8_t id[16] = "0123456789abcde";
         RigAnswer *a = rig_change_with(&g, START, "web.service", SERVICE, false, id);
@@ -633,6 +679,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(
                         nobody_is_welcomed_before_a_barrier_that_began_after_the_attach, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_full_disk_changes_nothing_and_says_so, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_full_disk_is_no_reason_to_look_at_all_units, setup, teardown),
+                cmocka_unit_test_setup_teardown(an_outcome_that_has_met_a_full_disk_is_written_later, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                         a_lost_leader_answers_with_an_unknown_outcome_that_may_be_repeated, setup, teardown),
                 cmocka_unit_test_setup_teardown(

@@ -294,7 +294,7 @@ static void who_may_operate_brings_no_template_of_what_comes_along(void **state)
         assert_null(rig_record(&g, "two@1.service"));
         give(OPERATE, "");
         g.author = &alice;
-        start_with_template(NULL, WEB);
+        start_with_template(NULL, DB);
         assert_null(rig_record(&g, "two@1.service"));
         g.author = NULL; // who may deploy does
         start_with_template(NULL, DB);
@@ -688,7 +688,7 @@ static void what_he_brings_is_judged_when_its_turn_comes(void **state) {
         (void) rig_ask(&g, &request);
         rig_turns(&g, 2); // the entry is on its way
         g.author = &alice;
-        a = ask_to_start_with_template(NULL, WEB);
+        a = ask_to_start_with_template(NULL, DB);
         rig_turns(&g, 2);
         assert_false(a->final);
         g.slow = false;

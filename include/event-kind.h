@@ -6,12 +6,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "argosy.pb-c.h"
 
 enum {
         EVENTS_BYTES_MAX = 64 * 1024, // of one answer; one object is given whole, however long
         EVENT_FIELDS_MAX = 12,
+        EVENT_KINDS = 12, // one more than the greatest that has a row; as many as a set of 32 bits has room for
         EVENT_PATTERNS_MAX = 64,
 };
 
@@ -25,7 +27,7 @@ typedef struct EventField {
 
 typedef struct EventKindInfo {
         const char *name, *what;
-        bool of_units;     // its first field is the name of a unit
+        bool of_units;     // its first field is the name of a unit, or of a template
         unsigned n_names;  // so many of the first fields name the object
         EventField fields[EVENT_FIELDS_MAX]; // up to the first without a name
 } EventKindInfo;
@@ -48,3 +50,7 @@ const EventKindInfo *event_kind_info(Argosy__EventKind kind);
 size_t event_kind_n_fields(const EventKindInfo *info);
 // EVENT_NONE: no such word.
 Argosy__EventKind event_kind_from_string(const char *word);
+// A kind in a set of them.
+static inline uint32_t event_kind_bit(Argosy__EventKind kind) {
+        return UINT32_C(1) << kind;
+}

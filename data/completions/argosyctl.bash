@@ -50,7 +50,7 @@ _argosyctl() {
     --kinds)
         local before=""
         [[ $cur == *,* ]] && before="${cur%,*},"
-        found=($(compgen -P "$before" -W "stream leader node unit state job" -- "${cur##*,}"))
+        found=($(compgen -P "$before" -W "$(argosyctl complete kinds 2>/dev/null)" -- "${cur##*,}"))
         ;;
     --cursor-file) found=($(compgen -f -- "$cur")) ;;
     --exec) found=($(compgen -c -- "$cur")) ;;

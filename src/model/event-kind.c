@@ -44,7 +44,8 @@ static const EventKindInfo kinds[] = {
                             {"node", EVENT_TEXT, "where it is placed; global, or - for nowhere"},
                             {"rev", EVENT_TEXT, "the beginning of the SHA-256 of its file"},
                             {"revision", EVENT_NUMBER, "of the last change of what is wanted"},
-                            {"description", EVENT_TEXT, "by its file"}}},
+                            {"description", EVENT_TEXT, "by its file"},
+                            {"set", EVENT_TEXT, "the set of a folder that it belongs to"}}},
         [ARGOSY__EVENT_KIND__EVENT_STATE] =
                 {.name = "state",
                  .what = "what a node says of a unit, as list-units shows it",
@@ -71,7 +72,55 @@ static const EventKindInfo kinds[] = {
                             {"reason", EVENT_TEXT, "see --reason"},
                             {"state", EVENT_TEXT, "running, done, failed, overtaken or cancelled"},
                             {"message", EVENT_TEXT, "why it ended so, if that is no unit's"}}},
+        [ARGOSY__EVENT_KIND__EVENT_ROLLOUT] =
+                {.name = "rollout",
+                 .what = "an update or a restart, while it is on its way and how it has ended",
+                 .of_units = true,
+                 .n_names = 1,
+                 .fields = {{"unit", EVENT_TEXT, "the template or unit that it is about"},
+                            {"verb", EVENT_TEXT, "update or restart"},
+                            {"phase", EVENT_TEXT, "running, returning, done, returned or stopped"},
+                            {"rev", EVENT_TEXT, "the beginning of the SHA-256 of the file that it brings"},
+                            {"nodes", EVENT_NUMBER, "of a unit that runs on all nodes: how many had their turn"},
+                            {"revision", EVENT_NUMBER, "of its beginning"},
+                            {"reason", EVENT_TEXT, "why it goes or went back"}}},
+        [ARGOSY__EVENT_KIND__EVENT_DRAIN] =
+                {.name = "drain",
+                 .what = "a node that is being emptied, until its owner opens it again",
+                 .n_names = 1,
+                 .fields = {{"node", EVENT_TEXT, "its name"},
+                            {"mode", EVENT_TEXT, "draining or maintenance"},
+                            {"left", EVENT_NUMBER, "units that are still there"},
+                            {"stuck", EVENT_NUMBER, "of these, those that no other node takes"},
+                            {"deadline", EVENT_TIME, "when what has not left is stopped"},
+                            {"reason", EVENT_TEXT, "its owner's words about that"}}},
+        [ARGOSY__EVENT_KIND__EVENT_ROLE] =
+                {.name = "role",
+                 .what = "a role, and what is its own of the cluster",
+                 .n_names = 1,
+                 .fields = {{"role", EVENT_TEXT, "its name"},
+                            {"weight", EVENT_NUMBER, "how much of a full cluster is its own, beside the others"},
+                            {"guarantee", EVENT_TEXT, "RESOURCE=AMOUNT, separated by blanks: kept free for it"},
+                            {"limit", EVENT_TEXT, "RESOURCE=AMOUNT, separated by blanks: it gets no more"}}},
+        [ARGOSY__EVENT_KIND__EVENT_POOL] =
+                {.name = "pool",
+                 .what = "a pool, and who is in it",
+                 .n_names = 1,
+                 .fields = {{"pool", EVENT_TEXT, "its name"},
+                            {"hosts", EVENT_TEXT, "those that are named, separated by blanks"},
+                            {"labels", EVENT_TEXT, "KEY=VALUE, separated by blanks: those that have one of them"}}},
+        [ARGOSY__EVENT_KIND__EVENT_GRANT] =
+                {.name = "grant",
+                 .what = "a right that somebody has, as access list shows it",
+                 .n_names = 1,
+                 .fields = {{"grant", EVENT_TEXT, "all of it, as it is given: RIGHT to WHOM, or RIGHT to WHOM on role ROLE"},
+                            {"right", EVENT_TEXT, "view, operate, deploy or admin"},
+                            {"user", EVENT_TEXT, "whose it is, if it is a user's"},
+                            {"group", EVENT_TEXT, "whose it is, if it is a group's"},
+                            {"host", EVENT_TEXT, "of a user: where he asks; empty: anywhere"},
+                            {"role", EVENT_TEXT, "on units of this role; empty: on all"}}},
 };
+static_assert(ELEMENTSOF(kinds) == EVENT_KINDS && EVENT_KINDS <= 32, "a set of kinds has a bit for each");
 
 const EventKindInfo *event_kind_info(Argosy__EventKind kind) {
         size_t i = (size_t) kind;

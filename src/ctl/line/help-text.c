@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "buf.h"
+#include "event-kind.h"
 #include "help-text.h"
 #include "option-table.h"
 #include "str.h"
 
-enum { HELP_WIDTH = 80, HELP_VERBS = 39, HELP_OPTIONS = 25 }; // columns: all, and where the explanations begin
+enum { HELP_WIDTH = 80, HELP_VERBS = 39, HELP_OPTIONS = 25, HELP_KINDS = 12 }; // columns: all, and where the explanations begin
 
 // What is explained, and in the second column what it means.
 static void help_line(FILE *f, const char *left, size_t column, const char *text) {
@@ -60,6 +61,29 @@ void help_all(FILE *f, const VerbList *l) {
         fputs("\nSee argosyctl(1); argosyctl VERB --help shows which options a verb takes.\n", f);
 }
 
+// What a kind is about, and the fields that it has.
+static void help_kind(FILE *f, const EventKindInfo *info) {
+        _cleanup_buf_ Buf text = {};
+
+        if (buf_printf(&text, "%s:", info->what) < 0)
+                return;
+        for (size_t i = 0; i < event_kind_n_fields(info); i++)
+                if (buf_printf(&text, "%s %s", i > 0 ? "," : "", info->fields[i].name) < 0)
+                        return;
+        if (buf_append(&text, "", 1) == 0)
+                help_line(f, info->name, HELP_KINDS, (const char *) text.data);
+}
+
+static void help_kinds(FILE *f) {
+        fputs("\nKinds of events, and their fields:\n", f);
+        for (unsigned k = 0; k < EVENT_KINDS; k++) {
+                const EventKindInfo *info = event_kind_info((Argosy__EventKind) k);
+
+                if (info)
+                        help_kind(f, info);
+        }
+}
+
 void help_verb(FILE *f, const Verb *v) {
         fprintf(f, "argosyctl %s%s%s%s\n\n%s.\n", v->name, v->options ? " [OPTION...]" : "",
                 *v->args ? " " : "", v->args, v->help);
@@ -69,6 +93,8 @@ void help_verb(FILE *f, const Verb *v) {
         for (size_t i = 0; i < n_options; i++)
                 if ((v->options | OPT_GLOBAL) & option_table[i].bit)
                         help_option(f, &option_table[i]);
+        if (v->options & OPT_KINDS)
+                help_kinds(f);
 }
 
 void help_family(FILE *f, const VerbList *l, const char *family) {
@@ -148,6 +174,15 @@ static void help_arguments(FILE *f, const VerbList *l, char *const *words, size_
                 help_first_words(f, l, false);
 }
 
+static void help_kind_words(FILE *f) {
+        for (unsigned k = 0; k < EVENT_KINDS; k++) {
+                const EventKindInfo *info = event_kind_info((Argosy__EventKind) k);
+
+                if (info)
+                        fprintf(f, "%s\n", info->name);
+        }
+}
+
 bool help_words(FILE *f, const VerbList *l, const char *what, char *const *words, size_t n) {
         if (streq(what, "options"))
                 help_options(f, l, words, n);
@@ -155,6 +190,8 @@ bool help_words(FILE *f, const VerbList *l, const char *what, char *const *words
                 help_valued(f);
         else if (streq(what, "arguments"))
                 help_arguments(f, l, words, n);
+        else if (streq(what, "kinds"))
+                help_kind_words(f);
         else if (streq(what, "verbs") || streq(what, "families"))
                 help_first_words(f, l, streq(what, "families"));
         else if (verb_list_family(l, what)) {

@@ -19,6 +19,7 @@ void help_verb(FILE *f, const Verb *v);
 //      FAMILY       the second words of this one
 //      options      of the verb named by `words`
 //      valued       options that take a value, of all verbs
+//      kinds        of events
 //      arguments    what the arguments of the verb named by `words` may be: unit, file, node, role, pool,
 //                   or a word itself
 // False: no such question.

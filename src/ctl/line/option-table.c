@@ -53,7 +53,7 @@ const OptionInfo option_table[] = {
         {OPT_UNIT, "unit", 0, "PATTERN", "Only jobs that changed such a unit"},
         {OPT_AUTHOR, "author", 0, "PATTERN", "Only jobs of such a USER, or USER@HOST"},
         {OPT_FOR, "for", 0, "STATE", "What to wait for: active, inactive, failed or gone"},
-        {OPT_KINDS, "kinds", 0, "LIST", "Only events of these kinds: stream, leader, node, unit, state, job"},
+        {OPT_KINDS, "kinds", 0, "LIST", "Only events of these kinds, separated by commas (see watch --help)"},
         {OPT_CURSOR_FILE, "cursor-file", 0, "FILE", "Keep the cursor there, and go on behind it"},
         {OPT_EXEC, "exec", 0, "PROGRAM", "Run this for each event, one after the other"},
         {OPT_MAX_UNAVAILABLE, "max-unavailable", 0, "N|N%",

@@ -431,7 +431,7 @@ static int take_kinds(Watch *w) {
                 Argosy__EventKind kind = event_kind_from_string(word);
 
                 if (kind == ARGOSY__EVENT_KIND__EVENT_NONE)
-                        return ctl_usage(w->ctl, "--kinds: '%s' is none of stream, leader, node, unit, state and job", word);
+                        return ctl_usage(w->ctl, "--kinds: '%s' is no kind of event: see argosyctl watch --help", word);
                 if (w->request.n_kinds < KINDS_MAX)
                         w->kinds[w->request.n_kinds++] = kind;
         }

@@ -8,24 +8,28 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
 
 #include "answer-jobs.h"
 #include "answer.h"
+#include "host-record.h"
 #include "message.h"
+#include "nodes.h"
 #include "response.h"
+#include "str.h"
 #include "unit-on-node.h"
 #include "unit-state.h"
 
 // ------------------------------------------------------------------------------------------------ values
 
-static int begin(EventDraft *d, Argosy__EventKind kind) {
+void event_draft_begin(EventDraft *d, Argosy__EventKind kind) {
         *d = (EventDraft){.kind = kind, .info = event_kind_info(kind), .present = true};
         d->n_fields = event_kind_n_fields(d->info);
         argosy__response__unit_files__init(&d->files);
         argosy__response__nodes__init(&d->nodes);
         for (size_t i = 0; i < d->n_fields; i++)
                 d->values[i] = "";
-        return 0;
 }
 
 void event_draft_done(EventDraft *d) {
@@ -39,14 +43,25 @@ void event_draft_done(EventDraft *d) {
         buf_done(&d->text);
 }
 
-// The only number of its kind.
-static const char *number(EventDraft *d, uint64_t n) {
-        if (buf_printf(&d->text, "%" PRIu64, n) < 0 || buf_append(&d->text, "", 1) < 0)
-                return NULL;
-        return (const char *) d->text.data;
+int event_draft_printf(EventDraft *d, size_t *ret_at, const char *format, ...) {
+        char text[128];
+        va_list args;
+
+        va_start(args, format);
+        str_vfit(text, sizeof(text), format, args);
+        va_end(args);
+        *ret_at = event_draft_here(d);
+        return buf_append(&d->text, text, strlen(text) + 1);
 }
 
-static int set(EventDraft *d, const char *const *values, size_t n) {
+// The only text of its kind.
+static const char *number(EventDraft *d, uint64_t n) {
+        size_t at;
+
+        return event_draft_printf(d, &at, "%" PRIu64, n) < 0 ? NULL : event_draft_text(d, at);
+}
+
+int event_draft_set(EventDraft *d, const char *const *values, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 if (!values[i])
                         return -ENOMEM;
@@ -59,20 +74,18 @@ static const char *text(const char *s) {
         return s ? s : "";
 }
 
-#define SET(d, ...) set(d, (const char *const[]){__VA_ARGS__}, ELEMENTSOF(((const char *const[]){__VA_ARGS__})))
-
 // ------------------------------------------------------------------------------------------------ objects
 
 int event_draft_stream(EventDraft *d, const char *word) {
-        (void) begin(d, ARGOSY__EVENT_KIND__EVENT_STREAM);
-        return SET(d, word);
+        event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_STREAM);
+        return EVENT_DRAFT_SET(d, word);
 }
 
 int event_draft_leader(Leader *l, EventDraft *d) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, l->config.self);
 
-        (void) begin(d, ARGOSY__EVENT_KIND__EVENT_LEADER);
-        return SET(d, host ? host->name : "", number(d, l->term));
+        event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_LEADER);
+        return EVENT_DRAFT_SET(d, host ? host->name : "", number(d, l->term));
 }
 
 static const Argosy__NodeRecord *find_node_record(const Argosy__HostRecord *host, uint32_t node) {
@@ -94,15 +107,33 @@ int event_draft_node(Leader *l, const Node *n, EventDraft *d) {
         const Argosy__NodeRecord *node = find_node_record(host, n->number);
         const Argosy__Response__NodeRow *row;
 
-        (void) begin(d, ARGOSY__EVENT_KIND__EVENT_NODE);
+        event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_NODE);
         d->present = node;
         if (!node)
-                return SET(d, n->name);
+                return EVENT_DRAFT_SET(d, n->name);
         if (answer_add_node(l, &d->nodes, host, node, l->config.self) < 0)
                 return -ENOMEM;
         row = d->nodes.rows[0];
-        return SET(d, row->node, row->state, row->role, row->mode, row->mode_reason, row->reason, row->address,
+        return EVENT_DRAFT_SET(d, row->node, row->state, row->role, row->mode, row->mode_reason, row->reason, row->address,
                    labels_text(d, row));
+}
+
+int event_draft_drain(Leader *l, const Node *n, EventDraft *d) {
+        const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
+        const Argosy__NodeRecord *node = find_node_record(host, n->number);
+        size_t left, stuck, deadline;
+
+        event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_DRAIN);
+        d->present = node && node_is_emptying(n);
+        if (!d->present)
+                return EVENT_DRAFT_SET(d, n->name);
+        if (event_draft_printf(d, &left, "%zu", n->n_to_leave + n->n_leaving) < 0 ||
+            event_draft_printf(d, &stuck, "%zu", n->n_stuck) < 0 ||
+            event_draft_printf(d, &deadline, "%" PRIu64, n->deadline_us) < 0)
+                return -ENOMEM;
+        return EVENT_DRAFT_SET(d, n->name, node_mode_to_string(n->mode), event_draft_text(d, left),
+                               event_draft_text(d, stuck), n->deadline_us > 0 ? event_draft_text(d, deadline) : "",
+                               node->mode_reason);
 }
 
 static bool is_left_anywhere(const Leader *l, const Unit *u) {
@@ -116,37 +147,37 @@ int event_draft_unit(Leader *l, const Unit *u, EventDraft *d) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         const Argosy__Response__UnitFileRow *row;
 
-        (void) begin(d, ARGOSY__EVENT_KIND__EVENT_UNIT);
+        event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_UNIT);
         if (!e) {
                 d->present = is_left_anywhere(l, u);
-                return SET(d, u->name, d->present ? "destroyed" : "");
+                return EVENT_DRAFT_SET(d, u->name, d->present ? "destroyed" : "");
         }
         if (answer_add_unit_files(l, u->name, &d->files) < 0)
                 return -ENOMEM;
         row = d->files.rows[0];
-        return SET(d, row->unit, row->desired, row->state, row->node, row->rev, number(d, e->record->revision),
-                   row->description);
+        return EVENT_DRAFT_SET(d, row->unit, row->desired, row->state, row->node, row->rev,
+                               number(d, e->record->revision), row->description, row->set);
 }
 
 int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
         bool shown = unit_on_node_is_shown(s);
 
-        (void) begin(d, ARGOSY__EVENT_KIND__EVENT_STATE);
+        event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_STATE);
         d->present = unit_on_node_is_listed(l, e, s);
         if (!d->present)
-                return SET(d, s->unit->name, s->node->name);
+                return EVENT_DRAFT_SET(d, s->unit->name, s->node->name);
         if (!shown)
-                return SET(d, s->unit->name, s->node->name, "unknown", "unknown", "unknown", "", text(s->node->reason));
-        return SET(d, s->unit->name, s->node->name, load_state_to_string(s->load), active_state_to_string(s->active),
+                return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, "unknown", "unknown", "unknown", "", text(s->node->reason));
+        return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, load_state_to_string(s->load), active_state_to_string(s->active),
                    text(s->sub), text(s->result), text(s->error), s->drift ? "1" : "", s->file_stale ? "1" : "",
                    s->since_us > 0 ? number(d, s->since_us) : "");
 }
 
 int event_draft_gone(const GoneObject *g, EventDraft *d) {
-        (void) begin(d, g->event.kind);
+        event_draft_begin(d, g->event.kind);
         d->present = false;
-        return SET(d, g->name, text(g->node_name));
+        return EVENT_DRAFT_SET(d, g->name, text(g->node_name));
 }
 
 // Behind the number, in the same buffer.
@@ -163,7 +194,7 @@ static int fill_job(EventDraft *d, const Argosy__Response__JobRow *row) {
                 return -ENOMEM;
         if (buf_append(&d->text, "", 1) < 0)
                 return -ENOMEM;
-        return SET(d, (const char *) d->text.data, row->author, row->verb, (const char *) d->text.data + at,
+        return EVENT_DRAFT_SET(d, (const char *) d->text.data, row->author, row->verb, (const char *) d->text.data + at,
                    row->reason, row->state, row->message);
 }
 
@@ -171,7 +202,7 @@ int event_draft_job(Leader *l, uint64_t number, EventDraft *d) {
         Argosy__JobRecord *job;
         int r;
 
-        (void) begin(d, ARGOSY__EVENT_KIND__EVENT_JOB);
+        event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_JOB);
         d->present = false;
         r = cluster_state_read_job(l->state, number, &job);
         if (r == -ENOENT)

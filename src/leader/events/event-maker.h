@@ -3,6 +3,7 @@
 
 // What is so of an object now, as the values of an event.
 
+#include "buf.h"
 #include "event-kind.h"
 #include "leader-core.h"
 #include "tables.h"
@@ -25,10 +26,29 @@ typedef struct EventDraft {
 void event_draft_done(EventDraft *d);
 #define _cleanup_event_draft_ _cleanup_(event_draft_done)
 
+// Making one: it begins with no values; texts that are nobody's stand in it, by where they begin; the first values.
+// 0 or -ENOMEM, and then it is only to be done.
+void event_draft_begin(EventDraft *d, Argosy__EventKind kind);
+int event_draft_printf(EventDraft *d, size_t *ret_at, const char *format, ...) _printf_(3, 4);
+// For a text in pieces, behind event_draft_here(): the pieces, and its end.
+static inline size_t event_draft_here(const EventDraft *d) {
+        return d->text.len;
+}
+static inline int event_draft_end_text(EventDraft *d) {
+        return buf_append(&d->text, "", 1);
+}
+static inline const char *event_draft_text(const EventDraft *d, size_t at) {
+        return (const char *) d->text.data + at;
+}
+int event_draft_set(EventDraft *d, const char *const *values, size_t n);
+#define EVENT_DRAFT_SET(d, ...) \
+        event_draft_set(d, (const char *const[]){__VA_ARGS__}, ELEMENTSOF(((const char *const[]){__VA_ARGS__})))
+
 // 0 or -ENOMEM; *d is to be done in any case.
 int event_draft_stream(EventDraft *d, const char *word);
 int event_draft_leader(Leader *l, EventDraft *d);
 int event_draft_node(Leader *l, const Node *n, EventDraft *d);
+int event_draft_drain(Leader *l, const Node *n, EventDraft *d);
 int event_draft_unit(Leader *l, const Unit *u, EventDraft *d);
 int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d);
 int event_draft_gone(const GoneObject *g, EventDraft *d);

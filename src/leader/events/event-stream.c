@@ -29,6 +29,7 @@
 #include "cluster-state.h"
 #include "event-marks.h"
 #include "message.h"
+#include "nodes.h"
 #include "oom.h"
 #include "registry.h"
 #include "response.h"
@@ -51,6 +52,7 @@ void event_stream_begin(Leader *l) {
         s->leader.kind = ARGOSY__EVENT_KIND__EVENT_LEADER;
         list_init(&s->jobs);
         list_init(&s->gone);
+        list_init(&s->draining);
         l->events = s;
         l->events_kept = false;
         event_mark(l, &s->leader);
@@ -80,6 +82,9 @@ void event_stream_clear(Leader *l) {
                 forget_job(s, CONTAINER_OF(i, JobObject, kept));
         list_unlink(&s->leader.due);
         free(s->leader.told);
+        list_foreach_safe (i, &s->draining)
+                list_unlink(i);
+        event_tables_done(&s->tables);
         change_order_done(&s->order);
         event_ring_done(&s->ring);
         free(s);
@@ -189,17 +194,53 @@ static void end_draft(int r, EventDraft *d) {
         (void) oom_check(r);
 }
 
+void event_stream_follow(Leader *l, EventObject *o, const EventDraft *d) {
+        EventStream *s = l->events;
+
+        if (!l->events_kept)
+                move_to_end(s, o, ++s->last_seq);
+        else if (tell(l, &o->told, d))
+                move_to_end(s, o, s->last_seq);
+}
+
 // ------------------------------------------------------------------------------------------------ objects
 
 static void drain_leader(Leader *l) {
-        EventStream *s = l->events;
         EventDraft d;
         int r = event_draft_leader(l, &d);
 
-        if (!l->events_kept)
-                move_to_end(s, &s->leader, ++s->last_seq);
-        else if (r == 0 && tell(l, &s->leader.told, &d))
-                move_to_end(s, &s->leader, s->last_seq);
+        if (r == 0)
+                event_stream_follow(l, &l->events->leader, &d);
+        end_draft(r, &d);
+}
+
+// What is left on nodes that are emptied is counted in many places, and there are few such nodes: they are looked at in
+// each turn.
+static void mark_drains(Leader *l) {
+        list_foreach (i, &l->events->draining) {
+                Node *n = CONTAINER_OF(i, Node, draining);
+
+                if (n->drain_left != n->n_to_leave + n->n_leaving || n->drain_stuck != n->n_stuck)
+                        event_mark(l, &n->event);
+        }
+}
+
+static void drain_drain(Leader *l, Node *n) {
+        bool was = list_is_linked(&n->draining);
+        EventDraft d;
+        int r;
+
+        if (!was && !node_is_emptying(n))
+                return;
+        n->drain_left = n->n_to_leave + n->n_leaving;
+        n->drain_stuck = n->n_stuck;
+        if (node_is_emptying(n) && !was)
+                list_append(&l->events->draining, &n->draining);
+        else if (!node_is_emptying(n))
+                list_unlink(&n->draining);
+        r = event_draft_drain(l, n, &d);
+        if (r == 0)
+                event_stream_follow(l, &n->drain, &d);
         end_draft(r, &d);
 }
 
@@ -210,12 +251,14 @@ static void drain_node(Leader *l, Node *n) {
 
         if (!l->events_kept) {
                 move_to_end(s, &n->event, ++s->last_seq);
+                drain_drain(l, n);
                 return;
         }
         r = event_draft_node(l, n, &d);
-        if (r == 0 && tell(l, &n->event.told, &d))
-                move_to_end(s, &n->event, s->last_seq);
+        if (r == 0)
+                event_stream_follow(l, &n->event, &d);
         end_draft(r, &d);
+        drain_drain(l, n);
 }
 
 static void drain_state(Leader *l, UnitOnNode *on_node) {
@@ -341,11 +384,17 @@ static void take_over(Leader *l, EventObject *o, const char *name) {
         o->seq = 0;
 }
 
+void event_stream_on_object_gone(Leader *l, EventObject *o, const char *name) {
+        take_over(l, o, name);
+}
+
 void event_stream_on_unit_gone(Leader *l, Unit *u) {
         take_over(l, &u->event, u->name);
 }
 
 void event_stream_on_node_gone(Leader *l, Node *n) {
+        list_unlink(&n->draining);
+        take_over(l, &n->drain, n->name);
         take_over(l, &n->event, n->name);
 }
 
@@ -420,6 +469,8 @@ bool event_stream_drain(Leader *l) {
         if (l->events_kept && !is_kept(l))
                 stop_keeping(l);
         left = l->events_kept ? EVENT_ROWS_PER_TURN : EVENT_MARKS_PER_TURN;
+        left -= MIN_OF(left, event_tables_drain(l));
+        mark_drains(l);
         left = drain_jobs(l, left);
         while (left > 0 && !list_is_empty(&l->events_due))
                 left -= MIN_OF(left, drain_object(l, CONTAINER_OF(l->events_due.next, EventObject, due)));

@@ -11,6 +11,7 @@
 #include "change-order.h"
 #include "clock.h"
 #include "event-maker.h"
+#include "event-records.h"
 #include "event-ring.h"
 
 enum {
@@ -36,6 +37,8 @@ struct EventStream {
         EventRing ring;
         ChangeOrder order; // of EventObject
         EventObject leader;
+        EventTables tables;
+        ListNode draining; // Node.draining
         uint64_t last_job; // that was looked at
         ListNode jobs;     // JobObject.kept, oldest first
         ListNode gone;     // GoneObject.kept of those in the order, oldest first
@@ -49,6 +52,10 @@ void event_stream_keep(Leader *l);
 // Its last state is told, and nobody is to point to it any more.
 void event_stream_on_unit_gone(Leader *l, Unit *u);
 void event_stream_on_node_gone(Leader *l, Node *n);
+// The same of any object that is not only marked: it is in no list of its own any more, and may be freed.
+void event_stream_on_object_gone(Leader *l, EventObject *o, const char *name);
+// What is so of it now, if it was marked or may have changed: is told, where that is news, and has the last sequence then.
+void event_stream_follow(Leader *l, EventObject *o, const EventDraft *d);
 // Gives what was marked its sequences, some in each turn. False: some are left.
 bool event_stream_drain(Leader *l);
 // Packs the draft as it is told to somebody who was not there; appends it to the answer. 0 or -ENOMEM.

@@ -93,16 +93,16 @@ static Argosy__Response *take_cursor(const Leader *l, Watcher *w, const Argosy__
 }
 
 static uint32_t kinds_of(const Argosy__Request__Events *q) {
-        uint32_t kinds = q->n_kinds == 0 ? 1u << ARGOSY__EVENT_KIND__EVENT_STREAM : 0;
+        uint32_t kinds = q->n_kinds == 0 ? event_kind_bit(ARGOSY__EVENT_KIND__EVENT_STREAM) : 0;
 
         for (size_t i = 0; i < q->n_kinds; i++)
                 if (event_kind_info(q->kinds[i]))
-                        kinds |= 1u << q->kinds[i];
-        for (unsigned k = 0; q->n_kinds == 0 && k < 32; k++) {
+                        kinds |= event_kind_bit(q->kinds[i]);
+        for (unsigned k = 0; q->n_kinds == 0 && k < EVENT_KINDS; k++) {
                 const EventKindInfo *info = event_kind_info((Argosy__EventKind) k);
 
                 if (info && (q->n_patterns == 0 || info->of_units))
-                        kinds |= 1u << k;
+                        kinds |= event_kind_bit((Argosy__EventKind) k);
         }
         return kinds;
 }
@@ -148,7 +148,7 @@ void watcher_free(Leader *l, Watcher *w) {
 // ------------------------------------------------------------------------------------------------ what is for him
 
 static bool has_kind(const Watcher *w, Argosy__EventKind kind) {
-        return w->kinds & 1u << kind;
+        return w->kinds & event_kind_bit(kind);
 }
 
 static bool is_for(const Watcher *w, Argosy__EventKind kind, const char *name) {
@@ -300,22 +300,34 @@ static int add_object(Leader *l, Watcher *w, EventObject *o) {
                 return add_unit(l, w, CONTAINER_OF(o, Unit, event), mark);
         else if (o->kind == ARGOSY__EVENT_KIND__EVENT_NODE)
                 r = event_draft_node(l, CONTAINER_OF(o, Node, event), &d);
+        else if (o->kind == ARGOSY__EVENT_KIND__EVENT_DRAIN)
+                r = event_draft_drain(l, CONTAINER_OF(o, Node, drain), &d);
         else if (o->kind == ARGOSY__EVENT_KIND__EVENT_JOB)
                 r = event_draft_job(l, CONTAINER_OF(o, JobObject, event)->number, &d);
+        else if (event_tables_have((Argosy__EventKind) o->kind))
+                r = event_draft_record(l, CONTAINER_OF(o, RecordObject, event), &d);
         else
                 r = event_draft_leader(l, &d);
-        if (r == 0 && !o->gone && o->kind == ARGOSY__EVENT_KIND__EVENT_NODE)
+        if (r == 0 && !o->gone &&
+            (o->kind == ARGOSY__EVENT_KIND__EVENT_NODE || event_tables_have((Argosy__EventKind) o->kind)))
                 event_stream_note_told(l, o, &o->told, &d);
         return add_draft(l, w, r, &d, mark, o->seq);
 }
 
-static bool is_object_for(const Watcher *w, const EventObject *o) {
-        const char *name = "";
+// What patterns are compared with.
+static const char *name_of(const EventObject *o) {
+        if (o->gone)
+                return CONTAINER_OF(o, const GoneObject, event)->name;
+        if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
+                return CONTAINER_OF(o, const Unit, event)->name;
+        return event_tables_have((Argosy__EventKind) o->kind) ? CONTAINER_OF(o, const RecordObject, event)->name : "";
+}
 
-        if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT) {
-                name = o->gone ? CONTAINER_OF(o, const GoneObject, event)->name : CONTAINER_OF(o, const Unit, event)->name;
+static bool is_object_for(const Watcher *w, const EventObject *o) {
+        const char *name = name_of(o);
+
+        if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
                 return is_for(w, ARGOSY__EVENT_KIND__EVENT_UNIT, name) || is_for(w, ARGOSY__EVENT_KIND__EVENT_STATE, name);
-        }
         return is_for(w, (Argosy__EventKind) o->kind, name);
 }
 

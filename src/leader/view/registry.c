@@ -75,6 +75,7 @@ void node_discard(Node *n) {
         free(n->closed);
         free(n->name);
         free(n->event.told);
+        free(n->drain.told);
         free(n);
 }
 
@@ -92,6 +93,7 @@ void node_free(Leader *l, Node *n) {
                 unit_touch(l, u);
         }
         list_unlink(&n->event.due);
+        list_unlink(&n->draining);
         list_unlink(&n->touched);
         list_unlink(&n->new);
         list_unlink(&n->gone);
@@ -126,6 +128,7 @@ static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) 
         }
         list_append(&h->nodes, &n->of_host);
         n->event.kind = ARGOSY__EVENT_KIND__EVENT_NODE;
+        n->drain.kind = ARGOSY__EVENT_KIND__EVENT_DRAIN;
         list_append(&l->nodes_new, &n->new);
         h->nodes_due |= h->welcomed;
         if (h->nodes_due)

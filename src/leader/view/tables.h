@@ -128,7 +128,9 @@ struct Node {
         uint32_t place;        // its number in the Placement + 1; 0: not there yet
         uint64_t place_labels; // hash of what it was told there
         const Tombstone *open; // the first of its tombstones that is not over; NULL: not looked for
-        EventObject event;
+        EventObject event, drain;        // the second of its being emptied
+        ListNode draining;               // in EventStream.draining, while it is as far as the stream knows
+        size_t drain_left, drain_stuck;  // as the stream saw them last
         ListNode touched, new, gone; // in Leader.nodes_touched, .nodes_new, .nodes_gone
 };
 

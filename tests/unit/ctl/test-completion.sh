@@ -27,6 +27,7 @@ expect "" argosyctl journal --rep
 expect "--replace" argosyctl start --rep
 expect "short pretty off" argosyctl list-units --json =
 expect "inactive" argosyctl wait web --for = in
+expect "job,grant" argosyctl watch --kinds = job,g
 expect "unit,node" argosyctl list-units --fields = unit,n
 expect "promote" argosyctl --timeout 3 cluster pro
 [[ $(argosyctl complete arguments start) == $'unit\nfile' ]] || { echo "start takes other arguments" >&2; exit 1; }

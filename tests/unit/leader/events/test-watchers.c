@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "event-asks.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 
-#include "event-cursor.h"
 #include "event-stream.h"
 #include "message.h"
 #include "response.h"
@@ -20,7 +20,7 @@
 #define STOP ARGOSY__VERB__VERB_STOP
 #define DESTROY ARGOSY__VERB__VERB_DESTROY
 
-enum { ROWS_MAX = 256, TEXT_MAX = 160, EVENTS_MAX = 256 };
+enum { ROWS_MAX = 256, TEXT_MAX = 160 };
 
 static Rig g;
 static unsigned seed;
@@ -37,118 +37,6 @@ static int teardown(void **state) {
 
 static unsigned draw(unsigned n) {
         return (unsigned) rand_r(&seed) % n;
-}
-
-// ------------------------------------------------------------------------------------------------ asking
-
-typedef struct Asked {
-        char cursor[EVENT_CURSOR_SIZE]; // goes in; comes out
-        bool from_now;
-        const char *pattern; // NULL: none
-        Argosy__EventKind kind; // NONE: all
-        uint32_t max_bytes;
-        bool answered;
-        int status;
-        Argosy__Event *events[EVENTS_MAX];
-        size_t n;
-        size_t bytes;
-        uint64_t cancel;
-} Asked;
-
-static void forget(Asked *a) {
-        for (size_t i = 0; i < a->n; i++)
-                message_free(a->events[i]);
-        a->n = 0;
-}
-
-static void on_response(const Argosy__Response *r, void *userdata) {
-        Asked *a = userdata;
-
-        assert_true(r->final);
-        assert_false(a->answered);
-        a->answered = true;
-        a->status = r->status;
-        if (r->status != 0)
-                return;
-        assert_int_equal(r->what_case, ARGOSY__RESPONSE__WHAT_EVENTS);
-        snprintf(a->cursor, sizeof(a->cursor), "%s", r->events->cursor);
-        assert_true(r->events->n_events <= EVENTS_MAX);
-        a->bytes = 0;
-        for (size_t i = 0; i < r->events->n_events; i++) {
-                a->bytes += r->events->events[i].len;
-                assert_int_equal(message_unpack(&argosy__event__descriptor, r->events->events[i].data,
-                                                r->events->events[i].len, (void **) &a->events[a->n++]),
-                                 0);
-        }
-}
-
-static void ask(Asked *a) {
-        Argosy__Request__Events q = ARGOSY__REQUEST__EVENTS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
-        forget(a);
-        a->answered = false;
-        q.cursor = a->cursor;
-        q.from_now = a->from_now;
-        q.patterns = (char **) &a->pattern;
-        q.n_patterns = a->pattern != NULL;
-        q.kinds = &a->kind;
-        q.n_kinds = a->kind != ARGOSY__EVENT_KIND__EVENT_NONE;
-        q.max_bytes = a->max_bytes;
-        request.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
-        request.events = &q;
-        assert_int_equal(leader_request(g.leader, NULL, &request, on_response, a, &a->cancel), 0);
-}
-
-static void cancel(Asked *a) {
-        if (!a->answered)
-                leader_cancel(g.leader, a->cancel);
-}
-
-// False: there was nothing for him. (Turns in which hosts are idle cost no time.)
-static bool pull(Asked *a) {
-        ask(a);
-        for (unsigned i = 0; i < 40 && !a->answered; i++)
-                rig_turn(&g);
-        cancel(a);
-        if (a->answered)
-                assert_int_equal(a->status, 0);
-        return a->answered;
-}
-
-static const char *value(const Argosy__Event *e, size_t i) {
-        return i < e->n_values ? e->values[i] : "";
-}
-
-static bool is_word(const Argosy__Event *e, const char *word) {
-        return e->kind == ARGOSY__EVENT_KIND__EVENT_STREAM && streq(value(e, 0), word);
-}
-
-// The newest of these events, or NULL.
-static const Argosy__Event *find(const Asked *a, Argosy__EventKind kind, const char *name) {
-        for (size_t i = a->n; i > 0; i--)
-                if (a->events[i - 1]->kind == kind && streq(value(a->events[i - 1], 0), name))
-                        return a->events[i - 1];
-        return NULL;
-}
-
-static bool has_changed(const Argosy__Event *e, const char *field) {
-        const EventKindInfo *info = event_kind_info(e->kind);
-
-        for (size_t i = 0; i < e->n_changed; i++)
-                if (streq(info->fields[e->changed[i]].name, field))
-                        return true;
-        return false;
-}
-
-static const char *field(const Argosy__Event *e, const char *name) {
-        const EventKindInfo *info = event_kind_info(e->kind);
-
-        for (size_t i = 0; i < event_kind_n_fields(info); i++)
-                if (streq(info->fields[i].name, name))
-                        return value(e, i);
-        fail_msg("%s has no field %s", info->name, name);
-        return NULL;
 }
 
 // ------------------------------------------------------------------------------------------------ copies
@@ -196,28 +84,28 @@ static void take(Copy *c, const Argosy__Event *e) {
 
         switch (e->kind) {
         case ARGOSY__EVENT_KIND__EVENT_STREAM:
-                if (is_word(e, EVENT_STREAM_BEGINS))
+                if (event_is_word(e, EVENT_STREAM_BEGINS))
                         for (size_t i = 0; i < c->n; i++)
                                 c->rows[i].stale = true;
                 else
                         for (size_t i = c->n; i > 0; i--)
                                 if (c->rows[i - 1].stale)
                                         drop_row(c, i - 1);
-                c->complete = is_word(e, EVENT_STREAM_COMPLETE);
+                c->complete = event_is_word(e, EVENT_STREAM_COMPLETE);
                 break;
         case ARGOSY__EVENT_KIND__EVENT_UNIT:
-                drop_rows(c, value(e, 0), "");
+                drop_rows(c, event_value(e, 0), "");
                 if (e->mark != ARGOSY__EVENT_MARK__EVENT_NEW)
-                        drop_rows(c, value(e, 0), NULL);
-                describe_unit(field(e, "desired"), field(e, "state"), field(e, "node"), text);
+                        drop_rows(c, event_value(e, 0), NULL);
+                describe_unit(event_field(e, "desired"), event_field(e, "state"), event_field(e, "node"), text);
                 if (!e->gone)
-                        put_row(c, value(e, 0), "", text);
+                        put_row(c, event_value(e, 0), "", text);
                 break;
         case ARGOSY__EVENT_KIND__EVENT_STATE:
-                drop_rows(c, value(e, 0), value(e, 1));
-                snprintf(text, sizeof(text), "%s %s %s", field(e, "load"), field(e, "active"), field(e, "sub"));
+                drop_rows(c, event_value(e, 0), event_value(e, 1));
+                snprintf(text, sizeof(text), "%s %s %s", event_field(e, "load"), event_field(e, "active"), event_field(e, "sub"));
                 if (!e->gone)
-                        put_row(c, value(e, 0), value(e, 1), text);
+                        put_row(c, event_value(e, 0), event_value(e, 1), text);
                 break;
         default:
                 break;
@@ -227,7 +115,7 @@ static void take(Copy *c, const Argosy__Event *e) {
 // New events come without a gap and once, all together.
 static void check_order(Copy *c, const Argosy__Event *e) {
         if (e->mark != ARGOSY__EVENT_MARK__EVENT_NEW) {
-                c->seq = is_word(e, EVENT_STREAM_COMPLETE) ? e->seq : 0;
+                c->seq = event_is_word(e, EVENT_STREAM_COMPLETE) ? e->seq : 0;
                 return;
         }
         assert_true(c->seq == 0 || e->seq == c->seq + 1);
@@ -249,7 +137,7 @@ static void cursor_behind(const Asked *a, size_t i, char ret[EVENT_CURSOR_SIZE])
 
 // Takes what there is; now and then he dies in the middle, and goes on from the cursor that he had.
 static void follow(Copy *c, bool dies) {
-        while (pull(&c->asked)) {
+        while (asked_pull(&g, &c->asked)) {
                 size_t n = dies && c->asked.n > 0 && draw(3) == 0 ? 1 + draw((unsigned) c->asked.n) : c->asked.n;
                 char cursor[EVENT_CURSOR_SIZE];
 
@@ -345,7 +233,7 @@ static void watch_all(Copy *c) {
 }
 
 static void end(Copy *c) {
-        forget(&c->asked);
+        asked_forget(&c->asked);
 }
 
 // ------------------------------------------------------------------------------------------------ tests
@@ -356,18 +244,18 @@ static void whoever_comes_from_nothing_is_told_everything_that_is_so(void **stat
         rig_change(&g, START, "web.service", SERVICE);
         rig_change(&g, START, "all.service", EVERYWHERE);
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "idle.service", SERVICE);
-        assert_true(pull(&c.asked));
-        assert_true(is_word(c.asked.events[0], EVENT_STREAM_BEGINS));
-        assert_true(is_word(c.asked.events[c.asked.n - 1], EVENT_STREAM_COMPLETE));
+        assert_true(asked_pull(&g, &c.asked));
+        assert_true(event_is_word(c.asked.events[0], EVENT_STREAM_BEGINS));
+        assert_true(event_is_word(c.asked.events[c.asked.n - 1], EVENT_STREAM_COMPLETE));
         for (size_t i = 0; i < c.asked.n; i++) {
                 assert_int_equal(c.asked.events[i]->mark, ARGOSY__EVENT_MARK__EVENT_WHOLE);
                 take(&c, c.asked.events[i]);
         }
-        assert_non_null(find(&c.asked, ARGOSY__EVENT_KIND__EVENT_NODE, "n2"));
-        assert_non_null(find(&c.asked, ARGOSY__EVENT_KIND__EVENT_LEADER, "n1"));
+        assert_non_null(asked_find(&c.asked, ARGOSY__EVENT_KIND__EVENT_NODE, "n2"));
+        assert_non_null(asked_find(&c.asked, ARGOSY__EVENT_KIND__EVENT_LEADER, "n1"));
         assert_int_equal(c.n, 3 + 1 + 3);
         assert_like_the_cluster(&c);
-        assert_false(pull(&c.asked));
+        assert_false(asked_pull(&g, &c.asked));
         end(&c);
 }
 
@@ -376,82 +264,82 @@ static void what_happens_is_told_once_with_what_has_changed(void **state) {
         Asked a = {.from_now = true};
 
         rig_change(&g, START, "web.service", SERVICE);
-        assert_true(pull(&a));
+        assert_true(asked_pull(&g, &a));
         assert_int_equal(a.n, 0);
         rig_change(&g, STOP, "web.service", NULL);
-        assert_true(pull(&a));
-        e = find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
+        assert_true(asked_pull(&g, &a));
+        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
         assert_non_null(e);
         assert_int_equal(e->mark, ARGOSY__EVENT_MARK__EVENT_NEW);
-        assert_string_equal(field(e, "desired"), "loaded");
-        e = find(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service");
+        assert_string_equal(event_field(e, "desired"), "loaded");
+        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service");
         assert_non_null(e);
-        assert_string_equal(field(e, "active"), "inactive");
-        e = find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "2");
+        assert_string_equal(event_field(e, "active"), "inactive");
+        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "2");
         assert_non_null(e);
-        assert_string_equal(field(e, "verb"), "stop");
-        assert_false(pull(&a));
+        assert_string_equal(event_field(e, "verb"), "stop");
+        assert_false(asked_pull(&g, &a));
         rig_change(&g, START, "web.service", NULL);
-        assert_true(pull(&a));
-        e = find(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service");
-        assert_true(has_changed(e, "active"));
-        assert_false(has_changed(e, "node") || has_changed(e, "unit"));
-        e = find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
-        assert_true(has_changed(e, "desired") || has_changed(e, "state"));
-        assert_false(has_changed(e, "rev"));
+        assert_true(asked_pull(&g, &a));
+        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service");
+        assert_true(event_has_changed(e, "active"));
+        assert_false(event_has_changed(e, "node") || event_has_changed(e, "unit"));
+        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
+        assert_true(event_has_changed(e, "desired") || event_has_changed(e, "state"));
+        assert_false(event_has_changed(e, "rev"));
         rig_change(&g, DESTROY, "web.service", NULL);
-        while (pull(&a))
-                e = find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service") ?: e;
-        forget(&a);
+        while (asked_pull(&g, &a))
+                e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service") ?: e;
+        asked_forget(&a);
 }
 
 static void who_waits_is_told_in_the_turn_in_which_it_happens(void **state) {
         Asked a = {.from_now = true}, other = {.from_now = true, .pattern = "other*"};
 
-        assert_true(pull(&a));
-        assert_true(pull(&other));
-        ask(&a);
-        ask(&other);
+        assert_true(asked_pull(&g, &a));
+        assert_true(asked_pull(&g, &other));
+        asked_ask(&g, &a);
+        asked_ask(&g, &other);
         rig_settle(&g);
         assert_false(a.answered);
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
         assert_true(a.answered);
-        assert_non_null(find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"));
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"));
         assert_false(other.answered);
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "other.service", SERVICE);
         assert_true(other.answered);
         assert_int_equal(other.n, 1);
         assert_int_equal(g.leader->n_watchers, 0);
-        forget(&a);
-        forget(&other);
+        asked_forget(&a);
+        asked_forget(&other);
 }
 
 static void a_job_is_told_of_when_it_begins_and_when_it_has_ended(void **state) {
         Asked a = {.from_now = true, .kind = ARGOSY__EVENT_KIND__EVENT_JOB};
         const Argosy__Event *e;
 
-        assert_true(pull(&a));
+        assert_true(asked_pull(&g, &a));
         rig_change(&g, START, "web.service", SERVICE);
-        assert_true(pull(&a));
-        e = find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
+        assert_true(asked_pull(&g, &a));
+        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
         assert_non_null(e);
-        assert_string_equal(field(e, "state"), "running");
+        assert_string_equal(event_field(e, "state"), "running");
         rig_pass_ms(&g, 3000);
-        assert_true(pull(&a));
-        e = find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
+        assert_true(asked_pull(&g, &a));
+        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
         assert_non_null(e);
-        assert_string_equal(field(e, "state"), "done");
-        assert_true(has_changed(e, "state"));
-        assert_false(has_changed(e, "verb"));
-        assert_false(pull(&a));
-        forget(&a);
+        assert_string_equal(event_field(e, "state"), "done");
+        assert_true(event_has_changed(e, "state"));
+        assert_false(event_has_changed(e, "verb"));
+        assert_false(asked_pull(&g, &a));
+        asked_forget(&a);
 }
 
 static bool is_told(Asked *a, const char *state) {
-        while (pull(a)) {
-                const Argosy__Event *e = find(a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
+        while (asked_pull(&g, a)) {
+                const Argosy__Event *e = asked_find(a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
 
-                if (e && streq(field(e, "state"), state))
+                if (e && streq(event_field(e, "state"), state))
                         return true;
         }
         return false;
@@ -462,12 +350,12 @@ static void an_update_is_told_of_and_that_it_is_over(void **state) {
         Asked a = {.from_now = true};
 
         rig_change(&g, START, "web.service", SERVICE);
-        assert_true(pull(&a));
+        assert_true(asked_pull(&g, &a));
         (void) rig_rollout(&g, update);
         assert_true(is_told(&a, "restarting"));
         rig_pass_ms(&g, 20000);
         assert_true(is_told(&a, "launched"));
-        forget(&a);
+        asked_forget(&a);
 }
 
 static void only_what_is_asked_for_is_told(void **state) {
@@ -475,18 +363,18 @@ static void only_what_is_asked_for_is_told(void **state) {
 
         rig_change(&g, START, "web.service", SERVICE);
         rig_change(&g, START, "db.service", SERVICE);
-        assert_true(pull(&units));
+        assert_true(asked_pull(&g, &units));
         assert_int_equal(units.n, 4); // two words, the unit, its node
-        assert_true(pull(&nodes));
+        assert_true(asked_pull(&g, &nodes));
         assert_int_equal(nodes.n, 3);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "disks");
-        assert_false(pull(&units));
-        assert_true(pull(&nodes));
+        assert_false(asked_pull(&g, &units));
+        assert_true(asked_pull(&g, &nodes));
         assert_int_equal(nodes.n, 1);
-        assert_string_equal(field(nodes.events[0], "mode_reason"), "disks");
-        assert_true(has_changed(nodes.events[0], "mode"));
-        forget(&units);
-        forget(&nodes);
+        assert_string_equal(event_field(nodes.events[0], "mode_reason"), "disks");
+        assert_true(event_has_changed(nodes.events[0], "mode"));
+        asked_forget(&units);
+        asked_forget(&nodes);
 }
 
 static void who_has_fallen_behind_is_told_the_newest_of_what_has_changed(void **state) {
@@ -500,10 +388,10 @@ static void who_has_fallen_behind_is_told_the_newest_of_what_has_changed(void **
                 rig_change(&g, STOP, "a.service", NULL);
                 rig_change(&g, START, "a.service", NULL);
         }
-        assert_true(pull(&c.asked));
-        assert_null(find(&c.asked, ARGOSY__EVENT_KIND__EVENT_UNIT, "b.service"));
-        assert_false(is_word(c.asked.events[0], EVENT_STREAM_BEGINS));
-        assert_true(is_word(c.asked.events[c.asked.n - 1], EVENT_STREAM_COMPLETE));
+        assert_true(asked_pull(&g, &c.asked));
+        assert_null(asked_find(&c.asked, ARGOSY__EVENT_KIND__EVENT_UNIT, "b.service"));
+        assert_false(event_is_word(c.asked.events[0], EVENT_STREAM_BEGINS));
+        assert_true(event_is_word(c.asked.events[c.asked.n - 1], EVENT_STREAM_COMPLETE));
         for (size_t i = 0; i < c.asked.n; i++) {
                 assert_int_equal(c.asked.events[i]->mark, ARGOSY__EVENT_MARK__EVENT_MISSED);
                 take(&c, c.asked.events[i]);
@@ -525,8 +413,8 @@ static void a_cursor_of_another_leader_begins_anew(void **state) {
         rig_depose(&g);
         rig_elect(&g);
         rig_change(&g, DESTROY, "b.service", NULL);
-        assert_true(pull(&c.asked));
-        assert_true(is_word(c.asked.events[0], EVENT_STREAM_BEGINS));
+        assert_true(asked_pull(&g, &c.asked));
+        assert_true(event_is_word(c.asked.events[0], EVENT_STREAM_BEGINS));
         assert_int_equal(c.asked.events[0]->mark, ARGOSY__EVENT_MARK__EVENT_MISSED);
         for (size_t i = 0; i < c.asked.n; i++)
                 take(&c, c.asked.events[i]);
@@ -537,21 +425,21 @@ static void a_cursor_of_another_leader_begins_anew(void **state) {
 static void who_waits_hears_that_his_leader_is_gone(void **state) {
         Asked a = {.from_now = true};
 
-        assert_true(pull(&a));
-        ask(&a);
+        assert_true(asked_pull(&g, &a));
+        asked_ask(&g, &a);
         rig_settle(&g);
         rig_depose(&g);
         assert_true(a.answered);
         assert_int_equal(a.status, EAGAIN);
         rig_elect(&g);
-        forget(&a);
+        asked_forget(&a);
 }
 
 static void refused(const char *cursor, int status) {
         Asked a = {};
 
         snprintf(a.cursor, sizeof(a.cursor), "%s", cursor);
-        ask(&a);
+        asked_ask(&g, &a);
         rig_settle(&g);
         assert_true(a.answered);
         assert_int_equal(a.status, status);
@@ -561,7 +449,7 @@ static void a_cursor_that_is_none_or_another_cluster_s_is_refused(void **state) 
         Asked a = {.from_now = true};
         EventCursor c;
 
-        assert_true(pull(&a));
+        assert_true(asked_pull(&g, &a));
         assert_true(event_cursor_parse(a.cursor, &c));
         refused("hello", EINVAL);
         c.seq += 1000;
@@ -577,10 +465,10 @@ static void too_many_are_refused(void **state) {
         static Asked asked[WATCHERS_MAX + 1];
         Asked first = {.from_now = true};
 
-        assert_true(pull(&first));
+        assert_true(asked_pull(&g, &first));
         for (size_t i = 0; i < ELEMENTSOF(asked); i++) {
                 memcpy(asked[i].cursor, first.cursor, sizeof(first.cursor));
-                ask(&asked[i]);
+                asked_ask(&g, &asked[i]);
         }
         rig_turns(&g, 3);
         assert_false(asked[0].answered);
@@ -589,8 +477,8 @@ static void too_many_are_refused(void **state) {
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
         for (size_t i = 0; i < WATCHERS_MAX; i++) {
                 assert_true(asked[i].answered);
-                assert_non_null(find(&asked[i], ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"));
-                forget(&asked[i]);
+                assert_non_null(asked_find(&asked[i], ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"));
+                asked_forget(&asked[i]);
         }
 }
 
@@ -604,7 +492,7 @@ static void an_answer_is_no_longer_than_was_asked_for(void **state) {
                 snprintf(name, sizeof(name), "unit-%d.service", i);
                 rig_change(&g, START, name, SERVICE);
         }
-        while (pull(&c.asked)) {
+        while (asked_pull(&g, &c.asked)) {
                 assert_true(c.asked.bytes <= 1024);
                 for (size_t i = 0; i < c.asked.n; i++)
                         take(&c, c.asked.events[i]);
@@ -645,8 +533,8 @@ static void objects_that_are_gone_for_long_are_forgotten(void **state) {
         rig_change(&g, START, "b.service", SERVICE);
         rig_change(&g, DESTROY, "b.service", NULL);
         assert_true(g.leader->events->forgotten_seq > 0);
-        assert_true(pull(&c.asked));
-        assert_true(is_word(c.asked.events[0], EVENT_STREAM_BEGINS));
+        assert_true(asked_pull(&g, &c.asked));
+        assert_true(event_is_word(c.asked.events[0], EVENT_STREAM_BEGINS));
         for (size_t i = 0; i < c.asked.n; i++)
                 take(&c, c.asked.events[i]);
         watch_all(&c);

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Objects that small tables of the log consist of: rollouts, roles, pools and rights.
+
+#include "event-maker.h"
+#include "map.h"
+#include "tables.h"
+
+enum { EVENT_TABLES = 4 };
+
+// One row of such a table.
+typedef struct RecordObject {
+        EventObject event;
+        size_t at;       // where it stood in its table when that was compared last
+        uint64_t values; // hash of them then
+        uint64_t pass;   // in which it was seen last
+        char name[];
+} RecordObject;
+
+typedef struct EventTable {
+        Map objects; // RecordObject by name
+        uint64_t revision; // of the table when it was compared last
+        bool compared;
+} EventTable;
+
+typedef struct EventTables {
+        EventTable tables[EVENT_TABLES];
+        uint64_t pass;
+} EventTables;
+
+void event_tables_done(EventTables *t);
+// Compares the tables that have changed since. Returns how many rows were looked at.
+size_t event_tables_drain(Leader *l);
+// One of the kinds that these are.
+bool event_tables_have(Argosy__EventKind kind);
+// What is so of a row. 0 or -ENOMEM; *d is to be done in any case.
+int event_draft_record(Leader *l, const RecordObject *o, EventDraft *d);

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What is told of each kind of object that is not a unit's: updates, drains, roles, pools and rights.
+#include <errno.h>
+
+#include "event-asks.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+
+#include "access.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define START ARGOSY__VERB__VERB_START
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ asking
+
+static void ask(const Argosy__Request *request) {
+        RigAnswer *a = rig_ask_and_settle(&g, request);
+
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, 0);
+}
+
+static void set_role(const char *name, uint32_t weight, uint64_t guarantee, bool remove) {
+        Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Amount amount = ARGOSY__AMOUNT__INIT, *amounts = &amount;
+
+        amount.resource = (char *) "slot";
+        amount.amount = guarantee;
+        change.name = (char *) name;
+        change.weight = weight;
+        change.remove = remove;
+        change.guarantee = &amounts;
+        change.n_guarantee = guarantee > 0;
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
+        request.role_change = &change;
+        ask(&request);
+}
+
+static void set_pool(const char *name, const char *host, bool remove) {
+        Argosy__Request__PoolChange change = ARGOSY__REQUEST__POOL_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        change.name = (char *) name;
+        change.hosts = (char **) &host;
+        change.n_hosts = !remove;
+        change.remove = remove;
+        request.what_case = ARGOSY__REQUEST__WHAT_POOL_CHANGE;
+        request.pool_change = &change;
+        ask(&request);
+}
+
+static void set_access(Argosy__Right right, const char *user, const char *host, const char *role, bool revoke) {
+        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        change.revoke = revoke;
+        change.right = right;
+        change.user = (char *) user;
+        change.host = (char *) host;
+        change.role = (char *) role;
+        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
+        request.access_change = &change;
+        ask(&request);
+}
+
+static void from_now(Asked *a, Argosy__EventKind kind) {
+        *a = (Asked){.from_now = true, .kind = kind};
+        assert_true(asked_pull(&g, a));
+}
+
+// The newest event of that name among those that have come since.
+static const Argosy__Event *next(Asked *a, const char *name) {
+        const Argosy__Event *e;
+
+        assert_true(asked_pull(&g, a));
+        e = asked_find(a, a->kind, name);
+        assert_non_null(e);
+        assert_int_equal(e->mark, ARGOSY__EVENT_MARK__EVENT_NEW);
+        return e;
+}
+
+// ------------------------------------------------------------------------------------------------ tests
+
+static void a_role_is_told_of_when_it_is_made_changed_and_removed(void **state) {
+        const Argosy__Event *e;
+        Asked a;
+
+        from_now(&a, ARGOSY__EVENT_KIND__EVENT_ROLE);
+        set_role("web", 5, 0, false);
+        set_role("db", 1, 0, false);
+        e = next(&a, "web");
+        assert_int_equal(a.n, 2);
+        assert_string_equal(event_field(e, "weight"), "5");
+        set_role("web", 7, 3, false);
+        e = next(&a, "web");
+        assert_int_equal(a.n, 1); // the other is as it was
+        assert_string_equal(event_field(e, "weight"), "7");
+        assert_string_equal(event_field(e, "guarantee"), "slot=3");
+        assert_true(event_has_changed(e, "weight") && event_has_changed(e, "guarantee"));
+        assert_false(event_has_changed(e, "limit"));
+        set_role("web", 0, 0, true);
+        e = next(&a, "web");
+        assert_true(e->gone);
+        assert_int_equal(a.n, 1);
+        asked_forget(&a);
+}
+
+static void a_pool_is_told_of_and_a_host_that_changes_is_no_news_of_it(void **state) {
+        const Argosy__Event *e;
+        Asked a;
+
+        from_now(&a, ARGOSY__EVENT_KIND__EVENT_POOL);
+        set_pool("fast", "n2", false);
+        e = next(&a, "fast");
+        assert_string_equal(event_field(e, "hosts"), "n2");
+        (void) rig_label(&g, "n3", "disk", "ssd");
+        assert_false(asked_pull(&g, &a));
+        set_pool("fast", NULL, true);
+        assert_true(next(&a, "fast")->gone);
+        asked_forget(&a);
+}
+
+static void a_right_is_told_of_as_it_is_given(void **state) {
+        const Argosy__Event *e;
+        Asked a;
+
+        set_role("web", 1, 0, false);
+        from_now(&a, ARGOSY__EVENT_KIND__EVENT_GRANT);
+        set_access(ARGOSY__RIGHT__RIGHT_OPERATE, "ann", "n2", "web", false);
+        e = next(&a, "operate to user:ann@n2 on role web");
+        assert_string_equal(event_field(e, "right"), "operate");
+        assert_string_equal(event_field(e, "user"), "ann");
+        assert_string_equal(event_field(e, "group"), "");
+        assert_string_equal(event_field(e, "host"), "n2");
+        assert_string_equal(event_field(e, "role"), "web");
+        set_access(ARGOSY__RIGHT__RIGHT_OPERATE, "ann", "n2", "web", true);
+        assert_true(next(&a, "operate to user:ann@n2 on role web")->gone);
+        assert_int_equal(a.n, 1);
+        asked_forget(&a);
+}
+
+static void an_update_has_its_own_story(void **state) {
+        RigRollout update = {.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "web.service", .health_ms = 1000};
+        const Argosy__Event *e;
+        Asked a;
+
+        rig_change(&g, START, "web.service", SERVICE);
+        from_now(&a, ARGOSY__EVENT_KIND__EVENT_ROLLOUT);
+        (void) rig_rollout(&g, update);
+        e = next(&a, "web.service");
+        assert_string_equal(event_field(e, "verb"), "restart");
+        assert_string_equal(event_field(e, "phase"), "running");
+        rig_pass_ms(&g, 20000);
+        e = next(&a, "web.service");
+        assert_string_equal(event_field(e, "phase"), "done");
+        assert_true(event_has_changed(e, "phase"));
+        asked_forget(&a);
+}
+
+static void a_drain_is_told_of_until_the_node_is_open_again(void **state) {
+        const Argosy__Event *e = NULL;
+        Asked a;
+
+        for (int i = 0; i < 6; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "unit-%d.service", i);
+                rig_change(&g, START, name, SERVICE);
+        }
+        from_now(&a, ARGOSY__EVENT_KIND__EVENT_DRAIN);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 600, "disks");
+        e = next(&a, "n2");
+        assert_string_equal(event_value(a.events[0], 0), "n2");
+        assert_string_equal(event_field(e, "mode"), "draining");
+        assert_string_equal(event_field(e, "reason"), "disks");
+        assert_true(*event_field(e, "deadline"));
+        rig_pass_ms(&g, 5000);
+        while (asked_pull(&g, &a)) {
+        }
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_MAINTENANCE, 0, "disks");
+        e = next(&a, "n2");
+        assert_string_equal(event_field(e, "mode"), "maintenance");
+        assert_string_equal(event_field(e, "left"), "0");
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
+        e = next(&a, "n2");
+        assert_true(e->gone);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        assert_false(asked_pull(&g, &a));
+        asked_forget(&a);
+}
+
+static void whoever_comes_from_nothing_is_told_of_all_of_them(void **state) {
+        Asked a = {};
+
+        set_role("web", 5, 0, false);
+        set_pool("fast", "n2", false);
+        rig_change(&g, START, "web.service", SERVICE);
+        (void) rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "web.service"});
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
+        assert_true(asked_pull(&g, &a));
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_ROLE, "web"));
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_POOL, "fast"));
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_ROLLOUT, "web.service"));
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_DRAIN, "n3"));
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_GRANT, "admin to group:argosy"));
+        asked_forget(&a);
+}
+
+static void an_update_of_units_that_match_is_told_to_who_asks_for_them(void **state) {
+        Asked web = {.pattern = "web*"}, db = {.pattern = "db*"};
+
+        rig_change(&g, START, "web.service", SERVICE);
+        (void) rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "web.service"});
+        assert_true(asked_pull(&g, &web));
+        assert_non_null(asked_find(&web, ARGOSY__EVENT_KIND__EVENT_ROLLOUT, "web.service"));
+        assert_true(asked_pull(&g, &db));
+        assert_null(asked_find(&db, ARGOSY__EVENT_KIND__EVENT_ROLLOUT, "web.service"));
+        asked_forget(&web);
+        asked_forget(&db);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_role_is_told_of_when_it_is_made_changed_and_removed),
+                TEST(a_pool_is_told_of_and_a_host_that_changes_is_no_news_of_it),
+                TEST(a_right_is_told_of_as_it_is_given),
+                TEST(an_update_has_its_own_story),
+                TEST(a_drain_is_told_of_until_the_node_is_open_again),
+                TEST(whoever_comes_from_nothing_is_told_of_all_of_them),
+                TEST(an_update_of_units_that_match_is_told_to_who_asks_for_them),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -9,6 +9,7 @@
 // Whatever touches a record that the entry touches already waits.
 #include <errno.h>
 
+#include "answer-cursor.h"
 #include "authorization.h"
 #include "batch-builder.h"
 #include "clock.h"
@@ -211,6 +212,7 @@ static int decide_requests(Decision *d, ListNode *taken) {
                         batch_builder_rollback(&d->batch, mark);
                         ticket_settle(t, failed_to_plan(t, r));
                 } else if (r == 1) {
+                        answer_cursor_note(l, t);
                         list_unlink(&t->queue);
                         list_append(taken, &t->queue);
                 }

@@ -5,6 +5,7 @@
 // Events only note what changed and mark the drain. What follows from that, and in which order, stands in followers.c.
 #include <errno.h>
 
+#include "answer-cursor.h"
 #include "authorization.h"
 #include "author.h"
 #include "clock.h"
@@ -497,6 +498,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         l->userdata = userdata;
         l->state = config->state;
         l->on_outside_done = finish_close;
+        l->on_answer = answer_cursor_add;
         l->on_ticket_over = on_ticket_over;
         l->on_job_waited = open_job_judge;
         r = drain_init(&l->drain, config->loop, on_drain, l);

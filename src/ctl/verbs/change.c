@@ -15,10 +15,12 @@
 
 #include "clock.h"
 #include "ctl.h"
+#include "event-cursor.h"
 #include "json.h"
 #include "last-words.h"
 #include "may-run.h"
 #include "rollouts.h"
+#include "str.h"
 #include "terminal.h"
 #include "unit-args.h"
 #include "wait-loop.h"
@@ -53,6 +55,7 @@ typedef struct Change {
         bool answered; // the Change's answer has come, all of it
         size_t n_received; // of its units; the answer may come in parts, and from the first of them again
         uint64_t job;  // that the unit at hand is a part of; 0: none
+        char cursor[EVENT_CURSOR_SIZE]; // behind which the events of all of it come; empty: none
         int status;    // of the Change as a whole, 0 or positive errno
         char message[512];
         char *logs[FAILURES_SHOWN]; // units that failed on a node
@@ -61,7 +64,7 @@ typedef struct Change {
 
 // ---- results
 
-static void json_result(Json *j, const Argosy__Response__UnitResult *u, bool plans, uint64_t job) {
+static void json_result(Json *j, const Argosy__Response__UnitResult *u, bool plans, uint64_t job, const char *cursor) {
         json_begin(j, '{');
         json_key(j, "unit");
         json_string(j, u->name);
@@ -87,6 +90,10 @@ static void json_result(Json *j, const Argosy__Response__UnitResult *u, bool pla
         if (job > 0) {
                 json_key(j, "job");
                 json_u64(j, job);
+        }
+        if (*cursor) {
+                json_key(j, "cursor");
+                json_string(j, cursor);
         }
         json_end(j, '}');
 }
@@ -126,7 +133,7 @@ static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
         if (u->status != 0 && u->n_may_run_on > 0)
                 c->n_may_run++;
         if (ctl->opt.json != JSON_OFF)
-                json_result(&c->json, u, c->verb->plans, c->job);
+                json_result(&c->json, u, c->verb->plans, c->job, c->cursor);
         if (u->status == 0 && !(ctl->opt.given & OPT_VERBOSE) && !c->verb->plans)
                 return;
         progress_clear(&ctl->term);
@@ -194,6 +201,8 @@ static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 return 0;
         c->answered = r->final;
         c->job = r->job;
+        if (!*c->cursor) // the first of several answers is before the others
+                (void) str_copy(c->cursor, sizeof(c->cursor), r->cursor);
         for (size_t i = 0; i < r->change->n_units; i++) {
                 const Argosy__Response__UnitResult *u = r->change->units[i];
                 int e;

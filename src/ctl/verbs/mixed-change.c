@@ -9,8 +9,10 @@
 #include <inttypes.h>
 
 #include "ctl.h"
+#include "event-cursor.h"
 #include "json.h"
 #include "mixed-change.h"
+#include "str.h"
 #include "terminal.h"
 #include "wait-loop.h"
 #include "wait-set.h"
@@ -25,6 +27,8 @@ typedef struct MixedChange {
         const MixedVerb *verb;
         Json json;
         bool answered;
+        uint64_t job; // that it is; 0: none
+        char cursor[EVENT_CURSOR_SIZE]; // behind which its events come; empty: none
         size_t n_failed;
         WaitSet waiting[ELEMENTSOF(verbs)];
         size_t at; // of them, the one that is waited for
@@ -50,6 +54,14 @@ static void report_json(MixedChange *c, const Argosy__Response__UnitResult *resu
         json_string(j, result->node);
         json_key(j, "message");
         json_string(j, result->status != 0 ? status_text(result->status, result->message) : result->message);
+        if (c->job > 0) {
+                json_key(j, "job");
+                json_u64(j, c->job);
+        }
+        if (*c->cursor) {
+                json_key(j, "cursor");
+                json_string(j, c->cursor);
+        }
         json_end(j, '}');
 }
 
@@ -103,6 +115,8 @@ static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
                 return 0;
         c->answered = true;
+        c->job = r->job;
+        (void) str_copy(c->cursor, sizeof(c->cursor), r->cursor);
         for (size_t i = 0; i < r->change->n_units && e == 0; i++)
                 e = take_result(c, r->change->units[i], r->job);
         return e;

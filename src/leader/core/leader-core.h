@@ -82,6 +82,7 @@ struct Leader {
         void *closed_data;
         // What core owes to those above it, given when the leader is made.
         void (*on_outside_done)(Leader *l); // one of n_outside has come
+        void (*on_answer)(Ticket *t, Argosy__Response *response); // it is about to be said
         void (*on_ticket_over)(Ticket *t);  // nobody is to work on it any more; may come again when it is freed
         void (*on_job_waited)(Leader *l, WaiterItem *item); // a unit of a running job is to be judged
 

@@ -151,6 +151,8 @@ void ticket_send_now(Ticket *t, Argosy__Response *response, bool final) {
                 final = true;
                 out = &none;
         }
+        if (out != &none && t->leader->on_answer)
+                t->leader->on_answer(t, out);
         out->id = t->request->id;
         out->job = t->job;
         out->final = final;

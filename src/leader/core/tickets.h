@@ -36,6 +36,8 @@ struct Ticket {
         AimWork *aims;      // of an Apply, once it is begun
         size_t n_kept;      // units that these have changed in the log
         PlanTurns *plan;    // of a Change that is only asked about, over many turns; NULL: none has begun
+        uint64_t events_seq; // last sequence of the stream before what it asked for went to the log
+        bool has_events_seq; // else it has put nothing there
         uint64_t job;        // number of its job, once the log has a part of it; 0: it has none
         uint64_t job_flying; // that of the entry that is on its way
         uint64_t content;    // job_request_content()

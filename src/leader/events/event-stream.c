@@ -107,6 +107,34 @@ void event_stream_keep(Leader *l) {
         event_ring_clear(&s->ring, s->last_seq + 1);
 }
 
+// ------------------------------------------------------------------------------------------------ cursors
+
+static EventCursor cursor_of_cluster(const Leader *l) {
+        const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
+        EventCursor c = {};
+
+        if (cluster && cluster->cluster_id.len >= EVENT_CURSOR_CLUSTER)
+                memcpy(c.cluster, cluster->cluster_id.data, EVENT_CURSOR_CLUSTER);
+        c.generation = cluster ? cluster->generation : 0;
+        return c;
+}
+
+EventCursor event_stream_cursor(const Leader *l) {
+        EventCursor c = cursor_of_cluster(l);
+
+        c.term = l->term;
+        c.mode = EVENT_CURSOR_RING;
+        c.seq = l->events->last_seq;
+        return c;
+}
+
+EventCursor event_stream_cursor_of_job(const Leader *l, uint64_t number) {
+        EventCursor c = cursor_of_cluster(l);
+
+        c.mode = EVENT_CURSOR_MISSED;
+        return c;
+}
+
 // ------------------------------------------------------------------------------------------------ the order
 
 static void move_to_end(EventStream *s, EventObject *o, uint64_t seq) {

@@ -10,6 +10,7 @@
 
 #include "change-order.h"
 #include "clock.h"
+#include "event-cursor.h"
 #include "event-maker.h"
 #include "event-records.h"
 #include "event-ring.h"
@@ -47,6 +48,9 @@ struct EventStream {
 
 void event_stream_begin(Leader *l);
 void event_stream_clear(Leader *l); // before the tables go
+// Where it is. And a place before that job, if it is known, or else before everything: of no term.
+EventCursor event_stream_cursor(const Leader *l);
+EventCursor event_stream_cursor_of_job(const Leader *l, uint64_t number);
 // Somebody watches: from now on events are kept.
 void event_stream_keep(Leader *l);
 // Its last state is told, and nobody is to point to it any more.

@@ -53,16 +53,6 @@ typedef struct Turn {
 
 // ------------------------------------------------------------------------------------------------ who asks
 
-static EventCursor cursor_of_now(const Leader *l) {
-        const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
-        EventCursor c = {.term = l->term, .mode = EVENT_CURSOR_RING, .seq = l->events->last_seq};
-
-        if (cluster && cluster->cluster_id.len >= EVENT_CURSOR_CLUSTER)
-                memcpy(c.cluster, cluster->cluster_id.data, EVENT_CURSOR_CLUSTER);
-        c.generation = cluster ? cluster->generation : 0;
-        return c;
-}
-
 static void begin_anew(Watcher *w, EventCursorMode mode) {
         w->cursor.mode = mode;
         w->cursor.seq = 0;
@@ -73,7 +63,7 @@ static void begin_anew(Watcher *w, EventCursorMode mode) {
 static Argosy__Response *take_cursor(const Leader *l, Watcher *w, const Argosy__Request__Events *q) {
         EventCursor given;
 
-        w->cursor = cursor_of_now(l);
+        w->cursor = event_stream_cursor(l);
         w->from_now = !*q->cursor && q->from_now;
         if (!*q->cursor && !q->from_now)
                 begin_anew(w, EVENT_CURSOR_STATE);

@@ -60,6 +60,33 @@ static void every_failure_is_named_and_the_exit_is_1(void **state) {
                 "argosyctl: start b.service: no such unit\nargosyctl: start a.service: exit-code on n1\n");
 }
 
+static void answers_with_a_cursor(FakeDaemon *d) {
+        Argosy__Response__UnitResult unit = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *units = &unit;
+        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_START));
+        unit.name = (char *) "a.service";
+        unit.revision = 5;
+        change.units = &units;
+        change.n_units = 1;
+        r.final = true;
+        r.job = 7;
+        r.cursor = (char *) "c0ffee";
+        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
+        r.change = &change;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void programs_are_told_where_their_change_stands_in_the_stream(void **state) {
+        _cleanup_outcome_ Outcome o = run(answers_with_a_cursor, "start --no-block --json=short a");
+
+        assert_int_equal(o.code, 0);
+        assert_non_null(strstr(o.out, "\"job\":7,\"cursor\":\"c0ffee\"}"));
+}
+
 static void one_fails_on_a_node(FakeDaemon *d) {
         Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
         char *lines[] = {"n2 systemd[1]: a.service: no ExecStart=.", "n2 a[7]: alas"};
@@ -403,6 +430,7 @@ int main(void) {
                 cmocka_unit_test(every_failure_is_named_and_the_exit_is_1),
                 cmocka_unit_test(who_fails_on_a_node_has_the_last_word),
                 cmocka_unit_test(results_come_as_json),
+                cmocka_unit_test(programs_are_told_where_their_change_stands_in_the_stream),
                 cmocka_unit_test(an_answer_in_parts_is_one_answer_whoever_gives_the_rest),
                 cmocka_unit_test(what_may_still_run_has_an_exit_status_of_its_own),
                 cmocka_unit_test(who_does_not_wait_is_told_as_well),

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Whoever has changed something and goes on with its events from the cursor of the answer misses nothing: it is the place
+// where the stream was when the first entry of the change went to the log, so the change itself comes behind it, and all
+// that follows from it.
+//
+// Of a request that is repeated, since the answer was lost, that place is not known: the change may be another leader's.
+// Its cursor is one of no term. Who goes on from there is told what has come into the log since that job, and what nodes
+// say now. What has changed nothing is at the place where the stream is.
+
+#include "answer-cursor.h"
+
+#include "event-cursor.h"
+#include "event-stream.h"
+#include "request-kind.h"
+#include "response.h"
+#include "tickets.h"
+
+void answer_cursor_note(const Leader *l, Ticket *t) {
+        if (t->has_events_seq || !l->events)
+                return;
+        t->events_seq = l->events->last_seq;
+        t->has_events_seq = true;
+}
+
+static bool is_change(const Argosy__Request *q) {
+        const RequestKind *kind = request_kind(q->what_case);
+
+        return kind && kind->effect == REQUEST_CHANGES &&
+               !(q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->dry_run);
+}
+
+static EventCursor cursor_of(const Leader *l, const Ticket *t) {
+        EventCursor c = event_stream_cursor(l);
+
+        if (t->has_events_seq)
+                c.seq = t->events_seq;
+        else if (t->made || t->job > 0)
+                c = event_stream_cursor_of_job(l, t->job);
+        return c;
+}
+
+void answer_cursor_add(Ticket *t, Argosy__Response *response) {
+        const Leader *l = t->leader;
+        char text[EVENT_CURSOR_SIZE];
+        EventCursor c;
+
+        if (response->status != 0 || !l->events || !is_change(t->request))
+                return;
+        c = cursor_of(l, t);
+        event_cursor_format(&c, text);
+        (void) field_set(&response->cursor, text);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Whoever has changed something goes on with its events from the answer's cursor, and misses nothing.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "event-asks.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+
+#include "event-stream.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define START ARGOSY__VERB__VERB_START
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static void go_on_from(Asked *a, const RigAnswer *answer) {
+        *a = (Asked){};
+        assert_int_equal(rig_last(answer)->status, 0);
+        assert_true(*rig_last(answer)->cursor);
+        snprintf(a->cursor, sizeof(a->cursor), "%s", rig_last(answer)->cursor);
+}
+
+// Whether one of the events that come is of that kind and name, and has that value.
+static bool is_told(Asked *a, Argosy__EventKind kind, const char *name, const char *field, const char *value) {
+        bool found = false;
+
+        while (asked_pull(&g, a))
+                for (size_t i = 0; i < a->n; i++)
+                        found |= a->events[i]->kind == kind && streq(event_value(a->events[i], 0), name) &&
+                                 streq(event_field(a->events[i], field), value);
+        return found;
+}
+
+static RigAnswer *change(Argosy__Verb verb, const char *name, const char *content, const uint8_t id[16]) {
+        RigAnswer *a = rig_change_with(&g, verb, name, content, false, id);
+
+        rig_settle(&g);
+        assert_true(a->final);
+        return a;
+}
+
+// ------------------------------------------------------------------------------------------------ tests
+
+static void the_change_itself_comes_behind_it_also_if_nobody_watched(void **state) {
+        Asked a, b;
+
+        go_on_from(&a, change(START, "web.service", SERVICE, NULL));
+        assert_true(is_told(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service", "active", "active"));
+        go_on_from(&b, change(START, "db.service", SERVICE, NULL)); // now there is a ring
+        assert_true(asked_pull(&g, &b));
+        assert_non_null(asked_find(&b, ARGOSY__EVENT_KIND__EVENT_JOB, "2"));
+        assert_non_null(asked_find(&b, ARGOSY__EVENT_KIND__EVENT_UNIT, "db.service"));
+        assert_null(asked_find(&b, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"));
+        assert_int_equal(b.events[0]->mark, ARGOSY__EVENT_MARK__EVENT_NEW);
+        asked_forget(&a);
+        asked_forget(&b);
+}
+
+static void how_the_job_ended_is_told_behind_it(void **state) {
+        Asked a;
+
+        go_on_from(&a, change(START, "web.service", SERVICE, NULL));
+        rig_pass_ms(&g, 3000);
+        assert_true(is_told(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1", "state", "done"));
+        asked_forget(&a);
+}
+
+static void what_changes_no_unit_has_one_too(void **state) {
+        Asked a;
+
+        go_on_from(&a, rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "disks"));
+        assert_true(is_told(&a, ARGOSY__EVENT_KIND__EVENT_NODE, "n2", "mode_reason", "disks"));
+        asked_forget(&a);
+}
+
+static void what_is_refused_or_only_asked_has_none(void **state) {
+        Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const RigAnswer *a;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
+        request.list_nodes = &list;
+        a = rig_ask_and_settle(&g, &request);
+        assert_string_equal(rig_last(a)->cursor, "");
+        a = rig_set_mode(&g, "nowhere", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        assert_int_not_equal(rig_last(a)->status, 0);
+        assert_string_equal(rig_last(a)->cursor, "");
+}
+
+// The answer was lost with its leader, and what followed happened before the next one was asked.
+static void who_asks_the_next_leader_again_misses_nothing(void **state) {
+        static const uint8_t id[16] = {1, 2, 3, 4};
+        Asked a;
+
+        (void) change(START, "web.service", SERVICE, id);
+        rig_pass_ms(&g, 3000);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_change(&g, START, "db.service", SERVICE);
+        go_on_from(&a, change(START, "web.service", SERVICE, id));
+        assert_true(is_told(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service", "active", "active"));
+        asked_forget(&a);
+}
+
+static void and_the_same_leader(void **state) {
+        static const uint8_t id[16] = {1, 2, 3, 4};
+        Asked a;
+
+        (void) change(START, "web.service", SERVICE, id);
+        rig_pass_ms(&g, 3000);
+        go_on_from(&a, change(START, "web.service", SERVICE, id));
+        assert_true(is_told(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service", "active", "active"));
+        asked_forget(&a);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(the_change_itself_comes_behind_it_also_if_nobody_watched),
+                TEST(how_the_job_ended_is_told_behind_it),
+                TEST(what_changes_no_unit_has_one_too),
+                TEST(what_is_refused_or_only_asked_has_none),
+                TEST(who_asks_the_next_leader_again_misses_nothing),
+                TEST(and_the_same_leader),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -28,6 +28,7 @@ typedef struct EventField {
 typedef struct EventKindInfo {
         const char *name, *what;
         bool of_units;     // its first field is the name of a unit, or of a template
+        bool of_log;       // the log alone says it: after a change of leader it goes on where it was
         unsigned n_names;  // so many of the first fields name the object
         EventField fields[EVENT_FIELDS_MAX]; // up to the first without a name
 } EventKindInfo;
@@ -35,13 +36,14 @@ typedef struct EventKindInfo {
 // Indices of fields that are filled in and read by name.
 enum {
         EVENT_STREAM_WORD = 0,
+        EVENT_STREAM_KINDS = 1,
         EVENT_UNIT_NAME = 0,
         EVENT_STATE_UNIT = 0,
         EVENT_STATE_NODE = 1,
 };
 
-// Of an EVENT_STREAM: the whole state follows, and what was known before counts no more; everything has been told, and
-// from here on only what is new.
+// Of an EVENT_STREAM: the whole state follows, and what was known before counts no more, but for objects of kinds that are
+// not named where some are; everything has been told, and from here on only what is new.
 #define EVENT_STREAM_BEGINS "begins"
 #define EVENT_STREAM_COMPLETE "complete"
 

@@ -91,6 +91,8 @@ void leader_on_authority(Leader *l);
 uint32_t leader_successor(const Leader *l);
 // After each batch that was applied to the state, on followers too.
 void leader_on_applied(Leader *l, uint64_t index);
+// After the state was replaced by an image.
+void leader_on_restored(Leader *l);
 
 // Borrows the message, but a long Attach is taken out of it (then it has none), and what is in a long request (then that is
 // empty). Ignored from hosts that are no members, and while not leading.

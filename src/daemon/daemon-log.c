@@ -210,6 +210,7 @@ static int on_restore(const uint8_t *data, size_t len, void *userdata) {
         r = cluster_state_restore(d->state, data, len);
         if (r < 0)
                 return log_failed(d, r);
+        leader_on_restored(d->leader);
         drain_mark(&d->hosts_drain);
         return 0;
 }

@@ -17,8 +17,10 @@
 #include "forwards.h"
 #include "handlers.h"
 #include "host-marks.h"
+#include "event-stream.h"
 #include "lease.h"
 #include "listings.h"
+#include "log-trail.h"
 #include "manager-waiters.h"
 #include "members.h"
 #include "membership.h"
@@ -380,10 +382,15 @@ void leader_on_host_drained(Leader *l) {
 void leader_on_applied(Leader *l, uint64_t index) {
         if (index > l->index)
                 l->index = index;
+        event_stream_on_applied(l, index);
         if (l->leading || l->building)
                 followers_on_applied(l);
         else // tables are kept by who leads
                 cluster_state_drop_dirty(l->state);
+}
+
+void leader_on_restored(Leader *l) {
+        log_trail_forget(l->trail);
 }
 
 // Until its tables are whole it leads as little as one that was not elected.
@@ -484,6 +491,7 @@ static void finish_close(Leader *l) {
         deadline_heap_done(&l->end_deadlines);
         deadline_heap_done(&l->retry_deadlines);
         l->closed(l->closed_data);
+        free(l->trail);
         free(l);
 }
 
@@ -493,6 +501,11 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
 
         if (!l)
                 return -ENOMEM;
+        l->trail = calloc(1, sizeof(*l->trail));
+        if (!l->trail) {
+                free(l);
+                return -ENOMEM;
+        }
         l->config = *config;
         l->ops = *ops;
         l->userdata = userdata;
@@ -503,6 +516,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         l->on_job_waited = open_job_judge;
         r = drain_init(&l->drain, config->loop, on_drain, l);
         if (r < 0) {
+                free(l->trail);
                 free(l);
                 return r;
         }

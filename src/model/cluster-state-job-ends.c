@@ -9,7 +9,8 @@
 // ends; then it goes at once, as those did that it came with. There are as many as have lasted longer than everything
 // that came after them.
 //
-// What an entry has brought of jobs is noted for whoever leads (cluster_state_next_job()); others drop it.
+// What an entry has brought of jobs, and which have ended, is noted for whoever leads (cluster_state_next_job()); others drop
+// it.
 
 #include <errno.h>
 
@@ -89,6 +90,7 @@ void state_held_jobs_done(ClusterState *s) {
                 drop_held(s, s->jobs.held[s->jobs.n_held - 1]->number);
         free(s->jobs.held);
         free(s->jobs.news);
+        free(s->jobs.ended);
 }
 
 // ------------------------------------------------------------------------------------------------ which there are
@@ -140,10 +142,21 @@ static Argosy__JobRecord only_the_end(const Argosy__JobRecord *end) {
         return record;
 }
 
+static int note_ended(ClusterState *s, uint64_t number) {
+        JobTable *t = &s->jobs;
+
+        if (ARRAY_GROW(t->ended, t->ended_allocated, t->n_ended + 1) < 0)
+                return -ENOMEM;
+        t->ended[t->n_ended++] = number;
+        return 0;
+}
+
 static int end_job(ClusterState *s, const Argosy__JobRecord *end) {
         if (end->state <= ARGOSY__JOB_STATE__JOB_RUNNING ||
             cluster_state_job_state(s, end->number) != ARGOSY__JOB_STATE__JOB_RUNNING)
                 return 0;
+        if (note_ended(s, end->number) < 0)
+                return -ENOMEM;
         if (end->number < first_of_ring(s)) {
                 drop_held(s, end->number);
                 return 0;
@@ -177,4 +190,13 @@ const JobNews *cluster_state_next_job(ClusterState *s) {
                 return &t->news[t->n_news_taken++];
         t->n_news = t->n_news_taken = 0;
         return NULL;
+}
+
+uint64_t cluster_state_next_ended_job(ClusterState *s) {
+        JobTable *t = &s->jobs;
+
+        if (t->n_ended_taken < t->n_ended)
+                return t->ended[t->n_ended_taken++];
+        t->n_ended = t->n_ended_taken = 0;
+        return 0;
 }

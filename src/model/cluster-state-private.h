@@ -76,6 +76,8 @@ typedef struct JobTable {
         size_t n_held, held_allocated;
         JobNews *news; // what cluster_state_next_job() has to tell
         size_t n_news, n_news_taken, news_allocated;
+        uint64_t *ended; // what cluster_state_next_ended_job() has to tell
+        size_t n_ended, n_ended_taken, ended_allocated;
 } JobTable;
 
 // As a snapshot has them.

@@ -245,6 +245,8 @@ void cluster_state_drop_dirty(ClusterState *s) {
                 continue;
         while (cluster_state_next_job(s))
                 continue;
+        while (cluster_state_next_ended_job(s) > 0)
+                continue;
         while ((u = cluster_state_next_dirty(s)))
                 cluster_state_dirty_done(s, u);
 }

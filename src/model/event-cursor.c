@@ -12,8 +12,8 @@
 #include "str.h"
 
 enum {
-        VERSION = 1,
-        NUMBERS = 5,
+        VERSION = 2,
+        NUMBERS = 6,
         NUMBER_MAX = 10, // bytes of a number of 64 bits
         CHECKSUM = 4,
         BYTES_MAX = 1 + EVENT_CURSOR_CLUSTER + NUMBERS * NUMBER_MAX + CHECKSUM,
@@ -56,7 +56,7 @@ static void put_checksum(uint8_t *at, size_t len) {
 }
 
 void event_cursor_format(const EventCursor *c, char ret[EVENT_CURSOR_SIZE]) {
-        const uint64_t numbers[NUMBERS] = {c->generation, c->term, c->mode, c->seq, c->forgotten};
+        const uint64_t numbers[NUMBERS] = {c->generation, c->term, c->mode, c->seq, c->forgotten, c->index};
         uint8_t bytes[BYTES_MAX] = {VERSION};
         size_t len = 1 + EVENT_CURSOR_CLUSTER;
 
@@ -95,7 +95,8 @@ bool event_cursor_parse(const char *text, EventCursor *ret) {
                              .term = numbers[1],
                              .mode = (EventCursorMode) numbers[2],
                              .seq = numbers[3],
-                             .forgotten = numbers[4]};
+                             .forgotten = numbers[4],
+                             .index = numbers[5]};
         memcpy(ret->cluster, bytes + 1, EVENT_CURSOR_CLUSTER);
         return true;
 }

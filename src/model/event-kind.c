@@ -64,6 +64,7 @@ static const EventKindInfo kinds[] = {
         [ARGOSY__EVENT_KIND__EVENT_JOB] =
                 {.name = "job",
                  .what = "what somebody has changed, as list-jobs shows it",
+                 .of_log = true,
                  .n_names = 1,
                  .fields = {{"job", EVENT_NUMBER, "its number"},
                             {"author", EVENT_TEXT, "who asked, and on which host"},
@@ -75,6 +76,7 @@ static const EventKindInfo kinds[] = {
         [ARGOSY__EVENT_KIND__EVENT_ROLLOUT] =
                 {.name = "rollout",
                  .what = "an update or a restart, while it is on its way and how it has ended",
+                 .of_log = true,
                  .of_units = true,
                  .n_names = 1,
                  .fields = {{"unit", EVENT_TEXT, "the template or unit that it is about"},
@@ -97,6 +99,7 @@ static const EventKindInfo kinds[] = {
         [ARGOSY__EVENT_KIND__EVENT_ROLE] =
                 {.name = "role",
                  .what = "a role, and what is its own of the cluster",
+                 .of_log = true,
                  .n_names = 1,
                  .fields = {{"role", EVENT_TEXT, "its name"},
                             {"weight", EVENT_NUMBER, "how much of a full cluster is its own, beside the others"},
@@ -105,6 +108,7 @@ static const EventKindInfo kinds[] = {
         [ARGOSY__EVENT_KIND__EVENT_POOL] =
                 {.name = "pool",
                  .what = "a pool, and who is in it",
+                 .of_log = true,
                  .n_names = 1,
                  .fields = {{"pool", EVENT_TEXT, "its name"},
                             {"hosts", EVENT_TEXT, "those that are named, separated by blanks"},
@@ -112,6 +116,7 @@ static const EventKindInfo kinds[] = {
         [ARGOSY__EVENT_KIND__EVENT_GRANT] =
                 {.name = "grant",
                  .what = "a right that somebody has, as access list shows it",
+                 .of_log = true,
                  .n_names = 1,
                  .fields = {{"grant", EVENT_TEXT, "all of it, as it is given: RIGHT to WHOM, or RIGHT to WHOM on role ROLE"},
                             {"right", EVENT_TEXT, "view, operate, deploy or admin"},

@@ -44,7 +44,12 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
 }
 
 static int on_restore(const uint8_t *data, size_t len, void *userdata) {
-        return cluster_state_restore(((Rig *) userdata)->state, data, len);
+        Rig *g = userdata;
+        int r = cluster_state_restore(g->state, data, len);
+
+        if (r == 0 && g->leader)
+                leader_on_restored(g->leader);
+        return r;
 }
 
 static void on_role(StoreRole role, StoreLeader leader, void *userdata) {

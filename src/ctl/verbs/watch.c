@@ -68,9 +68,15 @@ static bool has_changed(const Argosy__Event *e, size_t i) {
 // ---- for people
 
 static int append_word(Buf *line, const Argosy__Event *e) {
-        return buf_printf(line, "%s", streq(value_of(e, EVENT_STREAM_WORD), EVENT_STREAM_BEGINS)
-                                              ? "the whole state follows"
-                                              : "that is all; what follows is new");
+        const char *kinds = value_of(e, EVENT_STREAM_KINDS);
+
+        if (!streq(value_of(e, EVENT_STREAM_WORD), EVENT_STREAM_BEGINS))
+                return buf_printf(line, "that is all; what follows is new");
+        if (!*kinds)
+                return buf_printf(line, "the whole state follows");
+        if (buf_printf(line, "all that there is follows, of: ") < 0)
+                return -ENOMEM;
+        return text_append_clean(line, kinds, false);
 }
 
 static int append_names(Buf *line, const Shown *s) {
@@ -297,6 +303,7 @@ static void find_cursor(const EventCursor *all, const Argosy__Event *e, bool las
 
         if (!last) {
                 c.seq = e->seq;
+                c.index = e->index;
                 c.mode = e->mark == ARGOSY__EVENT_MARK__EVENT_WHOLE    ? EVENT_CURSOR_STATE
                          : e->mark == ARGOSY__EVENT_MARK__EVENT_MISSED ? EVENT_CURSOR_MISSED
                                                                        : EVENT_CURSOR_RING;

@@ -46,6 +46,7 @@ typedef struct Retry Retry;
 typedef struct Listing Listing;
 typedef struct WaiterItem WaiterItem;
 typedef struct EventStream EventStream;
+typedef struct LogTrail LogTrail;
 typedef struct Watcher Watcher;
 
 // Recorded hosts, kept as what is counted of them changes (host_touch()).
@@ -215,6 +216,7 @@ struct Leader {
         int voters_error;              // that was complained about last
         char voters_notice[320];       // what it waits for
 
+        LogTrail *trail;        // of the log's entries, also while another one leads
         EventStream *events;    // of this term; NULL: it does not lead
         ListNode events_due;    // EventObject.due: something of it may have changed
         ListNode events_gone;   // GoneObject.kept

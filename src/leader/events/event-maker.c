@@ -76,9 +76,17 @@ static const char *text(const char *s) {
 
 // ------------------------------------------------------------------------------------------------ objects
 
-int event_draft_stream(EventDraft *d, const char *word) {
+int event_draft_stream(EventDraft *d, const char *word, uint32_t kinds) {
+        size_t at = 0;
+
         event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_STREAM);
-        return EVENT_DRAFT_SET(d, word);
+        for (unsigned k = 0; k < EVENT_KINDS; k++)
+                if (kinds & event_kind_bit((Argosy__EventKind) k) &&
+                    buf_printf(&d->text, "%s%s", d->text.len > 0 ? " " : "", event_kind_info((Argosy__EventKind) k)->name) < 0)
+                        return -ENOMEM;
+        if (event_draft_end_text(d) < 0)
+                return -ENOMEM;
+        return EVENT_DRAFT_SET(d, word, event_draft_text(d, at));
 }
 
 int event_draft_leader(Leader *l, EventDraft *d) {
@@ -227,6 +235,7 @@ static void fill(const EventDraft *d, const EventMarks *m, Argosy__Event *ret, c
         ret->gone = !d->present;
         ret->seq = m->seq;
         ret->at_us = m->at_us;
+        ret->index = m->index;
         ret->n_values = d->present ? d->n_fields : d->info->n_names;
         ret->values = values;
         ret->changed = m->changed;

@@ -45,7 +45,7 @@ int event_draft_set(EventDraft *d, const char *const *values, size_t n);
         event_draft_set(d, (const char *const[]){__VA_ARGS__}, ELEMENTSOF(((const char *const[]){__VA_ARGS__})))
 
 // 0 or -ENOMEM; *d is to be done in any case.
-int event_draft_stream(EventDraft *d, const char *word);
+int event_draft_stream(EventDraft *d, const char *word, uint32_t kinds); // a set of them, or 0
 int event_draft_leader(Leader *l, EventDraft *d);
 int event_draft_node(Leader *l, const Node *n, EventDraft *d);
 int event_draft_drain(Leader *l, const Node *n, EventDraft *d);
@@ -57,7 +57,7 @@ int event_draft_job(Leader *l, uint64_t number, EventDraft *d);
 // The draft as a message, packed: its length first, then the bytes into room for as many. `changed` may be NULL.
 typedef struct EventMarks {
         Argosy__EventMark mark;
-        uint64_t seq, at_us;
+        uint64_t seq, at_us, index;
         uint32_t *changed;
         size_t n_changed;
 } EventMarks;

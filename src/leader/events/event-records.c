@@ -19,6 +19,7 @@
 #include "cluster-state.h"
 #include "event-marks.h"
 #include "event-stream.h"
+#include "log-trail.h"
 #include "oom.h"
 #include "response.h"
 
@@ -161,6 +162,14 @@ static const TableInfo *find_info(Argosy__EventKind kind) {
         return NULL;
 }
 
+Argosy__EventKind event_table_kind(size_t table) {
+        return infos[table].kind;
+}
+
+uint64_t event_table_revision(size_t table, const ClusterState *s) {
+        return infos[table].revision(s);
+}
+
 bool event_tables_have(Argosy__EventKind kind) {
         return find_info(kind) != NULL;
 }
@@ -209,7 +218,7 @@ static uint64_t hash_of_values(const EventDraft *d) {
         return hash;
 }
 
-static void compare_row(Leader *l, EventTable *table, const TableInfo *info, size_t i) {
+static void compare_row(Leader *l, EventTable *table, const TableInfo *info, size_t i, uint64_t index) {
         EventDraft d;
         RecordObject *o;
         uint64_t values;
@@ -217,8 +226,10 @@ static void compare_row(Leader *l, EventTable *table, const TableInfo *info, siz
         (void) oom_check(draft_row(l, info, i, &d));
         o = get_object(table, &d);
         values = hash_of_values(&d);
-        if (o->event.seq == 0 || o->values != values)
+        if (o->event.seq == 0 || o->values != values) {
+                o->index = index;
                 event_stream_follow(l, &o->event, &d);
+        }
         o->values = values;
         o->at = i;
         o->pass = l->events->tables.pass;
@@ -237,8 +248,12 @@ static void drop_missing(Leader *l, EventTable *table) {
         }
 }
 
-static size_t compare_table(Leader *l, EventTable *table, const TableInfo *info) {
+static size_t compare_table(Leader *l, size_t number) {
+        EventTable *table = &l->events->tables.tables[number];
+        const TableInfo *info = &infos[number];
         uint64_t revision = info->revision(l->state);
+        // Of a leader that begins, they are as old as the table at least.
+        uint64_t index = table->compared ? l->trail->last : l->trail->tables[number].index;
         size_t n = info->count(l);
 
         if (table->compared && table->revision == revision)
@@ -247,7 +262,7 @@ static size_t compare_table(Leader *l, EventTable *table, const TableInfo *info)
         table->revision = revision;
         l->events->tables.pass++;
         for (size_t i = 0; i < n; i++)
-                compare_row(l, table, info, i);
+                compare_row(l, table, info, i, index);
         if (table->objects.count > n)
                 drop_missing(l, table);
         return n;
@@ -257,6 +272,6 @@ size_t event_tables_drain(Leader *l) {
         size_t n = 0;
 
         for (size_t i = 0; i < EVENT_TABLES; i++)
-                n += compare_table(l, &l->events->tables.tables[i], &infos[i]);
+                n += compare_table(l, i);
         return n;
 }

@@ -15,6 +15,7 @@ typedef struct RecordObject {
         size_t at;       // where it stood in its table when that was compared last
         uint64_t values; // hash of them then
         uint64_t pass;   // in which it was seen last
+        uint64_t index;  // of the log, of its last change or a later entry
         char name[];
 } RecordObject;
 
@@ -32,6 +33,9 @@ typedef struct EventTables {
 void event_tables_done(EventTables *t);
 // Compares the tables that have changed since. Returns how many rows were looked at.
 size_t event_tables_drain(Leader *l);
+// Of the table: its kind, and the revision of its last change.
+Argosy__EventKind event_table_kind(size_t table);
+uint64_t event_table_revision(size_t table, const ClusterState *s);
 // One of the kinds that these are.
 bool event_tables_have(Argosy__EventKind kind);
 // What is so of a row. 0 or -ENOMEM; *d is to be done in any case.

@@ -11,6 +11,7 @@
 #include "macro.h"
 
 typedef struct EventEntry {
+        uint64_t index; // of the cursor behind it; the caller's
         Argosy__EventKind kind;
         uint32_t len;   // of the packed Event
         const char *name; // what patterns are compared with

@@ -28,6 +28,7 @@
 #include "array.h"
 #include "cluster-state.h"
 #include "event-marks.h"
+#include "log-trail.h"
 #include "message.h"
 #include "nodes.h"
 #include "oom.h"
@@ -48,21 +49,13 @@ void event_stream_begin(Leader *l) {
         EventStream *s = oom_checked(calloc(1, sizeof(*s)));
 
         s->ring.bytes_max = l->config.events_bytes ? l->config.events_bytes : (size_t) EVENT_RING_BYTES;
-        s->last_job = cluster_state_last_job(l->state);
         s->leader.kind = ARGOSY__EVENT_KIND__EVENT_LEADER;
-        list_init(&s->jobs);
         list_init(&s->gone);
         list_init(&s->draining);
         l->events = s;
         l->events_kept = false;
+        event_jobs_begin(l);
         event_mark(l, &s->leader);
-}
-
-static void forget_job(EventStream *s, JobObject *j) {
-        list_unlink(&j->kept);
-        s->n_jobs--;
-        free(j->event.told);
-        free(j);
 }
 
 // Marks of units and nodes go with their tables.
@@ -78,8 +71,7 @@ void event_stream_clear(Leader *l) {
         list_splice(&l->events_gone, &s->gone);
         list_foreach_safe (i, &l->events_gone)
                 gone_object_free(CONTAINER_OF(i, GoneObject, kept));
-        list_foreach_safe (i, &s->jobs)
-                forget_job(s, CONTAINER_OF(i, JobObject, kept));
+        event_jobs_done(&s->jobs);
         list_unlink(&s->leader.due);
         free(s->leader.told);
         list_foreach_safe (i, &s->draining)
@@ -107,44 +99,20 @@ void event_stream_keep(Leader *l) {
         event_ring_clear(&s->ring, s->last_seq + 1);
 }
 
-// ------------------------------------------------------------------------------------------------ cursors
-
-static EventCursor cursor_of_cluster(const Leader *l) {
-        const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
-        EventCursor c = {};
-
-        if (cluster && cluster->cluster_id.len >= EVENT_CURSOR_CLUSTER)
-                memcpy(c.cluster, cluster->cluster_id.data, EVENT_CURSOR_CLUSTER);
-        c.generation = cluster ? cluster->generation : 0;
-        return c;
-}
-
-EventCursor event_stream_cursor(const Leader *l) {
-        EventCursor c = cursor_of_cluster(l);
-
-        c.term = l->term;
-        c.mode = EVENT_CURSOR_RING;
-        c.seq = l->events->last_seq;
-        return c;
-}
-
-EventCursor event_stream_cursor_of_job(const Leader *l, uint64_t number) {
-        EventCursor c = cursor_of_cluster(l);
-
-        c.mode = EVENT_CURSOR_MISSED;
-        return c;
-}
-
 // ------------------------------------------------------------------------------------------------ the order
 
-static void move_to_end(EventStream *s, EventObject *o, uint64_t seq) {
+void event_stream_move_to_end(Leader *l, EventObject *o, uint64_t seq) {
+        EventStream *s = l->events;
+
         if (o->seq > 0)
                 change_order_remove(&s->order, o->seq);
         o->seq = seq;
         (void) oom_check(change_order_add(&s->order, seq, o));
 }
 
-static void leave_order(EventStream *s, EventObject *o) {
+void event_stream_leave_order(Leader *l, EventObject *o) {
+        EventStream *s = l->events;
+
         if (o->seq > 0)
                 change_order_remove(&s->order, o->seq);
         o->seq = 0;
@@ -192,10 +160,12 @@ static void add_event(Leader *l, const EventDraft *d, uint32_t *changed, size_t 
         EventStream *s = l->events;
         EventMarks m = {.seq = ++s->last_seq,
                         .at_us = leader_wall(l),
+                        .index = s->index,
                         .changed = changed,
                         .n_changed = n_changed};
         EventEntry *e = oom_checked(event_ring_add(&s->ring, d->kind, d->values[0], event_draft_size(d, &m)));
 
+        e->index = s->index;
         event_draft_pack(d, &m, e->bytes);
 }
 
@@ -226,9 +196,9 @@ void event_stream_follow(Leader *l, EventObject *o, const EventDraft *d) {
         EventStream *s = l->events;
 
         if (!l->events_kept)
-                move_to_end(s, o, ++s->last_seq);
+                event_stream_move_to_end(l, o, ++s->last_seq);
         else if (tell(l, &o->told, d))
-                move_to_end(s, o, s->last_seq);
+                event_stream_move_to_end(l, o, s->last_seq);
 }
 
 // ------------------------------------------------------------------------------------------------ objects
@@ -278,7 +248,7 @@ static void drain_node(Leader *l, Node *n) {
         int r;
 
         if (!l->events_kept) {
-                move_to_end(s, &n->event, ++s->last_seq);
+                event_stream_move_to_end(l, &n->event, ++s->last_seq);
                 drain_drain(l, n);
                 return;
         }
@@ -294,7 +264,7 @@ static void drain_state(Leader *l, UnitOnNode *on_node) {
         int r = event_draft_state(l, on_node, &d);
 
         if (r == 0 && tell(l, &on_node->told, &d))
-                move_to_end(l->events, &on_node->unit->event, l->events->last_seq);
+                event_stream_move_to_end(l, &on_node->unit->event, l->events->last_seq);
         end_draft(r, &d);
 }
 
@@ -308,12 +278,12 @@ static size_t drain_unit(Leader *l, Unit *u) {
         if (!u->recorded && list_is_empty(&u->on_nodes) && u->event.seq == 0)
                 return n; // only a name that somebody has asked about
         if (!l->events_kept) {
-                move_to_end(s, &u->event, ++s->last_seq);
+                event_stream_move_to_end(l, &u->event, ++s->last_seq);
                 return n;
         }
         r = event_draft_unit(l, u, &d);
         if (r == 0 && tell(l, &u->event.told, &d))
-                move_to_end(s, &u->event, s->last_seq);
+                event_stream_move_to_end(l, &u->event, s->last_seq);
         end_draft(r, &d);
         list_foreach (i, &u->on_nodes) {
                 drain_state(l, CONTAINER_OF(i, UnitOnNode, by_unit));
@@ -340,19 +310,21 @@ static void drain_state_gone(Leader *l, GoneObject *g) {
         int r = event_draft_gone(g, &d);
 
         if (r == 0 && l->events_kept && !is_there_again(l, g) && tell(l, &g->event.told, &d) && u)
-                move_to_end(s, &u->event, s->last_seq);
+                event_stream_move_to_end(l, &u->event, s->last_seq);
         gone_object_free(g);
         end_draft(r, &d);
 }
 
-static void remember_gone(EventStream *s, GoneObject *g) {
+static void remember_gone(Leader *l, GoneObject *g) {
+        EventStream *s = l->events;
+
         list_unlink(&g->kept);
         list_append(&s->gone, &g->kept);
         if (++s->n_gone <= EVENTS_GONE_MAX)
                 return;
         g = CONTAINER_OF(s->gone.next, GoneObject, kept);
         s->forgotten_seq = MAX_OF(s->forgotten_seq, (uint64_t) g->event.seq);
-        leave_order(s, &g->event);
+        event_stream_leave_order(l, &g->event);
         s->n_gone--;
         gone_object_free(g);
 }
@@ -363,17 +335,17 @@ static void drain_gone(Leader *l, GoneObject *g) {
         int r;
 
         if (is_there_again(l, g)) {
-                leave_order(s, &g->event);
+                event_stream_leave_order(l, &g->event);
                 gone_object_free(g);
                 return;
         }
         r = event_draft_gone(g, &d);
         if (!l->events_kept)
-                move_to_end(s, &g->event, ++s->last_seq);
+                event_stream_move_to_end(l, &g->event, ++s->last_seq);
         else if (r == 0 && tell(l, &g->event.told, &d))
-                move_to_end(s, &g->event, s->last_seq);
+                event_stream_move_to_end(l, &g->event, s->last_seq);
         end_draft(r, &d);
-        remember_gone(s, g);
+        remember_gone(l, g);
 }
 
 static size_t drain_object(Leader *l, EventObject *o) {
@@ -426,69 +398,6 @@ void event_stream_on_node_gone(Leader *l, Node *n) {
         take_over(l, &n->event, n->name);
 }
 
-// ------------------------------------------------------------------------------------------------ jobs
-
-// NULL: it began before this leader did, or long ago.
-static JobObject *find_job(const EventStream *s, uint64_t number) {
-        for (ListNode *n = s->jobs.prev; n != &s->jobs; n = n->prev)
-                if (CONTAINER_OF(n, JobObject, kept)->number == number)
-                        return CONTAINER_OF(n, JobObject, kept);
-        return NULL;
-}
-
-static JobObject *remember_job(EventStream *s, uint64_t number) {
-        JobObject *j = oom_checked(calloc(1, sizeof(*j))), *oldest;
-
-        j->number = number;
-        j->event.kind = ARGOSY__EVENT_KIND__EVENT_JOB;
-        list_append(&s->jobs, &j->kept);
-        if (++s->n_jobs > EVENT_JOBS_MAX) {
-                oldest = CONTAINER_OF(s->jobs.next, JobObject, kept);
-                leave_order(s, &oldest->event);
-                forget_job(s, oldest);
-        }
-        return j;
-}
-
-// One that is forgotten already is nobody's news.
-static void drain_job(Leader *l, uint64_t number) {
-        EventStream *s = l->events;
-        EventDraft d;
-        int r = l->events_kept ? event_draft_job(l, number, &d) : event_draft_stream(&d, "");
-
-        if (r == 0 && d.present) {
-                JobObject *j = find_job(s, number) ?: remember_job(s, number);
-
-                if (!l->events_kept)
-                        move_to_end(s, &j->event, ++s->last_seq);
-                else if (tell(l, &j->event.told, &d))
-                        move_to_end(s, &j->event, s->last_seq);
-        }
-        end_draft(r, &d);
-}
-
-static size_t drain_ended_jobs(Leader *l, size_t left) {
-        size_t n = MIN_OF(left, l->n_events_jobs);
-
-        for (size_t i = 0; i < n; i++)
-                drain_job(l, l->events_jobs[i]);
-        l->n_events_jobs -= n;
-        if (n > 0)
-                memmove(l->events_jobs, l->events_jobs + n, l->n_events_jobs * sizeof(*l->events_jobs));
-        return left - n;
-}
-
-static size_t drain_jobs(Leader *l, size_t left) {
-        EventStream *s = l->events;
-        uint64_t last = cluster_state_last_job(l->state);
-
-        if (last - s->last_job > EVENT_JOBS_MAX && !l->events_kept)
-                s->last_job = last - EVENT_JOBS_MAX;
-        for (; left > 0 && s->last_job < last; left--)
-                drain_job(l, ++s->last_job);
-        return s->last_job == last ? drain_ended_jobs(l, left) : left;
-}
-
 // ------------------------------------------------------------------------------------------------ the turn
 
 bool event_stream_drain(Leader *l) {
@@ -499,19 +408,20 @@ bool event_stream_drain(Leader *l) {
         left = l->events_kept ? EVENT_ROWS_PER_TURN : EVENT_MARKS_PER_TURN;
         left -= MIN_OF(left, event_tables_drain(l));
         mark_drains(l);
-        left = drain_jobs(l, left);
+        left = event_jobs_drain(l, left);
         while (left > 0 && !list_is_empty(&l->events_due))
                 left -= MIN_OF(left, drain_object(l, CONTAINER_OF(l->events_due.next, EventObject, due)));
-        if (list_is_empty(&l->events_due) && l->events->last_job == cluster_state_last_job(l->state) &&
-            l->n_events_jobs == 0)
+        if (list_is_empty(&l->events_due) && event_jobs_are_drained(l)) {
+                l->events->index = l->trail->last;
                 return true;
+        }
         leader_mark(l);
         return false;
 }
 
 int event_stream_append(Leader *l, Argosy__Response__Events *answer, const EventDraft *d, Argosy__EventMark mark,
-                        uint64_t seq) {
-        EventMarks m = {.mark = mark, .seq = seq, .at_us = leader_wall(l)};
+                        uint64_t seq, uint64_t index) {
+        EventMarks m = {.mark = mark, .seq = seq, .at_us = leader_wall(l), .index = index};
         ProtobufCBinaryData *at;
 
         if (ARRAY_RESERVE(answer->events, answer->n_events + 1) < 0)

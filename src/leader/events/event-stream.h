@@ -11,6 +11,7 @@
 #include "change-order.h"
 #include "clock.h"
 #include "event-cursor.h"
+#include "event-jobs.h"
 #include "event-maker.h"
 #include "event-records.h"
 #include "event-ring.h"
@@ -24,15 +25,10 @@ enum {
 };
 #define EVENTS_KEPT_US (10 * 60 * USEC_PER_SEC)
 
-typedef struct JobObject {
-        EventObject event;
-        ListNode kept;
-        uint64_t number;
-} JobObject;
-
 struct EventStream {
         uint32_t epoch;    // of the ring: grows each time that it begins anew
         uint64_t last_seq; // of all that was noted
+        uint64_t index;    // of the log: all that it said until then has its sequence
         uint64_t until_us; // the ring is kept until then, if nobody watches
         uint64_t forgotten_seq; // objects that were gone at or before this one may be forgotten
         EventRing ring;
@@ -40,17 +36,23 @@ struct EventStream {
         EventObject leader;
         EventTables tables;
         ListNode draining; // Node.draining
-        uint64_t last_job; // that was looked at
-        ListNode jobs;     // JobObject.kept, oldest first
+        EventJobs jobs;
         ListNode gone;     // GoneObject.kept of those in the order, oldest first
-        size_t n_jobs, n_gone;
+        size_t n_gone;
 };
 
+// After each entry of the log, whoever leads, before anybody follows it.
+void event_stream_on_applied(Leader *l, uint64_t index);
 void event_stream_begin(Leader *l);
 void event_stream_clear(Leader *l); // before the tables go
 // Where it is. And a place before that job, if it is known, or else before everything: of no term.
 EventCursor event_stream_cursor(const Leader *l);
 EventCursor event_stream_cursor_of_job(const Leader *l, uint64_t number);
+// Kinds of which somebody who was told everything up to that index of the log has to be told all there is now, as a set;
+// of the others what has come since is enough. 0: of all.
+uint32_t event_stream_kinds_anew(const Leader *l, uint64_t index);
+// Index of the log at which the object changed last; UINT64_MAX: it is none of a kind that is the log's.
+uint64_t event_object_index(const EventObject *o);
 // Somebody watches: from now on events are kept.
 void event_stream_keep(Leader *l);
 // Its last state is told, and nobody is to point to it any more.
@@ -60,10 +62,13 @@ void event_stream_on_node_gone(Leader *l, Node *n);
 void event_stream_on_object_gone(Leader *l, EventObject *o, const char *name);
 // What is so of it now, if it was marked or may have changed: is told, where that is news, and has the last sequence then.
 void event_stream_follow(Leader *l, EventObject *o, const EventDraft *d);
+// It has changed last, under that sequence, which is the last one; it is in the order no more.
+void event_stream_move_to_end(Leader *l, EventObject *o, uint64_t seq);
+void event_stream_leave_order(Leader *l, EventObject *o);
 // Gives what was marked its sequences, some in each turn. False: some are left.
 bool event_stream_drain(Leader *l);
 // Packs the draft as it is told to somebody who was not there; appends it to the answer. 0 or -ENOMEM.
 int event_stream_append(Leader *l, Argosy__Response__Events *answer, const EventDraft *d, Argosy__EventMark mark,
-                        uint64_t seq);
+                        uint64_t seq, uint64_t index);
 // What was told of an object to somebody who was not there counts as told, if nothing of it is due.
 void event_stream_note_told(Leader *l, const EventObject *o, uint32_t **told, const EventDraft *d);

@@ -41,6 +41,7 @@ struct Watcher {
         ListNode all; // in Leader.watchers or .watchers_idle
         EventCursor cursor;
         bool begins;     // he is to be told that the whole state follows
+        uint32_t anew;   // of these kinds, a set; 0: of all
         bool from_now;   // he is told where he is, and nothing else
         uint32_t kinds;  // 1 << EventKind
         Argosy__Response *answer;
@@ -53,9 +54,12 @@ typedef struct Turn {
 
 // ------------------------------------------------------------------------------------------------ who asks
 
-static void begin_anew(Watcher *w, EventCursorMode mode) {
+// `index`: of the log, until where he was told everything; 0: he was not.
+static void begin_anew(const Leader *l, Watcher *w, EventCursorMode mode, uint64_t index) {
+        w->anew = event_stream_kinds_anew(l, index);
         w->cursor.mode = mode;
         w->cursor.seq = 0;
+        w->cursor.index = w->anew != 0 ? index : 0;
         w->begins = true;
 }
 
@@ -66,15 +70,17 @@ static Argosy__Response *take_cursor(const Leader *l, Watcher *w, const Argosy__
         w->cursor = event_stream_cursor(l);
         w->from_now = !*q->cursor && q->from_now;
         if (!*q->cursor && !q->from_now)
-                begin_anew(w, EVENT_CURSOR_STATE);
+                begin_anew(l, w, EVENT_CURSOR_STATE, 0);
         if (!*q->cursor)
                 return NULL;
         if (!event_cursor_parse(q->cursor, &given))
                 return response_error(EINVAL, "that is no cursor");
         if (memcmp(given.cluster, w->cursor.cluster, EVENT_CURSOR_CLUSTER) != 0)
                 return response_error(EINVAL, "the cursor is one of another cluster");
-        if (given.generation != w->cursor.generation || given.term != w->cursor.term)
-                begin_anew(w, EVENT_CURSOR_MISSED);
+        if (given.generation != w->cursor.generation)
+                begin_anew(l, w, EVENT_CURSOR_MISSED, 0);
+        else if (given.term != w->cursor.term)
+                begin_anew(l, w, EVENT_CURSOR_MISSED, given.index);
         else if (given.seq > l->events->last_seq)
                 return response_error(EINVAL, "the cursor is one of events that there have not been");
         else
@@ -179,7 +185,7 @@ static void count_bytes(Watcher *w, Turn *turn, size_t first) {
 
 static int add_draft(Leader *l, Watcher *w, int r, EventDraft *d, Argosy__EventMark mark, uint64_t seq) {
         if (r == 0 && (r = need_answer(w)) == 0)
-                r = event_stream_append(l, w->answer->events, d, mark, seq);
+                r = event_stream_append(l, w->answer->events, d, mark, seq, w->cursor.index);
         event_draft_done(d);
         return r;
 }
@@ -188,16 +194,25 @@ static Argosy__EventMark mark_of(EventCursorMode mode) {
         return mode == EVENT_CURSOR_STATE ? ARGOSY__EVENT_MARK__EVENT_WHOLE : ARGOSY__EVENT_MARK__EVENT_MISSED;
 }
 
-static int add_word(Leader *l, Watcher *w, const char *word, Argosy__EventMark mark, uint64_t seq) {
+static int add_word(Leader *l, Watcher *w, const char *word, uint32_t kinds, Argosy__EventMark mark, uint64_t seq) {
         EventDraft d;
         int r;
 
         if (!has_kind(w, ARGOSY__EVENT_KIND__EVENT_STREAM))
                 return 0;
-        r = add_draft(l, w, event_draft_stream(&d, word), &d, mark, seq);
+        r = add_draft(l, w, event_draft_stream(&d, word, kinds), &d, mark, seq);
         if (r == 0)
                 w->bytes += w->answer->events->events[n_events(w) - 1].len;
         return r;
+}
+
+// Of what he watches, that is.
+static int add_begins(Leader *l, Watcher *w) {
+        uint32_t anew = w->anew & w->kinds;
+
+        if (w->anew != 0 && anew == 0) // all of it goes on where it was
+                return 0;
+        return add_word(l, w, EVENT_STREAM_BEGINS, anew, mark_of(w->cursor.mode), 0);
 }
 
 // ------------------------------------------------------------------------------------------------ the ring
@@ -235,7 +250,9 @@ static int follow_ring(Leader *l, Watcher *w, Turn *turn, bool *ret_full) {
                         count_bytes(w, turn, n_events(w) - 1);
                 }
                 w->cursor.seq++;
+                w->cursor.index = e->index;
         }
+        w->cursor.index = l->events->index;
         return 0;
 }
 
@@ -316,6 +333,9 @@ static const char *name_of(const EventObject *o) {
 static bool is_object_for(const Watcher *w, const EventObject *o) {
         const char *name = name_of(o);
 
+        if (w->cursor.index > 0 && event_object_index(o) <= w->cursor.index)
+                return false; // he has been told that before
+
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
                 return is_for(w, ARGOSY__EVENT_KIND__EVENT_UNIT, name) || is_for(w, ARGOSY__EVENT_KIND__EVENT_STATE, name);
         return is_for(w, (Argosy__EventKind) o->kind, name);
@@ -379,7 +399,7 @@ static void note_missed(const Leader *l, Watcher *w) {
         if (has_missed(l, w) && w->cursor.seq >= forgotten)
                 w->cursor.mode = EVENT_CURSOR_MISSED;
         else if (has_missed(l, w) || (w->cursor.mode != EVENT_CURSOR_RING && w->cursor.forgotten != forgotten))
-                begin_anew(w, w->cursor.mode == EVENT_CURSOR_STATE ? EVENT_CURSOR_STATE : EVENT_CURSOR_MISSED);
+                begin_anew(l, w, w->cursor.mode == EVENT_CURSOR_STATE ? EVENT_CURSOR_STATE : EVENT_CURSOR_MISSED, 0);
         w->cursor.forgotten = forgotten;
 }
 
@@ -393,7 +413,7 @@ static int look(Leader *l, Watcher *w, Turn *turn, bool drained, bool *ret_full)
                 w->cursor.forgotten = l->events->forgotten_seq;
         note_missed(l, w);
         if (w->begins)
-                r = add_word(l, w, EVENT_STREAM_BEGINS, mark_of(w->cursor.mode), 0);
+                r = add_begins(l, w);
         w->begins = false;
         mode = w->cursor.mode;
         if (r < 0 || mode == EVENT_CURSOR_RING)
@@ -406,7 +426,8 @@ static int look(Leader *l, Watcher *w, Turn *turn, bool drained, bool *ret_full)
                 return 0;
         w->cursor.mode = EVENT_CURSOR_RING;
         w->cursor.seq = l->events->last_seq;
-        return add_word(l, w, EVENT_STREAM_COMPLETE, mark_of(mode), w->cursor.seq);
+        w->cursor.index = l->events->index;
+        return add_word(l, w, EVENT_STREAM_COMPLETE, 0, mark_of(mode), w->cursor.seq);
 }
 
 static void answer(Watcher *w) {

@@ -18,7 +18,6 @@
 #include "answer-jobs.h"
 #include "clock.h"
 #include "drain-waiters.h"
-#include "event-marks.h"
 #include "message.h"
 #include "oom.h"
 #include "open-jobs-private.h"
@@ -198,7 +197,6 @@ void open_jobs_landed(Leader *l, bool committed) {
 
                 list_unlink(&job->queue);
                 if (committed && cluster_state_job_state(l->state, job->number) != ARGOSY__JOB_STATE__JOB_RUNNING) {
-                        event_mark_job(l, job->number);
                         answer(l, job);
                         open_job_free(l, job);
                 } else

@@ -10,6 +10,7 @@
 #include "leader-private.h"
 
 #include "event-stream.h"
+#include "job-state.h"
 #include "message.h"
 #include "response.h"
 #include "watchers.h"
@@ -20,7 +21,7 @@
 #define STOP ARGOSY__VERB__VERB_STOP
 #define DESTROY ARGOSY__VERB__VERB_DESTROY
 
-enum { ROWS_MAX = 256, TEXT_MAX = 160 };
+enum { ROWS_MAX = 256, TEXT_MAX = 160, JOBS_MAX = 4096 };
 
 static Rig g;
 static unsigned seed;
@@ -51,6 +52,7 @@ typedef struct Copy {
         Asked asked;
         Row rows[ROWS_MAX];
         size_t n;
+        char jobs[JOBS_MAX][12]; // state of each
         uint64_t seq, term; // of the event that was taken last, if it was new; 0: of another one
         bool complete;
 } Copy;
@@ -107,6 +109,10 @@ static void take(Copy *c, const Argosy__Event *e) {
                 if (!e->gone)
                         put_row(c, event_value(e, 0), event_value(e, 1), text);
                 break;
+        case ARGOSY__EVENT_KIND__EVENT_JOB:
+                assert_true(atoi(event_value(e, 0)) < JOBS_MAX);
+                snprintf(c->jobs[atoi(event_value(e, 0))], sizeof(c->jobs[0]), "%s", event_field(e, "state"));
+                break;
         default:
                 break;
         }
@@ -128,6 +134,7 @@ static void cursor_behind(const Asked *a, size_t i, char ret[EVENT_CURSOR_SIZE])
         assert_true(event_cursor_parse(a->cursor, &c));
         if (i + 1 < a->n) {
                 c.seq = a->events[i]->seq;
+                c.index = a->events[i]->index;
                 c.mode = a->events[i]->mark == ARGOSY__EVENT_MARK__EVENT_WHOLE    ? EVENT_CURSOR_STATE
                          : a->events[i]->mark == ARGOSY__EVENT_MARK__EVENT_MISSED ? EVENT_CURSOR_MISSED
                                                                                   : EVENT_CURSOR_RING;
@@ -219,6 +226,16 @@ static size_t compare_states(const Copy *c) {
         return n;
 }
 
+// Jobs are told of by each leader as if it were the first one.
+static void compare_jobs(const Copy *c) {
+        for (uint64_t number = 1; number <= cluster_state_last_job(g.state); number++) {
+                const char *now = job_state_to_string(cluster_state_job_state(g.state, number));
+
+                if (!streq(c->jobs[number], now))
+                        fail_msg("job %llu: the copy has '%s', not '%s'", (unsigned long long) number, c->jobs[number], now);
+        }
+}
+
 static void assert_like_the_cluster(const Copy *c) {
         size_t n = compare_units(c);
 
@@ -230,6 +247,11 @@ static void assert_like_the_cluster(const Copy *c) {
 static void watch_all(Copy *c) {
         follow(c, false);
         assert_like_the_cluster(c);
+}
+
+static void assert_like_it_with_its_jobs(const Copy *c) {
+        assert_like_the_cluster(c);
+        compare_jobs(c);
 }
 
 static void end(Copy *c) {
@@ -621,7 +643,7 @@ static void copies_are_like_the_cluster_whatever_happens(void **state) {
         for (unsigned i = 0; i < 3; i++) {
                 follow(&copies[i], false);
                 assert_true(copies[i].complete);
-                assert_like_the_cluster(&copies[i]);
+                assert_like_it_with_its_jobs(&copies[i]);
                 end(&copies[i]);
         }
         free(copies);
@@ -634,6 +656,49 @@ static void random_lives(void **state) {
                         (void) setup(NULL);
                 copies_are_like_the_cluster_whatever_happens(NULL);
                 if (i < 6)
+                        (void) teardown(NULL);
+        }
+}
+
+// Requests are under way when the leader goes, and hosts come and go.
+static void change_leader(void) {
+        for (unsigned i = draw(6); i > 0; i--)
+                live();
+        rig_depose(&g);
+        rig_elect(&g);
+        for (unsigned i = draw(6); i > 0; i--)
+                live();
+}
+
+static void twenty_changes_of_leader(void) {
+        Copy *copies = calloc(2, sizeof(*copies));
+
+        assert_non_null(copies);
+        copies[1].asked.max_bytes = 1024;
+        for (unsigned i = 0; i < 20; i++) {
+                change_leader();
+                follow(&copies[0], true);
+                if (draw(3) == 0)
+                        follow(&copies[1], true);
+                rig_settle(&g);
+                follow(&copies[0], false);
+                assert_true(copies[0].complete);
+                assert_like_it_with_its_jobs(&copies[0]);
+        }
+        follow(&copies[1], false);
+        assert_like_it_with_its_jobs(&copies[1]);
+        end(&copies[0]);
+        end(&copies[1]);
+        free(copies);
+}
+
+static void a_copy_is_like_the_cluster_through_twenty_changes_of_leader(void **state) {
+        for (unsigned i = 1; i <= 4; i++) {
+                seed = 100 + i;
+                if (i > 1)
+                        (void) setup(NULL);
+                twenty_changes_of_leader();
+                if (i < 4)
                         (void) teardown(NULL);
         }
 }
@@ -657,6 +722,7 @@ int main(void) {
                 TEST(nothing_is_kept_that_nobody_watches),
                 TEST(objects_that_are_gone_for_long_are_forgotten),
                 TEST(random_lives),
+                TEST(a_copy_is_like_the_cluster_through_twenty_changes_of_leader),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

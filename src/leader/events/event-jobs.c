@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A job is told of when it begins and when it has ended. Those that begin are seen by the log's last number; those that end
+// are marked (event_mark_job()). One that is forgotten by the log is nobody's news. Out of memory the process ends, as
+// everywhere in the stream.
+
+#include "event-jobs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster-state.h"
+#include "event-stream.h"
+#include "log-trail.h"
+#include "oom.h"
+
+// NULL: it began before this voter kept the trail, or long ago.
+static JobObject *find_job(const EventJobs *jobs, uint64_t number) {
+        return map_find(&jobs->by_number, &number, sizeof(number));
+}
+
+static void forget_job(EventJobs *jobs, JobObject *j) {
+        map_take(&jobs->by_number, &j->number, sizeof(j->number));
+        list_unlink(&j->kept);
+        free(j->event.told);
+        free(j);
+}
+
+static void forget_oldest(Leader *l, EventJobs *jobs) {
+        JobObject *oldest = CONTAINER_OF(jobs->all.next, JobObject, kept);
+
+        event_stream_leave_order(l, &oldest->event);
+        forget_job(jobs, oldest);
+}
+
+static JobObject *get_job(Leader *l, uint64_t number) {
+        EventJobs *jobs = &l->events->jobs;
+        JobObject *j = find_job(jobs, number);
+
+        if (j)
+                return j;
+        j = oom_checked(calloc(1, sizeof(*j)));
+        j->number = number;
+        j->event.kind = ARGOSY__EVENT_KIND__EVENT_JOB;
+        (void) oom_check(map_add(&jobs->by_number, &j->number, sizeof(j->number), j));
+        list_append(&jobs->all, &j->kept);
+        if (jobs->by_number.count > EVENT_JOBS_MAX)
+                forget_oldest(l, jobs);
+        return j;
+}
+
+void event_jobs_begin(Leader *l) {
+        EventJobs *jobs = &l->events->jobs;
+        const TrailJob *job;
+
+        list_init(&jobs->all);
+        jobs->last = cluster_state_last_job(l->state);
+        for (size_t i = 0; (job = log_trail_job(l->trail, i)); i++) {
+                JobObject *j = get_job(l, job->number);
+
+                j->index = job->index;
+                event_stream_move_to_end(l, &j->event, ++l->events->last_seq);
+        }
+}
+
+void event_jobs_done(EventJobs *jobs) {
+        list_foreach_safe (i, &jobs->all)
+                forget_job(jobs, CONTAINER_OF(i, JobObject, kept));
+        map_done(&jobs->by_number);
+}
+
+static void drain_job(Leader *l, uint64_t number) {
+        EventDraft d;
+        int r = l->events_kept ? event_draft_job(l, number, &d) : event_draft_stream(&d, "", 0);
+
+        if (r == 0 && d.present) {
+                JobObject *j = get_job(l, number);
+
+                j->index = l->trail->last;
+                event_stream_follow(l, &j->event, &d);
+        }
+        event_draft_done(&d);
+        (void) oom_check(r);
+}
+
+static size_t drain_ended(Leader *l, size_t left) {
+        size_t n = MIN_OF(left, l->n_events_jobs);
+
+        for (size_t i = 0; i < n; i++)
+                drain_job(l, l->events_jobs[i]);
+        l->n_events_jobs -= n;
+        if (n > 0)
+                memmove(l->events_jobs, l->events_jobs + n, l->n_events_jobs * sizeof(*l->events_jobs));
+        return left - n;
+}
+
+size_t event_jobs_drain(Leader *l, size_t left) {
+        EventJobs *jobs = &l->events->jobs;
+        uint64_t last = cluster_state_last_job(l->state);
+
+        if (last - jobs->last > EVENT_JOBS_MAX && !l->events_kept)
+                jobs->last = last - EVENT_JOBS_MAX;
+        for (; left > 0 && jobs->last < last; left--)
+                drain_job(l, ++jobs->last);
+        return jobs->last == last ? drain_ended(l, left) : left;
+}
+
+bool event_jobs_are_drained(const Leader *l) {
+        return l->events->jobs.last == cluster_state_last_job(l->state) && l->n_events_jobs == 0;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Jobs as objects of the stream: the newest EVENT_JOBS_MAX that began or ended.
+
+#include "leader-core.h"
+#include "map.h"
+#include "tables.h"
+
+typedef struct JobObject {
+        EventObject event;
+        ListNode kept;
+        uint64_t number;
+        uint64_t index; // of the log, of its last change
+} JobObject;
+
+typedef struct EventJobs {
+        Map by_number;
+        ListNode all; // JobObject.kept, the oldest first
+        uint64_t last; // that was looked at
+} EventJobs;
+
+// Those that this voter has seen beginning or ending while another one led.
+void event_jobs_begin(Leader *l);
+void event_jobs_done(EventJobs *jobs);
+// Those that have begun, and those that have ended, so many at most. Returns how many more could have been.
+size_t event_jobs_drain(Leader *l, size_t left);
+bool event_jobs_are_drained(const Leader *l);

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The log's part of the stream, and places in it. Every voter notes what the log's entries are about (log-trail.h). So
+// whoever was told everything up to an index by a leader that is gone is told by the next one, of kinds that are the log's
+// own, no more than what has come behind it; what nodes have said, which the log does not know, he is told anew.
+//
+// A table that was changed behind that index counts as unknown as a whole: which of its rows are gone is not noted.
+
+#include <string.h>
+
+#include "cluster-state.h"
+#include "event-marks.h"
+#include "event-stream.h"
+#include "log-trail.h"
+
+static_assert(EVENT_TABLES <= TRAIL_TABLES_MAX, "each has a place in the trail");
+
+// ------------------------------------------------------------------------------------------------ the trail
+
+static void note_new_jobs(LogTrail *t, const ClusterState *s, bool begun) {
+        uint64_t last = cluster_state_last_job(s);
+
+        if (!begun)
+                t->last_job = last;
+        while (t->last_job < last)
+                log_trail_note_job(t, ++t->last_job, t->last);
+}
+
+void event_stream_on_applied(Leader *l, uint64_t index) {
+        LogTrail *t = l->trail;
+        bool begun = log_trail_on_entry(t, index);
+        uint64_t ended;
+
+        for (size_t i = 0; i < EVENT_TABLES; i++)
+                log_trail_note_table(t, i, event_table_revision(i, l->state));
+        note_new_jobs(t, l->state, begun);
+        while ((ended = cluster_state_next_ended_job(l->state)) > 0) {
+                if (begun)
+                        log_trail_note_job(t, ended, index);
+                if (l->events)
+                        event_mark_job(l, ended);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ cursors
+
+static EventCursor cursor_of_cluster(const Leader *l) {
+        const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
+        EventCursor c = {};
+
+        if (cluster && cluster->cluster_id.len >= EVENT_CURSOR_CLUSTER)
+                memcpy(c.cluster, cluster->cluster_id.data, EVENT_CURSOR_CLUSTER);
+        c.generation = cluster ? cluster->generation : 0;
+        return c;
+}
+
+EventCursor event_stream_cursor(const Leader *l) {
+        EventCursor c = cursor_of_cluster(l);
+
+        c.term = l->term;
+        c.mode = EVENT_CURSOR_RING;
+        c.seq = l->events->last_seq;
+        c.index = l->events->index;
+        return c;
+}
+
+EventCursor event_stream_cursor_of_job(const Leader *l, uint64_t number) {
+        uint64_t index = log_trail_index_of_job(l->trail, number);
+        EventCursor c = cursor_of_cluster(l);
+
+        c.mode = EVENT_CURSOR_MISSED;
+        c.index = index > 0 ? index - 1 : 0;
+        return c;
+}
+
+// ------------------------------------------------------------------------------------------------ what goes on
+
+static bool goes_on(const Leader *l, Argosy__EventKind kind, uint64_t index) {
+        if (kind == ARGOSY__EVENT_KIND__EVENT_JOB)
+                return log_trail_covers_jobs(l->trail, index);
+        for (size_t i = 0; i < EVENT_TABLES; i++)
+                if (event_table_kind(i) == kind)
+                        return !log_trail_table_has_changed(l->trail, i, index);
+        return false;
+}
+
+uint32_t event_stream_kinds_anew(const Leader *l, uint64_t index) {
+        uint32_t kinds = 0;
+
+        if (index == 0 || !log_trail_covers(l->trail, index))
+                return 0;
+        for (unsigned k = 0; k < EVENT_KINDS; k++) {
+                Argosy__EventKind kind = (Argosy__EventKind) k;
+
+                if (event_kind_info(kind) && kind != ARGOSY__EVENT_KIND__EVENT_STREAM && !goes_on(l, kind, index))
+                        kinds |= event_kind_bit(kind);
+        }
+        return kinds;
+}
+
+uint64_t event_object_index(const EventObject *o) {
+        if (o->gone)
+                return UINT64_MAX;
+        if (o->kind == ARGOSY__EVENT_KIND__EVENT_JOB)
+                return CONTAINER_OF(o, const JobObject, event)->index;
+        return event_tables_have((Argosy__EventKind) o->kind) ? CONTAINER_OF(o, const RecordObject, event)->index
+                                                              : UINT64_MAX;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The log's part of the stream, as every voter keeps it while another one leads: at which index of the log jobs began and
+// ended last, and tables were changed. Whoever comes to lead knows by it what somebody who was told everything up to an
+// index has missed. Pure.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cluster-state.h"
+#include "macro.h"
+
+enum {
+        TRAIL_TABLES_MAX = 8,
+        TRAIL_JOBS_MAX = 2048, // beginnings and ends; older ones are forgotten
+};
+
+typedef struct TrailJob {
+        uint64_t index, number;
+} TrailJob;
+
+typedef struct TrailTable {
+        uint64_t revision; // as it was seen last
+        uint64_t index;    // of its last change since `begin`; 0: there was none
+} TrailTable;
+
+typedef struct LogTrail { // zero-initialised: it knows nothing yet
+        bool begun;
+        uint64_t begin; // index behind which it knows everything
+        uint64_t last;  // of the newest entry
+        TrailTable tables[TRAIL_TABLES_MAX];
+        uint64_t last_job;
+        TrailJob jobs[TRAIL_JOBS_MAX]; // a ring
+        uint64_t n_jobs;    // that were ever noted
+        uint64_t forgotten; // index of the newest of those that are not in it any more
+} LogTrail;
+
+// The state was replaced: what happened in between is not known.
+void log_trail_forget(LogTrail *t);
+// False: this is the first entry, behind which it knows everything; else the caller notes what it has brought.
+bool log_trail_on_entry(LogTrail *t, uint64_t index);
+// Of that entry: the table has this revision now; it began the job, or ended it.
+void log_trail_note_table(LogTrail *t, size_t table, uint64_t revision);
+void log_trail_note_job(LogTrail *t, uint64_t number, uint64_t index);
+// Whether it knows all that has happened behind that index: in tables, and to jobs.
+bool log_trail_covers(const LogTrail *t, uint64_t index);
+bool log_trail_covers_jobs(const LogTrail *t, uint64_t index);
+bool log_trail_table_has_changed(const LogTrail *t, size_t table, uint64_t index); // behind it
+// Those that it has, the oldest first; from 0 on. NULL: no more.
+const TrailJob *log_trail_job(const LogTrail *t, size_t i);
+// Where it was noted first; 0: it was not.
+uint64_t log_trail_index_of_job(const LogTrail *t, uint64_t number);

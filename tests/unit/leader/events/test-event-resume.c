@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Who goes on with the next leader: of what the log alone says he is told what has come since, and of what nodes say all.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "event-asks.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+
+#include "event-stream.h"
+#include "log-trail.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define START ARGOSY__VERB__VERB_START
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static void set_role(const char *name, bool remove) {
+        Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        change.name = (char *) name;
+        change.remove = remove;
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
+        request.role_change = &change;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+static void another_leader(void) {
+        rig_depose(&g);
+        rig_elect(&g);
+}
+
+static void tell_all(Asked *a) {
+        while (asked_pull(&g, a)) {
+        }
+}
+
+static size_t count(const Asked *a, Argosy__EventKind kind) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < a->n; i++)
+                n += a->events[i]->kind == kind;
+        return n;
+}
+
+static const Argosy__Event *begins(const Asked *a) {
+        assert_true(a->n > 0 && event_is_word(a->events[0], EVENT_STREAM_BEGINS));
+        return a->events[0];
+}
+
+// ------------------------------------------------------------------------------------------------ tests
+
+static void who_follows_jobs_is_told_of_those_that_have_come_since_and_of_no_other(void **state) {
+        Asked a = {.kind = ARGOSY__EVENT_KIND__EVENT_JOB};
+
+        rig_change(&g, START, "a.service", SERVICE);
+        rig_change(&g, START, "b.service", SERVICE);
+        rig_pass_ms(&g, 3000); // both have ended
+        tell_all(&a);
+        rig_change(&g, START, "c.service", SERVICE);
+        rig_pass_ms(&g, 3000);
+        another_leader(); // nobody has told him of the third
+        assert_true(asked_pull(&g, &a));
+        assert_int_equal(a.n, 1);
+        assert_string_equal(event_field(a.events[0], "job"), "3");
+        assert_string_equal(event_field(a.events[0], "state"), "done");
+        assert_int_equal(a.events[0]->mark, ARGOSY__EVENT_MARK__EVENT_MISSED);
+        another_leader();
+        assert_false(asked_pull(&g, &a));
+        asked_forget(&a);
+}
+
+static void the_end_of_a_job_that_he_knows_of_is_told_by_the_next_leader(void **state) {
+        Asked a = {.kind = ARGOSY__EVENT_KIND__EVENT_JOB};
+        const Argosy__Event *e;
+
+        rig_change(&g, START, "a.service", SERVICE);
+        assert_true(asked_pull(&g, &a));
+        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
+        assert_non_null(e);
+        assert_string_equal(event_field(e, "state"), "running");
+        rig_pass_ms(&g, 3000);
+        another_leader();
+        assert_true(asked_pull(&g, &a));
+        assert_int_equal(a.n, 1);
+        assert_string_equal(event_field(a.events[0], "state"), "done");
+        asked_forget(&a);
+}
+
+static void only_what_nodes_say_begins_anew(void **state) {
+        const Argosy__Event *e;
+        Asked a = {};
+
+        set_role("web", false);
+        rig_change(&g, START, "a.service", SERVICE);
+        rig_pass_ms(&g, 3000);
+        tell_all(&a);
+        another_leader();
+        assert_true(asked_pull(&g, &a));
+        e = begins(&a);
+        assert_string_equal(event_field(e, "kinds"), "leader node unit state drain");
+        assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_JOB), 0);
+        assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_ROLE), 0);
+        assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_GRANT), 0);
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "a.service"));
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_LEADER, "n1"));
+        for (size_t i = 0; i < a.n; i++)
+                assert_int_equal(a.events[i]->mark, ARGOSY__EVENT_MARK__EVENT_MISSED);
+        asked_forget(&a);
+}
+
+static void a_table_that_was_changed_meanwhile_begins_anew_too(void **state) {
+        const Argosy__Event *e;
+        Asked a = {};
+
+        set_role("web", false);
+        set_role("db", false);
+        tell_all(&a);
+        set_role("web", true);
+        another_leader();
+        assert_true(asked_pull(&g, &a));
+        e = begins(&a);
+        assert_string_equal(event_field(e, "kinds"), "leader node unit state drain role");
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_ROLE, "db"));
+        assert_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_ROLE, "web"));
+        assert_true(event_is_word(a.events[a.n - 1], EVENT_STREAM_COMPLETE));
+        asked_forget(&a);
+}
+
+static void what_is_about_units_names_only_kinds_that_he_watches(void **state) {
+        Asked a = {.pattern = "a*"};
+
+        rig_change(&g, START, "a.service", SERVICE);
+        tell_all(&a);
+        another_leader();
+        assert_true(asked_pull(&g, &a));
+        assert_string_equal(event_field(begins(&a), "kinds"), "unit state");
+        asked_forget(&a);
+}
+
+// Nodes are told of at once; what they have not said yet is unknown.
+static void states_of_hosts_that_the_next_leader_has_not_heard_are_unknown(void **state) {
+        const Argosy__Event *e;
+        Asked a = {};
+
+        (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        rig_change(&g, START, "a.service", SERVICE);
+        tell_all(&a);
+        rig_host_off(&g, 2);
+        rig_host_off(&g, 3);
+        another_leader();
+        assert_true(asked_pull(&g, &a));
+        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "a.service");
+        assert_non_null(e);
+        assert_string_equal(event_field(e, "state"), "unknown");
+        asked_forget(&a);
+}
+
+static void who_was_told_less_than_this_voter_has_seen_is_told_everything(void **state) {
+        Asked a = {};
+
+        set_role("web", false);
+        tell_all(&a);
+        leader_on_restored(g.leader); // an image, and then an entry
+        rig_change(&g, START, "a.service", SERVICE);
+        another_leader();
+        assert_true(asked_pull(&g, &a));
+        assert_string_equal(event_field(begins(&a), "kinds"), "");
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_ROLE, "web"));
+        asked_forget(&a);
+}
+
+static void a_place_in_the_middle_of_what_an_earlier_leader_told_is_one_too(void **state) {
+        Asked a = {.max_bytes = 1024};
+
+        for (int i = 0; i < 20; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "unit-%d.service", i);
+                rig_change(&g, START, name, SERVICE);
+        }
+        rig_pass_ms(&g, 3000);
+        tell_all(&a);
+        another_leader();
+        assert_true(asked_pull(&g, &a)); // a part of it
+        assert_false(event_is_word(a.events[a.n - 1], EVENT_STREAM_COMPLETE));
+        assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_JOB), 0);
+        another_leader();
+        assert_true(asked_pull(&g, &a));
+        assert_string_equal(event_field(begins(&a), "kinds"), "leader node unit state drain");
+        while (asked_pull(&g, &a))
+                assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_JOB), 0);
+        asked_forget(&a);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(who_follows_jobs_is_told_of_those_that_have_come_since_and_of_no_other),
+                TEST(the_end_of_a_job_that_he_knows_of_is_told_by_the_next_leader),
+                TEST(only_what_nodes_say_begins_anew),
+                TEST(a_table_that_was_changed_meanwhile_begins_anew_too),
+                TEST(what_is_about_units_names_only_kinds_that_he_watches),
+                TEST(states_of_hosts_that_the_next_leader_has_not_heard_are_unknown),
+                TEST(who_was_told_less_than_this_voter_has_seen_is_told_everything),
+                TEST(a_place_in_the_middle_of_what_an_earlier_leader_told_is_one_too),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -5,7 +5,7 @@
 //
 //      byte     version, 2
 //      4 bytes  the first ones of the cluster's id
-//      numbers  generation, term, mode, sequence, forgotten, index: 7 bits a byte, the lowest first, the last byte below 128
+//      numbers  generation, term, mode, sequence, forgotten, index, scope: 7 bits a byte, the lowest first, the last byte below 128
 //      4 bytes  CRC-32C of all before, big-endian
 //
 // written as lower-case hex. A sequence means something in its term only, an index of the log and a term in its generation.
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EVENT_CURSOR_SIZE = 144, EVENT_CURSOR_CLUSTER = 4 }; // with its NUL; bytes of the cluster's id
+enum { EVENT_CURSOR_SIZE = 160, EVENT_CURSOR_CLUSTER = 4 }; // with its NUL; bytes of the cluster's id
 
 typedef enum EventCursorMode {
         EVENT_CURSOR_RING,   // whoever is here has been told of every event up to the sequence
@@ -30,6 +30,7 @@ typedef struct EventCursor {
         uint64_t forgotten; // of those who are not in the ring: EventStream.forgotten_seq as it was when they began
         uint64_t index;     // whoever is here has been told what the log's entries up to it say, of kinds that are its own; 0: he
                             // may not have
+        uint64_t scope;     // of what he may see (authorization.h); 0: of everything
 } EventCursor;
 
 void event_cursor_format(const EventCursor *c, char ret[EVENT_CURSOR_SIZE]);

@@ -13,7 +13,7 @@
 
 enum {
         VERSION = 2,
-        NUMBERS = 6,
+        NUMBERS = 7,
         NUMBER_MAX = 10, // bytes of a number of 64 bits
         CHECKSUM = 4,
         BYTES_MAX = 1 + EVENT_CURSOR_CLUSTER + NUMBERS * NUMBER_MAX + CHECKSUM,
@@ -56,7 +56,7 @@ static void put_checksum(uint8_t *at, size_t len) {
 }
 
 void event_cursor_format(const EventCursor *c, char ret[EVENT_CURSOR_SIZE]) {
-        const uint64_t numbers[NUMBERS] = {c->generation, c->term, c->mode, c->seq, c->forgotten, c->index};
+        const uint64_t numbers[NUMBERS] = {c->generation, c->term, c->mode, c->seq, c->forgotten, c->index, c->scope};
         uint8_t bytes[BYTES_MAX] = {VERSION};
         size_t len = 1 + EVENT_CURSOR_CLUSTER;
 
@@ -96,7 +96,8 @@ bool event_cursor_parse(const char *text, EventCursor *ret) {
                              .mode = (EventCursorMode) numbers[2],
                              .seq = numbers[3],
                              .forgotten = numbers[4],
-                             .index = numbers[5]};
+                             .index = numbers[5],
+                             .scope = numbers[6]};
         memcpy(ret->cluster, bytes + 1, EVENT_CURSOR_CLUSTER);
         return true;
 }

@@ -10,6 +10,7 @@
 
 #include "answer-cursor.h"
 
+#include "authorization.h"
 #include "event-cursor.h"
 #include "event-stream.h"
 #include "request-kind.h"
@@ -37,6 +38,7 @@ static EventCursor cursor_of(const Leader *l, const Ticket *t) {
                 c.seq = t->events_seq;
         else if (t->made || t->job > 0)
                 c = event_stream_cursor_of_job(l, t->job);
+        c.scope = authorization_scope(l, t->author);
         return c;
 }
 

@@ -226,6 +226,27 @@ int event_draft_job(Leader *l, uint64_t number, EventDraft *d) {
         return r < 0 ? r : fill_job(d, d->job);
 }
 
+int event_draft_job_for(Leader *l, const Argosy__Author *author, uint64_t number, EventDraft *d) {
+        _cleanup_response_ Argosy__Response *answer = answer_job(l, author, number);
+
+        event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_JOB);
+        d->present = false;
+        if (!answer)
+                return -ENOMEM;
+        if (answer->status != 0 || answer->jobs->n_rows != 1)
+                return 0;
+        d->present = true;
+        d->job = answer->jobs->rows[0];
+        answer->jobs->n_rows = 0;
+        return fill_job(d, d->job);
+}
+
+int event_draft_no_unit(const char *name, EventDraft *d) {
+        event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_UNIT);
+        d->present = false;
+        return EVENT_DRAFT_SET(d, name);
+}
+
 // ------------------------------------------------------------------------------------------------ the message
 
 static void fill(const EventDraft *d, const EventMarks *m, Argosy__Event *ret, char *values[EVENT_FIELDS_MAX]) {

@@ -14,6 +14,7 @@ typedef struct EventDraft {
         Argosy__EventKind kind;
         const EventKindInfo *info;
         size_t n_fields;
+        uint16_t role, role_before; // EventObject.role, set by whoever has it made
         bool present; // else there is no such object (any more), and only its names are filled in
         const char *values[EVENT_FIELDS_MAX];
         Buf text;
@@ -53,6 +54,10 @@ int event_draft_unit(Leader *l, const Unit *u, EventDraft *d);
 int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d);
 int event_draft_gone(const GoneObject *g, EventDraft *d);
 int event_draft_job(Leader *l, uint64_t number, EventDraft *d);
+// As list-jobs would show it to him; not there, if it is not for him.
+int event_draft_job_for(Leader *l, const Argosy__Author *author, uint64_t number, EventDraft *d);
+// A unit that he is to forget.
+int event_draft_no_unit(const char *name, EventDraft *d);
 
 // The draft as a message, packed: its length first, then the bytes into room for as many. `changed` may be NULL.
 typedef struct EventMarks {

@@ -14,6 +14,7 @@ typedef struct EventEntry {
         uint64_t index; // of the cursor behind it; the caller's
         Argosy__EventKind kind;
         uint32_t len;   // of the packed Event
+        uint16_t role, role_before; // of what is about a unit: EventObject.role
         const char *name; // what patterns are compared with
         uint8_t bytes[];  // the event, then the name
 } EventEntry;

@@ -77,6 +77,7 @@ void event_stream_clear(Leader *l) {
         list_foreach_safe (i, &s->draining)
                 list_unlink(i);
         event_tables_done(&s->tables);
+        event_roles_done(&s->roles);
         change_order_done(&s->order);
         event_ring_done(&s->ring);
         free(s);
@@ -166,6 +167,8 @@ static void add_event(Leader *l, const EventDraft *d, uint32_t *changed, size_t 
         EventEntry *e = oom_checked(event_ring_add(&s->ring, d->kind, d->values[0], event_draft_size(d, &m)));
 
         e->index = s->index;
+        e->role = d->role;
+        e->role_before = d->role_before;
         event_draft_pack(d, &m, e->bytes);
 }
 
@@ -263,6 +266,7 @@ static void drain_state(Leader *l, UnitOnNode *on_node) {
         EventDraft d;
         int r = event_draft_state(l, on_node, &d);
 
+        d.role = d.role_before = on_node->unit->event.role;
         if (r == 0 && tell(l, &on_node->told, &d))
                 event_stream_move_to_end(l, &on_node->unit->event, l->events->last_seq);
         end_draft(r, &d);
@@ -271,6 +275,7 @@ static void drain_state(Leader *l, UnitOnNode *on_node) {
 // Returns the rows that were looked at.
 static size_t drain_unit(Leader *l, Unit *u) {
         EventStream *s = l->events;
+        unsigned before;
         size_t n = 1;
         EventDraft d;
         int r;
@@ -282,6 +287,8 @@ static size_t drain_unit(Leader *l, Unit *u) {
                 return n;
         }
         r = event_draft_unit(l, u, &d);
+        d.role = (uint16_t) event_roles_note(l, u, &before);
+        d.role_before = (uint16_t) before;
         if (r == 0 && tell(l, &u->event.told, &d))
                 event_stream_move_to_end(l, &u->event, s->last_seq);
         end_draft(r, &d);
@@ -309,6 +316,7 @@ static void drain_state_gone(Leader *l, GoneObject *g) {
         EventDraft d;
         int r = event_draft_gone(g, &d);
 
+        d.role = d.role_before = g->event.role;
         if (r == 0 && l->events_kept && !is_there_again(l, g) && tell(l, &g->event.told, &d) && u)
                 event_stream_move_to_end(l, &u->event, s->last_seq);
         gone_object_free(g);
@@ -340,6 +348,7 @@ static void drain_gone(Leader *l, GoneObject *g) {
                 return;
         }
         r = event_draft_gone(g, &d);
+        d.role = d.role_before = g->event.role;
         if (!l->events_kept)
                 event_stream_move_to_end(l, &g->event, ++s->last_seq);
         else if (r == 0 && tell(l, &g->event.told, &d))
@@ -406,6 +415,7 @@ bool event_stream_drain(Leader *l) {
         if (l->events_kept && !is_kept(l))
                 stop_keeping(l);
         left = l->events_kept ? EVENT_ROWS_PER_TURN : EVENT_MARKS_PER_TURN;
+        event_roles_drain(l);
         left -= MIN_OF(left, event_tables_drain(l));
         mark_drains(l);
         left = event_jobs_drain(l, left);

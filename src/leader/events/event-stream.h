@@ -15,6 +15,7 @@
 #include "event-maker.h"
 #include "event-records.h"
 #include "event-ring.h"
+#include "event-roles.h"
 
 enum {
         EVENT_RING_BYTES = 16 * 1024 * 1024, // unless it is configured
@@ -37,6 +38,7 @@ struct EventStream {
         EventTables tables;
         ListNode draining; // Node.draining
         EventJobs jobs;
+        EventRoles roles;
         ListNode gone;     // GoneObject.kept of those in the order, oldest first
         size_t n_gone;
 };

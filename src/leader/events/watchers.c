@@ -19,11 +19,13 @@
 
 #include "answer.h"
 #include "array.h"
+#include "authorization.h"
 #include "event-cursor.h"
 #include "event-stream.h"
 #include "message.h"
 #include "registry.h"
 #include "response.h"
+#include "str.h"
 #include "tickets.h"
 #include "turn.h"
 #include "unit-on-node.h"
@@ -42,6 +44,7 @@ struct Watcher {
         EventCursor cursor;
         bool begins;     // he is to be told that the whole state follows
         uint32_t anew;   // of these kinds, a set; 0: of all
+        uint64_t access_revision; // by which it was judged what he may see (cursor.scope)
         bool from_now;   // he is told where he is, and nothing else
         uint32_t kinds;  // 1 << EventKind
         Argosy__Response *answer;
@@ -68,6 +71,8 @@ static Argosy__Response *take_cursor(const Leader *l, Watcher *w, const Argosy__
         EventCursor given;
 
         w->cursor = event_stream_cursor(l);
+        w->cursor.scope = authorization_scope(l, w->ticket->author);
+        w->access_revision = cluster_state_access_revision(l->state);
         w->from_now = !*q->cursor && q->from_now;
         if (!*q->cursor && !q->from_now)
                 begin_anew(l, w, EVENT_CURSOR_STATE, 0);
@@ -77,7 +82,7 @@ static Argosy__Response *take_cursor(const Leader *l, Watcher *w, const Argosy__
                 return response_error(EINVAL, "that is no cursor");
         if (memcmp(given.cluster, w->cursor.cluster, EVENT_CURSOR_CLUSTER) != 0)
                 return response_error(EINVAL, "the cursor is one of another cluster");
-        if (given.generation != w->cursor.generation)
+        if (given.generation != w->cursor.generation || given.scope != w->cursor.scope)
                 begin_anew(l, w, EVENT_CURSOR_MISSED, 0);
         else if (given.term != w->cursor.term)
                 begin_anew(l, w, EVENT_CURSOR_MISSED, given.index);
@@ -147,12 +152,20 @@ static bool has_kind(const Watcher *w, Argosy__EventKind kind) {
         return w->kinds & event_kind_bit(kind);
 }
 
+// Of others no part is a unit's: they are for who may see everything.
+static bool is_for_some(Argosy__EventKind kind) {
+        return event_kind_info(kind)->of_units || kind == ARGOSY__EVENT_KIND__EVENT_STREAM ||
+               kind == ARGOSY__EVENT_KIND__EVENT_LEADER || kind == ARGOSY__EVENT_KIND__EVENT_JOB;
+}
+
 static bool is_for(const Watcher *w, Argosy__EventKind kind, const char *name) {
         const Argosy__Request__Events *q = w->ticket->request->events;
         const EventKindInfo *info = event_kind_info(kind);
 
         if (!has_kind(w, kind))
                 return false; // also a kind without a row
+        if (w->cursor.scope != 0 && !is_for_some(kind))
+                return false;
         return !info->of_units || answer_name_matches(q->patterns, q->n_patterns, name);
 }
 
@@ -215,52 +228,12 @@ static int add_begins(Leader *l, Watcher *w) {
         return add_word(l, w, EVENT_STREAM_BEGINS, anew, mark_of(w->cursor.mode), 0);
 }
 
-// ------------------------------------------------------------------------------------------------ the ring
-
-static int copy_entry(Watcher *w, const EventEntry *e) {
-        Argosy__Response__Events *events;
-        uint8_t *bytes;
-
-        if (need_answer(w) < 0)
-                return -ENOMEM;
-        events = w->answer->events;
-        if (ARRAY_RESERVE(events->events, events->n_events + 1) < 0 || !(bytes = malloc(e->len)))
-                return -ENOMEM;
-        memcpy(bytes, e->bytes, e->len);
-        events->events[events->n_events++] = (ProtobufCBinaryData){e->len, bytes};
-        return 0;
-}
-
-// 0: he has been told of all, or as much as there is room for; -ENOMEM.
-static int follow_ring(Leader *l, Watcher *w, Turn *turn, bool *ret_full) {
-        const size_t n_patterns = w->ticket->request->events->n_patterns;
-        const EventEntry *e;
-
-        while ((e = event_ring_find(&l->events->ring, w->cursor.seq + 1))) {
-                *ret_full = turn->looks == 0 || turn->bytes == 0;
-                if (*ret_full)
-                        return 0;
-                turn->looks -= MIN_OF(turn->looks, 1 + n_patterns);
-                if (is_for(w, e->kind, e->name)) {
-                        *ret_full = n_events(w) > 0 && w->bytes + e->len > bytes_max(w);
-                        if (*ret_full)
-                                return 0;
-                        if (copy_entry(w, e) < 0)
-                                return -ENOMEM;
-                        count_bytes(w, turn, n_events(w) - 1);
-                }
-                w->cursor.seq++;
-                w->cursor.index = e->index;
-        }
-        w->cursor.index = l->events->index;
-        return 0;
-}
-
 // ------------------------------------------------------------------------------------------------ the order
 
-// Where to go on behind an event of an object: only behind its last one it is not told of again.
+// Where to go on behind an event of an object: only behind its last one it is not told of again. Who is in the ring is told
+// of it instead of the next event there.
 static uint64_t resume_seq(const Watcher *w, const EventObject *o, bool last) {
-        return last ? o->seq : w->cursor.seq;
+        return last && w->cursor.mode != EVENT_CURSOR_RING ? o->seq : w->cursor.seq;
 }
 
 static UnitOnNode *next_listed(Leader *l, const Unit *u, ListNode *at) {
@@ -275,8 +248,11 @@ static UnitOnNode *next_listed(Leader *l, const Unit *u, ListNode *at) {
 // The unit and whatever nodes say of it. The unit comes first: what was known of nodes that do not follow counts no more.
 static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
         UnitOnNode *s = has_kind(w, ARGOSY__EVENT_KIND__EVENT_STATE) ? next_listed(l, u, &u->on_nodes) : NULL;
+        unsigned before;
         EventDraft d;
         int r = 0;
+
+        (void) event_roles_note(l, u, &before);
 
         if (has_kind(w, ARGOSY__EVENT_KIND__EVENT_UNIT)) {
                 r = event_draft_unit(l, u, &d);
@@ -296,6 +272,18 @@ static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
         return r;
 }
 
+static int add_job(Leader *l, Watcher *w, uint64_t number, Argosy__EventMark mark, uint64_t seq) {
+        EventDraft d;
+        int r = w->cursor.scope == 0 ? event_draft_job(l, number, &d)
+                                     : event_draft_job_for(l, w->ticket->author, number, &d);
+
+        if (r == 0 && w->cursor.scope != 0 && !d.present) { // it is not for him
+                event_draft_done(&d);
+                return 0;
+        }
+        return add_draft(l, w, r, &d, mark, seq);
+}
+
 static int add_object(Leader *l, Watcher *w, EventObject *o) {
         Argosy__EventMark mark = mark_of(w->cursor.mode);
         EventDraft d;
@@ -310,7 +298,7 @@ static int add_object(Leader *l, Watcher *w, EventObject *o) {
         else if (o->kind == ARGOSY__EVENT_KIND__EVENT_DRAIN)
                 r = event_draft_drain(l, CONTAINER_OF(o, Node, drain), &d);
         else if (o->kind == ARGOSY__EVENT_KIND__EVENT_JOB)
-                r = event_draft_job(l, CONTAINER_OF(o, JobObject, event)->number, &d);
+                return add_job(l, w, CONTAINER_OF(o, JobObject, event)->number, mark, o->seq);
         else if (event_tables_have((Argosy__EventKind) o->kind))
                 r = event_draft_record(l, CONTAINER_OF(o, RecordObject, event), &d);
         else
@@ -341,6 +329,25 @@ static bool is_object_for(const Watcher *w, const EventObject *o) {
         return is_for(w, (Argosy__EventKind) o->kind, name);
 }
 
+static bool may_see(const Leader *l, const Watcher *w, unsigned role) {
+        const char *name = event_role_name(&l->events->roles, role);
+
+        return name && authorization_may_view_role(l, w->ticket->author, name);
+}
+
+// Who may see some units only: the file of each is looked at.
+static bool may_see_object(Leader *l, const Watcher *w, EventObject *o) {
+        unsigned before;
+
+        if (w->cursor.scope == 0)
+                return true;
+        if (o->kind == ARGOSY__EVENT_KIND__EVENT_ROLLOUT)
+                return !o->gone && authorization_may_view_group(l, w->ticket->author, name_of(o));
+        if (o->kind != ARGOSY__EVENT_KIND__EVENT_UNIT)
+                return true;
+        return may_see(l, w, o->gone ? (unsigned) o->role : event_roles_note(l, CONTAINER_OF(o, Unit, event), &before));
+}
+
 // What was added last was too much: it comes with the next answer.
 static void take_back(Watcher *w, size_t n) {
         Argosy__Response__Events *events = w->answer->events;
@@ -369,9 +376,9 @@ static int follow_order(Leader *l, Watcher *w, Turn *turn, bool *ret_full) {
                         return 0;
                 turn->looks -= MIN_OF(turn->looks, (size_t) 1);
                 if (is_object_for(w, o)) {
-                        if (add_object(l, w, o) < 0)
+                        if (may_see_object(l, w, o) && add_object(l, w, o) < 0)
                                 return -ENOMEM;
-                        turn->looks -= MIN_OF(turn->looks, (n_events(w) - before) * ROW_LOOKS);
+                        turn->looks -= MIN_OF(turn->looks, MAX_OF(n_events(w) - before, (size_t) (w->cursor.scope != 0)) * ROW_LOOKS);
                         if (before > 0 && w->bytes + added_bytes(w, before) > bytes_max(w)) {
                                 take_back(w, before);
                                 *ret_full = true;
@@ -385,16 +392,105 @@ static int follow_order(Leader *l, Watcher *w, Turn *turn, bool *ret_full) {
         return 0;
 }
 
+// ------------------------------------------------------------------------------------------------ the ring
+
+static int copy_entry(Watcher *w, const EventEntry *e) {
+        Argosy__Response__Events *events;
+        uint8_t *bytes;
+
+        if (need_answer(w) < 0)
+                return -ENOMEM;
+        events = w->answer->events;
+        if (ARRAY_RESERVE(events->events, events->n_events + 1) < 0 || !(bytes = malloc(e->len)))
+                return -ENOMEM;
+        memcpy(bytes, e->bytes, e->len);
+        events->events[events->n_events++] = (ProtobufCBinaryData){e->len, bytes};
+        return 0;
+}
+
+// A unit has come to be of another role: who sees one of the two only is told of it as if it came or went.
+static int tell_unit(Leader *l, Watcher *w, const EventEntry *e) {
+        bool sees = may_see(l, w, e->role), saw = e->role_before == 0 ? sees : may_see(l, w, e->role_before);
+        Unit *u = sees && !saw ? unit_find(l, e->name) : NULL;
+        EventDraft d;
+
+        if (u)
+                return add_unit(l, w, u, ARGOSY__EVENT_MARK__EVENT_MISSED);
+        if (!sees && saw)
+                return add_draft(l, w, event_draft_no_unit(e->name, &d), &d, ARGOSY__EVENT_MARK__EVENT_MISSED, w->cursor.seq);
+        return sees ? copy_entry(w, e) : 0;
+}
+
+// Who may see some units only is told of these, and of jobs what list-jobs would show him.
+static int tell_some(Leader *l, Watcher *w, const EventEntry *e) {
+        uint64_t number;
+
+        switch (e->kind) {
+        case ARGOSY__EVENT_KIND__EVENT_UNIT:
+                return tell_unit(l, w, e);
+        case ARGOSY__EVENT_KIND__EVENT_STATE:
+                return may_see(l, w, e->role) ? copy_entry(w, e) : 0;
+        case ARGOSY__EVENT_KIND__EVENT_ROLLOUT:
+                return authorization_may_view_group(l, w->ticket->author, e->name) ? copy_entry(w, e) : 0;
+        case ARGOSY__EVENT_KIND__EVENT_JOB:
+                return parse_u64(e->name, UINT64_MAX, &number)
+                               ? add_job(l, w, number, ARGOSY__EVENT_MARK__EVENT_NEW, w->cursor.seq + 1)
+                               : 0;
+        default:
+                return copy_entry(w, e);
+        }
+}
+
+// 0: he has been told of all, or as much as there is room for; -ENOMEM.
+static int follow_ring(Leader *l, Watcher *w, Turn *turn, bool *ret_full) {
+        const size_t n_patterns = w->ticket->request->events->n_patterns, looks = w->cursor.scope != 0 ? ROW_LOOKS : 1;
+        const EventEntry *e;
+
+        while ((e = event_ring_find(&l->events->ring, w->cursor.seq + 1))) {
+                size_t before = n_events(w);
+
+                *ret_full = turn->looks == 0 || turn->bytes == 0;
+                if (*ret_full)
+                        return 0;
+                turn->looks -= MIN_OF(turn->looks, looks + n_patterns);
+                if (is_for(w, e->kind, e->name)) {
+                        *ret_full = before > 0 && w->bytes + e->len > bytes_max(w);
+                        if (*ret_full)
+                                return 0;
+                        if ((w->cursor.scope == 0 ? copy_entry(w, e) : tell_some(l, w, e)) < 0)
+                                return -ENOMEM;
+                        *ret_full = before > 0 && w->bytes + added_bytes(w, before) > bytes_max(w);
+                        if (*ret_full) {
+                                take_back(w, before);
+                                return 0;
+                        }
+                        if (w->answer)
+                                count_bytes(w, turn, before);
+                }
+                w->cursor.seq++;
+                w->cursor.index = e->index;
+        }
+        w->cursor.index = l->events->index;
+        return 0;
+}
+
 // ------------------------------------------------------------------------------------------------ answers
 
 static bool has_missed(const Leader *l, const Watcher *w) {
         return w->cursor.mode == EVENT_CURSOR_RING && w->cursor.seq + 1 < l->events->ring.first;
 }
 
+// Who may see some units only cannot be told which have come to be of another role behind his back.
+static uint64_t forgotten_seq(const Leader *l, const Watcher *w) {
+        const EventStream *s = l->events;
+
+        return w->cursor.scope == 0 ? s->forgotten_seq : MAX_OF(s->forgotten_seq, s->roles.changed_seq);
+}
+
 // He goes by the order from where he stands, or from the beginning if something that he knows of may be gone and
 // forgotten: since he was told of everything, or since he went by the order.
 static void note_missed(const Leader *l, Watcher *w) {
-        uint64_t forgotten = l->events->forgotten_seq;
+        uint64_t forgotten = forgotten_seq(l, w);
 
         if (has_missed(l, w) && w->cursor.seq >= forgotten)
                 w->cursor.mode = EVENT_CURSOR_MISSED;
@@ -403,14 +499,30 @@ static void note_missed(const Leader *l, Watcher *w) {
         w->cursor.forgotten = forgotten;
 }
 
+// His rights may have changed while he waited.
+static void note_scope(const Leader *l, Watcher *w) {
+        uint64_t revision = cluster_state_access_revision(l->state);
+        uint32_t scope;
+
+        if (w->access_revision == revision)
+                return;
+        w->access_revision = revision;
+        scope = authorization_scope(l, w->ticket->author);
+        if (scope == w->cursor.scope)
+                return;
+        w->cursor.scope = scope;
+        begin_anew(l, w, EVENT_CURSOR_MISSED, 0);
+}
+
 // 0, or -ENOMEM. *ret_full: there is more for him.
 static int look(Leader *l, Watcher *w, Turn *turn, bool drained, bool *ret_full) {
         EventCursorMode mode;
         int r = 0;
 
         *ret_full = false;
+        note_scope(l, w);
         if (w->begins)
-                w->cursor.forgotten = l->events->forgotten_seq;
+                w->cursor.forgotten = forgotten_seq(l, w);
         note_missed(l, w);
         if (w->begins)
                 r = add_begins(l, w);

@@ -11,10 +11,12 @@
 #include "authorization.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "author.h"
 #include "disruption-budget.h"
 #include "feature-level.h"
+#include "hash.h"
 #include "host-link.h"
 #include "message.h"
 #include "request-kind.h"
@@ -105,7 +107,8 @@ static bool is_for_some(const Argosy__Request *q) {
         return q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS ||
                q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES ||
                q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_STATUS || q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS ||
-               q->what_case == ARGOSY__REQUEST__WHAT_JOB_WAIT || q->what_case == ARGOSY__REQUEST__WHAT_TOP;
+               q->what_case == ARGOSY__REQUEST__WHAT_JOB_WAIT || q->what_case == ARGOSY__REQUEST__WHAT_TOP ||
+               q->what_case == ARGOSY__REQUEST__WHAT_EVENTS;
 }
 
 static bool is_about_group(const Argosy__Request *q) {
@@ -210,6 +213,26 @@ bool authorization_refuses_view(const Leader *l, const Argosy__Author *author, c
                                 char why[AUTHORIZATION_WHY_SIZE]) {
         return !authorization_may_view(l, author, unit) &&
                refuse(author, ARGOSY__RIGHT__RIGHT_VIEW, unit, false, why);
+}
+
+bool authorization_may_view_group(const Leader *l, const Argosy__Author *author, const char *name) {
+        return authorization_views_all(l, author) || has_for_group(l, author, ARGOSY__RIGHT__RIGHT_VIEW, name);
+}
+
+bool authorization_may_view_role(const Leader *l, const Argosy__Author *author, const char *role) {
+        return access_has(cluster_state_access(l->state), author, ARGOSY__RIGHT__RIGHT_VIEW, role);
+}
+
+uint32_t authorization_scope(const Leader *l, const Argosy__Author *author) {
+        AccessList list = cluster_state_access(l->state);
+        uint32_t crc = 0;
+
+        if (authorization_views_all(l, author))
+                return 0;
+        for (size_t i = 0; i < list.n; i++)
+                if (grant_is_of(list.grants[i], author))
+                        crc = crc32c(crc, list.grants[i]->role, strlen(list.grants[i]->role) + 1);
+        return crc | 1;
 }
 
 // ------------------------------------------------------------------------------------------------ what he gets, and brings

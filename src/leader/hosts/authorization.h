@@ -22,6 +22,11 @@ bool authorization_may_view(const Leader *l, const Argosy__Author *author, const
 // True: he may not, and the reason.
 bool authorization_refuses_view(const Leader *l, const Argosy__Author *author, const char *unit,
                                 char why[AUTHORIZATION_WHY_SIZE]);
+// The same of a template with all of its instances, or of a unit; and of whatever is of that role.
+bool authorization_may_view_group(const Leader *l, const Argosy__Author *author, const char *name);
+bool authorization_may_view_role(const Leader *l, const Argosy__Author *author, const char *role);
+// A number for what he may see, the same on every host: another one when that is something else. 0: everything.
+uint32_t authorization_scope(const Leader *l, const Argosy__Author *author);
 // Takes out of an answer what is not for him to see.
 void authorization_filter(const Leader *l, const Argosy__Author *author, Argosy__Response *r);
 // Who may bring no content has brought none: files that came with a Change are dropped.

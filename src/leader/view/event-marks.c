@@ -43,6 +43,7 @@ void event_mark_unit_on_node_gone(Leader *l, UnitOnNode *s) {
         g->node = s->node->number;
         g->node_name = oom_checked(strdup(s->node->name));
         g->event.told = TAKE_PTR(s->told);
+        g->event.role = s->unit->event.role;
 }
 
 GoneObject *event_mark_gone(Leader *l, EventObject *o, const char *name) {
@@ -51,6 +52,7 @@ GoneObject *event_mark_gone(Leader *l, EventObject *o, const char *name) {
         list_unlink(&o->due);
         g->event.told = TAKE_PTR(o->told);
         g->event.seq = o->seq;
+        g->event.role = o->role;
         return g;
 }
 

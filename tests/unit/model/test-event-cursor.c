@@ -19,14 +19,15 @@ static void comes_back(EventCursor c) {
         assert_int_equal(back.seq, c.seq);
         assert_int_equal(back.forgotten, c.forgotten);
         assert_int_equal(back.index, c.index);
+        assert_int_equal(back.scope, c.scope);
         event_cursor_format(&back, again);
         assert_string_equal(again, text);
 }
 
 static void what_was_given_comes_back(void **state) {
         comes_back((EventCursor){});
-        comes_back((EventCursor){{1, 2, 3, 255}, 1, 7, EVENT_CURSOR_MISSED, 123456, 99, 1000000});
-        comes_back((EventCursor){{1, 2, 3, 4}, UINT64_MAX, UINT64_MAX, EVENT_CURSOR_STATE, UINT64_MAX, UINT64_MAX, UINT64_MAX});
+        comes_back((EventCursor){{1, 2, 3, 255}, 1, 7, EVENT_CURSOR_MISSED, 123456, 99, 1000000, 77});
+        comes_back((EventCursor){{1, 2, 3, 4}, UINT64_MAX, UINT64_MAX, EVENT_CURSOR_STATE, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX});
         for (unsigned shift = 0; shift < 64; shift++)
                 comes_back((EventCursor){.seq = UINT64_C(1) << shift, .term = (UINT64_C(1) << shift) - 1, .index = UINT64_MAX >> shift});
 }

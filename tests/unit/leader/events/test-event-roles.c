@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What is told to somebody who may see units of one role only.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "event-asks.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+
+#include "author.h"
+#include "event-stream.h"
+
+#define WEB "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRole=web\n"
+#define DB "[Service]\nExecStart=/bin/sleep 1000\n"
+#define START ARGOSY__VERB__VERB_START
+#define DESTROY ARGOSY__VERB__VERB_DESTROY
+#define UNIT ARGOSY__EVENT_KIND__EVENT_UNIT
+#define STATE ARGOSY__EVENT_KIND__EVENT_STATE
+
+static Rig g;
+static Argosy__Author alice;
+
+static void change_access(bool revoke, const char *role) {
+        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        change.revoke = revoke;
+        change.right = ARGOSY__RIGHT__RIGHT_VIEW;
+        change.user = (char *) "alice";
+        change.role = (char *) role;
+        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
+        request.access_change = &change;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+static void make_role(const char *name) {
+        Argosy__Request__RoleChange role = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        role.name = (char *) name;
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
+        request.role_change = &role;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        argosy__author__init(&alice);
+        alice.host = 2;
+        alice.uid = 1000;
+        alice.user = (char *) "alice";
+        make_role("web");
+        change_access(false, "web");
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+// Whether its name is told, in whatever it may stand.
+static bool is_told(Asked *a, const char *unit) {
+        bool found = false;
+
+        while (asked_pull(&g, a))
+                for (size_t i = 0; i < a->n; i++)
+                        for (size_t k = 0; k < a->events[i]->n_values; k++)
+                                found |= strstr(a->events[i]->values[k], unit) != NULL;
+        return found;
+}
+
+static void replace(const char *name, const char *content) {
+        RigAnswer *a = rig_change_with(&g, START, name, content, true, NULL);
+
+        rig_settle(&g);
+        assert_true(a->final);
+        rig_pass_ms(&g, 3000);
+}
+
+// ------------------------------------------------------------------------------------------------ tests
+
+static void who_may_see_nothing_is_refused(void **state) {
+        Asked a = {.author = &alice};
+
+        change_access(true, "web");
+        asked_ask(&g, &a);
+        rig_settle(&g);
+        assert_true(a.answered);
+        assert_int_equal(a.status, EACCES);
+}
+
+static void the_whole_state_is_that_of_his_units(void **state) {
+        Asked a = {.author = &alice};
+
+        rig_change(&g, START, "web.service", WEB);
+        rig_change(&g, START, "db.service", DB);
+        assert_true(asked_pull(&g, &a));
+        assert_non_null(asked_find(&a, UNIT, "web.service"));
+        assert_non_null(asked_find(&a, STATE, "web.service"));
+        for (size_t i = 0; i < a.n; i++) {
+                assert_string_not_equal(event_value(a.events[i], 0), "db.service");
+                assert_true(a.events[i]->kind != ARGOSY__EVENT_KIND__EVENT_NODE &&
+                            a.events[i]->kind != ARGOSY__EVENT_KIND__EVENT_ROLE &&
+                            a.events[i]->kind != ARGOSY__EVENT_KIND__EVENT_GRANT);
+        }
+        asked_forget(&a);
+}
+
+static void what_happens_is_told_of_his_units_also_that_they_go(void **state) {
+        Asked a = {.author = &alice}, all = {};
+
+        assert_true(asked_pull(&g, &a));
+        assert_true(asked_pull(&g, &all));
+        rig_change(&g, START, "db.service", DB);
+        rig_change(&g, DESTROY, "db.service", NULL);
+        assert_false(is_told(&a, "db.service"));
+        assert_true(is_told(&all, "db.service"));
+        rig_change(&g, START, "web.service", WEB);
+        assert_true(is_told(&a, "web.service"));
+        rig_change(&g, DESTROY, "web.service", NULL);
+        rig_settle(&g);
+        assert_true(is_told(&a, "web.service"));
+        asked_forget(&a);
+        asked_forget(&all);
+}
+
+static void he_is_told_that_they_went_while_he_was_away(void **state) {
+        Asked a = {.author = &alice};
+        const Argosy__Event *e;
+
+        rig_change(&g, START, "web.service", WEB);
+        rig_change(&g, START, "db.service", DB);
+        assert_true(asked_pull(&g, &a));
+        g.leader->events->ring.bytes_max = 1;
+        rig_change(&g, DESTROY, "web.service", NULL);
+        rig_change(&g, DESTROY, "db.service", NULL);
+        rig_settle(&g);
+        assert_true(asked_pull(&g, &a));
+        e = asked_find(&a, UNIT, "web.service");
+        assert_non_null(e);
+        assert_true(e->gone);
+        assert_null(asked_find(&a, UNIT, "db.service"));
+        asked_forget(&a);
+}
+
+static void jobs_are_told_as_they_would_be_listed_to_him(void **state) {
+        Asked a = {.author = &alice, .kind = ARGOSY__EVENT_KIND__EVENT_JOB};
+        unsigned n = 0;
+
+        (void) asked_pull(&g, &a);
+        rig_change(&g, START, "web.service", WEB);
+        rig_change(&g, START, "db.service", DB);
+        rig_pass_ms(&g, 3000);
+        while (asked_pull(&g, &a))
+                for (size_t i = 0; i < a.n; i++, n++)
+                        assert_string_equal(event_field(a.events[i], "targets"), "web.service");
+        assert_true(n > 0);
+        asked_forget(&a);
+}
+
+static void a_unit_that_comes_to_be_of_another_role_goes_for_him(void **state) {
+        Asked a = {.author = &alice};
+        const Argosy__Event *e = NULL;
+
+        rig_change(&g, START, "web.service", WEB);
+        assert_true(asked_pull(&g, &a));
+        replace("web.service", DB);
+        while (asked_pull(&g, &a))
+                e = asked_find(&a, UNIT, "web.service") ?: e;
+        assert_non_null(e);
+        assert_true(e->gone);
+        replace("web.service", WEB); // and comes again, with all that nodes say of it
+        assert_true(asked_pull(&g, &a));
+        assert_non_null(asked_find(&a, UNIT, "web.service"));
+        asked_forget(&a);
+}
+
+static void and_also_behind_his_back(void **state) {
+        Asked a = {.author = &alice};
+
+        rig_change(&g, START, "web.service", WEB);
+        assert_true(asked_pull(&g, &a));
+        g.leader->events->ring.bytes_max = 1;
+        replace("web.service", DB);
+        assert_true(asked_pull(&g, &a));
+        assert_true(event_is_word(a.events[0], EVENT_STREAM_BEGINS));
+        assert_null(asked_find(&a, UNIT, "web.service"));
+        asked_forget(&a);
+}
+
+static void who_gets_another_right_while_he_waits_begins_anew(void **state) {
+        Asked a = {.author = &alice};
+
+        make_role("db");
+        rig_change(&g, START, "web.service", WEB);
+        assert_true(asked_pull(&g, &a));
+        asked_ask(&g, &a);
+        rig_settle(&g);
+        assert_false(a.answered);
+        change_access(false, "db");
+        rig_turns(&g, 3);
+        assert_true(a.answered);
+        assert_true(event_is_word(a.events[0], EVENT_STREAM_BEGINS));
+        assert_string_equal(event_field(a.events[0], "kinds"), "");
+        change_access(true, "db");
+        assert_true(asked_pull(&g, &a)); // his cursor is one of somebody who sees more
+        assert_true(event_is_word(a.events[0], EVENT_STREAM_BEGINS));
+        asked_forget(&a);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(who_may_see_nothing_is_refused),
+                TEST(the_whole_state_is_that_of_his_units),
+                TEST(what_happens_is_told_of_his_units_also_that_they_go),
+                TEST(he_is_told_that_they_went_while_he_was_away),
+                TEST(jobs_are_told_as_they_would_be_listed_to_him),
+                TEST(a_unit_that_comes_to_be_of_another_role_goes_for_him),
+                TEST(and_also_behind_his_back),
+                TEST(who_gets_another_right_while_he_waits_begins_anew),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -407,8 +407,8 @@ static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
                         else
                                 word = "launched";
                 }
-        if (u && u->node && node_is_unreachable(u->node))
-                return "unknown";
+        if (u && u->node && (node_is_unreachable(u->node) || !u->node->host->ever_attached))
+                return "unknown"; // also if this leader has not heard it yet
         return word;
 }
 

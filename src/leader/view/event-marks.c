@@ -20,6 +20,8 @@ void event_mark(Leader *l, EventObject *o) {
 void event_mark_units_of(Leader *l, const Node *n) {
         list_foreach (i, &n->units_on_node)
                 event_mark(l, &CONTAINER_OF(i, UnitOnNode, by_node)->unit->event);
+        list_foreach (i, &n->placed)
+                event_mark(l, &CONTAINER_OF(i, Unit, placed)->event);
 }
 
 static GoneObject *gone_new(Leader *l, Argosy__EventKind kind, const char *name) {

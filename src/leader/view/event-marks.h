@@ -10,7 +10,7 @@ typedef struct GoneObject GoneObject;
 
 // Something of it may have changed.
 void event_mark(Leader *l, EventObject *o);
-// And of each unit that is seen on that node.
+// And of each unit that is seen on that node, or placed there.
 void event_mark_units_of(Leader *l, const Node *n);
 // It is about to be freed; who was told of it is to be told that.
 void event_mark_unit_on_node_gone(Leader *l, UnitOnNode *s);

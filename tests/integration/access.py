@@ -197,4 +197,27 @@ def test_a_restart_gives_no_right_back(c: Cluster):
 
 
 if __name__ == "__main__":
-    main(nodes=2, voters=1, after=take_all_back)
+    def test_who_may_see_a_role_watches_its_units(c):
+    units_of_two_roles(c)
+    c.ctl("access grant view to user:ann on role web")
+    open_everywhere(c)
+    for node in c.nodes:
+        fails(node, "ben", "watch --since=0", "ben has no rights")
+        watch = Running(node, argv("ann", "watch --since=0 --json=short"))
+        seen = []
+        while not seen or seen[-1].get("word") != "complete":
+            line = watch.line()
+            assert line, f"the watch ended: {seen}"
+            seen.append(json.loads(line))
+        assert {event["unit"] for event in seen if event["kind"] in ("unit", "state")} == {"web.service"}
+        assert not {"node", "role", "grant", "pool"} & {event["kind"] for event in seen}
+        c.ctl("stop db")
+        c.ctl("stop web")
+        while seen[-1].get("active") != "inactive":
+            seen.append(json.loads(watch.line()))
+        assert all(event.get("unit", "web.service") == "web.service" for event in seen)
+        watch.kill()
+        c.ctl("start db web")
+
+
+main(nodes=2, voters=1, after=take_all_back)

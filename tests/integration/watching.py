@@ -6,7 +6,7 @@ import json
 import random
 import threading
 
-from lib import SLEEPER, Cluster, eventually, main
+from lib import SLEEPER, Cluster, eventually, long, main
 
 HOOK = """#!/bin/sh
 [ -z "$ARGOSY_EVENT_GONE" ] || exit 0
@@ -81,20 +81,24 @@ class Copy:
         self._reader.join()
 
 
-def test_a_copy_made_of_events_is_like_the_cluster_through_changes_of_leader(c: Cluster):
-    chance = random.Random(7)
+def copies_through_changes_of_leader(c, changes, seed):
+    """Copies on all nodes but the first, while units come and go, are compared with a listing again and again."""
+    chance = random.Random(seed)
     c.submit("w@.service", SLEEPER)
     c.submit("all.service", SLEEPER + "[X-Argosy]\nGlobal=yes\n")
     c.ctl("start all 'w@{1..5}'")
     copies = [Copy(c, on=node.name) for node in c.nodes[1:]]
     eventually(lambda: all(copy.is_like(c) for copy in copies))
-    for _ in range(5):
+    for change in range(changes):
         for verb in chance.choices(["start", "start", "stop", "destroy"], k=6):
             first = chance.randrange(1, 30)
             c.ctl_result(f"{verb} --no-block 'w@{{{first}..{first + chance.randrange(8)}}}'")
         leader = c.leader()
         leader.run(chance.choice(["systemctl restart argosyd", "systemctl kill --signal=KILL argosyd"]))
         c.ctl_result(f"start --no-block 'w@{{{first}..{first + 3}}}'", on=chance.choice(c.nodes))
+        if change % 4 == 3:
+            c.leader()
+            eventually(lambda: all(copy.is_like(c) for copy in copies))
     c.leader()
     for copy in copies:
         eventually(lambda: copy.is_like(c))
@@ -103,6 +107,36 @@ def test_a_copy_made_of_events_is_like_the_cluster_through_changes_of_leader(c: 
     for copy in copies:
         eventually(lambda: copy.is_like(c))
         copy.end()
+
+
+def test_a_copy_made_of_events_is_like_the_cluster_through_changes_of_leader(c: Cluster):
+    copies_through_changes_of_leader(c, changes=4, seed=7)
+
+
+@long
+def test_a_copy_made_of_events_is_like_the_cluster_through_twenty_changes_of_leader(c: Cluster):
+    copies_through_changes_of_leader(c, changes=20, seed=8)
+
+
+def test_who_changes_something_goes_on_with_its_events_whoever_leads(c: Cluster):
+    c.submit("w@.service", SLEEPER)
+    answer = json.loads(c.ctl("start --no-block --json=short w@1"))[0]
+    c.leader().run("systemctl kill --signal=KILL argosyd")
+    watch = c.begin(f"watch --since={answer['cursor']} --kinds=job,state --json=short", on=c.nodes[-1])
+    seen = []
+
+    def is_told(**fields):
+        while not any(all(event.get(key) == value for key, value in fields.items()) for event in seen):
+            line = watch.line()
+            assert line, f"the watch ended: {seen}"
+            seen.append(json.loads(line))
+        return True
+
+    assert is_told(kind="job", job=answer["job"], state="done")
+    assert is_told(kind="state", unit="w@1.service", active="active")
+    watch.kill()
+    jobs = [event["job"] for event in seen if event["kind"] == "job"]
+    assert min(jobs) >= answer["job"], f"jobs from before it are told: {jobs}"
 
 
 def test_a_program_is_given_each_event_also_those_in_which_it_did_not_run(c: Cluster):

@@ -15,7 +15,8 @@ static const EventKindInfo kinds[] = {
                  .n_names = 1,
                  .fields = {{"word", EVENT_TEXT,
                              "begins: the whole state follows, and what was told before counts no more; complete: "
-                             "everything has been told, and what follows is new"}}},
+                             "everything has been told, and what follows is new"},
+                            {"kinds", EVENT_TEXT, "of begins: those that it is about, separated by blanks; empty: all"}}},
         [ARGOSY__EVENT_KIND__EVENT_LEADER] =
                 {.name = "leader",
                  .what = "who leads the cluster",

@@ -76,9 +76,8 @@ static size_t n_connections;
 static Watcher watchers[WATCHERS_MAX];
 static size_t n_watchers;
 static Samples told, pings;
-static const char *template;
+static char prefix[64]; // of the names of units of this run
 static uint64_t n_submitted, n_answered, pinged_us;
-static uint64_t run_number; // makes names of this run its own
 static bool asks_again = true; // a watcher, as soon as he is answered
 
 static void fail(const char *why) {
@@ -178,7 +177,7 @@ static void submit(Connection *c) {
         char name[96], *names = name;
         uint8_t id[ID_BYTES];
 
-        snprintf(name, sizeof(name), "%s%" PRIu64 "-%" PRIu64 ".service", template, run_number, n_submitted);
+        snprintf(name, sizeof(name), "%s%" PRIu64 ".service", prefix, n_submitted);
         if (getrandom(id, sizeof(id), 0) != sizeof(id))
                 fail("no random bytes");
         change.verb = ARGOSY__VERB__VERB_SUBMIT;
@@ -210,7 +209,7 @@ static void take_event(Watcher *w, const ProtobufCBinaryData *packed, uint64_t n
         if (!e)
                 fail("an event that cannot be read");
         w->n_events++;
-        if (e->kind == ARGOSY__EVENT_KIND__EVENT_UNIT && e->n_values > 0 && str_has_prefix(e->values[0], template)) {
+        if (e->kind == ARGOSY__EVENT_KIND__EVENT_UNIT && e->n_values > 0 && str_has_prefix(e->values[0], prefix)) {
                 w->n_units++;
                 if (e->mark == ARGOSY__EVENT_MARK__EVENT_NEW)
                         samples_add(&told, now_us > e->at_us ? now_us - e->at_us : 0);
@@ -412,8 +411,7 @@ int main(int argc, char **argv) {
         for (int i = 4; i < argc; i++)
                 if (!parse_u64(argv[i], 1000000, &n[i - 4]))
                         fail("that is no number");
-        template = argv[2];
-        run_number = wall_us();
+        snprintf(prefix, sizeof(prefix), "%s%" PRIu64 "-", argv[2], wall_us());
         if (streq(argv[3], "watch") && argc == 8 && n[0] <= WATCHERS_MAX && n[1] < n[0] && n[2] > 0)
                 watch(argv[1], n[0], n[1], n[2], n[3]);
         else if (streq(argv[3], "resume") && argc == 6 && n[1] > 0)

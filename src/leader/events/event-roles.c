@@ -15,6 +15,7 @@
 #include "oom.h"
 #include "scheduler-roles.h"
 #include "unit-file.h"
+#include "unit-options.h"
 #include "unit-record.h"
 
 void event_roles_done(EventRoles *roles) {

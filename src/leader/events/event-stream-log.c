@@ -13,7 +13,7 @@
 #include "event-stream.h"
 #include "log-trail.h"
 
-static_assert(EVENT_TABLES <= TRAIL_TABLES_MAX, "each has a place in the trail");
+static_assert((int) EVENT_TABLES <= (int) TRAIL_TABLES_MAX, "each has a place in the trail");
 
 // ------------------------------------------------------------------------------------------------ the trail
 

@@ -226,7 +226,7 @@ static void mark_drains(Leader *l) {
         }
 }
 
-static void drain_drain(Leader *l, Node *n) {
+static void drain_emptying(Leader *l, Node *n) {
         bool was = list_is_linked(&n->draining);
         EventDraft d;
         int r;
@@ -252,14 +252,14 @@ static void drain_node(Leader *l, Node *n) {
 
         if (!l->events_kept) {
                 event_stream_move_to_end(l, &n->event, ++s->last_seq);
-                drain_drain(l, n);
+                drain_emptying(l, n);
                 return;
         }
         r = event_draft_node(l, n, &d);
         if (r == 0)
                 event_stream_follow(l, &n->event, &d);
         end_draft(r, &d);
-        drain_drain(l, n);
+        drain_emptying(l, n);
 }
 
 static void drain_state(Leader *l, UnitOnNode *on_node) {

@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cluster-state.h"
 #include "macro.h"
 
 enum {

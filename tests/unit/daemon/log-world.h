@@ -208,6 +208,9 @@ bool leader_set_leading(Leader *l, bool leading, uint64_t term) {
 void leader_on_applied(Leader *l, uint64_t index) {
 }
 
+void leader_on_restored(Leader *l) {
+}
+
 void leader_on_authority(Leader *l) {
         record("authority");
 }

@@ -116,6 +116,24 @@ static void a_job_ends_once(void **state) {
         message_free(record);
 }
 
+static void which_have_ended_is_said_once(void **state) {
+        ClusterState *s = *state;
+
+        begin(s);
+        put_jobs(s, 2, day_us + 5, RUNNING);
+        assert_int_equal(cluster_state_next_ended_job(s), 0);
+        end_job(s, (End){2, DONE, day_us + 9, NULL});
+        end_job(s, (End){2, DONE, day_us + 9, NULL});
+        end_job(s, (End){1, FAILED, day_us + 9, "a.service"});
+        assert_int_equal(cluster_state_next_ended_job(s), 2);
+        assert_int_equal(cluster_state_next_ended_job(s), 1);
+        assert_int_equal(cluster_state_next_ended_job(s), 0);
+        put_jobs(s, 1, day_us + 5, RUNNING);
+        end_job(s, (End){3, DONE, day_us + 9, NULL});
+        cluster_state_drop_dirty(s);
+        assert_int_equal(cluster_state_next_ended_job(s), 0);
+}
+
 static void what_is_no_running_job_does_not_end(void **state) {
         ClusterState *s = *state;
 
@@ -335,6 +353,7 @@ static void states_are_read_back_from_their_words(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_job_ends_once),
+                TEST(which_have_ended_is_said_once),
                 TEST(what_is_no_running_job_does_not_end),
                 TEST(what_ends_with_its_effect_says_when),
                 TEST(a_part_that_comes_later_opens_it_again),

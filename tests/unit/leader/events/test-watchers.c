@@ -504,6 +504,59 @@ static void too_many_are_refused(void **state) {
         }
 }
 
+typedef struct Crowd {
+        unsigned waiting, refused, told;
+} Crowd;
+
+static void on_one_of_many(const Argosy__Response *r, void *userdata) {
+        Crowd *crowd = userdata;
+
+        assert_true(r->status == 0 || r->status == EBUSY);
+        crowd->waiting--;
+        if (r->status == 0)
+                crowd->told++;
+        else
+                crowd->refused++;
+}
+
+static void of_ten_thousand_all_but_so_many_are_refused_and_these_are_told(void **state) {
+        enum { MANY = 10000 };
+        Argosy__Request__Events q = ARGOSY__REQUEST__EVENTS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Asked first = {.from_now = true};
+        Crowd crowd = {};
+        uint64_t cancel;
+
+        assert_true(asked_pull(&g, &first));
+        q.cursor = first.cursor;
+        request.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
+        request.events = &q;
+        for (unsigned i = 1; i <= MANY; i++) {
+                crowd.waiting++;
+                assert_int_equal(leader_request(g.leader, NULL, &request, on_one_of_many, &crowd, &cancel), 0);
+                if (i % 1000 == 0)
+                        rig_turns(&g, 3);
+        }
+        assert_int_equal(crowd.waiting, WATCHERS_MAX);
+        assert_int_equal(crowd.refused, MANY - WATCHERS_MAX);
+        assert_int_equal(g.leader->n_watchers, WATCHERS_MAX);
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
+        assert_int_equal(crowd.told, WATCHERS_MAX);
+        assert_int_equal(g.leader->n_watchers, 0);
+}
+
+static void patterns_that_take_long_to_compare_are_refused(void **state) {
+        char longest[300];
+        Asked a = {.pattern = longest};
+
+        memset(longest, '*', sizeof(longest) - 1);
+        longest[sizeof(longest) - 1] = '\0';
+        asked_ask(&g, &a);
+        rig_settle(&g);
+        assert_true(a.answered);
+        assert_int_equal(a.status, E2BIG);
+}
+
 static void an_answer_is_no_longer_than_was_asked_for(void **state) {
         Copy c = {.asked = {.max_bytes = 1024}};
         unsigned n = 0;
@@ -718,6 +771,8 @@ int main(void) {
                 TEST(who_waits_hears_that_his_leader_is_gone),
                 TEST(a_cursor_that_is_none_or_another_cluster_s_is_refused),
                 TEST(too_many_are_refused),
+                TEST(of_ten_thousand_all_but_so_many_are_refused_and_these_are_told),
+                TEST(patterns_that_take_long_to_compare_are_refused),
                 TEST(an_answer_is_no_longer_than_was_asked_for),
                 TEST(nothing_is_kept_that_nobody_watches),
                 TEST(objects_that_are_gone_for_long_are_forgotten),

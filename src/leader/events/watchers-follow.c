@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a watcher is told, from where he stands: of events in the ring, or by the order of last changes, an object at a time.
+// What he does not watch is passed by, what the log has told him before, too; and what he may not see: who may see units of
+// some roles only is told of these, of a unit that comes to be of another role that it comes or goes, and of jobs what
+// list-jobs would show him.
+//
+// An answer has so many bytes; what was too much for it comes with the next one. Without memory there is none.
+
+#include "watchers-private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer.h"
+#include "array.h"
+#include "authorization.h"
+#include "event-stream.h"
+#include "message.h"
+#include "registry.h"
+#include "response.h"
+#include "str.h"
+#include "tickets.h"
+#include "unit-on-node.h"
+
+enum {
+        ROW_LOOKS = 32, // as many as making a row takes
+        BYTES_MIN = 1024,
+        WORD_BYTES = 64, // that are left for a word at the end
+};
+
+// ------------------------------------------------------------------------------------------------ what is for him
+
+static bool has_kind(const Watcher *w, Argosy__EventKind kind) {
+        return w->kinds & event_kind_bit(kind);
+}
+
+// Of others no part is a unit's: they are for who may see everything.
+static bool is_for_some(Argosy__EventKind kind) {
+        return event_kind_info(kind)->of_units || kind == ARGOSY__EVENT_KIND__EVENT_STREAM ||
+               kind == ARGOSY__EVENT_KIND__EVENT_LEADER || kind == ARGOSY__EVENT_KIND__EVENT_JOB;
+}
+
+static bool is_for(const Watcher *w, Argosy__EventKind kind, const char *name) {
+        const Argosy__Request__Events *q = w->ticket->request->events;
+        const EventKindInfo *info = event_kind_info(kind);
+
+        if (!has_kind(w, kind))
+                return false; // also a kind without a row
+        if (w->cursor.scope != 0 && !is_for_some(kind))
+                return false;
+        return !info->of_units || answer_name_matches(q->patterns, q->n_patterns, name);
+}
+
+static size_t bytes_max(const Watcher *w) {
+        uint32_t asked = w->ticket->request->events->max_bytes;
+
+        if (asked == 0 || asked > EVENTS_BYTES_MAX)
+                return EVENTS_BYTES_MAX - WORD_BYTES;
+        return MAX_OF(asked, (uint32_t) BYTES_MIN) - WORD_BYTES;
+}
+
+static size_t n_events(const Watcher *w) {
+        return w->answer ? w->answer->events->n_events : 0;
+}
+
+int watcher_need_answer(Watcher *w) {
+        if (!w->answer)
+                w->answer = response_new(ARGOSY__RESPONSE__WHAT_EVENTS);
+        return w->answer ? 0 : -ENOMEM;
+}
+
+static void count_bytes(Watcher *w, Turn *turn, size_t first) {
+        const Argosy__Response__Events *events = w->answer->events;
+
+        for (size_t i = first; i < events->n_events; i++) {
+                w->bytes += events->events[i].len;
+                turn->bytes -= MIN_OF(turn->bytes, events->events[i].len);
+        }
+}
+
+static int add_draft(Leader *l, Watcher *w, int r, EventDraft *d, Argosy__EventMark mark, uint64_t seq) {
+        if (r == 0 && (r = watcher_need_answer(w)) == 0)
+                r = event_stream_append(l, w->answer->events, d, mark, seq, w->cursor.index);
+        event_draft_done(d);
+        return r;
+}
+
+Argosy__EventMark watcher_mark(EventCursorMode mode) {
+        return mode == EVENT_CURSOR_STATE ? ARGOSY__EVENT_MARK__EVENT_WHOLE : ARGOSY__EVENT_MARK__EVENT_MISSED;
+}
+
+int watcher_add_word(Leader *l, Watcher *w, const char *word, uint32_t kinds, Argosy__EventMark mark, uint64_t seq) {
+        EventDraft d;
+        int r;
+
+        if (!has_kind(w, ARGOSY__EVENT_KIND__EVENT_STREAM))
+                return 0;
+        r = add_draft(l, w, event_draft_stream(&d, word, kinds), &d, mark, seq);
+        if (r == 0)
+                w->bytes += w->answer->events->events[n_events(w) - 1].len;
+        return r;
+}
+
+int watcher_add_begins(Leader *l, Watcher *w) {
+        uint32_t anew = w->anew & w->kinds;
+
+        if (w->anew != 0 && anew == 0) // all of it goes on where it was
+                return 0;
+        return watcher_add_word(l, w, EVENT_STREAM_BEGINS, anew, watcher_mark(w->cursor.mode), 0);
+}
+
+// ------------------------------------------------------------------------------------------------ the order
+
+// Where to go on behind an event of an object: only behind its last one it is not told of again. Who is in the ring is told
+// of it instead of the next event there.
+static uint64_t resume_seq(const Watcher *w, const EventObject *o, bool last) {
+        return last && w->cursor.mode != EVENT_CURSOR_RING ? o->seq : w->cursor.seq;
+}
+
+static UnitOnNode *next_listed(Leader *l, const Unit *u, ListNode *at) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+        for (at = at->next; at != &u->on_nodes; at = at->next)
+                if (unit_on_node_is_listed(l, e, CONTAINER_OF(at, UnitOnNode, by_unit)))
+                        return CONTAINER_OF(at, UnitOnNode, by_unit);
+        return NULL;
+}
+
+// The unit and whatever nodes say of it. The unit comes first: what was known of nodes that do not follow counts no more.
+static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
+        UnitOnNode *s = has_kind(w, ARGOSY__EVENT_KIND__EVENT_STATE) ? next_listed(l, u, &u->on_nodes) : NULL;
+        unsigned before;
+        EventDraft d;
+        int r = 0;
+
+        (void) event_roles_note(l, u, &before);
+
+        if (has_kind(w, ARGOSY__EVENT_KIND__EVENT_UNIT)) {
+                r = event_draft_unit(l, u, &d);
+                if (r == 0)
+                        event_stream_note_told(l, &u->event, &u->event.told, &d);
+                r = add_draft(l, w, r, &d, mark, resume_seq(w, &u->event, !s));
+        }
+        while (r == 0 && s) {
+                UnitOnNode *next = next_listed(l, u, &s->by_unit);
+
+                r = event_draft_state(l, s, &d);
+                if (r == 0)
+                        event_stream_note_told(l, &u->event, &s->told, &d);
+                r = add_draft(l, w, r, &d, mark, resume_seq(w, &u->event, !next));
+                s = next;
+        }
+        return r;
+}
+
+static int add_job(Leader *l, Watcher *w, uint64_t number, Argosy__EventMark mark, uint64_t seq) {
+        EventDraft d;
+        int r = w->cursor.scope == 0 ? event_draft_job(l, number, &d)
+                                     : event_draft_job_for(l, w->ticket->author, number, &d);
+
+        if (r == 0 && w->cursor.scope != 0 && !d.present) { // it is not for him
+                event_draft_done(&d);
+                return 0;
+        }
+        return add_draft(l, w, r, &d, mark, seq);
+}
+
+static int add_object(Leader *l, Watcher *w, EventObject *o) {
+        Argosy__EventMark mark = watcher_mark(w->cursor.mode);
+        EventDraft d;
+        int r;
+
+        if (o->gone)
+                r = event_draft_gone(CONTAINER_OF(o, GoneObject, event), &d);
+        else if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
+                return add_unit(l, w, CONTAINER_OF(o, Unit, event), mark);
+        else if (o->kind == ARGOSY__EVENT_KIND__EVENT_NODE)
+                r = event_draft_node(l, CONTAINER_OF(o, Node, event), &d);
+        else if (o->kind == ARGOSY__EVENT_KIND__EVENT_DRAIN)
+                r = event_draft_drain(l, CONTAINER_OF(o, Node, drain), &d);
+        else if (o->kind == ARGOSY__EVENT_KIND__EVENT_JOB)
+                return add_job(l, w, CONTAINER_OF(o, JobObject, event)->number, mark, o->seq);
+        else if (event_tables_have((Argosy__EventKind) o->kind))
+                r = event_draft_record(l, CONTAINER_OF(o, RecordObject, event), &d);
+        else
+                r = event_draft_leader(l, &d);
+        if (r == 0 && !o->gone &&
+            (o->kind == ARGOSY__EVENT_KIND__EVENT_NODE || event_tables_have((Argosy__EventKind) o->kind)))
+                event_stream_note_told(l, o, &o->told, &d);
+        return add_draft(l, w, r, &d, mark, o->seq);
+}
+
+// What patterns are compared with.
+static const char *name_of(const EventObject *o) {
+        if (o->gone)
+                return CONTAINER_OF(o, const GoneObject, event)->name;
+        if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
+                return CONTAINER_OF(o, const Unit, event)->name;
+        return event_tables_have((Argosy__EventKind) o->kind) ? CONTAINER_OF(o, const RecordObject, event)->name : "";
+}
+
+static bool is_object_for(const Watcher *w, const EventObject *o) {
+        const char *name = name_of(o);
+
+        if (w->cursor.index > 0 && event_object_index(o) <= w->cursor.index)
+                return false; // he has been told that before
+
+        if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
+                return is_for(w, ARGOSY__EVENT_KIND__EVENT_UNIT, name) || is_for(w, ARGOSY__EVENT_KIND__EVENT_STATE, name);
+        return is_for(w, (Argosy__EventKind) o->kind, name);
+}
+
+static bool may_see(const Leader *l, const Watcher *w, unsigned role) {
+        const char *name = event_role_name(&l->events->roles, role);
+
+        return name && authorization_may_view_role(l, w->ticket->author, name);
+}
+
+// Who may see some units only: the file of each is looked at.
+static bool may_see_object(Leader *l, const Watcher *w, EventObject *o) {
+        unsigned before;
+
+        if (w->cursor.scope == 0)
+                return true;
+        if (o->kind == ARGOSY__EVENT_KIND__EVENT_ROLLOUT)
+                return !o->gone && authorization_may_view_group(l, w->ticket->author, name_of(o));
+        if (o->kind != ARGOSY__EVENT_KIND__EVENT_UNIT)
+                return true;
+        return may_see(l, w, o->gone ? (unsigned) o->role : event_roles_note(l, CONTAINER_OF(o, Unit, event), &before));
+}
+
+// What was added last was too much: it comes with the next answer.
+static void take_back(Watcher *w, size_t n) {
+        Argosy__Response__Events *events = w->answer->events;
+
+        while (events->n_events > n)
+                free(events->events[--events->n_events].data);
+}
+
+static size_t added_bytes(const Watcher *w, size_t first) {
+        size_t bytes = 0;
+
+        for (size_t i = first; i < n_events(w); i++)
+                bytes += w->answer->events->events[i].len;
+        return bytes;
+}
+
+int watcher_follow_order(Leader *l, Watcher *w, Turn *turn, bool *ret_full) {
+        uint64_t seq;
+        EventObject *o;
+
+        while ((o = change_order_next(&l->events->order, w->cursor.seq, &seq))) {
+                size_t before = n_events(w);
+
+                *ret_full = turn->looks == 0 || turn->bytes == 0;
+                if (*ret_full)
+                        return 0;
+                turn->looks -= MIN_OF(turn->looks, (size_t) 1);
+                if (is_object_for(w, o)) {
+                        if (may_see_object(l, w, o) && add_object(l, w, o) < 0)
+                                return -ENOMEM;
+                        turn->looks -= MIN_OF(turn->looks, MAX_OF(n_events(w) - before, (size_t) (w->cursor.scope != 0)) * ROW_LOOKS);
+                        if (before > 0 && w->bytes + added_bytes(w, before) > bytes_max(w)) {
+                                take_back(w, before);
+                                *ret_full = true;
+                                return 0;
+                        }
+                        if (w->answer)
+                                count_bytes(w, turn, before);
+                }
+                w->cursor.seq = seq;
+        }
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ the ring
+
+static int copy_entry(Watcher *w, const EventEntry *e) {
+        Argosy__Response__Events *events;
+        uint8_t *bytes;
+
+        if (watcher_need_answer(w) < 0)
+                return -ENOMEM;
+        events = w->answer->events;
+        if (ARRAY_RESERVE(events->events, events->n_events + 1) < 0 || !(bytes = malloc(e->len)))
+                return -ENOMEM;
+        memcpy(bytes, e->bytes, e->len);
+        events->events[events->n_events++] = (ProtobufCBinaryData){e->len, bytes};
+        return 0;
+}
+
+// A unit has come to be of another role: who sees one of the two only is told of it as if it came or went.
+static int tell_unit(Leader *l, Watcher *w, const EventEntry *e) {
+        bool sees = may_see(l, w, e->role), saw = e->role_before == 0 ? sees : may_see(l, w, e->role_before);
+        Unit *u = sees && !saw ? unit_find(l, e->name) : NULL;
+        EventDraft d;
+
+        if (u)
+                return add_unit(l, w, u, ARGOSY__EVENT_MARK__EVENT_MISSED);
+        if (!sees && saw)
+                return add_draft(l, w, event_draft_no_unit(e->name, &d), &d, ARGOSY__EVENT_MARK__EVENT_MISSED, w->cursor.seq);
+        return sees ? copy_entry(w, e) : 0;
+}
+
+// Who may see some units only is told of these, and of jobs what list-jobs would show him.
+static int tell_some(Leader *l, Watcher *w, const EventEntry *e) {
+        uint64_t number;
+
+        switch (e->kind) {
+        case ARGOSY__EVENT_KIND__EVENT_UNIT:
+                return tell_unit(l, w, e);
+        case ARGOSY__EVENT_KIND__EVENT_STATE:
+                return may_see(l, w, e->role) ? copy_entry(w, e) : 0;
+        case ARGOSY__EVENT_KIND__EVENT_ROLLOUT:
+                return authorization_may_view_group(l, w->ticket->author, e->name) ? copy_entry(w, e) : 0;
+        case ARGOSY__EVENT_KIND__EVENT_JOB:
+                return parse_u64(e->name, UINT64_MAX, &number)
+                               ? add_job(l, w, number, ARGOSY__EVENT_MARK__EVENT_NEW, w->cursor.seq + 1)
+                               : 0;
+        default:
+                return copy_entry(w, e);
+        }
+}
+
+int watcher_follow_ring(Leader *l, Watcher *w, Turn *turn, bool *ret_full) {
+        const size_t n_patterns = w->ticket->request->events->n_patterns, looks = w->cursor.scope != 0 ? ROW_LOOKS : 1;
+        const EventEntry *e;
+
+        while ((e = event_ring_find(&l->events->ring, w->cursor.seq + 1))) {
+                size_t before = n_events(w);
+
+                *ret_full = turn->looks == 0 || turn->bytes == 0;
+                if (*ret_full)
+                        return 0;
+                turn->looks -= MIN_OF(turn->looks, looks + n_patterns);
+                if (is_for(w, e->kind, e->name)) {
+                        *ret_full = before > 0 && w->bytes + e->len > bytes_max(w);
+                        if (*ret_full)
+                                return 0;
+                        if ((w->cursor.scope == 0 ? copy_entry(w, e) : tell_some(l, w, e)) < 0)
+                                return -ENOMEM;
+                        *ret_full = before > 0 && w->bytes + added_bytes(w, before) > bytes_max(w);
+                        if (*ret_full) {
+                                take_back(w, before);
+                                return 0;
+                        }
+                        if (w->answer)
+                                count_bytes(w, turn, before);
+                }
+                w->cursor.seq++;
+                w->cursor.index = e->index;
+        }
+        w->cursor.index = l->events->index;
+        return 0;
+}

@@ -195,6 +195,7 @@ void placement_node_remove(Placement *p, uint32_t node);
 // A reference to the class with this meaning. -ENOSPC: too many globs. -EINVAL: more terms or preferences
 // than allowed.
 int placement_class_get(Placement *p, const PlacementSpec *spec, uint32_t *ret) _warn_unused_;
+void placement_class_ref(Placement *p, uint32_t class);
 void placement_class_unref(Placement *p, uint32_t class);
 // Whether there is any node, in whatever state, that its terms admit.
 bool placement_class_possible(const Placement *p, uint32_t class);

@@ -86,6 +86,7 @@ typedef struct UnitOptions {
                    // nothing about `global`
 } UnitOptions;
 
+UnitOptions *unit_options_ref(const UnitOptions *o); // one more owner of the same, who changes nothing either
 UnitOptions *unit_options_unref(UnitOptions *o);
 DEFINE_CLEANUP(UnitOptions *, unit_options_unref)
 

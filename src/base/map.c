@@ -15,6 +15,7 @@
 //
 // Failures: -ENOMEM when a new table is due, and nothing has changed.
 
+#include <endian.h>
 #include <errno.h>
 #include <sys/random.h>
 
@@ -51,6 +52,20 @@ static uint64_t rotl(uint64_t x, int b) {
                 v2 += v1, v1 = rotl(v1, 17) ^ v2, v2 = rotl(v2, 32); \
         } while (0)
 
+// Those behind the last whole word of `len`, from `p` on; the first one is the lowest.
+static uint64_t last_bytes(const uint8_t *p, size_t len) {
+        size_t n = len % 8;
+        uint64_t word = 0;
+
+        if (n > 0 && len >= 8) { // together with those before, and without these
+                memcpy(&word, p + n - 8, 8);
+                return le64toh(word) >> (8 * (8 - n));
+        }
+        for (size_t i = 0; i < n; i++)
+                word |= (uint64_t) p[i] << (8 * i);
+        return word;
+}
+
 uint64_t map_hash(const void *data, size_t len) {
         const uint8_t *p = data;
         uint64_t k0, k1, m, v0, v1, v2, v3;
@@ -70,18 +85,13 @@ uint64_t map_hash(const void *data, size_t len) {
                 memcpy(&m, p, 8);
                 v3 ^= m;
                 SIPROUND;
-                SIPROUND;
                 v0 ^= m;
         }
-        m = (uint64_t) len << 56;
-        for (size_t i = 0; i < len % 8; i++)
-                m |= (uint64_t) p[i] << (8 * i);
+        m = (uint64_t) len << 56 | last_bytes(p, len);
         v3 ^= m;
-        SIPROUND;
         SIPROUND;
         v0 ^= m;
         v2 ^= 0xff;
-        SIPROUND;
         SIPROUND;
         SIPROUND;
         SIPROUND;

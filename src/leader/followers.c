@@ -167,24 +167,25 @@ static int follow_place(Leader *l, Unit *u, UnitEntry *e) {
         return pending_on_unit(l, u, e);
 }
 
-static int follow_unit(Leader *l, UnitEntry *e) {
-        Unit *u = unit_get(l, e->record->name);
+static Unit *unit_of(Leader *l, const UnitEntry *e) {
+        return oom_checked(unit_get(l, e->record->name));
+}
 
-        if (!u || follow_place(l, u, e) < 0)
-                return -ENOMEM;
+// There is no other reason for it.
+static void must(int r) {
+        if (r < 0)
+                oom_end();
+}
+
+static void follow_unit(Leader *l, Unit *u, UnitEntry *e) {
+        must(follow_place(l, u, e));
         retry_controller_on_record(l, u, e);
-        if (disruption_budget_on_unit(l, u, e) < 0 || ordering_on_unit(l, u, e) < 0)
-                return -ENOMEM;
+        must(disruption_budget_on_unit(l, u, e));
+        must(ordering_on_unit(l, u, e));
         unit_touch(l, u);
         scheduler_on_unit(l, u, e->removed ? NULL : e);
         scheduler_drive_out(l, u, e);
-        return activation_affinity_on_unit(l, e);
-}
-
-static bool may_give_way(const Leader *l, const char *name) {
-        const Unit *u = unit_find(l, name);
-
-        return u && scheduler_may_conflict(l, u);
+        must(activation_affinity_on_unit(l, e));
 }
 
 static void follow_units(Leader *l) {
@@ -193,14 +194,12 @@ static void follow_units(Leader *l) {
         while ((e = cluster_state_next_dirty(l->state))) {
                 const char *name = e->record->name;
                 bool replaced = e->node_before && scheduler_replaces(l, name); // until its record is followed
+                Unit *u = unit_of(l, e);
                 Node *before;
-                Unit *u;
 
-                l->globals_changed |= may_give_way(l, name); // who gave way to it
-                if (follow_unit(l, e) < 0)
-                        oom_end();
-                l->globals_changed |= may_give_way(l, name) || e->record->global || e->global_before;
-                u = unit_find(l, name);
+                l->globals_changed |= scheduler_may_conflict(l, u); // who gave way to it
+                follow_unit(l, u, e);
+                l->globals_changed |= scheduler_may_conflict(l, u) || e->record->global || e->global_before;
                 before = e->node_before ? node_find(l, e->node_before) : NULL;
                 orders_on_unit(l, e->removed ? NULL : e, u, before);
                 replacers_on_unit(l, before, replaced);
@@ -226,9 +225,10 @@ static void follow_early(Leader *l) {
         UnitEntry *e;
 
         while ((e = cluster_state_next_dirty(l->state))) {
-                if (follow_unit(l, e) < 0)
-                        oom_end();
-                unit_mark_unused(l, unit_find(l, e->record->name));
+                Unit *u = unit_of(l, e);
+
+                follow_unit(l, u, e);
+                unit_mark_unused(l, u);
                 cluster_state_dirty_done(l->state, e);
         }
         open_jobs_on_applied(l);
@@ -323,8 +323,7 @@ bool followers_build_some(Leader *l) {
         UnitEntry *e = NULL;
 
         for (unsigned n = 0; n < BUILD_UNITS && (e = cluster_state_walk_next(l->state)); n++)
-                if (follow_unit(l, e) < 0)
-                        oom_end();
+                follow_unit(l, unit_of(l, e), e);
         (void) followers_pull(l);
         if (e || !open_jobs_build_some(l)) { // units before the jobs that are about them
                 leader_mark(l);

@@ -348,6 +348,13 @@ int unit_options_new(const RawOption *raw, size_t n_raw, bool global, const char
         return 0;
 }
 
+UnitOptions *unit_options_ref(const UnitOptions *o) {
+        UnitOptions *same = (UnitOptions *) o;
+
+        same->refs++;
+        return same;
+}
+
 UnitOptions *unit_options_unref(UnitOptions *o) {
         if (!o || --o->refs > 0)
                 return NULL;

@@ -386,6 +386,10 @@ int placement_class_get(Placement *p, const PlacementSpec *spec, uint32_t *ret) 
         return 0;
 }
 
+void placement_class_ref(Placement *p, uint32_t class) {
+        p->classes[class].refs++;
+}
+
 void placement_class_unref(Placement *p, uint32_t class) {
         Class c = p->classes[class];
 

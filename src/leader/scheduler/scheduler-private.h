@@ -28,6 +28,10 @@ struct SchedulerTables {
         bool is_copy;          // `placement` and `guests` are those of a Scheduler that has a copy (scheduler_enter())
         bool copy_labelled;    // hosts were told to that copy as if it were the Placement: they are to be told again
         uint64_t n_renumbered; // units and nodes that were given a number or lost it; and all labels, looked at anew
+        // The class that was asked for last, and the options that mean it, whatever the name of the unit. A reference to each; NULL:
+        // none. Of `placement` as it is while it is no copy.
+        UnitOptions *classed;
+        uint32_t class;
 };
 
 typedef struct Guest {
@@ -61,6 +65,7 @@ uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest);
 // be with;
 // -ENOSPC, -EINVAL: they demand what cannot be counted any more.
 enum { SCHEDULER_TOO_MANY_TIED = 1 }; // more than PLACEMENT_FOLLOWS_MAX
+void scheduler_forget_class(SchedulerTables *t); // that is remembered
 int scheduler_set_options(Leader *l, const char *name, uint32_t unit, const UnitOptions *options);
 
 // scheduler.c. The unit is again as its record is when the Scheduler is freed.

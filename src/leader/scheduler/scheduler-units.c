@@ -12,6 +12,13 @@
 #include "unit-file.h"
 #include "unit-record.h"
 
+void scheduler_forget_class(SchedulerTables *t) {
+        if (!t->classed)
+                return;
+        placement_class_unref(t->placement, t->class);
+        unit_options_unref(TAKE_PTR(t->classed));
+}
+
 // Makes room for another list of patterns. It goes through all units. 1: there is room now.
 static int forget_patterns(Leader *l) {
         bool used[SCHEDULER_PATTERNS_MAX] = {};
@@ -30,11 +37,28 @@ static int forget_patterns(Leader *l) {
         return r < 0 ? r : scheduler_patterns_sweep(&l->places->patterns, used);
 }
 
+// Hundreds of instances of a template come one after the other.
+static void remember_class(SchedulerTables *t, const UnitOptions *options, uint32_t class) {
+        if (t->is_copy || options->spread || options->managers) // the name counts; lists of patterns may be forgotten
+                return;
+        placement_class_ref(t->placement, class);
+        t->classed = unit_options_ref(options);
+        t->class = class;
+}
+
 static int class_of(Leader *l, const char *name, const UnitOptions *options, uint32_t *ret) {
         SchedulerTables *t = l->places;
         bool new = false;
-        int r = scheduler_class(t->placement, &t->patterns, name, options, ret, &new);
+        int r;
 
+        if (t->classed == options && !t->is_copy) {
+                placement_class_ref(t->placement, t->class);
+                *ret = t->class;
+                return 0;
+        }
+        if (!t->is_copy)
+                scheduler_forget_class(t);
+        r = scheduler_class(t->placement, &t->patterns, name, options, ret, &new);
         if (r == -ENOSPC && t->patterns.n == SCHEDULER_PATTERNS_MAX && options->managers) {
                 int room = forget_patterns(l);
 
@@ -45,6 +69,8 @@ static int class_of(Leader *l, const char *name, const UnitOptions *options, uin
         }
         if (new)
                 scheduler_refresh_hosts(l);
+        if (r >= 0)
+                remember_class(t, options, *ret);
         return r;
 }
 

@@ -318,6 +318,8 @@ void scheduler_open(Leader *l) {
 SchedulerTables *scheduler_close(Leader *l) {
         map_foreach (slot, &l->hosts)
                 ((Host *) slot->value)->place = 0;
+        if (l->places)
+                scheduler_forget_class(l->places); // options are shared with the records, the tables go to the pool
         return TAKE_PTR(l->places);
 }
 

@@ -196,8 +196,7 @@ def test_a_restart_gives_no_right_back(c: Cluster):
         c.ctl("access grant admin to group:argosy")
 
 
-if __name__ == "__main__":
-    def test_who_may_see_a_role_watches_its_units(c):
+def test_who_may_see_a_role_watches_its_units(c):
     units_of_two_roles(c)
     c.ctl("access grant view to user:ann on role web")
     open_everywhere(c)
@@ -220,4 +219,5 @@ if __name__ == "__main__":
         c.ctl("start db web")
 
 
-main(nodes=2, voters=1, after=take_all_back)
+if __name__ == "__main__":
+    main(nodes=2, voters=1, after=take_all_back)

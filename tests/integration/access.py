@@ -9,6 +9,7 @@ from lib import SLEEPER, Cluster, Running, eventually, main
 
 UIDS = {"ann": 1001, "ben": 1002}
 WEB = SLEEPER + "[X-Argosy]\nRole=web\n"
+TALKER = "[Service]\nExecStart=/bin/sh -c 'while sleep 0.2; do echo more; done'\n"
 
 
 def make_users(c):
@@ -152,12 +153,29 @@ def test_who_loses_his_right_hears_no_more(c: Cluster):
     closed_everywhere(c)
 
 
+def test_a_unit_of_another_role_is_not_listened_to_any_more(c: Cluster):
+    units_of_two_roles(c)
+    c.start("talker", TALKER + "[X-Argosy]\nRole=web\n")
+    c.ctl("access grant view to user:ann on role web")
+    open_everywhere(c)
+    following = [Follower(node, "talker") for node in c.nodes]
+    assert all("more" in follower.line() for follower in following)
+    c.node("n1").write("/root/units/talker.service", TALKER)
+    c.ctl("start --replace /root/units/talker.service", on=c.node("n1"))
+    for follower in following:
+        follower.ends()
+    fails(c.node("n1"), "ann", "journal talker", "talker.service: this needs the right 'view' on it")
+
+
 class Follower:
     """ann, who follows a journal."""
 
-    def __init__(self, node):
-        self._running = Running(node, argv("ann", "journal --follow --lines=0 web"))
+    def __init__(self, node, unit="web"):
+        self._running = Running(node, argv("ann", f"journal --follow --lines=0 {unit}"))
         eventually(lambda: node.run("pgrep -u ann argosyctl"))
+
+    def line(self):
+        return self._running.line()
 
     def ends(self):
         assert self._running.result(within=20).status != 0

@@ -218,6 +218,13 @@ def test_status_tells_what_systemctl_would_and_more(c: Cluster):
     c.ctl_fails("status nothing", status=4, saying="nothing.service")
 
 
+def test_status_of_more_units_than_an_agent_looks_at_at_a_time(c: Cluster):
+    c.start("w@{1..100}", SLEEPER + "[X-Argosy]\nHost=n3\n")
+    for node in c.nodes:
+        text = c.ctl("status 'w@{1..100}'", on=node)
+        assert text.count("active (running)") == 100, text
+
+
 def test_journal_comes_over_argosy_and_follows(c: Cluster):
     c.start("talker", TALKER)
     away = next(node for node in c.nodes if node.name != c.where("talker").name)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A job is told of when it begins and when it has ended. Those that begin are seen by the log's last number; those that end
-// are marked (event_mark_job()). One that is forgotten by the log is nobody's news. Out of memory the process ends, as
-// everywhere in the stream.
+// are marked (event_mark_job()). One that begins and is forgotten by the log already is nobody's news. Out of memory the
+// process ends, as everywhere in the stream.
 
 #include "event-jobs.h"
 
@@ -69,11 +69,12 @@ void event_jobs_done(EventJobs *jobs) {
         map_done(&jobs->by_number);
 }
 
-static void drain_job(Leader *l, uint64_t number) {
+// One that was kept only as long as it ran goes with its end: who was told that it runs is told that it is gone.
+static void drain_job(Leader *l, uint64_t number, bool has_ended) {
         EventDraft d;
         int r = l->events_kept ? event_draft_job(l, number, &d) : event_draft_stream(&d, "", 0);
 
-        if (r == 0 && d.present) {
+        if (r == 0 && (d.present || has_ended)) {
                 JobObject *j = get_job(l, number);
 
                 j->index = l->trail->last;
@@ -87,7 +88,7 @@ static size_t drain_ended(Leader *l, size_t left) {
         size_t n = MIN_OF(left, l->n_events_jobs);
 
         for (size_t i = 0; i < n; i++)
-                drain_job(l, l->events_jobs[i]);
+                drain_job(l, l->events_jobs[i], true);
         l->n_events_jobs -= n;
         if (n > 0)
                 memmove(l->events_jobs, l->events_jobs + n, l->n_events_jobs * sizeof(*l->events_jobs));
@@ -101,7 +102,7 @@ size_t event_jobs_drain(Leader *l, size_t left) {
         if (last - jobs->last > EVENT_JOBS_MAX && !l->events_kept)
                 jobs->last = last - EVENT_JOBS_MAX;
         for (; left > 0 && jobs->last < last; left--)
-                drain_job(l, ++jobs->last);
+                drain_job(l, ++jobs->last, false);
         return jobs->last == last ? drain_ended(l, left) : left;
 }
 

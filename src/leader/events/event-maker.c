@@ -206,15 +206,15 @@ static int fill_job(EventDraft *d, const Argosy__Response__JobRow *row) {
                    row->reason, row->state, row->message);
 }
 
-int event_draft_job(Leader *l, uint64_t number, EventDraft *d) {
+int event_draft_job(Leader *l, uint64_t job_number, EventDraft *d) {
         Argosy__JobRecord *job;
         int r;
 
         event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_JOB);
         d->present = false;
-        r = cluster_state_read_job(l->state, number, &job);
+        r = cluster_state_read_job(l->state, job_number, &job);
         if (r == -ENOENT)
-                return 0; // forgotten since
+                return EVENT_DRAFT_SET(d, number(d, job_number)); // forgotten since
         if (r < 0)
                 return r;
         d->present = true;

@@ -160,7 +160,8 @@ static int add_job(Leader *l, Watcher *w, uint64_t number, Argosy__EventMark mar
         int r = w->cursor.scope == 0 ? event_draft_job(l, number, &d)
                                      : event_draft_job_for(l, w->ticket->author, number, &d);
 
-        if (r == 0 && w->cursor.scope != 0 && !d.present) { // it is not for him
+        // It is not for him; or forgotten by the log, and he has never known it.
+        if (r == 0 && !d.present && (w->cursor.scope != 0 || w->cursor.mode == EVENT_CURSOR_STATE)) {
                 event_draft_done(&d);
                 return 0;
         }

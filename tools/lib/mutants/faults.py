@@ -2249,4 +2249,12 @@ FAULTS = [
           "list_splice(&l->outcomes, &l->outcomes_flying); // those that the log has by now are found there",
           "list_init(&l->outcomes_flying);",
           "leader/leader: an_outcome_that_has_met_a_full_disk_is_written_later"),
+    Fault("end-of-held-job-no-event", "src/leader/events/event-jobs.c",
+          "if (r == 0 && (d.present || has_ended)) {",
+          "if (r == 0 && d.present) {",
+          "leader/watchers: a_job_that_the_log_forgets_is_told_to_be_gone"),
+    Fault("forgotten-jobs-are-told", "src/leader/events/watchers-follow.c",
+          "if (r == 0 && !d.present && (w->cursor.scope != 0 || w->cursor.mode == EVENT_CURSOR_STATE)) {",
+          "if (r == 0 && !d.present && w->cursor.scope != 0) {",
+          "leader/watchers: a_job_that_the_log_forgets_is_told_to_be_gone"),
 ]

@@ -357,6 +357,51 @@ static void a_job_is_told_of_when_it_begins_and_when_it_has_ended(void **state) 
         asked_forget(&a);
 }
 
+static void set_lazy(bool lazy) {
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = lazy;
+        if (!lazy)
+                rig_settle(&g);
+}
+
+// The log keeps a job that is too old only until it has ended.
+static void a_job_that_the_log_forgets_is_told_to_be_gone(void **state) {
+        Asked a = {.from_now = true, .kind = ARGOSY__EVENT_KIND__EVENT_JOB}, behind = {.kind = ARGOSY__EVENT_KIND__EVENT_JOB},
+              late = {.kind = ARGOSY__EVENT_KIND__EVENT_JOB};
+        const Argosy__Event *e;
+
+        assert_true(asked_pull(&g, &a));
+        set_lazy(true);
+        rig_change(&g, START, "web.service", SERVICE);
+        g.wall_us += (CLUSTER_JOB_DAYS_MAX + 1) * UINT64_C(86400) * USEC_PER_SEC;
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "young.service", SERVICE);
+        assert_true(asked_pull(&g, &a));
+        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
+        assert_non_null(e);
+        assert_string_equal(event_field(e, "state"), "running");
+        memcpy(behind.cursor, a.cursor, sizeof(a.cursor));
+        set_lazy(false);
+        rig_pass_ms(&g, 3000);
+        assert_true(asked_pull(&g, &a));
+        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
+        assert_non_null(e);
+        assert_true(e->gone);
+        g.leader->events->ring.bytes_max = 1;
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "other.service", SERVICE);
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "third.service", SERVICE);
+        assert_true(asked_pull(&g, &behind)); // by the order of changes
+        e = asked_find(&behind, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
+        assert_non_null(e);
+        assert_true(e->gone);
+        assert_true(asked_pull(&g, &late)); // has never known it
+        assert_non_null(asked_find(&late, ARGOSY__EVENT_KIND__EVENT_JOB, "2"));
+        for (size_t i = 0; i < late.n; i++)
+                assert_false(late.events[i]->gone);
+        asked_forget(&a);
+        asked_forget(&late);
+        asked_forget(&behind);
+}
+
 static bool is_told(Asked *a, const char *state) {
         while (asked_pull(&g, a)) {
                 const Argosy__Event *e = asked_find(a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
@@ -764,6 +809,7 @@ int main(void) {
                 TEST(what_happens_is_told_once_with_what_has_changed),
                 TEST(who_waits_is_told_in_the_turn_in_which_it_happens),
                 TEST(a_job_is_told_of_when_it_begins_and_when_it_has_ended),
+                TEST(a_job_that_the_log_forgets_is_told_to_be_gone),
                 TEST(an_update_is_told_of_and_that_it_is_over),
                 TEST(only_what_is_asked_for_is_told),
                 TEST(who_has_fallen_behind_is_told_the_newest_of_what_has_changed),

@@ -11,22 +11,24 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "message.h"
+#include "request-rights.h"
 
 static Rig g;
 static int status; // of the last ForwardReply
-static unsigned n_replies;
+static unsigned n_replies, n_refused;
 
 static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         if (m->msg_case != ARGOSY__TO_HOST__MSG_FORWARD_REPLY)
                 return;
         n_replies++;
         status = m->forward_reply->response->status;
+        n_refused += status == EACCES && strstr(m->forward_reply->response->message, "the right '");
 }
 
 static int setup(void **state) {
         rig_start(&g, 3);
         g.on_host_message = on_host_message;
-        n_replies = 0;
+        n_replies = n_refused = 0;
         return 0;
 }
 
@@ -35,25 +37,30 @@ static int teardown(void **state) {
         return 0;
 }
 
-// A wait for a change that never comes: it stays a ticket.
-static void forward(uint32_t host, uint64_t id, const Argosy__Author *author) {
+static void forward_request(uint32_t host, uint64_t id, const Argosy__Author *author, Argosy__Request *request) {
         Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Forward f = ARGOSY__TO_VOTER__FORWARD__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__DrainWait wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
         Argosy__ToVoter *copy;
 
-        wait.node = (char *) "nobody";
-        request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
-        request.drain_wait = &wait;
         f.id = id;
-        f.request = &request;
+        f.request = request;
         f.author = (Argosy__Author *) author;
         m.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
         m.forward = &f;
         copy = message_copy(&m);
         leader_on_message(g.leader, host, copy);
         message_free(copy);
+}
+
+// A wait for a change that never comes: it stays a ticket.
+static void forward(uint32_t host, uint64_t id, const Argosy__Author *author) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__DrainWait wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
+
+        wait.node = (char *) "nobody";
+        request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
+        request.drain_wait = &wait;
+        forward_request(host, id, author, &request);
 }
 
 static const Argosy__Author *last_author(void) {
@@ -113,6 +120,86 @@ static void who_has_no_right_is_refused_wherever_he_comes_from(void **state) {
         assert_int_equal(status, EACCES);
         forward(1, 3, &alice);
         assert_int_equal(last_author()->host, 1);
+}
+
+// ------------------------------------------------------------------------------------------------ all that can be asked
+
+static void cancel(uint32_t host, uint64_t id) {
+        Argosy__ToVoter__ForwardCancel c = ARGOSY__TO_VOTER__FORWARD_CANCEL__INIT;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+
+        c.id = id;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD_CANCEL;
+        m.forward_cancel = &c;
+        leader_on_message(g.leader, host, &m);
+}
+
+// For somebody whom the host calls `author`.
+static bool refused(uint32_t host, const Argosy__Author *author, const ProtobufCFieldDescriptor *field) {
+        static uint64_t id = 1000;
+        unsigned before = n_refused;
+        EmptyRequest q;
+
+        empty_request(&q, field);
+        forward_request(host, ++id, author, &q.request);
+        empty_request_done(&q);
+        rig_settle(&g);
+        cancel(host, id); // of what waits
+        return n_refused > before;
+}
+
+static void grant(Argosy__Right right, const char *user, const char *host) {
+        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        change.right = right;
+        change.user = (char *) user;
+        change.host = (char *) host;
+        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
+        request.access_change = &change;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+// What alice of one host may do, nobody of another host may, whatever that one says of him.
+static void each_request_that_is_forwarded_needs_its_right(void **state) {
+        Argosy__Author alice = ARGOSY__AUTHOR__INIT;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        alice.uid = 1000;
+        alice.user = (char *) "alice";
+        alice.host = 2;
+        for (Argosy__Right given = NOTHING; given <= ADMIN; given++) {
+                if (given > NOTHING)
+                        grant(given, "alice", "n2");
+                request_kinds_foreach (field, kind) {
+                        Argosy__Right needed = right_needed_for((Argosy__Request__WhatCase) field->id);
+
+                        if (kind->by != REQUEST_BY_LEADER && kind->by != REQUEST_BY_NODES)
+                                continue;
+                        if (refused(3, &alice, field) != (needed > NOTHING))
+                                fail_msg("a host that lies about who asks for %s is judged otherwise", field->name);
+                        if (refused(2, &alice, field) != (needed > given))
+                                fail_msg("who has right %d and has %s forwarded is judged otherwise", (int) given,
+                                         field->name);
+                }
+        }
+}
+
+// A host that is asked alone answers alone: no leader does what only it can.
+static void what_a_host_answers_alone_no_leader_does(void **state) {
+        Argosy__Author root = author_of_host(2);
+        unsigned n_jobs = (unsigned) cluster_state_last_job(g.state);
+
+        request_kinds_foreach (field, kind) {
+                if (kind->by != REQUEST_BY_DAEMON && kind->by != REQUEST_BY_AGENT)
+                        continue;
+                status = 0;
+                n_replies = 0;
+                (void) refused(2, &root, field);
+                if (n_replies != 1 || status == 0)
+                        fail_msg("the leader answers %s with %d", field->name, status);
+        }
+        assert_int_equal(cluster_state_last_job(g.state), n_jobs);
 }
 
 static void strange_words_of_a_host_are_refused(void **state) {
@@ -215,6 +302,8 @@ int main(void) {
                 CASE(a_host_that_lies_speaks_for_its_own_users),
                 CASE(a_host_that_says_nothing_of_who_asks_has_the_group_of_the_socket),
                 CASE(who_has_no_right_is_refused_wherever_he_comes_from),
+                CASE(each_request_that_is_forwarded_needs_its_right),
+                CASE(what_a_host_answers_alone_no_leader_does),
                 CASE(strange_words_of_a_host_are_refused),
                 CASE(what_users_wait_for_leaves_root_of_their_host_a_place),
                 CASE(what_users_wait_for_leaves_root_a_place),

@@ -11,12 +11,9 @@
 #include "leader-private.h"
 #include "message.h"
 #include "request-kind.h"
+#include "request-rights.h"
 #include "str.h"
 
-#define VIEW ARGOSY__RIGHT__RIGHT_VIEW
-#define OPERATE ARGOSY__RIGHT__RIGHT_OPERATE
-#define DEPLOY ARGOSY__RIGHT__RIGHT_DEPLOY
-#define ADMIN ARGOSY__RIGHT__RIGHT_ADMIN
 #define START ARGOSY__VERB__VERB_START
 #define STOP ARGOSY__VERB__VERB_STOP
 #define WEB "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRole=web\n"
@@ -102,56 +99,6 @@ static void a_unit_of_each_role(void) {
 
 // ------------------------------------------------------------------------------------------------ all that can be asked
 
-static const struct {
-        Argosy__Request__WhatCase what;
-        Argosy__Right right;
-} needed[] = {
-        {ARGOSY__REQUEST__WHAT_STATUS, VIEW},
-        {ARGOSY__REQUEST__WHAT_JOURNAL, VIEW},
-        {ARGOSY__REQUEST__WHAT_TOP, VIEW},
-        {ARGOSY__REQUEST__WHAT_LIST_UNITS, VIEW},
-        {ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES, VIEW},
-        {ARGOSY__REQUEST__WHAT_LIST_NODES, VIEW},
-        {ARGOSY__REQUEST__WHAT_CAT, VIEW},
-        {ARGOSY__REQUEST__WHAT_WHY, VIEW},
-        {ARGOSY__REQUEST__WHAT_CLUSTER_STATUS, VIEW},
-        {ARGOSY__REQUEST__WHAT_ROLE_LIST, VIEW},
-        {ARGOSY__REQUEST__WHAT_POOL_LIST, VIEW},
-        {ARGOSY__REQUEST__WHAT_LIST_JOBS, VIEW},
-        {ARGOSY__REQUEST__WHAT_WAIT, VIEW},
-        {ARGOSY__REQUEST__WHAT_DRAIN_WAIT, VIEW},
-        {ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT, VIEW},
-        {ARGOSY__REQUEST__WHAT_MANAGER_WAIT, VIEW},
-        {ARGOSY__REQUEST__WHAT_JOB_WAIT, VIEW},
-        {ARGOSY__REQUEST__WHAT_EVENTS, VIEW},
-        {ARGOSY__REQUEST__WHAT_CHANGE, DEPLOY}, // of no verb: the strictest
-        {ARGOSY__REQUEST__WHAT_ROLLOUT, DEPLOY},
-        {ARGOSY__REQUEST__WHAT_APPLY, DEPLOY},
-        {ARGOSY__REQUEST__WHAT_UNDO, DEPLOY}, // puts contents back
-        {ARGOSY__REQUEST__WHAT_FORGET, DEPLOY},
-        {ARGOSY__REQUEST__WHAT_REBALANCE, OPERATE},
-        {ARGOSY__REQUEST__WHAT_NODE_CHANGE, ADMIN},
-        {ARGOSY__REQUEST__WHAT_NODES_CHANGE, ADMIN},
-        {ARGOSY__REQUEST__WHAT_LABEL_CHANGE, ADMIN},
-        {ARGOSY__REQUEST__WHAT_ROLE_CHANGE, ADMIN},
-        {ARGOSY__REQUEST__WHAT_POOL_CHANGE, ADMIN},
-        {ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN, ADMIN},
-        {ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE, ADMIN},
-        {ARGOSY__REQUEST__WHAT_CLUSTER_ROLE, ADMIN},
-        {ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS, ADMIN},
-        {ARGOSY__REQUEST__WHAT_JOIN, ADMIN},
-        {ARGOSY__REQUEST__WHAT_ACCESS_CHANGE, ADMIN},
-        {ARGOSY__REQUEST__WHAT_ACCESS_LIST, ARGOSY__RIGHT__RIGHT_NONE}, // of his own
-};
-
-static Argosy__Right needed_for(Argosy__Request__WhatCase what) {
-        for (size_t i = 0; i < ELEMENTSOF(needed); i++)
-                if (needed[i].what == what)
-                        return needed[i].right;
-        fail_msg("no right is needed for request %d", (int) what);
-        return ADMIN;
-}
-
 static bool refuses(const Argosy__Request *q) {
         char why[AUTHORIZATION_WHY_SIZE] = "";
         bool is = authorization_refuses(g.leader, &alice, q, why);
@@ -161,36 +108,25 @@ static bool refuses(const Argosy__Request *q) {
         return is;
 }
 
-// A request of that kind that says nothing.
 static bool refuses_kind(const ProtobufCFieldDescriptor *field) {
-        const ProtobufCMessageDescriptor *type = field->descriptor;
-        ProtobufCMessage *m = malloc(type->sizeof_message);
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        EmptyRequest q;
         bool is;
 
-        protobuf_c_message_init(type, m);
-        q.what_case = (Argosy__Request__WhatCase) field->id;
-        *(ProtobufCMessage **) (void *) ((char *) &q + field->offset) = m;
-        is = refuses(&q);
-        free(m);
+        empty_request(&q, field);
+        is = refuses(&q.request);
+        empty_request_done(&q);
         return is;
 }
 
 static void each_request_needs_its_right(void **state) {
-        for (Argosy__Right given = ARGOSY__RIGHT__RIGHT_NONE; given <= ADMIN; given++) {
-                if (given > ARGOSY__RIGHT__RIGHT_NONE)
+        for (Argosy__Right given = NOTHING; given <= ADMIN; given++) {
+                if (given > NOTHING)
                         give(given, "");
-                for (unsigned i = 0; i < argosy__request__descriptor.n_fields; i++) {
-                        const ProtobufCFieldDescriptor *field = &argosy__request__descriptor.fields[i];
-                        const RequestKind *kind = request_kind((Argosy__Request__WhatCase) field->id);
-
-                        if (!kind || (kind->by != REQUEST_BY_LEADER && kind->by != REQUEST_BY_NODES))
-                                continue;
-                        if (refuses_kind(field) !=
-                            (given < needed_for((Argosy__Request__WhatCase) field->id)))
+                request_kinds_foreach (field, kind)
+                        if ((kind->by == REQUEST_BY_LEADER || kind->by == REQUEST_BY_NODES) &&
+                            refuses_kind(field) != (given < right_needed_for((Argosy__Request__WhatCase) field->id)))
                                 fail_msg("who has right %d and asks for %s is judged otherwise", (int) given,
                                          field->name);
-                }
         }
 }
 

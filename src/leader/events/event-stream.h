@@ -11,11 +11,11 @@
 #include "change-order.h"
 #include "clock.h"
 #include "event-cursor.h"
-#include "event-jobs.h"
+#include "event-stream-jobs.h"
 #include "event-maker.h"
-#include "event-records.h"
+#include "event-stream-records.h"
 #include "event-ring.h"
-#include "event-roles.h"
+#include "event-stream-roles.h"
 
 enum {
         EVENT_RING_BYTES = 16 * 1024 * 1024, // unless it is configured

@@ -31,7 +31,7 @@ typedef struct EventObject {
         ListNode due;      // in Leader.events_due: it is to be looked at
         uint32_t *told;    // hashes of what was told of it last; owned. NULL: nothing
         uint64_t seq : 45; // of its last change; 0: it has none yet
-        uint64_t role : 10; // of a unit: whose it was when it was told of last (events/event-roles.c); 0: not known
+        uint64_t role : 10; // of a unit: whose it was when it was told of last (events/event-stream-roles.c); 0: not known
         uint64_t gone : 1; // it is a GoneObject
         uint64_t kind : 8; // Argosy__EventKind
 } EventObject;

@@ -1221,7 +1221,7 @@ FAULTS = [
           "return name && authorization_may_view_role(l, w->ticket->author, name);",
           "return true;",
           "leader/event-roles: what_happens_is_told_of_his_units_also_that_they_go"),
-    Fault("unit-of-another-role-behind-his-back", "src/leader/events/event-roles.c",
+    Fault("unit-of-another-role-behind-his-back", "src/leader/events/event-stream-roles.c",
           "if (before != 0 && before != u->event.role)",
           "if (false)",
           "leader/event-roles: and_also_behind_his_back"),

@@ -38,5 +38,6 @@ FACETS = {
     "leader/queries": ["open-jobs"],  # jobs that are running: what they wait for, how their end is written
     "daemon": ["run",             # the life of the daemon: beginning, loop, end
                "daemon-log"],     # the log of this host, and how it gets one
+    "leader/events": ["event-stream"],  # the stream: its order, and the kinds of objects in it
     "leader": ["decide"],             # what goes into the next batch
 }

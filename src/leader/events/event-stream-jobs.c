@@ -4,7 +4,7 @@
 // are marked (event_mark_job()). One that begins and is forgotten by the log already is nobody's news. Out of memory the
 // process ends, as everywhere in the stream.
 
-#include "event-jobs.h"
+#include "event-stream-jobs.h"
 
 #include <stdlib.h>
 #include <string.h>

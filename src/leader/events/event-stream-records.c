@@ -8,7 +8,7 @@
 // A row is known by its name, the first field of its kind; a right, which has none, by how it is given. Out of memory the
 // process ends, as everywhere in the stream.
 
-#include "event-records.h"
+#include "event-stream-records.h"
 
 #include <errno.h>
 #include <inttypes.h>

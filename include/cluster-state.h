@@ -45,6 +45,13 @@ enum {
         CLUSTER_JOBS_DROPPED = 512,
         CLUSTER_JOB_BYTES_MAX = 1024 * 1024, // of one; units beyond that are not named
         CLUSTER_KEYS_MIN = 1000000,          // ids of requests that are remembered at least
+        // Requests of jobs that are held back: so many, of so many bytes each and all.
+        CLUSTER_STORED_REQUESTS_MAX = 10000,
+        CLUSTER_STORED_REQUEST_MAX = 1024 * 1024,
+        CLUSTER_STORED_BYTES_MAX = 64 * 1024 * 1024,
+        CLUSTER_STORED_AFTER_MAX = 100, // jobs that one waits for
+        CLUSTER_QUEUE_RULES_MAX = 64,
+        CLUSTER_QUEUE_BYTES_MAX = 64 * 1024,
         // Contents that no unit has any more are kept as long as a job names them, up to so many bytes: their own, and so
         // many more for each.
         CLUSTER_FORMER_SPECS_BYTES_MAX = 16 * 1024 * 1024,
@@ -112,6 +119,7 @@ typedef struct RequestKey {
 typedef struct JobNews {
         uint64_t number;
         size_t from; // where that begins in what is packed of the job; 0: with the job
+        bool only_state; // it has ended, or is held by less than before; of its units nothing was said
 } JobNews;
 
 ClusterState *cluster_state_new(void); // NULL: out of memory
@@ -156,7 +164,12 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //                   the host.
 //      job          Gets the next number, or is the next part of one that is kept. The applier fills in what the
 //                   operations before it have changed of units. Its request's id is remembered as a key.
-//      job ends     Of each of these jobs it is said how it ended. Skipped: one that is not running.
+//                   One that is held back brings its request, and is cancelled at once if that does not fit
+//                   (cluster_state_stores_request(), or it waits for one that did not come before it).
+//      job ends     Of each of these jobs it is said how it ended. Skipped: one that has ended.
+//      release      Of a job that is held back nothing is left that holds it but the rules of the queue, or not these
+//                   either. Skipped: it is not held.
+//      queue        The rules of the queue are these from now on. Skipped: too many.
 //      token        Takes the place of one with the same id. Drops those that expired before the batch's
 //                   at_us.
 //      request ids  Remembered with the revision after the batch; one that is known keeps its first
@@ -265,11 +278,12 @@ const Tombstone *cluster_state_next_tombstone(ClusterState *s);
 size_t cluster_state_n_tokens(const ClusterState *s); // expired ones count until they are dropped
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id);
 // Whether a request id has been applied, all of it; *ret_revision is the revision after its batch, 0 if only its key is
-// still known.
+// still known. One whose job is held back has not.
 bool cluster_state_was_applied(const ClusterState *s, const uint8_t id[16], uint64_t *ret_revision);
 
 // Jobs: what was asked for and is in the log, by number and without a gap. The last number that was given, 0: none yet;
-// the first that is still kept, last + 1: none. Running ones are kept that are older than this first one.
+// the first that is still kept, last + 1: none. Those are kept that are older than this first one and have not ended, or
+// that one which is held back waits for.
 uint64_t cluster_state_last_job(const ClusterState *s);
 uint64_t cluster_state_first_job(const ClusterState *s);
 // The next one that is kept, from a number that need not be one: with a smaller number, with a greater one. 0: none.
@@ -288,6 +302,14 @@ uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint
 size_t cluster_state_jobs_bytes(const ClusterState *s);
 // False: no request of this id is remembered.
 bool cluster_state_find_key(const ClusterState *s, const uint8_t id[16], RequestKey *ret);
+// Requests of jobs that are held back, or of which a part has begun, by number of these; and one of them, NULL: none.
+Argosy__StoredRequest *const *cluster_state_stored_requests(const ClusterState *s, size_t *ret_n);
+const Argosy__StoredRequest *cluster_state_find_stored_request(const ClusterState *s, uint64_t job);
+// Whether one more of so many bytes would be stored, if there were so many more with so many bytes before it.
+bool cluster_state_stores_request(const ClusterState *s, size_t n_more, size_t bytes_more, size_t bytes);
+// The rules of the queue, never NULL, and the revision by which they changed last.
+const Argosy__QueueRecord *cluster_state_queue(const ClusterState *s);
+uint64_t cluster_state_queue_revision(const ClusterState *s);
 // Whether the job's request goes on in another entry, or would have if its leader had not been lost.
 bool cluster_state_job_is_partial(const ClusterState *s, uint64_t number);
 // Whether a request that was sent so long ago may have been carried out and not be remembered any more. By the log's own

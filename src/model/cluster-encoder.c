@@ -29,6 +29,7 @@ typedef enum Stage {
         STAGE_JOBS,
         STAGE_KEYS,
         STAGE_FORMER_SPECS,
+        STAGE_STORED,
         STAGE_CLOCK,
         STAGE_END
 } Stage;
@@ -362,6 +363,21 @@ static int encode_keys(ClusterEncoder *e, Buf *ret) {
         return pack_part(e, &image, 1, v->n, ret);
 }
 
+// Some, of PIECE_BYTES together; the last piece has the rules of the queue.
+static int encode_stored(ClusterEncoder *e, Buf *ret) {
+        const StateView *v = e->view;
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+        size_t n = 0, bytes = 0;
+
+        while (e->at + n < v->n_stored && n < PIECE_RECORDS && bytes < PIECE_BYTES)
+                bytes += v->stored[e->at + n++]->request.len;
+        image.stored_requests = v->n_stored > 0 ? v->stored + e->at : NULL;
+        image.n_stored_requests = n;
+        if (e->at + n == v->n_stored)
+                image.queue = v->queue;
+        return pack_part(e, &image, n, v->n_stored, ret);
+}
+
 static int encode_clock(ClusterEncoder *e, Buf *ret) {
         Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
 
@@ -391,6 +407,8 @@ static int encode_part(ClusterEncoder *e, Buf *ret) {
                 return encode_keys(e, ret);
         case STAGE_FORMER_SPECS:
                 return encode_former_specs(e, ret);
+        case STAGE_STORED:
+                return encode_stored(e, ret);
         case STAGE_CLOCK:
                 return encode_clock(e, ret);
         case STAGE_END:

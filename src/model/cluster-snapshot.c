@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Taking a snapshot of the replicated state: it keeps the roots of the big tables, and copies the arrays of the small ones,
-// which are at most some 5,000 pointers (40 KiB). What they point to is immutable; who replaces it retires it.
+// which are at most some 5,000 pointers (40 KiB), and as many as jobs are held back. What they point to is immutable; who replaces it retires it.
 //
 // Two who ask in the same version of the state share one. Only the newest can be asked for again.
 
@@ -48,6 +48,9 @@ StateView state_view(const ClusterState *s) {
                 .access_set = s->access_set,
                 .jobs = state_jobs_view(s),
                 .keys = s->keys,
+                .stored = s->stored.requests,
+                .n_stored = s->stored.n,
+                .queue = s->queue,
                 .time_us = s->time_us,
                 .clock_us = s->clock_us,
         };
@@ -71,12 +74,13 @@ static void copy_small_tables(StateView *v, void **at) {
         v->grants = copy_array(v->grants, v->n_grants, &at);
         v->keys.open = copy_array(v->keys.open, v->keys.n_open, &at);
         v->jobs.held = copy_array(v->jobs.held, v->jobs.n_held, &at);
+        v->stored = copy_array(v->stored, v->n_stored, &at);
 }
 
 int cluster_state_snapshot(ClusterState *s, ClusterSnapshot **ret) {
         StateView view = state_view(s);
         size_t n = view.n_tokens + view.n_rollouts + view.n_roles + view.n_pools + view.n_former + view.n_grants +
-                   view.keys.n_open + view.jobs.n_held;
+                   view.keys.n_open + view.jobs.n_held + view.n_stored;
         ClusterSnapshot *snapshot = s->newest;
         int r;
 

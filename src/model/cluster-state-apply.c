@@ -474,6 +474,10 @@ static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
                 return forget_specs(s, op->spec_forget);
         case ARGOSY__LOG_OP__OP_JOB_ENDS:
                 return state_end_jobs(s, op->job_ends);
+        case ARGOSY__LOG_OP__OP_STORED_RELEASE:
+                return state_release_request(s, op->stored_release);
+        case ARGOSY__LOG_OP__OP_QUEUE:
+                return state_put_queue(s, op->queue);
         case ARGOSY__LOG_OP__OP_JOB: // apply_ops()
         default: // none at all: nobody writes that, and one of a newer version was refused before
                 return 0;

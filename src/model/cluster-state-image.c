@@ -259,13 +259,21 @@ static int load_jobs(ClusterState *s, const Argosy__StateImage *image) {
         return 0;
 }
 
+static int load_queue(ClusterState *s, Argosy__StateImage *image) {
+        int r = image->queue ? state_load_queue(s, image->queue) : 0;
+
+        for (size_t i = 0; r == 0 && i < image->n_stored_requests; i++)
+                r = state_load_stored_request(s, TAKE_PTR(image->stored_requests[i]));
+        return r < 0 ? r : state_jobs_loaded(s);
+}
+
 static int load(ClusterState *s, Argosy__StateImage *image) {
         int r;
 
         if (image->revision > REVISION_MAX)
                 return -EBADMSG;
         s->revision = s->hosts_revision = s->rollouts_revision = s->roles_revision = s->access_revision =
-                image->revision;
+                s->queue_revision = image->revision;
         s->last_host = image->last_host;
         s->last_node = image->last_node;
         s->last_raft_id = image->last_raft_id;
@@ -289,6 +297,8 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
                 r = load_tombstones(s, image);
         if (r == 0)
                 r = load_jobs(s, image);
+        if (r == 0)
+                r = load_queue(s, image);
         if (r == 0)
                 r = load_access(s, image);
         if (r == 0)

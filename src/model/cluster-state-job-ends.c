@@ -3,11 +3,12 @@
 // How jobs end, and what keeps one that has not from being dropped.
 //
 // The leader finds that a job has ended and says so in an entry; here that is appended to what is packed of it, as a
-// further part is. Only a running job ends: said twice, it is skipped, the same on every voter.
+// further part is. Only a job that has not ended does: said twice, it is skipped, the same on every voter. The request of
+// one that had not begun (cluster-state-stored-requests.c) goes with it.
 //
-// A running job whose place in the ring is needed, or that is too old, is held beside the ring, by its number, until it
-// ends; then it goes at once, as those did that it came with. There are as many as have lasted longer than everything
-// that came after them.
+// A job that has not ended and whose place in the ring is needed, or that is too old, is held beside the ring, by its
+// number, until it ends; then it goes at once, as those did that it came with, or when nobody that is held back waits for
+// it any more. There are as many as have lasted longer than everything that came after them.
 //
 // What an entry has brought of jobs, and which have ended, is noted for whoever leads (cluster_state_next_job()); others drop
 // it.
@@ -85,6 +86,17 @@ static void drop_held(ClusterState *s, uint64_t number) {
         state_retire(s, h, sizeof *h);
 }
 
+bool job_state_is_open(Argosy__JobState state) {
+        return state == ARGOSY__JOB_STATE__JOB_RUNNING || state == ARGOSY__JOB_STATE__JOB_HELD;
+}
+
+void state_unhold_job(ClusterState *s, uint64_t number) {
+        const JobEntry *job = held_job_find(s->jobs.held, s->jobs.n_held, number);
+
+        if (job && !job_state_is_open((Argosy__JobState) job->state) && !state_job_is_awaited(s, number))
+                drop_held(s, number);
+}
+
 void state_held_jobs_done(ClusterState *s) {
         while (s->jobs.n_held > 0)
                 drop_held(s, s->jobs.held[s->jobs.n_held - 1]->number);
@@ -152,16 +164,17 @@ static int note_ended(ClusterState *s, uint64_t number) {
 }
 
 static int end_job(ClusterState *s, const Argosy__JobRecord *end) {
-        if (end->state <= ARGOSY__JOB_STATE__JOB_RUNNING ||
-            cluster_state_job_state(s, end->number) != ARGOSY__JOB_STATE__JOB_RUNNING)
+        int r;
+
+        if (end->state == ARGOSY__JOB_STATE__JOB_UNKNOWN || job_state_is_open(end->state) ||
+            !job_state_is_open(cluster_state_job_state(s, end->number)))
                 return 0;
-        if (note_ended(s, end->number) < 0)
-                return -ENOMEM;
-        if (end->number < first_of_ring(s)) {
-                drop_held(s, end->number);
-                return 0;
-        }
-        return state_append_to_job(s, end->number, only_the_end(end));
+        r = note_ended(s, end->number) ?: state_append_to_job(s, end->number, only_the_end(end));
+        if (r < 0)
+                return r;
+        state_drop_stored_request(s, end->number);
+        state_unhold_job(s, end->number);
+        return state_note_job(s, (JobNews){.number = end->number, .only_state = true});
 }
 
 int state_end_jobs(ClusterState *s, const Argosy__LogOp__JobEnds *ends) {

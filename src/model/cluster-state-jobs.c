@@ -14,9 +14,13 @@
 // Numbers have no gaps: what is too much is dropped at the old end, while applying and by what the log says alone
 // (how many, how long, how old by the log's own time), so every voter drops the same. One entry drops a bounded number.
 // A job that has not ended is not dropped but held beside the others (cluster-state-job-ends.c).
+//
+// Jobs begin in the order of their numbers, and so do the revisions that they give: whose a revision was is found by
+// halves. Those that were held back (cluster-state-stored-requests.c) begin later, and have an index of their own.
 
 #include <errno.h>
 
+#include "array.h"
 #include "cluster-state-private.h"
 #include "message.h"
 
@@ -127,11 +131,31 @@ static bool has_given(const JobEntry *job, uint64_t revision) {
         return low < job->n_spans && span_at(job, low).before < revision;
 }
 
+// Of a job that was held back. Batches come one after the other, and so do these spans.
+static uint64_t find_late_job_of(const ClusterState *s, uint64_t revision) {
+        size_t low = 0, high = s->jobs.n_late;
+
+        while (low < high) { // `low`: the first that goes as far as the revision
+                size_t middle = low + (high - low) / 2;
+
+                if (s->jobs.late[middle].span.last < revision)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        if (low == s->jobs.n_late || s->jobs.late[low].span.before >= revision || !find(s, s->jobs.late[low].job))
+                return 0;
+        return s->jobs.late[low].job;
+}
+
 // Jobs begin in the order of their numbers: the newest that began before the revision, and those before it that had
 // not ended by then.
 uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint64_t revision) {
         uint64_t first = cluster_state_first_job(s), low = first, high = s->jobs.last + 1;
+        uint64_t late = find_late_job_of(s, revision);
 
+        if (late > 0)
+                return late;
         while (low < high) { // `low`: the first that began at the revision or later
                 uint64_t middle = low + (high - low) / 2;
 
@@ -173,6 +197,7 @@ static JobEntry *entry_new(const JobEntry *so_far, const Argosy__JobRecord *reco
         job->log_us = log_time_of(record) ?: job->log_us; // who says how it ended says nothing else
         job->revision = record->revision ?: job->revision;
         job->state = record->state ? (uint32_t) record->state : job->state;
+        job->late = job->late || record->asked_us > 0;
         job->len = (uint32_t) (before + len);
         job->n_spans = (uint32_t) (n_before + n);
         spans = job->packed + job->len;
@@ -195,7 +220,7 @@ static int drop_oldest(ClusterState *s) {
 
         s->jobs.bytes -= job->len;
         s->jobs.n--;
-        if (job->state == ARGOSY__JOB_STATE__JOB_RUNNING)
+        if (job_state_is_open((Argosy__JobState) job->state) || state_job_is_awaited(s, number))
                 return state_hold_job(s, number, job);
         retire(s, job);
         return 0;
@@ -244,7 +269,59 @@ void state_jobs_done(ClusterState *s) {
         for (; s->jobs.n > 0; s->jobs.n--)
                 retire(s, find(s, cluster_state_first_job(s)));
         state_held_jobs_done(s);
+        free(s->jobs.late);
         paged_table_done(&s->jobs.entries);
+}
+
+// ------------------------------------------------------------------------------------------------ late ones
+
+static void forget_late_ones_that_are_gone(ClusterState *s) {
+        JobTable *t = &s->jobs;
+        size_t kept = 0;
+
+        for (size_t i = 0; i < t->n_late; i++)
+                if (find(s, t->late[i].job))
+                        t->late[kept++] = t->late[i];
+        t->n_late = kept;
+}
+
+// Looked through before it grows, so it costs what it grows by.
+static int note_late(ClusterState *s, uint64_t job, JobSpan span) {
+        JobTable *t = &s->jobs;
+
+        if (span.before == span.last)
+                return 0;
+        if (t->n_late == t->late_allocated)
+                forget_late_ones_that_are_gone(s);
+        if (ARRAY_GROW(t->late, t->late_allocated, t->n_late + 1 + t->n_late / 2) < 0)
+                return -ENOMEM;
+        t->late[t->n_late++] = (LateSpan){.span = span, .job = job};
+        return 0;
+}
+
+static int note_spans(ClusterState *s, uint64_t number) {
+        const JobEntry *job = find(s, number);
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && job->late && i < job->n_spans; i++)
+                r = note_late(s, number, span_at(job, i));
+        return r;
+}
+
+static int late_compare(const void *a, const void *b) {
+        const LateSpan *x = a, *y = b;
+
+        return x->span.last < y->span.last ? -1 : x->span.last > y->span.last;
+}
+
+int state_jobs_loaded(ClusterState *s) {
+        if (s->jobs.n_late > 0)
+                qsort(s->jobs.late, s->jobs.n_late, sizeof *s->jobs.late, late_compare);
+        for (size_t i = 0; i < s->jobs.n_held; i++)
+                if (!job_state_is_open((Argosy__JobState) s->jobs.held[i]->entry->state) &&
+                    !state_job_is_awaited(s, s->jobs.held[i]->number))
+                        return -EBADMSG;
+        return 0;
 }
 
 // -EBADMSG: it is none that there can be.
@@ -281,9 +358,11 @@ int state_load_job(ClusterState *s, const void *packed, size_t len) {
         if (r < 0)
                 return r;
         r = number == s->jobs.last + 1 ? append(s, job) : -EBADMSG;
-        if (r < 0)
+        if (r < 0) {
                 free(job);
-        return r;
+                return r;
+        }
+        return note_spans(s, number);
 }
 
 int state_load_held_job(ClusterState *s, const void *packed, size_t len) {
@@ -293,14 +372,16 @@ int state_load_held_job(ClusterState *s, const void *packed, size_t len) {
 
         if (r < 0)
                 return r;
-        if (number == 0 || number >= cluster_state_first_job(s) || job->state != ARGOSY__JOB_STATE__JOB_RUNNING ||
+        if (number == 0 || number >= cluster_state_first_job(s) ||
             (s->jobs.n_held > 0 && s->jobs.held[s->jobs.n_held - 1]->number >= number))
                 r = -EBADMSG;
         else
                 r = state_hold_job(s, number, job);
-        if (r < 0)
+        if (r < 0) {
                 free(job);
-        return r;
+                return r;
+        }
+        return note_spans(s, number);
 }
 
 // ------------------------------------------------------------------------------------------------ notes
@@ -477,19 +558,56 @@ static void name_spans(const JobEntry *so_far, uint64_t revision_before, uint64_
         record->n_spans = n;
 }
 
+static bool is_held_back(const JobEntry *job) {
+        return job && job->state == ARGOSY__JOB_STATE__JOB_HELD;
+}
+
+// What a job begins with that is held back no more.
+static void add_beginning(Argosy__JobRecord *record, const Argosy__JobRecord *put) {
+        record->rollout = put->rollout;
+        record->drains = put->drains;
+        record->n_drains = put->n_drains;
+        record->limited_by = put->limited_by;
+}
+
+// What was refused of what it asked for, when nobody listens.
+static void add_refused(Argosy__JobRecord *record, const Argosy__JobRecord *put) {
+        record->ends = put->ends;
+        record->n_ends = put->n_ends;
+        record->failed = put->failed;
+}
+
+static Argosy__JobState state_of(const ClusterState *s, const Argosy__LogOp__JobPut *put, const JobEntry *so_far) {
+        Argosy__JobState state = put->job->state;
+
+        if (state == ARGOSY__JOB_STATE__JOB_HELD && (so_far || !put->stored || !state_request_fits(s, put->stored)))
+                return so_far ? ARGOSY__JOB_STATE__JOB_RUNNING : ARGOSY__JOB_STATE__JOB_CANCELLED;
+        return is_held_back(so_far) && state == ARGOSY__JOB_STATE__JOB_UNKNOWN ? ARGOSY__JOB_STATE__JOB_RUNNING : state;
+}
+
 // The first part says who, why and what for; all say what they have changed, and when, and whether it goes on.
 static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__JobPut *put, const JobEntry *so_far,
                                    uint64_t revision_before, uint64_t at_us) {
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
 
+        record.state = state_of(s, put, so_far);
         if (!so_far) {
+                Argosy__JobState state = record.state;
+
                 record = *put->job;
                 record.number = s->jobs.last + 1;
                 record.revision_before = revision_before;
                 record.cut = false;
+                record.state = state;
+                record.asked_us = state == ARGOSY__JOB_STATE__JOB_HELD ? at_us : 0;
+                if (state == ARGOSY__JOB_STATE__JOB_CANCELLED && put->job->state == ARGOSY__JOB_STATE__JOB_HELD)
+                        record.end_message = (char *) "there was no room for one more job that is held back";
+        } else {
+                if (is_held_back(so_far))
+                        add_beginning(&record, put->job);
+                add_refused(&record, put->job);
         }
-        record.state = put->job->state;
-        record.ended_us = record.state > ARGOSY__JOB_STATE__JOB_RUNNING ? at_us : 0;
+        record.ended_us = record.state > ARGOSY__JOB_STATE__JOB_RUNNING && record.state != ARGOSY__JOB_STATE__JOB_HELD ? at_us : 0;
         record.at_us = at_us;
         record.log_us = s->time_us > at_us ? s->time_us : 0;
         record.revision = s->revision;
@@ -570,11 +688,23 @@ static int put_record(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNote
         return record.cut ? 0 : name_specs(s, &groups, so_far ? put->number : s->jobs.last);
 }
 
+// What is held back was not there before; else it has begun, and when all of it is in the log its request has gone.
+static int put_request(ClusterState *s, const Argosy__LogOp__JobPut *put, uint64_t number, bool goes_on) {
+        Argosy__JobState state = cluster_state_job_state(s, number);
+
+        if (!goes_on)
+                return state == ARGOSY__JOB_STATE__JOB_HELD ? state_store_request(s, put->stored, number) : 0;
+        if (!put->more || state != ARGOSY__JOB_STATE__JOB_RUNNING)
+                state_drop_stored_request(s, number);
+        return 0;
+}
+
 int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place, uint64_t at_us) {
         size_t first_op = place - MIN_OF((size_t) put->n_ops, place), first = notes->n, n, before;
         JobEntry *so_far = put->number > 0 ? find(s, put->number) : NULL;
-        bool goes_on = so_far != NULL;
+        bool goes_on = so_far != NULL, late = goes_on && so_far->late;
         RequestKey key = {.content = put->content, .more = put->more, .done = put->done};
+        uint64_t revision_before;
         int r;
 
         if (!put->job)
@@ -583,14 +713,21 @@ int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *n
                 first--;
         n = notes->n - first;
         before = so_far ? so_far->len : 0;
-        r = put_record(s, put, notes->notes + first, n, notes->before[first_op], at_us);
+        revision_before = notes->before[first_op];
+        r = put_record(s, put, notes->notes + first, n, revision_before, at_us);
         drop_notes(notes);
         if (r < 0)
                 return r;
         notes->n_jobs++;
         key.job = goes_on ? put->number : s->jobs.last;
-        r = state_note_job(s, (JobNews){.number = key.job, .from = before});
+        if (late)
+                r = note_late(s, key.job, (JobSpan){revision_before, s->revision});
+        if (r == 0)
+                r = put_request(s, put, key.job, goes_on);
+        if (r == 0)
+                r = state_note_job(s, (JobNews){.number = key.job, .from = before});
         if (r < 0)
                 return r;
+        state_unhold_job(s, key.job);
         return put->id.len == REQUEST_ID_SIZE ? state_put_key(s, put->id.data, &key) : 0;
 }

@@ -10,7 +10,8 @@
 // ones. Of what is forgotten the time of the newest stays: who repeats an older request cannot be told what became of it.
 //
 // A key in a segment is never changed, so a snapshot needs no copy of them. Those of requests of which only a part is in
-// the log stand apart, a few of them, and come to a segment with the last part.
+// the log stand apart, a few of them, and come to a segment with the last part. Those of jobs that were held back stand
+// in both until then, since their jobs were there before.
 //
 // In the image a segment is one string of its keys as they stand in memory: id, content and job, the last two
 // little-endian.
@@ -180,12 +181,15 @@ static int add_open(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], const Re
 
 int state_put_key(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], const RequestKey *key) {
         Argosy__OpenKey **open = find_open(&s->keys, id);
+        const KeyEntry *known = find(&s->keys, id);
 
+        if (known && !open && get_u64(known->job) != key->job)
+                return 0;
         if (open)
                 drop_open(s, open);
-        else if (find(&s->keys, id))
-                return 0;
-        return key->more ? add_open(s, id, key) : add(s, id, key);
+        if (key->more)
+                return add_open(s, id, key);
+        return known ? 0 : add(s, id, key);
 }
 
 void state_keys_done(ClusterState *s) {
@@ -248,7 +252,10 @@ int state_load_keys(ClusterState *s, const Argosy__KeySegment *image) {
 int state_load_open_key(ClusterState *s, const Argosy__OpenKey *key) {
         RequestKey open = {.job = key->job, .content = key->content, .more = true, .done = key->done};
 
-        if (key->id.len != REQUEST_ID_SIZE || s->keys.n_open == OPEN_KEYS_MAX || !is_key(s, key->id.data, key->job))
+        const KeyEntry *known = key->id.len == REQUEST_ID_SIZE ? find(&s->keys, key->id.data) : NULL;
+
+        if (key->id.len != REQUEST_ID_SIZE || s->keys.n_open == OPEN_KEYS_MAX || find_open(&s->keys, key->id.data) ||
+            key->job == 0 || key->job > s->jobs.last || (known && get_u64(known->job) != key->job))
                 return -EBADMSG;
         return add_open(s, key->id.data, &open);
 }

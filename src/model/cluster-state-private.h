@@ -3,7 +3,7 @@
 
 // Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and cluster-state-units.c, cluster-state-sets.c,
 // cluster-state-specs.c, cluster-state-hosts.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-access.c,
-// cluster-state-tombstones.c, cluster-state-jobs.c, cluster-state-keys.c), what batches do to them
+// cluster-state-tombstones.c, cluster-state-jobs.c, cluster-state-keys.c, cluster-state-stored-requests.c), what batches do to them
 // (cluster-state-apply.c), snapshots (cluster-snapshot.c), and the image (cluster-encoder.c, cluster-state-image.c).
 //
 // What a snapshot reaches is never changed: records, specs, tombstones, applied requests and their names are made whole,
@@ -54,11 +54,17 @@ typedef struct JobSpan {
 typedef struct JobEntry {
         uint64_t log_us;                    // when its last entry came, by the log's own time
         uint64_t revision_before, revision; // as the record has them
-        uint32_t len, n_spans : 28, state : 4; // Argosy__JobState
+        uint32_t len, n_spans : 27, late : 1, state : 4; // late: it was held back; state: Argosy__JobState
         uint8_t packed[];
 } JobEntry;
 
-// One that is running although it would have been dropped.
+// What an entry has given for a job that was held back: later than its number says.
+typedef struct LateSpan {
+        JobSpan span;
+        uint64_t job;
+} LateSpan;
+
+// One that has not ended, or that others wait for, although it would have been dropped.
 typedef struct HeldJob {
         uint64_t number;
         JobEntry *entry;
@@ -74,11 +80,20 @@ typedef struct JobTable {
         size_t n, bytes;
         HeldJob **held; // by number
         size_t n_held, held_allocated;
+        LateSpan *late; // by revision; also of jobs that are not kept any more
+        size_t n_late, late_allocated;
         JobNews *news; // what cluster_state_next_job() has to tell
         size_t n_news, n_news_taken, news_allocated;
         uint64_t *ended; // what cluster_state_next_ended_job() has to tell
         size_t n_ended, n_ended_taken, ended_allocated;
 } JobTable;
+
+// Requests of jobs that are held back.
+typedef struct StoredTable {
+        Argosy__StoredRequest **requests; // by number of their jobs
+        size_t n, allocated, bytes;
+        Map awaited; // number -> AwaitedJob
+} StoredTable;
 
 // As a snapshot has them.
 typedef struct JobView {
@@ -143,6 +158,9 @@ typedef struct StateView {
         bool access_set;
         JobView jobs;
         KeyTable keys;
+        Argosy__StoredRequest **stored;
+        size_t n_stored;
+        Argosy__QueueRecord *queue; // NULL: nobody has changed it
         uint64_t time_us, clock_us;
 } StateView;
 
@@ -209,6 +227,9 @@ struct ClusterState {
 
         JobTable jobs;
         KeyTable keys;
+        StoredTable stored;
+        Argosy__QueueRecord *queue; // NULL: nobody has changed it
+        uint64_t queue_revision;
         uint64_t time_us;  // cluster_state_time_us()
         uint64_t clock_us; // at_us of the newest entry
 
@@ -353,6 +374,8 @@ const JobEntry *job_view_find(const JobView *v, uint64_t number); // NULL: it is
 int state_load_job(ClusterState *s, const void *packed, size_t len);
 // Likewise one that is held, when all others are there.
 int state_load_held_job(ClusterState *s, const void *packed, size_t len);
+// When all are there: 0, or -EBADMSG, as one is held that has ended and nobody waits for.
+int state_jobs_loaded(ClusterState *s);
 void state_jobs_done(ClusterState *s);
 // What is said of a job that is kept, behind what is known of it; without units that ended otherwise if it would be too
 // long.
@@ -365,6 +388,23 @@ int state_replace_held_job(ClusterState *s, uint64_t number, JobEntry *entry);
 void state_held_jobs_done(ClusterState *s); // and what was noted
 int state_end_jobs(ClusterState *s, const Argosy__LogOp__JobEnds *ends);
 int state_note_job(ClusterState *s, JobNews news);
+bool job_state_is_open(Argosy__JobState state); // it has not ended
+// If it is held, has ended, and nobody waits for it, it goes.
+void state_unhold_job(ClusterState *s, uint64_t number);
+
+// cluster-state-stored-requests.c
+// Whether there is room for it, as that of the next job, and it waits for nothing that it cannot wait for.
+bool state_request_fits(const ClusterState *s, const Argosy__StoredRequest *m);
+// Of the newest job. The message is borrowed.
+int state_store_request(ClusterState *s, const Argosy__StoredRequest *m, uint64_t job);
+void state_drop_stored_request(ClusterState *s, uint64_t job); // if there is one
+int state_release_request(ClusterState *s, const Argosy__LogOp__StoredRelease *release);
+bool state_job_is_awaited(const ClusterState *s, uint64_t number);
+// Of an image, when its jobs are there: takes it in any case. -EBADMSG: there can be no such one.
+int state_load_stored_request(ClusterState *s, Argosy__StoredRequest *m);
+int state_put_queue(ClusterState *s, const Argosy__QueueRecord *queue);
+int state_load_queue(ClusterState *s, const Argosy__QueueRecord *queue); // -EBADMSG
+void state_stored_requests_done(ClusterState *s); // and the rules
 
 // cluster-state-keys.c. A key that is known gets the job and `more` if it had `more`, else it stays as it is.
 int state_put_key(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], const RequestKey *key);

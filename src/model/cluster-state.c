@@ -153,7 +153,8 @@ bool cluster_state_was_applied(const ClusterState *s, const uint8_t id[16], uint
 
         if (a)
                 *ret_revision = a->revision;
-        else if (cluster_state_find_key(s, id, &key) && !key.more)
+        else if (cluster_state_find_key(s, id, &key) && !key.more &&
+                 cluster_state_job_state(s, key.job) != ARGOSY__JOB_STATE__JOB_HELD)
                 *ret_revision = 0;
         else
                 return false;
@@ -301,6 +302,7 @@ void state_done(ClusterState *s) {
         free(s->rollouts);
         state_roles_done(s);
         state_access_done(s);
+        state_stored_requests_done(s);
         state_jobs_done(s);
         state_keys_done(s);
         free(s->sorted);

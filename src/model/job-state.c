@@ -10,7 +10,7 @@
 
 #include "macro.h"
 
-static const char *const states[] = {"", "running", "done", "failed", "overtaken", "cancelled"};
+static const char *const states[] = {"", "running", "done", "failed", "overtaken", "cancelled", "held"};
 static const char *const ends[] = {"ok", "failed", "unplaced", "overtaken", "cancelled"};
 
 const char *job_state_to_string(Argosy__JobState state) {

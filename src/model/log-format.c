@@ -52,6 +52,10 @@ static const struct LaterPart {
         {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_SPEC_FORGET, FEATURE_JOBS},
         {&argosy__spec__descriptor, 240, FEATURE_JOBS},        // job
         {&argosy__state_image__descriptor, 240, FEATURE_JOBS}, // former_specs
+        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_STORED_RELEASE, FEATURE_JOBS},
+        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_QUEUE, FEATURE_JOBS},
+        {&argosy__state_image__descriptor, 275, FEATURE_JOBS}, // stored_requests
+        {&argosy__state_image__descriptor, 276, FEATURE_JOBS}, // queue
         {&argosy__state_image__descriptor, 350, FEATURE_JOBS}, // clock_us
 };
 

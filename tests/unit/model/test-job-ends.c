@@ -331,7 +331,10 @@ static void who_leads_hears_what_was_brought(void **state) {
         message_free(record);
         assert_null(cluster_state_next_job(s));
         end_job(s, (End){1, DONE, 9, NULL});
-        assert_null(cluster_state_next_job(s)); // it is who leads that has said so
+        news = cluster_state_next_job(s);
+        assert_int_equal(news->number, 1);
+        assert_true(news->only_state);
+        assert_null(cluster_state_next_job(s));
 }
 
 static void states_are_read_back_from_their_words(void **state) {

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Jobs that are held back, in the log: kept whole until they begin or end, within bounds, the same on every voter.
+#include "cluster-words.h"
+
+#include "cluster-encoder.h"
+#include "cluster-snapshot.h"
+#include "feature-level.h"
+#include "message.h"
+
+#define HELD ARGOSY__JOB_STATE__JOB_HELD
+#define RUNNING ARGOSY__JOB_STATE__JOB_RUNNING
+#define DONE ARGOSY__JOB_STATE__JOB_DONE
+#define CANCELLED ARGOSY__JOB_STATE__JOB_CANCELLED
+
+static const uint64_t day_us = UINT64_C(86400) * 1000000;
+
+static void begin(ClusterState *s) {
+        Batch b = {};
+
+        batch_cluster(&b, 1);
+        b.log.ops[0]->cluster->feature_level = FEATURE_JOBS;
+        b.log.at_us = day_us;
+        apply(s, &b);
+        cluster_state_drop_dirty(s);
+}
+
+typedef struct Hold {
+        size_t bytes;
+        uint64_t after; // 0: nothing
+        bool by_hand, without_request;
+} Hold;
+
+static Argosy__LogOp__JobPut *add_job(Batch *b, Argosy__JobState state) {
+        (void) batch_job(b, (JobPut){.verb = "start"});
+        b->log.ops[b->log.n_ops - 1]->job->job->state = state;
+        return b->log.ops[b->log.n_ops - 1]->job;
+}
+
+static uint64_t hold(ClusterState *s, Hold w) {
+        Argosy__StoredRequest stored = ARGOSY__STORED_REQUEST__INIT;
+        Argosy__Author author = ARGOSY__AUTHOR__INIT;
+        Argosy__LogOp__JobPut *put;
+        Batch b = {};
+
+        argosy__log_batch__init(&b.log);
+        put = add_job(&b, HELD);
+        author.user = (char *) "ann";
+        stored.author = &author;
+        stored.request = (ProtobufCBinaryData){w.bytes, calloc(1, w.bytes + 1)};
+        stored.by_hand = w.by_hand;
+        stored.after = &w.after;
+        stored.n_after = w.after > 0;
+        if (!w.without_request)
+                put->stored = &stored;
+        b.log.at_us = day_us + 5;
+        apply(s, &b);
+        cluster_state_drop_dirty(s);
+        free(stored.request.data);
+        return cluster_state_last_job(s);
+}
+
+static void put_jobs(ClusterState *s, size_t n, uint64_t at_us, Argosy__JobState state) {
+        Batch b = {};
+
+        argosy__log_batch__init(&b.log);
+        for (size_t i = 0; i < n; i++)
+                (void) add_job(&b, state);
+        b.log.at_us = at_us;
+        apply(s, &b);
+        cluster_state_drop_dirty(s);
+}
+
+// The job goes on, by an entry that starts a unit.
+static void go_on(ClusterState *s, uint64_t number, const char *unit, Argosy__JobState state, bool more) {
+        Argosy__LogOp__JobPut *put;
+        Batch b = {};
+
+        batch_unit(&b, unit, WEB, (UnitPut){.target = LAUNCHED, .start = true});
+        put = add_job(&b, state);
+        put->number = number;
+        put->n_ops = (uint32_t) b.log.n_ops - 1;
+        put->more = more;
+        b.log.at_us = day_us + 9;
+        apply(s, &b);
+        cluster_state_drop_dirty(s);
+}
+
+static void end(ClusterState *s, uint64_t number, Argosy__JobState state) {
+        Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
+        Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT, *records = &record;
+        Batch b = {};
+
+        record.number = number;
+        record.state = state;
+        ends.ends = &records;
+        ends.n_ends = 1;
+        batch_op(&b, ARGOSY__LOG_OP__OP_JOB_ENDS)->job_ends = &ends;
+        apply(s, &b);
+        cluster_state_drop_dirty(s);
+}
+
+static void release(ClusterState *s, uint64_t number, bool past_rules) {
+        Argosy__LogOp__StoredRelease m = ARGOSY__LOG_OP__STORED_RELEASE__INIT;
+        Batch b = {};
+
+        m.job = number;
+        m.past_rules = past_rules;
+        batch_op(&b, ARGOSY__LOG_OP__OP_STORED_RELEASE)->stored_release = &m;
+        apply(s, &b);
+        cluster_state_drop_dirty(s);
+}
+
+static const Argosy__StoredRequest *stored(ClusterState *s, uint64_t number) {
+        return cluster_state_find_stored_request(s, number);
+}
+
+static size_t count(ClusterState *s) {
+        size_t n;
+
+        (void) cluster_state_stored_requests(s, &n);
+        return n;
+}
+
+static Argosy__JobState state_of(ClusterState *s, uint64_t number) {
+        return cluster_state_job_state(s, number);
+}
+
+static void pass_through_image(ClusterState *s) {
+        _cleanup_buf_ Buf image = {}, again = {};
+
+        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
+        assert_int_equal(cluster_state_encode(s, &again), 0);
+        assert_int_equal(image.len, again.len);
+        assert_memory_equal(image.data, again.data, image.len);
+}
+
+// ------------------------------------------------------------------------------------------------ kept
+
+static void a_held_job_is_kept_whole(void **state) {
+        ClusterState *s = *state;
+        Argosy__JobRecord *record;
+        uint64_t job;
+
+        begin(s);
+        job = hold(s, (Hold){.bytes = 1000, .by_hand = true});
+        pass_through_image(s);
+        assert_int_equal(state_of(s, job), HELD);
+        assert_non_null(stored(s, job));
+        assert_int_equal(stored(s, job)->request.len, 1000);
+        assert_string_equal(stored(s, job)->author->user, "ann");
+        assert_true(stored(s, job)->by_hand);
+        assert_int_equal(cluster_state_read_job(s, job, &record), 0);
+        assert_int_equal(record->asked_us, day_us + 5);
+        assert_int_equal(record->ended_us, 0);
+        message_free(record);
+}
+
+static void its_request_goes_with_its_effect(void **state) {
+        ClusterState *s = *state;
+        Argosy__JobRecord *record;
+        uint64_t job;
+
+        begin(s);
+        job = hold(s, (Hold){.bytes = 10});
+        go_on(s, job, "a.service", RUNNING, false);
+        assert_null(stored(s, job));
+        assert_int_equal(state_of(s, job), RUNNING);
+        assert_int_equal(cluster_state_last_job(s), job); // the same one
+        assert_int_equal(cluster_state_read_job(s, job, &record), 0);
+        assert_int_equal(record->at_us, day_us + 9);
+        assert_int_equal(record->asked_us, day_us + 5);
+        assert_int_equal(record->n_units, 1);
+        message_free(record);
+        pass_through_image(s);
+}
+
+static void of_several_entries_it_goes_with_the_last(void **state) {
+        ClusterState *s = *state;
+        uint64_t job;
+
+        begin(s);
+        job = hold(s, (Hold){.bytes = 10});
+        go_on(s, job, "a.service", RUNNING, true);
+        assert_non_null(stored(s, job));
+        pass_through_image(s);
+        assert_non_null(stored(s, job));
+        go_on(s, job, "b.service", RUNNING, false);
+        assert_null(stored(s, job));
+}
+
+static void its_request_goes_with_its_end(void **state) {
+        ClusterState *s = *state;
+        uint64_t job;
+
+        begin(s);
+        job = hold(s, (Hold){.bytes = 10});
+        end(s, job, CANCELLED);
+        end(s, job, DONE); // it has ended
+        assert_null(stored(s, job));
+        assert_int_equal(state_of(s, job), CANCELLED);
+        pass_through_image(s);
+        assert_int_equal(state_of(s, job), CANCELLED);
+}
+
+static void released_it_waits_for_nothing_but_the_rules(void **state) {
+        ClusterState *s = *state;
+        uint64_t first, job;
+
+        begin(s);
+        first = hold(s, (Hold){.bytes = 10});
+        job = hold(s, (Hold){.bytes = 10, .by_hand = true, .after = first});
+        release(s, job, false);
+        assert_false(stored(s, job)->by_hand);
+        assert_int_equal(stored(s, job)->n_after, 0);
+        assert_false(stored(s, job)->past_rules);
+        release(s, job, true);
+        release(s, job, false); // what was given stays
+        assert_true(stored(s, job)->past_rules);
+        release(s, 99, true); // there is none
+        pass_through_image(s);
+        assert_true(stored(s, job)->past_rules);
+}
+
+// ------------------------------------------------------------------------------------------------ bounds
+
+static void what_there_is_no_room_for_is_cancelled_as_it_comes(void **state) {
+        ClusterState *s = *state;
+        uint64_t job;
+        size_t n = 0;
+
+        begin(s);
+        job = hold(s, (Hold){.bytes = CLUSTER_STORED_REQUEST_MAX + 1});
+        assert_int_equal(state_of(s, job), CANCELLED);
+        job = hold(s, (Hold){.bytes = 10, .without_request = true});
+        assert_int_equal(state_of(s, job), CANCELLED);
+        while (state_of(s, job = hold(s, (Hold){.bytes = CLUSTER_STORED_REQUEST_MAX})) == HELD)
+                n++;
+        assert_int_equal(n, CLUSTER_STORED_BYTES_MAX / CLUSTER_STORED_REQUEST_MAX);
+        assert_int_equal(state_of(s, job), CANCELLED);
+        assert_int_equal(count(s), n);
+        assert_false(cluster_state_stores_request(s, 0, 0, 1));
+        end(s, job - 1, CANCELLED);
+        assert_true(cluster_state_stores_request(s, 0, 0, 1));
+        assert_false(cluster_state_stores_request(s, 0, CLUSTER_STORED_REQUEST_MAX, 1));
+}
+
+static void a_job_waits_only_for_those_before_it(void **state) {
+        ClusterState *s = *state;
+
+        begin(s);
+        assert_int_equal(state_of(s, hold(s, (Hold){.bytes = 1, .after = 1})), CANCELLED); // for itself
+        assert_int_equal(state_of(s, hold(s, (Hold){.bytes = 1, .after = 9})), CANCELLED);
+        assert_int_equal(state_of(s, hold(s, (Hold){.bytes = 1, .after = 2})), HELD);
+}
+
+// ------------------------------------------------------------------------------------------------ what others are dropped for
+
+static void neither_it_nor_what_it_waits_for_is_dropped(void **state) {
+        ClusterState *s = *state;
+        uint64_t done, job;
+
+        begin(s);
+        put_jobs(s, 1, day_us, DONE);
+        done = cluster_state_last_job(s);
+        job = hold(s, (Hold){.bytes = 10, .after = done});
+        put_jobs(s, 3, day_us * 60, DONE); // all before are too old
+        assert_int_equal(cluster_state_first_job(s), job + 1);
+        assert_int_equal(state_of(s, job), HELD);
+        assert_int_equal(state_of(s, done), DONE);
+        pass_through_image(s);
+        assert_int_equal(state_of(s, done), DONE);
+        go_on(s, job, "a.service", RUNNING, false);
+        assert_int_equal(state_of(s, job), RUNNING);
+        assert_int_equal(state_of(s, done), ARGOSY__JOB_STATE__JOB_UNKNOWN); // nobody waits for it any more
+        end(s, job, DONE);
+        assert_int_equal(state_of(s, job), ARGOSY__JOB_STATE__JOB_UNKNOWN);
+        pass_through_image(s);
+}
+
+static void one_that_ends_beside_the_others_stays_as_long_as_it_is_waited_for(void **state) {
+        ClusterState *s = *state;
+        uint64_t slow, job;
+
+        begin(s);
+        put_jobs(s, 1, day_us, RUNNING);
+        slow = cluster_state_last_job(s);
+        job = hold(s, (Hold){.bytes = 10, .after = slow});
+        put_jobs(s, 3, day_us * 60, DONE);
+        end(s, slow, DONE);
+        assert_int_equal(state_of(s, slow), DONE);
+        pass_through_image(s);
+        assert_int_equal(state_of(s, slow), DONE);
+        release(s, job, false);
+        assert_int_equal(state_of(s, slow), ARGOSY__JOB_STATE__JOB_UNKNOWN);
+}
+
+// ------------------------------------------------------------------------------------------------ whose it was
+
+static void what_a_late_job_has_changed_is_its_own(void **state) {
+        ClusterState *s = *state;
+        uint64_t job, other, revision;
+
+        begin(s);
+        job = hold(s, (Hold){.bytes = 10});
+        go_on(s, 0, "a.service", RUNNING, false);
+        other = cluster_state_last_job(s);
+        revision = unit(s, "a.service")->revision;
+        for (unsigned i = 0; i < 600; i++) // more than are looked through
+                put_jobs(s, 1, day_us, DONE);
+        go_on(s, job, "a.service", RUNNING, true);
+        go_on(s, 0, "b.service", RUNNING, false);
+        go_on(s, job, "c.service", RUNNING, false);
+        for (unsigned i = 0; i < 2; i++) {
+                assert_int_equal(cluster_state_find_job_of(s, "a.service", revision), other);
+                assert_int_equal(cluster_state_find_job_of(s, "a.service", unit(s, "a.service")->revision),
+                                 job);
+                assert_int_equal(cluster_state_find_job_of(s, "b.service", unit(s, "b.service")->revision),
+                                 cluster_state_last_job(s));
+                assert_int_equal(cluster_state_find_job_of(s, "c.service", unit(s, "c.service")->revision),
+                                 job);
+                pass_through_image(s);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ the rest
+
+static void news_of_it_is_told(void **state) {
+        ClusterState *s = *state;
+        const JobNews *news;
+        Batch b = {};
+        Argosy__LogOp__StoredRelease m = ARGOSY__LOG_OP__STORED_RELEASE__INIT;
+        uint64_t job;
+
+        begin(s);
+        job = hold(s, (Hold){.bytes = 10});
+        m.job = job;
+        batch_op(&b, ARGOSY__LOG_OP__OP_STORED_RELEASE)->stored_release = &m;
+        apply(s, &b);
+        news = cluster_state_next_job(s);
+        assert_non_null(news);
+        assert_int_equal(news->number, job);
+        assert_true(news->only_state);
+        assert_null(cluster_state_next_job(s));
+}
+
+static void a_snapshot_shows_what_was_held_then(void **state) {
+        ClusterState *s = *state;
+        _cleanup_buf_ Buf before = {}, shown = {};
+        ClusterSnapshot *snapshot;
+        ClusterEncoder *e;
+        uint64_t job;
+
+        begin(s);
+        job = hold(s, (Hold){.bytes = 5000, .by_hand = true});
+        assert_int_equal(cluster_state_encode(s, &before), 0);
+        assert_int_equal(cluster_state_snapshot(s, &snapshot), 0);
+        release(s, job, true);
+        end(s, job, CANCELLED);
+        e = cluster_encoder_new(snapshot);
+        assert_non_null(e);
+        while (cluster_encoder_next(e, &shown) == CLUSTER_ENCODER_MORE)
+                ;
+        cluster_encoder_free(e);
+        cluster_snapshot_unref(snapshot);
+        assert_int_equal(shown.len, before.len);
+        assert_memory_equal(shown.data, before.data, before.len);
+}
+
+static void the_rules_are_put_whole(void **state) {
+        ClusterState *s = *state;
+        Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT, *rules[CLUSTER_QUEUE_RULES_MAX + 1];
+        Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
+        uint64_t before;
+        Batch b = {};
+
+        begin(s);
+        assert_int_equal(cluster_state_queue(s)->n_rules, 0);
+        for (size_t i = 0; i < ELEMENTSOF(rules); i++)
+                rules[i] = &rule;
+        rule.number = 7;
+        rule.author = (char *) "ann";
+        queue.rules = rules;
+        queue.n_rules = 2;
+        queue.closed = true;
+        queue.reason = (char *) "racks";
+        batch_op(&b, ARGOSY__LOG_OP__OP_QUEUE)->queue = &queue;
+        apply(s, &b);
+        before = cluster_state_queue_revision(s);
+        assert_int_equal(before, cluster_state_revision(s));
+        queue.n_rules = ELEMENTSOF(rules); // too many
+        batch_op(&b, ARGOSY__LOG_OP__OP_QUEUE)->queue = &queue;
+        apply(s, &b);
+        assert_int_equal(cluster_state_queue_revision(s), before);
+        pass_through_image(s);
+        assert_int_equal(cluster_state_queue(s)->n_rules, 2);
+        assert_true(cluster_state_queue(s)->closed);
+        assert_string_equal(cluster_state_queue(s)->rules[1]->author, "ann");
+        assert_string_equal(cluster_state_queue(s)->reason, "racks");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_held_job_is_kept_whole),
+                TEST(its_request_goes_with_its_effect),
+                TEST(of_several_entries_it_goes_with_the_last),
+                TEST(its_request_goes_with_its_end),
+                TEST(released_it_waits_for_nothing_but_the_rules),
+                TEST(what_there_is_no_room_for_is_cancelled_as_it_comes),
+                TEST(a_job_waits_only_for_those_before_it),
+                TEST(neither_it_nor_what_it_waits_for_is_dropped),
+                TEST(one_that_ends_beside_the_others_stays_as_long_as_it_is_waited_for),
+                TEST(what_a_late_job_has_changed_is_its_own),
+                TEST(news_of_it_is_told),
+                TEST(a_snapshot_shows_what_was_held_then),
+                TEST(the_rules_are_put_whole),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

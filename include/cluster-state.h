@@ -334,7 +334,8 @@ void cluster_state_dirty_done(ClusterState *s, UnitEntry *u);
 uint32_t cluster_state_next_dirty_host(ClusterState *s);
 // And what was brought of jobs, in the order in which it was; valid until the next batch. NULL: no more.
 const JobNews *cluster_state_next_job(ClusterState *s);
-// Those of which an entry has said how they ended, if that was not known before. 0: no more.
+// Those of which an entry has said how they ended, if that was not known before; and those that have begun, of jobs that were
+// held back. 0: no more.
 uint64_t cluster_state_next_ended_job(ClusterState *s);
 // For those who do not lead.
 void cluster_state_drop_dirty(ClusterState *s);

@@ -15,6 +15,7 @@
 #include "decide-private.h"
 #include "disruption-budget.h"
 #include "feature-level.h"
+#include "held-jobs.h"
 #include "job-end.h"
 #include "job-words.h"
 #include "open-jobs.h"
@@ -50,6 +51,18 @@ static Argosy__Response *done_before(const Ticket *t) {
         return response;
 }
 
+static bool was_cancelled_while_held(const Leader *l, uint64_t number) {
+        Argosy__JobRecord *record;
+        bool was;
+
+        if (cluster_state_job_state(l->state, number) != ARGOSY__JOB_STATE__JOB_CANCELLED ||
+            cluster_state_read_job(l->state, number, &record) < 0)
+                return false;
+        was = record->asked_us > 0 && record->n_units == 0;
+        message_free(record);
+        return was;
+}
+
 // A Change, an Undo or an Apply is planned again, for the answer; so is what was begun and is not whole in the log.
 static int admit_known(Leader *l, Ticket *t, const RequestKey *key) {
         const Argosy__Request *q = t->request;
@@ -60,6 +73,10 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key) {
                                                 "): nothing was changed",
                                                 key->job));
         t->job = key->job;
+        if (cluster_state_job_state(l->state, key->job) == ARGOSY__JOB_STATE__JOB_HELD)
+                return settle(t, decide_queue_tell_held(l, key->job));
+        if (was_cancelled_while_held(l, key->job))
+                return settle(t, response_error(ECANCELED, "job %" PRIu64 " was cancelled before it began", key->job));
         if (key->more || q->what_case == ARGOSY__REQUEST__WHAT_CHANGE || q->what_case == ARGOSY__REQUEST__WHAT_UNDO ||
             q->what_case == ARGOSY__REQUEST__WHAT_APPLY)
                 return 1;
@@ -137,6 +154,10 @@ static int check_revision(const Leader *l, Ticket *t, uint64_t revision) {
                 what = "roles";
                 at = cluster_state_roles_revision(l->state);
                 break;
+        case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
+                what = "the rules of the queue";
+                at = cluster_state_queue_revision(l->state);
+                break;
         case ARGOSY__REQUEST__WHAT_ACCESS_CHANGE:
                 what = "rights";
                 at = cluster_state_access_revision(l->state);
@@ -166,6 +187,8 @@ static int admit_by_id(Decision *d, Ticket *t, const ProtobufCBinaryData *id) {
                         return r;
                 t->has_content = true;
         }
+        if (t->held) // the key is its own
+                return 1;
         if (cluster_state_find_key(state, id->data, &key))
                 return admit_known(d->leader, t, &key);
         if (job && job->age_ms > 0 && cluster_state_may_have_forgotten(state, job->age_ms))
@@ -181,6 +204,12 @@ int decide_job_admit(Decision *d, Ticket *t) {
         const char *error;
         int r = 1;
 
+        if (keeps_jobs(d->leader) && t->held && !t->has_content) {
+                r = job_request_content(t->request, &t->content);
+                if (r < 0)
+                        return r;
+                t->has_content = true;
+        }
         if (!keeps_jobs(d->leader) || t->job > 0) // that is known of it already
                 return 1;
         error = job_form_error(t->request);
@@ -206,6 +235,9 @@ typedef struct JobSource {
         uint64_t number; // 0: this is its beginning
         bool more;
         uint32_t done; // LogOp.JobPut.done
+        uint32_t limited_by;
+        const Argosy__Response__Change *refused; // by this some units are, and nobody listens; NULL: none
+        Argosy__StoredRequest *stored;           // it is held back; NULL: it is not
 } JobSource;
 
 // By name, since users and hosts come and go.
@@ -252,16 +284,54 @@ static size_t drains_of(const Leader *l, const Argosy__Request *q, uint32_t ret[
         return n;
 }
 
+enum { REFUSED_MAX = 100 }; // units that are named of those that were refused
+
+// 0 or -ENOMEM.
+static int add_refused(const Argosy__Response__Change *change, uint32_t n_before, Argosy__JobRecord *record) {
+        size_t n = 0;
+
+        for (size_t i = 0; change && i < change->n_units; i++)
+                n += change->units[i]->status != 0;
+        record->failed = change ? n_before + (uint32_t) n : 0;
+        if (n == 0)
+                return 0;
+        if (record->state == ARGOSY__JOB_STATE__JOB_DONE)
+                record->state = ARGOSY__JOB_STATE__JOB_FAILED;
+        record->ends = calloc(REFUSED_MAX, sizeof(*record->ends) + sizeof(**record->ends));
+        if (!record->ends)
+                return -ENOMEM;
+        for (size_t i = 0; i < change->n_units && record->n_ends < REFUSED_MAX; i++) {
+                Argosy__JobUnitEnd *ends = (Argosy__JobUnitEnd *) (record->ends + REFUSED_MAX);
+                Argosy__JobUnitEnd *end = &ends[record->n_ends];
+
+                if (change->units[i]->status == 0)
+                        continue;
+                argosy__job_unit_end__init(end);
+                end->unit = change->units[i]->name;
+                end->end = ARGOSY__UNIT_END__END_FAILED;
+                end->message = change->units[i]->message;
+                record->ends[record->n_ends++] = end;
+        }
+        return 0;
+}
+
 static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWords *words, uint64_t *ret_number) {
         Argosy__LogOp__JobPut put = ARGOSY__LOG_OP__JOB_PUT__INIT;
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
         uint32_t drains[DRAINS_MAX];
+        int r;
 
-        record.state = job_end_at_once(source->request);
-        if (source->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && !source->request->rollout->abort)
-                record.rollout = source->request->rollout->name;
-        record.drains = drains;
-        record.n_drains = drains_of(d->leader, source->request, drains);
+        record.state = source->stored ? ARGOSY__JOB_STATE__JOB_HELD : job_end_at_once(source->request);
+        if (source->stored) {
+                record.after = source->stored->after;
+                record.n_after = source->stored->n_after;
+        } else {
+                if (source->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && !source->request->rollout->abort)
+                        record.rollout = source->request->rollout->name;
+                record.drains = drains;
+                record.n_drains = drains_of(d->leader, source->request, drains);
+                record.limited_by = source->limited_by;
+        }
         record.verb = (char *) job_verb(source->request);
         record.targets = words->targets;
         record.n_targets = words->n_targets;
@@ -281,8 +351,13 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
                 put.id = *source->id;
                 put.content = source->content;
         }
+        put.stored = source->stored;
         *ret_number = put.number ?: cluster_state_last_job(d->leader->state) + ++d->n_jobs;
-        return batch_builder_put_job(&d->batch, &put);
+        r = add_refused(source->refused, open_job_n_refused(d->leader, put.number), &record);
+        if (r == 0)
+                r = batch_builder_put_job(&d->batch, &put);
+        free(record.ends);
+        return r;
 }
 
 static int put_job(Decision *d, const JobSource *source, size_t n_ops, uint64_t *ret_number) {
@@ -296,23 +371,50 @@ static int put_job(Decision *d, const JobSource *source, size_t n_ops, uint64_t 
         return r;
 }
 
+// What was said of the units of this entry; NULL: nothing.
+static const Argosy__Response__Change *results_of(const Ticket *t) {
+        const Argosy__Response__Change *part = decide_parts_results(t);
+
+        if (part || !t->response || t->response->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
+                return part;
+        return t->response->change;
+}
+
 int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
         JobSource source = {.request = t->request,
                             .author = t->author,
                             .id = job_request_id(t->request),
                             .content = t->content,
-                            .number = t->job,
+                            .number = t->job == 0 && t->held ? held_job_number(t->held) : t->job,
                             .more = t->again,
-                            .done = t->again ? decide_parts_end(t) : 0};
+                            .done = t->again ? decide_parts_end(t) : 0,
+                            .limited_by = t->limited_by};
         size_t n_ops = d->batch.n_ops - mark.n_ops;
         int r = 0;
 
         t->job_flying = 0;
         if (!keeps_jobs(d->leader) || n_ops == 0)
                 return 0;
+        if (t->held)
+                source.refused = results_of(t);
         if (source.id)
                 r = batch_builder_claim(&d->batch, source.id->data, source.id->len);
-        return r < 0 ? r : put_job(d, &source, n_ops, &t->job_flying);
+        if (r == 0)
+                r = put_job(d, &source, n_ops, &t->job_flying);
+        if (r == 0 && t->job == 0)
+                held_limit_admit(d->leader, t->limited_by);
+        return r;
+}
+
+int decide_job_hold(Decision *d, Ticket *t, Argosy__StoredRequest *stored) {
+        JobSource source = {.request = t->request,
+                            .author = t->author,
+                            .id = job_request_id(t->request),
+                            .content = t->content,
+                            .stored = stored};
+        int r = batch_builder_claim(&d->batch, source.id->data, source.id->len);
+
+        return r < 0 ? r : put_job(d, &source, 0, &t->job_flying);
 }
 
 // Its record says by which request it was begun, and that request's key whose job it is.

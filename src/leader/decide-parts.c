@@ -146,6 +146,10 @@ uint32_t decide_parts_end(const Ticket *t) {
         return t->parts ? (uint32_t) (t->parts->first + t->parts->n) : 0;
 }
 
+const Argosy__Response__Change *decide_parts_results(const Ticket *t) {
+        return t->parts && t->parts->part ? t->parts->part->change : NULL;
+}
+
 bool decide_part_is_done(const Leader *l, const Ticket *t) {
         uint32_t end = decide_parts_end(t);
 

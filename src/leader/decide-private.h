@@ -2,7 +2,7 @@
 #pragma once
 
 // Shared by decide.c, decide-moves.c, decide-changes.c, decide-jobs.c, decide-parts.c, decide-plan.c, decide-aims.c,
-// decide-undo.c, decide-apply.c and decide-dry-runs.c.
+// decide-undo.c, decide-apply.c, decide-queue.c and decide-dry-runs.c.
 
 #include "batch-builder.h"
 #include "dependencies.h"
@@ -20,6 +20,7 @@ typedef struct Decision {
         Scheduler *scheduler; // made when first needed
         Dependencies planned; // of units that the batch puts
         uint64_t n_jobs;      // that it begins
+        size_t n_stored, stored_bytes; // jobs of these that are held back, and their requests
         const UndoList *undo; // whose units are planned at the moment; NULL: none
         const AimList *aims;  // the same
 } Decision;
@@ -80,10 +81,20 @@ int decide_job_admit(Decision *d, Ticket *t);
 int decide_job_check_units(const Leader *l, Ticket *t, const Argosy__Request__Change *change);
 // It is in the batch, behind the mark, and so is its job then. 0 or -ENOMEM.
 int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark);
+// It is held back: its job is in the batch, without any effect, and with what is stored of it. 0 or -ENOMEM.
+int decide_job_hold(Decision *d, Ticket *t, Argosy__StoredRequest *stored);
 // The same of moves of the rebalance that is under way, if there are any.
 int decide_job_put_rebalance(Decision *d, BatchBuilderMark mark);
 // And of a step of a rollout, if the job that began it is kept. `userdata` is the Decision.
 int decide_job_put_rollout(const Argosy__RolloutRecord *r, BatchBuilderMark mark, void *userdata);
+
+// decide-queue.c
+// Whether a request that may be planned is held back. 1: it is not; QUEUE_HOLDS: its job is in the batch, without any
+// effect; 0: it was answered, or is held as it was; -EBUSY: next batch; -ENOMEM.
+enum { QUEUE_HOLDS = 2 };
+int decide_queue_admit(Decision *d, Ticket *t);
+// What is said to who asks for it again. NULL: out of memory.
+Argosy__Response *decide_queue_tell_held(const Leader *l, uint64_t job);
 
 // decide-dry-runs.c
 // A Change that is only asked about, before anything is in the batch. 0: answered; DRY_RUN_GOES_ON: a later turn goes
@@ -147,5 +158,7 @@ enum { CHANGE_WHOLE = 2 };
 int decide_parts(Decision *d, Ticket *t);
 // Names of the ticket's Change up to the end of the part that is planned. 0: it is none in parts.
 uint32_t decide_parts_end(const Ticket *t);
+// What is said of the units of the part that is planned. NULL: it is none in parts.
+const Argosy__Response__Change *decide_parts_results(const Ticket *t);
 // Whether the log has that part, by what is known of the whole request.
 bool decide_part_is_done(const Leader *l, const Ticket *t);

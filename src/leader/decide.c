@@ -18,6 +18,7 @@
 #include "dependencies.h"
 #include "feature-controller.h"
 #include "handlers.h"
+#include "held-jobs.h"
 #include "host-complaints.h"
 #include "host-marks.h"
 #include "host-record.h"
@@ -201,9 +202,13 @@ static int decide_requests(Decision *d, ListNode *taken) {
                         continue;
                 r = decide_job_admit(d, t);
                 if (r == 1)
+                        r = decide_queue_admit(d, t);
+                if (r == 1) {
                         r = h->decide ? h->decide(d, t) : h->plan(l, t, &d->batch);
-                if (r == 1)
-                        r = decide_job_put(d, t, mark) ?: 1;
+                        if (r == 1)
+                                r = decide_job_put(d, t, mark) ?: 1;
+                } else if (r == QUEUE_HOLDS)
+                        r = 1;
                 if (r == -EBUSY) { // first come, first served
                         batch_builder_rollback(&d->batch, mark);
                         return 0;
@@ -251,11 +256,18 @@ static Argosy__Response *no_space_response(const Leader *l, const Ticket *t) {
                               decide_extent(t, text));
 }
 
+// A job that is held back goes on being that: nobody else would ask for it again.
+static Argosy__Response *try_later(const Ticket *t, Argosy__Response *r) {
+        if (r && t->held)
+                r->no_leader = true;
+        return r;
+}
+
 static Argosy__Response *failed_response(const Leader *l, const Ticket *t, StoreOutcome outcome) {
         Argosy__Response *r;
 
         if (outcome == STORE_NO_SPACE)
-                return no_space_response(l, t);
+                return try_later(t, no_space_response(l, t));
         r = response_error(EAGAIN, "the leader changed %s; sending the same request again is safe",
                            outcome == STORE_UNKNOWN ? "before it knew whether the change was kept"
                            : t->n_kept              ? "in the middle of the change"
@@ -338,6 +350,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
         list_splice(&l->queue, &again); // behind those who came meanwhile: each has its turn between two parts
         rebalance_job_landed(l, outcome == STORE_COMMITTED);
         open_jobs_landed(l, outcome == STORE_COMMITTED);
+        held_limits_settle(l);
         if (outcome == STORE_COMMITTED)
                 forget_granted_records(l);
         else if (outcome == STORE_NO_SPACE && l->leading)
@@ -416,8 +429,8 @@ static void on_not_submitted(Leader *l, int error, size_t bytes) {
         while (!list_is_empty(&l->flying)) {
                 Ticket *t = CONTAINER_OF(l->flying.next, Ticket, queue);
 
-                ticket_settle(t, response_error(EBUSY, "the log does not take the change now: %s; %s",
-                                                strerror(-error), decide_extent(t, (DecideExtent){})));
+                ticket_settle(t, try_later(t, response_error(EBUSY, "the log does not take the change now: %s; %s",
+                                                             strerror(-error), decide_extent(t, (DecideExtent){}))));
         }
         l->pause_us = leader_now(l) + USEC_PER_SEC;
         mark_everything(l);
@@ -484,6 +497,7 @@ void decide(Leader *l) {
                 return;
         rebalance_job_landed(l, false); // the log may not even have taken it
         open_jobs_landed(l, false);
+        held_limits_settle(l);
         decide_pending_anew(l);
         if (!answer_dry_runs(&d))
                 return;
@@ -497,6 +511,8 @@ void decide(Leader *l) {
         if (r >= 0 && !paused) // last: what is cleared along with others costs no entry
                 r = tombstones_clear_decide(l, &d.batch);
         if (r >= 0 && !paused) // behind what begins jobs
+                r = held_jobs_decide(l, &d.batch);
+        if (r >= 0 && !paused)
                 r = open_jobs_decide(l, &d.batch, d.batch.n_ops > 0 || !list_is_empty(&taken));
         if (oom_check(r) == -EPROTONOSUPPORT)
                 log_error("Something was to be written into the log that is beyond the cluster's feature level.");

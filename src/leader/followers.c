@@ -35,6 +35,7 @@
 #include "drain-waiters.h"
 #include "event-marks.h"
 #include "event-stream.h"
+#include "held-jobs.h"
 #include "lease.h"
 #include "listings.h"
 #include "manager-waiters.h"
@@ -243,6 +244,7 @@ void followers_on_applied(Leader *l) {
                 follow_hosts(l);
         }
         authorization_on_applied(l);
+        held_jobs_on_applied(l);
         (void) oom_check(scheduler_on_roles(l)); // before units that name them
         if (l->building) {
                 follow_early(l);
@@ -270,6 +272,7 @@ bool followers_turn(Leader *l) {
         orders_globals(l);
         if (l->mass_loss_due)
                 mass_loss_controller_judge(l);
+        held_jobs_step(l); // before requests are decided: those that may go are among them
         decide(l); // needs no authority: the log takes it from nobody but who leads
         // What is to be said stays noted until leader_on_authority(), or the end.
         if (!leader_has_authority(l))
@@ -313,6 +316,7 @@ void followers_build_begin(Leader *l) {
 static void end_build(Leader *l) {
         (void) oom_check(rollout_controller_build(l)); // after the units that they are about
         tombstones_on_applied(l);
+        held_jobs_build(l); // after the jobs that run, which count for their limits
         lease_table_renew(&l->leases, leader_now(l)); // nobody could beat meanwhile
         l->features_due = l->voters_due = true;
         l->drain_due_us = nodes_next_deadline(l);
@@ -341,5 +345,6 @@ void followers_clear(Leader *l) {
         if (l->places) // else it has not begun to make any
                 retired_tables_take(l);
         open_jobs_clear(l);
+        held_jobs_clear(l);
         registry_clear(l);
 }

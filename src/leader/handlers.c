@@ -21,6 +21,7 @@
 #include "node-calls.h"
 #include "node-changes.h"
 #include "open-jobs.h"
+#include "queue-changes.h"
 #include "rebalances.h"
 #include "request-kind.h"
 #include "response.h"
@@ -67,6 +68,7 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_POOL_LIST] = {.answer = roles_answer_pools},
         [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {.answer_to = answer_jobs, .refuse = answer_jobs_refuse, .level = FEATURE_JOBS},
         [ARGOSY__REQUEST__WHAT_ACCESS_LIST] = {.answer = access_answer_list, .level = FEATURE_ACCESS},
+        [ARGOSY__REQUEST__WHAT_QUEUE_LIST] = {.answer = queue_answer_list, .level = FEATURE_JOBS},
 
         [ARGOSY__REQUEST__WHAT_WAIT] = {.begin = waiter_start},
         [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = {.begin = drain_waiter_start},
@@ -80,6 +82,8 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_CHANGE] = {.decide = decide_change, .refuse = refuse_change},
         [ARGOSY__REQUEST__WHAT_UNDO] = {.decide = decide_undo, .refuse = refuse_undo, .level = FEATURE_JOBS},
         [ARGOSY__REQUEST__WHAT_APPLY] = {.decide = decide_apply, .refuse = decide_apply_refuse, .level = FEATURE_SETS},
+        [ARGOSY__REQUEST__WHAT_QUEUE_CHANGE] = {.plan = queue_plan_change, .level = FEATURE_JOBS},
+        [ARGOSY__REQUEST__WHAT_JOB_RELEASE] = {.plan = queue_plan_release, .refuse = queue_refuse_release, .level = FEATURE_JOBS},
         [ARGOSY__REQUEST__WHAT_FORGET] = {.plan = forget_plan, .level = FEATURE_JOBS},
         [ARGOSY__REQUEST__WHAT_REBALANCE] = {.plan = rebalance_request},
         [ARGOSY__REQUEST__WHAT_ROLLOUT] = {.plan = rollout_controller_plan},

@@ -16,6 +16,7 @@
 #include "followers.h"
 #include "forwards.h"
 #include "handlers.h"
+#include "held-jobs.h"
 #include "host-marks.h"
 #include "event-stream.h"
 #include "lease.h"
@@ -485,6 +486,7 @@ static void finish_close(Leader *l) {
         map_done(&l->units);
         map_done(&l->budgets);
         map_done(&l->open_jobs);
+        held_jobs_clear(l);
         map_done(&l->tickets_by_id);
         map_done(&l->calls_by_id);
         deadline_heap_done(&l->move_deadlines);

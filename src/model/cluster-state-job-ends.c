@@ -154,7 +154,7 @@ static Argosy__JobRecord only_the_end(const Argosy__JobRecord *end) {
         return record;
 }
 
-static int note_ended(ClusterState *s, uint64_t number) {
+int state_note_job_state(ClusterState *s, uint64_t number) {
         JobTable *t = &s->jobs;
 
         if (ARRAY_GROW(t->ended, t->ended_allocated, t->n_ended + 1) < 0)
@@ -169,7 +169,7 @@ static int end_job(ClusterState *s, const Argosy__JobRecord *end) {
         if (end->state == ARGOSY__JOB_STATE__JOB_UNKNOWN || job_state_is_open(end->state) ||
             !job_state_is_open(cluster_state_job_state(s, end->number)))
                 return 0;
-        r = note_ended(s, end->number) ?: state_append_to_job(s, end->number, only_the_end(end));
+        r = state_note_job_state(s, end->number) ?: state_append_to_job(s, end->number, only_the_end(end));
         if (r < 0)
                 return r;
         state_drop_stored_request(s, end->number);

@@ -702,7 +702,7 @@ static int put_request(ClusterState *s, const Argosy__LogOp__JobPut *put, uint64
 int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place, uint64_t at_us) {
         size_t first_op = place - MIN_OF((size_t) put->n_ops, place), first = notes->n, n, before;
         JobEntry *so_far = put->number > 0 ? find(s, put->number) : NULL;
-        bool goes_on = so_far != NULL, late = goes_on && so_far->late;
+        bool goes_on = so_far != NULL, late = goes_on && so_far->late, begins = is_held_back(so_far);
         RequestKey key = {.content = put->content, .more = put->more, .done = put->done};
         uint64_t revision_before;
         int r;
@@ -722,6 +722,8 @@ int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *n
         key.job = goes_on ? put->number : s->jobs.last;
         if (late)
                 r = note_late(s, key.job, (JobSpan){revision_before, s->revision});
+        if (r == 0 && begins)
+                r = state_note_job_state(s, key.job);
         if (r == 0)
                 r = put_request(s, put, key.job, goes_on);
         if (r == 0)

@@ -163,6 +163,14 @@ struct Leader {
         bool jobs_urgent;        // or rather at once
         uint64_t jobs_walked;    // number of the last that a leader that begins has looked at
         uint64_t jobs_resume_us; // until then it waits for those who have not written all of theirs
+        Map held_jobs;    // by number: those that are held back, or on their way out of that; the lists are of HeldJob.queue
+        Map held_awaited; // by number: jobs that some of them wait for (HeldAwaited)
+        Map held_limits;  // by number of the rule: how many run, and who waits (HeldLimit)
+        ListNode held_due, held_closed, held_by_rules, held_over; // to be judged; by the closed queue; by rules; have ended
+        size_t n_held_going;      // tickets of theirs
+        size_t n_held_admitted;   // jobs of limits in the entry that is being made
+        uint64_t n_held_judged;   // one by one
+        uint64_t queue_revision;  // of the rules by which they were judged last
         HostCounts n_hosts;
         uint64_t n_host_changes; // of what any of them is like (host_mark_place())
         ListNode lost_hosts; // Host.lost

@@ -40,6 +40,8 @@ struct Ticket {
         bool has_events_seq; // else it has put nothing there
         uint64_t job;        // number of its job, once the log has a part of it; 0: it has none
         uint64_t job_flying; // that of the entry that is on its way
+        struct HeldJob *held; // whose request it is; NULL: somebody's who asks
+        uint32_t limited_by;  // number of the rule that its job counts for; 0: none
         uint64_t content;    // job_request_content()
         bool has_content;
         ListNode calls;   // Call.by_ticket

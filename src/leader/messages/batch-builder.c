@@ -23,6 +23,7 @@ typedef enum KeyKind {
         KEY_SPEC, // by its hash
         KEY_CLUSTER,
         KEY_ACCESS,
+        KEY_QUEUE,
         KEY_REQUEST, // by its id
         KEY_CLAIM,   // a word
 } KeyKind;
@@ -420,6 +421,29 @@ int batch_builder_end_jobs(BatchBuilder *b, Argosy__LogOp__JobEnds *ends) {
         op.op_case = ARGOSY__LOG_OP__OP_JOB_ENDS;
         op.job_ends = ends;
         return append_op(b, &op);
+}
+
+int batch_builder_release_request(BatchBuilder *b, uint64_t job, bool past_rules) {
+        Argosy__LogOp__StoredRelease release = ARGOSY__LOG_OP__STORED_RELEASE__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        release.job = job;
+        release.past_rules = past_rules;
+        op.op_case = ARGOSY__LOG_OP__OP_STORED_RELEASE;
+        op.stored_release = &release;
+        return append_op(b, &op);
+}
+
+int batch_builder_put_queue(BatchBuilder *b, Argosy__QueueRecord *record) {
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        op.op_case = ARGOSY__LOG_OP__OP_QUEUE;
+        op.queue = record;
+        return append_on(b, KEY_QUEUE, NULL, 0, &op);
+}
+
+bool batch_builder_has_queue(const BatchBuilder *b) {
+        return touched(b, KEY_QUEUE, NULL, 0);
 }
 
 int batch_builder_add_request(BatchBuilder *b, const void *id, size_t len) {

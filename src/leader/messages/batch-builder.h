@@ -101,6 +101,8 @@ int batch_builder_forget_specs(BatchBuilder *b, ProtobufCBinaryData *hashes, siz
 // Behind the operations that are its own.
 int batch_builder_put_job(BatchBuilder *b, Argosy__LogOp__JobPut *put);
 int batch_builder_end_jobs(BatchBuilder *b, Argosy__LogOp__JobEnds *ends);
+int batch_builder_release_request(BatchBuilder *b, uint64_t job, bool past_rules);
+int batch_builder_put_queue(BatchBuilder *b, Argosy__QueueRecord *record);
 int batch_builder_add_request(BatchBuilder *b, const void *id, size_t len);
 int batch_builder_set_time(BatchBuilder *b, uint64_t at_us);
 
@@ -123,6 +125,7 @@ int batch_builder_use_role(BatchBuilder *b, const char *name); // a unit in it i
 bool batch_builder_uses_role(const BatchBuilder *b, const char *name);
 bool batch_builder_has_pool(const BatchBuilder *b, const char *name);
 bool batch_builder_has_access(const BatchBuilder *b); // a right is given or taken back
+bool batch_builder_has_queue(const BatchBuilder *b);
 bool batch_builder_has_cluster(const BatchBuilder *b);
 bool batch_builder_has_host(const BatchBuilder *b, uint32_t host);
 bool batch_builder_has_request(const BatchBuilder *b, const void *id, size_t len);

@@ -40,6 +40,14 @@ static const char *verb_of_rollout(const Argosy__Request__Rollout *m) {
         return m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART ? "restart --rolling" : "update";
 }
 
+static const char *verb_of_queue(const Argosy__Request__QueueChange *m) {
+        if (m->add)
+                return "queue rule add";
+        if (m->remove > 0)
+                return "queue rule delete";
+        return m->close ? "queue close" : "queue open";
+}
+
 const char *job_verb(const Argosy__Request *q) {
         const RequestKind *kind = request_kind(q->what_case);
 
@@ -72,6 +80,10 @@ const char *job_verb(const Argosy__Request *q) {
                 return "cluster join";
         case ARGOSY__REQUEST__WHAT_FORGET:
                 return "history forget";
+        case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
+                return "job release";
+        case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
+                return verb_of_queue(q->queue_change);
         default:
                 return kind ? kind->name : "";
         }
@@ -117,6 +129,14 @@ static int add_access(JobWords *w, const Argosy__Request__AccessChange *m) {
         return r < 0 ? r : text ? add(w, text) : -ENOMEM;
 }
 
+static int add_numbers(JobWords *w, const uint64_t *numbers, size_t n) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = add_number(w, numbers[i]);
+        return r;
+}
+
 static int add_what_it_names(JobWords *w, const Argosy__Request *q) {
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_CHANGE:
@@ -147,6 +167,10 @@ static int add_what_it_names(JobWords *w, const Argosy__Request *q) {
                 return add(w, q->apply->set);
         case ARGOSY__REQUEST__WHAT_UNDO:
                 return add_number(w, q->undo->job);
+        case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
+                return add_numbers(w, q->job_release->numbers, q->job_release->n_numbers);
+        case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
+                return q->queue_change->remove > 0 ? add_number(w, q->queue_change->remove) : 0;
         case ARGOSY__REQUEST__WHAT_JOIN:
                 return q->join->join ? add(w, q->join->join->name) : 0;
         default:
@@ -188,6 +212,8 @@ const char *job_form_error(const Argosy__Request *request) {
                 return "the reason has characters that are no text, or that turn text around";
         if (job->id.len != 0 && job->id.len != JOB_REQUEST_ID_SIZE)
                 return "the request's id is not of 16 bytes";
+        if (job->n_after > JOB_AFTER_MAX)
+                return "a job waits for 100 others at most";
         return NULL;
 }
 

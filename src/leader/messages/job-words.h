@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "argosy.pb-c.h"
+#include "cluster-state.h"
 
 enum {
         JOB_REASON_MAX = 512,         // bytes; longer ones are refused
@@ -15,6 +16,7 @@ enum {
         JOB_TARGET_MAX = 255,         // bytes of one
         JOB_TARGETS_BYTES_MAX = 1024, // of all
         JOB_REQUEST_ID_SIZE = 16,
+        JOB_AFTER_MAX = CLUSTER_STORED_AFTER_MAX, // that one waits for
 };
 
 // All of it owned.

@@ -9,7 +9,8 @@
 // if nobody has changed the unit since. Without a leader that is not known.
 //
 // Who may not see everything sees the jobs that have changed units, and none but such that he may see now, with the names
-// of these instead of what was typed. So a job about nodes is not for him, nor is one whose units are gone.
+// of these instead of what was typed. So a job about nodes is not for him, nor is one whose units are gone. A job that has
+// been held back and has changed nothing yet is for who has asked for it.
 #include "answer-jobs.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include "author.h"
 #include "authorization.h"
 #include "feature-level.h"
+#include "held-jobs.h"
 #include "job-state.h"
 #include "map.h"
 #include "name-patterns.h"
@@ -32,6 +34,7 @@ enum {
         TARGETS_INSTEAD = 16,     // names of units
         GLOBS_IN_A_LOOK = 4,      // patterns that a unit is compared with in the time in which it is looked at
         AUTHOR_PATTERN_MAX = 512, // bytes
+        WAITING_SHOWN = 100,      // jobs that wait for one
 };
 
 // ------------------------------------------------------------------------------------------------ units
@@ -163,7 +166,7 @@ static int add_end(Argosy__Response__JobUnitRow *unit, const Argosy__JobRecord *
 
         if (end)
                 return set_end(unit, end);
-        if (job->state <= ARGOSY__JOB_STATE__JOB_RUNNING || *job->end_message ||
+        if (job->state <= ARGOSY__JOB_STATE__JOB_RUNNING || job->state == ARGOSY__JOB_STATE__JOB_HELD || *job->end_message ||
             job->n_ends < (size_t) job->failed + job->unplaced + job->overtaken + job->cancelled)
                 return 0;
         return field_set(&unit->end, unit_end_to_string(ARGOSY__UNIT_END__END_OK));
@@ -268,6 +271,33 @@ static size_t n_units_of(const Argosy__JobRecord *job) {
         return n;
 }
 
+static int add_after(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
+        if (job->n_after == 0)
+                return 0;
+        row->after = calloc(job->n_after, sizeof(*row->after));
+        if (!row->after)
+                return -ENOMEM;
+        memcpy(row->after, job->after, job->n_after * sizeof(*row->after));
+        row->n_after = job->n_after;
+        return 0;
+}
+
+// What it waits for, and who waits for it: known to who leads.
+static int add_waiting(const Leader *l, Argosy__Response__JobRow *row) {
+        char why[HELD_WHY_SIZE];
+        size_t n;
+
+        held_job_phrase(l, row->job, why);
+        if (field_set(&row->held_by, why) < 0)
+                return -ENOMEM;
+        row->waiting = calloc(WAITING_SHOWN, sizeof(*row->waiting));
+        if (!row->waiting)
+                return -ENOMEM;
+        n = held_jobs_waiting(l, row->job, row->waiting, WAITING_SHOWN);
+        row->n_waiting = MIN_OF(n, (size_t) WAITING_SHOWN);
+        return 0;
+}
+
 static int fill(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
         row->job = job->number;
         row->at_us = job->at_us;
@@ -280,6 +310,9 @@ static int fill(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
         row->unplaced = job->unplaced;
         row->overtaken = job->overtaken;
         row->cancelled = job->cancelled;
+        row->asked_us = job->asked_us;
+        if (add_after(row, job) < 0)
+                return -ENOMEM;
         if (field_set(&row->state, job_state_to_string(job->state)) < 0 || field_set(&row->message, job->end_message) < 0)
                 return -ENOMEM;
         if (fill_author(&row->author, job) < 0 || field_set(&row->verb, job->verb) < 0 ||
@@ -295,11 +328,17 @@ typedef struct Viewer {
         NamePatterns names;
 } Viewer;
 
+static bool is_own(const Viewer *v, const Argosy__JobRecord *job) {
+        return job->uid_known && job->uid == v->author->uid && job->host == v->author->host;
+}
+
 static bool is_for(const Leader *l, const Viewer *v, const Argosy__JobRecord *job) {
         size_t n = n_units_of(job);
 
         if (v->sees_all)
                 return true;
+        if (n == 0 && job->asked_us > 0)
+                return is_own(v, job);
         if (n == 0 || n > AUTHORIZATION_UNITS_MAX || job->cut)
                 return false;
         for (size_t g = 0; g < job->n_units; g++)
@@ -406,6 +445,8 @@ static int list_one(const Leader *l, const Viewer *v, const Argosy__Request__Lis
         *looked += n_units_of(job) * (1 + v->names.n_globs / GLOBS_IN_A_LOOK) / (v->sees_all ? 10 : 1);
         if (is_meant(job, v, m) && is_for(l, v, job)) {
                 r = add_job(v, jobs, job, &row);
+                if (r == 0 && job->state == ARGOSY__JOB_STATE__JOB_HELD)
+                        r = add_waiting(l, row);
                 if (r == 0 && m->changes && is_whole(job)) {
                         r = add_changes(row, job, &v->names);
                         *looked += row->n_units;
@@ -457,7 +498,7 @@ static Argosy__Response *refuse_job(const Argosy__Author *author, uint64_t numbe
 static int show(Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, const Argosy__JobRecord *job,
                 Argosy__Response__Jobs *jobs) {
         Argosy__Response__JobRow *row;
-        int r = add_job(v, jobs, job, &row);
+        int r = add_job(v, jobs, job, &row) ?: add_waiting(l, row);
 
         return r < 0 || !is_whole(job) ? r : add_units(l, row, job, m->first_unit);
 }

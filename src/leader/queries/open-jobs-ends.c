@@ -18,6 +18,7 @@
 #include "answer-jobs.h"
 #include "clock.h"
 #include "drain-waiters.h"
+#include "held-jobs.h"
 #include "message.h"
 #include "oom.h"
 #include "open-jobs-private.h"
@@ -251,21 +252,29 @@ uint64_t open_jobs_next_deadline(const Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ who waits
 
-int job_waiter_start(Leader *l, Ticket *t) {
-        uint64_t number = t->request->job_wait->number;
-        Argosy__Response *now = answer_job(l, t->author, number);
-        OpenJob *job = open_job_find(l, number);
-
-        if (!job || !now || now->status != 0) { // it has ended, or there is none, or not for him
-                ticket_settle(t, now);
-                return 0;
-        }
-        message_free(now);
+void open_job_add_waiter(Leader *l, OpenJob *job, Ticket *t) {
         list_append(&job->tickets, &t->drain);
         t->drain_left = UINT32_MAX;
         open_job_tell(l, job);
         if (job->end.state != ARGOSY__JOB_STATE__JOB_UNKNOWN)
                 l->jobs_urgent = true;
         leader_mark(l);
+}
+
+int job_waiter_start(Leader *l, Ticket *t) {
+        uint64_t number = t->request->job_wait->number;
+        Argosy__Response *now = answer_job(l, t->author, number);
+        OpenJob *job = open_job_find(l, number);
+
+        if (now && now->status == 0 && held_job_wait(l, number, t)) {
+                message_free(now);
+                return 0;
+        }
+        if (!job || !now || now->status != 0) { // it has ended, or there is none, or not for him
+                ticket_settle(t, now);
+                return 0;
+        }
+        message_free(now);
+        open_job_add_waiter(l, job, t);
         return 0;
 }

@@ -14,3 +14,4 @@ void open_job_tell(Leader *l, OpenJob *job); // it is further than it was
 // Whether there is nothing but its units that it has to wait for; if there was, the job's end says what became of it.
 bool open_job_is_over(Leader *l, OpenJob *job);
 void open_job_end(Leader *l, OpenJob *job); // it is in no queue
+void open_job_add_waiter(Leader *l, OpenJob *job, Ticket *t);

@@ -20,7 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer-jobs.h"
 #include "clock.h"
+#include "held-jobs.h"
 #include "message.h"
 #include "oom.h"
 #include "open-jobs-private.h"
@@ -42,6 +44,12 @@ OpenJob *open_job_find(const Leader *l, uint64_t number) {
         return map_find(&l->open_jobs, &number, sizeof(number));
 }
 
+uint32_t open_job_n_refused(const Leader *l, uint64_t number) {
+        const OpenJob *job = open_job_find(l, number);
+
+        return job ? job->n_refused : 0;
+}
+
 static JobItem *item_of(WaiterItem *wait) {
         return CONTAINER_OF(wait, JobItem, wait);
 }
@@ -59,6 +67,8 @@ static OpenJob *job_new(Leader *l, uint64_t number, const Argosy__JobRecord *rec
         job->rollout = oom_checked(strdup(record->rollout));
         job->revision_before = record->revision_before;
         job->revision = record->revision;
+        job->limited_by = record->limited_by;
+        held_limit_begin(l, job->limited_by);
         if (record->n_drains > 0) {
                 job->drains = oom_checked(calloc(record->n_drains, sizeof(*job->drains)));
                 memcpy(job->drains, record->drains, record->n_drains * sizeof(*job->drains));
@@ -93,6 +103,7 @@ void open_job_free(Leader *l, OpenJob *job) {
         map_take(&l->open_jobs, &job->number, sizeof(job->number));
         list_unlink(&job->queue);
         list_unlink(&job->told);
+        held_limit_end(l, job->limited_by);
         open_job_discard(job);
 }
 
@@ -241,7 +252,7 @@ static uint64_t overtaken_by(const Leader *l, const OpenJob *job, const UnitEntr
         Argosy__JobRecord *record;
         bool overtakes;
 
-        if (by <= job->number || oom_check(cluster_state_read_job(l->state, by, &record)) < 0)
+        if (by == 0 || by == job->number || oom_check(cluster_state_read_job(l->state, by, &record)) < 0)
                 return 0;
         overtakes = job_end_overtakes(record->verb);
         message_free(record);
@@ -308,6 +319,14 @@ static void overtake_others(Leader *l, uint64_t number, const Argosy__JobRecord 
                         overtake(l, record->units[g]->names[i], record->units[g]->revisions[i], number);
 }
 
+// The record says how many there have been so far.
+static void note_refused(OpenJob *job, const Argosy__JobRecord *record) {
+        if (record->failed <= job->n_refused)
+                return;
+        job->counts.n[ARGOSY__UNIT_END__END_FAILED] += record->failed - job->n_refused;
+        job->n_refused = record->failed;
+}
+
 static void follow(Leader *l, uint64_t number, Argosy__JobState state, const Argosy__JobRecord *record) {
         OpenJob *job = open_job_find(l, number);
 
@@ -318,6 +337,7 @@ static void follow(Leader *l, uint64_t number, Argosy__JobState state, const Arg
         job = job ?: job_new(l, number, record);
         list_unlink(&job->queue);
         job->revision = MAX_OF(job->revision, record->revision);
+        note_refused(job, record);
         add_part(l, job, record);
         open_job_tell(l, job);
         if (job->n_open == 0)
@@ -341,18 +361,43 @@ static size_t begin_of(const Leader *l, const JobNews *news) {
         return open_job_find(l, news->number) ? news->from : 0;
 }
 
+// Those who wait for a job that was held back wait for it as it runs; or it has ended.
+static void follow_held(Leader *l, uint64_t number) {
+        ListNode tickets = LIST_INIT(tickets);
+        OpenJob *job;
+
+        if (l->building) // the walk comes to it
+                return;
+        held_jobs_on_news(l, number, &tickets);
+        job = open_job_find(l, number);
+        while (!list_is_empty(&tickets)) {
+                Ticket *t = CONTAINER_OF(tickets.next, Ticket, drain);
+
+                list_unlink(&t->drain);
+                if (job)
+                        open_job_add_waiter(l, job, t);
+                else
+                        ticket_settle(t, answer_job(l, t->author, number));
+        }
+}
+
 void open_jobs_on_applied(Leader *l) {
         const JobNews *news;
 
         while ((news = cluster_state_next_job(l->state))) {
                 Argosy__JobState state = cluster_state_job_state(l->state, news->number);
 
+                if (news->only_state) {
+                        follow_held(l, news->number);
+                        continue;
+                }
                 if (l->building && news->number > l->jobs_walked)
                         state = ARGOSY__JOB_STATE__JOB_UNKNOWN; // the walk comes to it
                 if (state == ARGOSY__JOB_STATE__JOB_RUNNING)
                         (void) follow_from(l, news->number, state, begin_of(l, news));
                 else if (l->open_jobs.count > 0)
                         (void) follow_from(l, news->number, state, news->from);
+                follow_held(l, news->number);
         }
 }
 

@@ -50,6 +50,8 @@ struct OpenJob {
         size_t n_bytes;           // of what is said of units
         Argosy__JobRecord end;    // number and what is known of its end
         char verb[32];            // as its record has it
+        uint32_t limited_by;      // rule of the queue that counts it; 0: none
+        uint32_t n_refused;       // units that were, as it came to be; they count as failed
         char *rollout;            // "": it has begun none
         uint64_t revision_before, revision; // between these is that of its rollout
         uint32_t *drains;         // nodes
@@ -81,3 +83,5 @@ void open_jobs_landed(Leader *l, bool committed);
 void open_job_goes_on(Leader *l, uint64_t number);
 
 int job_waiter_start(Leader *l, Ticket *t);
+// 0: it is not running.
+uint32_t open_job_n_refused(const Leader *l, uint64_t number);

@@ -11,7 +11,7 @@ FOLDERS = {
     "store": ["rules", "core", "transport", "raft"],
     "mesh": ["peer"],
     "agent": ["rules", "core", "queries", "work", "nodes", "orders"],
-    "leader": ["rules", "messages", "core", "view", "scheduler", "fencing", "orders", "hosts", "changes", "campaigns", "queries", "events"],
+    "leader": ["rules", "messages", "core", "view", "scheduler", "fencing", "orders", "hosts", "queue", "changes", "campaigns", "queries", "events"],
     "daemon": ["core", "requests"],
     "ctl": ["term", "view", "line", "client", "verbs"],
 }

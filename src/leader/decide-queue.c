@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Whether a request may begin when its turn has come, or is held back: since its author has asked for that, or by the
+// rules of the queue (rules/held-job.c). One that is held becomes a job in this entry all the same, with a number and
+// without any effect; the log keeps it whole, and who asks is answered that it waits, and for what.
+//
+// One of a job that was held comes by here again when it may go (queue/held-jobs.c). If that is not so any more, since
+// somebody was faster, it goes back and stays held.
+//
+// Refused is what cannot be carried out later, what waits for a job that there is not or that is not done, and what is too
+// large, or one too many, for the log to keep.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "batch-builder.h"
+#include "decide-private.h"
+#include "feature-level.h"
+#include "held-jobs.h"
+#include "job-words.h"
+#include "message.h"
+#include "queue-policy.h"
+#include "queue-subject.h"
+#include "response.h"
+
+static int settle(Ticket *t, Argosy__Response *response) {
+        ticket_settle(t, response);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ what it waits for
+
+// 1: it may wait for these.
+static int check_after(const Leader *l, Ticket *t) {
+        const Argosy__Request__Job *job = t->request->job;
+        uint64_t last = cluster_state_last_job(l->state);
+
+        for (size_t i = 0; job && i < job->n_after; i++) {
+                if (job->after[i] == 0 || job->after[i] > last)
+                        return settle(t, response_error(EINVAL,
+                                                        "there is no job %" PRIu64
+                                                        ": a job waits for jobs that came before it, so "
+                                                        "that nothing goes in a "
+                                                        "circle; nothing was changed",
+                                                        job->after[i]));
+                if (cluster_state_job_state(l->state, job->after[i]) == ARGOSY__JOB_STATE__JOB_UNKNOWN)
+                        return settle(
+                                t,
+                                response_error(
+                                        ENOENT,
+                                        "job %" PRIu64
+                                        " is not kept any more, or nobody knows how it ended; nothing was "
+                                        "changed",
+                                        job->after[i]));
+        }
+        return 1;
+}
+
+// Of those that have not ended the first, and how many there are.
+static size_t open_of(const Leader *l, const Argosy__Request__Job *job, uint64_t *ret_first) {
+        size_t n = 0;
+
+        *ret_first = 0;
+        for (size_t i = 0; job && i < job->n_after; i++)
+                if (held_job_after(cluster_state_job_state(l->state, job->after[i])) == HELD_AFTER_OPEN &&
+                    n++ == 0)
+                        *ret_first = job->after[i];
+        return n;
+}
+
+static int refuse_over(const Leader *l, Ticket *t) {
+        const Argosy__Request__Job *job = t->request->job;
+
+        for (size_t i = 0; i < job->n_after; i++)
+                if (held_job_after(cluster_state_job_state(l->state, job->after[i])) == HELD_AFTER_FAILED)
+                        return settle(t, response_error(ECANCELED,
+                                                        "job %" PRIu64
+                                                        " has ended, and is not done: nothing was changed",
+                                                        job->after[i]));
+        return settle(t, NULL);
+}
+
+// ------------------------------------------------------------------------------------------------ into the log
+
+// As it came, without what is said of it when it is sent, and what holds it, which stands beside it.
+static int pack(const Argosy__Request *request, ProtobufCBinaryData *ret) {
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request only = *request;
+
+        only.id = only.cancel_id = 0;
+        only.timeout_ms = 0;
+        if (only.job) {
+                job = *only.job;
+                job.age_ms = 0;
+                job.hold = false;
+                job.after = NULL;
+                job.n_after = 0;
+                only.job = &job;
+        }
+        ret->len = argosy__request__get_packed_size(&only);
+        ret->data = malloc(ret->len + 1);
+        if (!ret->data)
+                return -ENOMEM;
+        argosy__request__pack(&only, ret->data);
+        return 0;
+}
+
+// 1: the log takes it.
+static int check_room(Decision *d, Ticket *t, const Argosy__StoredRequest *stored) {
+        size_t len = argosy__stored_request__get_packed_size(stored);
+
+        if (!cluster_state_stores_request(d->leader->state, 0, 0, 0) ||
+            !cluster_state_stores_request(d->leader->state, d->n_stored, d->stored_bytes, 0))
+                return settle(
+                        t,
+                        response_error(
+                                ENOSPC,
+                                "there are as many jobs held back as there may be (%d, of %d MiB together): "
+                                "nothing was changed",
+                                CLUSTER_STORED_REQUESTS_MAX, CLUSTER_STORED_BYTES_MAX / 1024 / 1024));
+        if (len > STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES ||
+            !cluster_state_stores_request(d->leader->state, d->n_stored, d->stored_bytes,
+                                          stored->request.len))
+                return settle(t, response_error(E2BIG,
+                                                "the request has %zu bytes, more than one that is held back "
+                                                "may have, or than "
+                                                "there is room for: nothing was changed",
+                                                len));
+        return d->batch.packed.len + len > STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES ? -EBUSY : 1;
+}
+
+static Argosy__Response *tell(uint64_t job, const char *why) {
+        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+
+        if (!r)
+                return NULL;
+        r->held = true;
+        if (field_printf(&r->message, "job %" PRIu64 " is held back%s%s", job, *why ? ": it waits for " : "",
+                         why) < 0) {
+                message_free(r);
+                return NULL;
+        }
+        return r;
+}
+
+Argosy__Response *decide_queue_tell_held(const Leader *l, uint64_t job) {
+        char why[HELD_WHY_SIZE];
+
+        held_job_phrase(l, job, why);
+        return tell(job, why);
+}
+
+static int put(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRule *rule,
+               Argosy__StoredRequest *stored) {
+        int r = check_room(d, t, stored);
+        char why[HELD_WHY_SIZE];
+        uint64_t after;
+        size_t n_after;
+
+        if (r != 1)
+                return r;
+        r = decide_job_hold(d, t, stored);
+        if (r < 0)
+                return r;
+        d->n_stored++;
+        d->stored_bytes += stored->request.len;
+        n_after = open_of(d->leader, t->request->job, &after);
+        if (v == HELD_JOB_BEHIND) {
+                after = queue_exclusive_job(d->leader, t->request);
+                n_after = 1;
+        }
+        held_verdict_phrase(d->leader, v, rule, &after, n_after, why);
+        message_free(t->response);
+        t->response = tell(t->job_flying, why);
+        t->committed = NULL;
+        return t->response ? QUEUE_HOLDS : -ENOMEM;
+}
+
+static int hold(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRule *rule) {
+        Argosy__StoredRequest stored = ARGOSY__STORED_REQUEST__INIT;
+        const Argosy__Request__Job *job = t->request->job;
+        char why[HELD_WHY_SIZE];
+        int r;
+
+        if (!queue_policy_can_hold(t->request) || !job_request_id(t->request)) {
+                held_verdict_phrase(d->leader, v, rule, NULL, 0, why);
+                return settle(t, response_error(EBUSY, "%s cannot be held back%s%s: nothing was changed",
+                                                job_verb(t->request), *why ? ", and would wait for " : "",
+                                                why));
+        }
+        stored.author = t->author;
+        if (job) {
+                stored.by_hand = job->hold;
+                stored.after = job->after;
+                stored.n_after = job->n_after;
+        }
+        r = pack(t->request, &stored.request);
+        if (r == 0)
+                r = put(d, t, v, rule, &stored);
+        free(stored.request.data);
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ the request
+
+static bool asks_to_be_held(const Ticket *t) {
+        return t->request->job && (t->request->job->hold || t->request->job->n_after > 0);
+}
+
+int decide_queue_admit(Decision *d, Ticket *t) {
+        const Argosy__QueueRule *rule;
+        Leader *l = d->leader;
+        HeldJobVerdict v;
+        int r;
+
+        if (t->job > 0 || queue_policy_only_asks(t->request)) // it has begun, or never will
+                return 1;
+        if (cluster_state_feature_level(l->state) < FEATURE_JOBS)
+                return asks_to_be_held(t)
+                               ? settle(t, response_error(
+                                                   EOPNOTSUPP,
+                                                   "while a voter runs an older version no job is held back "
+                                                   "(see argosyctl cluster status); nothing was changed"))
+                               : 1;
+        r = t->held ? 1 : check_after(l, t);
+        if (r != 1)
+                return r;
+        v = held_jobs_judge(l, t, &rule);
+        t->limited_by = v == HELD_JOB_GOES && rule && rule->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT
+                                ? rule->number
+                                : 0;
+        if (v == HELD_JOB_GOES)
+                return 1;
+        if (t->held) {
+                held_job_put_back(l, t);
+                return 0;
+        }
+        if (v == HELD_JOB_REFUSED)
+                return settle(t, response_error(EPERM,
+                                                "%s (rule %" PRIu32 " of the queue); nothing was changed",
+                                                rule->text, rule->number));
+        return v == HELD_JOB_OVER ? refuse_over(l, t) : hold(d, t, v, rule);
+}

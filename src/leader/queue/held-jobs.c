@@ -1,0 +1,726 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See held-jobs.h. Happy path: the log brings a job that is held; it is judged once, and stands where what holds it will
+// be noticed: with the job that it waits for, with the queue that is closed, with the limit that is full. When that
+// changes, those who stand there are due, are judged again, and one that may go becomes a ticket, as if its author had
+// just asked for it: his rights are judged, and what he has bound it to, and its effect is in one entry with the end of
+// what the log kept of it. Nothing else is written on the way, so a leader that begins makes all of this anew.
+//
+// Cost: what is due. Nobody looks at those that wait, but when the rules change, once at each of those that rules hold.
+//
+// What holds a job may have changed between the turn in which it may go and the one in which its entry is made; it is
+// judged again there, and goes back. Who waits for a limit goes in the order of the numbers of jobs, and a request that
+// comes does not pass them.
+//
+// Failures: a ticket that could not be decided for want of a leader, or of room on the voters' disks, is made again, a
+// second later in the latter case. One that was refused ends its job as cancelled, with the words of the refusal. What
+// the log keeps and this build cannot read is no request, and ends likewise. Without memory the process ends (oom.h).
+
+#include "held-jobs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "authorization.h"
+#include "feature-level.h"
+#include "log-format.h"
+#include "message.h"
+#include "oom.h"
+#include "queue-policy.h"
+#include "queue-subject.h"
+#include "request-kind.h"
+#include "response.h"
+#include "str.h"
+#include "turn.h"
+
+enum {
+        JUDGED_PER_TURN = 64, // or, of larger ones that are read,
+        BYTES_PER_TURN = 512 * 1024,
+        GOING_MAX = 64, // tickets at a time
+        ENDS_PER_ENTRY = 256,
+        REFUSED_MAX = 100, // units that are named of those that were refused
+};
+
+// Jobs that wait for one that has not ended; in a map by its number.
+typedef struct HeldAwaited {
+        uint64_t number;
+        ListNode waiting; // HeldAfter.by_job
+} HeldAwaited;
+
+typedef struct HeldAfter {
+        HeldJob *job;
+        HeldAwaited *awaited; // NULL: it has ended
+        ListNode by_job;
+} HeldAfter;
+
+typedef struct HeldLimit {
+        uint32_t rule; // the map's key
+        size_t n_running, n_admitted, n_going, n_waiting;
+        ListNode waiting; // HeldJob.queue
+} HeldLimit;
+
+struct HeldJob {
+        Leader *leader;
+        uint64_t number;
+        ListNode queue;
+        ListNode tickets; // Ticket.drain, of who waits for its end
+        Ticket *ticket;   // it goes
+        HeldLimit *limit; // it waits for, or for which it goes; NULL: none
+        HeldJobVerdict why;
+        uint32_t rule; // that holds it
+        Argosy__JobRecord end;
+        size_t n_after;
+        HeldAfter after[];
+};
+
+uint64_t held_job_number(const HeldJob *h) {
+        return h->number;
+}
+
+static HeldJob *find(const Leader *l, uint64_t number) {
+        return map_find(&l->held_jobs, &number, sizeof(number));
+}
+
+static bool has_begun(const Leader *l, const HeldJob *h) {
+        return cluster_state_job_state(l->state, h->number) != ARGOSY__JOB_STATE__JOB_HELD;
+}
+
+// ------------------------------------------------------------------------------------------------ limits
+
+static HeldLimit *limit_find(const Leader *l, uint32_t rule) {
+        return map_find(&l->held_limits, &rule, sizeof(rule));
+}
+
+static HeldLimit *limit_get(Leader *l, uint32_t rule) {
+        HeldLimit *limit = limit_find(l, rule);
+
+        if (limit)
+                return limit;
+        limit = oom_checked(calloc(1, sizeof(*limit)));
+        limit->rule = rule;
+        list_init(&limit->waiting);
+        (void) oom_check(map_add(&l->held_limits, &limit->rule, sizeof(limit->rule), limit));
+        return limit;
+}
+
+static const Argosy__QueueRule *rule_find(const Leader *l, uint32_t number) {
+        const Argosy__QueueRecord *queue = cluster_state_queue(l->state);
+
+        for (size_t i = 0; i < queue->n_rules; i++)
+                if (queue->rules[i]->number == number)
+                        return queue->rules[i];
+        return NULL;
+}
+
+static void limit_wake(Leader *l, HeldLimit *limit);
+
+// It stands nowhere any more. What it has not taken of its limit is for the next.
+static void leave(HeldJob *h) {
+        HeldLimit *limit = TAKE_PTR(h->limit);
+
+        list_unlink(&h->queue);
+        if (limit && h->ticket) {
+                limit->n_going--;
+                limit_wake(h->leader, limit);
+        } else if (limit)
+                limit->n_waiting--;
+}
+
+static void make_due(Leader *l, HeldJob *h) {
+        if (h->ticket || h->end.state != ARGOSY__JOB_STATE__JOB_UNKNOWN)
+                return;
+        leave(h);
+        list_append(&l->held_due, &h->queue);
+        leader_mark(l);
+}
+
+// As many as there is room for.
+static void limit_wake(Leader *l, HeldLimit *limit) {
+        const Argosy__QueueRule *rule = rule_find(l, limit->rule);
+        size_t max = rule ? rule->limit : SIZE_MAX,
+               taken = limit->n_running + limit->n_admitted + limit->n_going;
+
+        for (; taken < max && !list_is_empty(&limit->waiting); taken++)
+                make_due(l, CONTAINER_OF(limit->waiting.next, HeldJob, queue));
+}
+
+void held_limit_admit(Leader *l, uint32_t rule) {
+        if (rule == 0)
+                return;
+        limit_get(l, rule)->n_admitted++;
+        l->n_held_admitted++;
+}
+
+void held_limits_settle(Leader *l) {
+        if (l->n_held_admitted == 0)
+                return;
+        l->n_held_admitted = 0;
+        map_foreach (slot, &l->held_limits) {
+                HeldLimit *limit = slot->value;
+
+                if (limit->n_admitted == 0)
+                        continue;
+                limit->n_admitted = 0;
+                limit_wake(l, limit);
+        }
+}
+
+void held_limit_begin(Leader *l, uint32_t rule) {
+        if (rule > 0)
+                limit_get(l, rule)->n_running++;
+}
+
+void held_limit_end(Leader *l, uint32_t rule) {
+        HeldLimit *limit = rule > 0 ? limit_find(l, rule) : NULL;
+
+        if (!limit || limit->n_running == 0)
+                return;
+        limit->n_running--;
+        limit_wake(l, limit);
+}
+
+size_t held_limit_running(const Leader *l, uint32_t rule) {
+        const HeldLimit *limit = limit_find(l, rule);
+
+        return limit ? limit->n_running : 0;
+}
+
+// When it is asked.
+typedef enum Moment {
+        COMES,   // a request has come, and is to be decided
+        IS_DUE,  // a job may be able to go
+        DECIDED, // it goes, and its turn has come to be decided
+} Moment;
+
+// Whoever waits for it already comes before one that has just come; who goes is decided in the order of going.
+static bool is_full(const Leader *l, const Argosy__QueueRule *rule, Moment moment) {
+        const HeldLimit *limit = limit_find(l, rule->number);
+        size_t n = limit ? limit->n_running + limit->n_admitted : 0;
+
+        if (limit && moment != DECIDED)
+                n += limit->n_going;
+        if (limit && moment == COMES)
+                n += limit->n_waiting;
+        return n >= rule->limit;
+}
+
+// In the order of numbers: behind those that stand there, or one that was there before comes back.
+static void wait_for_limit(HeldJob *h, HeldLimit *limit) {
+        ListNode *before = &limit->waiting;
+
+        if (!list_is_empty(before) && CONTAINER_OF(before->prev, HeldJob, queue)->number > h->number)
+                do
+                        before = before->next;
+                while (CONTAINER_OF(before, HeldJob, queue)->number < h->number);
+        h->limit = limit;
+        limit->n_waiting++;
+        list_insert_before(before, &h->queue);
+}
+
+// ------------------------------------------------------------------------------------------------ life
+
+static void await(Leader *l, HeldJob *h, uint64_t number) {
+        HeldAwaited *a = map_find(&l->held_awaited, &number, sizeof(number));
+        HeldAfter *after = &h->after[h->n_after++];
+
+        if (!a) {
+                a = oom_checked(calloc(1, sizeof(*a)));
+                a->number = number;
+                list_init(&a->waiting);
+                (void) oom_check(map_add(&l->held_awaited, &a->number, sizeof(a->number), a));
+        }
+        *after = (HeldAfter){.job = h, .awaited = a};
+        list_append(&a->waiting, &after->by_job);
+}
+
+static void stop_awaiting(Leader *l, HeldJob *h) {
+        for (size_t i = 0; i < h->n_after; i++) {
+                HeldAwaited *a = h->after[i].awaited;
+
+                if (!a)
+                        continue;
+                list_unlink(&h->after[i].by_job);
+                if (list_is_empty(&a->waiting)) {
+                        map_take(&l->held_awaited, &a->number, sizeof(a->number));
+                        free(a);
+                }
+        }
+        h->n_after = 0;
+}
+
+static HeldJob *held_new(Leader *l, const Argosy__StoredRequest *m) {
+        HeldJob *h = oom_checked(
+                calloc(1, sizeof(*h) + (m->n_after + 1) * sizeof(*h->after))); // + 1: see stand()
+
+        h->leader = l;
+        h->number = m->job;
+        list_init(&h->queue);
+        list_init(&h->tickets);
+        argosy__job_record__init(&h->end);
+        h->end.number = m->job;
+        for (size_t i = 0; i < m->n_after; i++)
+                if (held_job_after(cluster_state_job_state(l->state, m->after[i])) == HELD_AFTER_OPEN)
+                        await(l, h, m->after[i]);
+        (void) oom_check(map_add(&l->held_jobs, &h->number, sizeof(h->number), h));
+        return h;
+}
+
+static void end_done(HeldJob *h) {
+        for (size_t i = 0; i < h->end.n_ends; i++)
+                message_free(h->end.ends[i]);
+        free(h->end.ends);
+        if (h->end.end_message != protobuf_c_empty_string)
+                free(h->end.end_message);
+}
+
+// What it asked for is in the log, and nobody listens; or it has ended before it could be decided.
+static void drop_ticket(Leader *l, Ticket *t) {
+        l->n_held_going--;
+        t->respond = NULL;
+        t->held = NULL;
+        if (t->job == 0 && t->job_flying == 0)
+                ticket_free(t);
+}
+
+static void held_free(Leader *l, HeldJob *h) {
+        leave(h);
+        stop_awaiting(l, h);
+        if (h->ticket)
+                drop_ticket(l, TAKE_PTR(h->ticket));
+        map_take(&l->held_jobs, &h->number, sizeof(h->number));
+        end_done(h);
+        free(h);
+}
+
+static void free_value(void *value) {
+        free(value);
+}
+
+// Tickets have ended by then.
+void held_jobs_clear(Leader *l) {
+        map_foreach (slot, &l->held_jobs)
+                end_done(slot->value);
+        map_done_with(&l->held_jobs, free_value);
+        map_done_with(&l->held_awaited, free_value);
+        map_done_with(&l->held_limits, free_value);
+        list_init(&l->held_due);
+        list_init(&l->held_closed);
+        list_init(&l->held_by_rules);
+        list_init(&l->held_over);
+        l->n_held_going = l->n_held_admitted = 0;
+}
+
+static void take_on(Leader *l, const Argosy__StoredRequest *m) {
+        HeldJob *h = held_new(l, m);
+
+        list_append(&l->held_due, &h->queue);
+        leader_mark(l);
+}
+
+void held_jobs_build(Leader *l) {
+        size_t n;
+        Argosy__StoredRequest *const *all = cluster_state_stored_requests(l->state, &n);
+
+        for (size_t i = 0; i < n; i++)
+                take_on(l, all[i]);
+        l->queue_revision = cluster_state_queue_revision(l->state);
+}
+
+// ------------------------------------------------------------------------------------------------ what the log brings
+
+static void wake_those_who_wait(Leader *l, uint64_t number) {
+        HeldAwaited *a = map_find(&l->held_awaited, &number, sizeof(number));
+
+        if (!a || held_job_after(cluster_state_job_state(l->state, number)) == HELD_AFTER_OPEN)
+                return;
+        map_take(&l->held_awaited, &number, sizeof(number));
+        while (!list_is_empty(&a->waiting)) {
+                HeldAfter *after = CONTAINER_OF(a->waiting.next, HeldAfter, by_job);
+
+                list_unlink(&after->by_job);
+                after->awaited = NULL;
+                make_due(l, after->job);
+        }
+        free(a);
+}
+
+void held_jobs_on_news(Leader *l, uint64_t number, ListNode *ret_tickets) {
+        const Argosy__StoredRequest *m = cluster_state_find_stored_request(l->state, number);
+        HeldJob *h = find(l, number);
+
+        if (h && !m) {
+                list_splice(ret_tickets, &h->tickets);
+                held_free(l, h);
+        } else if (h && !has_begun(l, h)) { // it was released
+                stop_awaiting(l, h);
+                make_due(l, h);
+        } else if (m && !h)
+                take_on(l, m);
+        wake_those_who_wait(l, number);
+}
+
+void held_jobs_on_applied(Leader *l) {
+        uint64_t revision = cluster_state_queue_revision(l->state);
+
+        if (l->queue_revision == revision)
+                return;
+        l->queue_revision = revision;
+        while (!list_is_empty(&l->held_closed))
+                make_due(l, CONTAINER_OF(l->held_closed.next, HeldJob, queue));
+        while (!list_is_empty(&l->held_by_rules))
+                make_due(l, CONTAINER_OF(l->held_by_rules.next, HeldJob, queue));
+        map_foreach (slot, &l->held_limits) {
+                HeldLimit *limit = slot->value;
+
+                while (!list_is_empty(&limit->waiting))
+                        make_due(l, CONTAINER_OF(limit->waiting.next, HeldJob, queue));
+                if (!rule_find(l, limit->rule) &&
+                    limit->n_running + limit->n_admitted + limit->n_going == 0) {
+                        map_take(&l->held_limits, &limit->rule, sizeof(limit->rule));
+                        free(limit);
+                }
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ judging
+
+static void add_after(const Leader *l, const uint64_t *after, size_t n, HeldJobFacts *facts) {
+        for (size_t i = 0; i < n; i++) {
+                HeldJobAfter now = held_job_after(cluster_state_job_state(l->state, after[i]));
+
+                facts->n_open += now == HELD_AFTER_OPEN;
+                facts->after_failed |= now == HELD_AFTER_FAILED;
+        }
+}
+
+static HeldJobVerdict judge(const Leader *l, const Argosy__Author *author, const Argosy__Request *request,
+                            Moment moment, HeldJobFacts *facts, const Argosy__QueueRule **ret_rule) {
+        const Argosy__QueueRule *rule = facts->past_rules ? NULL : queue_rule_of(l, author, request);
+
+        facts->past_rules |= !queue_policy_is_for(request, author);
+        facts->closed = cluster_state_queue(l->state)->closed;
+        facts->action = rule ? rule->action : ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT;
+        facts->is_behind = request->job && request->job->queue && queue_exclusive_job(l, request) > 0;
+        facts->limit_full = facts->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT && is_full(l, rule, moment);
+        *ret_rule = rule;
+        return held_job_judge(facts);
+}
+
+static HeldJobVerdict judge_stored(const Leader *l, const Argosy__StoredRequest *m,
+                                   const Argosy__Request *request, Moment moment,
+                                   const Argosy__QueueRule **ret_rule) {
+        HeldJobFacts facts = {.by_hand = m->by_hand, .past_rules = m->past_rules};
+
+        add_after(l, m->after, m->n_after, &facts);
+        return judge(l, m->author, request, moment, &facts, ret_rule);
+}
+
+HeldJobVerdict held_jobs_judge(const Leader *l, const Ticket *t, const Argosy__QueueRule **ret_rule) {
+        const Argosy__Request__Job *job = t->request->job;
+        HeldJobFacts facts = {.is_new = true};
+
+        if (t->held)
+                return judge_stored(l, cluster_state_find_stored_request(l->state, t->held->number),
+                                    t->request, DECIDED, ret_rule);
+        if (job) {
+                facts.by_hand = job->hold;
+                add_after(l, job->after, job->n_after, &facts);
+        }
+        return judge(l, t->author, t->request, COMES, &facts, ret_rule);
+}
+
+// ------------------------------------------------------------------------------------------------ over
+
+static void end(Leader *l, HeldJob *h, Argosy__JobState state, const char *why) {
+        leave(h);
+        stop_awaiting(l, h);
+        h->end.state = state;
+        h->end.ended_us = leader_wall(l);
+        (void) oom_check(field_set(&h->end.end_message, why));
+        list_append(&l->held_over, &h->queue);
+        leader_mark(l);
+}
+
+static void cancel_after(Leader *l, HeldJob *h, const Argosy__StoredRequest *m) {
+        char why[HELD_WHY_SIZE] = "";
+
+        for (size_t i = 0; i < m->n_after && !*why; i++)
+                if (held_job_after(cluster_state_job_state(l->state, m->after[i])) == HELD_AFTER_FAILED)
+                        snprintf(why, sizeof(why), "job %" PRIu64 ", which it waited for, is not done",
+                                 m->after[i]);
+        end(l, h, ARGOSY__JOB_STATE__JOB_CANCELLED, why);
+}
+
+static void name_refused(HeldJob *h, const Argosy__Response__UnitResult *u) {
+        Argosy__JobUnitEnd *e;
+
+        h->end.failed++;
+        if (h->end.n_ends == REFUSED_MAX)
+                return;
+        e = oom_checked(calloc(1, sizeof(*e)));
+        argosy__job_unit_end__init(e);
+        e->end = ARGOSY__UNIT_END__END_FAILED;
+        (void) oom_check(field_set(&e->unit, u->name));
+        (void) oom_check(field_set(&e->message, u->message));
+        (void) oom_check(FIELD_APPEND(h->end.ends, h->end.n_ends, e));
+}
+
+// There was nothing to do, or nothing that could be done.
+static void end_without_effect(Leader *l, HeldJob *h, const Argosy__Response *r) {
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE)
+                for (size_t i = 0; i < r->change->n_units; i++)
+                        if (r->change->units[i]->status != 0)
+                                name_refused(h, r->change->units[i]);
+        end(l, h, h->end.failed > 0 ? ARGOSY__JOB_STATE__JOB_FAILED : ARGOSY__JOB_STATE__JOB_DONE, "");
+}
+
+int held_jobs_decide(Leader *l, BatchBuilder *b) {
+        Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
+        Argosy__JobRecord *pointers[ENDS_PER_ENTRY];
+
+        ends.ends = pointers;
+        list_foreach (i, &l->held_over) {
+                if (ends.n_ends == ENDS_PER_ENTRY || b->packed.len >= BATCH_SOFT_BYTES)
+                        break;
+                pointers[ends.n_ends++] = &CONTAINER_OF(i, HeldJob, queue)->end;
+        }
+        return ends.n_ends > 0 ? batch_builder_end_jobs(b, &ends) : 0;
+}
+
+// ------------------------------------------------------------------------------------------------ going
+
+static bool is_to_be_tried_again(const Argosy__Response *r) {
+        return r->no_leader || r->status == ENOMEM;
+}
+
+// The answer to its ticket, if its effect is not in the log with all of it: then nobody asks any more.
+static void on_response(const Argosy__Response *r, void *userdata) {
+        HeldJob *h = userdata;
+        Leader *l = h->leader;
+
+        if (!r->final)
+                return;
+        leave(h);
+        h->ticket = NULL;
+        l->n_held_going--;
+        if (is_to_be_tried_again(r))
+                make_due(l, h);
+        else if (has_begun(l, h))
+                return; // it ends with what was begun
+        else if (r->status != 0)
+                end(l, h, ARGOSY__JOB_STATE__JOB_CANCELLED, r->message);
+        else
+                end_without_effect(l, h, r);
+}
+
+static void go(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, Argosy__Request *request,
+               const Argosy__QueueRule *rule) {
+        Ticket *t = oom_checked(ticket_take(l, request, on_response, h));
+
+        t->author = oom_checked(message_copy(m->author));
+        authorization_drop_files(l, t);
+        t->held = h;
+        t->job = has_begun(l, h) ? h->number : 0; // of which another leader has written a part
+        leave(h);
+        h->ticket = t;
+        l->n_held_going++;
+        if (rule && rule->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT) {
+                h->limit = limit_get(l, rule->number);
+                h->limit->n_going++;
+        }
+        list_append(&l->queue, &t->queue);
+        leader_mark(l);
+}
+
+void held_job_put_back(Leader *l, Ticket *t) {
+        HeldJob *h = t->held;
+
+        leave(h);
+        h->ticket = NULL;
+        l->n_held_going--;
+        t->respond = NULL;
+        ticket_free(t);
+        make_due(l, h);
+}
+
+// Where what holds it will be noticed.
+static void stand(Leader *l, HeldJob *h, HeldJobVerdict v, const Argosy__QueueRule *rule,
+                  const Argosy__Request *request) {
+        leave(h);
+        h->why = v;
+        h->rule = rule ? rule->number : 0;
+        if (v == HELD_JOB_CLOSED)
+                list_append(&l->held_closed, &h->queue);
+        else if (v == HELD_JOB_RULE)
+                list_append(&l->held_by_rules, &h->queue);
+        else if (v == HELD_JOB_LIMIT)
+                wait_for_limit(h, limit_get(l, rule->number));
+        else if (v == HELD_JOB_BEHIND) { // those that it was asked to wait for are done
+                stop_awaiting(l, h);
+                await(l, h, queue_exclusive_job(l, request));
+        }
+}
+
+// NULL: it is none that this build can read.
+static Argosy__Request *read_request(const Argosy__StoredRequest *m) {
+        const RequestKind *kind;
+        void *request;
+
+        if (!m->author ||
+            message_unpack(&argosy__request__descriptor, m->request.data, m->request.len, &request) < 0)
+                return NULL;
+        kind = request_kind(((Argosy__Request *) request)->what_case);
+        if (log_format_check(request, FEATURE_NEWEST, NULL) == 0 && kind && kind->by == REQUEST_BY_LEADER &&
+            kind->effect == REQUEST_CHANGES && queue_policy_can_hold(request))
+                return request;
+        message_free(request);
+        return NULL;
+}
+
+// By what needs no look at what it asks for.
+static HeldJobVerdict judge_quickly(const Leader *l, const Argosy__StoredRequest *m) {
+        HeldJobFacts facts = {.by_hand = m->by_hand, .past_rules = true};
+
+        add_after(l, m->after, m->n_after, &facts);
+        return held_job_judge(&facts);
+}
+
+static void judge_due(Leader *l, HeldJob *h, const Argosy__StoredRequest *m) {
+        const Argosy__QueueRule *rule = NULL;
+        HeldJobVerdict v = has_begun(l, h) ? HELD_JOB_GOES : judge_quickly(l, m);
+        Argosy__Request *request = v == HELD_JOB_GOES ? read_request(m) : NULL;
+
+        l->n_held_judged++;
+        if (v == HELD_JOB_GOES && !request) {
+                end(l, h, ARGOSY__JOB_STATE__JOB_CANCELLED,
+                    "the leader's version cannot carry out such a request");
+                return;
+        }
+        if (v == HELD_JOB_GOES && !has_begun(l, h))
+                v = judge_stored(l, m, request, IS_DUE, &rule);
+        if (v == HELD_JOB_GOES) {
+                go(l, h, m, request, rule);
+                return;
+        }
+        if (v == HELD_JOB_OVER)
+                cancel_after(l, h, m);
+        else if (v == HELD_JOB_REFUSED)
+                end(l, h, ARGOSY__JOB_STATE__JOB_CANCELLED, rule->text);
+        else
+                stand(l, h, v, rule, request);
+        message_free(request);
+}
+
+void held_jobs_step(Leader *l) {
+        size_t n = 0, bytes = 0;
+
+        if (l->pause_us > leader_now(l))
+                return;
+        while (!list_is_empty(&l->held_due) && l->n_held_going < GOING_MAX && n++ < JUDGED_PER_TURN &&
+               bytes < BYTES_PER_TURN) {
+                HeldJob *h = CONTAINER_OF(l->held_due.next, HeldJob, queue);
+                const Argosy__StoredRequest *m = cluster_state_find_stored_request(l->state, h->number);
+
+                list_unlink(&h->queue);
+                bytes += m->request.len;
+                judge_due(l, h, m);
+        }
+        if (!list_is_empty(&l->held_due))
+                leader_mark(l);
+}
+
+// ------------------------------------------------------------------------------------------------ who asks about them
+
+bool held_job_goes(const Leader *l, uint64_t number) {
+        const HeldJob *h = find(l, number);
+
+        return h && h->ticket;
+}
+
+bool held_job_wait(Leader *l, uint64_t number, Ticket *t) {
+        HeldJob *h = find(l, number);
+
+        if (!h)
+                return false;
+        list_append(&h->tickets, &t->drain);
+        return true;
+}
+
+void held_verdict_phrase(const Leader *l, HeldJobVerdict v, const Argosy__QueueRule *rule,
+                         const uint64_t *after, size_t n_after, char ret[HELD_WHY_SIZE]) {
+        const char *reason = cluster_state_queue(l->state)->reason;
+
+        *ret = '\0';
+        switch (v) {
+        case HELD_JOB_BY_HAND:
+                str_fit(ret, HELD_WHY_SIZE, "somebody to release it (argosyctl job release)");
+                break;
+        case HELD_JOB_AFTER:
+                if (n_after > 1)
+                        str_fit(ret, HELD_WHY_SIZE, "job %" PRIu64 " and %zu more", after[0], n_after - 1);
+                else if (n_after == 1)
+                        str_fit(ret, HELD_WHY_SIZE, "job %" PRIu64, after[0]);
+                break;
+        case HELD_JOB_CLOSED:
+                str_fit(ret, HELD_WHY_SIZE, "the queue to open%s%s", *reason ? ": " : "", reason);
+                break;
+        case HELD_JOB_RULE:
+                str_fit(ret, HELD_WHY_SIZE, "rule %" PRIu32 " of the queue to let it go",
+                        rule ? rule->number : 0);
+                break;
+        case HELD_JOB_LIMIT:
+                str_fit(ret, HELD_WHY_SIZE,
+                        "one of the %" PRIu32 " jobs of rule %" PRIu32 " of the queue to end",
+                        rule ? rule->limit : 0, rule ? rule->number : 0);
+                break;
+        case HELD_JOB_BEHIND:
+                str_fit(ret, HELD_WHY_SIZE, "the end of job %" PRIu64 ", beside which it cannot be done",
+                        n_after ? after[0] : 0);
+                break;
+        default:
+                break;
+        }
+}
+
+void held_job_phrase(const Leader *l, uint64_t number, char ret[HELD_WHY_SIZE]) {
+        const HeldJob *h = find(l, number);
+        uint64_t open = 0;
+        size_t n_open = 0;
+
+        *ret = '\0';
+        if (!h || has_begun(l, h) || h->ticket)
+                return;
+        for (size_t i = h->n_after; i-- > 0;)
+                if (h->after[i].awaited) {
+                        open = h->after[i].awaited->number;
+                        n_open++;
+                }
+        held_verdict_phrase(l, h->why, rule_find(l, h->rule), &open, n_open, ret);
+}
+
+size_t held_jobs_waiting(const Leader *l, uint64_t number, uint64_t *ret, size_t max) {
+        const HeldAwaited *a = map_find(&l->held_awaited, &number, sizeof(number));
+        size_t n = 0;
+
+        if (!a)
+                return 0;
+        list_foreach (i, &a->waiting) {
+                if (n < max)
+                        ret[n] = CONTAINER_OF(i, const HeldAfter, by_job)->job->number;
+                n++;
+        }
+        return n;
+}
+
+size_t held_jobs_of_rule(const Leader *l, uint32_t rule) {
+        size_t n = 0;
+
+        map_foreach (slot, &l->held_jobs) {
+                const HeldJob *h = slot->value;
+
+                n += h->rule == rule && !h->ticket && (h->why == HELD_JOB_RULE || h->why == HELD_JOB_LIMIT);
+        }
+        return n;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Jobs that are held back, as who leads keeps them; and how many jobs of a rule run at a time.
+//
+//      is held      the log has its request; it waits for a person (in no list), for jobs (Leader.held_awaited),
+//                   for the queue to open (.held_closed), for the rules (.held_by_rules), for its limit
+//                   (HeldLimit.waiting)
+//      is due       one of these may have come                              Leader.held_due
+//      goes         its request is a ticket of the queue, as if it had just come; HeldJob.ticket
+//      is over      it ends without having begun: to be written             Leader.held_over
+//      is gone      the log has its effect, or its end                      held_jobs_on_news()
+
+#include "batch-builder.h"
+#include "held-job.h"
+#include "leader-core.h"
+#include "tickets.h"
+
+typedef struct HeldJob HeldJob;
+
+enum { HELD_WHY_SIZE = 256 };
+
+// The tables of a leader that begins, of all that the log has; and their end.
+void held_jobs_build(Leader *l);
+void held_jobs_clear(Leader *l);
+
+// An entry has brought something of this job, which may be held, or be waited for. If it is held no more: those who wait
+// for its end, in *ret_tickets (Ticket.drain).
+void held_jobs_on_news(Leader *l, uint64_t number, ListNode *ret_tickets);
+// The rules of the queue may be other ones.
+void held_jobs_on_applied(Leader *l);
+// Judges some of those that are due; those that may go are in the queue of requests then.
+void held_jobs_step(Leader *l);
+
+// What holds a request that has come, or one of a job that is held, when its turn has come to be decided. *ret_rule: by
+// which rule it is held or refused, or which counts it; NULL: none.
+HeldJobVerdict held_jobs_judge(const Leader *l, const Ticket *t, const Argosy__QueueRule **ret_rule);
+// It does not go after all, since somebody else came first. Ends the ticket.
+void held_job_put_back(Leader *l, Ticket *t);
+uint64_t held_job_number(const HeldJob *h);
+// Into the batch: the ends of those that are over. 0 or -ENOMEM.
+int held_jobs_decide(Leader *l, BatchBuilder *b);
+
+// Jobs that count for a rule: one is in the entry that is being made; has begun; has ended.
+void held_limit_admit(Leader *l, uint32_t rule);
+void held_limits_settle(
+        Leader *l); // the entry is there, or was not taken: who was in it has begun, or has not
+void held_limit_begin(Leader *l, uint32_t rule);
+void held_limit_end(Leader *l, uint32_t rule);
+size_t held_limit_running(const Leader *l, uint32_t rule);
+
+// It is among the requests that are decided, and may be in the next entry.
+bool held_job_goes(const Leader *l, uint64_t number);
+// Who waits for it to end is told then. False: it is not held.
+bool held_job_wait(Leader *l, uint64_t number, Ticket *t);
+// What holds it, for people; "": nothing, or nobody knows.
+void held_job_phrase(const Leader *l, uint64_t number, char ret[HELD_WHY_SIZE]);
+// The same of a verdict. `after`: a job that it waits for, and how many there are.
+void held_verdict_phrase(const Leader *l, HeldJobVerdict v, const Argosy__QueueRule *rule,
+                         const uint64_t *after, size_t n_after, char ret[HELD_WHY_SIZE]);
+// Numbers of held jobs that wait for this one, smallest first, at most `max`. Returns how many.
+size_t held_jobs_waiting(const Leader *l, uint64_t number, uint64_t *ret, size_t max);
+// How many a rule holds.
+size_t held_jobs_of_rule(const Leader *l, uint32_t rule);

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The rules of the queue are one small record, which is put whole: of two changes the second one waits for the next entry,
+// since it is made of what the first has left. A rule has a number of its own for good, so nobody deletes another one
+// than he has seen.
+//
+// Whoever may ask for what a job is about may release it: from what its author asked for, --hold and --after. Past the
+// rules, a limit and a closed queue it goes only by somebody who could change these.
+//
+// Failures: all of a request, or nothing. A number without a job that is held says how that one is.
+
+#include "queue-changes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "access.h"
+#include "author.h"
+#include "authorization.h"
+#include "feature-level.h"
+#include "held-jobs.h"
+#include "job-state.h"
+#include "message.h"
+#include "queue-policy.h"
+#include "response.h"
+#include "tickets.h"
+#include "turn.h"
+
+static int settle(Ticket *t, Argosy__Response *response) {
+        ticket_settle(t, response);
+        return 0;
+}
+
+static Argosy__Response *refuse_old_cluster(const Leader *l) {
+        return cluster_state_feature_level(l->state) >= FEATURE_JOBS
+                       ? NULL
+                       : response_error(EOPNOTSUPP, "while a voter runs an older version there is no queue "
+                                                    "with rules (see argosyctl "
+                                                    "cluster status); nothing was changed");
+}
+
+// ------------------------------------------------------------------------------------------------ rules
+
+static size_t find_rule(const Argosy__QueueRecord *queue, uint32_t number) {
+        for (size_t i = 0; i < queue->n_rules; i++)
+                if (queue->rules[i]->number == number)
+                        return i;
+        return SIZE_MAX;
+}
+
+static Argosy__Response *no_such_rule(uint32_t number) {
+        return response_error(ENOENT, "the queue has no rule %" PRIu32 ": argosyctl queue rule list",
+                              number);
+}
+
+static int insert(Argosy__QueueRecord *queue, const Argosy__QueueRule *rule, size_t at) {
+        Argosy__QueueRule *copy = message_copy(rule);
+
+        if (!copy)
+                return -ENOMEM;
+        copy->number = ++queue->last_number;
+        if (FIELD_APPEND(queue->rules, queue->n_rules, copy) < 0)
+                return -ENOMEM;
+        memmove(&queue->rules[at + 1], &queue->rules[at], (queue->n_rules - 1 - at) * sizeof(*queue->rules));
+        queue->rules[at] = copy;
+        return 0;
+}
+
+// 1: it is in the record.
+static int add(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
+        const char *error = queue_rule_error(m->add);
+        size_t at = m->before > 0 ? find_rule(queue, m->before) : queue->n_rules;
+        int r;
+
+        if (error)
+                return settle(t, response_error(EINVAL, "%s", error));
+        if (at == SIZE_MAX)
+                return settle(t, no_such_rule(m->before));
+        if (queue->n_rules == CLUSTER_QUEUE_RULES_MAX)
+                return settle(t, response_error(ENOSPC, "the queue has %d rules, as many as there may be",
+                                                CLUSTER_QUEUE_RULES_MAX));
+        r = insert(queue, m->add, at);
+        if (r < 0)
+                return r;
+        if (argosy__queue_record__get_packed_size(queue) > CLUSTER_QUEUE_BYTES_MAX)
+                return settle(t,
+                              response_error(ENOSPC,
+                                             "the rules of the queue are longer than they may be together"));
+        return 1;
+}
+
+static int remove_rule(Ticket *t, uint32_t number, Argosy__QueueRecord *queue) {
+        size_t at = find_rule(queue, number);
+
+        if (at == SIZE_MAX)
+                return settle(t, no_such_rule(number));
+        message_free(queue->rules[at]);
+        memmove(&queue->rules[at], &queue->rules[at + 1], (--queue->n_rules - at) * sizeof(*queue->rules));
+        return 1;
+}
+
+static int set_closed(Ticket *t, bool closed, Argosy__QueueRecord *queue) {
+        const char *reason = closed && t->request->job ? t->request->job->reason : "";
+
+        if (queue->closed == closed && strcmp(queue->reason, reason) == 0)
+                return settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+        queue->closed = closed;
+        return field_set(&queue->reason, reason) < 0 ? -ENOMEM : 1;
+}
+
+static int change(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
+        if ((m->add != NULL) + (m->remove > 0) + m->close + m->open != 1)
+                return settle(t, response_error(EINVAL,
+                                                "the request does not say what is to become of the queue"));
+        if (m->add)
+                return add(t, m, queue);
+        return m->remove > 0 ? remove_rule(t, m->remove, queue) : set_closed(t, m->close, queue);
+}
+
+static int add_row(const Leader *l, Argosy__Response__Queue *q, const Argosy__QueueRule *rule) {
+        Argosy__Response__QueueRow *row = calloc(1, sizeof(*row));
+
+        if (!row)
+                return -ENOMEM;
+        argosy__response__queue_row__init(row);
+        row->rule = message_copy(rule);
+        if (FIELD_APPEND(q->rows, q->n_rows, row) < 0 || !row->rule)
+                return -ENOMEM;
+        row->running = (uint32_t) held_limit_running(l, rule->number);
+        row->held = (uint32_t) held_jobs_of_rule(l, rule->number);
+        return 0;
+}
+
+// The rule that was added, with its number; a warning if it is about everything.
+static Argosy__Response *tell_change(const Leader *l, const Argosy__Request__QueueChange *m,
+                                     const Argosy__QueueRecord *queue) {
+        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_QUEUE);
+        Argosy__QueueRule rule;
+
+        if (!r || !m->add)
+                return TAKE_PTR(r);
+        rule = *m->add;
+        rule.number = queue->last_number;
+        if (add_row(l, r->queue, &rule) < 0)
+                return NULL;
+        if (queue_rule_matches_all(m->add) && m->add->action != ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT &&
+            field_printf(&r->message,
+                         "rule %" PRIu32 " is about every request, and no rule behind it counts",
+                         rule.number) < 0)
+                return NULL;
+        return TAKE_PTR(r);
+}
+
+static int plan(Leader *l, Ticket *t, BatchBuilder *b, Argosy__QueueRecord *queue) {
+        const Argosy__Request__QueueChange *m = t->request->queue_change;
+        int r = change(t, m, queue);
+
+        if (r != 1)
+                return r;
+        r = batch_builder_put_queue(b, queue);
+        if (r < 0)
+                return r;
+        message_free(t->response);
+        t->response = tell_change(l, m, queue);
+        return t->response ? 1 : -ENOMEM;
+}
+
+int queue_plan_change(Leader *l, Ticket *t, BatchBuilder *b) {
+        Argosy__Response *refusal = refuse_old_cluster(l);
+        Argosy__QueueRecord *queue;
+        int r;
+
+        if (refusal)
+                return settle(t, refusal);
+        if (batch_builder_has_queue(b))
+                return -EBUSY;
+        queue = message_copy(cluster_state_queue(l->state));
+        r = queue ? plan(l, t, b, queue) : -ENOMEM;
+        message_free(queue);
+        return r;
+}
+
+Argosy__Response *queue_answer_list(Leader *l, const Argosy__Request *request) {
+        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_QUEUE);
+        const Argosy__QueueRecord *queue = cluster_state_queue(l->state);
+        size_t n_stored;
+
+        if (!r || field_set(&r->queue->reason, queue->reason) < 0)
+                return NULL;
+        for (size_t i = 0; i < queue->n_rules; i++)
+                if (add_row(l, r->queue, queue->rules[i]) < 0)
+                        return NULL;
+        (void) cluster_state_stored_requests(l->state, &n_stored);
+        r->queue->held = (uint32_t) n_stored;
+        r->queue->closed = queue->closed;
+        return TAKE_PTR(r);
+}
+
+// ------------------------------------------------------------------------------------------------ release
+
+Argosy__Response *queue_refuse_release(const Argosy__Request *request) {
+        const Argosy__Request__JobRelease *m = request->job_release;
+
+        if (m->n_numbers == 0 || m->n_numbers > RELEASE_MAX)
+                return response_error(EINVAL, "the request names %zu jobs: it has to be 1 to %d",
+                                      m->n_numbers, RELEASE_MAX);
+        return NULL;
+}
+
+static Argosy__Response *refuse_not_held(const Leader *l, uint64_t number) {
+        Argosy__JobState state = cluster_state_job_state(l->state, number);
+
+        if (state == ARGOSY__JOB_STATE__JOB_UNKNOWN)
+                return response_error(ENOENT,
+                                      "there is no job %" PRIu64
+                                      ", or it is not kept any more: nothing was changed",
+                                      number);
+        return response_error(EALREADY, "job %" PRIu64 " is not held, it is %s: nothing was changed", number,
+                              job_state_to_string(state));
+}
+
+Argosy__Response *queue_forbid_held(const Leader *l, const Argosy__Author *author, uint64_t number) {
+        const Argosy__StoredRequest *m = cluster_state_find_stored_request(l->state, number);
+        char why[AUTHORIZATION_WHY_SIZE];
+        void *request;
+        bool refuses;
+
+        if (!m || cluster_state_job_state(l->state, number) != ARGOSY__JOB_STATE__JOB_HELD)
+                return refuse_not_held(l, number);
+        if (access_has(cluster_state_access(l->state), author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
+                return NULL;
+        if (message_unpack(&argosy__request__descriptor, m->request.data, m->request.len, &request) < 0)
+                return response_error(EACCES, "job %" PRIu64 " is for those who have the right 'admin'",
+                                      number);
+        refuses = authorization_refuses(l, author, request, why);
+        message_free(request);
+        return refuses ? response_error(EACCES, "job %" PRIu64 ": %s", number, why) : NULL;
+}
+
+int queue_plan_release(Leader *l, Ticket *t, BatchBuilder *b) {
+        const Argosy__Request__JobRelease *m = t->request->job_release;
+        bool past_rules =
+                access_has(cluster_state_access(l->state), t->author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL);
+        int r = 0;
+
+        for (size_t i = 0; i < m->n_numbers; i++) {
+                Argosy__Response *refusal = queue_forbid_held(l, t->author, m->numbers[i]);
+
+                if (refusal)
+                        return settle(t, refusal);
+        }
+        for (size_t i = 0; r == 0 && i < m->n_numbers; i++)
+                r = batch_builder_release_request(b, m->numbers[i], past_rules);
+        if (r < 0)
+                return r;
+        message_free(t->response);
+        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+        return t->response ? 1 : -ENOMEM;
+}
+
+// ------------------------------------------------------------------------------------------------ cancel
+
+int queue_cancel_held(Leader *l, const Argosy__Author *author, uint64_t number, BatchBuilder *b) {
+        const Argosy__HostRecord *host = cluster_state_find_host(l->state, author->host);
+        Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
+        Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT, *records = &record;
+        char who[AUTHOR_TEXT_SIZE];
+        int r;
+
+        if (held_job_goes(l, number))
+                return -EBUSY;
+        record.number = number;
+        record.state = ARGOSY__JOB_STATE__JOB_CANCELLED;
+        record.ended_us = leader_wall(l);
+        r = field_printf(&record.end_message, "by %s@%s, before it began", author_text(author, who),
+                         host ? host->name : "?");
+        if (r < 0)
+                return r;
+        ends.ends = &records;
+        ends.n_ends = 1;
+        r = batch_builder_end_jobs(b, &ends);
+        free(record.end_message);
+        return r;
+}

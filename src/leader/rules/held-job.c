@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The rule by which jobs are held back. What a person has asked for of one job comes before what holds for all: who has
+// typed --hold is told that it waits for him, whatever the queue would say. A closed queue holds also what a rule
+// accepts. Nobody's right lets a job go beside what it cannot be done beside. A job of which nobody knows how it ended is none that is done.
+
+#include "held-job.h"
+
+static HeldJobVerdict judge_by_rules(const HeldJobFacts *f) {
+        if (f->past_rules)
+                return HELD_JOB_GOES;
+        if (f->action == ARGOSY__QUEUE_ACTION__QUEUE_REFUSE)
+                return HELD_JOB_REFUSED;
+        if (f->closed)
+                return HELD_JOB_CLOSED;
+        if (f->action == ARGOSY__QUEUE_ACTION__QUEUE_HOLD)
+                return HELD_JOB_RULE;
+        return f->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT && f->limit_full ? HELD_JOB_LIMIT
+                                                                               : HELD_JOB_GOES;
+}
+
+HeldJobVerdict held_job_judge(const HeldJobFacts *f) {
+        HeldJobVerdict by_rules = judge_by_rules(f);
+
+        if (f->is_new && by_rules == HELD_JOB_REFUSED)
+                return HELD_JOB_REFUSED;
+        if (f->after_failed)
+                return HELD_JOB_OVER;
+        if (f->by_hand)
+                return HELD_JOB_BY_HAND;
+        if (f->n_open > 0)
+                return HELD_JOB_AFTER;
+        return by_rules == HELD_JOB_GOES && f->is_behind ? HELD_JOB_BEHIND : by_rules;
+}
+
+HeldJobAfter held_job_after(Argosy__JobState state) {
+        switch (state) {
+        case ARGOSY__JOB_STATE__JOB_DONE:
+                return HELD_AFTER_DONE;
+        case ARGOSY__JOB_STATE__JOB_RUNNING:
+        case ARGOSY__JOB_STATE__JOB_HELD:
+                return HELD_AFTER_OPEN;
+        default:
+                return HELD_AFTER_FAILED;
+        }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A rule matches if all that it asks for is so; what it does not name it does not ask for. A pattern of units matches a
+// request as soon as one of its units does: who wants to hold what touches the database wants that also of a request
+// that touches ten other things. Unit pattern and role may be matched by two different units.
+//
+// Failures: none. What has no units matches no rule that asks for some.
+
+#include "queue-policy.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "author.h"
+#include "macro.h"
+#include "str.h"
+#include "unit-options.h"
+
+bool queue_policy_only_asks(const Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                return q->change->dry_run;
+        case ARGOSY__REQUEST__WHAT_UNDO:
+                return q->undo->dry_run;
+        case ARGOSY__REQUEST__WHAT_APPLY:
+                return q->apply->dry_run;
+        case ARGOSY__REQUEST__WHAT_REBALANCE:
+                return q->rebalance->dry_run;
+        default:
+                return false;
+        }
+}
+
+static bool ends_something(const Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_ROLLOUT:
+                return q->rollout->abort;
+        case ARGOSY__REQUEST__WHAT_REBALANCE:
+                return q->rebalance->abort;
+        default:
+                return false;
+        }
+}
+
+static bool stops(const Argosy__Request *q) {
+        return q->what_case == ARGOSY__REQUEST__WHAT_CHANGE &&
+               (q->change->verb == ARGOSY__VERB__VERB_STOP || q->change->verb == ARGOSY__VERB__VERB_DESTROY);
+}
+
+bool queue_policy_is_for(const Argosy__Request *q, const Argosy__Author *author) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
+        case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
+        case ARGOSY__REQUEST__WHAT_JOIN:
+                return false;
+        default:
+                return !queue_policy_only_asks(q) && !ends_something(q) && !(author->owner && stops(q));
+        }
+}
+
+bool queue_policy_can_hold(const Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
+        case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
+        case ARGOSY__REQUEST__WHAT_JOIN:
+        case ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN: // whoever asks is to be told
+        case ARGOSY__REQUEST__WHAT_REBALANCE:     // goes on as long as somebody asks
+                return false;
+        default:
+                return !queue_policy_only_asks(q) && !ends_something(q);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ matching
+
+static bool matches(const char *pattern, const char *text) {
+        return !*pattern || fnmatch(pattern, text, FNM_NOESCAPE) == 0;
+}
+
+static bool is_by(const char *pattern, const QueueSubject *s) {
+        char whole[2 * (AUTHOR_NAME_MAX + 1) + 1];
+
+        if (matches(pattern, s->user))
+                return true;
+        snprintf(whole, sizeof(whole), "%s@%s", s->user, s->host);
+        return matches(pattern, whole);
+}
+
+static bool has_unit(const char *pattern, const QueueSubject *s) {
+        const char *unit;
+
+        for (size_t i = 0; (unit = s->unit(i, s->userdata)); i++)
+                if (matches(pattern, unit))
+                        return true;
+        return !*pattern;
+}
+
+static bool has_role(const char *role, const QueueSubject *s) {
+        if (!*role)
+                return true;
+        for (size_t i = 0; s->unit(i, s->userdata); i++) {
+                const char *now = s->role(i, s->userdata);
+
+                if (now && streq(now, role))
+                        return true;
+        }
+        return false;
+}
+
+const Argosy__QueueRule *queue_policy_match(const Argosy__QueueRecord *queue, const QueueSubject *s) {
+        for (size_t i = 0; i < queue->n_rules; i++) {
+                const Argosy__QueueRule *r = queue->rules[i];
+
+                if (matches(r->verb, s->verb) && matches(r->reason, s->reason) && is_by(r->author, s) &&
+                    has_unit(r->unit, s) && has_role(r->role, s))
+                        return r;
+        }
+        return NULL;
+}
+
+// ------------------------------------------------------------------------------------------------ rules
+
+static bool is_too_long(const Argosy__QueueRule *r) {
+        const char *const words[] = {r->author, r->verb, r->unit, r->role, r->reason};
+
+        for (size_t i = 0; i < ELEMENTSOF(words); i++)
+                if (strlen(words[i]) > QUEUE_PATTERN_MAX)
+                        return true;
+        return strlen(r->text) > QUEUE_TEXT_MAX;
+}
+
+static bool is_plain(const Argosy__QueueRule *r) {
+        return str_is_plain(r->author) && str_is_plain(r->verb) && str_is_plain(r->unit) &&
+               str_is_plain(r->reason) && str_is_plain(r->text);
+}
+
+const char *queue_rule_error(const Argosy__QueueRule *r) {
+        if (r->action > ARGOSY__QUEUE_ACTION__QUEUE_LIMIT)
+                return "the rule says nothing that this version knows";
+        if (is_too_long(r))
+                return "a pattern is longer than 255 bytes, or the text longer than 512";
+        if (!is_plain(r))
+                return "the rule has characters that are no text, or that turn text around";
+        if (*r->role && strlen(r->role) > LABEL_MAX)
+                return "that is no name of a role";
+        if ((r->action == ARGOSY__QUEUE_ACTION__QUEUE_REFUSE) != (*r->text != 0))
+                return "a rule that refuses says why, and no other does";
+        if ((r->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT) != (r->limit > 0) || r->limit > QUEUE_LIMIT_MAX)
+                return "a limit is a number from 1 to 100000, and no other rule has one";
+        return NULL;
+}
+
+bool queue_rule_matches_all(const Argosy__QueueRule *r) {
+        return !*r->author && !*r->verb && !*r->unit && !*r->role && !*r->reason;
+}
+
+const char *queue_action_to_string(Argosy__QueueAction action) {
+        static const char *const words[] = {"accept", "hold", "refuse", "limit"};
+
+        return (size_t) action < ELEMENTSOF(words) ? words[action] : "";
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Which rule of the queue counts for a request: the first that matches. Pure.
+//
+// Rules are for what people and programs ask for. Never matched: what the cluster does by itself, which is no request;
+// a host that joins; changes of the rules, cancel and release, or nobody could mend anything; and what root, or whoever
+// runs argosyd, stops or destroys.
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "argosy.pb-c.h"
+
+enum {
+        QUEUE_PATTERN_MAX = 255, // bytes of one
+        QUEUE_TEXT_MAX = 512,
+        QUEUE_LIMIT_MAX = 100000,
+};
+
+// What rules ask about.
+typedef struct QueueSubject {
+        const char *user, *host; // of who asks; the host's name, or ""
+        const char *verb, *reason;
+        // The units that it names, from 0 on, and the role of one; NULL behind the last, or if there is none to be known.
+        const char *(*unit)(size_t i, void *userdata);
+        const char *(*role)(size_t i, void *userdata);
+        void *userdata;
+} QueueSubject;
+
+bool queue_policy_is_for(const Argosy__Request *request, const Argosy__Author *author);
+// It changes nothing, and there is nothing to hold.
+bool queue_policy_only_asks(const Argosy__Request *request);
+// It can be kept and carried out later. False: only while who asks listens.
+bool queue_policy_can_hold(const Argosy__Request *request);
+// NULL: none of them matches.
+const Argosy__QueueRule *queue_policy_match(const Argosy__QueueRecord *queue, const QueueSubject *s);
+// Why there can be no such rule, for people; NULL: there can.
+const char *queue_rule_error(const Argosy__QueueRule *rule);
+// It asks for nothing.
+bool queue_rule_matches_all(const Argosy__QueueRule *rule);
+// "limit 3", "refuse" ...
+const char *queue_action_to_string(Argosy__QueueAction action);

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Asking a leader for jobs that are held back, and about its queue. Shared by the tests of these.
+
+#include <errno.h>
+
+#include "feature-skip.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "message.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
+#define BAD "[Service]\nExecStart=/bin/false\n"
+#define START ARGOSY__VERB__VERB_START
+#define STOP ARGOSY__VERB__VERB_STOP
+#define RESTART ARGOSY__VERB__VERB_RESTART
+#define SUBMIT ARGOSY__VERB__VERB_SUBMIT
+#define HELD ARGOSY__JOB_STATE__JOB_HELD
+#define RUNNING ARGOSY__JOB_STATE__JOB_RUNNING
+#define DONE ARGOSY__JOB_STATE__JOB_DONE
+#define FAILED ARGOSY__JOB_STATE__JOB_FAILED
+#define CANCELLED ARGOSY__JOB_STATE__JOB_CANCELLED
+
+enum { LATER_MS = 1100, MANY = 600 /* more than are one entry */ };
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        g.author = NULL;
+        g.bad = hash_of(BAD, strlen(BAD));
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+static inline uint64_t last_job(void) {
+        return cluster_state_last_job(g.state);
+}
+
+static inline Argosy__JobState state_of(uint64_t number) {
+        return cluster_state_job_state(g.state, number);
+}
+
+typedef struct Ask {
+        Argosy__Verb verb;
+        const char *name, *content;
+        bool hold;
+        uint64_t after, after_too; // 0: none
+        uint64_t id;               // 0: a new one
+        uint64_t if_revision;
+        const char *reason;
+} Ask;
+
+// A log that takes its time never lets everything happen.
+static inline RigAnswer *ask_and_go_on(const Argosy__Request *request) {
+        RigAnswer *a;
+
+        if (!g.slow)
+                return rig_ask_and_settle(&g, request);
+        a = rig_ask(&g, request);
+        rig_turns(&g, 10);
+        return a;
+}
+
+static inline RigAnswer *ask(Ask w) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {w.id ? w.id : ++g.id, 66}, after[2] = {w.after, w.after_too};
+
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = w.verb;
+        change.names = (char **) &w.name;
+        change.n_names = 1;
+        if (w.content) {
+                file.name = file.path = (char *) w.name;
+                file.content =
+                        (ProtobufCBinaryData){.data = (uint8_t *) w.content, .len = strlen(w.content)};
+                change.files = &files;
+                change.n_files = 1;
+        }
+        job.hold = w.hold;
+        job.after = after;
+        job.n_after = (w.after > 0) + (w.after_too > 0);
+        job.if_revision = w.if_revision;
+        job.reason = (char *) (w.reason ? w.reason : "");
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        request.job = &job;
+        return ask_and_go_on(&request);
+}
+
+static inline const Argosy__Response *answer(Ask w) {
+        return rig_last(ask(w));
+}
+
+// The job, which is held.
+static inline uint64_t hold(Ask w) {
+        const Argosy__Response *r = answer(w);
+
+        assert_int_equal(r->status, 0);
+        assert_true(r->held);
+        assert_int_equal(r->job, last_job());
+        assert_int_equal(state_of(r->job), HELD);
+        return r->job;
+}
+
+static inline RigAnswer *ask_to_release(uint64_t number) {
+        Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.numbers = &number;
+        m.n_numbers = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
+        request.job_release = &m;
+        return ask_and_go_on(&request);
+}
+
+static inline int release(uint64_t number) {
+        return rig_last(ask_to_release(number))->status;
+}
+
+static inline RigAnswer *wait_for(uint64_t number) {
+        Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.number = number;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_WAIT;
+        request.job_wait = &m;
+        return ask_and_go_on(&request);
+}
+
+// Hosts do what they are told and say nothing about it, or say it.
+static inline void set_lazy(bool lazy) {
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = lazy;
+        if (!lazy)
+                rig_settle(&g);
+}
+
+static inline bool is_launched(const char *name) {
+        const Argosy__UnitRecord *r = rig_record(&g, name);
+
+        return r && r->target == ARGOSY__TARGET__TARGET_LAUNCHED;
+}
+
+static inline size_t n_held(void) {
+        size_t n;
+
+        (void) cluster_state_stored_requests(g.state, &n);
+        return n;
+}
+
+static inline const Argosy__Response *change_queue(const Argosy__Request__QueueChange *m,
+                                                   const char *reason) {
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        job.reason = (char *) reason;
+        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
+        request.queue_change = (Argosy__Request__QueueChange *) m;
+        request.job = &job;
+        return rig_last(rig_ask_and_settle(&g, &request));
+}
+
+// The number of the rule.
+static inline uint32_t add_rule(Argosy__QueueRule rule) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        const Argosy__Response *r;
+
+        m.add = &rule;
+        r = change_queue(&m, "");
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->what_case, ARGOSY__RESPONSE__WHAT_QUEUE);
+        return r->queue->rows[0]->rule->number;
+}
+
+static inline Argosy__QueueRule rule(Argosy__QueueAction action, const char *unit) {
+        Argosy__QueueRule r = ARGOSY__QUEUE_RULE__INIT;
+
+        r.action = action;
+        r.unit = (char *) unit;
+        return r;
+}
+
+static inline int delete_rule(uint32_t number) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+
+        m.remove = number;
+        return change_queue(&m, "")->status;
+}
+
+static inline void set_closed(bool closed, const char *reason) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+
+        m.close = closed;
+        m.open = !closed;
+        assert_int_equal(change_queue(&m, reason)->status, 0);
+}
+
+static inline void give(Argosy__Right right, const char *user, bool revoke) {
+        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const Argosy__Author *asks = g.author;
+
+        g.author = NULL;
+        change.revoke = revoke;
+        change.right = right;
+        change.user = (char *) user;
+        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
+        request.access_change = &change;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        g.author = asks;
+}
+
+static inline Argosy__Author user(const char *name, uint32_t uid) {
+        Argosy__Author a = ARGOSY__AUTHOR__INIT;
+
+        a.host = 2;
+        a.uid = uid;
+        a.user = (char *) name;
+        return a;
+}

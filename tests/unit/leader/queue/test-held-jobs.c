@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Jobs that wait for a person, or for other jobs: once, whatever becomes of leaders, and as if they had just been asked for.
+#include "queue-words.h"
+
+// ------------------------------------------------------------------------------------------------ by hand
+
+static void a_held_job_begins_when_it_is_released(void **state) {
+        const Argosy__Response__JobRow *row;
+        unsigned batches;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
+        rig_pass_ms(&g, 10 * LATER_MS);
+        assert_null(rig_record(&g, "a.service"));
+        row = rig_show_job(&g, job);
+        assert_string_equal(row->state, "held");
+        assert_non_null(strstr(row->held_by, "release"));
+        batches = g.batches;
+        assert_int_equal(release(job), 0);
+        assert_int_equal(g.batches,
+                         batches + 2); // the release, and the effect with the end of what was kept
+        assert_true(is_launched("a.service"));
+        assert_int_equal(n_held(), 0);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+        row = rig_show_job(&g, job);
+        assert_int_equal(row->changed, 1);
+        assert_true(row->asked_us > 0 && row->asked_us <= row->at_us);
+        assert_string_equal(row->held_by, "");
+        assert_int_equal(release(job), EALREADY);
+        assert_int_equal(release(99), ENOENT);
+}
+
+static void nothing_of_it_is_lost_or_done_twice_with_its_leader(void **state) {
+        uint64_t job, revision;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_int_equal(state_of(job), HELD);
+        assert_null(rig_record(&g, "a.service"));
+        assert_int_equal(release(job), 0);
+        revision = rig_record(&g, "a.service")->revision;
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_int_equal(rig_record(&g, "a.service")->revision, revision);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+}
+
+// Its entry was on the way, and is not there, or is.
+static void a_leader_that_is_lost_as_it_begins_leaves_it_to_the_next(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
+        assert_int_equal(release(hold((Ask){START, "b.service", SERVICE, .hold = true})), 0);
+        (void) ask((Ask){START, "c.service", SERVICE, .after = job});
+        g.slow = true;
+        (void) ask_to_release(job);
+        g.slow = false;
+        rig_release(&g);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_pass_ms(&g, 3 * LATER_MS);
+        if (state_of(job) == HELD)
+                assert_int_equal(release(job), 0);
+        rig_pass_ms(&g, 3 * LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+        assert_int_equal(rig_show_job(&g, job)->changed, 1);
+        assert_int_equal(n_held(), 0);
+}
+
+static void asked_again_it_is_the_same_job(void **state) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = hold((Ask){START, "a.service", SERVICE, .hold = true, .id = 4444});
+        r = answer((Ask){START, "a.service", SERVICE, .hold = true, .id = 4444});
+        assert_int_equal(r->job, job);
+        assert_true(r->held);
+        assert_int_equal(n_held(), 1);
+        assert_int_equal(answer((Ask){STOP, "a.service", .id = 4444})->status, EEXIST);
+        assert_int_equal(release(job), 0);
+        r = answer((Ask){START, "a.service", SERVICE, .id = 4444});
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, job);
+        assert_false(r->held);
+}
+
+static void one_that_was_cancelled_before_it_began_is_not_done_when_asked_again(void **state) {
+        uint64_t first, job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        set_lazy(true);
+        first = answer((Ask){START, "bad.service", BAD})->job;
+        job = hold((Ask){START, "a.service", SERVICE, .after = first, .id = 4444});
+        set_lazy(false);
+        rig_pass_ms(&g, 3 * LATER_MS);
+        assert_int_equal(state_of(first), FAILED);
+        assert_int_equal(state_of(job), CANCELLED);
+        assert_int_equal(answer((Ask){START, "a.service", SERVICE, .id = 4444})->status, ECANCELED);
+        assert_null(rig_record(&g, "a.service"));
+}
+
+// ------------------------------------------------------------------------------------------------ after others
+
+static void a_job_begins_when_those_before_it_are_done(void **state) {
+        const Argosy__Response__JobRow *row;
+        uint64_t first, second, job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        set_lazy(true);
+        first = answer((Ask){START, "a.service", SERVICE})->job;
+        second = hold((Ask){START, "b.service", SERVICE, .hold = true});
+        job = hold((Ask){START, "c.service", SERVICE, .after = first, .after_too = second});
+        row = rig_show_job(&g, job);
+        assert_int_equal(row->n_after, 2);
+        assert_string_equal(row->held_by, "job 1 and 1 more");
+        row = rig_show_job(&g, first);
+        assert_int_equal(row->n_waiting, 1);
+        assert_int_equal(row->waiting[0], job);
+        set_lazy(false);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(first), DONE);
+        assert_int_equal(state_of(job), HELD); // the second one has not even begun
+        assert_int_equal(release(second), 0);
+        rig_pass_ms(&g, 3 * LATER_MS);
+        assert_int_equal(state_of(second), DONE);
+        assert_int_equal(state_of(job), DONE);
+        assert_true(rig_record(&g, "c.service")->revision > rig_record(&g, "b.service")->revision);
+}
+
+static void a_chain_ends_with_its_first_failure(void **state) {
+        uint64_t jobs[4];
+
+        SKIP_BELOW(FEATURE_JOBS);
+        set_lazy(true);
+        jobs[0] = answer((Ask){START, "bad.service", BAD})->job;
+        for (size_t i = 1; i < ELEMENTSOF(jobs); i++)
+                jobs[i] = hold((Ask){START, "a.service", SERVICE, .after = jobs[i - 1]});
+        set_lazy(false);
+        rig_pass_ms(&g, 5 * LATER_MS);
+        assert_int_equal(state_of(jobs[0]), FAILED);
+        for (size_t i = 1; i < ELEMENTSOF(jobs); i++)
+                assert_int_equal(state_of(jobs[i]), CANCELLED);
+        assert_non_null(strstr(rig_show_job(&g, jobs[1])->message, "job 1, which it waited for"));
+        assert_null(rig_record(&g, "a.service"));
+        assert_int_equal(n_held(), 0);
+}
+
+static void a_job_waits_for_none_that_cannot_end_well(void **state) {
+        const Argosy__Response *r;
+        uint64_t failed;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        failed = answer((Ask){START, "bad.service", BAD})->job;
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(answer((Ask){START, "a.service", SERVICE, .after = failed})->status, ECANCELED);
+        r = answer((Ask){START, "a.service", SERVICE, .after = last_job() + 1});
+        assert_int_equal(r->status, EINVAL);
+        assert_non_null(strstr(r->message, "circle"));
+        assert_int_equal(last_job(), failed);
+}
+
+static void a_job_after_one_that_is_done_begins_at_once(void **state) {
+        const Argosy__Response *r;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        r = answer((Ask){SUBMIT, "b.service", SERVICE});
+        assert_int_equal(state_of(r->job), DONE);
+        r = answer((Ask){START, "a.service", SERVICE, .after = r->job});
+        assert_false(r->held);
+        assert_true(is_launched("a.service"));
+}
+
+static void a_new_leader_waits_for_the_same(void **state) {
+        uint64_t first, job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        set_lazy(true);
+        first = answer((Ask){START, "a.service", SERVICE})->job;
+        job = hold((Ask){START, "c.service", SERVICE, .after = first});
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_int_equal(state_of(job), HELD);
+        set_lazy(false);
+        rig_pass_ms(&g, 3 * LATER_MS);
+        assert_int_equal(state_of(first), DONE);
+        assert_int_equal(state_of(job), DONE);
+}
+
+// ------------------------------------------------------------------------------------------------ behind an update
+
+static uint64_t update(const char *content, bool queue, const Argosy__Response **ret) {
+        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 67};
+
+        file.name = m.name = (char *) "w@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+        m.file = &file;
+        m.health_us = 1000000;
+        job.queue = queue;
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
+        request.rollout = &m;
+        request.job = &job;
+        *ret = rig_last(rig_ask_and_settle(&g, &request));
+        return (*ret)->job;
+}
+
+static void start_instances(void) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char *names[] = {(char *) "w@1.service", (char *) "w@2.service"};
+        uint64_t id[2] = {++g.id, 66};
+
+        file.name = file.path = (char *) "w@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = START;
+        change.names = names;
+        change.n_names = 2;
+        change.files = &files;
+        change.n_files = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+static void an_update_waits_behind_another_one_if_it_is_to(void **state) {
+        static const char third[] = "[Service]\nExecStart=/bin/sleep 3000\n";
+        const Argosy__Response *r;
+        uint64_t first, second;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        start_instances();
+        first = update(OTHER, false, &r);
+        assert_int_equal(r->status, 0);
+        assert_int_equal(state_of(first), RUNNING);
+        (void) update(third, false, &r);
+        assert_int_equal(r->status, EBUSY); // as ever
+        second = update(third, true, &r);
+        assert_int_equal(r->status, 0);
+        assert_true(r->held);
+        assert_non_null(strstr(rig_show_job(&g, second)->held_by, "beside which"));
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_int_equal(state_of(second), HELD);
+        for (unsigned i = 0; i < 60 && state_of(second) != DONE; i++)
+                rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(first), DONE);
+        assert_int_equal(state_of(second), DONE);
+        assert_int_equal(rig_show_job(&g, second)->failed, 0);
+}
+
+// ------------------------------------------------------------------------------------------------ judged anew
+
+static void who_has_lost_his_right_meanwhile_is_refused(void **state) {
+        Argosy__Author alice = user("alice", 1000);
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", false);
+        g.author = &alice;
+        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
+        g.author = NULL;
+        give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", true);
+        assert_int_equal(release(job), 0);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), CANCELLED);
+        assert_non_null(strstr(rig_show_job(&g, job)->message, "alice"));
+        assert_null(rig_record(&g, "a.service"));
+}
+
+static void only_who_could_ask_for_it_releases_it(void **state) {
+        Argosy__Author alice = user("alice", 1000), bob = user("bob", 1001);
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", false);
+        give(ARGOSY__RIGHT__RIGHT_OPERATE, "bob", false);
+        g.author = &alice;
+        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
+        g.author = &bob;
+        assert_int_equal(release(job), EACCES); // it brings content
+        assert_int_equal(state_of(job), HELD);
+        g.author = &alice;
+        assert_int_equal(release(job), 0);
+        assert_true(is_launched("a.service"));
+        g.author = NULL;
+}
+
+static void what_somebody_changed_meanwhile_is_left_alone(void **state) {
+        uint64_t job, seen;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) answer((Ask){START, "a.service", SERVICE});
+        seen = cluster_state_revision(g.state);
+        job = hold((Ask){RESTART, "a.service", .hold = true, .if_revision = seen});
+        (void) answer((Ask){RESTART, "a.service"});
+        assert_int_equal(release(job), 0);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), CANCELLED);
+        assert_non_null(strstr(rig_show_job(&g, job)->message, "has changed since"));
+}
+
+static void what_is_refused_of_it_makes_it_failed(void **state) {
+        const Argosy__Response__JobRow *row;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = hold((Ask){RESTART, "nobody.service", .hold = true});
+        assert_int_equal(release(job), 0);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), FAILED);
+        row = rig_show_job(&g, job);
+        assert_int_equal(row->failed, 1);
+        assert_int_equal(row->changed, 0);
+}
+
+// ------------------------------------------------------------------------------------------------ many units
+
+static void ask_for_many(bool hold_it) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 66};
+        char names[MANY][32], *pointers[MANY];
+
+        for (size_t i = 0; i < MANY; i++) {
+                snprintf(names[i], sizeof(names[i]), "m@%zu.service", i);
+                pointers[i] = names[i];
+        }
+        file.name = file.path = (char *) "m@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = START;
+        change.names = pointers;
+        change.n_names = MANY;
+        change.files = &files;
+        change.n_files = 1;
+        job.hold = hold_it;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        request.job = &job;
+        (void) rig_ask_and_settle(&g, &request);
+}
+
+static size_t n_started(void) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < MANY; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "m@%zu.service", i);
+                n += is_launched(name);
+        }
+        return n;
+}
+
+static void one_of_several_entries_is_gone_on_with_by_the_next_leader(void **state) {
+        uint64_t job, revision;
+        size_t before;
+
+        SKIP_BELOW(FEATURE_CHANGE_PARTS);
+        ask_for_many(true);
+        job = last_job();
+        assert_int_equal(state_of(job), HELD);
+        g.slow = true;
+        (void) ask_to_release(job);
+        while (n_started() == 0) { // entry by entry
+                rig_release(&g);
+                rig_turns(&g, 3);
+        }
+        before = n_started();
+        assert_true(before < MANY);
+        revision = rig_record(&g, "m@0.service")->revision;
+        g.slow = false;
+        rig_release(&g);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_pass_ms(&g, 3 * LATER_MS);
+        assert_int_equal(n_started(), MANY);
+        assert_int_equal(rig_record(&g, "m@0.service")->revision, revision);
+        assert_int_equal(last_job(), job + 1); // and the release
+        assert_int_equal(n_held(), 0);
+        rig_pass_ms(&g, 3 * LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+        assert_int_equal(rig_show_job(&g, job)->changed, MANY);
+}
+
+// ------------------------------------------------------------------------------------------------ waiting
+
+static void who_waits_for_it_waits_through_it(void **state) {
+        uint64_t job;
+        RigAnswer *a;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
+        a = wait_for(job);
+        rig_pass_ms(&g, 5 * LATER_MS);
+        assert_false(a->final);
+        assert_int_equal(release(job), 0);
+        rig_pass_ms(&g, LATER_MS);
+        assert_true(a->final);
+        assert_string_equal(rig_last(a)->jobs->rows[0]->state, "done");
+}
+
+static void who_waits_hears_that_it_was_cancelled(void **state) {
+        uint64_t first, job;
+        RigAnswer *a;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        set_lazy(true);
+        first = answer((Ask){START, "bad.service", BAD})->job;
+        job = hold((Ask){START, "a.service", SERVICE, .after = first});
+        a = wait_for(job);
+        assert_false(a->final);
+        set_lazy(false);
+        rig_pass_ms(&g, 3 * LATER_MS);
+        assert_true(a->final);
+        assert_string_equal(rig_last(a)->jobs->rows[0]->state, "cancelled");
+}
+
+// ------------------------------------------------------------------------------------------------ cost, and bounds
+
+static void those_that_wait_cost_nothing(void **state) {
+        uint64_t judged, first = 0;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        for (unsigned i = 0; i < 300; i++) {
+                uint64_t job =
+                        hold((Ask){RESTART, "a.service", .hold = i % 2 == 0, .after = i % 2 ? first : 0});
+
+                first = first ? first : job;
+        }
+        judged = g.leader->n_held_judged;
+        for (unsigned i = 0; i < 50; i++)
+                (void) answer((Ask){START, "b.service", SERVICE});
+        rig_pass_ms(&g, 5 * LATER_MS);
+        assert_int_equal(g.leader->n_held_judged, judged);
+        assert_int_equal(release(first + 2), 0); // by hand, too
+        assert_int_equal(g.leader->n_held_judged, judged + 1);
+}
+
+static void what_cannot_be_held_is_refused(void **state) {
+        Argosy__Request__ClusterToken token = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t before = last_job();
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job.hold = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
+        request.cluster_token = &token;
+        request.job = &job;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, EBUSY);
+        assert_int_equal(last_job(), before);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                RIG_TEST(a_held_job_begins_when_it_is_released),
+                RIG_TEST(nothing_of_it_is_lost_or_done_twice_with_its_leader),
+                RIG_TEST(a_leader_that_is_lost_as_it_begins_leaves_it_to_the_next),
+                RIG_TEST(asked_again_it_is_the_same_job),
+                RIG_TEST(one_that_was_cancelled_before_it_began_is_not_done_when_asked_again),
+                RIG_TEST(a_job_begins_when_those_before_it_are_done),
+                RIG_TEST(a_chain_ends_with_its_first_failure),
+                RIG_TEST(a_job_waits_for_none_that_cannot_end_well),
+                RIG_TEST(a_job_after_one_that_is_done_begins_at_once),
+                RIG_TEST(a_new_leader_waits_for_the_same),
+                RIG_TEST(an_update_waits_behind_another_one_if_it_is_to),
+                RIG_TEST(who_has_lost_his_right_meanwhile_is_refused),
+                RIG_TEST(only_who_could_ask_for_it_releases_it),
+                RIG_TEST(what_somebody_changed_meanwhile_is_left_alone),
+                RIG_TEST(what_is_refused_of_it_makes_it_failed),
+                RIG_TEST(one_of_several_entries_is_gone_on_with_by_the_next_leader),
+                RIG_TEST(who_waits_for_it_waits_through_it),
+                RIG_TEST(who_waits_hears_that_it_was_cancelled),
+                RIG_TEST(those_that_wait_cost_nothing),
+                RIG_TEST(what_cannot_be_held_is_refused),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

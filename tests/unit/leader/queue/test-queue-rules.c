@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The rules of the queue, with a whole leader: what they hold, refuse and limit, and what they are not for.
+#include "queue-words.h"
+
+#define ACCEPT ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT
+#define QUEUE_HOLD ARGOSY__QUEUE_ACTION__QUEUE_HOLD
+#define REFUSE ARGOSY__QUEUE_ACTION__QUEUE_REFUSE
+#define LIMIT ARGOSY__QUEUE_ACTION__QUEUE_LIMIT
+
+static const Argosy__Response__Queue *list(void) {
+        Argosy__Request__QueueList m = ARGOSY__REQUEST__QUEUE_LIST__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_LIST;
+        request.queue_list = &m;
+        return rig_last(rig_ask(&g, &request))->queue;
+}
+
+static void a_rule_holds_until_it_is_gone(void **state) {
+        uint32_t number;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        number = add_rule(rule(QUEUE_HOLD, "db*"));
+        assert_false(answer((Ask){START, "web.service", SERVICE})->held);
+        job = hold((Ask){START, "db.service", SERVICE});
+        assert_non_null(strstr(rig_show_job(&g, job)->held_by, "rule 1"));
+        assert_int_equal(list()->rows[0]->held, 1);
+        assert_int_equal(list()->held, 1);
+        assert_int_equal(delete_rule(number + 1), ENOENT);
+        assert_int_equal(state_of(job), HELD);
+        assert_int_equal(delete_rule(number), 0);
+        assert_true(is_launched("db.service"));
+        assert_int_equal(n_held(), 0);
+}
+
+static void a_rule_refuses_in_its_own_words(void **state) {
+        Argosy__QueueRule frozen = rule(REFUSE, "");
+        const Argosy__Response *r;
+        uint64_t before;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        frozen.text = (char *) "frozen until Monday";
+        frozen.verb = (char *) "start";
+        (void) add_rule(frozen);
+        before = last_job();
+        r = answer((Ask){START, "a.service", SERVICE});
+        assert_int_equal(r->status, EPERM);
+        assert_non_null(strstr(r->message, "frozen until Monday"));
+        assert_int_equal(answer((Ask){START, "a.service", SERVICE, .hold = true})->status,
+                         EPERM); // not even later
+        assert_int_equal(last_job(), before);
+        assert_int_equal(answer((Ask){SUBMIT, "a.service", SERVICE})->status, 0);
+}
+
+static void a_job_is_judged_by_the_rules_of_the_time_when_it_begins(void **state) {
+        Argosy__QueueRule frozen = rule(REFUSE, "");
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = hold((Ask){START, "a.service", SERVICE,
+                         .after = hold((Ask){SUBMIT, "b.service", SERVICE, .hold = true})});
+        frozen.text = (char *) "frozen";
+        frozen.verb = (char *) "start";
+        (void) add_rule(frozen);
+        assert_int_equal(release(job - 1), 0);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job - 1), DONE);
+        assert_int_equal(state_of(job), CANCELLED);
+        assert_string_equal(rig_show_job(&g, job)->message, "frozen");
+}
+
+static void rules_count_in_their_order(void **state) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__QueueRule accept = rule(ACCEPT, "db.service");
+        uint32_t held;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        held = add_rule(rule(QUEUE_HOLD, "db*"));
+        m.add = &accept;
+        m.before = held;
+        assert_int_equal(change_queue(&m, "")->status, 0);
+        assert_int_equal(list()->rows[0]->rule->number, held + 1);
+        assert_false(answer((Ask){START, "db.service", SERVICE})->held);
+        (void) hold((Ask){START, "db2.service", SERVICE});
+        m.before = 77;
+        assert_int_equal(change_queue(&m, "")->status, ENOENT);
+}
+
+static void a_limit_lets_so_many_run(void **state) {
+        static const char *const names[] = {"a.service", "b.service", "c.service", "d.service", "e.service"};
+        Argosy__QueueRule two = rule(LIMIT, "");
+        uint64_t jobs[5];
+
+        SKIP_BELOW(FEATURE_JOBS);
+        two.limit = 2;
+        two.verb = (char *) "start";
+        (void) add_rule(two);
+        set_lazy(true);
+        for (size_t i = 0; i < 5; i++) {
+                const Argosy__Response *r = answer((Ask){START, names[i], SERVICE});
+
+                assert_int_equal(r->held, i >= 2);
+                jobs[i] = r->job;
+        }
+        assert_int_equal(list()->rows[0]->running, 2);
+        assert_int_equal(list()->rows[0]->held, 3);
+        rig_depose(&g); // the next one counts the same
+        rig_elect(&g);
+        assert_int_equal(list()->rows[0]->running, 2);
+        assert_int_equal(list()->rows[0]->held, 3);
+        assert_false(answer((Ask){SUBMIT, "f.service", SERVICE})->held); // no matter of that rule
+        set_lazy(false);
+        rig_pass_ms(&g, 6 * LATER_MS);
+        for (size_t i = 0; i < 5; i++)
+                assert_int_equal(state_of(jobs[i]), DONE);
+        assert_true(rig_record(&g, "d.service")->revision >
+                    rig_record(&g, "c.service")->revision); // in their order
+        assert_true(rig_record(&g, "e.service")->revision > rig_record(&g, "d.service")->revision);
+        assert_int_equal(list()->rows[0]->running, 0);
+}
+
+static void requests_of_one_moment_do_not_slip_through_a_limit(void **state) {
+        Argosy__QueueRule one = rule(LIMIT, "");
+        RigAnswer *answers[3];
+        size_t n = 0;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        one.limit = 1;
+        (void) add_rule(one);
+        set_lazy(true);
+        for (size_t i = 0; i < 3; i++)
+                answers[i] = rig_change_with(&g, START,
+                                             (const char *[]){"a.service", "b.service", "c.service"}[i],
+                                             SERVICE, false, NULL);
+        rig_settle(&g);
+        for (size_t i = 0; i < 3; i++)
+                n += rig_last(answers[i])->held;
+        assert_int_equal(n, 2);
+        set_lazy(false);
+}
+
+static void a_request_does_not_pass_those_that_wait(void **state) {
+        Argosy__QueueRule one = rule(LIMIT, "");
+        uint64_t first;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        one.limit = 1;
+        (void) add_rule(one);
+        set_lazy(true);
+        first = answer((Ask){START, "a.service", SERVICE})->job;
+        (void) hold((Ask){START, "b.service", SERVICE});
+        set_lazy(false);
+        g.slow = true;
+        (void) wait_for(first);                         // whose end is on its way
+        (void) ask((Ask){START, "c.service", SERVICE}); // before the second knows that it may go
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        rig_pass_ms(&g, 4 * LATER_MS);
+        assert_true(is_launched("c.service"));
+        assert_true(rig_record(&g, "c.service")->revision > rig_record(&g, "b.service")->revision);
+}
+
+static void a_closed_queue_holds_what_comes(void **state) {
+        Argosy__Author alice = user("alice", 1000);
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        (void) answer((Ask){START, "a.service", SERVICE});
+        give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", false);
+        (void) add_rule(rule(ACCEPT, ""));
+        set_closed(true, "moving racks");
+        assert_string_equal(list()->reason, "moving racks");
+        job = hold((Ask){START, "b.service", SERVICE});
+        assert_non_null(strstr(rig_show_job(&g, job)->held_by, "moving racks"));
+        g.author = &alice;
+        (void) hold((Ask){STOP, "a.service"});
+        g.author = NULL;
+        assert_false(answer((Ask){STOP, "a.service"})->held); // root stops what is on fire
+        assert_int_equal(rig_record(&g, "a.service")->target, ARGOSY__TARGET__TARGET_LOADED);
+        set_closed(false, "");
+        assert_true(is_launched("b.service"));
+        assert_int_equal(n_held(), 0);
+}
+
+static void failover_does_not_ask_the_queue(void **state) {
+        uint32_t host;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_CORDONED, 0, ""); // the leader's own stays on
+        (void) answer((Ask){START, "a.service", SERVICE});
+        (void) add_rule(rule(QUEUE_HOLD, ""));
+        set_closed(true, "");
+        host = rig_host_of(&g, "a.service");
+        assert_int_not_equal(host, 1);
+        rig_host_off(&g, host);
+        rig_pass_ms(&g, 60 * 1000);
+        assert_int_equal(rig_count_running(&g, "a.service"), 1);
+        assert_int_equal(rig_host_of(&g, "a.service"), 5 - host);
+}
+
+static void releasing_from_the_rules_is_for_those_who_make_them(void **state) {
+        Argosy__Author alice = user("alice", 1000);
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", false);
+        (void) add_rule(rule(QUEUE_HOLD, ""));
+        g.author = &alice;
+        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
+        assert_int_equal(release(job), 0);
+        assert_int_equal(state_of(job), HELD);
+        assert_non_null(strstr(rig_show_job(&g, job)->held_by, "rule 1"));
+        g.author = NULL;
+        assert_int_equal(release(job), 0);
+        assert_true(is_launched("a.service"));
+}
+
+static void a_rule_about_everything_is_warned_of(void **state) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__QueueRule all = rule(QUEUE_HOLD, ""), none = rule(REFUSE, "a*");
+
+        SKIP_BELOW(FEATURE_JOBS);
+        m.add = &all;
+        assert_non_null(strstr(change_queue(&m, "")->message, "every request"));
+        m.add = &none; // refuses without a word
+        assert_int_equal(change_queue(&m, "")->status, EINVAL);
+        m.add = NULL;
+        assert_int_equal(change_queue(&m, "")->status, EINVAL);
+        assert_int_equal(list()->n_rows, 1);
+}
+
+static void a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there(void **state) {
+        Argosy__Request__RoleChange role = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__QueueRule about = rule(QUEUE_HOLD, "");
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        role.name = (char *) "db";
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
+        request.role_change = &role;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        about.role = (char *) "db";
+        (void) add_rule(about);
+        assert_false(answer((Ask){START, "a.service", SERVICE})->held);
+        job = hold((Ask){START, "b.service", SERVICE "[X-Argosy]\nRole=db\n"});
+        assert_int_equal(release(job), 0);
+        assert_true(is_launched("b.service"));
+        (void) hold((Ask){RESTART, "b.service"});
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                RIG_TEST(a_rule_holds_until_it_is_gone),
+                RIG_TEST(a_rule_refuses_in_its_own_words),
+                RIG_TEST(a_job_is_judged_by_the_rules_of_the_time_when_it_begins),
+                RIG_TEST(rules_count_in_their_order),
+                RIG_TEST(a_limit_lets_so_many_run),
+                RIG_TEST(requests_of_one_moment_do_not_slip_through_a_limit),
+                RIG_TEST(a_request_does_not_pass_those_that_wait),
+                RIG_TEST(a_closed_queue_holds_what_comes),
+                RIG_TEST(failover_does_not_ask_the_queue),
+                RIG_TEST(releasing_from_the_rules_is_for_those_who_make_them),
+                RIG_TEST(a_rule_about_everything_is_warned_of),
+                RIG_TEST(a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

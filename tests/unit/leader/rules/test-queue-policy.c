@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Which rule of the queue counts; also against a model that says the same in other words.
+#include <fnmatch.h>
+
+#include "author.h"
+#include "macro.h"
+#include "queue-policy.h"
+#include "test.h"
+
+#define ACCEPT ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT
+#define HOLD ARGOSY__QUEUE_ACTION__QUEUE_HOLD
+#define REFUSE ARGOSY__QUEUE_ACTION__QUEUE_REFUSE
+#define LIMIT ARGOSY__QUEUE_ACTION__QUEUE_LIMIT
+
+typedef struct Asked {
+        const char *user, *host, *verb, *reason, *units[3], *roles[3]; // NULL behind the last
+} Asked;
+
+static const char *unit_of(size_t i, void *userdata) {
+        const Asked *a = userdata;
+
+        return i < 3 ? a->units[i] : NULL;
+}
+
+static const char *role_of(size_t i, void *userdata) {
+        const Asked *a = userdata;
+
+        return i < 3 ? a->roles[i] : NULL;
+}
+
+static QueueSubject subject(const Asked *a) {
+        return (QueueSubject){.user = a->user,
+                              .host = a->host,
+                              .verb = a->verb,
+                              .reason = a->reason,
+                              .unit = unit_of,
+                              .role = role_of,
+                              .userdata = (void *) a};
+}
+
+static Argosy__QueueRule rule(const char *author, const char *verb, const char *unit, const char *role,
+                              const char *reason) {
+        Argosy__QueueRule r = ARGOSY__QUEUE_RULE__INIT;
+
+        r.author = (char *) author;
+        r.verb = (char *) verb;
+        r.unit = (char *) unit;
+        r.role = (char *) role;
+        r.reason = (char *) reason;
+        r.action = HOLD;
+        return r;
+}
+
+static bool is_matched(Argosy__QueueRule r, const Asked *a) {
+        Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
+        Argosy__QueueRule *rules = &r;
+        QueueSubject s = subject(a);
+
+        queue.rules = &rules;
+        queue.n_rules = 1;
+        return queue_policy_match(&queue, &s) == &r;
+}
+
+static const Asked ann = {.user = "ann",
+                          .host = "n2",
+                          .verb = "update",
+                          .reason = "ticket 7",
+                          .units = {"web@1.service", "db.service"},
+                          .roles = {"default", "db"}};
+
+static void a_rule_asks_for_what_it_names(void **state) {
+        assert_true(is_matched(rule("", "", "", "", ""), &ann));
+        assert_true(is_matched(rule("ann", "", "", "", ""), &ann));
+        assert_true(is_matched(rule("ann@n2", "", "", "", ""), &ann));
+        assert_true(is_matched(rule("*@n2", "", "", "", ""), &ann));
+        assert_false(is_matched(rule("*@n1", "", "", "", ""), &ann));
+        assert_false(is_matched(rule("bob", "", "", "", ""), &ann));
+        assert_true(is_matched(rule("", "up*", "", "", "ticket*"), &ann));
+        assert_false(is_matched(rule("", "start", "", "", ""), &ann));
+        assert_false(is_matched(rule("", "", "", "", "ticket"), &ann));
+        assert_true(is_matched(rule("", "", "web@*", "", ""), &ann));
+        assert_true(is_matched(rule("", "", "db.service", "", ""), &ann)); // one of them is enough
+        assert_false(is_matched(rule("", "", "cache*", "", ""), &ann));
+        assert_true(is_matched(rule("", "", "", "db", ""), &ann));
+        assert_false(is_matched(rule("", "", "", "d", ""), &ann)); // a role is no pattern
+        assert_true(is_matched(rule("ann", "update", "web@*", "db", "*7"), &ann));
+        assert_false(is_matched(rule("ann", "update", "web@*", "db", "*8"), &ann));
+}
+
+static void what_has_no_units_matches_no_rule_about_units(void **state) {
+        static const Asked label = {.user = "ann", .host = "n2", .verb = "label", .reason = ""};
+
+        assert_true(is_matched(rule("", "label", "", "", ""), &label));
+        assert_false(is_matched(rule("", "", "*", "", ""), &label));
+        assert_false(is_matched(rule("", "", "", "default", ""), &label));
+}
+
+static void the_first_that_matches_counts(void **state) {
+        Argosy__QueueRule rules[] = {rule("bob", "", "", "", ""), rule("", "", "web@*", "", ""),
+                                     rule("", "", "", "", "")};
+        Argosy__QueueRule *pointers[] = {&rules[0], &rules[1], &rules[2]};
+        Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
+        QueueSubject s = subject(&ann);
+
+        assert_null(queue_policy_match(&queue, &s));
+        queue.rules = pointers;
+        queue.n_rules = 3;
+        assert_ptr_equal(queue_policy_match(&queue, &s), &rules[1]);
+        queue.n_rules = 1;
+        assert_null(queue_policy_match(&queue, &s));
+}
+
+// ------------------------------------------------------------------------------------------------ a model
+
+static const char *const users[] = {"ann", "bob", "ci"}, *const hosts[] = {"n1", "n2"},
+                         *const some_verbs[] = {"start", "stop"},
+                         *const units[] = {"a.service", "b.service"}, *const roles[] = {"default", "db"};
+static const char *const author_patterns[] = {"", "ann", "*@n1", "?i", "bob@n2"},
+                         *const verb_patterns[] = {"", "st*", "stop"},
+                         *const unit_patterns[] = {"", "a*", "b.service"}, *const role_words[] = {"", "db"};
+
+#define PICK(list) list[(size_t) rand() % ELEMENTSOF(list)]
+
+// As the manual says it, for one unit of one role.
+static bool model_matches(const Argosy__QueueRule *r, const Asked *a) {
+        char at[64];
+
+        snprintf(at, sizeof(at), "%s@%s", a->user, a->host);
+        if (*r->author && fnmatch(r->author, a->user, 0) != 0 && fnmatch(r->author, at, 0) != 0)
+                return false;
+        if (*r->verb && fnmatch(r->verb, a->verb, 0) != 0)
+                return false;
+        if (*r->unit && (!a->units[0] || fnmatch(r->unit, a->units[0], 0) != 0))
+                return false;
+        return !*r->role || (a->units[0] && streq(r->role, a->roles[0]));
+}
+
+static void any_rules_and_any_request_are_what_the_model_says(void **state) {
+        srand(7);
+        for (unsigned round = 0; round < 20000; round++) {
+                Asked a = {.user = PICK(users),
+                           .host = PICK(hosts),
+                           .verb = PICK(some_verbs),
+                           .reason = "",
+                           .roles = {PICK(roles)}};
+                Argosy__QueueRule rules[5], *pointers[5];
+                Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
+                const Argosy__QueueRule *expected = NULL;
+                QueueSubject s;
+
+                a.units[0] = rand() % 4 ? PICK(units) : NULL;
+                s = subject(&a);
+                for (size_t i = 0; i < ELEMENTSOF(rules); i++) {
+                        rules[i] = rule(PICK(author_patterns), PICK(verb_patterns), PICK(unit_patterns),
+                                        PICK(role_words), "");
+                        pointers[i] = &rules[i];
+                        if (!expected && model_matches(&rules[i], &a))
+                                expected = &rules[i];
+                }
+                queue.rules = pointers;
+                queue.n_rules = ELEMENTSOF(rules);
+                assert_ptr_equal(queue_policy_match(&queue, &s), expected);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ what they are for
+
+static void rules_are_not_for_what_mends_things(void **state) {
+        Argosy__Author root = author_of_host(1), other = ARGOSY__AUTHOR__INIT;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+
+        other.user = (char *) "ann";
+        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        q.change = &change;
+        change.verb = ARGOSY__VERB__VERB_STOP;
+        assert_false(queue_policy_is_for(&q, &root));
+        assert_true(queue_policy_is_for(&q, &other));
+        change.verb = ARGOSY__VERB__VERB_DESTROY;
+        assert_false(queue_policy_is_for(&q, &root));
+        change.verb = ARGOSY__VERB__VERB_START;
+        assert_true(queue_policy_is_for(&q, &root));
+        assert_true(queue_policy_can_hold(&q));
+        change.dry_run = true;
+        assert_false(queue_policy_is_for(&q, &root));
+        assert_false(queue_policy_can_hold(&q));
+        q.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
+        q.rollout = &rollout;
+        assert_true(queue_policy_is_for(&q, &root));
+        rollout.abort = true;
+        assert_false(queue_policy_is_for(&q, &root));
+        q.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
+        assert_false(queue_policy_is_for(&q, &other));
+        q.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
+        assert_false(queue_policy_is_for(&q, &other));
+        q.what_case = ARGOSY__REQUEST__WHAT_JOIN;
+        assert_false(queue_policy_is_for(&q, &other));
+        q.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
+        assert_true(queue_policy_is_for(&q, &other));
+        assert_false(queue_policy_can_hold(&q)); // who asks is to be told
+}
+
+static void a_rule_that_makes_no_sense_is_refused(void **state) {
+        char longer[QUEUE_PATTERN_MAX + 2] = "";
+        Argosy__QueueRule r = rule("", "", "", "", "");
+
+        assert_null(queue_rule_error(&r));
+        assert_true(queue_rule_matches_all(&r));
+        memset(longer, 'a', sizeof(longer) - 1);
+        r.unit = longer;
+        assert_false(queue_rule_matches_all(&r));
+        assert_non_null(queue_rule_error(&r));
+        r = rule("an\nn", "", "", "", "");
+        assert_non_null(queue_rule_error(&r));
+        r = rule("", "", "", "", "");
+        r.action = REFUSE;
+        assert_non_null(queue_rule_error(&r)); // says nothing
+        r.text = (char *) "no";
+        assert_null(queue_rule_error(&r));
+        r.action = LIMIT;
+        assert_non_null(queue_rule_error(&r));
+        r.text = (char *) "";
+        r.limit = 3;
+        assert_null(queue_rule_error(&r));
+        r.action = ACCEPT;
+        assert_non_null(queue_rule_error(&r));
+        r.limit = 0;
+        assert_null(queue_rule_error(&r));
+        r.action = (Argosy__QueueAction) 9;
+        assert_non_null(queue_rule_error(&r));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_rule_asks_for_what_it_names),
+                cmocka_unit_test(what_has_no_units_matches_no_rule_about_units),
+                cmocka_unit_test(the_first_that_matches_counts),
+                cmocka_unit_test(any_rules_and_any_request_are_what_the_model_says),
+                cmocka_unit_test(rules_are_not_for_what_mends_things),
+                cmocka_unit_test(a_rule_that_makes_no_sense_is_refused),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

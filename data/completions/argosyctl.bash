@@ -45,7 +45,7 @@ _argosyctl() {
         found=($(compgen -P "$before" -W "$(argosyctl complete fields "${verb[0]}" 2>/dev/null)" -- "${cur##*,}"))
         compopt -o nospace
         ;;
-    --state) found=($(compgen -W "active inactive failed unknown activating deactivating running exited dead" -- "$cur")) ;;
+    --state) found=($(compgen -W "active inactive failed unknown activating deactivating running exited dead held done overtaken cancelled" -- "$cur")) ;;
     --for) found=($(compgen -W "active inactive failed gone" -- "$cur")) ;;
     --kinds)
         local before=""

@@ -16,6 +16,7 @@
 #include "ctl-main.h"
 #include "ctl.h"
 #include "help-text.h"
+#include "job-wait.h"
 #include "str.h"
 #include "verb-table.h"
 #include "xdg.h"
@@ -49,6 +50,13 @@ static char *find_socket(Ctl *ctl) {
         return path;
 }
 
+// What was asked for has a number and waits. So does who asked for it, unless he has said that he would not.
+static int wait_for_held(Ctl *ctl) {
+        if (ctl->opt.given & (OPT_HOLD | OPT_NO_BLOCK))
+                return EXIT_OK;
+        return jobs_wait(ctl, ctl->held, ctl->n_held);
+}
+
 static int run(Ctl *ctl) {
         _cleanup_free_ char *socket = NULL;
         int code;
@@ -75,6 +83,8 @@ static int run(Ctl *ctl) {
         code = ctl_jobs_init(ctl) < 0 ? ctl_oom(ctl) : ctl_jobs_check(ctl);
         if (code == EXIT_OK)
                 code = ctl->opt.verb->run(ctl, ctl->opt.args, ctl->opt.n_args);
+        if (code == CTL_HELD || (code == EXIT_OK && ctl->n_held > 0))
+                code = wait_for_held(ctl);
         ctl_jobs_done(ctl);
         client_done(&ctl->client);
         return code;

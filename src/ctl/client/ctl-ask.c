@@ -84,9 +84,11 @@ int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, v
                 if (response->status == 0 && *response->message && !(flags & CALL_NOTE))
                         ctl_warn(ctl, "%s", response->message);
                 last = response->final;
-                if (last)
+                if (last && response->held)
+                        r = ctl_job_note_held(ctl, response);
+                else if (last)
                         ctl_job_tell(ctl, response->job);
-                r = f(ctl, response, userdata);
+                r = r < 0 ? r : f(ctl, response, userdata);
                 argosy__response__free_unpacked(response, NULL);
                 if (last)
                         break;
@@ -172,8 +174,11 @@ static int on_answer(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata) {
         Patience patience = {};
         Ask a = {f, userdata, flags, false};
+        size_t n_held = ctl->n_held;
         int r = ctl_call_until_answered(ctl, request, flags, on_answer, &a, &patience);
 
+        if (r == 0 && ctl->n_held > n_held)
+                return CTL_HELD;
         if (r == 0 || r == -ECANCELED)
                 return a.failed ? EXIT_FAILED : EXIT_OK;
         if (r == -ENOMEM)

@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <sys/random.h>
 
+#include "array.h"
 #include "clock.h"
 #include "ctl-jobs.h"
 #include "feature-level.h"
@@ -33,7 +34,15 @@ int ctl_jobs_init(Ctl *ctl) {
         return 0;
 }
 
+int ctl_job_note_held(Ctl *ctl, const Argosy__Response *r) {
+        if (ARRAY_RESERVE(ctl->held, ctl->n_held + 1) < 0)
+                return -ENOMEM;
+        ctl->held[ctl->n_held++] = r->job;
+        return 0;
+}
+
 void ctl_jobs_done(Ctl *ctl) {
+        free(ctl->held);
         while (ctl->n_words > 0)
                 free(ctl->words[--ctl->n_words]);
 }
@@ -54,7 +63,7 @@ static int on_status(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 int ctl_jobs_check(Ctl *ctl) {
         Argosy__Request__ClusterStatus status = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        uint64_t needs = OPT_KEY | OPT_IF_REVISION;
+        uint64_t needs = OPT_KEY | OPT_IF_REVISION | OPT_HELD;
         uint32_t level = 0;
         int code;
 
@@ -64,14 +73,14 @@ int ctl_jobs_check(Ctl *ctl) {
                 return EXIT_OK;
         if (ctl->opt.given & OPT_LOCAL)
                 return ctl_usage(ctl, "with --local units are stopped without the cluster, which keeps no job of that: it does "
-                                      "not go with --reason, --key or --if-revision");
+                                      "not go with --reason, --key, --if-revision, --hold, --after or --queue");
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
         request.cluster_status = &status;
         code = ctl_ask(ctl, &request, 0, on_status, &level);
         if (code != EXIT_OK || level >= FEATURE_JOBS)
                 return code;
         return ctl_fail(ctl,
-                        "--reason, --key and --if-revision need a cluster that keeps jobs, and this one is at feature level "
+                        "--reason, --key, --if-revision, --hold, --after and --queue need a cluster that keeps jobs, and this one is at feature level "
                         "%" PRIu32 " (see argosyctl cluster status); nothing was changed",
                         level);
 }
@@ -129,6 +138,10 @@ void ctl_job_attach(Ctl *ctl, CtlJob *job, Argosy__Request *request) {
                 job->message.id = (ProtobufCBinaryData){.data = job->id, .len = sizeof(job->id)};
         job->message.reason = (char *) (ctl->opt.reason ?: "");
         job->message.if_revision = ctl->opt.if_revision;
+        job->message.hold = (ctl->opt.given & OPT_HOLD) != 0; // too great for its type
+        job->message.queue = (ctl->opt.given & OPT_QUEUE) != 0;
+        job->message.after = ctl->opt.after;
+        job->message.n_after = ctl->opt.n_after;
         if (is_about_all_words(request)) {
                 job->message.targets = ctl->words;
                 job->message.n_targets = ctl->n_words;

@@ -33,7 +33,10 @@ struct Ctl {
         char *words[CTL_WORDS_MAX]; // as they were typed, for the job of what is asked for
         size_t n_words;
         uint64_t n_ids; // that were made of --key
+        uint64_t *held; // jobs that the cluster holds back, of what was asked for
+        size_t n_held;
 };
+enum { CTL_HELD = -2 }; // beside exit codes: it was taken, and is held back; ctl-main.c goes on with it
 
 // The daemon that will be asked; `path` is borrowed. Nothing is sent yet.
 void ctl_use_socket(Ctl *ctl, const char *path);

@@ -61,12 +61,16 @@ typedef enum Option {
         OPT_UNIT = 1LL << 55,
         OPT_AUTHOR = 1LL << 56,
         OPT_FOR = 1LL << 57,
+        OPT_HOLD = 1LL << 31,
+        OPT_AFTER = 1LL << 32,
+        OPT_QUEUE = 1LL << 33,
         OPT_KINDS = 1LL << 59,
         OPT_CURSOR_FILE = 1LL << 60,
         OPT_EXEC = 1LL << 61,
         OPT_LIST = OPT_JSON | OPT_NO_PAGER | OPT_NO_LEGEND | OPT_FULL | OPT_FIELDS,
         OPT_WAITING = OPT_NO_BLOCK | OPT_VERBOSE | OPT_JSON,
-        OPT_JOB = OPT_REASON | OPT_KEY | OPT_IF_REVISION,
+        OPT_HELD = OPT_HOLD | OPT_AFTER | OPT_QUEUE,
+        OPT_JOB = OPT_REASON | OPT_KEY | OPT_IF_REVISION | OPT_HELD,
 } Option;
 
 typedef struct OptionInfo {

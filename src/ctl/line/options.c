@@ -19,6 +19,25 @@ static int bad(Buf *why, const char *option, const char *value, const char *expe
         return -EINVAL;
 }
 
+// "7", "7,9".
+static bool read_jobs(const char *value, uint64_t *ret, size_t *ret_n) {
+        *ret_n = 0;
+        for (;;) {
+                size_t len = strcspn(value, ",");
+                char word[32];
+
+                if (len >= sizeof(word) || *ret_n == AFTER_MAX)
+                        return false;
+                memcpy(word, value, len);
+                word[len] = 0;
+                if (!parse_u64(word, INT64_MAX, &ret[*ret_n]) || ret[(*ret_n)++] == 0)
+                        return false;
+                if (!value[len])
+                        return true;
+                value += len + 1;
+        }
+}
+
 static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, Buf *why) {
         uint64_t n;
 
@@ -65,6 +84,10 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
                 return parse_u64(value, INT64_MAX, &o->if_revision) && o->if_revision > 0
                                ? 0
                                : bad(why, info->name, value, "a revision");
+        case OPT_AFTER:
+                return read_jobs(value, o->after, &o->n_after)
+                               ? 0
+                               : bad(why, info->name, value, "numbers of up to 100 jobs, separated by commas");
         case OPT_SET:
                 o->set = value;
                 return set_name_is_valid(value)

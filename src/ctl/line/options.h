@@ -22,6 +22,7 @@ enum {
         HEALTH_SEC_MAX = 3600,
         MAX_MOVES_MAX = 1000,
         KEY_MAX = 64, // characters
+        AFTER_MAX = 100, // jobs
         LIMIT_DEFAULT = 100,
 };
 enum {
@@ -46,6 +47,8 @@ typedef struct CtlOptions {
         const char *reason;    // NULL: none
         const char *key;       // NULL: none
         uint64_t if_revision;  // 0: none
+        uint64_t after[AFTER_MAX]; // jobs
+        size_t n_after;
         uint64_t at; // a job; 0: not given
         size_t limit;
         const char *unit, *author; // NULL: all

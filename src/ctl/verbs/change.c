@@ -190,6 +190,21 @@ static int report_silent(Change *c, const Argosy__Response__UnitResult *u) {
         return 0;
 }
 
+// There is nothing to wait for yet: see ctl-main.c.
+static void report_held(Change *c, const Argosy__Response *r) {
+        c->answered = true;
+        if (c->ctl->opt.json == JSON_OFF)
+                return;
+        json_begin(&c->json, '{');
+        json_key(&c->json, "job");
+        json_u64(&c->json, r->job);
+        json_key(&c->json, "held");
+        json_bool(&c->json, true);
+        json_key(&c->json, "message");
+        json_string(&c->json, r->message);
+        json_end(&c->json, '}');
+}
+
 static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Change *c = userdata;
 
@@ -197,6 +212,8 @@ static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 note_status(c, r);
                 return 0;
         }
+        if (r->held)
+                report_held(c, r);
         if (r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
                 return 0;
         c->answered = r->final;

@@ -10,6 +10,7 @@
 
 #include "ctl.h"
 #include "fields.h"
+#include "job-wait.h"
 #include "str.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -122,21 +123,27 @@ static bool is_number(const char *word, uint64_t *ret) {
         return parse_u64(word, INT64_MAX, ret) && *ret > 0;
 }
 
-int verb_job_wait(Ctl *ctl, char **args, size_t n) {
+int jobs_wait(Ctl *ctl, const uint64_t *numbers, size_t n) {
         bool all_well = true;
         int code = EXIT_OK;
-        uint64_t number;
 
-        for (size_t i = 0; i < n; i++)
-                if (!is_number(args[i], &number))
-                        return ctl_usage(ctl, "'%s' is not the number of a job", args[i]);
         ctl_catch_interrupt(ctl);
         for (size_t i = 0; i < n && code == EXIT_OK; i++) {
                 bool well = false;
 
-                (void) is_number(args[i], &number);
-                code = wait_for(ctl, number, &well);
+                code = wait_for(ctl, numbers[i], &well);
                 all_well &= well;
         }
         return code == EXIT_OK && !all_well ? EXIT_FAILED : code;
+}
+
+int verb_job_wait(Ctl *ctl, char **args, size_t n) {
+        _cleanup_free_ uint64_t *numbers = calloc(n, sizeof(*numbers));
+
+        if (!numbers)
+                return ctl_oom(ctl);
+        for (size_t i = 0; i < n; i++)
+                if (!is_number(args[i], &numbers[i]))
+                        return ctl_usage(ctl, "'%s' is not the number of a job", args[i]);
+        return jobs_wait(ctl, numbers, n);
 }

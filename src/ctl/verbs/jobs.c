@@ -50,6 +50,38 @@ static int print_state(Ctl *ctl, const Argosy__Response__JobRow *job) {
         return print_line(ctl, "State", state) < 0 ? -ENOMEM : print_line(ctl, "Ended", when);
 }
 
+static int append_numbers(const uint64_t *numbers, size_t n, Buf *out) {
+        int r = 0;
+
+        for (size_t i = 0; i < n && r == 0; i++)
+                r = buf_printf(out, "%sjob %" PRIu64, i ? ", " : "", numbers[i]);
+        return r;
+}
+
+static int print_numbers(Ctl *ctl, const char *label, const uint64_t *numbers, size_t n) {
+        _cleanup_buf_ Buf buf = {};
+        _cleanup_free_ char *text = NULL;
+
+        if (append_numbers(numbers, n, &buf) < 0 || !(text = buf_take_string(&buf)))
+                return -ENOMEM;
+        return print_line(ctl, label, text);
+}
+
+// When it was asked for, if it was held back; for whom it waits, and who waits for it.
+static int print_waiting(Ctl *ctl, const Argosy__Response__JobRow *job) {
+        _cleanup_buf_ Buf time = {};
+        _cleanup_free_ char *asked = NULL;
+
+        if (job->asked_us > 0 && text_append_time(&time, job->asked_us) < 0)
+                return -ENOMEM;
+        asked = buf_take_string(&time);
+        if (!asked || print_line(ctl, "Asked", asked) < 0 || print_line(ctl, "Waits", job->held_by) < 0)
+                return -ENOMEM;
+        return print_numbers(ctl, "After", job->after, job->n_after) < 0
+                       ? -ENOMEM
+                       : print_numbers(ctl, "Awaited", job->waiting, job->n_waiting);
+}
+
 static int print_head(Ctl *ctl, const Argosy__Response__JobRow *job) {
         _cleanup_buf_ Buf what = {}, time = {}, clean = {};
         _cleanup_free_ char *text = NULL, *when = NULL;
@@ -63,7 +95,7 @@ static int print_head(Ctl *ctl, const Argosy__Response__JobRow *job) {
                 return -ENOMEM;
         fprintf(ctl->term.out, "%sJob %" PRIu64 "%s: %.*s\n", colour_on(&ctl->term.style, COLOUR_BOLD), job->job,
                 colour_off(&ctl->term.style, COLOUR_BOLD), (int) clean.len, (const char *) clean.data);
-        if (print_line(ctl, "Time", when) < 0 || print_state(ctl, job) < 0 || print_line(ctl, "Author", *job->author ? job->author : "not known") < 0 ||
+        if (print_line(ctl, "Time", when) < 0 || print_waiting(ctl, job) < 0 || print_state(ctl, job) < 0 || print_line(ctl, "Author", *job->author ? job->author : "not known") < 0 ||
             print_line(ctl, "Reason", job->reason) < 0)
                 return -ENOMEM;
         fprintf(ctl->term.out, "%*s: %" PRIu64 ", before it %" PRIu64 "\n", HEADER_WIDTH, "Revision", job->revision,
@@ -120,6 +152,14 @@ static void begin_table(Shown *s) {
 
 // ---- JSON
 
+static void json_numbers(Json *j, const char *key, const uint64_t *numbers, size_t n) {
+        json_key(j, key);
+        json_begin(j, '[');
+        for (size_t i = 0; i < n; i++)
+                json_u64(j, numbers[i]);
+        json_end(j, ']');
+}
+
 static void json_head(Json *j, const Argosy__Response__JobRow *job) {
         const Field *fields[FIELDS_MAX];
         _cleanup_buf_ Buf why = {};
@@ -131,6 +171,8 @@ static void json_head(Json *j, const Argosy__Response__JobRow *job) {
                 field_json(fields[i], job, j);
         json_key(j, "cut");
         json_bool(j, job->cut);
+        json_numbers(j, "after", job->after, job->n_after);
+        json_numbers(j, "waiting", job->waiting, job->n_waiting);
 }
 
 static void json_unit(Json *j, const Argosy__Response__JobUnitRow *u) {

@@ -178,7 +178,7 @@ int rollouts_run(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n) {
                         return ctl_bad_word(ctl, r, &why);
         }
         ctl_catch_interrupt(ctl);
-        for (size_t i = 0; i < a.n_names && code == EXIT_OK; i++) {
+        for (size_t i = 0; i < a.n_names && (code == EXIT_OK || code == CTL_HELD); i++) {
                 Rollout o = {.name = a.names[i], .verb = update ? "update" : "restart"};
 
                 code = roll_one(ctl, &o, kind, &a);

@@ -21,12 +21,13 @@ CHANGE("unload", OPT_WAITING | OPT_JOB, verb_unload, "Stop units and take them o
 CHANGE("plan", OPT_REPLACE | OPT_JSON | OPT_FULL, verb_plan,
        "Say what `start` would do, and do nothing")
 VERB("apply", NULL, "DIR", GROUP_CHANGE,
-     OPT_SET | OPT_PRUNE | OPT_ADOPT | OPT_FORCE | OPT_PLAN | OPT_NO_BLOCK | OPT_VERBOSE | OPT_REASON, 1, 1, verb_apply,
+     OPT_SET | OPT_PRUNE | OPT_ADOPT | OPT_FORCE | OPT_PLAN | OPT_NO_BLOCK | OPT_VERBOSE | OPT_REASON | OPT_HELD, 1, 1,
+     verb_apply,
      "Make the units of a set what a folder says")
 CHANGE("destroy", OPT_WAITING | OPT_JOB, verb_destroy, "Stop units and forget them")
 
 VERB("undo", NULL, "JOB", GROUP_CHANGE,
-     OPT_PLAN | OPT_ONLY_UNTOUCHED | OPT_FORCE | OPT_WAITING | OPT_REASON | OPT_KEY, 1, 1, verb_undo,
+     OPT_PLAN | OPT_ONLY_UNTOUCHED | OPT_FORCE | OPT_WAITING | OPT_REASON | OPT_KEY | OPT_HELD, 1, 1, verb_undo,
      "Put back what a job changed: files, and what units are to be")
 
 VERB("status", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_FULL | OPT_LINES | OPT_JSON, 1, ARGS_MAX,
@@ -45,6 +46,8 @@ VERB("job show", "show-job", "JOB...", GROUP_SEE, OPT_JSON | OPT_NO_LEGEND | OPT
      verb_job_show, "Show what a job changed, how it ended, and how that stands now")
 VERB("job wait", "wait-job", "JOB...", GROUP_SEE, OPT_VERBOSE, 1, ARGS_MAX, verb_job_wait,
      "Wait until jobs have ended, whoever asked for them")
+VERB("job release", "release-job", "JOB...", GROUP_CHANGE, OPT_REASON, 1, ARGS_MAX, verb_job_release,
+     "Let jobs begin that are held back")
 // before `history`, for the second word counts
 VERB("history forget", NULL, "JOB|UNIT...", GROUP_SEE, OPT_REASON | OPT_KEY, 1, ARGS_MAX, verb_history_forget,
      "Erase the old files that jobs or units are remembered with")
@@ -106,6 +109,14 @@ VERB("access grant", NULL, "RIGHT to user:|group:NAME [on role ROLE]", GROUP_ROL
 VERB("access revoke", NULL, "RIGHT from user:|group:NAME [on role ROLE]", GROUP_ROLES, OPT_JOB, 3, 6,
      verb_access_revoke, "Take a right back")
 VERB("access list", NULL, "", GROUP_ROLES, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_access_list, "Show who may do what")
+
+VERB("queue rule", NULL, "add ACTION [KEY=PATTERN...]|list|delete RULE...", GROUP_ROLES,
+     OPT_REASON | OPT_KEY | OPT_IF_REVISION | OPT_JSON | OPT_NO_LEGEND, 1, ARGS_MAX, verb_queue_rule,
+     "Say which requests are held back, refused or limited")
+VERB("queue close", NULL, "", GROUP_ROLES, OPT_REASON | OPT_KEY, 0, 0, verb_queue_close,
+     "Hold back all jobs that come, until the queue opens")
+VERB("queue open", NULL, "", GROUP_ROLES, OPT_REASON | OPT_KEY, 0, 0, verb_queue_open,
+     "Let jobs begin again, and those that the closed queue held")
 
 VERB("cluster status", NULL, "", GROUP_CLUSTER, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_cluster_status,
      "Show members, leader and log")

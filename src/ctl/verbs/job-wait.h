@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Waiting until jobs have ended, whoever asked for them.
+
+#include "ctl.h"
+
+// One after the other. EXIT_OK: all are done; EXIT_FAILED: not all of them, which was said; or why waiting has ended.
+int jobs_wait(Ctl *ctl, const uint64_t *numbers, size_t n);

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// queue: which requests may begin, and which are held back, refused, or limited. A rule is typed as what it does and then
+// what it is about: `queue rule add hold unit='db@*' verb=update`. What is not named it does not ask for.
+//
+// job release: jobs that are held back may begin.
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "ctl.h"
+#include "json.h"
+#include "str.h"
+#include "table.h"
+#include "text.h"
+#include "verbs.h"
+
+enum { RULE_MAX = UINT32_MAX / 2 };
+
+static const char *const actions[] = {"accept", "hold", "refuse", "limit"};
+
+static int send_change(Ctl *ctl, Argosy__Request__QueueChange *m, ResponseFn f) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
+        request.queue_change = m;
+        return ctl_ask(ctl, &request, 0, f, NULL);
+}
+
+// ---- a rule that is typed
+
+// As list-units takes it: of a service the type need not be typed. One pattern, which the caller frees.
+static int read_unit(Ctl *ctl, char *word, char **ret) {
+        char **names = NULL;
+        size_t n;
+        int code = ctl_patterns(ctl, &word, 1, &names, &n);
+
+        if (code != EXIT_OK)
+                return code;
+        *ret = n == 1 ? names[0] : NULL;
+        for (size_t i = n == 1; i < n; i++)
+                free(names[i]);
+        free(names);
+        return *ret ? EXIT_OK : ctl_usage(ctl, "'%s' is more than one pattern: a rule has one", word);
+}
+
+static bool read_number(const char *text, uint32_t *ret) {
+        uint64_t n;
+
+        if (!parse_u64(text, RULE_MAX, &n) || n == 0)
+                return false;
+        *ret = (uint32_t) n;
+        return true;
+}
+
+// KEY=VALUE. *ret_unit is what the rule's unit points to, to be freed.
+static int read_condition(Ctl *ctl, char *word, Argosy__Request__QueueChange *m, char **ret_unit) {
+        char *value = strchr(word, '='), **field = NULL;
+
+        if (!value || !value[1])
+                return ctl_usage(ctl,
+                                 "'%s' is none of author=, verb=, unit=, role=, reason= and before=, with "
+                                 "something behind it",
+                                 word);
+        *value++ = 0;
+        if (streq(word, "author"))
+                field = &m->add->author;
+        else if (streq(word, "verb"))
+                field = &m->add->verb;
+        else if (streq(word, "role"))
+                field = &m->add->role;
+        else if (streq(word, "reason"))
+                field = &m->add->reason;
+        else if (streq(word, "before"))
+                return read_number(value, &m->before)
+                               ? EXIT_OK
+                               : ctl_usage(ctl, "'%s' is not the number of a rule", value);
+        else if (streq(word, "unit") && !*ret_unit) {
+                int code = read_unit(ctl, value, ret_unit);
+
+                m->add->unit = *ret_unit;
+                return code;
+        } else
+                return ctl_usage(ctl,
+                                 "a rule asks for author=, verb=, unit=, role= and reason=, each once, and "
+                                 "not for '%s'",
+                                 word);
+        if (**field)
+                return ctl_usage(ctl, "%s= stands there twice", word);
+        *field = value;
+        return EXIT_OK;
+}
+
+// What it does, and its word if that needs one. *ret_n: words that this took.
+static int read_action(Ctl *ctl, char **words, size_t n, Argosy__QueueRule *rule, size_t *ret_n) {
+        size_t action = 0;
+
+        while (action < ELEMENTSOF(actions) && !streq(words[0], actions[action]))
+                action++;
+        if (action == ELEMENTSOF(actions))
+                return ctl_usage(ctl, "'%s' is none of accept, hold, refuse TEXT and limit N", words[0]);
+        rule->action = (Argosy__QueueAction) action;
+        *ret_n = 1;
+        if (rule->action != ARGOSY__QUEUE_ACTION__QUEUE_REFUSE &&
+            rule->action != ARGOSY__QUEUE_ACTION__QUEUE_LIMIT)
+                return EXIT_OK;
+        if (n < 2)
+                return ctl_usage(ctl, rule->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT
+                                              ? "limit needs a number: how many jobs at a time"
+                                              : "refuse needs a text, which is what people are told");
+        *ret_n = 2;
+        if (rule->action == ARGOSY__QUEUE_ACTION__QUEUE_REFUSE)
+                rule->text = words[1];
+        else if (!read_number(words[1], &rule->limit))
+                return ctl_usage(ctl, "'%s' is not a number of jobs", words[1]);
+        return EXIT_OK;
+}
+
+static int on_added(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_QUEUE && r->queue->n_rows == 1 &&
+            r->queue->rows[0]->rule && !(ctl->opt.given & OPT_QUIET))
+                fprintf(ctl->term.out, "Rule %" PRIu32 ".\n", r->queue->rows[0]->rule->number);
+        return 0;
+}
+
+static int rule_add(Ctl *ctl, char **words, size_t n) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+        _cleanup_free_ char *unit = NULL;
+        size_t taken = 0;
+        int code;
+
+        if (n == 0)
+                return ctl_usage(
+                        ctl,
+                        "queue rule add needs what the rule does: accept, hold, refuse TEXT or limit N");
+        m.add = &rule;
+        code = read_action(ctl, words, n, &rule, &taken);
+        for (size_t i = taken; i < n && code == EXIT_OK; i++)
+                code = read_condition(ctl, words[i], &m, &unit);
+        return code == EXIT_OK ? send_change(ctl, &m, on_added) : code;
+}
+
+static int rule_delete(Ctl *ctl, char **words, size_t n) {
+        int code = EXIT_OK;
+
+        if (n == 0)
+                return ctl_usage(
+                        ctl, "queue rule delete needs the numbers of rules, as queue rule list prints them");
+        for (size_t i = 0; i < n && code == EXIT_OK; i++) {
+                Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+
+                if (!read_number(words[i], &m.remove))
+                        return ctl_usage(ctl, "'%s' is not the number of a rule", words[i]);
+                code = send_change(ctl, &m, NULL);
+        }
+        return code;
+}
+
+// ---- what is shown
+
+typedef struct Show {
+        Table table;
+        Json json;
+        bool closed;
+        char *reason; // owned
+        uint32_t held;
+} Show;
+
+static char *action_text(const Argosy__QueueRule *rule) {
+        size_t action = (size_t) rule->action;
+
+        if (rule->action == ARGOSY__QUEUE_ACTION__QUEUE_REFUSE)
+                return str_printf("refuse \"%s\"", rule->text);
+        if (rule->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT)
+                return str_printf("limit %" PRIu32, rule->limit);
+        return strdup(action < ELEMENTSOF(actions) ? actions[action] : "?");
+}
+
+static int append_conditions(const Argosy__QueueRule *rule, Buf *out) {
+        const char *const words[][2] = {{"author", rule->author},
+                                        {"verb", rule->verb},
+                                        {"unit", rule->unit},
+                                        {"role", rule->role},
+                                        {"reason", rule->reason}};
+        int r = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(words) && r == 0; i++)
+                if (*words[i][1])
+                        r = buf_printf(out, "%s%s=%s", out->len ? " " : "", words[i][0], words[i][1]);
+        return r == 0 && out->len == 0 ? buf_printf(out, "everything") : r;
+}
+
+static int table_row(Table *t, const Argosy__Response__QueueRow *row) {
+        _cleanup_free_ char *number = str_printf("%" PRIu32, row->rule->number),
+                            *action = action_text(row->rule),
+                            *running = str_printf("%" PRIu32, row->running),
+                            *held = str_printf("%" PRIu32, row->held), *about = NULL;
+        _cleanup_buf_ Buf conditions = {};
+        int r;
+
+        if (!number || !action || !running || !held || append_conditions(row->rule, &conditions) < 0)
+                return -ENOMEM;
+        about = buf_take_string(&conditions);
+        r = about ? table_add(t, number, COLOUR_NONE) : -ENOMEM;
+        r = r < 0 ? r : table_add(t, action, COLOUR_NONE);
+        r = r < 0 ? r : table_add(t, about, COLOUR_NONE);
+        r = r < 0 ? r : table_add(t, running, COLOUR_NONE);
+        return r < 0 ? r : table_add(t, held, COLOUR_NONE);
+}
+
+static void json_word(Json *j, const char *key, const char *value) {
+        json_key(j, key);
+        if (*value)
+                json_string(j, value);
+        else
+                json_null(j);
+}
+
+static void json_row(Json *j, const Argosy__Response__QueueRow *row) {
+        size_t action = (size_t) row->rule->action;
+
+        json_begin(j, '{');
+        json_key(j, "rule");
+        json_u64(j, row->rule->number);
+        json_word(j, "action", action < ELEMENTSOF(actions) ? actions[action] : "");
+        json_word(j, "text", row->rule->text);
+        json_key(j, "limit");
+        json_u64(j, row->rule->limit);
+        json_word(j, "author", row->rule->author);
+        json_word(j, "verb", row->rule->verb);
+        json_word(j, "unit", row->rule->unit);
+        json_word(j, "role", row->rule->role);
+        json_word(j, "reason", row->rule->reason);
+        json_key(j, "running");
+        json_u64(j, row->running);
+        json_key(j, "held");
+        json_u64(j, row->held);
+        json_end(j, '}');
+}
+
+static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Show *s = userdata;
+        int e = 0;
+
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_QUEUE)
+                return 0;
+        s->closed = r->queue->closed;
+        s->held = r->queue->held;
+        s->reason = strdup(r->queue->reason);
+        if (!s->reason)
+                return -ENOMEM;
+        for (size_t i = 0; i < r->queue->n_rows && e == 0; i++)
+                if (r->queue->rows[i]->rule && ctl->opt.json != JSON_OFF)
+                        json_row(&s->json, r->queue->rows[i]);
+                else if (r->queue->rows[i]->rule)
+                        e = table_row(&s->table, r->queue->rows[i]);
+        return e;
+}
+
+static int list_as_json(Ctl *ctl, Argosy__Request *request, Show *s) {
+        int code;
+
+        json_begin(&s->json, '{');
+        json_key(&s->json, "rules");
+        json_begin(&s->json, '[');
+        code = ctl_ask(ctl, request, 0, on_rows, s);
+        json_end(&s->json, ']');
+        json_key(&s->json, "closed");
+        json_bool(&s->json, s->closed);
+        json_word(&s->json, "reason", s->reason ?: "");
+        json_key(&s->json, "held");
+        json_u64(&s->json, s->held);
+        json_end(&s->json, '}');
+        json_finish(&s->json);
+        return code;
+}
+
+static int print_legend(Ctl *ctl, const Show *s) {
+        _cleanup_buf_ Buf reason = {};
+
+        if (ctl->opt.given & OPT_NO_LEGEND)
+                return EXIT_OK;
+        if (text_append_clean(&reason, s->reason ?: "", false) < 0)
+                return ctl_oom(ctl);
+        fprintf(ctl->term.out, "\nThe queue is %s%s%.*s; %" PRIu32 " job%s held back.\n",
+                s->closed ? "closed" : "open", reason.len ? ": " : "", (int) reason.len,
+                (const char *) reason.data, s->held, s->held == 1 ? " is" : "s are");
+        return EXIT_OK;
+}
+
+static int rule_list(Ctl *ctl) {
+        static const char *const headers[] = {"RULE", "ACTION", "ABOUT", "RUNNING", "HELD"};
+        Argosy__Request__QueueList list = ARGOSY__REQUEST__QUEUE_LIST__INIT;
+        Show s = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        int code;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_LIST;
+        request.queue_list = &list;
+        if (ctl->opt.json != JSON_OFF)
+                code = list_as_json(ctl, &request, &s);
+        else {
+                for (size_t i = 0; i < ELEMENTSOF(headers); i++)
+                        table_add_column(&s.table, headers[i], i == 2, false);
+                code = ctl_ask(ctl, &request, 0, on_rows, &s);
+                if (code == EXIT_OK)
+                        code = ctl_print_table(ctl, &s.table);
+                if (code == EXIT_OK)
+                        code = print_legend(ctl, &s);
+                table_done(&s.table);
+        }
+        free(s.reason);
+        return code;
+}
+
+// ---- the verbs
+
+int verb_queue_rule(Ctl *ctl, char **words, size_t n) {
+        if (streq(words[0], "add"))
+                return rule_add(ctl, words + 1, n - 1);
+        if (streq(words[0], "delete"))
+                return rule_delete(ctl, words + 1, n - 1);
+        if (streq(words[0], "list") && n == 1)
+                return rule_list(ctl);
+        return ctl_usage(ctl, "it is: argosyctl queue rule add|list|delete");
+}
+
+int verb_queue_close(Ctl *ctl, char **words, size_t n) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+
+        m.close = true;
+        return send_change(ctl, &m, NULL);
+}
+
+int verb_queue_open(Ctl *ctl, char **words, size_t n) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+
+        m.open = true;
+        return send_change(ctl, &m, NULL);
+}
+
+int verb_job_release(Ctl *ctl, char **words, size_t n) {
+        Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        _cleanup_free_ uint64_t *numbers = calloc(n, sizeof(*numbers));
+
+        if (!numbers)
+                return ctl_oom(ctl);
+        for (size_t i = 0; i < n; i++)
+                if (!parse_u64(words[i], INT64_MAX, &numbers[i]) || numbers[i] == 0)
+                        return ctl_usage(ctl, "'%s' is not the number of a job", words[i]);
+        m.numbers = numbers;
+        m.n_numbers = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
+        request.job_release = &m;
+        return ctl_ask(ctl, &request, 0, NULL, NULL);
+}

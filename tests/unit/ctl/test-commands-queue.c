@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What is said to be held back, that it is waited for, and how the rules of the queue are typed and shown.
+#include <errno.h>
+
+#include "command-words.h"
+
+#include "feature-level.h"
+
+static void reply_level(FakeDaemon *d) {
+        Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_STATUS);
+        done(q);
+        status.feature_level = FEATURE_JOBS;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
+        r.cluster_status = &status;
+        fake_reply(d, &r);
+}
+
+static void reply_held(FakeDaemon *d, uint64_t job) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        r.final = r.held = true;
+        r.job = job;
+        r.message = (char *) "job 17 is held back: it waits for job 9";
+        fake_reply(d, &r);
+}
+
+static void reply_row(FakeDaemon *d, uint64_t number, const char *state) {
+        Argosy__Response__JobRow job = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows = &job;
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        job.job = number;
+        job.verb = (char *) "stop";
+        job.state = (char *) state;
+        jobs.rows = &rows;
+        jobs.n_rows = 1;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        fake_reply(d, &r);
+}
+
+// ---- held back
+
+static void holds(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        reply_level(d);
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(q->job->hold && q->job->n_after == 0 && !q->job->queue);
+        done(q);
+        reply_held(d, 17);
+        fake_expect_end(d);
+}
+
+static void what_is_to_be_held_is_not_waited_for(void **state) {
+        _cleanup_outcome_ Outcome o = run(holds, "stop --hold a");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "");
+        assert_non_null(strstr(o.err, "job 17 is held back: it waits for job 9"));
+}
+
+static void waits_through(FakeDaemon *d, const char *state) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        reply_level(d);
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(!q->job->hold && q->job->n_after == 2 && q->job->after[0] == 9 && q->job->after[1] == 12);
+        done(q);
+        reply_held(d, 17);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_WAIT && q->job_wait->number == 17);
+        done(q);
+        reply_row(d, 17, state);
+        fake_expect_end(d);
+}
+
+static void goes_well(FakeDaemon *d) {
+        waits_through(d, "done");
+}
+
+static void is_cancelled(FakeDaemon *d) {
+        waits_through(d, "cancelled");
+}
+
+static void what_waits_for_others_is_waited_for(void **state) {
+        _cleanup_outcome_ Outcome a = run(goes_well, "stop -q --after=9,12 a"),
+                                  b = run(is_cancelled, "stop -q --after=9,12 a");
+
+        assert_int_equal(a.code, 0);
+        assert_int_equal(b.code, 1);
+        assert_non_null(strstr(b.err, "job 17: cancelled"));
+}
+
+static void is_asked_without_waiting(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        reply_level(d);
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(q->job->queue);
+        done(q);
+        reply_held(d, 17);
+        fake_expect_end(d);
+}
+
+static void nobody_waits_who_has_said_so(void **state) {
+        _cleanup_outcome_ Outcome o =
+                run(is_asked_without_waiting, "stop -q --no-block --queue --json=short a");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(
+                o.out,
+                "[{\"job\":17,\"held\":true,\"message\":\"job 17 is held back: it waits for job 9\"}]\n");
+}
+
+static void drain_is_held(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE);
+        done(q);
+        reply_held(d, 17);
+        q = fake_read(d); // and not the drain that has not begun
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_WAIT && q->job_wait->number == 17);
+        done(q);
+        reply_row(d, 17, "done");
+        fake_expect_end(d);
+}
+
+static void whatever_is_held_its_job_is_waited_for(void **state) {
+        _cleanup_outcome_ Outcome o = run(drain_is_held, "drain -q n1");
+
+        assert_int_equal(o.code, 0);
+}
+
+static void numbers_of_jobs_are_numbers(void **state) {
+        static const char *const lines[] = {"stop --after= a",  "stop --after=7, a", "stop --after=web a",
+                                            "stop --after=0 a", "job release web",   "job release 0"};
+
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
+                _cleanup_outcome_ Outcome o = run_at("/nowhere", lines[i]);
+
+                assert_int_equal(o.code, 2);
+        }
+}
+
+static void releases(FakeDaemon *d) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_RELEASE && q->job_release->n_numbers == 2);
+        assert(q->job_release->numbers[0] == 17 && q->job_release->numbers[1] == 19 && q->job->id.len == 16);
+        done(q);
+        r.final = true;
+        r.job = 20;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void jobs_are_released_together(void **state) {
+        _cleanup_outcome_ Outcome o = run(releases, "job release 17 19");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "");
+}
+
+// ---- rules
+
+static Argosy__QueueRule rule_of(uint32_t number, const char *unit) {
+        Argosy__QueueRule r = ARGOSY__QUEUE_RULE__INIT;
+
+        r.number = number;
+        r.unit = (char *) unit;
+        return r;
+}
+
+static void reply_rules(FakeDaemon *d, Argosy__QueueRule *rules, size_t n) {
+        Argosy__Response__QueueRow rows[2] = {ARGOSY__RESPONSE__QUEUE_ROW__INIT,
+                                              ARGOSY__RESPONSE__QUEUE_ROW__INIT};
+        Argosy__Response__QueueRow *pointers[2] = {&rows[0], &rows[1]};
+        Argosy__Response__Queue queue = ARGOSY__RESPONSE__QUEUE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        for (size_t i = 0; i < n; i++)
+                rows[i].rule = &rules[i];
+        rows[0].running = 3;
+        rows[0].held = 1;
+        queue.rows = pointers;
+        queue.n_rows = n;
+        queue.closed = true;
+        queue.reason = (char *) "racks";
+        queue.held = 1;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_QUEUE;
+        r.queue = &queue;
+        fake_reply(d, &r);
+}
+
+static void adds(FakeDaemon *d) {
+        Argosy__QueueRule rule = rule_of(7, "db@*.service");
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && q->queue_change->add &&
+               q->queue_change->before == 3);
+        assert(q->queue_change->add->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT &&
+               q->queue_change->add->limit == 2);
+        assert(streq(q->queue_change->add->author, "ann@n1") && streq(q->queue_change->add->role, "db"));
+        assert(!*q->queue_change->add->verb);
+        done(q);
+        reply_rules(d, &rule, 1);
+        fake_expect_end(d);
+}
+
+static void a_rule_is_what_was_typed(void **state) {
+        _cleanup_outcome_ Outcome o =
+                run(adds, "queue rule add limit 2 author=ann@n1 unit=db@* role=db before=3");
+
+        assert_string_equal(o.err, "");
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "Rule 7.\n");
+}
+
+static void what_is_no_rule_is_not_sent(void **state) {
+        static const char *const lines[] = {
+                "queue rule",
+                "queue rule add",
+                "queue rule add stop",
+                "queue rule add limit",
+                "queue rule add limit x",
+                "queue rule add refuse",
+                "queue rule add hold unit=",
+                "queue rule add hold web",
+                "queue rule add hold colour=red",
+                "queue rule add hold verb=a verb=b",
+                "queue rule add hold unit=a unit=b",
+                "queue rule add hold before=x",
+                "queue rule delete",
+                "queue rule delete web",
+                "queue rule list all",
+                "queue rule what",
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
+                _cleanup_outcome_ Outcome o = run_at("/nowhere", lines[i]);
+
+                if (o.code != 2)
+                        fail_msg("%s: %d: %s", lines[i], o.code, o.err);
+        }
+}
+
+static void lists(FakeDaemon *d) {
+        Argosy__QueueRule rules[] = {rule_of(7, "db*"), rule_of(9, "")};
+        Argosy__Request *q;
+
+        rules[0].action = ARGOSY__QUEUE_ACTION__QUEUE_LIMIT;
+        rules[0].limit = 3;
+        rules[1].action = ARGOSY__QUEUE_ACTION__QUEUE_REFUSE;
+        rules[1].text = (char *) "frozen";
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_LIST && !q->job);
+        done(q);
+        reply_rules(d, rules, 2);
+        fake_expect_end(d);
+}
+
+static void rules_are_listed_in_their_order(void **state) {
+        _cleanup_outcome_ Outcome o = run(lists, "queue rule list");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "RULE ACTION          ABOUT      RUNNING HELD\n"
+                                   "7    limit 3         unit=db*   3       1\n"
+                                   "9    refuse \"frozen\" everything 0       0\n"
+                                   "\nThe queue is closed: racks; 1 job is held back.\n");
+}
+
+static void programs_get_the_rules(void **state) {
+        _cleanup_outcome_ Outcome o = run(lists, "queue rule list --json=short");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out,
+                            "{\"rules\":[{\"rule\":7,\"action\":\"limit\",\"text\":null,\"limit\":3,"
+                            "\"author\":null,\"verb\":null,"
+                            "\"unit\":\"db*\",\"role\":null,\"reason\":null,\"running\":3,\"held\":1},"
+                            "{\"rule\":9,\"action\":\"refuse\",\"text\":\"frozen\",\"limit\":0,\"author\":"
+                            "null,\"verb\":null,"
+                            "\"unit\":null,\"role\":null,\"reason\":null,\"running\":0,\"held\":0}],"
+                            "\"closed\":true,\"reason\":\"racks\",\"held\":1}\n");
+}
+
+static void closes(FakeDaemon *d) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        reply_level(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && q->queue_change->close &&
+               !q->queue_change->open);
+        assert(streq(q->job->reason, "racks"));
+        done(q);
+        r.final = true;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void a_queue_is_closed_for_a_reason(void **state) {
+        _cleanup_outcome_ Outcome o = run(closes, "queue close --reason=racks");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.err, "");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(what_is_to_be_held_is_not_waited_for),
+                cmocka_unit_test(what_waits_for_others_is_waited_for),
+                cmocka_unit_test(nobody_waits_who_has_said_so),
+                cmocka_unit_test(whatever_is_held_its_job_is_waited_for),
+                cmocka_unit_test(numbers_of_jobs_are_numbers),
+                cmocka_unit_test(jobs_are_released_together),
+                cmocka_unit_test(a_rule_is_what_was_typed),
+                cmocka_unit_test(what_is_no_rule_is_not_sent),
+                cmocka_unit_test(rules_are_listed_in_their_order),
+                cmocka_unit_test(programs_get_the_rules),
+                cmocka_unit_test(a_queue_is_closed_for_a_reason),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

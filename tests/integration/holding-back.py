@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is held back begins when it may, once, whoever leads by then; and the queue holds, refuses and limits."""
+
+from lib import PATIENT, SLEEPER, Cluster, eventually, main, stays
+
+
+def newest(c):
+    return c.json("list-jobs --limit=1")[0]
+
+
+def state(c, number, on=None):
+    [job] = c.json(f"job show {number}", on)
+    return job["state"]
+
+
+def hold(c, command, on=None):
+    """Its number: it is held."""
+    c.ctl(command, on)
+    job = newest(c)
+    assert job["state"] == "held", job
+    return job["job"]
+
+
+def test_a_held_job_begins_when_somebody_releases_it(c: Cluster):
+    c.submit("one.service", SLEEPER)
+    job = hold(c, "start one --hold --reason=tonight", on="n2")
+    assert [row["job"] for row in c.json("list-jobs --state=held", "n3")] == [job]
+    assert "release" in c.ctl(f"job show {job}", "n3")
+    waits, other = c.followers()
+    waiting = c.begin(f"job wait -v {job}", on=waits)
+    assert not c.lives("one")
+    c.leader().kill()
+    c.leader(on=other)
+    assert state(c, job, other) == "held" and not c.lives("one")
+    c.ctl(f"job release {job}", on=other)
+    eventually(lambda: c.where("one"))
+    assert state(c, job, other) in ("running", "done")
+    assert waiting.result().out.strip() == f"job {job}: done"
+    c.ctl_fails(f"job release {job}", on=other, saying="is not held")
+    [shown] = c.json(f"job show {job}", other)
+    assert (shown["reason"], shown["changed"]) == ("tonight", 1) and shown["asked"] < shown["time"], shown
+
+
+def test_a_chain_goes_step_by_step_and_ends_with_its_first_failure(c: Cluster):
+    for name in ("first", "second", "third"):
+        c.submit(f"{name}.service", SLEEPER)
+    c.submit("bad.service", "[Service]\nType=oneshot\nExecStart=/bin/false\n")
+    gate = hold(c, "start first --hold")
+    second = hold(c, f"start --no-block second --after={gate}")
+    third = c.begin(f"start third --after={gate},{second}", on="n2")
+    eventually(lambda: newest(c)["job"] == second + 1)
+    assert f"job {gate}" in c.ctl(f"job show {second}") and f"job {second}" in c.ctl(f"job show {gate}")
+    c.ctl(f"job release {gate}")
+    result = third.result()
+    assert result.status == 0, result
+    for name in ("first", "second", "third"):
+        assert c.where(name)
+    gate = hold(c, "start bad --hold")
+    after = hold(c, f"stop --no-block third --after={gate}")
+    c.ctl(f"job release {gate}")
+    eventually(lambda: state(c, after) == "cancelled")
+    assert state(c, gate) == "failed" and c.where("third")
+    assert f"job {gate}, which it waited for" in c.ctl(f"job show {after}")
+    c.ctl_fails(f"stop third --after={gate}", saying="is not done")
+    c.ctl_fails("stop third --after=999999", saying="circle")
+
+
+def test_rules_hold_refuse_and_limit(c: Cluster):
+    for name in ("db", "web"):
+        c.submit(f"{name}.service", SLEEPER)
+    c.ctl("queue rule add hold unit='db*' verb=start")
+    c.ctl("queue rule add refuse 'frozen until Monday' verb=restart")
+    [held, refused] = c.json("queue rule list", "n3")["rules"]
+    assert (held["action"], held["unit"], refused["text"]) == ("hold", "db*", "frozen until Monday"), (held, refused)
+    c.ctl("start web")
+    c.ctl_fails("restart web", on="n2", saying="frozen until Monday")
+    job = hold(c, "start --no-block db", on="n2")
+    assert not c.lives("db")
+    c.ctl(f"queue rule delete {held['rule']} {refused['rule']}")
+    eventually(lambda: state(c, job) == "done")
+    assert c.where("db")
+    c.ctl("queue rule add limit 1 verb=start")
+    for name in ("slow1", "slow2"):
+        c.submit(f"{name}.service", "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'until [ -e /root/go ]; do sleep 0.1; done'\n")
+    c.ctl("start --no-block slow1")
+    job = hold(c, "start --no-block slow2")
+    [rule] = c.json("queue rule list")["rules"]
+    assert (rule["running"], rule["held"]) == (1, 1), rule
+    stays(lambda: state(c, job) == "held", 2)
+    for node in c.nodes:
+        node.run("touch /root/go")
+    eventually(lambda: state(c, job) == "done")
+
+
+def test_a_closed_queue_holds_what_comes_and_root_stops_what_burns(c: Cluster):
+    c.start("one")
+    c.submit("two.service", SLEEPER)
+    c.ctl("queue close --reason='moving racks'", on="n2")
+    job = hold(c, "start --no-block two")
+    assert "moving racks" in c.ctl(f"job show {job}") and "moving racks" in c.ctl("queue rule list", "n3")
+    c.ctl("stop one")
+    assert not c.lives("one")
+    c.ctl("queue open", on="n3")
+    eventually(lambda: state(c, job) == "done")
+    assert c.where("two")
+
+
+def test_a_held_job_is_carried_out_once_whatever_dies(c: Cluster):
+    c.submit("web@.service", SLEEPER)
+    job = hold(c, "load web@{1..400} --hold")  # more than one entry of the log
+    leader = c.leader()
+    other = next(node for node in c.nodes if node.name != leader.name)
+    released = c.begin(f"job release {job}", on=other)
+    leader.kill()
+    c.leader(on=other)
+    released.result()
+    if state(c, job, other) == "held":
+        c.ctl(f"job release {job}", on=other)
+    eventually(lambda: state(c, job, other) not in ("held", "running"), 120)
+    [shown] = c.json(f"job show {job}", other)
+    assert shown["changed"] == 400 and len({unit["unit"] for unit in shown["units"]}) == 400, shown["changed"]
+    assert c.json("list-jobs --state=held", other) == []
+
+
+def clean(c):
+    c.ctl("queue open")
+    for rule in c.json("queue rule list")["rules"]:
+        c.ctl(f"queue rule delete {rule['rule']}")
+
+
+main(conf=PATIENT, after=clean)

@@ -2305,7 +2305,7 @@ FAULTS = [
           "list_splice(&l->outcomes, &l->outcomes_flying); // those that the log has by now are found there",
           "list_init(&l->outcomes_flying);",
           "leader/leader: an_outcome_that_has_met_a_full_disk_is_written_later"),
-    Fault("end-of-held-job-no-event", "src/leader/events/event-jobs.c",
+    Fault("end-of-held-job-no-event", "src/leader/events/event-stream-jobs.c",
           "if (r == 0 && (d.present || has_ended)) {",
           "if (r == 0 && d.present) {",
           "leader/watchers: a_job_that_the_log_forgets_is_told_to_be_gone"),

@@ -209,7 +209,8 @@ static void take_event(Watcher *w, const ProtobufCBinaryData *packed, uint64_t n
         if (!e)
                 fail("an event that cannot be read");
         w->n_events++;
-        if (e->kind == ARGOSY__EVENT_KIND__EVENT_UNIT && e->n_values > 0 && str_has_prefix(e->values[0], prefix)) {
+        if (e->kind == ARGOSY__EVENT_KIND__EVENT_UNIT && e->n_values > 0 &&
+            str_has_prefix(e->values[0], prefix)) {
                 w->n_units++;
                 if (e->mark == ARGOSY__EVENT_MARK__EVENT_NEW)
                         samples_add(&told, now_us > e->at_us ? now_us - e->at_us : 0);
@@ -278,12 +279,14 @@ static void receive_some(Connection *c) {
 
 // Until something comes, or so long.
 static void turn(uint64_t wait_us) {
-        const struct timespec wait = {.tv_sec = (time_t) (wait_us / 1000000), .tv_nsec = (long) (wait_us % 1000000) * 1000};
+        const struct timespec wait = {.tv_sec = (time_t) (wait_us / 1000000),
+                                      .tv_nsec = (long) (wait_us % 1000000) * 1000};
         struct pollfd fds[CONNECTIONS_MAX];
 
         for (size_t i = 0; i < n_connections; i++)
-                fds[i] = (struct pollfd){.fd = connections[i].stopped ? -1 : connections[i].fd,
-                                         .events = (short) (POLLIN | (connections[i].out.len > 0 ? POLLOUT : 0))};
+                fds[i] = (struct pollfd){
+                        .fd = connections[i].stopped ? -1 : connections[i].fd,
+                        .events = (short) (POLLIN | (connections[i].out.len > 0 ? POLLOUT : 0))};
         check(ppoll(fds, n_connections, &wait, NULL) < 0 ? -errno : 0, "poll");
         for (size_t i = 0; i < n_connections; i++) {
                 if (fds[i].revents & POLLOUT)
@@ -320,13 +323,16 @@ static bool all_are_told(size_t n_stopped) {
         return n_answered == n_submitted;
 }
 
-static void load_and_watch(Connection *loader, Connection *other, uint64_t rate, uint64_t seconds, size_t n_stopped) {
-        uint64_t began_us = clock_monotonic_us(), next_us = began_us, ping_us = began_us, n = rate * seconds, done_us = 0;
+static void load_and_watch(Connection *loader, Connection *other, uint64_t rate, uint64_t seconds,
+                           size_t n_stopped) {
+        uint64_t began_us = clock_monotonic_us(), next_us = began_us, ping_us = began_us, n = rate * seconds,
+                 done_us = 0;
 
         while (!done_us || clock_monotonic_us() - done_us < QUIET_US) {
                 uint64_t now_us = clock_monotonic_us();
 
-                for (; n_submitted < n && next_us <= now_us && n_submitted - n_answered < IN_FLIGHT_MAX; next_us = began_us + n_submitted * 1000000 / rate)
+                for (; n_submitted < n && next_us <= now_us && n_submitted - n_answered < IN_FLIGHT_MAX;
+                     next_us = began_us + n_submitted * 1000000 / rate)
                         submit(loader);
                 if (ping_us <= now_us && pinged_us == 0 && n_submitted < n) {
                         ping(other);
@@ -336,7 +342,8 @@ static void load_and_watch(Connection *loader, Connection *other, uint64_t rate,
                         done_us = now_us;
                 if (now_us - began_us > (seconds + PATIENCE_MS / 1000) * 1000000)
                         return; // some are not
-                turn(n_submitted < n ? MIN_OF(next_us > now_us ? next_us - now_us : 0, (uint64_t) PING_US) : PING_US);
+                turn(n_submitted < n ? MIN_OF(next_us > now_us ? next_us - now_us : 0, (uint64_t) PING_US)
+                                     : PING_US);
         }
 }
 
@@ -356,9 +363,10 @@ static void watch(const char *path, uint64_t n, uint64_t n_stopped, uint64_t rat
                 check(ioctl(watchers[i].connection->fd, FIONREAD, &bytes) < 0 ? -errno : 0, "FIONREAD");
                 waiting = MAX_OF(waiting, bytes);
         }
-        printf("%" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32, n_told, (n - n_stopped) * n_submitted, samples_share(&told, 50),
-               samples_share(&told, 99));
-        printf(" %" PRIu32 " %" PRIu32 " %d\n", samples_share(&pings, 50), samples_share(&pings, 99), waiting);
+        printf("%" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32, n_told, (n - n_stopped) * n_submitted,
+               samples_share(&told, 50), samples_share(&told, 99));
+        printf(" %" PRIu32 " %" PRIu32 " %d\n", samples_share(&pings, 50), samples_share(&pings, 99),
+               waiting);
 }
 
 // ---- one who comes back
@@ -400,14 +408,16 @@ static void resume(const char *path, uint64_t n, uint64_t rounds) {
                 samples_add(&pings, clock_monotonic_us() - began_us);
                 least = MIN_OF(least, w->n_events - before);
         }
-        printf("%" PRIu32 " %" PRIu32 " %" PRIu64 "\n", samples_share(&pings, 50), samples_share(&pings, 99), least);
+        printf("%" PRIu32 " %" PRIu32 " %" PRIu64 "\n", samples_share(&pings, 50), samples_share(&pings, 99),
+               least);
 }
 
 int main(int argc, char **argv) {
         uint64_t n[4];
 
         if (argc < 6 || argc > 8)
-                fail("usage: watch-client SOCKET TEMPLATE watch WATCHERS STOPPED RATE SECONDS | resume EVENTS ROUNDS");
+                fail("usage: watch-client SOCKET TEMPLATE watch WATCHERS STOPPED RATE SECONDS | resume "
+                     "EVENTS ROUNDS");
         for (int i = 4; i < argc; i++)
                 if (!parse_u64(argv[i], 1000000, &n[i - 4]))
                         fail("that is no number");

@@ -17,7 +17,7 @@ enum { ASKED_EVENTS_MAX = 256 };
 typedef struct Asked {
         char cursor[EVENT_CURSOR_SIZE]; // goes in; comes out
         bool from_now;
-        const char *pattern; // NULL: none
+        const char *pattern;    // NULL: none
         Argosy__EventKind kind; // NONE: all
         uint32_t max_bytes;
         const Argosy__Author *author; // NULL: the host itself
@@ -71,7 +71,8 @@ static inline void asked_ask(Rig *g, Asked *a) {
         q.max_bytes = a->max_bytes;
         request.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
         request.events = &q;
-        assert_int_equal(leader_request(g->leader, a->author, &request, asked_on_response, a, &a->cancel), 0);
+        assert_int_equal(leader_request(g->leader, a->author, &request, asked_on_response, a, &a->cancel),
+                         0);
 }
 
 static inline void asked_cancel(Rig *g, Asked *a) {

@@ -82,7 +82,8 @@ int event_draft_stream(EventDraft *d, const char *word, uint32_t kinds) {
         event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_STREAM);
         for (unsigned k = 0; k < EVENT_KINDS; k++)
                 if (kinds & event_kind_bit((Argosy__EventKind) k) &&
-                    buf_printf(&d->text, "%s%s", d->text.len > 0 ? " " : "", event_kind_info((Argosy__EventKind) k)->name) < 0)
+                    buf_printf(&d->text, "%s%s", d->text.len > 0 ? " " : "",
+                               event_kind_info((Argosy__EventKind) k)->name) < 0)
                         return -ENOMEM;
         if (event_draft_end_text(d) < 0)
                 return -ENOMEM;
@@ -105,7 +106,8 @@ static const Argosy__NodeRecord *find_node_record(const Argosy__HostRecord *host
 
 static const char *labels_text(EventDraft *d, const Argosy__Response__NodeRow *row) {
         for (size_t i = 0; i < row->n_labels; i++)
-                if (buf_printf(&d->text, "%s%s=%s", i > 0 ? " " : "", row->labels[i]->key, row->labels[i]->value) < 0)
+                if (buf_printf(&d->text, "%s%s=%s", i > 0 ? " " : "", row->labels[i]->key,
+                               row->labels[i]->value) < 0)
                         return NULL;
         return buf_append(&d->text, "", 1) < 0 ? NULL : (const char *) d->text.data;
 }
@@ -122,8 +124,8 @@ int event_draft_node(Leader *l, const Node *n, EventDraft *d) {
         if (answer_add_node(l, &d->nodes, host, node, l->config.self) < 0)
                 return -ENOMEM;
         row = d->nodes.rows[0];
-        return EVENT_DRAFT_SET(d, row->node, row->state, row->role, row->mode, row->mode_reason, row->reason, row->address,
-                   labels_text(d, row));
+        return EVENT_DRAFT_SET(d, row->node, row->state, row->role, row->mode, row->mode_reason, row->reason,
+                               row->address, labels_text(d, row));
 }
 
 int event_draft_drain(Leader *l, const Node *n, EventDraft *d) {
@@ -140,8 +142,8 @@ int event_draft_drain(Leader *l, const Node *n, EventDraft *d) {
             event_draft_printf(d, &deadline, "%" PRIu64, n->deadline_us) < 0)
                 return -ENOMEM;
         return EVENT_DRAFT_SET(d, n->name, node_mode_to_string(n->mode), event_draft_text(d, left),
-                               event_draft_text(d, stuck), n->deadline_us > 0 ? event_draft_text(d, deadline) : "",
-                               node->mode_reason);
+                               event_draft_text(d, stuck),
+                               n->deadline_us > 0 ? event_draft_text(d, deadline) : "", node->mode_reason);
 }
 
 static bool is_left_anywhere(const Leader *l, const Unit *u) {
@@ -176,10 +178,12 @@ int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d) {
         if (!d->present)
                 return EVENT_DRAFT_SET(d, s->unit->name, s->node->name);
         if (!shown)
-                return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, "unknown", "unknown", "unknown", "", text(s->node->reason));
-        return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, load_state_to_string(s->load), active_state_to_string(s->active),
-                   text(s->sub), text(s->result), text(s->error), s->drift ? "1" : "", s->file_stale ? "1" : "",
-                   s->since_us > 0 ? number(d, s->since_us) : "");
+                return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, "unknown", "unknown", "unknown", "",
+                                       text(s->node->reason));
+        return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, load_state_to_string(s->load),
+                               active_state_to_string(s->active), text(s->sub), text(s->result),
+                               text(s->error), s->drift ? "1" : "", s->file_stale ? "1" : "",
+                               s->since_us > 0 ? number(d, s->since_us) : "");
 }
 
 int event_draft_gone(const GoneObject *g, EventDraft *d) {
@@ -202,8 +206,8 @@ static int fill_job(EventDraft *d, const Argosy__Response__JobRow *row) {
                 return -ENOMEM;
         if (buf_append(&d->text, "", 1) < 0)
                 return -ENOMEM;
-        return EVENT_DRAFT_SET(d, (const char *) d->text.data, row->author, row->verb, (const char *) d->text.data + at,
-                   row->reason, row->state, row->message);
+        return EVENT_DRAFT_SET(d, (const char *) d->text.data, row->author, row->verb,
+                               (const char *) d->text.data + at, row->reason, row->state, row->message);
 }
 
 int event_draft_job(Leader *l, uint64_t job_number, EventDraft *d) {
@@ -249,7 +253,8 @@ int event_draft_no_unit(const char *name, EventDraft *d) {
 
 // ------------------------------------------------------------------------------------------------ the message
 
-static void fill(const EventDraft *d, const EventMarks *m, Argosy__Event *ret, char *values[EVENT_FIELDS_MAX]) {
+static void fill(const EventDraft *d, const EventMarks *m, Argosy__Event *ret,
+                 char *values[EVENT_FIELDS_MAX]) {
         argosy__event__init(ret);
         ret->kind = d->kind;
         ret->mark = m->mark;

@@ -42,8 +42,9 @@ static inline const char *event_draft_text(const EventDraft *d, size_t at) {
         return (const char *) d->text.data + at;
 }
 int event_draft_set(EventDraft *d, const char *const *values, size_t n);
-#define EVENT_DRAFT_SET(d, ...) \
-        event_draft_set(d, (const char *const[]){__VA_ARGS__}, ELEMENTSOF(((const char *const[]){__VA_ARGS__})))
+#define EVENT_DRAFT_SET(d, ...)                                \
+        event_draft_set(d, (const char *const[]){__VA_ARGS__}, \
+                        ELEMENTSOF(((const char *const[]){__VA_ARGS__})))
 
 // 0 or -ENOMEM; *d is to be done in any case.
 int event_draft_stream(EventDraft *d, const char *word, uint32_t kinds); // a set of them, or 0

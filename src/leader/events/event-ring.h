@@ -13,16 +13,16 @@
 typedef struct EventEntry {
         uint64_t index; // of the cursor behind it; the caller's
         Argosy__EventKind kind;
-        uint32_t len;   // of the packed Event
+        uint32_t len;               // of the packed Event
         uint16_t role, role_before; // of what is about a unit: EventObject.role
-        const char *name; // what patterns are compared with
-        uint8_t bytes[];  // the event, then the name
+        const char *name;           // what patterns are compared with
+        uint8_t bytes[];            // the event, then the name
 } EventEntry;
 
 typedef struct EventRing { // zero-initialised but for bytes_max: empty, and the first event is number 0
         EventEntry **slots;
-        size_t n_slots;  // a power of two, or 0
-        uint64_t first;  // sequence of the oldest event, or of the first that will come
+        size_t n_slots; // a power of two, or 0
+        uint64_t first; // sequence of the oldest event, or of the first that will come
         size_t n;
         size_t bytes, bytes_max;
 } EventRing;

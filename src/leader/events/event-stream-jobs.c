@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cluster-state.h"
-#include "event-stream.h"
+#include "event-core.h"
 #include "log-trail.h"
 #include "oom.h"
 
@@ -34,7 +34,7 @@ static void forget_oldest(Leader *l, EventJobs *jobs) {
 }
 
 static JobObject *get_job(Leader *l, uint64_t number) {
-        EventJobs *jobs = &l->events->jobs;
+        EventJobs *jobs = l->events->jobs;
         JobObject *j = find_job(jobs, number);
 
         if (j)
@@ -50,7 +50,7 @@ static JobObject *get_job(Leader *l, uint64_t number) {
 }
 
 void event_jobs_begin(Leader *l) {
-        EventJobs *jobs = &l->events->jobs;
+        EventJobs *jobs = l->events->jobs;
         const TrailJob *job;
 
         list_init(&jobs->all);
@@ -96,7 +96,7 @@ static size_t drain_ended(Leader *l, size_t left) {
 }
 
 size_t event_jobs_drain(Leader *l, size_t left) {
-        EventJobs *jobs = &l->events->jobs;
+        EventJobs *jobs = l->events->jobs;
         uint64_t last = cluster_state_last_job(l->state);
 
         if (last - jobs->last > EVENT_JOBS_MAX && !l->events_kept)
@@ -107,5 +107,5 @@ size_t event_jobs_drain(Leader *l, size_t left) {
 }
 
 bool event_jobs_are_drained(const Leader *l) {
-        return l->events->jobs.last == cluster_state_last_job(l->state) && l->n_events_jobs == 0;
+        return l->events->jobs->last == cluster_state_last_job(l->state) && l->n_events_jobs == 0;
 }

@@ -3,7 +3,7 @@
 
 // Jobs as objects of the stream: the newest EVENT_JOBS_MAX that began or ended.
 
-#include "leader-core.h"
+#include "event-core.h"
 #include "map.h"
 #include "tables.h"
 
@@ -14,11 +14,11 @@ typedef struct JobObject {
         uint64_t index; // of the log, of its last change
 } JobObject;
 
-typedef struct EventJobs {
+struct EventJobs {
         Map by_number;
-        ListNode all; // JobObject.kept, the oldest first
+        ListNode all;  // JobObject.kept, the oldest first
         uint64_t last; // that was looked at
-} EventJobs;
+};
 
 // Those that this voter has seen beginning or ending while another one led.
 void event_jobs_begin(Leader *l);

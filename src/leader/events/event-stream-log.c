@@ -92,7 +92,8 @@ uint32_t event_stream_kinds_anew(const Leader *l, uint64_t index) {
         for (unsigned k = 0; k < EVENT_KINDS; k++) {
                 Argosy__EventKind kind = (Argosy__EventKind) k;
 
-                if (event_kind_info(kind) && kind != ARGOSY__EVENT_KIND__EVENT_STREAM && !goes_on(l, kind, index))
+                if (event_kind_info(kind) && kind != ARGOSY__EVENT_KIND__EVENT_STREAM &&
+                    !goes_on(l, kind, index))
                         kinds |= event_kind_bit(kind);
         }
         return kinds;
@@ -103,6 +104,7 @@ uint64_t event_object_index(const EventObject *o) {
                 return UINT64_MAX;
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_JOB)
                 return CONTAINER_OF(o, const JobObject, event)->index;
-        return event_tables_have((Argosy__EventKind) o->kind) ? CONTAINER_OF(o, const RecordObject, event)->index
-                                                              : UINT64_MAX;
+        return event_tables_have((Argosy__EventKind) o->kind)
+                       ? CONTAINER_OF(o, const RecordObject, event)->index
+                       : UINT64_MAX;
 }

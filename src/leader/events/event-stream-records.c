@@ -17,8 +17,8 @@
 
 #include "access.h"
 #include "cluster-state.h"
+#include "event-core.h"
 #include "event-marks.h"
-#include "event-stream.h"
 #include "log-trail.h"
 #include "oom.h"
 #include "response.h"
@@ -55,12 +55,14 @@ static int draft_rollout(Leader *l, size_t i, EventDraft *d) {
         char hash[8];
 
         spec_short(&r->spec, hash);
-        if (event_draft_printf(d, &rev, "%s", hash) < 0 || event_draft_printf(d, &nodes, "%zu", r->n_nodes) < 0 ||
+        if (event_draft_printf(d, &rev, "%s", hash) < 0 ||
+            event_draft_printf(d, &nodes, "%zu", r->n_nodes) < 0 ||
             event_draft_printf(d, &revision, "%" PRIu64, r->revision) < 0)
                 return -ENOMEM;
-        return EVENT_DRAFT_SET(d, r->name, r->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE ? "update" : "restart",
-                               phase_word(r->phase), event_draft_text(d, rev),
-                               r->n_nodes > 0 ? event_draft_text(d, nodes) : "", event_draft_text(d, revision), r->reason);
+        return EVENT_DRAFT_SET(
+                d, r->name, r->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE ? "update" : "restart",
+                phase_word(r->phase), event_draft_text(d, rev),
+                r->n_nodes > 0 ? event_draft_text(d, nodes) : "", event_draft_text(d, revision), r->reason);
 }
 
 static size_t count_roles(const Leader *l) {
@@ -73,7 +75,8 @@ static size_t count_roles(const Leader *l) {
 static int put_amounts(EventDraft *d, Argosy__Amount *const *amounts, size_t n, size_t *ret_at) {
         *ret_at = event_draft_here(d);
         for (size_t i = 0; i < n; i++)
-                if (buf_printf(&d->text, "%s%s=%" PRIu64, i > 0 ? " " : "", amounts[i]->resource, amounts[i]->amount) < 0)
+                if (buf_printf(&d->text, "%s%s=%" PRIu64, i > 0 ? " " : "", amounts[i]->resource,
+                               amounts[i]->amount) < 0)
                         return -ENOMEM;
         return event_draft_end_text(d);
 }
@@ -108,7 +111,8 @@ static int draft_pool(Leader *l, size_t i, EventDraft *d) {
                 return -ENOMEM;
         labels = event_draft_here(d);
         for (size_t k = 0; k < r->n_labels; k++)
-                if (buf_printf(&d->text, "%s%s=%s", k > 0 ? " " : "", r->labels[k]->key, r->labels[k]->value) < 0)
+                if (buf_printf(&d->text, "%s%s=%s", k > 0 ? " " : "", r->labels[k]->key,
+                               r->labels[k]->value) < 0)
                         return -ENOMEM;
         if (event_draft_end_text(d) < 0)
                 return -ENOMEM;
@@ -232,7 +236,7 @@ static void compare_row(Leader *l, EventTable *table, const TableInfo *info, siz
         }
         o->values = values;
         o->at = i;
-        o->pass = l->events->tables.pass;
+        o->pass = l->events->tables->pass;
         event_draft_done(&d);
 }
 
@@ -240,7 +244,7 @@ static void drop_missing(Leader *l, EventTable *table) {
         map_foreach (slot, &table->objects) {
                 RecordObject *o = slot->value;
 
-                if (o->pass == l->events->tables.pass)
+                if (o->pass == l->events->tables->pass)
                         continue;
                 event_stream_on_object_gone(l, &o->event, o->name);
                 map_take_str(&table->objects, o->name);
@@ -249,7 +253,7 @@ static void drop_missing(Leader *l, EventTable *table) {
 }
 
 static size_t compare_table(Leader *l, size_t number) {
-        EventTable *table = &l->events->tables.tables[number];
+        EventTable *table = &l->events->tables->tables[number];
         const TableInfo *info = &infos[number];
         uint64_t revision = info->revision(l->state);
         // Of a leader that begins, they are as old as the table at least.
@@ -260,7 +264,7 @@ static size_t compare_table(Leader *l, size_t number) {
                 return 0;
         table->compared = true;
         table->revision = revision;
-        l->events->tables.pass++;
+        l->events->tables->pass++;
         for (size_t i = 0; i < n; i++)
                 compare_row(l, table, info, i, index);
         if (table->objects.count > n)

@@ -3,7 +3,7 @@
 
 // Objects that small tables of the log consist of: rollouts, roles, pools and rights.
 
-#include "event-maker.h"
+#include "event-core.h"
 #include "map.h"
 #include "tables.h"
 
@@ -20,15 +20,15 @@ typedef struct RecordObject {
 } RecordObject;
 
 typedef struct EventTable {
-        Map objects; // RecordObject by name
+        Map objects;       // RecordObject by name
         uint64_t revision; // of the table when it was compared last
         bool compared;
 } EventTable;
 
-typedef struct EventTables {
+struct EventTables {
         EventTable tables[EVENT_TABLES];
         uint64_t pass;
-} EventTables;
+};
 
 void event_tables_done(EventTables *t);
 // Compares the tables that have changed since. Returns how many rows were looked at.

@@ -11,7 +11,7 @@
 
 #include "access.h"
 #include "cluster-state.h"
-#include "event-stream.h"
+#include "event-core.h"
 #include "oom.h"
 #include "scheduler-roles.h"
 #include "unit-file.h"
@@ -30,7 +30,7 @@ static bool is_needed(AccessList list) {
 }
 
 void event_roles_drain(Leader *l) {
-        EventRoles *roles = &l->events->roles;
+        EventRoles *roles = l->events->roles;
         uint64_t revision = cluster_state_access_revision(l->state);
 
         if (roles->needed || roles->access_revision == revision)
@@ -56,7 +56,7 @@ static unsigned number_of(EventRoles *roles, const char *name) {
 }
 
 unsigned event_roles_note(Leader *l, Unit *u, unsigned *ret_before) {
-        EventRoles *roles = &l->events->roles;
+        EventRoles *roles = l->events->roles;
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         unsigned before = u->event.role;
         UnitOptions *options;

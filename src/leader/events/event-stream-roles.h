@@ -4,25 +4,28 @@
 // Whose units are, as the stream knows them: for those who may see units of some roles only, also of units that are gone.
 // Names of roles as numbers, of one term.
 
-#include "leader-core.h"
+#include "event-core.h"
 #include "map.h"
 #include "tables.h"
 
-enum { EVENT_ROLES_MAX = 1023 }; // names; units of further ones are shown to whoever may see everything, and to nobody else
+enum {
+        EVENT_ROLES_MAX = 1023
+}; // names; units of further ones are shown to whoever may see everything, and to nobody else
 
 typedef struct RoleName {
         uint32_t number;
         char name[];
 } RoleName;
 
-typedef struct EventRoles {
-        bool needed;      // somebody has a right for some roles, or had in this term; else nobody asks, and all are 0
-        uint64_t access_revision; // as it was judged by last
-        Map by_name;      // RoleName
+struct EventRoles {
+        bool needed; // somebody has a right for some roles, or had in this term; else nobody asks, and all are 0
+        uint64_t access_revision;             // as it was judged by last
+        Map by_name;                          // RoleName
         RoleName *names[EVENT_ROLES_MAX + 1]; // from 1 on
         size_t n;
-        uint64_t changed_seq; // last sequence when a unit came to be of another role: who may see some may have to forget it
-} EventRoles;
+        uint64_t
+                changed_seq; // last sequence when a unit came to be of another role: who may see some may have to forget it
+};
 
 void event_roles_done(EventRoles *roles);
 // Whether they are needed is judged anew, if rights have changed.

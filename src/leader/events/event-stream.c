@@ -8,11 +8,6 @@
 // one for the unit, one for each node that says something of it. An event has the whole state of its object, so it does
 // not matter whether the log or a report has changed it, or both in one turn.
 //
-// Sequences of a ring have no gap: with a ring, nothing gets a sequence without an event. What was told in an earlier
-// ring does not count (the epoch, the first of the hashes): between the two nobody has compared.
-//
-//      told[0]  the epoch           told[1]  whether it was there           told[2..]  a hash for each field
-//
 // Of a unit, the order knows the unit alone. Whoever is told of one from there is told of all its nodes, and forgets
 // what he knew of others; so a node that does not say anything of it any more moves the unit, too.
 //
@@ -37,8 +32,6 @@
 #include "turn.h"
 #include "unit-on-node.h"
 
-enum { TOLD_EPOCH, TOLD_PRESENT, TOLD_FIELDS };
-
 // ------------------------------------------------------------------------------------------------ life
 
 static bool is_kept(const Leader *l) {
@@ -49,6 +42,9 @@ void event_stream_begin(Leader *l) {
         EventStream *s = oom_checked(calloc(1, sizeof(*s)));
 
         s->ring.bytes_max = l->config.events_bytes ? l->config.events_bytes : (size_t) EVENT_RING_BYTES;
+        s->tables = oom_checked(calloc(1, sizeof(*s->tables)));
+        s->jobs = oom_checked(calloc(1, sizeof(*s->jobs)));
+        s->roles = oom_checked(calloc(1, sizeof(*s->roles)));
         s->leader.kind = ARGOSY__EVENT_KIND__EVENT_LEADER;
         list_init(&s->gone);
         list_init(&s->draining);
@@ -71,13 +67,16 @@ void event_stream_clear(Leader *l) {
         list_splice(&l->events_gone, &s->gone);
         list_foreach_safe (i, &l->events_gone)
                 gone_object_free(CONTAINER_OF(i, GoneObject, kept));
-        event_jobs_done(&s->jobs);
+        event_jobs_done(s->jobs);
         list_unlink(&s->leader.due);
         free(s->leader.told);
         list_foreach_safe (i, &s->draining)
                 list_unlink(i);
-        event_tables_done(&s->tables);
-        event_roles_done(&s->roles);
+        event_tables_done(s->tables);
+        event_roles_done(s->roles);
+        free(s->jobs);
+        free(s->tables);
+        free(s->roles);
         change_order_done(&s->order);
         event_ring_done(&s->ring);
         free(s);
@@ -100,111 +99,12 @@ void event_stream_keep(Leader *l) {
         event_ring_clear(&s->ring, s->last_seq + 1);
 }
 
-// ------------------------------------------------------------------------------------------------ the order
-
-void event_stream_move_to_end(Leader *l, EventObject *o, uint64_t seq) {
-        EventStream *s = l->events;
-
-        if (o->seq > 0)
-                change_order_remove(&s->order, o->seq);
-        o->seq = seq;
-        (void) oom_check(change_order_add(&s->order, seq, o));
-}
-
-void event_stream_leave_order(Leader *l, EventObject *o) {
-        EventStream *s = l->events;
-
-        if (o->seq > 0)
-                change_order_remove(&s->order, o->seq);
-        o->seq = 0;
-}
-
-// ------------------------------------------------------------------------------------------------ what was told
-
-static uint32_t field_hash(const char *value) {
-        return (uint32_t) map_hash(value, strlen(value));
-}
-
-static void note_told(EventStream *s, uint32_t **told, const EventDraft *d) {
-        if (!*told)
-                *told = oom_checked(calloc(TOLD_FIELDS + d->n_fields, sizeof(**told)));
-        (*told)[TOLD_EPOCH] = s->epoch;
-        (*told)[TOLD_PRESENT] = d->present;
-        for (size_t i = 0; i < d->n_fields; i++)
-                (*told)[TOLD_FIELDS + i] = field_hash(d->values[i]);
-}
-
-static bool is_known(const EventStream *s, const uint32_t *told) {
-        return told && told[TOLD_EPOCH] == s->epoch;
-}
-
-void event_stream_note_told(Leader *l, const EventObject *o, uint32_t **told, const EventDraft *d) {
-        EventStream *s = l->events;
-
-        if (l->events_kept && !list_is_linked(&o->due) && !is_known(s, *told))
-                note_told(s, told, d);
-}
-
-// The fields that are not as they were told. `told`: of an object that is there, and was.
-static size_t compare(const uint32_t *told, const EventDraft *d, uint32_t ret[EVENT_FIELDS_MAX]) {
-        size_t n = 0;
-
-        for (uint32_t i = 0; i < d->n_fields; i++)
-                if (told[TOLD_FIELDS + i] != field_hash(d->values[i]))
-                        ret[n++] = i;
-        return n;
-}
-
-// ------------------------------------------------------------------------------------------------ events
-
-static void add_event(Leader *l, const EventDraft *d, uint32_t *changed, size_t n_changed) {
-        EventStream *s = l->events;
-        EventMarks m = {.seq = ++s->last_seq,
-                        .at_us = leader_wall(l),
-                        .index = s->index,
-                        .changed = changed,
-                        .n_changed = n_changed};
-        EventEntry *e = oom_checked(event_ring_add(&s->ring, d->kind, d->values[0], event_draft_size(d, &m)));
-
-        e->index = s->index;
-        e->role = d->role;
-        e->role_before = d->role_before;
-        event_draft_pack(d, &m, e->bytes);
-}
-
-// Tells what is not as it was told. True: it is an event, and has the last sequence.
-static bool tell(Leader *l, uint32_t **told, const EventDraft *d) {
-        uint32_t changed[EVENT_FIELDS_MAX];
-        size_t n_changed = 0;
-
-        if (is_known(l->events, *told)) {
-                bool was_present = (*told)[TOLD_PRESENT];
-
-                if (was_present && d->present)
-                        n_changed = compare(*told, d, changed);
-                if (was_present == d->present && n_changed == 0)
-                        return false;
-        }
-        add_event(l, d, changed, n_changed);
-        note_told(l->events, told, d);
-        return true;
-}
+// ------------------------------------------------------------------------------------------------ objects
 
 static void end_draft(int r, EventDraft *d) {
         event_draft_done(d);
         (void) oom_check(r);
 }
-
-void event_stream_follow(Leader *l, EventObject *o, const EventDraft *d) {
-        EventStream *s = l->events;
-
-        if (!l->events_kept)
-                event_stream_move_to_end(l, o, ++s->last_seq);
-        else if (tell(l, &o->told, d))
-                event_stream_move_to_end(l, o, s->last_seq);
-}
-
-// ------------------------------------------------------------------------------------------------ objects
 
 static void drain_leader(Leader *l) {
         EventDraft d;
@@ -267,7 +167,7 @@ static void drain_state(Leader *l, UnitOnNode *on_node) {
         int r = event_draft_state(l, on_node, &d);
 
         d.role = d.role_before = on_node->unit->event.role;
-        if (r == 0 && tell(l, &on_node->told, &d))
+        if (r == 0 && event_stream_tell(l, &on_node->told, &d))
                 event_stream_move_to_end(l, &on_node->unit->event, l->events->last_seq);
         end_draft(r, &d);
 }
@@ -289,7 +189,7 @@ static size_t drain_unit(Leader *l, Unit *u) {
         r = event_draft_unit(l, u, &d);
         d.role = (uint16_t) event_roles_note(l, u, &before);
         d.role_before = (uint16_t) before;
-        if (r == 0 && tell(l, &u->event.told, &d))
+        if (r == 0 && event_stream_tell(l, &u->event.told, &d))
                 event_stream_move_to_end(l, &u->event, s->last_seq);
         end_draft(r, &d);
         list_foreach (i, &u->on_nodes) {
@@ -317,7 +217,8 @@ static void drain_state_gone(Leader *l, GoneObject *g) {
         int r = event_draft_gone(g, &d);
 
         d.role = d.role_before = g->event.role;
-        if (r == 0 && l->events_kept && !is_there_again(l, g) && tell(l, &g->event.told, &d) && u)
+        if (r == 0 && l->events_kept && !is_there_again(l, g) && event_stream_tell(l, &g->event.told, &d) &&
+            u)
                 event_stream_move_to_end(l, &u->event, s->last_seq);
         gone_object_free(g);
         end_draft(r, &d);
@@ -351,7 +252,7 @@ static void drain_gone(Leader *l, GoneObject *g) {
         d.role = d.role_before = g->event.role;
         if (!l->events_kept)
                 event_stream_move_to_end(l, &g->event, ++s->last_seq);
-        else if (r == 0 && tell(l, &g->event.told, &d))
+        else if (r == 0 && event_stream_tell(l, &g->event.told, &d))
                 event_stream_move_to_end(l, &g->event, s->last_seq);
         end_draft(r, &d);
         remember_gone(l, g);
@@ -380,31 +281,14 @@ static size_t drain_object(Leader *l, EventObject *o) {
         }
 }
 
-// What leaves the order before it was told of is nobody's to hear of.
-static void take_over(Leader *l, EventObject *o, const char *name) {
-        GoneObject *g;
-
-        if (!l->events || o->seq == 0) {
-                list_unlink(&o->due);
-                return;
-        }
-        g = event_mark_gone(l, o, name);
-        change_order_replace(&l->events->order, o->seq, &g->event);
-        o->seq = 0;
-}
-
-void event_stream_on_object_gone(Leader *l, EventObject *o, const char *name) {
-        take_over(l, o, name);
-}
-
 void event_stream_on_unit_gone(Leader *l, Unit *u) {
-        take_over(l, &u->event, u->name);
+        event_stream_on_object_gone(l, &u->event, u->name);
 }
 
 void event_stream_on_node_gone(Leader *l, Node *n) {
         list_unlink(&n->draining);
-        take_over(l, &n->drain, n->name);
-        take_over(l, &n->event, n->name);
+        event_stream_on_object_gone(l, &n->drain, n->name);
+        event_stream_on_object_gone(l, &n->event, n->name);
 }
 
 // ------------------------------------------------------------------------------------------------ the turn
@@ -427,21 +311,4 @@ bool event_stream_drain(Leader *l) {
         }
         leader_mark(l);
         return false;
-}
-
-int event_stream_append(Leader *l, Argosy__Response__Events *answer, const EventDraft *d, Argosy__EventMark mark,
-                        uint64_t seq, uint64_t index) {
-        EventMarks m = {.mark = mark, .seq = seq, .at_us = leader_wall(l), .index = index};
-        ProtobufCBinaryData *at;
-
-        if (ARRAY_RESERVE(answer->events, answer->n_events + 1) < 0)
-                return -ENOMEM;
-        at = &answer->events[answer->n_events];
-        at->len = event_draft_size(d, &m);
-        at->data = malloc(at->len);
-        if (!at->data)
-                return -ENOMEM;
-        event_draft_pack(d, &m, at->data);
-        answer->n_events++;
-        return 0;
 }

@@ -32,8 +32,8 @@ typedef struct LogTrail { // zero-initialised: it knows nothing yet
         TrailTable tables[TRAIL_TABLES_MAX];
         uint64_t last_job;
         TrailJob jobs[TRAIL_JOBS_MAX]; // a ring
-        uint64_t n_jobs;    // that were ever noted
-        uint64_t forgotten; // index of the newest of those that are not in it any more
+        uint64_t n_jobs;               // that were ever noted
+        uint64_t forgotten;            // index of the newest of those that are not in it any more
 } LogTrail;
 
 // The state was replaced: what happened in between is not known.

@@ -88,10 +88,12 @@ static int add_draft(Leader *l, Watcher *w, int r, EventDraft *d, Argosy__EventM
 }
 
 Argosy__EventMark watcher_mark(EventCursorMode mode) {
-        return mode == EVENT_CURSOR_STATE ? ARGOSY__EVENT_MARK__EVENT_WHOLE : ARGOSY__EVENT_MARK__EVENT_MISSED;
+        return mode == EVENT_CURSOR_STATE ? ARGOSY__EVENT_MARK__EVENT_WHOLE
+                                          : ARGOSY__EVENT_MARK__EVENT_MISSED;
 }
 
-int watcher_add_word(Leader *l, Watcher *w, const char *word, uint32_t kinds, Argosy__EventMark mark, uint64_t seq) {
+int watcher_add_word(Leader *l, Watcher *w, const char *word, uint32_t kinds, Argosy__EventMark mark,
+                     uint64_t seq) {
         EventDraft d;
         int r;
 
@@ -130,7 +132,8 @@ static UnitOnNode *next_listed(Leader *l, const Unit *u, ListNode *at) {
 
 // The unit and whatever nodes say of it. The unit comes first: what was known of nodes that do not follow counts no more.
 static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
-        UnitOnNode *s = has_kind(w, ARGOSY__EVENT_KIND__EVENT_STATE) ? next_listed(l, u, &u->on_nodes) : NULL;
+        UnitOnNode *s =
+                has_kind(w, ARGOSY__EVENT_KIND__EVENT_STATE) ? next_listed(l, u, &u->on_nodes) : NULL;
         unsigned before;
         EventDraft d;
         int r = 0;
@@ -199,7 +202,9 @@ static const char *name_of(const EventObject *o) {
                 return CONTAINER_OF(o, const GoneObject, event)->name;
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
                 return CONTAINER_OF(o, const Unit, event)->name;
-        return event_tables_have((Argosy__EventKind) o->kind) ? CONTAINER_OF(o, const RecordObject, event)->name : "";
+        return event_tables_have((Argosy__EventKind) o->kind)
+                       ? CONTAINER_OF(o, const RecordObject, event)->name
+                       : "";
 }
 
 static bool is_object_for(const Watcher *w, const EventObject *o) {
@@ -209,12 +214,13 @@ static bool is_object_for(const Watcher *w, const EventObject *o) {
                 return false; // he has been told that before
 
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
-                return is_for(w, ARGOSY__EVENT_KIND__EVENT_UNIT, name) || is_for(w, ARGOSY__EVENT_KIND__EVENT_STATE, name);
+                return is_for(w, ARGOSY__EVENT_KIND__EVENT_UNIT, name) ||
+                       is_for(w, ARGOSY__EVENT_KIND__EVENT_STATE, name);
         return is_for(w, (Argosy__EventKind) o->kind, name);
 }
 
 static bool may_see(const Leader *l, const Watcher *w, unsigned role) {
-        const char *name = event_role_name(&l->events->roles, role);
+        const char *name = event_role_name(l->events->roles, role);
 
         return name && authorization_may_view_role(l, w->ticket->author, name);
 }
@@ -229,7 +235,9 @@ static bool may_see_object(Leader *l, const Watcher *w, EventObject *o) {
                 return !o->gone && authorization_may_view_group(l, w->ticket->author, name_of(o));
         if (o->kind != ARGOSY__EVENT_KIND__EVENT_UNIT)
                 return true;
-        return may_see(l, w, o->gone ? (unsigned) o->role : event_roles_note(l, CONTAINER_OF(o, Unit, event), &before));
+        return may_see(l, w,
+                       o->gone ? (unsigned) o->role
+                               : event_roles_note(l, CONTAINER_OF(o, Unit, event), &before));
 }
 
 // What was added last was too much: it comes with the next answer.
@@ -262,7 +270,9 @@ int watcher_follow_order(Leader *l, Watcher *w, Turn *turn, bool *ret_full) {
                 if (is_object_for(w, o)) {
                         if (may_see_object(l, w, o) && add_object(l, w, o) < 0)
                                 return -ENOMEM;
-                        turn->looks -= MIN_OF(turn->looks, MAX_OF(n_events(w) - before, (size_t) (w->cursor.scope != 0)) * ROW_LOOKS);
+                        turn->looks -= MIN_OF(turn->looks,
+                                              MAX_OF(n_events(w) - before, (size_t) (w->cursor.scope != 0)) *
+                                                      ROW_LOOKS);
                         if (before > 0 && w->bytes + added_bytes(w, before) > bytes_max(w)) {
                                 take_back(w, before);
                                 *ret_full = true;
@@ -301,7 +311,8 @@ static int tell_unit(Leader *l, Watcher *w, const EventEntry *e) {
         if (u)
                 return add_unit(l, w, u, ARGOSY__EVENT_MARK__EVENT_MISSED);
         if (!sees && saw)
-                return add_draft(l, w, event_draft_no_unit(e->name, &d), &d, ARGOSY__EVENT_MARK__EVENT_MISSED, w->cursor.seq);
+                return add_draft(l, w, event_draft_no_unit(e->name, &d), &d,
+                                 ARGOSY__EVENT_MARK__EVENT_MISSED, w->cursor.seq);
         return sees ? copy_entry(w, e) : 0;
 }
 
@@ -326,7 +337,8 @@ static int tell_some(Leader *l, Watcher *w, const EventEntry *e) {
 }
 
 int watcher_follow_ring(Leader *l, Watcher *w, Turn *turn, bool *ret_full) {
-        const size_t n_patterns = w->ticket->request->events->n_patterns, looks = w->cursor.scope != 0 ? ROW_LOOKS : 1;
+        const size_t n_patterns = w->ticket->request->events->n_patterns,
+                     looks = w->cursor.scope != 0 ? ROW_LOOKS : 1;
         const EventEntry *e;
 
         while ((e = event_ring_find(&l->events->ring, w->cursor.seq + 1))) {

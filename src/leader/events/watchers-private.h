@@ -11,11 +11,11 @@ struct Watcher {
         Ticket *ticket;
         ListNode all; // in Leader.watchers or .watchers_idle
         EventCursor cursor;
-        bool begins;     // he is to be told that the whole state follows
-        uint32_t anew;   // of these kinds, a set; 0: of all
+        bool begins;              // he is to be told that the whole state follows
+        uint32_t anew;            // of these kinds, a set; 0: of all
         uint64_t access_revision; // by which it was judged what he may see (cursor.scope)
-        bool from_now;   // he is told where he is, and nothing else
-        uint32_t kinds;  // event_kind_bit() of each
+        bool from_now;            // he is told where he is, and nothing else
+        uint32_t kinds;           // event_kind_bit() of each
         Argosy__Response *answer;
         size_t bytes; // of its events
 };
@@ -27,7 +27,8 @@ typedef struct Turn {
 // watchers-follow.c. All: 0, or -ENOMEM.
 int watcher_need_answer(Watcher *w);
 Argosy__EventMark watcher_mark(EventCursorMode mode); // of what he is told who is not in the ring
-int watcher_add_word(Leader *l, Watcher *w, const char *word, uint32_t kinds, Argosy__EventMark mark, uint64_t seq);
+int watcher_add_word(Leader *l, Watcher *w, const char *word, uint32_t kinds, Argosy__EventMark mark,
+                     uint64_t seq);
 int watcher_add_begins(Leader *l, Watcher *w); // of what he watches, that is
 // He has been told of all, or as much as there is room or time for: *ret_full.
 int watcher_follow_order(Leader *l, Watcher *w, Turn *turn, bool *ret_full);

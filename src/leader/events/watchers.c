@@ -138,7 +138,7 @@ static bool has_missed(const Leader *l, const Watcher *w) {
 static uint64_t forgotten_seq(const Leader *l, const Watcher *w) {
         const EventStream *s = l->events;
 
-        return w->cursor.scope == 0 ? s->forgotten_seq : MAX_OF(s->forgotten_seq, s->roles.changed_seq);
+        return w->cursor.scope == 0 ? s->forgotten_seq : MAX_OF(s->forgotten_seq, s->roles->changed_seq);
 }
 
 // He goes by the order from where he stands, or from the beginning if something that he knows of may be gone and
@@ -148,8 +148,11 @@ static void note_missed(const Leader *l, Watcher *w) {
 
         if (has_missed(l, w) && w->cursor.seq >= forgotten)
                 w->cursor.mode = EVENT_CURSOR_MISSED;
-        else if (has_missed(l, w) || (w->cursor.mode != EVENT_CURSOR_RING && w->cursor.forgotten != forgotten))
-                begin_anew(l, w, w->cursor.mode == EVENT_CURSOR_STATE ? EVENT_CURSOR_STATE : EVENT_CURSOR_MISSED, 0);
+        else if (has_missed(l, w) ||
+                 (w->cursor.mode != EVENT_CURSOR_RING && w->cursor.forgotten != forgotten))
+                begin_anew(l, w,
+                           w->cursor.mode == EVENT_CURSOR_STATE ? EVENT_CURSOR_STATE : EVENT_CURSOR_MISSED,
+                           0);
         w->cursor.forgotten = forgotten;
 }
 

@@ -33,7 +33,8 @@ static void go_on_from(Asked *a, const RigAnswer *answer) {
 }
 
 // Whether one of the events that come is of that kind and name, and has that value.
-static bool is_told(Asked *a, Argosy__EventKind kind, const char *name, const char *field, const char *value) {
+static bool is_told(Asked *a, Argosy__EventKind kind, const char *name, const char *field,
+                    const char *value) {
         bool found = false;
 
         while (asked_pull(&g, a))

@@ -63,7 +63,8 @@ static void set_pool(const char *name, const char *host, bool remove) {
         ask(&request);
 }
 
-static void set_access(Argosy__Right right, const char *user, const char *host, const char *role, bool revoke) {
+static void set_access(Argosy__Right right, const char *user, const char *host, const char *role,
+                       bool revoke) {
         Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
@@ -154,7 +155,8 @@ static void a_right_is_told_of_as_it_is_given(void **state) {
 }
 
 static void an_update_has_its_own_story(void **state) {
-        RigRollout update = {.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "web.service", .health_ms = 1000};
+        RigRollout update = {
+                .kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "web.service", .health_ms = 1000};
         const Argosy__Event *e;
         Asked a;
 
@@ -209,7 +211,8 @@ static void whoever_comes_from_nothing_is_told_of_all_of_them(void **state) {
         set_role("web", 5, 0, false);
         set_pool("fast", "n2", false);
         rig_change(&g, START, "web.service", SERVICE);
-        (void) rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "web.service"});
+        (void) rig_rollout(
+                &g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "web.service"});
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
         assert_true(asked_pull(&g, &a));
         assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_ROLE, "web"));
@@ -224,7 +227,8 @@ static void an_update_of_units_that_match_is_told_to_who_asks_for_them(void **st
         Asked web = {.pattern = "web*"}, db = {.pattern = "db*"};
 
         rig_change(&g, START, "web.service", SERVICE);
-        (void) rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "web.service"});
+        (void) rig_rollout(
+                &g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "web.service"});
         assert_true(asked_pull(&g, &web));
         assert_non_null(asked_find(&web, ARGOSY__EVENT_KIND__EVENT_ROLLOUT, "web.service"));
         assert_true(asked_pull(&g, &db));

@@ -33,7 +33,8 @@ static void a_table_has_changed_behind_an_index(void **state) {
 
         (void) log_trail_on_entry(t, 10);
         log_trail_note_table(t, 1, 77);
-        assert_false(log_trail_table_has_changed(t, 1, 10)); // when it did so is not known, and does not matter
+        assert_false(
+                log_trail_table_has_changed(t, 1, 10)); // when it did so is not known, and does not matter
         (void) log_trail_on_entry(t, 11);
         log_trail_note_table(t, 1, 77);
         assert_false(log_trail_table_has_changed(t, 1, 10));

@@ -53,7 +53,7 @@ typedef struct Copy {
         Row rows[ROWS_MAX];
         size_t n;
         char jobs[JOBS_MAX][12]; // state of each
-        uint64_t seq, term; // of the event that was taken last, if it was new; 0: of another one
+        uint64_t seq, term;      // of the event that was taken last, if it was new; 0: of another one
         bool complete;
 } Copy;
 
@@ -63,7 +63,8 @@ static void drop_row(Copy *c, size_t i) {
 
 static void drop_rows(Copy *c, const char *name, const char *node) {
         for (size_t i = c->n; i > 0; i--)
-                if (streq(c->rows[i - 1].name, name) && (!node ? *c->rows[i - 1].node : streq(c->rows[i - 1].node, node)))
+                if (streq(c->rows[i - 1].name, name) &&
+                    (!node ? *c->rows[i - 1].node : streq(c->rows[i - 1].node, node)))
                         drop_row(c, i - 1);
 }
 
@@ -99,19 +100,22 @@ static void take(Copy *c, const Argosy__Event *e) {
                 drop_rows(c, event_value(e, 0), "");
                 if (e->mark != ARGOSY__EVENT_MARK__EVENT_NEW)
                         drop_rows(c, event_value(e, 0), NULL);
-                describe_unit(event_field(e, "desired"), event_field(e, "state"), event_field(e, "node"), text);
+                describe_unit(event_field(e, "desired"), event_field(e, "state"), event_field(e, "node"),
+                              text);
                 if (!e->gone)
                         put_row(c, event_value(e, 0), "", text);
                 break;
         case ARGOSY__EVENT_KIND__EVENT_STATE:
                 drop_rows(c, event_value(e, 0), event_value(e, 1));
-                snprintf(text, sizeof(text), "%s %s %s", event_field(e, "load"), event_field(e, "active"), event_field(e, "sub"));
+                snprintf(text, sizeof(text), "%s %s %s", event_field(e, "load"), event_field(e, "active"),
+                         event_field(e, "sub"));
                 if (!e->gone)
                         put_row(c, event_value(e, 0), event_value(e, 1), text);
                 break;
         case ARGOSY__EVENT_KIND__EVENT_JOB:
                 assert_true(atoi(event_value(e, 0)) < JOBS_MAX);
-                snprintf(c->jobs[atoi(event_value(e, 0))], sizeof(c->jobs[0]), "%s", event_field(e, "state"));
+                snprintf(c->jobs[atoi(event_value(e, 0))], sizeof(c->jobs[0]), "%s",
+                         event_field(e, "state"));
                 break;
         default:
                 break;
@@ -145,7 +149,8 @@ static void cursor_behind(const Asked *a, size_t i, char ret[EVENT_CURSOR_SIZE])
 // Takes what there is; now and then he dies in the middle, and goes on from the cursor that he had.
 static void follow(Copy *c, bool dies) {
         while (asked_pull(&g, &c->asked)) {
-                size_t n = dies && c->asked.n > 0 && draw(3) == 0 ? 1 + draw((unsigned) c->asked.n) : c->asked.n;
+                size_t n = dies && c->asked.n > 0 && draw(3) == 0 ? 1 + draw((unsigned) c->asked.n)
+                                                                  : c->asked.n;
                 char cursor[EVENT_CURSOR_SIZE];
 
                 for (size_t i = 0; i < n; i++) {
@@ -170,7 +175,8 @@ static void assert_row(const Copy *c, const char *name, const char *node, const 
         const Row *row = find_row(c, name, node);
 
         if (!row || !streq(row->text, text))
-                fail_msg("%s %s: the copy has '%s', not '%s'", name, node, row ? row->text : "nothing", text);
+                fail_msg("%s %s: the copy has '%s', not '%s'", name, node, row ? row->text : "nothing",
+                         text);
 }
 
 static size_t compare_units(const Copy *c) {
@@ -184,7 +190,8 @@ static size_t compare_units(const Copy *c) {
 
                 if (e) {
                         assert_int_equal(answer_add_unit_files(g.leader, u->name, &files), 0);
-                        describe_unit(files.rows[n]->desired, files.rows[n]->state, files.rows[n]->node, text);
+                        describe_unit(files.rows[n]->desired, files.rows[n]->state, files.rows[n]->node,
+                                      text);
                         assert_row(c, u->name, "", text);
                         n++;
                 }
@@ -232,7 +239,8 @@ static void compare_jobs(const Copy *c) {
                 const char *now = job_state_to_string(cluster_state_job_state(g.state, number));
 
                 if (!streq(c->jobs[number], now))
-                        fail_msg("job %llu: the copy has '%s', not '%s'", (unsigned long long) number, c->jobs[number], now);
+                        fail_msg("job %llu: the copy has '%s', not '%s'", (unsigned long long) number,
+                                 c->jobs[number], now);
         }
 }
 
@@ -366,7 +374,8 @@ static void set_lazy(bool lazy) {
 
 // The log keeps a job that is too old only until it has ended.
 static void a_job_that_the_log_forgets_is_told_to_be_gone(void **state) {
-        Asked a = {.from_now = true, .kind = ARGOSY__EVENT_KIND__EVENT_JOB}, behind = {.kind = ARGOSY__EVENT_KIND__EVENT_JOB},
+        Asked a = {.from_now = true, .kind = ARGOSY__EVENT_KIND__EVENT_JOB},
+              behind = {.kind = ARGOSY__EVENT_KIND__EVENT_JOB},
               late = {.kind = ARGOSY__EVENT_KIND__EVENT_JOB};
         const Argosy__Event *e;
 
@@ -413,7 +422,8 @@ static bool is_told(Asked *a, const char *state) {
 }
 
 static void an_update_is_told_of_and_that_it_is_over(void **state) {
-        RigRollout update = {.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "web.service", .health_ms = 1000};
+        RigRollout update = {
+                .kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "web.service", .health_ms = 1000};
         Asked a = {.from_now = true};
 
         rig_change(&g, START, "web.service", SERVICE);
@@ -578,7 +588,8 @@ static void of_ten_thousand_all_but_so_many_are_refused_and_these_are_told(void 
         request.events = &q;
         for (unsigned i = 1; i <= MANY; i++) {
                 crowd.waiting++;
-                assert_int_equal(leader_request(g.leader, NULL, &request, on_one_of_many, &crowd, &cancel), 0);
+                assert_int_equal(leader_request(g.leader, NULL, &request, on_one_of_many, &crowd, &cancel),
+                                 0);
                 if (i % 1000 == 0)
                         rig_turns(&g, 3);
         }
@@ -637,7 +648,8 @@ static void nothing_is_kept_that_nobody_watches(void **state) {
         assert_false(g.leader->events_kept);
         assert_int_equal(g.leader->events->ring.n, 0);
         watch_all(&c);
-        rig_change(&g, STOP, "a.service", NULL); // what was told in the ring before is no news again, but is so
+        rig_change(&g, STOP, "a.service",
+                   NULL); // what was told in the ring before is no news again, but is so
         watch_all(&c);
         end(&c);
 }
@@ -703,8 +715,9 @@ static void live(void) {
                 rig_pass_ms(&g, draw(2 * RIG_LEASE_MS));
                 break;
         case 11:
-                (void) rig_set_mode(&g, node,
-                                    draw(2) ? ARGOSY__NODE_MODE__MODE_OPEN : ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
+                (void) rig_set_mode(
+                        &g, node, draw(2) ? ARGOSY__NODE_MODE__MODE_OPEN : ARGOSY__NODE_MODE__MODE_DRAINING,
+                        0, "");
                 break;
         case 12:
                 if (draw(4) == 0) {

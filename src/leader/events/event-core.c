@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How an object gets its sequence, and its event; see event-core.h. What is so of it is compared with what was told last, by
+// hashes of the fields.
+//
+// Sequences of a ring have no gap: with a ring, nothing gets a sequence without an event. What was told in an earlier
+// ring does not count (the epoch, the first of the hashes): between the two nobody has compared.
+//
+//      told[0]  the epoch           told[1]  whether it was there           told[2..]  a hash for each field
+//
+// Out of memory the process ends (oom.h): somebody would believe for ever in what he was told last.
+
+#include "event-core.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "event-marks.h"
+#include "oom.h"
+#include "response.h"
+#include "turn.h"
+
+enum { TOLD_EPOCH, TOLD_PRESENT, TOLD_FIELDS };
+
+// ------------------------------------------------------------------------------------------------ the order
+
+void event_stream_move_to_end(Leader *l, EventObject *o, uint64_t seq) {
+        EventStream *s = l->events;
+
+        if (o->seq > 0)
+                change_order_remove(&s->order, o->seq);
+        o->seq = seq;
+        (void) oom_check(change_order_add(&s->order, seq, o));
+}
+
+void event_stream_leave_order(Leader *l, EventObject *o) {
+        EventStream *s = l->events;
+
+        if (o->seq > 0)
+                change_order_remove(&s->order, o->seq);
+        o->seq = 0;
+}
+
+// ------------------------------------------------------------------------------------------------ gone
+
+// What leaves the order before it was told of is nobody's to hear of.
+void event_stream_on_object_gone(Leader *l, EventObject *o, const char *name) {
+        GoneObject *g;
+
+        if (!l->events || o->seq == 0) {
+                list_unlink(&o->due);
+                return;
+        }
+        g = event_mark_gone(l, o, name);
+        change_order_replace(&l->events->order, o->seq, &g->event);
+        o->seq = 0;
+}
+
+// ------------------------------------------------------------------------------------------------ what was told
+
+static uint32_t field_hash(const char *value) {
+        return (uint32_t) map_hash(value, strlen(value));
+}
+
+static void note_told(EventStream *s, uint32_t **told, const EventDraft *d) {
+        if (!*told)
+                *told = oom_checked(calloc(TOLD_FIELDS + d->n_fields, sizeof(**told)));
+        (*told)[TOLD_EPOCH] = s->epoch;
+        (*told)[TOLD_PRESENT] = d->present;
+        for (size_t i = 0; i < d->n_fields; i++)
+                (*told)[TOLD_FIELDS + i] = field_hash(d->values[i]);
+}
+
+static bool is_known(const EventStream *s, const uint32_t *told) {
+        return told && told[TOLD_EPOCH] == s->epoch;
+}
+
+void event_stream_note_told(Leader *l, const EventObject *o, uint32_t **told, const EventDraft *d) {
+        EventStream *s = l->events;
+
+        if (l->events_kept && !list_is_linked(&o->due) && !is_known(s, *told))
+                note_told(s, told, d);
+}
+
+// The fields that are not as they were told. `told`: of an object that is there, and was.
+static size_t compare(const uint32_t *told, const EventDraft *d, uint32_t ret[EVENT_FIELDS_MAX]) {
+        size_t n = 0;
+
+        for (uint32_t i = 0; i < d->n_fields; i++)
+                if (told[TOLD_FIELDS + i] != field_hash(d->values[i]))
+                        ret[n++] = i;
+        return n;
+}
+
+// ------------------------------------------------------------------------------------------------ events
+
+static void add_event(Leader *l, const EventDraft *d, uint32_t *changed, size_t n_changed) {
+        EventStream *s = l->events;
+        EventMarks m = {.seq = ++s->last_seq,
+                        .at_us = leader_wall(l),
+                        .index = s->index,
+                        .changed = changed,
+                        .n_changed = n_changed};
+        EventEntry *e =
+                oom_checked(event_ring_add(&s->ring, d->kind, d->values[0], event_draft_size(d, &m)));
+
+        e->index = s->index;
+        e->role = d->role;
+        e->role_before = d->role_before;
+        event_draft_pack(d, &m, e->bytes);
+}
+
+// Tells what is not as it was told. True: it is an event, and has the last sequence.
+bool event_stream_tell(Leader *l, uint32_t **told, const EventDraft *d) {
+        uint32_t changed[EVENT_FIELDS_MAX];
+        size_t n_changed = 0;
+
+        if (is_known(l->events, *told)) {
+                bool was_present = (*told)[TOLD_PRESENT];
+
+                if (was_present && d->present)
+                        n_changed = compare(*told, d, changed);
+                if (was_present == d->present && n_changed == 0)
+                        return false;
+        }
+        add_event(l, d, changed, n_changed);
+        note_told(l->events, told, d);
+        return true;
+}
+
+void event_stream_follow(Leader *l, EventObject *o, const EventDraft *d) {
+        EventStream *s = l->events;
+
+        if (!l->events_kept)
+                event_stream_move_to_end(l, o, ++s->last_seq);
+        else if (event_stream_tell(l, &o->told, d))
+                event_stream_move_to_end(l, o, s->last_seq);
+}
+
+int event_stream_append(Leader *l, Argosy__Response__Events *answer, const EventDraft *d,
+                        Argosy__EventMark mark, uint64_t seq, uint64_t index) {
+        EventMarks m = {.mark = mark, .seq = seq, .at_us = leader_wall(l), .index = index};
+        ProtobufCBinaryData *at;
+
+        if (ARRAY_RESERVE(answer->events, answer->n_events + 1) < 0)
+                return -ENOMEM;
+        at = &answer->events[answer->n_events];
+        at->len = event_draft_size(d, &m);
+        at->data = malloc(at->len);
+        if (!at->data)
+                return -ENOMEM;
+        event_draft_pack(d, &m, at->data);
+        answer->n_events++;
+        return 0;
+}

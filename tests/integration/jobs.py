@@ -42,9 +42,9 @@ def test_how_a_job_ended_is_known_wherever_and_whenever_it_is_asked(c: Cluster):
     assert unit["end"] == "failed" and unit["node"] in ("n1", "n2", "n3") and "exit-code" in unit["end_message"], unit
     assert [job["job"] for job in jobs(c, "--state=failed --since=1h --unit='bad*'")] == [failed["job"]]
     c.submit("slow.service", "[Service]\nType=oneshot\nExecStart=/bin/sleep 20\n")
-    c.ctl("start --no-block slow", on="n2")
+    number = int(c.ctl("start --no-block slow", on="n2"))
     [slow] = jobs(c, "--limit=1")
-    assert slow["state"] == "running", slow
+    assert slow["job"] == number and slow["state"] == "running", slow
     leader = c.leader()
     leader.kill()  # whoever leads now waits for it
     other = next(node for node in c.nodes if node.name != leader.name)

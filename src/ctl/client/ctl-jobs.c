@@ -164,6 +164,9 @@ void ctl_job_tell(Ctl *ctl, uint64_t number) {
             !(ctl->opt.given & (OPT_VERBOSE | OPT_NO_BLOCK)))
                 return;
         progress_clear(&ctl->term);
+        if (ctl->opt.given & OPT_NO_BLOCK)
+                fprintf(ctl->term.out, "%" PRIu64 "\n", number);
         fflush(ctl->term.out);
-        fprintf(ctl->term.err, "Job %" PRIu64 ".\n", number);
+        if (ctl->opt.given & OPT_VERBOSE)
+                fprintf(ctl->term.err, "Job %" PRIu64 ".\n", number);
 }

@@ -43,8 +43,18 @@ static void the_words_that_were_typed_go_with_a_change(void **state) {
         _cleanup_outcome_ Outcome o = run(stops, "stop --no-block a a.service");
 
         assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "");
+        assert_string_equal(o.out, "17\n"); // for `job wait` and the like
+        assert_string_equal(o.err, "");
+}
+
+static void who_wants_to_read_more_is_told_in_words(void **state) {
+        _cleanup_outcome_ Outcome o = run(stops, "stop --no-block -v a a.service"),
+                                  quiet = run(stops, "stop --no-block -q a a.service");
+
+        assert_string_equal(o.out, "17\na.service: to be stopped\n");
         assert_string_equal(o.err, "Job 17.\n");
+        assert_string_equal(quiet.out, "");
+        assert_string_equal(quiet.err, "");
 }
 
 static void programs_find_the_number_with_each_unit(void **state) {
@@ -450,6 +460,7 @@ static void what_is_not_there_is_not_waited_for(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(the_words_that_were_typed_go_with_a_change),
+                cmocka_unit_test(who_wants_to_read_more_is_told_in_words),
                 cmocka_unit_test(programs_find_the_number_with_each_unit),
                 cmocka_unit_test(a_key_is_the_same_request_whoever_sends_it),
                 cmocka_unit_test(other_keys_are_other_requests),

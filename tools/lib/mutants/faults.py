@@ -1220,7 +1220,7 @@ FAULTS = [
     Fault("event-of-an-earlier-ring-counts", "src/leader/events/event-core.c",
           "return told && told[TOLD_EPOCH] == s->epoch;",
           "return told != NULL;",
-          "leader/watchers: nothing_is_kept_that_nobody_watches"),
+          "leader/watchers: what_was_told_in_an_earlier_ring_is_news_again"),
     Fault("event-of-a-unit-that-left-a-node", "src/leader/view/event-marks.c",
           "if (!l->events_kept) // whoever comes is told of the whole unit",
           "if (true)",

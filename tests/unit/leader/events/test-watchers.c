@@ -648,10 +648,25 @@ static void nothing_is_kept_that_nobody_watches(void **state) {
         assert_false(g.leader->events_kept);
         assert_int_equal(g.leader->events->ring.n, 0);
         watch_all(&c);
-        rig_change(&g, STOP, "a.service",
-                   NULL); // what was told in the ring before is no news again, but is so
+        rig_change(&g, STOP, "a.service", NULL);
         watch_all(&c);
         end(&c);
+}
+
+static void what_was_told_in_an_earlier_ring_is_news_again(void **state) {
+        Asked a = {.kind = ARGOSY__EVENT_KIND__EVENT_NODE};
+
+        assert_true(asked_pull(&g, &a));
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "disks");
+        assert_true(asked_pull(&g, &a));
+        g.leader->events->until_us = 0; // as if it were long ago
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
+        assert_false(g.leader->events_kept);
+        assert_true(asked_pull(&g, &a));
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "disks");
+        assert_true(asked_pull(&g, &a));
+        assert_string_equal(event_field(a.events[0], "mode"), "cordoned");
+        asked_forget(&a);
 }
 
 static void objects_that_are_gone_for_long_are_forgotten(void **state) {
@@ -834,6 +849,7 @@ int main(void) {
                 TEST(patterns_that_take_long_to_compare_are_refused),
                 TEST(an_answer_is_no_longer_than_was_asked_for),
                 TEST(nothing_is_kept_that_nobody_watches),
+                TEST(what_was_told_in_an_earlier_ring_is_news_again),
                 TEST(objects_that_are_gone_for_long_are_forgotten),
                 TEST(random_lives),
                 TEST(a_copy_is_like_the_cluster_through_twenty_changes_of_leader),

@@ -3,7 +3,7 @@
 // queue: which requests may begin, and which are held back, refused, or limited. A rule is typed as what it does and then
 // what it is about: `queue rule add hold unit='db@*' verb=update`. What is not named it does not ask for.
 //
-// job release: jobs that are held back may begin.
+// job release, job cancel: jobs that are held back may begin, or never will.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -340,19 +340,42 @@ int verb_queue_open(Ctl *ctl, char **words, size_t n) {
         return send_change(ctl, &m, NULL);
 }
 
+// NULL after a complaint.
+static uint64_t *read_jobs(Ctl *ctl, char **words, size_t n, int *ret_code) {
+        uint64_t *numbers = calloc(n, sizeof(*numbers));
+
+        *ret_code = numbers ? EXIT_OK : ctl_oom(ctl);
+        for (size_t i = 0; numbers && i < n; i++)
+                if (!parse_u64(words[i], INT64_MAX, &numbers[i]) || numbers[i] == 0) {
+                        *ret_code = ctl_usage(ctl, "'%s' is not the number of a job", words[i]);
+                        free(numbers);
+                        return NULL;
+                }
+        return numbers;
+}
+
 int verb_job_release(Ctl *ctl, char **words, size_t n) {
         Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        _cleanup_free_ uint64_t *numbers = calloc(n, sizeof(*numbers));
+        int code;
+        _cleanup_free_ uint64_t *numbers = read_jobs(ctl, words, n, &code);
 
-        if (!numbers)
-                return ctl_oom(ctl);
-        for (size_t i = 0; i < n; i++)
-                if (!parse_u64(words[i], INT64_MAX, &numbers[i]) || numbers[i] == 0)
-                        return ctl_usage(ctl, "'%s' is not the number of a job", words[i]);
         m.numbers = numbers;
         m.n_numbers = n;
         request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
         request.job_release = &m;
-        return ctl_ask(ctl, &request, 0, NULL, NULL);
+        return code == EXIT_OK ? ctl_ask(ctl, &request, 0, NULL, NULL) : code;
+}
+
+int verb_job_cancel(Ctl *ctl, char **words, size_t n) {
+        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        int code;
+        _cleanup_free_ uint64_t *numbers = read_jobs(ctl, words, n, &code);
+
+        m.numbers = numbers;
+        m.n_numbers = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
+        request.job_cancel = &m;
+        return code == EXIT_OK ? ctl_ask(ctl, &request, 0, NULL, NULL) : code;
 }

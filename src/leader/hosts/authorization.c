@@ -109,6 +109,7 @@ static bool is_for_some(const Argosy__Request *q) {
                q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_STATUS || q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS ||
                q->what_case == ARGOSY__REQUEST__WHAT_JOB_WAIT || q->what_case == ARGOSY__REQUEST__WHAT_TOP ||
                q->what_case == ARGOSY__REQUEST__WHAT_EVENTS ||
+               q->what_case == ARGOSY__REQUEST__WHAT_JOB_CANCEL ||
                q->what_case == ARGOSY__REQUEST__WHAT_JOB_RELEASE; // each is judged by what it holds
 }
 

@@ -82,6 +82,8 @@ const char *job_verb(const Argosy__Request *q) {
                 return "history forget";
         case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
                 return "job release";
+        case ARGOSY__REQUEST__WHAT_JOB_CANCEL:
+                return "job cancel";
         case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
                 return verb_of_queue(q->queue_change);
         default:
@@ -169,6 +171,8 @@ static int add_what_it_names(JobWords *w, const Argosy__Request *q) {
                 return add_number(w, q->undo->job);
         case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
                 return add_numbers(w, q->job_release->numbers, q->job_release->n_numbers);
+        case ARGOSY__REQUEST__WHAT_JOB_CANCEL:
+                return add_numbers(w, q->job_cancel->numbers, q->job_cancel->n_numbers);
         case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
                 return q->queue_change->remove > 0 ? add_number(w, q->queue_change->remove) : 0;
         case ARGOSY__REQUEST__WHAT_JOIN:

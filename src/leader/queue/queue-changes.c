@@ -25,6 +25,7 @@
 #include "message.h"
 #include "queue-policy.h"
 #include "response.h"
+#include "str.h"
 #include "tickets.h"
 #include "turn.h"
 
@@ -200,13 +201,18 @@ Argosy__Response *queue_answer_list(Leader *l, const Argosy__Request *request) {
 
 // ------------------------------------------------------------------------------------------------ release
 
-Argosy__Response *queue_refuse_release(const Argosy__Request *request) {
-        const Argosy__Request__JobRelease *m = request->job_release;
+static Argosy__Response *refuse_numbers(size_t n) {
+        if (n > 0 && n <= RELEASE_MAX)
+                return NULL;
+        return response_error(EINVAL, "the request names %zu jobs: it has to be 1 to %d", n, RELEASE_MAX);
+}
 
-        if (m->n_numbers == 0 || m->n_numbers > RELEASE_MAX)
-                return response_error(EINVAL, "the request names %zu jobs: it has to be 1 to %d",
-                                      m->n_numbers, RELEASE_MAX);
-        return NULL;
+Argosy__Response *queue_refuse_release(const Argosy__Request *request) {
+        return refuse_numbers(request->job_release->n_numbers);
+}
+
+Argosy__Response *queue_refuse_cancel(const Argosy__Request *request) {
+        return refuse_numbers(request->job_cancel->n_numbers);
 }
 
 static Argosy__Response *refuse_not_held(const Leader *l, uint64_t number) {
@@ -262,25 +268,39 @@ int queue_plan_release(Leader *l, Ticket *t, BatchBuilder *b) {
 
 // ------------------------------------------------------------------------------------------------ cancel
 
-int queue_cancel_held(Leader *l, const Argosy__Author *author, uint64_t number, BatchBuilder *b) {
-        const Argosy__HostRecord *host = cluster_state_find_host(l->state, author->host);
+static int end_held(Leader *l, const char *who, uint64_t number, BatchBuilder *b) {
         Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT, *records = &record;
-        char who[AUTHOR_TEXT_SIZE];
-        int r;
 
-        if (held_job_goes(l, number))
-                return -EBUSY;
         record.number = number;
         record.state = ARGOSY__JOB_STATE__JOB_CANCELLED;
         record.ended_us = leader_wall(l);
-        r = field_printf(&record.end_message, "by %s@%s, before it began", author_text(author, who),
-                         host ? host->name : "?");
-        if (r < 0)
-                return r;
+        record.end_message = (char *) who;
         ends.ends = &records;
         ends.n_ends = 1;
-        r = batch_builder_end_jobs(b, &ends);
-        free(record.end_message);
-        return r;
+        return batch_builder_end_jobs(b, &ends);
+}
+
+int queue_plan_cancel(Leader *l, Ticket *t, BatchBuilder *b) {
+        const Argosy__HostRecord *host = cluster_state_find_host(l->state, t->author->host);
+        const Argosy__Request__JobCancel *m = t->request->job_cancel;
+        char user[AUTHOR_TEXT_SIZE];
+        _cleanup_free_ char *who = str_printf("by %s@%s, before it began", author_text(t->author, user), host ? host->name : "?");
+        int r = who ? 0 : -ENOMEM;
+
+        for (size_t i = 0; r == 0 && i < m->n_numbers; i++) {
+                Argosy__Response *refusal = queue_forbid_held(l, t->author, m->numbers[i]);
+
+                if (refusal)
+                        return settle(t, refusal);
+                if (held_job_goes(l, m->numbers[i])) // it may begin in this entry
+                        return -EBUSY;
+        }
+        for (size_t i = 0; r == 0 && i < m->n_numbers; i++)
+                r = end_held(l, who, m->numbers[i], b);
+        if (r < 0)
+                return r;
+        message_free(t->response);
+        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+        return t->response ? 1 : -ENOMEM;
 }

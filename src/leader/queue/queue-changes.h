@@ -11,11 +11,10 @@ enum { RELEASE_MAX = 1000 }; // jobs in one request
 // As Handler.plan and .answer_to.
 int queue_plan_change(Leader *l, Ticket *t, BatchBuilder *b);
 int queue_plan_release(Leader *l, Ticket *t, BatchBuilder *b);
+int queue_plan_cancel(Leader *l, Ticket *t, BatchBuilder *b);
 Argosy__Response *queue_answer_list(Leader *l, const Argosy__Request *request);
-// Takes a job out that is held, and that this author may take out: its end, with who has ended it, is in the batch. 0;
-// -EBUSY: it is about to begin, in the next batch it is known whether it has; -ENOMEM.
-int queue_cancel_held(Leader *l, const Argosy__Author *author, uint64_t number, BatchBuilder *b);
 // As Handler.refuse.
 Argosy__Response *queue_refuse_release(const Argosy__Request *request);
+Argosy__Response *queue_refuse_cancel(const Argosy__Request *request);
 // Of a job that is held: NULL, or why this author may not do so to it. It is what he must have who asks for the same.
 Argosy__Response *queue_forbid_held(const Leader *l, const Argosy__Author *author, uint64_t number);

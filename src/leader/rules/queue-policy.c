@@ -52,6 +52,7 @@ bool queue_policy_is_for(const Argosy__Request *q, const Argosy__Author *author)
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
         case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
+        case ARGOSY__REQUEST__WHAT_JOB_CANCEL:
         case ARGOSY__REQUEST__WHAT_JOIN:
                 return false;
         default:
@@ -63,6 +64,7 @@ bool queue_policy_can_hold(const Argosy__Request *q) {
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
         case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
+        case ARGOSY__REQUEST__WHAT_JOB_CANCEL:
         case ARGOSY__REQUEST__WHAT_JOIN:
         case ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN: // whoever asks is to be told
         case ARGOSY__REQUEST__WHAT_REBALANCE:     // goes on as long as somebody asks

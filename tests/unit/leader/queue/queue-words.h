@@ -129,6 +129,17 @@ static inline int release(uint64_t number) {
         return rig_last(ask_to_release(number))->status;
 }
 
+static inline int cancel(uint64_t number) {
+        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.numbers = &number;
+        m.n_numbers = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
+        request.job_cancel = &m;
+        return rig_last(rig_ask_and_settle(&g, &request))->status;
+}
+
 static inline RigAnswer *wait_for(uint64_t number) {
         Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;

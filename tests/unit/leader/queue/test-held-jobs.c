@@ -433,6 +433,30 @@ static void who_waits_hears_that_it_was_cancelled(void **state) {
         assert_string_equal(rig_last(a)->jobs->rows[0]->state, "cancelled");
 }
 
+// ------------------------------------------------------------------------------------------------ taken out
+
+static void a_held_job_is_taken_out_with_what_waits_for_it(void **state) {
+        Argosy__Author bob = user("bob", 1001);
+        uint64_t job, after;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        give(ARGOSY__RIGHT__RIGHT_OPERATE, "bob", false);
+        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
+        after = hold((Ask){START, "b.service", SERVICE, .after = job});
+        g.author = &bob;
+        assert_int_equal(cancel(job), EACCES); // who could not have asked for it
+        g.author = NULL;
+        assert_int_equal(cancel(job), 0);
+        assert_int_equal(state_of(job), CANCELLED);
+        assert_string_equal(rig_show_job(&g, job)->message, "by root@n1, before it began");
+        assert_int_equal(state_of(after), CANCELLED);
+        assert_int_equal(n_held(), 0);
+        assert_null(rig_record(&g, "a.service"));
+        assert_int_equal(cancel(job), EALREADY);
+        assert_int_equal(cancel(answer((Ask){START, "c.service", SERVICE})->job), EALREADY); // it has begun
+        assert_true(is_launched("c.service"));
+}
+
 // ------------------------------------------------------------------------------------------------ cost, and bounds
 
 static void those_that_wait_cost_nothing(void **state) {
@@ -489,6 +513,7 @@ int main(void) {
                 RIG_TEST(one_of_several_entries_is_gone_on_with_by_the_next_leader),
                 RIG_TEST(who_waits_for_it_waits_through_it),
                 RIG_TEST(who_waits_hears_that_it_was_cancelled),
+                RIG_TEST(a_held_job_is_taken_out_with_what_waits_for_it),
                 RIG_TEST(those_that_wait_cost_nothing),
                 RIG_TEST(what_cannot_be_held_is_refused),
         };

@@ -13,7 +13,7 @@ void run_close_handles(Daemon *d);
 int run_load_config(const Daemon *d, Config *ret); // as config_load()
 
 // run-end.c
-void run_end(Daemon *d, DaemonEnd how); // once; later calls do nothing
+void run_end(Daemon *d, DaemonEnd how); // once; later calls do nothing but make a new beginning an end
 // The loop, from when all is being closed until that is done and what was to be written is, or the deadline of the end.
 // False: there is something left, in the pool perhaps, and whoever waited for that might wait for minutes: nothing
 // may be freed, and exit() would join the pool's threads.

@@ -158,6 +158,16 @@ static void a_new_identity_asks_nobody(void **state) {
         assert_int_equal(w.n_asked, 0);
 }
 
+// systemd has sent its SIGTERM, and would wait for the end of a process that has forgotten that.
+static void who_is_told_to_end_while_he_begins_anew_ends(void **state) {
+        run_end(&w.daemon, DAEMON_RESTART);
+        run_end(&w.daemon, DAEMON_EXIT);
+        assert_int_equal(w.daemon.end, DAEMON_EXIT);
+        run_end(&w.daemon, DAEMON_RESTART);
+        assert_int_equal(w.daemon.end, DAEMON_EXIT);
+        assert_int_equal(w.n_asked, 0);
+}
+
 // Its units may all run on for what anybody knows.
 static void without_an_answer_the_lease_counts(void **state) {
         run_end(&w.daemon, DAEMON_EXIT);
@@ -175,6 +185,7 @@ int main(void) {
                 CASE(who_is_started_again_comes_back),
                 CASE(what_is_known_is_not_asked_for),
                 CASE(a_new_identity_asks_nobody),
+                CASE(who_is_told_to_end_while_he_begins_anew_ends),
                 CASE(without_an_answer_the_lease_counts),
         };
 

@@ -23,9 +23,9 @@
 enum {
         LIVES = 60,
         STEPS = 10,
-        UNITS = 600,     // more than two parts of a Change
-        LOSSES_MAX = 3,  // of leaders, for one request
-        TURNS_MAX = 14,  // until one is lost: a part takes some
+        UNITS = 600,    // more than two parts of a Change
+        LOSSES_MAX = 3, // of leaders, for one request
+        TURNS_MAX = 14, // until one is lost: a part takes some
         NAME_SIZE = 24,
 };
 
@@ -148,7 +148,8 @@ static const Argosy__Response *ask(Argosy__Request *q) {
         return r;
 }
 
-static Argosy__Request request_of(Argosy__Request__WhatCase what, Argosy__Request__Job *job, uint64_t id[2]) {
+static Argosy__Request request_of(Argosy__Request__WhatCase what, Argosy__Request__Job *job,
+                                  uint64_t id[2]) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
 
         argosy__request__job__init(job);

@@ -2,7 +2,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Who changed what, when and why: every request that changes something is a job, on every voter, and is carried out once."""
 
-from lib import PATIENT, SLEEPER, Cluster, main
+import json
+import os
+import random
+import subprocess
+import time
+from pathlib import Path
+
+from lib import PATIENT, SLEEPER, SOURCE, WAITS, Cluster, eventually, long, main
+
+SUBMIT_CLIENT = Path(os.environ.get("ARGOSY_BUILD") or SOURCE / "build") / "tests/bench/submit-client"
 
 
 def jobs(c, options="", on=None):
@@ -119,6 +128,93 @@ def test_a_bad_change_is_found_and_undone(c: Cluster):
     assert not c.known() & {"web@1.service", "web@2.service", "web@3.service"}
     c.ctl("history forget web@1")
     c.ctl_fails(f"cat web@1 --at={update['job']}", saying="not kept any more")
+
+
+def kill_leader(leader, dice):
+    """At any moment of what has just been begun."""
+    time.sleep(dice.uniform(0, 0.05))
+    leader.run("systemctl kill --signal=KILL argosyd")
+
+
+def begin_and_lose_the_leader(c, command, dice):
+    """The command's words; it is asked of a host that goes on."""
+    leader, on = c.leader(), c.followers()[0]
+    running = c.begin(command, on=on)
+    kill_leader(leader, dice)
+    result = running.result()
+    assert result.status == 0, f"{command}: {result}"
+    eventually(lambda: all(map(c.reaches_the_leader, c.nodes)))
+    return result.out
+
+
+def test_a_leader_that_dies_in_the_middle_loses_nothing_and_repeats_nothing(c: Cluster):
+    dice = random.Random(9)
+    c.submit("big@.service", SLEEPER)
+    begin_and_lose_the_leader(c, "load --no-block big@{1..800}", dice)
+    [load] = [job for job in jobs(c) if job["verb"] == "load"]
+    assert load["changed"] == 800 and len([unit for unit in c.known() if unit.startswith("big@")]) == 801, load
+
+    begin_and_lose_the_leader(c, f"undo {load['job']}", dice)
+    [undo] = [job for job in jobs(c) if job["verb"] == "undo"]
+    assert undo["changed"] == 800 and c.known() == {"big@.service"}, undo
+
+    leader, on = c.leader(), c.followers()[0]
+    on.run("rm -rf /root/shop; mkdir -p /root/shop; echo 'loaded shop@{1..300}' >/root/shop/argosy.set")
+    on.write("/root/shop/shop@.service", SLEEPER)
+    running = c.begin("apply --no-block /root/shop", on=on)
+    kill_leader(leader, dice)
+    assert running.result().status == 0
+    assert "301 units, nothing to do" in c.ctl("apply /root/shop", on=on)
+    [apply] = [job for job in jobs(c) if job["verb"] == "apply"]
+    assert apply["changed"] == 301, apply
+
+    c.submit("slow.service", f"[Service]\nType=oneshot\nExecStart=/bin/sh -c '{WAITS}; echo %n >>/root/runs'\n")
+    c.ctl("start --no-block slow")
+    slow = jobs(c, "--limit=1")[0]["job"]
+    leader, on = c.leader(), c.followers()[0]
+    watch = c.begin("watch --since=0 --json=short --kinds=job", on=on)
+    assert watch.line()
+    wait = c.begin(f"job wait -v {slow}", on=on)
+    kill_leader(leader, dice)
+    eventually(lambda: c.reaches_the_leader(on))
+    c.let_go()
+    assert wait.result().out.strip() == f"job {slow}: done"
+    while line := watch.line():
+        event = json.loads(line)
+        if event.get("job") == slow and event.get("state") == "done":
+            break
+    assert line, "the watch has ended"
+    watch.kill()
+    assert c.runs("slow") == 1
+
+
+@long
+def test_a_hundred_thousand_jobs_are_kept_by_who_starts_again_and_who_joins(c: Cluster):
+    """Each voter alone is asked for what it has of them: from its log, its snapshot, and what it was sent."""
+    leader = c.leader()
+    c.submit("load@.service", SLEEPER)
+    path = f"/proc/{leader.init_pid()}/root/run/argosy/argosy.sock"
+    subprocess.run([SUBMIT_CLIENT, path, "load@", "1", "100000", "1", "64"], check=True, capture_output=True, timeout=300)
+    joins = c.followers()[0]
+    c.ctl(f"cluster remove {joins.name}", on=leader)
+    c.make_fresh(joins)
+    c.join(joins, to=leader)
+    eventually(lambda: c.members(leader)[joins.name] == "voter online", within=120)
+    eventually(lambda: all(member["lag"] == 0 for member in c.status(leader)["members"]), within=120)
+    newest, oldest = jobs(c, "--limit=3"), c.json("list-jobs --limit=3 --unit=load@1000.service")
+    assert newest[0]["job"] > 100000 and len(oldest) == 1, (newest, oldest)
+    again = next(node for node in c.nodes if node.name not in (leader.name, joins.name))
+    again.run("systemctl restart argosyd")
+    eventually(lambda: c.reaches_the_leader(again), within=120)
+    for alone in joins, again:
+        others = [node for node in c.nodes if node.name != alone.name]
+        for node in others:
+            node.run("systemctl stop argosyd.socket argosyd.service")
+        seen = eventually(lambda: (jobs(c, "--limit=3", on=alone), c.json("list-jobs --limit=3 --unit=load@1000.service", on=alone)))
+        for node in others:
+            node.run("systemctl start argosyd.socket argosyd.service")
+        assert seen == (newest, oldest), f"{alone.name}: {seen}"
+        eventually(lambda: all(map(c.reaches_the_leader, c.nodes)), within=120)
 
 
 main(conf=PATIENT)

@@ -3,6 +3,7 @@
 // Which units the words of a command line mean. Ranges and file names are a matter of this side (unit-args.c); a
 // glob is asked for at the leader, and one that matches nothing is an error.
 
+#include <errno.h>
 #include <fcntl.h>
 
 #include "ctl.h"
@@ -48,9 +49,18 @@ int ctl_patterns(Ctl *ctl, char **args, size_t n_args, char ***ret, size_t *ret_
 
 typedef struct Match {
         UnitArgs *args;
+        const char *glob;
         unsigned flags;
         size_t found;
+        int code; // of what was said about it already
 } Match;
+
+static int refuse_match(Ctl *ctl, Match *m, int error, const Buf *why) {
+        m->code = error == -E2BIG
+                          ? ctl_fail(ctl, "'%s' means more than %d units; name fewer at a time", m->glob, UNIT_ARGS_MAX)
+                          : ctl_bad_word(ctl, error, why);
+        return -ECANCELED;
+}
 
 static int on_unit_files(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Match *m = userdata;
@@ -66,7 +76,7 @@ static int on_unit_files(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                         continue;
                 e = unit_args_add(m->args, name, 0, AT_FDCWD, &why);
                 if (e < 0)
-                        return e;
+                        return refuse_match(ctl, m, e, &why);
                 m->found++;
         }
         return 0;
@@ -75,7 +85,7 @@ static int on_unit_files(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 static int match_glob(Ctl *ctl, char *glob, unsigned flags, UnitArgs *a) {
         Argosy__Request__ListUnitFiles list = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Match m = {a, flags, 0};
+        Match m = {.args = a, .glob = glob, .flags = flags};
         int code;
 
         list.patterns = &glob;
@@ -83,6 +93,8 @@ static int match_glob(Ctl *ctl, char *glob, unsigned flags, UnitArgs *a) {
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
         request.list_unit_files = &list;
         code = ctl_ask(ctl, &request, 0, on_unit_files, &m);
+        if (m.code != EXIT_OK)
+                return m.code;
         if (code == EXIT_OK && m.found == 0)
                 return ctl_fail(ctl, "no unit matches '%s'", glob);
         return code;

@@ -392,6 +392,30 @@ static void a_pattern_means_the_units_that_there_are(void **state) {
         assert_int_equal(o.code, 0);
 }
 
+static void matches_too_many(FakeDaemon *d) {
+        Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows = &row;
+        Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        fake_accept(d);
+        done(fake_read(d));
+        row.unit = (char *) "web@{1..100001}.service"; // as so many rows
+        files.rows = &rows;
+        files.n_rows = 1;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_UNIT_FILES;
+        r.unit_files = &files;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void a_pattern_of_too_many_units_is_refused_and_says_so(void **state) {
+        _cleanup_outcome_ Outcome o = run(matches_too_many, "stop web@*");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: 'web@*' means more than 100000 units; name fewer at a time\n");
+}
+
 static void status_of_nothing(FakeDaemon *d) {
         fake_accept(d);
         done(fake_read(d));
@@ -546,6 +570,7 @@ int main(void) {
                 cmocka_unit_test(a_terminal_gets_no_commands_out_of_a_file),
                 cmocka_unit_test(following_goes_on_and_says_where_it_was_cut),
                 cmocka_unit_test(a_pattern_means_the_units_that_there_are),
+                cmocka_unit_test(a_pattern_of_too_many_units_is_refused_and_says_so),
                 cmocka_unit_test(status_of_an_unknown_unit_exits_4),
                 cmocka_unit_test(counters_are_shown_for_people_and_programs),
                 cmocka_unit_test(top_prints_once_with_rates_for_programs),

@@ -29,6 +29,22 @@ static void the_newest_session_of_a_host_wins(void **state) {
         loop_until(story_has(2, "ack(5)") || send_ack(&host[0], 2, 5) > 0);
 }
 
+// What is found is sent to.
+static void a_session_that_has_ended_is_found_by_nobody(void **state) {
+        size_t n;
+
+        start(1);
+        start(2);
+        lead(1, 4);
+        VOTERS(2, 1);
+        loop_until(story_is(1, "1:up leader=1@4 2:up "));
+        n = host[0].mesh->announced.count;
+        stop(2);
+        loop_until(story_has(1, "2:down "));
+        assert_int_equal(host[0].mesh->announced.count, n - 1);
+        assert_int_equal(send_ack(&host[0], 2, 5), -ENOTCONN);
+}
+
 typedef struct Raw {
         Stream *stream;
         bool opened, closed;
@@ -226,6 +242,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
 #define LOOP_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
                 LOOP_TEST(the_newest_session_of_a_host_wins),
+                LOOP_TEST(a_session_that_has_ended_is_found_by_nobody),
                 LOOP_TEST(a_first_frame_that_is_not_hello_ends_the_session),
                 LOOP_TEST(garbage_ends_the_session),
                 LOOP_TEST(another_cluster_is_refused_with_the_reason),

@@ -707,7 +707,7 @@ FAULTS = [
     Fault("ended-session-still-found", "src/mesh/mesh-hosts.c",
           "map_take(&m->announced, &s->host, sizeof(s->host));",
           "",
-          "mesh/mesh-sessions: the_newest_session_of_a_host_wins"),
+          "mesh/mesh-sessions: a_session_that_has_ended_is_found_by_nobody"),
     Fault("whence-it-dialled-forgotten", "src/mesh/mesh-hosts.c",
           "mesh_on_seen(m, s->host, stream_peer(s->stream)->address);",
           "",

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Undo: a job that puts back what another one changed of units. What becomes of each unit is undo-policy.c's to say,
-// from the job's record and from what the unit is now (undo-list.c); how it gets there is planned like a Change
-// (ChangeAim).
+// Undo: a job that puts back what another one changed: units, and labels, nodes, roles, pools and the queue. What becomes of
+// each unit is undo-policy.c's to say, from the job's record and from what the unit is now (undo-list.c); how it gets there
+// is planned like a Change (ChangeAim). What is no unit is put back as it was (undo-settings.c), which needs the right to
+// change it.
 //
-//      1. all units are judged, UNDO_LOOK_UNITS a turn. If somebody has changed one since, or its content of before is
+//      1. all are judged, UNDO_LOOK_UNITS a turn. If somebody has changed one since, or its content of before is
 //         not kept any more, nothing is done, unless the request says what is to become of those
-//      2. UNDO_PART_UNITS after UNDO_PART_UNITS is judged anew, planned and committed, as one job. What is as before
+//      2. what is no unit goes into the first entry. UNDO_PART_UNITS after UNDO_PART_UNITS is judged anew, planned and committed, as one job. What is as before
 //         already stays, also what an earlier leader has put back
 //      3. when the log has the last part, the answer names all units
 //
@@ -16,7 +17,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "access.h"
 #include "answer-jobs.h"
+#include "author.h"
 #include "decide-private.h"
 #include "decide.h"
 #include "message.h"
@@ -25,6 +28,8 @@
 #include "request.h"
 #include "response.h"
 #include "retry-controller.h"
+#include "setting-words.h"
+#include "str.h"
 #include "tables.h"
 #include "turn.h"
 #include "undo-list.h"
@@ -44,6 +49,7 @@ struct UndoWork {
         size_t at, end;           // items: of the part under way
         bool last;                // nothing is to be done behind these
         size_t n_stored;          // of these, once they are in the batch
+        bool settings_done;       // the log has those, or there are none
         Argosy__Response *part;   // what becomes of these
         Argosy__Response *answer; // to all before
 };
@@ -67,56 +73,104 @@ static int settle(Ticket *t, Argosy__Response *response) {
 }
 
 // Of what is in the way the first, and how much more.
-static int refuse_if_in_the_way(const Leader *l, Ticket *t, UndoList *list) {
-        const Argosy__Request__Undo *m = t->request->undo;
-        const UndoItem *first = NULL;
-        size_t n = 0;
-        UndoPhrase phrase = "had a file before that is not kept any more";
+typedef struct Obstacles {
+        size_t n;
+        Buf name; // of the first one
+        UndoPhrase phrase;
+} Obstacles;
 
-        for (size_t i = 0; i < list->n; i++) {
+static void obstacles_done(Obstacles *o) {
+        buf_done(&o->name);
+}
+
+static int find_units_in_the_way(const Leader *l, UndoList *list, Obstacles *o) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < list->n; i++) {
                 const UndoItem *item = &list->items[i];
 
-                if (item->verdict != UNDO_TOUCHED && !item->lost)
+                if ((item->verdict != UNDO_TOUCHED && !item->lost) || o->n++ > 0)
                         continue;
-                first = first ?: item;
-                n++;
+                if (item->verdict == UNDO_TOUCHED)
+                        undo_phrase_touched(list, l->state, item, o->phrase);
+                else
+                        str_fit(o->phrase, sizeof(o->phrase), "had a file before that is not kept any more");
+                r = buf_printf(&o->name, "%s", item->name);
         }
-        if (!first || m->only_untouched || m->force)
+        return r;
+}
+
+static int find_settings_in_the_way(const Leader *l, UndoList *list, Obstacles *o) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < list->settings.n; i++) {
+                const UndoSetting *s = &list->settings.items[i];
+
+                if ((s->verdict != UNDO_TOUCHED && !*s->why) || o->n++ > 0)
+                        continue;
+                if (s->verdict == UNDO_TOUCHED)
+                        undo_phrase_setting_touched(list, l->state, s, o->phrase);
+                else
+                        str_fit(o->phrase, sizeof(o->phrase), "cannot be put back (%s)", s->why);
+                r = setting_name_append(s->first, &o->name);
+        }
+        return r;
+}
+
+static int refuse_if_in_the_way(const Leader *l, Ticket *t, UndoList *list) {
+        const Argosy__Request__Undo *m = t->request->undo;
+        _cleanup_(obstacles_done) Obstacles o = {};
+
+        if (find_units_in_the_way(l, list, &o) < 0 || find_settings_in_the_way(l, list, &o) < 0)
+                return -ENOMEM;
+        if (o.n == 0 || m->only_untouched || m->force)
                 return 1;
-        if (first->verdict == UNDO_TOUCHED)
-                undo_phrase_touched(list, l->state, first, phrase);
         return settle(
                 t,
-                n == 1 ? response_error(
-                                 EBUSY,
-                                 "%s %s; --only-untouched leaves it as it is, --force overrules that; "
-                                 "nothing was changed",
-                                 first->name, phrase)
-                       : response_error(
-                                 EBUSY,
-                                 "%s %s, and so it is with %zu more units; --only-untouched leaves them as "
-                                 "they are, --force overrules that; nothing was changed",
-                                 first->name, phrase, n - 1));
+                o.n == 1 ? response_error(
+                                   EBUSY,
+                                   "%.*s %s; --only-untouched leaves it as it is, --force overrules that; "
+                                   "nothing was changed",
+                                   (int) o.name.len, (const char *) o.name.data, o.phrase)
+                         : response_error(
+                                   EBUSY,
+                                   "%.*s %s, and so it is with %zu more of them; --only-untouched leaves them as "
+                                   "they are, --force overrules that; nothing was changed",
+                                   (int) o.name.len, (const char *) o.name.data, o.phrase, o.n - 1));
 }
 
 // 1: there may be something to do.
 static int refuse_hopeless(const Leader *l, Ticket *t, UndoList *list) {
         const Argosy__JobRecord *job = list->job;
 
-        if (list->n == 0)
+        if (list->n == 0 && list->settings.n == 0)
                 return settle(t,
                               response_error(EOPNOTSUPP,
                                              "job %" PRIu64
-                                             " (%s) has changed no unit, and what is done to units is all "
-                                             "that can be undone",
+                                             " (%s) has changed nothing that can be put back: these are units, labels, "
+                                             "what nodes are to do, roles, pools and rules of the queue",
                                              job->number, job->verb));
-        if (undo_list_count(list, UNDO_RAN) == list->n)
+        if (list->settings.n == 0 && undo_list_count(list, UNDO_RAN) == list->n)
                 return settle(t, response_error(EOPNOTSUPP,
                                                 "job %" PRIu64
                                                 " (%s) has changed neither the files of its units nor what "
                                                 "these are to be, and that something ran cannot be undone",
                                                 job->number, job->verb));
         return refuse_if_in_the_way(l, t, list);
+}
+
+// Who may bring files may not close nodes for it.
+static int refuse_unauthorised(const Leader *l, Ticket *t, const UndoList *list) {
+        char who[AUTHOR_TEXT_SIZE];
+
+        if (list->settings.n == 0 ||
+            access_has(cluster_state_access(l->state), t->author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
+                return 1;
+        return settle(t, response_error(EACCES,
+                                        "job %" PRIu64
+                                        " (%s) has changed more than units, and to put that back needs the right "
+                                        "'admin', which %s does not have",
+                                        list->job->number, list->job->verb, author_text(t->author, who)));
 }
 
 // ------------------------------------------------------------------------------------------------ telling
@@ -152,12 +206,35 @@ static int add_results(const Leader *l, UndoWork *w, size_t from, size_t to, boo
         return 0;
 }
 
+// Of one that goes into the log nothing more is to be said, unless it is only planned.
+static int add_setting_result(const Leader *l, UndoWork *w, const UndoSetting *s, bool plans, Argosy__Response *ret) {
+        Argosy__Response__UnitResult *result = undo_setting_result(s);
+        UndoPhrase phrase;
+
+        if (FIELD_APPEND(ret->change->units, ret->change->n_units, result) < 0)
+                return -ENOMEM;
+        if (undo_setting_is_due(s) && !plans)
+                return 0;
+        if (s->verdict != UNDO_TOUCHED)
+                return undo_setting_describe(s, result);
+        undo_phrase_setting_touched(&w->list, l->state, s, phrase);
+        return field_printf(&result->message, "it %s, and stays as it is", phrase);
+}
+
+static int add_settings(const Leader *l, UndoWork *w, bool plans, Argosy__Response *ret) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < w->list.settings.n; i++)
+                r = add_setting_result(l, w, &w->list.settings.items[i], plans, ret);
+        return r;
+}
+
 // All that is to be said without doing anything. NULL: out of memory.
 static Argosy__Response *tell(Leader *l, Ticket *t) {
         UndoWork *w = t->undo;
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
 
-        if (!response || add_results(l, w, 0, w->list.n, true, response) < 0)
+        if (!response || add_settings(l, w, true, response) < 0 || add_results(l, w, 0, w->list.n, true, response) < 0)
                 return NULL;
         if (w->list.n > w->n_told &&
             field_printf(&response->message, "and %zu more units", w->list.n - w->n_told) < 0)
@@ -223,6 +300,7 @@ static int part_done(Leader *l, Ticket *t) {
         UndoWork *w = t->undo;
         int r;
 
+        w->settings_done = true;
         decide_complete(l, t, w->part);
         r = append_results(w->part, w->answer);
         message_free(TAKE_PTR(w->part));
@@ -258,18 +336,33 @@ static size_t take_part(const Leader *l, const Ticket *t, char *names[static UND
         return n;
 }
 
+// Into the first entry, and what is said of the others into its answer.
+static int put_settings(Decision *d, Ticket *t) {
+        UndoWork *w = t->undo;
+        int r;
+
+        if (w->settings_done)
+                return 0;
+        r = undo_settings_judge(&w->list.settings, d->leader, t->request->undo->force);
+        return r < 0 ? r : undo_settings_put(&w->list.settings, d->leader, &d->batch);
+}
+
 static int decide_part(Decision *d, Ticket *t) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         char *names[UNDO_PART_UNITS];
         size_t n = take_part(d->leader, t, names);
         UndoWork *w = t->undo;
-        int r;
+        int r = put_settings(d, t);
 
+        if (r < 0)
+                return r;
         for (size_t i = 0; i < n; i++)
                 forget_refusals(d->leader, undo_list_find(&w->list, names[i]));
         scheduler_sync_refusals(d->leader);
         message_free(TAKE_PTR(w->part)); // its entry was not taken
         r = plan(d, &w->list, names, n, &w->part);
+        if (r == 0 && !w->settings_done)
+                r = add_settings(d->leader, w, false, w->part);
         if (r == 0)
                 r = add_results(d->leader, w, w->at, w->end, false, w->part);
         if (r < 0)
@@ -326,8 +419,10 @@ static int look(Leader *l, Ticket *t) {
         to = MIN_OF(w->list.n, w->n_judged + UNDO_LOOK_UNITS);
         undo_list_judge(&w->list, l->state, w->n_judged, to, t->request->undo->force);
         w->n_judged = to;
-        if (w->filled && to == w->list.n)
-                return 1;
+        if (w->filled && to == w->list.n) {
+                r = undo_settings_judge(&w->list.settings, l, t->request->undo->force);
+                return r < 0 ? r : 1;
+        }
         leader_mark(l);
         return 0;
 }
@@ -335,8 +430,10 @@ static int look(Leader *l, Ticket *t) {
 // 1: it is to be done.
 static int check(Leader *l, Ticket *t) {
         UndoWork *w = t->undo;
-        int r = w->checked || w->resumed ? 1 : refuse_hopeless(l, t, &w->list);
+        int r = refuse_unauthorised(l, t, &w->list);
 
+        if (r == 1 && !w->checked && !w->resumed)
+                r = refuse_hopeless(l, t, &w->list);
         if (r != 1)
                 return r;
         if (!w->checked && (t->request->undo->dry_run || is_over(l, t)))

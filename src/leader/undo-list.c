@@ -12,6 +12,7 @@
 
 #include "author.h"
 #include "batch-builder.h"
+#include "cluster-setting.h"
 #include "message.h"
 #include "response.h"
 #include "str.h"
@@ -80,11 +81,12 @@ int undo_list_read(UndoList *list, const ClusterState *state, uint64_t job) {
         if (list->job->cut || count_units(list->job) > UNDO_UNITS_MAX)
                 return -E2BIG;
         list->items = calloc(count_units(list->job) + 1, sizeof(*list->items));
-        return list->items ? 0 : -ENOMEM;
+        return list->items ? undo_settings_read(&list->settings, list->job) : -ENOMEM;
 }
 
 void undo_list_done(UndoList *list) {
         map_done(&list->by_name);
+        undo_settings_done(&list->settings);
         free(list->items);
         message_free(list->job);
 }
@@ -171,7 +173,7 @@ Argosy__Verb undo_item_verb(const UndoItem *item) {
 
 // ------------------------------------------------------------------------------------------------ in words
 
-static bool has_changed(const Argosy__JobRecord *job, const char *name) {
+static bool has_changed_unit(const Argosy__JobRecord *job, const void *name) {
         for (size_t g = 0; g < job->n_units; g++)
                 for (size_t i = 0; i < job->units[g]->n_names; i++)
                         if (streq(job->units[g]->names[i], name))
@@ -179,22 +181,26 @@ static bool has_changed(const Argosy__JobRecord *job, const char *name) {
         return false;
 }
 
-// The newest one that has changed the unit. 0: it is not found, or it was no job.
-static uint64_t find_later(UndoList *list, const ClusterState *state, const char *name) {
-        const UnitEntry *u = cluster_state_find_unit(state, name);
-        uint64_t by = u ? cluster_state_find_job_of(state, name, u->record->revision) : 0;
+static bool has_changed_setting(const Argosy__JobRecord *job, const void *which) {
+        for (size_t i = 0; i < job->n_settings; i++)
+                if (setting_is_same(job->settings[i], which))
+                        return true;
+        return false;
+}
+
+// The newest later one that has changed it. 0: it is not found, or it was no job.
+static uint64_t find_later(UndoList *list, const ClusterState *state,
+                           bool (*has_changed)(const Argosy__JobRecord *job, const void *what), const void *what) {
         uint64_t number = cluster_state_last_job(state), than = list->job->number;
 
-        if (by > than)
-                return by;
         for (; number > than && list->n_looked < UNDO_JOBS_LOOKED; number--) {
                 Argosy__JobRecord *job;
                 bool found;
 
                 if (cluster_state_read_job(state, number, &job) < 0)
                         return 0;
-                found = has_changed(job, name);
-                list->n_looked += 1 + count_units(job) / 10;
+                found = has_changed(job, what);
+                list->n_looked += 1 + (count_units(job) + job->n_settings) / 10;
                 message_free(job);
                 if (found)
                         return number;
@@ -202,8 +208,14 @@ static uint64_t find_later(UndoList *list, const ClusterState *state, const char
         return 0;
 }
 
-void undo_phrase_touched(UndoList *list, const ClusterState *state, const UndoItem *item, UndoPhrase ret) {
-        uint64_t number = find_later(list, state, item->name);
+static uint64_t find_later_of_unit(UndoList *list, const ClusterState *state, const char *name) {
+        const UnitEntry *u = cluster_state_find_unit(state, name);
+        uint64_t by = u ? cluster_state_find_job_of(state, name, u->record->revision) : 0;
+
+        return by > list->job->number ? by : find_later(list, state, has_changed_unit, name);
+}
+
+static void phrase_touched(const ClusterState *state, uint64_t number, UndoPhrase ret) {
         Argosy__Author author = ARGOSY__AUTHOR__INIT;
         char text[AUTHOR_TEXT_SIZE];
         Argosy__JobRecord *job;
@@ -217,6 +229,14 @@ void undo_phrase_touched(UndoList *list, const ClusterState *state, const UndoIt
         str_fit(ret, sizeof(UndoPhrase), "was changed since by job %" PRIu64 " (%s, %s%s%s)", number,
                 job->verb, author_text(&author, text), *job->host_name ? "@" : "", job->host_name);
         message_free(job);
+}
+
+void undo_phrase_touched(UndoList *list, const ClusterState *state, const UndoItem *item, UndoPhrase ret) {
+        phrase_touched(state, find_later_of_unit(list, state, item->name), ret);
+}
+
+void undo_phrase_setting_touched(UndoList *list, const ClusterState *state, const UndoSetting *s, UndoPhrase ret) {
+        phrase_touched(state, find_later(list, state, has_changed_setting, s->first), ret);
 }
 
 static int add_words(Buf *b, const char *words, const char *more, const char *last) {

@@ -7,6 +7,7 @@
 #include "map.h"
 #include "request.h"
 #include "undo-policy.h"
+#include "undo-settings.h"
 
 enum {
         UNDO_UNITS_MAX = CHANGE_UNITS_MAX,
@@ -31,6 +32,7 @@ typedef struct UndoList {
         size_t group, unit; // of the record, that comes next
         Map by_name;        // -> UndoItem
         size_t n_looked; // of UNDO_JOBS_LOOKED
+        UndoSettings settings;
 } UndoList;
 
 // Zero-initialised is empty. 0, -ENOENT: no such job is kept; -E2BIG: it has changed more units than can be judged;
@@ -54,6 +56,7 @@ Argosy__Verb undo_item_verb(const UndoItem *item);
 typedef char UndoPhrase[512];
 // "was changed since by job 7 (stop, alice@n1)"
 void undo_phrase_touched(UndoList *list, const ClusterState *state, const UndoItem *item, UndoPhrase ret);
+void undo_phrase_setting_touched(UndoList *list, const ClusterState *state, const UndoSetting *s, UndoPhrase ret);
 // What is, or would be, done to it, or why nothing. 0 or -ENOMEM.
 int undo_item_describe(UndoList *list, const ClusterState *state, const UndoItem *item,
                        Argosy__Response__UnitResult *ret);

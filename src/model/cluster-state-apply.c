@@ -505,9 +505,10 @@ static int apply_ops(ClusterState *s, const Argosy__LogBatch *batch, JobNotes *n
                         return r;
                 r = op->op_case == ARGOSY__LOG_OP__OP_JOB ? state_put_job(s, op->job, notes, i, batch->at_us)
                                                           : apply_op(s, op, batch->at_us);
+                if (r == 0)
+                        r = state_job_note_after(s, notes, i);
                 if (r < 0)
                         return r;
-                state_job_note_after(s, notes, i);
         }
         return 0;
 }

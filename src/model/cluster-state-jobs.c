@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
 // Jobs: what somebody asked for and the log has, with what it replaced. While a batch is applied, each operation on a
-// unit leaves a note of what that unit was before; the JobPut behind its operations makes a record of the notes. So the
+// unit leaves a note of what that unit was before, and of what else it changes (cluster-state-job-settings.c); the JobPut behind its operations makes a record of the notes. So the
 // record is about what was really there when the log came to it, which the leader need not know.
 //
 // A record is packed once and never changed: of a request that is several entries, each further one makes another with a
@@ -406,11 +406,13 @@ static void drop_notes(JobNotes *notes) {
         for (size_t i = 0; i < notes->n; i++)
                 free(notes->notes[i].set);
         notes->n = 0;
+        state_settings_drop(notes);
 }
 
 void state_job_notes_done(JobNotes *notes) {
         drop_notes(notes);
         free(notes->notes);
+        free(notes->settings);
         free(notes->before);
         *notes = (JobNotes){};
 }
@@ -429,7 +431,7 @@ int state_job_note_before(const ClusterState *s, JobNotes *notes, const Argosy__
         if (notes->notes)
                 notes->before[place] = s->revision;
         if (!name)
-                return 0;
+                return notes->notes ? state_settings_note_before(s, notes, op, place) : 0;
         note = &notes->notes[notes->n++];
         *note = (JobNote){.op = place, .name = name, .set_after = ""};
         if (op->op_case == ARGOSY__LOG_OP__OP_UNIT)
@@ -458,15 +460,16 @@ static void note_what_became(const ClusterState *s, JobNote *note) {
         note->target_after = u->record->target;
 }
 
-void state_job_note_after(const ClusterState *s, JobNotes *notes, size_t place) {
+int state_job_note_after(const ClusterState *s, JobNotes *notes, size_t place) {
         JobNote *note = notes->n > 0 ? &notes->notes[notes->n - 1] : NULL;
 
         if (!note || note->op != place)
-                return;
+                return state_settings_note_after(s, notes, place);
         if (s->revision == notes->before[place])
                 free(notes->notes[--notes->n].set); // it was skipped
         else
                 note_what_became(s, note);
+        return 0;
 }
 
 // ------------------------------------------------------------------------------------------------ records
@@ -612,7 +615,8 @@ static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__J
         record.log_us = s->time_us > at_us ? s->time_us : 0;
         record.revision = s->revision;
         record.units = NULL;
-        record.n_units = 0;
+        record.settings = NULL;
+        record.n_units = record.n_settings = 0;
         return record;
 }
 
@@ -659,13 +663,41 @@ static int name_specs(ClusterState *s, const Groups *g, uint64_t job) {
         return r;
 }
 
-static int put_record(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNote *notes, size_t n,
+// What the operations from that one on have changed.
+typedef struct Changes {
+        JobNote *units;
+        size_t n_units;
+        Argosy__JobSetting **settings; // owned; what they point to is the notes'
+        size_t n_settings;
+} Changes;
+
+static void changes_done(Changes *c) {
+        free(c->settings);
+}
+
+static int changes_since(const JobNotes *notes, size_t first_op, Changes *ret) {
+        size_t unit = notes->n, setting = notes->n_settings;
+
+        while (unit > 0 && notes->notes[unit - 1].op >= first_op)
+                unit--;
+        while (setting > 0 && notes->settings[setting - 1].op >= first_op)
+                setting--;
+        *ret = (Changes){.units = notes->notes + unit, .n_units = notes->n - unit};
+        ret->settings = calloc(notes->n_settings - setting + 1, sizeof(*ret->settings));
+        if (!ret->settings)
+                return -ENOMEM;
+        for (; setting < notes->n_settings; setting++)
+                ret->settings[ret->n_settings++] = notes->settings[setting].setting;
+        return 0;
+}
+
+static int put_record(ClusterState *s, const Argosy__LogOp__JobPut *put, const Changes *changes,
                       uint64_t revision_before, uint64_t at_us) {
         JobEntry *so_far = put->number > 0 ? find(s, put->number) : NULL, *job;
         _cleanup_(groups_done) Groups groups = {};
         Argosy__JobRecord record = record_of(s, put, so_far, revision_before, at_us);
         uint64_t spans[2 * SPANS_AT_ONCE];
-        int r = groups_make(&groups, notes, n);
+        int r = groups_make(&groups, changes->units, changes->n_units);
 
         if (r < 0)
                 return r;
@@ -673,8 +705,10 @@ static int put_record(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNote
                 name_spans(so_far, revision_before, spans, &record);
         record.units = groups.pointers;
         record.n_units = groups.n;
+        record.settings = changes->settings;
+        record.n_settings = changes->n_settings;
         if (argosy__job_record__get_packed_size(&record) + (so_far ? so_far->len : 0) > CLUSTER_JOB_BYTES_MAX) {
-                record.n_units = 0;
+                record.n_units = record.n_settings = 0;
                 record.cut = true;
         }
         job = pack(so_far, &record);
@@ -700,21 +734,21 @@ static int put_request(ClusterState *s, const Argosy__LogOp__JobPut *put, uint64
 }
 
 int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place, uint64_t at_us) {
-        size_t first_op = place - MIN_OF((size_t) put->n_ops, place), first = notes->n, n, before;
+        size_t first_op = place - MIN_OF((size_t) put->n_ops, place), before;
         JobEntry *so_far = put->number > 0 ? find(s, put->number) : NULL;
         bool goes_on = so_far != NULL, late = goes_on && so_far->late, begins = is_held_back(so_far);
         RequestKey key = {.content = put->content, .more = put->more, .done = put->done};
+        _cleanup_(changes_done) Changes changes = {};
         uint64_t revision_before;
         int r;
 
         if (!put->job)
                 return 0;
-        while (first > 0 && notes->notes[first - 1].op >= first_op)
-                first--;
-        n = notes->n - first;
         before = so_far ? so_far->len : 0;
         revision_before = notes->before[first_op];
-        r = put_record(s, put, notes->notes + first, n, revision_before, at_us);
+        r = changes_since(notes, first_op, &changes);
+        if (r == 0)
+                r = put_record(s, put, &changes, revision_before, at_us);
         drop_notes(notes);
         if (r < 0)
                 return r;

@@ -3,7 +3,7 @@
 
 // Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and cluster-state-units.c, cluster-state-sets.c,
 // cluster-state-specs.c, cluster-state-hosts.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-access.c,
-// cluster-state-tombstones.c, cluster-state-jobs.c, cluster-state-keys.c, cluster-state-stored-requests.c), what batches do to them
+// cluster-state-tombstones.c, cluster-state-jobs.c, cluster-state-job-settings.c, cluster-state-keys.c, cluster-state-stored-requests.c), what batches do to them
 // (cluster-state-apply.c), snapshots (cluster-snapshot.c), and the image (cluster-encoder.c, cluster-state-image.c).
 //
 // What a snapshot reaches is never changed: records, specs, tombstones, applied requests and their names are made whole,
@@ -119,9 +119,17 @@ typedef struct JobNote {
         uint64_t revision;
 } JobNote;
 
+// A setting that an operation may have changed; when that is applied, one that it has.
+typedef struct SettingNote {
+        size_t op; // its place in the batch
+        Argosy__JobSetting *setting;
+} SettingNote;
+
 typedef struct JobNotes {
         JobNote *notes; // NULL: no operation of the batch is a job
         size_t n;
+        SettingNote *settings;
+        size_t n_settings, settings_allocated;
         uint64_t *before; // revision before each operation
         size_t n_jobs;    // that the batch has brought
 } JobNotes;
@@ -362,7 +370,7 @@ int state_job_notes_init(JobNotes *notes, const Argosy__LogBatch *batch);
 void state_job_notes_done(JobNotes *notes);
 // Around the operation at place `op` of the batch.
 int state_job_note_before(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place);
-void state_job_note_after(const ClusterState *s, JobNotes *notes, size_t place);
+int state_job_note_after(const ClusterState *s, JobNotes *notes, size_t place);
 int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place, uint64_t at_us);
 int state_drop_old_jobs(ClusterState *s, size_t n_brought);
 // An entry of that time is applied.
@@ -380,6 +388,11 @@ void state_jobs_done(ClusterState *s);
 // What is said of a job that is kept, behind what is known of it; without units that ended otherwise if it would be too
 // long.
 int state_append_to_job(ClusterState *s, uint64_t number, Argosy__JobRecord part);
+
+// cluster-state-job-settings.c: the same of what is no unit.
+int state_settings_note_before(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place);
+int state_settings_note_after(const ClusterState *s, JobNotes *notes, size_t place);
+void state_settings_drop(JobNotes *notes);
 
 // cluster-state-job-ends.c. `entry` is taken on success.
 JobEntry *held_job_find(HeldJob *const *held, size_t n, uint64_t number); // NULL: it is not held

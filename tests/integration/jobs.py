@@ -132,6 +132,38 @@ def test_a_bad_change_is_found_and_undone(c: Cluster):
     c.ctl_fails(f"cat web@1 --at={update['job']}", saying="not kept any more")
 
 
+def node_row(c, name, on=None):
+    return next(row for row in c.json("list-nodes", on) if row["node"] == name)
+
+
+def test_what_is_no_unit_is_undone_too_under_any_leader(c: Cluster):
+    c.ctl("label n2 disk=hdd")
+    c.ctl("label n2 disk=ssd")
+    label = jobs(c, "--limit=1")[0]["job"]
+    c.ctl("cordon n2 n3 --reason=disks")
+    cordon = jobs(c, "--limit=1")[0]["job"]
+    c.ctl("role set web Weight=3")
+    role = jobs(c, "--limit=1")[0]["job"]
+    assert "label disk of n2: hdd -> ssd" in c.ctl(f"job show {label}")
+    assert {s["setting"]: s["after"] for s in show(c, cordon)["settings"]} == {"node n2": "cordoned (disks)", "node n3": "cordoned (disks)"}
+    leader = c.leader()
+    leader.kill()  # whoever leads now has the same records
+    other = next(node for node in c.nodes if node.name != leader.name)
+    c.leader(on=other)
+    assert "node n3: is open again" in c.ctl(f"undo {cordon} --plan", on=other)
+    c.ctl(f"undo {cordon} --reason='wrong nodes'", on=other)
+    assert [node_row(c, name, other)["mode"] for name in ("n2", "n3")] == ["", ""]
+    c.ctl(f"undo {label}", on=other)
+    assert "disk=hdd" in c.ctl("list-nodes --fields=node,labels --no-legend", on=other)
+    c.ctl(f"undo {role}", on=other)
+    c.ctl_fails("role show web", on=other, saying="there is no role")
+    undone = jobs(c, "--limit=3", on=other)[2]["job"]
+    c.ctl(f"undo {undone}", on=other)  # of the cordon
+    assert node_row(c, "n3", other)["mode"] == "cordoned"
+    c.ctl("label n2 disk=nvme", on=other)
+    c.ctl_fails(f"undo {label}", on=other, saying=("label disk of n2 was changed since by job", "nothing was changed"))
+
+
 def kill_leader(leader, dice):
     """At any moment of what has just been begun."""
     time.sleep(dice.uniform(0, 0.05))

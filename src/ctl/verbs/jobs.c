@@ -82,6 +82,20 @@ static int print_waiting(Ctl *ctl, const Argosy__Response__JobRow *job) {
                        : print_numbers(ctl, "Awaited", job->waiting, job->n_waiting);
 }
 
+// "label disk of n1: hdd -> ssd"
+static int print_settings(Ctl *ctl, const Argosy__Response__JobRow *job) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < job->n_settings; i++) {
+                const Argosy__Response__JobSettingRow *s = job->settings[i];
+                _cleanup_free_ char *text = str_printf("%s: %s -> %s", s->setting, *s->before ? s->before : "none",
+                                                       *s->after ? s->after : "none");
+
+                r = text ? print_line(ctl, "Changed", text) : -ENOMEM;
+        }
+        return r;
+}
+
 static int print_head(Ctl *ctl, const Argosy__Response__JobRow *job) {
         _cleanup_buf_ Buf what = {}, time = {}, clean = {};
         _cleanup_free_ char *text = NULL, *when = NULL;
@@ -102,7 +116,7 @@ static int print_head(Ctl *ctl, const Argosy__Response__JobRow *job) {
                 job->revision_before);
         fprintf(ctl->term.out, "%*s: %" PRIu32 " unit%s%s\n", HEADER_WIDTH, "Changed", job->changed,
                 job->changed == 1 ? "" : "s", job->cut ? ", and more than a job can name" : "");
-        return 0;
+        return print_settings(ctl, job);
 }
 
 // "new", or what it was to be, with the first digits of its content.
@@ -160,6 +174,24 @@ static void json_numbers(Json *j, const char *key, const uint64_t *numbers, size
         json_end(j, ']');
 }
 
+static void json_settings(Json *j, const Argosy__Response__JobRow *job) {
+        json_key(j, "settings");
+        json_begin(j, '[');
+        for (size_t i = 0; i < job->n_settings; i++) {
+                const Argosy__Response__JobSettingRow *s = job->settings[i];
+
+                json_begin(j, '{');
+                json_key(j, "setting");
+                json_string(j, s->setting);
+                json_key(j, "before");
+                json_string(j, s->before);
+                json_key(j, "after");
+                json_string(j, s->after);
+                json_end(j, '}');
+        }
+        json_end(j, ']');
+}
+
 static void json_head(Json *j, const Argosy__Response__JobRow *job) {
         const Field *fields[FIELDS_MAX];
         _cleanup_buf_ Buf why = {};
@@ -173,6 +205,7 @@ static void json_head(Json *j, const Argosy__Response__JobRow *job) {
         json_bool(j, job->cut);
         json_numbers(j, "after", job->after, job->n_after);
         json_numbers(j, "waiting", job->waiting, job->n_waiting);
+        json_settings(j, job);
 }
 
 static void json_unit(Json *j, const Argosy__Response__JobUnitRow *u) {

@@ -46,7 +46,7 @@ static void report_json(MixedChange *c, const Argosy__Response__UnitResult *resu
         Json *j = &c->json;
 
         json_begin(j, '{');
-        json_key(j, "unit");
+        json_key(j, result->setting ? "setting" : "unit");
         json_string(j, result->name);
         json_key(j, "ok");
         json_bool(j, result->status == 0);

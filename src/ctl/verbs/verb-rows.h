@@ -28,7 +28,7 @@ CHANGE("destroy", OPT_WAITING | OPT_JOB, verb_destroy, "Stop units and forget th
 
 VERB("undo", NULL, "JOB", GROUP_CHANGE,
      OPT_PLAN | OPT_ONLY_UNTOUCHED | OPT_FORCE | OPT_WAITING | OPT_REASON | OPT_KEY | OPT_HELD, 1, 1, verb_undo,
-     "Put back what a job changed: files, and what units are to be")
+     "Put back what a job changed: files, what units are to be, labels, nodes, roles, pools, rules")
 
 VERB("status", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_FULL | OPT_LINES | OPT_JSON, 1, ARGS_MAX,
      verb_status, "Show what units do, where, and why not")

@@ -248,6 +248,45 @@ int roles_plan_pool(Leader *l, Ticket *t, BatchBuilder *b) {
         return r < 0 ? r : into_batch(t);
 }
 
+// ------------------------------------------------------------------------------------------------ as they were
+
+static int check_resources_back(Leader *l, Argosy__Amount *const *list, size_t n, char *why, size_t size) {
+        for (size_t i = 0; i < n; i++) {
+                int r = scheduler_resource_known(l, list[i]->resource);
+
+                if (r == -ENOSPC)
+                        str_fit(why, size, "there are as many kinds of resources as can be counted");
+                else if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int roles_check_role_back(Leader *l, const char *name, const Argosy__RoleRecord *record, char *why, size_t size) {
+        size_t n_units, n;
+        int r;
+
+        if (!record) {
+                n_units = streq(name, ROLE_DEFAULT) ? 0 : scheduler_role_units(l, name);
+                if (n_units > 0)
+                        str_fit(why, size, "%zu unit%s of it", n_units, n_units == 1 ? " is" : "s are");
+                return 0;
+        }
+        (void) cluster_state_roles(l->state, &n);
+        if (n >= CLUSTER_ROLES_MAX && !cluster_state_find_role(l->state, name))
+                str_fit(why, size, "there are as many roles as there may be");
+        r = check_resources_back(l, record->guarantee, record->n_guarantee, why, size);
+        return r < 0 ? r : check_resources_back(l, record->limit, record->n_limit, why, size);
+}
+
+void roles_check_pool_back(const Leader *l, const char *name, const Argosy__PoolRecord *record, char *why, size_t size) {
+        size_t n;
+
+        (void) cluster_state_pools(l->state, &n);
+        if (record && n >= CLUSTER_POOLS_MAX && !cluster_state_find_pool(l->state, name))
+                str_fit(why, size, "there are as many pools as there may be");
+}
+
 // ------------------------------------------------------------------------------------------------ answers
 
 static bool is_asked(char *const *names, size_t n, const char *name) {

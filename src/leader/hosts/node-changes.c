@@ -53,7 +53,7 @@ const Argosy__HostRecord *node_request_resolve(Leader *l, Ticket *t, const char 
         return resolve(l, t, word, false, ret_node);
 }
 
-static int put_host(Leader *l, BatchBuilder *b, Argosy__HostRecord *record) {
+int node_change_put_host(Leader *l, BatchBuilder *b, Argosy__HostRecord *record) {
         int r = batch_builder_put_host(b, record);
 
         return r < 0 ? r : tombstones_part_with_host(l, b, record);
@@ -111,7 +111,7 @@ static int plan_mode_of_host(Leader *l, BatchBuilder *b, const ModeChange *m, si
                                                                          : node_mode_to_string(m->mode));
         }
         if (r >= 0 && changed)
-                r = put_host(l, b, next);
+                r = node_change_put_host(l, b, next);
         message_free(next);
         return r < 0 ? r : changed;
 }
@@ -205,7 +205,7 @@ int nodes_plan_labels(Leader *l, Ticket *t, BatchBuilder *b) {
         if (r == -E2BIG)
                 r = refuse(t, E2BIG, "%s", "a host can have 64 labels that are set at run time");
         else {
-                r = r < 0 ? r : put_host(l, b, next);
+                r = r < 0 ? r : node_change_put_host(l, b, next);
                 r = r < 0 ? r : put_done(t, true);
         }
         message_free(next);

@@ -25,6 +25,7 @@
 #include "map.h"
 #include "name-patterns.h"
 #include "response.h"
+#include "setting-words.h"
 #include "str.h"
 #include "tickets.h"
 #include "unit-state.h"
@@ -298,6 +299,21 @@ static int add_waiting(const Leader *l, Argosy__Response__JobRow *row) {
         return 0;
 }
 
+// Who asks, and whether all is for him to see; about which units.
+typedef struct Viewer {
+        const Argosy__Author *author;
+        bool sees_all;
+        NamePatterns names;
+} Viewer;
+
+static int add_settings(const Viewer *v, Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && v->sees_all && i < job->n_settings; i++)
+                r = FIELD_APPEND(row->settings, row->n_settings, setting_row_new(job->settings[i]));
+        return r;
+}
+
 static int fill(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
         row->job = job->number;
         row->at_us = job->at_us;
@@ -320,13 +336,6 @@ static int fill(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
                 return -ENOMEM;
         return field_set(&row->reason, job->reason);
 }
-
-// Who asks, and whether all is for him to see; about which units.
-typedef struct Viewer {
-        const Argosy__Author *author;
-        bool sees_all;
-        NamePatterns names;
-} Viewer;
 
 static bool is_own(const Viewer *v, const Argosy__JobRecord *job) {
         return job->uid_known && job->uid == v->author->uid && job->host == v->author->host;
@@ -449,7 +458,9 @@ static int list_one(const Leader *l, const Viewer *v, const Argosy__Request__Lis
                         r = add_waiting(l, row);
                 if (r == 0 && m->changes && is_whole(job)) {
                         r = add_changes(row, job, &v->names);
-                        *looked += row->n_units;
+                        if (r == 0 && v->names.n == 0)
+                                r = add_settings(v, row, job);
+                        *looked += row->n_units + row->n_settings;
                 }
         }
         message_free(job);
@@ -500,6 +511,8 @@ static int show(Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, 
         Argosy__Response__JobRow *row;
         int r = add_job(v, jobs, job, &row) ?: add_waiting(l, row);
 
+        if (r == 0 && m->first_unit == 0)
+                r = add_settings(v, row, job);
         return r < 0 || !is_whole(job) ? r : add_units(l, row, job, m->first_unit);
 }
 

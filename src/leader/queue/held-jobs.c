@@ -397,8 +397,10 @@ static void add_after(const Leader *l, const uint64_t *after, size_t n, HeldJobF
 
 static HeldJobVerdict judge(const Leader *l, const Argosy__Author *author, const Argosy__Request *request,
                             Moment moment, HeldJobFacts *facts, const Argosy__QueueRule **ret_rule) {
-        const Argosy__QueueRule *rule = facts->past_rules ? NULL : queue_rule_of(l, author, request);
+        const Argosy__QueueRule *rule;
 
+        facts->past_rules |= queue_undoes_rules(l, request);
+        rule = facts->past_rules ? NULL : queue_rule_of(l, author, request);
         facts->past_rules |= !queue_policy_is_for(request, author);
         facts->closed = cluster_state_queue(l->state)->closed;
         facts->action = rule ? rule->action : ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT;

@@ -186,6 +186,26 @@ uint64_t queue_exclusive_job(const Leader *l, const Argosy__Request *request) {
 
 // ------------------------------------------------------------------------------------------------ the rule
 
+static bool is_of_rules_only(const Argosy__JobRecord *job) {
+        for (size_t i = 0; i < job->n_settings; i++)
+                if (job->settings[i]->kind != ARGOSY__SETTING_KIND__SETTING_RULE &&
+                    job->settings[i]->kind != ARGOSY__SETTING_KIND__SETTING_QUEUE)
+                        return false;
+        return job->n_settings > 0 && job->n_units == 0;
+}
+
+bool queue_undoes_rules(const Leader *l, const Argosy__Request *request) {
+        Argosy__JobRecord *job;
+        bool is;
+
+        if (request->what_case != ARGOSY__REQUEST__WHAT_UNDO ||
+            cluster_state_read_job(l->state, request->undo->job, &job) < 0)
+                return false;
+        is = is_of_rules_only(job);
+        message_free(job);
+        return is;
+}
+
 const Argosy__QueueRule *queue_rule_of(const Leader *l, const Argosy__Author *author,
                                        const Argosy__Request *request) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, author->host);

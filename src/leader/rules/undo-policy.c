@@ -65,3 +65,9 @@ UndoVerdict undo_judge(const UndoUnit *u, bool force, UndoState *ret_wanted) {
                 ret_wanted->set = before->set;
         return UNDO_PUT;
 }
+
+UndoVerdict undo_judge_setting(bool is_before, bool is_after, bool force) {
+        if (is_before)
+                return UNDO_DONE;
+        return is_after || force ? UNDO_PUT : UNDO_TOUCHED;
+}

@@ -31,5 +31,9 @@ typedef enum UndoVerdict {
         UNDO_RAN,     // the job changed nothing that could be put back: it only started something, or again
 } UndoVerdict;
 
+// Of a label, a node, a role, a pool or a rule, which are whole: whether it is now as it was before the job, and as the job
+// left it.
+UndoVerdict undo_judge_setting(bool is_before, bool is_after, bool force);
+
 // `force`: also what somebody has changed since.
 UndoVerdict undo_judge(const UndoUnit *u, bool force, UndoState *ret_wanted);

@@ -118,11 +118,21 @@ static void undoing_twice_leads_back(void **state) {
         }
 }
 
+static void a_setting_is_whole(void **state) {
+        assert_int_equal(undo_judge_setting(false, true, false), UNDO_PUT);
+        assert_int_equal(undo_judge_setting(true, false, false), UNDO_DONE);
+        assert_int_equal(undo_judge_setting(true, false, true), UNDO_DONE);
+        assert_int_equal(undo_judge_setting(true, true, false), UNDO_DONE); // it went there and back
+        assert_int_equal(undo_judge_setting(false, false, false), UNDO_TOUCHED);
+        assert_int_equal(undo_judge_setting(false, false, true), UNDO_PUT);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(the_table_holds),
                 cmocka_unit_test(a_template_keeps_its_instances),
                 cmocka_unit_test(undoing_twice_leads_back),
+                cmocka_unit_test(a_setting_is_whole),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

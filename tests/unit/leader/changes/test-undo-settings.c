@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a job changed besides units is put back, too: labels, what nodes are to do, roles, pools, rules of the queue; and that
+// can be undone itself. Who may not change them cannot undo it either.
+#include <errno.h>
+#include <inttypes.h>
+
+#include "cluster-setting.h"
+#include "feature-skip.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "message.h"
+
+#define OF_WEB "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRole=web\n"
+
+enum { TEXT_MAX = 8192 };
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 4);
+        g.author = NULL;
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static uint64_t last_job(void) {
+        return cluster_state_last_job(g.state);
+}
+
+// ------------------------------------------------------------------------------------------------ asking
+
+static uint64_t job_of(RigAnswer *a) {
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, 0);
+        return rig_last(a)->job;
+}
+
+static uint64_t label(const char *node, const char *key, const char *value) {
+        return job_of(rig_label(&g, node, key, value));
+}
+
+typedef struct Role {
+        const char *name, *resource; // of the limit; NULL: none
+        uint32_t weight;
+        uint64_t limit;
+        bool remove;
+} Role;
+
+static uint64_t role(Role w) {
+        Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
+        Argosy__Amount limit = ARGOSY__AMOUNT__INIT, *limits = &limit;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        change.name = (char *) w.name;
+        change.weight = w.weight;
+        change.remove = w.remove;
+        limit.resource = (char *) w.resource;
+        limit.amount = w.limit;
+        change.limit = &limits;
+        change.n_limit = w.resource ? 1 : 0;
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
+        request.role_change = &change;
+        return job_of(rig_ask_and_settle(&g, &request));
+}
+
+static uint64_t pool(const char *name, const char *host) {
+        Argosy__Request__PoolChange change = ARGOSY__REQUEST__POOL_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        change.name = (char *) name;
+        change.hosts = (char **) &host;
+        change.n_hosts = host ? 1 : 0;
+        change.remove = !host;
+        request.what_case = ARGOSY__REQUEST__WHAT_POOL_CHANGE;
+        request.pool_change = &change;
+        return job_of(rig_ask_and_settle(&g, &request));
+}
+
+static uint64_t change_queue(Argosy__Request__QueueChange change, const char *reason) {
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        job.reason = (char *) reason;
+        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
+        request.queue_change = &change;
+        request.job = &job;
+        return job_of(rig_ask_and_settle(&g, &request));
+}
+
+static uint64_t add_rule(const char *verb) {
+        Argosy__Request__QueueChange change = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+
+        rule.action = ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT;
+        rule.verb = (char *) verb;
+        change.add = &rule;
+        return change_queue(change, "");
+}
+
+static uint64_t delete_rule(uint32_t number) {
+        Argosy__Request__QueueChange change = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+
+        change.remove = number;
+        return change_queue(change, "");
+}
+
+static uint64_t close_queue(const char *reason) {
+        Argosy__Request__QueueChange change = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+
+        change.close = true;
+        return change_queue(change, reason);
+}
+
+typedef struct Undo {
+        uint64_t job;
+        bool dry_run, only_untouched, force;
+} Undo;
+
+static const Argosy__Response *undo(Undo w) {
+        Argosy__Request__Undo undo = ARGOSY__REQUEST__UNDO__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 44};
+
+        undo.job = w.job;
+        undo.dry_run = w.dry_run;
+        undo.only_untouched = w.only_untouched;
+        undo.force = w.force;
+        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
+        request.undo = &undo;
+        request.job = &job;
+        return rig_last(rig_ask_and_settle(&g, &request));
+}
+
+// The new job.
+static uint64_t undone(uint64_t job) {
+        const Argosy__Response *r = undo((Undo){job});
+
+        if (r->status != 0)
+                fail_msg("%s", r->message);
+        assert_int_equal(r->job, last_job());
+        return r->job;
+}
+
+static const Argosy__Response__UnitResult *said_of(const Argosy__Response *r, const char *name) {
+        assert_int_equal(r->status, 0);
+        for (size_t i = 0; i < r->change->n_units; i++)
+                if (streq(r->change->units[i]->name, name)) {
+                        assert_true(r->change->units[i]->setting);
+                        return r->change->units[i];
+                }
+        fail_msg("nothing is said of %s", name);
+        return NULL;
+}
+
+// ------------------------------------------------------------------------------------------------ what there is
+
+// NULL: it has none of that key.
+static const char *label_of(uint32_t host, const char *key) {
+        const Argosy__HostRecord *record = cluster_state_find_host(g.state, host);
+
+        for (size_t i = 0; i < record->n_labels; i++)
+                if (streq(record->labels[i]->key, key))
+                        return record->labels[i]->value;
+        return NULL;
+}
+
+static const Argosy__NodeRecord *node_of(uint32_t host) {
+        return cluster_state_find_host(g.state, host)->nodes[0];
+}
+
+static void assert_rules(const char *verbs) {
+        const Argosy__QueueRecord *queue = cluster_state_queue(g.state);
+        char now[256] = "";
+
+        for (size_t i = 0; i < queue->n_rules; i++) {
+                strcat(now, i ? " " : "");
+                strcat(now, queue->rules[i]->verb);
+        }
+        assert_string_equal(now, verbs);
+}
+
+// ------------------------------------------------------------------------------------------------ each of them
+
+static void a_label_is_as_it_was(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = undone(label("n2", "disk", "ssd"));
+        assert_null(label_of(2, "disk"));
+        (void) undone(job);
+        assert_string_equal(label_of(2, "disk"), "ssd");
+        (void) undone(label("n2", "disk", "nvme"));
+        assert_string_equal(label_of(2, "disk"), "ssd");
+        job = undone(label("n2", "disk", NULL));
+        assert_string_equal(label_of(2, "disk"), "ssd");
+        assert_string_equal(rig_show_job(&g, job)->verb, "undo");
+        assert_string_equal(rig_show_job(&g, job)->settings[0]->setting, "label disk of n2");
+        assert_string_equal(rig_show_job(&g, job)->settings[0]->before, "");
+        assert_string_equal(rig_show_job(&g, job)->settings[0]->after, "ssd");
+}
+
+static void what_another_job_labelled_beside_it_stays(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = label("n2", "disk", "ssd");
+        (void) label("n2", "rack", "4");
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        (void) undone(job);
+        assert_null(label_of(2, "disk"));
+        assert_string_equal(label_of(2, "rack"), "4");
+        assert_int_equal(node_of(2)->mode, ARGOSY__NODE_MODE__MODE_CORDONED);
+}
+
+static void nodes_are_open_or_closed_as_they_were(void **state) {
+        static const char *const nodes[] = {"n2", "n3"};
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "old disks");
+        job = job_of(rig_set_modes(&g, nodes, 2, ARGOSY__NODE_MODE__MODE_DRAINING));
+        assert_int_equal(rig_show_job(&g, job)->n_settings, 2);
+        job = undone(job);
+        assert_int_equal(node_of(2)->mode, ARGOSY__NODE_MODE__MODE_OPEN);
+        assert_int_equal(node_of(3)->mode, ARGOSY__NODE_MODE__MODE_CORDONED);
+        assert_string_equal(node_of(3)->mode_reason, "old disks");
+        (void) undone(job);
+        assert_int_equal(node_of(2)->mode, ARGOSY__NODE_MODE__MODE_DRAINING);
+        assert_int_equal(node_of(3)->mode, ARGOSY__NODE_MODE__MODE_DRAINING);
+        assert_string_equal(node_of(3)->mode_reason, "");
+}
+
+// It would stop at once what nobody has been asked about.
+static void a_time_that_is_over_is_not_put_back(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 60, "");
+        assert_true(node_of(2)->mode_deadline_us > 0);
+        job = job_of(rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, ""));
+        job = undone(job);
+        assert_true(node_of(2)->mode_deadline_us > 0); // there is time left
+        job = undone(job);
+        g.wall_us += 61 * USEC_PER_SEC;
+        (void) undone(job);
+        assert_int_equal(node_of(2)->mode, ARGOSY__NODE_MODE__MODE_DRAINING);
+        assert_int_equal(node_of(2)->mode_deadline_us, 0);
+}
+
+static void a_role_is_as_it_was(void **state) {
+        const Argosy__RoleRecord *web;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = undone(role((Role){.name = "web", .weight = 3, .resource = "slot", .limit = 5}));
+        assert_null(cluster_state_find_role(g.state, "web"));
+        (void) undone(job);
+        (void) role((Role){.name = "web", .resource = "gpu", .limit = 1});
+        (void) undone(role((Role){.name = "web", .weight = 7, .resource = "slot", .limit = 9}));
+        web = cluster_state_find_role(g.state, "web");
+        assert_int_equal(web->weight, 3);
+        assert_int_equal(web->n_limit, 2);
+        job = role((Role){.name = "web", .remove = true});
+        (void) undone(job);
+        assert_int_equal(cluster_state_find_role(g.state, "web")->weight, 3);
+}
+
+// The same amounts in another order are the same.
+static void the_order_of_amounts_is_no_change(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) role((Role){.name = "web", .weight = 1, .resource = "slot", .limit = 5});
+        (void) role((Role){.name = "web", .resource = "gpu", .limit = 1});
+        job = role((Role){.name = "web", .weight = 9});
+        (void) role((Role){.name = "web", .resource = "slot", .limit = 6});
+        (void) role((Role){.name = "web", .resource = "slot", .limit = 5});
+        (void) undone(job);
+        assert_int_equal(cluster_state_find_role(g.state, "web")->weight, 1);
+}
+
+static void a_role_that_units_are_of_stays(void **state) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = role((Role){.name = "web", .weight = 3});
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_START, "a.service", OF_WEB)->status, 0);
+        r = undo((Undo){job});
+        assert_int_equal(r->status, EBUSY);
+        assert_non_null(strstr(r->message, "role web cannot be put back (1 unit is of it)"));
+        r = undo((Undo){job, .force = true});
+        assert_int_equal(said_of(r, "role web")->status, EBUSY);
+        assert_non_null(cluster_state_find_role(g.state, "web"));
+}
+
+static void a_pool_is_as_it_was(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = undone(pool("ssd", "n1"));
+        assert_null(cluster_state_find_pool(g.state, "ssd"));
+        (void) undone(job);
+        (void) undone(pool("ssd", "n2"));
+        assert_string_equal(cluster_state_find_pool(g.state, "ssd")->hosts[0], "n1");
+        (void) undone(pool("ssd", NULL));
+        assert_string_equal(cluster_state_find_pool(g.state, "ssd")->hosts[0], "n1");
+}
+
+static void a_rule_comes_to_its_place_again(void **state) {
+        uint64_t first, second, job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) undone(add_rule("start"));
+        assert_rules("");
+        (void) add_rule("stop");
+        (void) add_rule("load");
+        (void) add_rule("update");
+        first = delete_rule(2);
+        second = delete_rule(3);
+        assert_rules("update");
+        (void) undone(second);
+        assert_rules("load update");
+        job = undone(first);
+        assert_rules("stop load update");
+        assert_int_equal(cluster_state_queue(g.state)->rules[0]->number,
+                         2); // as whoever has seen it knows it
+        (void) undone(job);
+        assert_rules("load update");
+        (void) add_rule("drain");
+        assert_int_equal(cluster_state_queue(g.state)->rules[2]->number, 5); // no number is given twice
+}
+
+// Else it would wait for what it is to end.
+static void a_queue_that_was_closed_opens_again(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = undone(close_queue("moving racks"));
+        assert_false(cluster_state_queue(g.state)->closed);
+        (void) undone(job);
+        assert_true(cluster_state_queue(g.state)->closed);
+        assert_string_equal(cluster_state_queue(g.state)->reason, "moving racks");
+}
+
+// ------------------------------------------------------------------------------------------------ what is in the way
+
+static void what_a_later_job_changed_is_named(void **state) {
+        const Argosy__Response *r;
+        uint64_t job, later;
+        char text[64];
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) label("n2", "disk", "hdd");
+        job = label("n2", "disk", "ssd");
+        later = label("n2", "disk", "nvme");
+        r = undo((Undo){job});
+        assert_int_equal(r->status, EBUSY);
+        snprintf(text, sizeof(text),
+                 "label disk of n2 was changed since by job %" PRIu64 " (label, root@n1)", later);
+        assert_non_null(strstr(r->message, text));
+        assert_string_equal(label_of(2, "disk"), "nvme");
+
+        r = undo((Undo){job, .only_untouched = true});
+        assert_non_null(strstr(said_of(r, "label disk of n2")->message, "stays as it is"));
+        assert_string_equal(label_of(2, "disk"), "nvme");
+        assert_int_equal(last_job(), later);
+
+        r = undo((Undo){job, .force = true});
+        assert_int_equal(said_of(r, "label disk of n2")->status, 0);
+        assert_string_equal(label_of(2, "disk"), "hdd");
+        r = undo((Undo){job});
+        assert_string_equal(said_of(r, "label disk of n2")->message, "it is as it was before already");
+}
+
+static void a_plan_says_it_and_does_nothing(void **state) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "old disks");
+        job = job_of(rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, ""));
+        r = undo((Undo){job, .dry_run = true});
+        assert_string_equal(said_of(r, "node n2")->message, "is cordoned (old disks) again");
+        r = undo((Undo){label("n2", "disk", "ssd"), .dry_run = true});
+        assert_string_equal(said_of(r, "label disk of n2")->message, "is taken back");
+        assert_int_equal(r->job, 0);
+        assert_int_equal(node_of(2)->mode, ARGOSY__NODE_MODE__MODE_OPEN);
+}
+
+static void a_host_that_is_gone_is_in_nobodys_way(void **state) {
+        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const Argosy__Response *r;
+        uint64_t job, second;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) label("n4", "disk", "hdd");
+        job = label("n4", "disk", "ssd");
+        second = job_of(rig_set_mode(&g, "n4", ARGOSY__NODE_MODE__MODE_CORDONED, 0, ""));
+        m.host = (char *) "n4";
+        m.force = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        request.cluster_remove = &m;
+        (void) job_of(rig_ask_and_settle(&g, &request));
+        r = undo((Undo){last_job()});
+        assert_int_equal(r->status, EOPNOTSUPP);
+        r = undo((Undo){job, .force = true});
+        assert_non_null(strstr(said_of(r, "label disk of n4")->message, "the host is no member any more"));
+        r = undo((Undo){second, .force = true});
+        assert_non_null(strstr(said_of(r, "node n4")->message, "there is no such node any more"));
+}
+
+static void who_may_not_change_it_cannot_undo_it(void **state) {
+        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Author alice = ARGOSY__AUTHOR__INIT;
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        alice.host = 2;
+        alice.uid = 1000;
+        alice.user = (char *) "alice";
+        change.right = ARGOSY__RIGHT__RIGHT_DEPLOY;
+        change.user = (char *) "alice";
+        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
+        request.access_change = &change;
+        (void) job_of(rig_ask_and_settle(&g, &request));
+        job = label("n2", "disk", "ssd");
+        g.author = &alice;
+        r = undo((Undo){job});
+        assert_int_equal(r->status, EACCES);
+        assert_non_null(strstr(r->message, "the right 'admin', which alice does not have"));
+        assert_string_equal(label_of(2, "disk"), "ssd");
+}
+
+// ------------------------------------------------------------------------------------------------ at random
+
+static uint64_t next(uint64_t *seed) { // xorshift64
+        *seed ^= *seed << 13;
+        *seed ^= *seed >> 7;
+        return *seed ^= *seed << 17;
+}
+
+static int compare(const void *a, const void *b) {
+        return strcmp(a, b);
+}
+
+// All that can be put back, in an order of its own.
+static void digest(char ret[TEXT_MAX]) {
+        const Argosy__QueueRecord *queue = cluster_state_queue(g.state);
+        char lines[128][64];
+        size_t n = 0, n_roles, n_pools;
+        Argosy__RoleRecord *const *roles = cluster_state_roles(g.state, &n_roles);
+        Argosy__PoolRecord *const *pools = cluster_state_pools(g.state, &n_pools);
+
+        for (uint32_t host = 1; host <= 3; host++) {
+                const Argosy__HostRecord *record = cluster_state_find_host(g.state, host);
+
+                for (size_t i = 0; i < record->n_set_labels; i++)
+                        snprintf(lines[n++], 64, "%u %s=%s\n", host, record->set_labels[i]->key,
+                                 record->set_labels[i]->value);
+                snprintf(lines[n++], 64, "%u %d %s\n", host, record->nodes[0]->mode,
+                         record->nodes[0]->mode_reason);
+        }
+        for (size_t i = 0; i < n_roles; i++) {
+                snprintf(lines[n++], 64, "role %s %u\n", roles[i]->name, roles[i]->weight);
+                for (size_t k = 0; k < roles[i]->n_limit; k++)
+                        snprintf(lines[n++], 64, "role %s %s %" PRIu64 "\n", roles[i]->name,
+                                 roles[i]->limit[k]->resource, roles[i]->limit[k]->amount);
+        }
+        for (size_t i = 0; i < n_pools; i++)
+                snprintf(lines[n++], 64, "pool %s %s\n", pools[i]->name, pools[i]->hosts[0]);
+        for (size_t i = 0; i < queue->n_rules; i++)
+                snprintf(lines[n++], 64, "rule %zu %u %s\n", i, queue->rules[i]->number,
+                         queue->rules[i]->verb);
+        snprintf(lines[n++], 64, "queue %d %s\n", queue->closed, queue->reason);
+        qsort(lines, n, sizeof(*lines), compare);
+        *ret = 0;
+        for (size_t i = 0; i < n; i++)
+                strcat(ret, lines[i]);
+}
+
+static void random_change(uint64_t *seed) {
+        static const char *const values[] = {"a", "b", NULL};
+        static const char *const resources[] = {"slot", "gpu", NULL};
+        static const char *const nodes[] = {"n1", "n2", "n3"};
+        const Argosy__QueueRecord *queue = cluster_state_queue(g.state);
+        const char *name = nodes[next(seed) % 3], *word = values[next(seed) % 2];
+
+        switch (next(seed) % 6) {
+        case 0:
+                (void) label(name, word, values[next(seed) % 3]);
+                break;
+        case 1:
+                (void) rig_set_mode(&g, name, (Argosy__NodeMode) (next(seed) % 4), 0, word);
+                break;
+        case 2:
+                if (cluster_state_find_role(g.state, word) && next(seed) % 3 == 0)
+                        (void) role((Role){.name = word, .remove = true});
+                else
+                        (void) role((Role){.name = word,
+                                           .weight = (uint32_t) (next(seed) % 4),
+                                           .resource = resources[next(seed) % 3],
+                                           .limit = 1 + next(seed) % 3});
+                break;
+        case 3:
+                if (cluster_state_find_pool(g.state, word) && next(seed) % 3 == 0)
+                        (void) pool(word, NULL);
+                else
+                        (void) pool(word, name);
+                break;
+        case 4:
+                (void) add_rule(word);
+                break;
+        default:
+                if (queue->n_rules > 0)
+                        (void) delete_rule(queue->rules[next(seed) % queue->n_rules]->number);
+                break;
+        }
+}
+
+static void whatever_was_set_is_undone_step_by_step(void **state) {
+        enum { STEPS = 50 };
+        static char before[STEPS][TEXT_MAX], now[TEXT_MAX];
+        uint64_t job[STEPS];
+
+        SKIP_BELOW(FEATURE_JOBS);
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+                uint64_t s = seed * 7919;
+
+                for (size_t i = 0; i < STEPS; i++) {
+                        uint64_t last = last_job();
+
+                        digest(before[i]);
+                        random_change(&s);
+                        job[i] = last_job() > last ? last_job() : 0;
+                }
+                for (size_t i = STEPS; i-- > 0;) {
+                        const Argosy__Response *r = job[i] > 0 ? undo((Undo){job[i]}) : NULL;
+
+                        digest(now);
+                        if (r && r->status != 0 &&
+                            r->status != EOPNOTSUPP) // a label that it had already, for one
+                                fail_msg("%s", r->message);
+                        assert_string_equal(now, before[i]);
+                }
+        }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_label_is_as_it_was),
+                TEST(what_another_job_labelled_beside_it_stays),
+                TEST(nodes_are_open_or_closed_as_they_were),
+                TEST(a_time_that_is_over_is_not_put_back),
+                TEST(a_role_is_as_it_was),
+                TEST(the_order_of_amounts_is_no_change),
+                TEST(a_role_that_units_are_of_stays),
+                TEST(a_pool_is_as_it_was),
+                TEST(a_rule_comes_to_its_place_again),
+                TEST(a_queue_that_was_closed_opens_again),
+                TEST(what_a_later_job_changed_is_named),
+                TEST(a_plan_says_it_and_does_nothing),
+                TEST(a_host_that_is_gone_is_in_nobodys_way),
+                TEST(who_may_not_change_it_cannot_undo_it),
+                TEST(whatever_was_set_is_undone_step_by_step),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

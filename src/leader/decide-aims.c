@@ -197,7 +197,7 @@ static int decide_part(Decision *d, Ticket *t, const AimList *list) {
                 return r;
         if (d->batch.packed.len > STORE_BATCH_MAX - ENTRY_SPARE_BYTES && mark.n_ops > 0)
                 return -EBUSY; // what others have put there leaves no room: the next entry has
-        if (d->batch.n_ops == mark.n_ops) {
+        if (d->batch.n_ops == mark.n_ops && !(w->last && ticket_has_open_job(t))) {
                 r = part_done(d->leader, t);
                 if (r < 0)
                         return r;

@@ -238,6 +238,7 @@ typedef struct JobSource {
         uint32_t limited_by;
         const Argosy__Response__Change *refused; // by this some units are, and nobody listens; NULL: none
         Argosy__StoredRequest *stored;           // it is held back; NULL: it is not
+        const char *failed;                      // it has, with this reason; NULL: it has not
 } JobSource;
 
 // By name, since users and hosts come and go.
@@ -332,6 +333,10 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
                 record.n_drains = drains_of(d->leader, source->request, drains);
                 record.limited_by = source->limited_by;
         }
+        if (source->failed) {
+                record.state = ARGOSY__JOB_STATE__JOB_FAILED;
+                record.end_message = (char *) source->failed;
+        }
         record.verb = (char *) job_verb(source->request);
         record.targets = words->targets;
         record.n_targets = words->n_targets;
@@ -393,8 +398,9 @@ int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
         int r = 0;
 
         t->job_flying = 0;
-        if (!keeps_jobs(d->leader) || n_ops == 0)
+        if (!keeps_jobs(d->leader) || (n_ops == 0 && !ticket_has_open_job(t)))
                 return 0;
+        source.failed = t->job_failed;
         if (t->held)
                 source.refused = results_of(t);
         if (source.id)

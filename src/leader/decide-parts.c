@@ -129,7 +129,7 @@ static int decide_part(Decision *d, Ticket *t) {
         r = decide_units(d, t, &part, &p->part);
         if (r < 0 || !t->parts) // it was answered, and nothing of it is left
                 return r;
-        if (r == 1) {
+        if (r == 1 || (p->part && last && ticket_has_open_job(t))) {
                 p->n_stored = decide_count_stored(d, mark, p->part->change);
                 t->again = !last;
                 t->committed = on_part_committed;

@@ -369,7 +369,7 @@ static int decide_part(Decision *d, Ticket *t) {
                 return r;
         if (d->batch.packed.len > STORE_BATCH_MAX - ENTRY_SPARE_BYTES && mark.n_ops > 0)
                 return -EBUSY; // what others have put there leaves no room: the next entry has
-        if (d->batch.n_ops == mark.n_ops) {
+        if (d->batch.n_ops == mark.n_ops && !(w->last && ticket_has_open_job(t))) {
                 r = part_done(d->leader, t);
                 if (r < 0)
                         return r;
@@ -442,11 +442,25 @@ static int check(Leader *l, Ticket *t) {
         return 1;
 }
 
+// A part of it is in the log, and what it would go on by is gone from there: that ends it.
+static int end_half_done(Ticket *t) {
+        undo_work_free(t);
+        message_free(t->response);
+        t->response = response_error(ENODATA,
+                                     "job %" PRIu64 " is not kept any more, and was not put back whole: what job %" PRIu64
+                                     " has put back stays so, and the rest stays as it is",
+                                     t->request->undo->job, t->job);
+        t->job_failed = "the job that it undoes was not kept until all of it was put back";
+        return t->response ? 1 : -ENOMEM;
+}
+
 int decide_undo(Decision *d, Ticket *t) {
         const Argosy__Request__Undo *m = t->request->undo;
         Leader *l = d->leader;
         int r = t->undo ? 0 : work_new(t, l->state);
 
+        if (r == -ENOENT && ticket_has_open_job(t))
+                return end_half_done(t);
         if (r == -ENOENT)
                 return settle(t, answer_no_such_job(l, m->job));
         if (r == -E2BIG)

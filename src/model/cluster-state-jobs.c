@@ -609,6 +609,7 @@ static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__J
                 if (is_held_back(so_far))
                         add_beginning(&record, put->job);
                 add_refused(&record, put->job);
+                record.end_message = put->job->end_message;
         }
         record.ended_us = record.state > ARGOSY__JOB_STATE__JOB_RUNNING && record.state != ARGOSY__JOB_STATE__JOB_HELD ? at_us : 0;
         record.at_us = at_us;

@@ -5,6 +5,9 @@
 //
 // What a unit has now is not erased, and the answer says so, also of what somebody takes into use in the same entry.
 // What is not kept any more counts as erased, unless that goes for all.
+//
+// Thousands are several entries and one job: FORGET_AT_ONCE are looked at in a turn, and what is there of them is erased. Under
+// another leader that begins anew, and what is erased by then is passed over.
 
 #include "forget-request.h"
 
@@ -15,6 +18,7 @@
 #include "response.h"
 #include "str.h"
 #include "tickets.h"
+#include "turn.h"
 
 static int refuse(Ticket *t, int status, const char *why) {
         ticket_settle(t, response_error(status, "%s", why));
@@ -32,52 +36,86 @@ static bool is_former(const Leader *l, const char *rev, Hash *ret, bool *ret_kno
         return spec && spec_entry_is_former(spec);
 }
 
-// The log has it.
-static void on_committed(Leader *l, Ticket *t) {
-        const Argosy__Request__Forget *m = t->request->forget;
-        size_t n = 0;
-
-        for (size_t i = 0; i < m->n_revs; i++) {
+static void count_used(const Leader *l, Ticket *t) {
+        for (size_t i = t->forget.at; i < t->forget.end; i++) {
                 bool known;
                 Hash hash;
 
-                (void) is_former(l, m->revs[i], &hash, &known);
-                n += known;
+                (void) is_former(l, t->request->forget->revs[i], &hash, &known);
+                t->forget.n_now += known;
         }
-        if (n > 0 && t->response)
-                (void) field_printf(&t->response->message, "%zu of %zu are not erased: units have them now",
-                                    n, m->n_revs);
 }
 
-int forget_plan(Leader *l, Ticket *t, BatchBuilder *b) {
+static void tell(Ticket *t) {
+        if (t->forget.n_now > 0 && t->response)
+                (void) field_printf(&t->response->message, "%zu of %zu are not erased: units have them now",
+                                    t->forget.n_now, t->request->forget->n_revs);
+}
+
+// The log has this piece.
+static void on_committed(Leader *l, Ticket *t) {
+        t->committed = NULL;
+        t->made = true;
+        count_used(l, t);
+        t->forget.at = t->forget.end;
+        if (t->forget.at == t->request->forget->n_revs)
+                tell(t);
+}
+
+// Of the next piece those that can be erased: as many as there are at *ret_n, or -ENOMEM.
+static int put_piece(Leader *l, Ticket *t, BatchBuilder *b, size_t *ret_n) {
         const Argosy__Request__Forget *m = t->request->forget;
-        _cleanup_free_ Hash *hashes = calloc(m->n_revs + 1, sizeof(*hashes));
-        _cleanup_free_ ProtobufCBinaryData *fields = calloc(m->n_revs + 1, sizeof(*fields));
-        size_t n = 0, n_used = 0;
-        int r;
+        size_t most = MIN_OF(m->n_revs - t->forget.at, (size_t) FORGET_AT_ONCE), n = 0;
+        _cleanup_free_ Hash *hashes = calloc(most + 1, sizeof(*hashes));
+        _cleanup_free_ ProtobufCBinaryData *fields = calloc(most + 1, sizeof(*fields));
 
         if (!hashes || !fields)
                 return -ENOMEM;
-        if (m->n_revs > FORGET_MAX)
-                return refuse(t, E2BIG, "so many contents are not erased at once");
-        for (size_t i = 0; i < m->n_revs; i++) {
+        t->forget.end = t->forget.at + most;
+        for (size_t i = t->forget.at; i < t->forget.end; i++) {
                 bool known;
 
                 if (is_former(l, m->revs[i], &hashes[n], &known)) {
                         fields[n] = (ProtobufCBinaryData){HASH_SIZE, hashes[n].bytes};
                         n++;
-                } else
-                        n_used += known;
+                }
         }
-        if (n == 0 && n_used > 0)
-                return refuse(t, EBUSY, "units have that now: nothing was erased");
-        if (n == 0)
-                return refuse(t, ENOENT, "nothing of that is kept");
-        r = batch_builder_forget_specs(b, fields, n);
+        *ret_n = n;
+        return n > 0 ? batch_builder_forget_specs(b, fields, n) : 0;
+}
+
+// Nothing of this piece is to be erased, and nothing of those before it has to be told to the log.
+static int pass(Leader *l, Ticket *t) {
+        count_used(l, t);
+        t->forget.at = t->forget.end;
+        if (t->forget.at < t->request->forget->n_revs) {
+                leader_mark(l);
+                return 0;
+        }
+        if (t->job > 0) { // of what was there before it, some is gone
+                ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+                return 0;
+        }
+        return t->forget.n_now > 0 ? refuse(t, EBUSY, "units have that now: nothing was erased")
+                                   : refuse(t, ENOENT, "nothing of that is kept");
+}
+
+int forget_plan(Leader *l, Ticket *t, BatchBuilder *b) {
+        bool last;
+        size_t n;
+        int r;
+
+        if (t->request->forget->n_revs > FORGET_MAX)
+                return refuse(t, E2BIG, "so many contents are not erased at once");
+        r = put_piece(l, t, b, &n);
         if (r < 0)
                 return r;
+        last = t->forget.end == t->request->forget->n_revs;
+        if (n == 0 && !(last && ticket_has_open_job(t)))
+                return pass(l, t);
         message_free(t->response);
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
         t->committed = on_committed;
+        t->again = !last;
         return t->response ? 1 : -ENOMEM;
 }

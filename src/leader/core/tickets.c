@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "job-words.h"
 #include "message.h"
 #include "response.h"
 #include "turn.h"
@@ -173,4 +174,13 @@ void tickets_flush(Leader *l) {
                         list_unlink(&t->outbox);
                 ticket_send_now(t, response, last && t->ended);
         }
+}
+
+bool ticket_has_open_job(const Ticket *t) {
+        const ClusterState *state = t->leader->state;
+        const ProtobufCBinaryData *id = job_request_id(t->request);
+        RequestKey key;
+
+        return t->job > 0 && id && cluster_state_find_key(state, id->data, &key) && key.more &&
+               cluster_state_job_state(state, t->job) != ARGOSY__JOB_STATE__JOB_UNKNOWN;
 }

@@ -35,11 +35,16 @@ struct Ticket {
         UndoWork *undo;     // of an Undo, once it is begun
         AimWork *aims;      // of an Apply, once it is begun
         size_t n_kept;      // units that these have changed in the log
+        struct {
+                size_t at, end; // revs that were looked at; and with the entry that is on its way
+                size_t n_now;   // contents that units have
+        } forget; // of a Forget
         PlanTurns *plan;    // of a Change that is only asked about, over many turns; NULL: none has begun
         uint64_t events_seq; // last sequence of the stream before what it asked for went to the log
         bool has_events_seq; // else it has put nothing there
         uint64_t job;        // number of its job, once the log has a part of it; 0: it has none
         uint64_t job_flying; // that of the entry that is on its way
+        const char *job_failed; // with this entry that job fails, why: constant; NULL: it does not
         struct HeldJob *held; // whose request it is; NULL: somebody's who asks
         uint32_t limited_by;  // number of the rule that its job counts for; 0: none
         uint64_t content;    // job_request_content()
@@ -63,6 +68,8 @@ struct Ticket {
         Buf cert;            // of a joining host
 };
 
+// Whether the log has a part of what it asks for and waits for more: if there is none, an entry has to say so.
+bool ticket_has_open_job(const Ticket *t);
 Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 // The same of a request that is the ticket's from now on, also if there is no ticket; NULL: out of memory.
 Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, void *userdata);

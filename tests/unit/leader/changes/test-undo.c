@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "feature-skip.h"
+#include "forget-request.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 
@@ -363,15 +364,10 @@ static void many_are_one_job(void **state) {
         assert_int_equal(rig_show_job(&g, job + 1)->changed, MANY);
 }
 
-static void the_next_leader_goes_on_with_it(void **state) {
-        const Argosy__Response *r;
-        uint64_t job;
-
-        SKIP_BELOW(FEATURE_JOBS);
-        (void) start_many(ONE);
-        job = start_many(TWO);
+// Until a part of it is in the log, and its leader is lost.
+static void begin_and_lose_the_leader(uint64_t job, uint64_t id) {
         g.slow = true;
-        (void) ask((Undo){job, .id = 4711});
+        (void) ask((Undo){job, .id = id});
         for (unsigned committed = g.batches; g.batches < committed + 1;) {
                 rig_turns(&g, 1);
                 rig_release(&g);
@@ -379,6 +375,16 @@ static void the_next_leader_goes_on_with_it(void **state) {
         rig_depose(&g);
         g.slow = false;
         rig_release(&g);
+}
+
+static void the_next_leader_goes_on_with_it(void **state) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start_many(ONE);
+        job = start_many(TWO);
+        begin_and_lose_the_leader(job, 4711);
         rig_elect(&g);
         rig_settle(&g);
         assert_in_range(count(ONE), 1, MANY - 1);
@@ -391,6 +397,53 @@ static void the_next_leader_goes_on_with_it(void **state) {
         assert_int_equal(count(ONE), MANY);
         assert_int_equal(last_job(), job + 1);
         assert_int_equal(rig_show_job(&g, job + 1)->changed, MANY);
+}
+
+static bool is_partial(uint64_t job) {
+        return cluster_state_job_is_partial(g.state, job);
+}
+
+// There is nothing to store any more, and the log has to hear that, or it would wait for more.
+static void whose_rest_somebody_else_has_put_back_is_over(void **state) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start_many(ONE);
+        job = start_many(TWO);
+        begin_and_lose_the_leader(job, 4711);
+        rig_elect(&g);
+        rig_settle(&g);
+        (void) start_many(ONE);
+        assert_true(is_partial(job + 1));
+        r = undo((Undo){job, .id = 4711});
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, job + 1);
+        assert_false(is_partial(job + 1));
+        assert_int_equal(last_job(), job + 2);
+}
+
+static void what_is_forgotten_before_it_is_undone_whole_is_said(void **state) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start_many(ONE);
+        job = start_many(TWO);
+        begin_and_lose_the_leader(job, 4711);
+        g.wall_us += (CLUSTER_JOB_DAYS_MAX + 1) * UINT64_C(86400) * USEC_PER_SEC;
+        rig_elect(&g);
+        rig_settle(&g);
+        (void) start("a.service", ONE);
+        assert_true(cluster_state_first_job(g.state) > job);
+        r = undo((Undo){job, .id = 4711});
+        assert_int_equal(r->status, ENODATA);
+        assert_non_null(strstr(r->message, "was not put back whole"));
+        assert_int_equal(r->job, job + 1);
+        assert_false(is_partial(job + 1));
+        assert_in_range(count(ONE), 1, MANY - 1);
+        r = undo((Undo){job, .id = 4711});
+        assert_int_equal(r->status, ENOENT);
 }
 
 // ------------------------------------------------------------------------------------------------ updates
@@ -514,6 +567,70 @@ static void the_history_of_a_unit_can_be_read(void **state) {
         assert_non_null(strstr(r->message, "not kept any more"));
 }
 
+enum { MANY_REVS = 2 * FORGET_AT_ONCE + 1000 };
+
+// Of so many contents that there are these two, if they are any.
+static const Argosy__Response *forget_many(const char *first, const char *last) {
+        static char words[MANY_REVS][HASH_HEX_SIZE], *revs[MANY_REVS];
+        Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 66};
+
+        for (uint64_t i = 0; i < MANY_REVS; i++) {
+                Hash hash = hash_of(&i, sizeof(i));
+
+                hash_hex(&hash, HASH_SIZE, words[i]);
+                revs[i] = words[i];
+        }
+        revs[0] = (char *) (first ?: revs[0]);
+        revs[MANY_REVS - 1] = (char *) (last ?: revs[MANY_REVS - 1]);
+        m.revs = revs;
+        m.n_revs = MANY_REVS;
+        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        request.what_case = ARGOSY__REQUEST__WHAT_FORGET;
+        request.forget = &m;
+        request.job = &job;
+        return rig_last(rig_ask_and_settle(&g, &request));
+}
+
+static void rev_of(const char *content, char ret[HASH_HEX_SIZE]) {
+        Hash hash = hash_of(content, strlen(content));
+
+        hash_hex(&hash, HASH_SIZE, ret);
+}
+
+static void tens_of_thousands_of_contents_are_erased_by_one_job(void **state) {
+        char one[HASH_HEX_SIZE], two[HASH_HEX_SIZE], three[HASH_HEX_SIZE];
+        const Argosy__Response *r;
+        uint64_t last;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        rev_of(ONE, one);
+        rev_of(TWO, two);
+        rev_of(THREE, three);
+        (void) start("a.service", ONE);
+        (void) start("a.service", TWO);
+        last = start("a.service", THREE);
+        assert_int_equal(forget_many(NULL, NULL)->status, ENOENT);
+        assert_int_equal(forget_many(NULL, three)->status, EBUSY);
+        r = forget_many(one, two);
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, last + 1);
+        assert_int_equal(last_job(), last + 1);
+        assert_int_equal(cat("a.service", one)->status, ENOENT);
+        assert_int_equal(cat("a.service", two)->status, ENOENT);
+
+        (void) start("a.service", ONE);
+        last = start("a.service", THREE);
+        r = forget_many(one, three); // the last piece has nothing that could be erased
+        assert_int_equal(r->status, 0);
+        assert_non_null(strstr(r->message, "1 of 21000 are not erased"));
+        assert_int_equal(cat("a.service", one)->status, ENOENT);
+        assert_int_equal(last_job(), last + 1);
+        assert_false(is_partial(last + 1));
+}
+
 // ------------------------------------------------------------------------------------------------ at random
 
 static uint64_t next(uint64_t *seed) { // xorshift64
@@ -611,9 +728,12 @@ int main(void) {
                 TEST(a_request_that_comes_again_undoes_nothing_twice),
                 TEST(many_are_one_job),
                 TEST(the_next_leader_goes_on_with_it),
+                TEST(whose_rest_somebody_else_has_put_back_is_over),
+                TEST(what_is_forgotten_before_it_is_undone_whole_is_said),
                 TEST(an_update_is_undone_with_all_that_it_did),
                 TEST(an_update_that_failed_leaves_nothing_to_undo),
                 TEST(the_history_of_a_unit_can_be_read),
+                TEST(tens_of_thousands_of_contents_are_erased_by_one_job),
                 TEST(whatever_was_done_is_undone_step_by_step),
         };
 

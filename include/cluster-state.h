@@ -100,6 +100,7 @@ typedef struct Tombstone {
         ListNode fresh;            // private
         uint64_t order;            // private: later ones have greater numbers
         uint32_t number;           // private
+        const void *replaced;      // the tombstone in whose place it came, to be compared with only: it may be freed; NULL: none
         uint64_t revision;         // of the operation that left it
         uint64_t fence_us;         // its guard ends it so long after its host is lost; 0: it has none
         bool unguarded;            // it may be content without a guard: only its host can tell

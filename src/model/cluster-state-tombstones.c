@@ -152,6 +152,7 @@ int state_put_tombstones(ClusterState *s, const char *name, const uint32_t *node
                 if (before) {
                         like.fence_us = MAX_OF(before->fence_us, fence_us);
                         like.unguarded |= before->unguarded;
+                        like.replaced = list_is_linked(&before->fresh) && before->replaced ? before->replaced : before;
                 }
                 r = put(s, &like, name, before, node, &t);
                 if (r < 0)

@@ -228,6 +228,8 @@ struct Leader {
         EventStream *events;    // of this term; NULL: it does not lead
         ListNode events_due;    // EventObject.due: something of it may have changed
         ListNode events_gone;   // GoneObject.kept
+        UnitOnNode **events_rows; // those that may say something else than they did; NULL: it is gone
+        size_t n_events_rows, events_rows_allocated, n_events_rows_followed;
         uint64_t *events_jobs;  // numbers of jobs that have ended, and are not told of yet
         size_t n_events_jobs, events_jobs_allocated;
         bool events_kept;       // somebody watches, or did a short while ago

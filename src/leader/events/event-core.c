@@ -77,10 +77,10 @@ static bool is_known(const EventStream *s, const uint32_t *told) {
         return told && told[TOLD_EPOCH] == s->epoch;
 }
 
-void event_stream_note_told(Leader *l, const EventObject *o, uint32_t **told, const EventDraft *d) {
+void event_stream_note_told(Leader *l, bool due, uint32_t **told, const EventDraft *d) {
         EventStream *s = l->events;
 
-        if (l->events_kept && !list_is_linked(&o->due) && !is_known(s, *told))
+        if (l->events_kept && !due && !is_known(s, *told))
                 note_told(s, told, d);
 }
 

@@ -19,7 +19,7 @@ enum {
         EVENT_RING_BYTES = 16 * 1024 * 1024, // unless it is configured
         EVENTS_GONE_MAX = 10000,     // objects that are gone and remembered, for those who have missed that
         EVENT_JOBS_MAX = 1000,       // of the newest jobs, for those who have missed them
-        EVENT_ROWS_PER_TURN = 512,   // that are made, at less than 2 us each
+        EVENT_ROWS_PER_TURN = 512,   // that are made, at less than 2 us each; half of them, if there are as many, of units on nodes
         EVENT_MARKS_PER_TURN = 4096, // that are only noted
 };
 #define EVENTS_KEPT_US (10 * 60 * USEC_PER_SEC)
@@ -39,6 +39,7 @@ struct EventStream {
         EventRoles *roles;
         ListNode gone; // GoneObject.kept of those in the order, oldest first
         size_t n_gone;
+        uint64_t n_rows; // units on nodes that were looked at, one by one
 };
 
 // It has changed last, under that sequence, which is the last one; it is in the order no more.
@@ -54,4 +55,4 @@ void event_stream_follow(Leader *l, EventObject *o, const EventDraft *d);
 int event_stream_append(Leader *l, Argosy__Response__Events *answer, const EventDraft *d,
                         Argosy__EventMark mark, uint64_t seq, uint64_t index);
 // What was told of an object to somebody who was not there counts as told, if nothing of it is due.
-void event_stream_note_told(Leader *l, const EventObject *o, uint32_t **told, const EventDraft *d);
+void event_stream_note_told(Leader *l, bool due, uint32_t **told, const EventDraft *d);

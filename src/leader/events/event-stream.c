@@ -59,6 +59,9 @@ void event_stream_clear(Leader *l) {
         EventStream *s = l->events;
 
         l->events_kept = false;
+        free(l->events_rows);
+        l->events_rows = NULL;
+        l->n_events_rows = l->n_events_rows_followed = l->events_rows_allocated = 0;
         free(l->events_jobs);
         l->events_jobs = NULL;
         l->n_events_jobs = l->events_jobs_allocated = 0;
@@ -85,6 +88,7 @@ void event_stream_clear(Leader *l) {
 
 static void stop_keeping(Leader *l) {
         l->events_kept = false;
+        event_unmark_rows(l);
         event_ring_clear(&l->events->ring, l->events->last_seq + 1);
 }
 
@@ -166,25 +170,39 @@ static void drain_state(Leader *l, UnitOnNode *on_node) {
         EventDraft d;
         int r = event_draft_state(l, on_node, &d);
 
+        l->events->n_rows++;
         d.role = d.role_before = on_node->unit->event.role;
         if (r == 0 && event_stream_tell(l, &on_node->told, &d))
                 event_stream_move_to_end(l, &on_node->unit->event, l->events->last_seq);
         end_draft(r, &d);
 }
 
-// Returns the rows that were looked at.
-static size_t drain_unit(Leader *l, Unit *u) {
+// Of a node that is heard, only what it says counts, and whoever takes that marks it. Of others it may have to be taken
+// back, or be said that it is unknown.
+static void mark_unheard(Leader *l, Unit *u) {
+        if (!u->rows_due)
+                return;
+        u->rows_due = false;
+        list_foreach (i, &u->on_nodes) {
+                UnitOnNode *on_node = CONTAINER_OF(i, UnitOnNode, by_unit);
+
+                if (!unit_on_node_is_heard(on_node))
+                        event_mark_unit_on_node(l, on_node);
+        }
+}
+
+static void drain_unit(Leader *l, Unit *u) {
         EventStream *s = l->events;
         unsigned before;
-        size_t n = 1;
         EventDraft d;
         int r;
 
+        mark_unheard(l, u);
         if (!u->recorded && list_is_empty(&u->on_nodes) && u->event.seq == 0)
-                return n; // only a name that somebody has asked about
+                return; // only a name that somebody has asked about
         if (!l->events_kept) {
                 event_stream_move_to_end(l, &u->event, ++s->last_seq);
-                return n;
+                return;
         }
         r = event_draft_unit(l, u, &d);
         d.role = (uint16_t) event_roles_note(l, u, &before);
@@ -192,33 +210,62 @@ static size_t drain_unit(Leader *l, Unit *u) {
         if (r == 0 && event_stream_tell(l, &u->event.told, &d))
                 event_stream_move_to_end(l, &u->event, s->last_seq);
         end_draft(r, &d);
-        list_foreach (i, &u->on_nodes) {
-                drain_state(l, CONTAINER_OF(i, UnitOnNode, by_unit));
-                n++;
+}
+
+// The rows that are left over from this turn stay where they are; those that were looked at make room for new ones.
+static void forget_followed(Leader *l) {
+        size_t n = l->n_events_rows - l->n_events_rows_followed;
+
+        if (n > l->n_events_rows_followed)
+                return;
+        if (n > 0)
+                memmove(l->events_rows, l->events_rows + l->n_events_rows_followed, n * sizeof(*l->events_rows));
+        l->n_events_rows = n;
+        l->n_events_rows_followed = 0;
+        for (size_t i = 0; i < n; i++)
+                if (l->events_rows[i])
+                        l->events_rows[i]->event_due = (uint32_t) i + 1;
+}
+
+static void drain_rows(Leader *l, size_t left) {
+        for (; left > 0 && l->n_events_rows_followed < l->n_events_rows; left--) {
+                UnitOnNode *on_node = l->events_rows[l->n_events_rows_followed++];
+
+                if (!on_node)
+                        continue;
+                on_node->event_due = 0;
+                drain_state(l, on_node);
         }
-        return n;
+        forget_followed(l);
+}
+
+// NULL: there is nothing to say of it.
+static UnitOnNode *find_row_again(const Leader *l, const GoneObject *g) {
+        const Unit *u = unit_find(l, g->name);
+        const Node *n = node_find(l, g->node);
+        UnitOnNode *on_node = u && n ? unit_on_node_find(u, n) : NULL;
+
+        return on_node && unit_on_node_is_listed(l, cluster_state_find_unit(l->state, g->name), on_node) ? on_node
+                                                                                                       : NULL;
 }
 
 static bool is_there_again(const Leader *l, const GoneObject *g) {
-        const Unit *u = unit_find(l, g->name);
-        const Node *n = g->node_name ? node_find(l, g->node) : NULL;
-        const UnitOnNode *on_node = u && n ? unit_on_node_find(u, n) : NULL;
-
-        if (!g->node_name)
-                return g->event.kind == ARGOSY__EVENT_KIND__EVENT_UNIT && u;
-        return on_node && unit_on_node_is_listed(l, cluster_state_find_unit(l->state, g->name), on_node);
+        return g->event.kind == ARGOSY__EVENT_KIND__EVENT_UNIT && unit_find(l, g->name);
 }
 
-// A unit has left a node: the unit has changed, if there is still something of it.
+// A unit has left a node: the unit has changed, if there is still something of it. Who attaches anew tells all of it again,
+// and what is as it was is no news.
 static void drain_state_gone(Leader *l, GoneObject *g) {
         EventStream *s = l->events;
+        UnitOnNode *again = find_row_again(l, g);
         Unit *u = unit_find(l, g->name);
         EventDraft d;
         int r = event_draft_gone(g, &d);
 
         d.role = d.role_before = g->event.role;
-        if (r == 0 && l->events_kept && !is_there_again(l, g) && event_stream_tell(l, &g->event.told, &d) &&
-            u)
+        if (again && !again->told)
+                again->told = TAKE_PTR(g->event.told);
+        else if (r == 0 && l->events_kept && !again && event_stream_tell(l, &g->event.told, &d) && u)
                 event_stream_move_to_end(l, &u->event, s->last_seq);
         gone_object_free(g);
         end_draft(r, &d);
@@ -258,7 +305,7 @@ static void drain_gone(Leader *l, GoneObject *g) {
         remember_gone(l, g);
 }
 
-static size_t drain_object(Leader *l, EventObject *o) {
+static void drain_object(Leader *l, EventObject *o) {
         list_unlink(&o->due);
         if (o->gone) {
                 GoneObject *g = CONTAINER_OF(o, GoneObject, event);
@@ -267,17 +314,17 @@ static size_t drain_object(Leader *l, EventObject *o) {
                         drain_state_gone(l, g);
                 else
                         drain_gone(l, g);
-                return 1;
+                return;
         }
         switch ((Argosy__EventKind) o->kind) {
         case ARGOSY__EVENT_KIND__EVENT_UNIT:
-                return drain_unit(l, CONTAINER_OF(o, Unit, event));
+                drain_unit(l, CONTAINER_OF(o, Unit, event));
+                break;
         case ARGOSY__EVENT_KIND__EVENT_NODE:
                 drain_node(l, CONTAINER_OF(o, Node, event));
-                return 1;
+                break;
         default:
                 drain_leader(l);
-                return 1;
         }
 }
 
@@ -294,7 +341,7 @@ void event_stream_on_node_gone(Leader *l, Node *n) {
 // ------------------------------------------------------------------------------------------------ the turn
 
 bool event_stream_drain(Leader *l) {
-        size_t left;
+        size_t left, rows;
 
         if (l->events_kept && !is_kept(l))
                 stop_keeping(l);
@@ -303,9 +350,11 @@ bool event_stream_drain(Leader *l) {
         left -= MIN_OF(left, event_tables_drain(l));
         mark_drains(l);
         left = event_jobs_drain(l, left);
-        while (left > 0 && !list_is_empty(&l->events_due))
-                left -= MIN_OF(left, drain_object(l, CONTAINER_OF(l->events_due.next, EventObject, due)));
-        if (list_is_empty(&l->events_due) && event_jobs_are_drained(l)) {
+        rows = MIN_OF(left / 2, l->n_events_rows - l->n_events_rows_followed);
+        for (; left > rows && !list_is_empty(&l->events_due); left--)
+                drain_object(l, CONTAINER_OF(l->events_due.next, EventObject, due));
+        drain_rows(l, left); // they have their share, however many units are marked
+        if (list_is_empty(&l->events_due) && l->n_events_rows == 0 && event_jobs_are_drained(l)) {
                 l->events->index = l->trail->last;
                 return true;
         }

@@ -143,7 +143,7 @@ static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
         if (has_kind(w, ARGOSY__EVENT_KIND__EVENT_UNIT)) {
                 r = event_draft_unit(l, u, &d);
                 if (r == 0)
-                        event_stream_note_told(l, &u->event, &u->event.told, &d);
+                        event_stream_note_told(l, list_is_linked(&u->event.due), &u->event.told, &d);
                 r = add_draft(l, w, r, &d, mark, resume_seq(w, &u->event, !s));
         }
         while (r == 0 && s) {
@@ -151,7 +151,7 @@ static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
 
                 r = event_draft_state(l, s, &d);
                 if (r == 0)
-                        event_stream_note_told(l, &u->event, &s->told, &d);
+                        event_stream_note_told(l, list_is_linked(&u->event.due) || s->event_due > 0, &s->told, &d);
                 r = add_draft(l, w, r, &d, mark, resume_seq(w, &u->event, !next));
                 s = next;
         }
@@ -192,7 +192,7 @@ static int add_object(Leader *l, Watcher *w, EventObject *o) {
                 r = event_draft_leader(l, &d);
         if (r == 0 && !o->gone &&
             (o->kind == ARGOSY__EVENT_KIND__EVENT_NODE || event_tables_have((Argosy__EventKind) o->kind)))
-                event_stream_note_told(l, o, &o->told, &d);
+                event_stream_note_told(l, list_is_linked(&o->due), &o->told, &d);
         return add_draft(l, w, r, &d, mark, o->seq);
 }
 

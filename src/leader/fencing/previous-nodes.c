@@ -142,7 +142,7 @@ void previous_node_on_lost(Leader *l, UnitOnNode *s) {
         if (until)
                 (void) oom_check(previous_node_ends_at(l, s->unit, until));
         unit_on_node_count(s);
-        unit_touch(l, s->unit);
+        unit_touch_on_node(l, s);
         unit_release(l, s->unit);
 }
 

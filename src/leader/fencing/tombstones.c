@@ -72,7 +72,7 @@ void tombstones_on_applied(Leader *l) {
 
                 if (!n)
                         continue;
-                if (n->open == t) // it has gone to the end
+                if (n->open == t->replaced) // what is in its place stands at the end
                         n->open = NULL;
                 note_end(l, ends_at(n->host, t));
                 host_mark_tombstones(l, n->host);
@@ -90,7 +90,10 @@ static void end(Leader *l, const Node *n, const Tombstone *t) {
         if (s && !previous_node_may_run(l, t->name, e, n) && !unit_wanted_on(l, u, e, n))
                 unit_on_node_free(l, s);
         else if (u) {
-                unit_touch(l, u);
+                if (s)
+                        unit_touch_on_node(l, s);
+                else
+                        unit_touch_itself(l, u);
                 unit_release(l, u);
         }
 }

@@ -20,6 +20,7 @@
 #include "authorization.h"
 #include "batch-builder.h"
 #include "clock.h"
+#include "event-marks.h"
 #include "feature-level.h"
 #include "host-address.h"
 #include "host-complaints.h"
@@ -129,6 +130,12 @@ static void end_session(Leader *l, Host *h) {
         host_touch(l, h);
 }
 
+// Whether what it has said of its units counts is another matter now.
+static void mark_units(Leader *l, Host *h) {
+        list_foreach (i, &h->nodes)
+                event_mark_units_of(l, CONTAINER_OF(i, Node, of_host));
+}
+
 void host_lose(Leader *l, Host *h) {
         lease_end(&h->lease);
         h->lost_us = leader_now(l);
@@ -146,6 +153,7 @@ void host_lose(Leader *l, Host *h) {
         }
         foreach_unit_on_node(h, l, previous_node_on_lost);
         tombstones_on_lost(l, h);
+        mark_units(l, h);
         host_mark_globals(l, h);
         if (h->linked && h->number != l->config.self)
                 l->ops.drop_host(h->number, l->userdata);
@@ -274,6 +282,7 @@ void session_on_link_lost(Leader *l, Host *h) {
         bool stopped = h->leaving && h->feature_level < FEATURE_GOODBYE_RUNNING;
 
         end_session(l, h);
+        mark_units(l, h); // what it said holds no more
         if (l->leading && h->recorded && stopped && !host_is_lost(h))
                 host_lose(l, h); // its units were stopped before its daemon was
         leader_mark(l);
@@ -496,7 +505,7 @@ static void take_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *repo
         if (report->refused)
                 note_refusal(l, s, report);
         retry_controller_on_report(l, s->unit, s);
-        unit_touch(l, s->unit);
+        unit_touch_on_node(l, s);
 }
 
 // Each node's last word counts, however often a host repeats itself: what follows walks over the node's
@@ -551,6 +560,7 @@ static void end_attach(Leader *l, Host *h) {
         h->attached = h->ever_attached = true;
         list_append(&l->barriers_due, &h->barrier_queue);
         host_touch(l, h);
+        mark_units(l, h); // those that were taken in earlier turns, and those that it does not have
         host_mark_tombstones(l, h);
         l->retry_pending = l->previous_nodes_due = true;
         host_mark_globals(l, h);
@@ -665,7 +675,7 @@ static void on_gone(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) 
 
         if (unit_wanted_on(l, s->unit, e, s->node)) {
                 unit_on_node_event(s, ON_NODE_MISSING);
-                unit_touch(l, s->unit);
+                unit_touch_on_node(l, s);
         } else if (!unit_on_node_is_to_go(s) || report->revision >= s->ordered_revision)
                 unit_on_node_free(l, s);
 }

@@ -321,7 +321,7 @@ bool ordering_hold(Leader *l, UnitOnNode *s, const UnitEntry *e, bool wanted) {
 
         if (hold != s->hold) {
                 s->hold = hold;
-                unit_touch(l, s->unit);
+                unit_touch_itself(l, s->unit);
         }
         // A Welcome names everything that the host is to keep.
         return hold == HOLD_STOP ? s->node->host->welcomed || !e

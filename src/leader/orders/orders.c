@@ -12,6 +12,7 @@
 // is marked like any other, and its order is in one of the parts; one that goes moves the walk on (registry.c).
 #include <errno.h>
 
+#include "event-marks.h"
 #include "feature-level.h"
 #include "fencing-policy.h"
 #include "frame.h"
@@ -75,10 +76,12 @@ void orders_on_unit(Leader *l, const UnitEntry *e, Unit *u, Node *before) {
 // Whether the node is to run the unit, and what follows if that is not as it was ordered.
 static void judge_global(Leader *l, Unit *u, const UnitEntry *e, Node *n) {
         bool wanted = unit_wanted_on(l, u, e, n);
-        const UnitOnNode *s = unit_on_node_find(u, n);
+        UnitOnNode *s = unit_on_node_find(u, n);
 
         l->n_globals_judged++;
         n->n_globals += wanted;
+        if (s && !unit_on_node_is_heard(s)) // lists show it where it is wanted
+                event_mark_unit_on_node(l, s);
         if (s && !wanted)
                 tombstones_part(l, s);
         if (wanted != (s && unit_on_node_is_to_have(s)) && (wanted || s))
@@ -104,7 +107,7 @@ void orders_globals(Leader *l) {
                 list_foreach (k, &l->globals_due)
                         list_foreach (o, &CONTAINER_OF(k, Host, globals_due)->nodes)
                                 judge_global(l, u, e, CONTAINER_OF(o, Node, of_host));
-                unit_touch(l, u);
+                unit_touch_itself(l, u);
         }
         while (!list_is_empty(&l->globals_due)) {
                 Host *h = CONTAINER_OF(l->globals_due.next, Host, globals_due);

@@ -52,7 +52,7 @@ static int fill_states(Argosy__Response__UnitRow *row, const char *load, const c
 }
 
 bool unit_on_node_is_shown(const UnitOnNode *s) {
-        return s && unit_on_node_is_reported(s) && s->node->host->attached && !node_is_unreachable(s->node);
+        return s && unit_on_node_is_heard(s);
 }
 
 int unit_on_node_fill_row(const UnitOnNode *s, Argosy__Response__UnitRow *row) {
@@ -469,6 +469,8 @@ static const char *host_state_word(const Leader *l, const Host *h) {
                 return h->down ? "down" : "lost";
         if (h->leaving)
                 return "leaving";
+        if (!h->ever_attached)
+                return "unknown"; // this leader has not heard it yet
         return h->lease.state == LEASE_SUSPECT ? "suspect" : "online";
 }
 

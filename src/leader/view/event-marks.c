@@ -17,9 +17,35 @@ void event_mark(Leader *l, EventObject *o) {
         leader_mark(l);
 }
 
+void event_mark_unit_on_node(Leader *l, UnitOnNode *s) {
+        if (!l->events_kept || s->event_due) // whoever comes is told of the whole unit
+                return;
+        (void) oom_check(ARRAY_GROW(l->events_rows, l->events_rows_allocated, l->n_events_rows + 1));
+        l->events_rows[l->n_events_rows++] = s;
+        s->event_due = (uint32_t) l->n_events_rows;
+        leader_mark(l);
+}
+
+void event_unmark_row(Leader *l, UnitOnNode *s) {
+        if (s->event_due)
+                l->events_rows[s->event_due - 1] = NULL;
+        s->event_due = 0;
+}
+
+void event_unmark_rows(Leader *l) {
+        for (size_t i = l->n_events_rows_followed; i < l->n_events_rows; i++)
+                if (l->events_rows[i])
+                        l->events_rows[i]->event_due = 0;
+        l->n_events_rows = l->n_events_rows_followed = 0;
+}
+
 void event_mark_units_of(Leader *l, const Node *n) {
-        list_foreach (i, &n->units_on_node)
-                event_mark(l, &CONTAINER_OF(i, UnitOnNode, by_node)->unit->event);
+        list_foreach (i, &n->units_on_node) {
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
+
+                event_mark(l, &s->unit->event);
+                event_mark_unit_on_node(l, s);
+        }
         list_foreach (i, &n->placed)
                 event_mark(l, &CONTAINER_OF(i, Unit, placed)->event);
 }
@@ -39,6 +65,7 @@ static GoneObject *gone_new(Leader *l, Argosy__EventKind kind, const char *name)
 void event_mark_unit_on_node_gone(Leader *l, UnitOnNode *s) {
         GoneObject *g;
 
+        event_unmark_row(l, s);
         if (!l->events_kept) // whoever comes is told of the whole unit
                 return;
         g = gone_new(l, ARGOSY__EVENT_KIND__EVENT_STATE, s->unit->name);

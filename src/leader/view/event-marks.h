@@ -10,6 +10,11 @@ typedef struct GoneObject GoneObject;
 
 // Something of it may have changed.
 void event_mark(Leader *l, EventObject *o);
+// What one node says of the unit may be something else. The unit itself is marked by whoever touches it.
+void event_mark_unit_on_node(Leader *l, UnitOnNode *s);
+// All that was marked so is dropped, or one.
+void event_unmark_rows(Leader *l);
+void event_unmark_row(Leader *l, UnitOnNode *s);
 // And of each unit that is seen on that node, or placed there.
 void event_mark_units_of(Leader *l, const Node *n);
 // It is about to be freed; who was told of it is to be told that.

@@ -197,7 +197,7 @@ static void mark_nodes_gone(Leader *l, const Host *h, const Argosy__HostRecord *
                 list_append(&l->nodes_gone, &n->gone);
                 l->enqueued_stale = true;
                 list_foreach (k, &l->globals)
-                        unit_touch(l, CONTAINER_OF(k, Unit, queue));
+                        unit_touch_itself(l, CONTAINER_OF(k, Unit, queue));
         }
 }
 

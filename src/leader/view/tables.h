@@ -195,6 +195,7 @@ struct Unit {
         Standing standing;  // as those who depend on it were told last
         bool recorded;
         bool leaves;        // in its node's n_to_leave
+        bool rows_due;      // for the stream: whatever nodes say of it is to be looked at, not only what is marked
         Unit *preempted_by; // unit that it was preempted by, as long as that is known; NULL: none
         ListNode victim;    // in that one's list
         ListNode preempted; // in Leader.preempted, while preempted_by is set
@@ -220,6 +221,7 @@ struct UnitOnNode {
         ListNode awaiting; // in Leader.awaiting: its order waits until the unit has ended on another node; or in
                            // .replacing: its start waits for units that it replaces (replacers.c)
         OrderHold hold;    // what its order waits for besides
+        uint32_t event_due; // its number in Leader.events_rows + 1; 0: nothing is to be looked at for the stream
         uint64_t ordered_revision; // of the last order of this session
         ListNode outcome_due;     // in Leader.outcomes, or .outcomes_flying
         Argosy__Outcome *outcome; // owned; to be put into the log

@@ -4,13 +4,24 @@
 // looks once. A unit that goes takes its marks along (unit_free()).
 #include "unit-marks.h"
 
+#include "event-marks.h"
 #include "tables.h"
 #include "turn.h"
 
-void unit_touch(Leader *l, Unit *u) {
+void unit_touch_itself(Leader *l, Unit *u) {
         if (!list_is_linked(&u->touched))
                 list_append(&l->touched, &u->touched);
         leader_mark(l);
+}
+
+void unit_touch(Leader *l, Unit *u) {
+        u->rows_due = true;
+        unit_touch_itself(l, u);
+}
+
+void unit_touch_on_node(Leader *l, UnitOnNode *s) {
+        event_mark_unit_on_node(l, s);
+        unit_touch_itself(l, s->unit);
 }
 
 void unit_release(Leader *l, Unit *u) {

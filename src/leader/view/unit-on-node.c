@@ -81,12 +81,15 @@ bool unit_on_node_is_consistent(const UnitOnNode *s) {
 
 // ------------------------------------------------------------------------------------------------ the table
 
+// By both lists at once, so the shorter one counts: of a global unit there are as many as nodes.
 UnitOnNode *unit_on_node_find(const Unit *u, const Node *n) {
-        list_foreach (i, &u->on_nodes) {
-                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
+        const ListNode *on = u->on_nodes.next, *here = n->units_on_node.next;
 
-                if (s->node == n)
-                        return s;
+        for (; on != &u->on_nodes && here != &n->units_on_node; on = on->next, here = here->next) {
+                if (CONTAINER_OF(on, UnitOnNode, by_unit)->node == n)
+                        return CONTAINER_OF(on, UnitOnNode, by_unit);
+                if (CONTAINER_OF(here, UnitOnNode, by_node)->unit == u)
+                        return CONTAINER_OF(here, UnitOnNode, by_node);
         }
         return NULL;
 }
@@ -106,6 +109,7 @@ UnitOnNode *unit_on_node_get(Leader *l, Unit *u, Node *n) {
         list_append(&n->units_on_node, &s->by_node);
         n->n_units_on_node++;
         unit_on_node_event(s, ON_NODE_NAMED);
+        event_mark_unit_on_node(l, s);
         return s;
 }
 
@@ -167,7 +171,7 @@ void unit_on_node_free(Leader *l, UnitOnNode *s) {
         list_unlink(&s->awaiting);
         list_unlink(&s->outcome_due);
         unit_on_node_discard(s);
-        unit_touch(l, u);
+        unit_touch_itself(l, u);
         unit_release(l, u);
         unit_mark_unused(l, u);
 }
@@ -214,6 +218,10 @@ bool unit_on_node_is_unreachable(const UnitOnNode *s) {
         return !s->node->host->attached || node_is_unreachable(s->node);
 }
 
+bool unit_on_node_is_heard(const UnitOnNode *s) {
+        return unit_on_node_is_reported(s) && !unit_on_node_is_unreachable(s);
+}
+
 bool unit_on_node_is_down(const UnitOnNode *s) {
         return active_state_is_down(s->active);
 }
@@ -229,7 +237,7 @@ uint64_t unit_on_node_known_us(const UnitOnNode *s) {
 }
 
 static bool has_answered(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
-        return unit_on_node_is_reported(s) && !unit_on_node_is_unreachable(s) &&
+        return unit_on_node_is_heard(s) &&
                s->revision >= rollout_content(l, e, s->node->number).revision;
 }
 

@@ -36,6 +36,8 @@ void __real_unit_event(Leader *l, Unit *u, LifeEvent event);
 void __wrap_unit_event(Leader *l, Unit *u, LifeEvent event);
 void __real_unit_touch(Leader *l, Unit *u);
 void __wrap_unit_touch(Leader *l, Unit *u);
+void __real_unit_touch_itself(Leader *l, Unit *u);
+void __wrap_unit_touch_itself(Leader *l, Unit *u);
 void __real_placement_unit_remove(Placement *p, uint32_t unit);
 void __wrap_placement_unit_remove(Placement *p, uint32_t unit);
 
@@ -62,6 +64,11 @@ void __wrap_unit_event(Leader *l, Unit *u, LifeEvent event) {
 void __wrap_unit_touch(Leader *l, Unit *u) {
         n_told++;
         __real_unit_touch(l, u);
+}
+
+void __wrap_unit_touch_itself(Leader *l, Unit *u) {
+        n_told++;
+        __real_unit_touch_itself(l, u);
 }
 
 void __wrap_placement_unit_remove(Placement *p, uint32_t unit) {

@@ -17,6 +17,8 @@
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define EVERYWHERE SERVICE "[X-Argosy]\nGlobal=yes\n"
+#define ZONE "global-7.service" // one of random names
+#define IN_ZONE EVERYWHERE "MachineMetadata=zone=a\n"
 #define START ARGOSY__VERB__VERB_START
 #define STOP ARGOSY__VERB__VERB_STOP
 #define DESTROY ARGOSY__VERB__VERB_DESTROY
@@ -702,12 +704,16 @@ static void live(void) {
         char name[32];
 
         random_name(name);
-        switch (draw(14)) {
+        switch (draw(16)) {
         case 0:
         case 1:
         case 2:
         case 3:
-                (void) rig_change_with(&g, START, name, *name == 'g' ? EVERYWHERE : SERVICE, false, NULL);
+                (void) rig_change_with(&g, START, name,
+                                       *name != 'g'       ? SERVICE
+                                       : streq(name, ZONE) ? IN_ZONE
+                                                           : EVERYWHERE,
+                                       false, NULL);
                 break;
         case 4:
         case 5:
@@ -740,6 +746,12 @@ static void live(void) {
                         rig_elect(&g);
                 }
                 break;
+        case 13: // its link is lost, and made again
+                rig_host(&g, 2 + draw(2))->linked = false;
+                break;
+        case 14:
+                (void) rig_label(&g, node, "zone", draw(2) ? "a" : NULL);
+                break;
         default:
                 rig_turns(&g, draw(4));
         }
@@ -764,6 +776,11 @@ static void copies_are_like_the_cluster_whatever_happens(void **state) {
                         follow(&copies[1], true);
                 if (draw(10) == 0)
                         follow(&copies[2], true);
+                if (round % 10 == 9) {
+                        rig_settle(&g);
+                        follow(&copies[0], false);
+                        assert_like_it_with_its_jobs(&copies[0]);
+                }
         }
         rig_settle(&g);
         for (unsigned i = 0; i < 3; i++) {

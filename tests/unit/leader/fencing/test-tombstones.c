@@ -335,6 +335,24 @@ static void a_global_unit_is_remembered_on_silent_nodes_only(void **state) {
         assert_int_equal(n_tombstones(), 0);
 }
 
+static void what_is_left_again_is_looked_at_anew(void **state) {
+        const Node *n;
+
+        assert_int_equal(rig_change(&g, START, X, GLOBAL)->status, 0);
+        n = node_find(g.leader, cluster_state_find_host(g.state, 2)->nodes[0]->node);
+        lose_2();
+        rig_change(&g, DESTROY, X, NULL);
+        rig_pass_ms(&g, RIG_LEASE_MS);
+        assert_non_null(n->open);
+        assert_ptr_equal(n->open, cluster_state_find_tombstone(g.state, X, n->number));
+        for (int i = 0; i < 2; i++) { // another one is in its place, and it is freed
+                assert_int_equal(rig_change(&g, START, X, GLOBAL)->status, 0);
+                rig_change(&g, DESTROY, X, NULL);
+                assert_int_equal(n_tombstones(), 1);
+                assert_true(!n->open || n->open == cluster_state_find_tombstone(g.state, X, n->number));
+        }
+}
+
 static void a_stop_of_a_global_unit_waits_for_all_nodes(void **state) {
         const Argosy__Response__UnitResult *change;
         RigAnswer *wait;
@@ -478,6 +496,7 @@ int main(void) {
                 TEST(a_guard_ends_them),
                 TEST(a_guard_that_was_alive_at_the_shutdown_ends_them_a_lease_later),
                 TEST(a_global_unit_is_remembered_on_silent_nodes_only),
+                TEST(what_is_left_again_is_looked_at_anew),
                 TEST(a_stop_of_a_global_unit_waits_for_all_nodes),
                 TEST(a_global_unit_that_is_unloaded_is_remembered),
                 TEST(a_node_that_a_global_unit_has_left_is_remembered),

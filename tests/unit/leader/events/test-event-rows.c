@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What nodes say of units, as the stream tells it: one row for what one node says, however many nodes the unit is on;
+// unknown as soon as its host is not heard; and nothing again that is as it was.
+#include <errno.h>
+
+#include "event-asks.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+
+#include "event-stream.h"
+#include "str.h"
+
+enum { MANY = 200 };
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define EVERYWHERE SERVICE "[X-Argosy]\nGlobal=yes\n"
+#define START ARGOSY__VERB__VERB_START
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int setup_many(void **state) {
+        rig_start(&g, MANY);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static void from_now(Asked *a) {
+        *a = (Asked){.from_now = true};
+        assert_true(asked_pull(&g, a));
+}
+
+static void tell_all(Asked *a) {
+        while (asked_pull(&g, a)) {
+        }
+}
+
+// The newest of what has come of the unit on that node, or NULL.
+static const Argosy__Event *state_of(const Asked *a, const char *unit, const char *node) {
+        for (size_t i = a->n; i > 0; i--) {
+                const Argosy__Event *e = a->events[i - 1];
+
+                if (e->kind == ARGOSY__EVENT_KIND__EVENT_STATE && streq(event_value(e, 0), unit) &&
+                    streq(event_value(e, 1), node))
+                        return e;
+        }
+        return NULL;
+}
+
+static size_t count_states(const Asked *a) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < a->n; i++)
+                n += a->events[i]->kind == ARGOSY__EVENT_KIND__EVENT_STATE;
+        return n;
+}
+
+// Its link is lost, and nobody has missed a beat yet.
+static void cut_off(uint32_t host) {
+        rig_host(&g, host)->up = rig_host(&g, host)->linked = false;
+        rig_settle(&g);
+}
+
+// Only this one is a place for units.
+static void leave_one_open(const char *name) {
+        static const char *const nodes[] = {"n1", "n2", "n3"};
+
+        for (size_t i = 0; i < ELEMENTSOF(nodes); i++)
+                if (!streq(nodes[i], name))
+                        (void) rig_set_mode(&g, nodes[i], ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+}
+
+// ------------------------------------------------------------------------------------------------ what it costs
+
+static void what_one_node_says_of_a_unit_on_all_nodes_is_one_row(void **state) {
+        uint64_t rows;
+        Asked a;
+
+        rig_change(&g, START, "all.service", EVERYWHERE);
+        assert_int_equal(rig_count_running(&g, "all.service"), MANY);
+        from_now(&a);
+        rows = g.leader->events->n_rows;
+        rig_host_report(&g, rig_host(&g, 7), rig_unit_on(&g, 7, "all.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        assert_true(asked_pull(&g, &a));
+        assert_string_equal(event_field(state_of(&a, "all.service", "n7"), "active"), "failed");
+        assert_int_equal(count_states(&a), 1);
+        rig_settle(&g);
+        assert_true(g.leader->events->n_rows - rows <= 2);
+        asked_forget(&a);
+}
+
+static void a_host_that_attaches_anew_costs_its_own_rows(void **state) {
+        enum { UNITS = 3 };
+        uint64_t rows;
+        Asked a;
+
+        for (unsigned i = 0; i < UNITS; i++) {
+                _cleanup_free_ char *name = str_printf("all-%u.service", i);
+
+                rig_change(&g, START, name, EVERYWHERE);
+        }
+        from_now(&a);
+        tell_all(&a);
+        rows = g.leader->events->n_rows;
+        rig_host(&g, 7)->attached = false;
+        rig_settle(&g);
+        tell_all(&a);
+        assert_true(g.leader->events->n_rows - rows <= 4 * UNITS);
+        asked_forget(&a);
+}
+
+static void another_unit_on_all_nodes_costs_no_rows_of_the_others(void **state) {
+        enum { UNITS = 8 };
+        uint64_t rows;
+        Asked a;
+
+        for (unsigned i = 0; i < UNITS; i++) {
+                _cleanup_free_ char *name = str_printf("all-%u.service", i);
+
+                rig_change(&g, START, name, EVERYWHERE);
+        }
+        from_now(&a);
+        rows = g.leader->events->n_rows;
+        rig_change(&g, START, "another.service", EVERYWHERE);
+        assert_true(g.leader->events->n_rows - rows >= MANY);
+        assert_true(g.leader->events->n_rows - rows <= UNITS / 2 * MANY);
+        asked_forget(&a);
+}
+
+// So many that they are told in several turns, and each of them all the same.
+static void all_nodes_are_told_of_when_the_unit_goes_from_all(void **state) {
+        size_t n = 0;
+        Asked a;
+
+        rig_change(&g, START, "all.service", EVERYWHERE);
+        from_now(&a);
+        a.max_bytes = 4096;
+        rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "all.service", NULL);
+        while (asked_pull(&g, &a))
+                for (size_t i = 0; i < a.n; i++)
+                        n += a.events[i]->kind == ARGOSY__EVENT_KIND__EVENT_STATE && a.events[i]->gone;
+        assert_int_equal(n, MANY);
+        asked_forget(&a);
+}
+
+// ------------------------------------------------------------------------------------------------ who is not heard
+
+static void what_a_host_has_said_is_unknown_when_its_link_is_lost(void **state) {
+        const Argosy__Event *e;
+        Asked a;
+
+        leave_one_open("n2");
+        rig_change(&g, START, "web.service", SERVICE);
+        from_now(&a);
+        cut_off(2);
+        assert_true(asked_pull(&g, &a));
+        e = state_of(&a, "web.service", "n2");
+        assert_non_null(e);
+        assert_string_equal(event_field(e, "active"), "unknown");
+        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
+        assert_non_null(e);
+        assert_string_equal(event_field(e, "state"), "unknown");
+        rig_host_on(&g, 2, false);
+        assert_true(asked_pull(&g, &a));
+        e = state_of(&a, "web.service", "n2");
+        assert_string_equal(event_field(e, "active"), "active");
+        assert_true(event_has_changed(e, "active"));
+        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
+        assert_string_equal(event_field(e, "state"), "launched");
+        asked_forget(&a);
+}
+
+static void of_a_host_that_is_lost_nothing_is_left_when_the_unit_is_elsewhere(void **state) {
+        Asked a, all = {};
+
+        leave_one_open("n2");
+        rig_change(&g, START, "web.service", SERVICE);
+        from_now(&a);
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
+        tell_all(&a);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 4 * RIG_LEASE_MS);
+        assert_int_equal(rig_host_of(&g, "web.service"), 3);
+        assert_true(asked_pull(&g, &a));
+        assert_true(state_of(&a, "web.service", "n2")->gone);
+        assert_string_equal(event_field(state_of(&a, "web.service", "n3"), "active"), "active");
+        assert_true(asked_pull(&g, &all)); // who comes from nothing is told the same
+        assert_null(state_of(&all, "web.service", "n2"));
+        asked_forget(&a);
+        asked_forget(&all);
+}
+
+static void who_attaches_anew_and_says_the_same_tells_nothing_new(void **state) {
+        Asked a = {};
+
+        rig_change(&g, START, "all.service", EVERYWHERE);
+        rig_pass_ms(&g, 3000); // the job has ended
+        tell_all(&a);
+        rig_host(&g, 2)->attached = false; // it attaches in the session that it has
+        rig_settle(&g);
+        assert_false(asked_pull(&g, &a));
+        asked_forget(&a);
+}
+
+static void hosts_that_a_new_leader_has_not_heard_are_unknown_and_so_is_what_they_said(void **state) {
+        const Argosy__Event *e;
+        Asked a = {};
+
+        leave_one_open("n2");
+        rig_change(&g, START, "web.service", SERVICE);
+        tell_all(&a);
+        rig_host_off(&g, 2);
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_true(asked_pull(&g, &a));
+        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_NODE, "n2");
+        assert_string_equal(event_field(e, "state"), "unknown");
+        assert_string_equal(event_field(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_NODE, "n3"), "state"),
+                            "online");
+        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
+        assert_string_equal(event_field(e, "state"), "unknown");
+        assert_null(state_of(&a, "web.service", "n2"));
+        assert_true(event_is_word(a.events[a.n - 1], EVENT_STREAM_COMPLETE));
+        rig_host_on(&g, 2, false);
+        assert_true(asked_pull(&g, &a));
+        assert_string_equal(event_field(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_NODE, "n2"), "state"),
+                            "online");
+        assert_string_equal(event_field(state_of(&a, "web.service", "n2"), "active"), "active");
+        asked_forget(&a);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST_MANY(f) cmocka_unit_test_setup_teardown(f, setup_many, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST_MANY(what_one_node_says_of_a_unit_on_all_nodes_is_one_row),
+                TEST_MANY(a_host_that_attaches_anew_costs_its_own_rows),
+                TEST_MANY(another_unit_on_all_nodes_costs_no_rows_of_the_others),
+                TEST_MANY(all_nodes_are_told_of_when_the_unit_goes_from_all),
+                TEST(what_a_host_has_said_is_unknown_when_its_link_is_lost),
+                TEST(of_a_host_that_is_lost_nothing_is_left_when_the_unit_is_elsewhere),
+                TEST(who_attaches_anew_and_says_the_same_tells_nothing_new),
+                TEST(hosts_that_a_new_leader_has_not_heard_are_unknown_and_so_is_what_they_said),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -132,6 +132,37 @@ def test_a_bad_change_is_found_and_undone(c: Cluster):
     c.ctl_fails(f"cat web@1 --at={update['job']}", saying="not kept any more")
 
 
+def test_the_whole_cluster_is_compared_with_what_it_was(c: Cluster):
+    c.start("web@{1..3}")
+    c.start("old.service")
+    c.ctl("label n2 disk=hdd")
+    before = jobs(c, "--limit=1")[0]["job"]
+    assert c.ctl(f"diff @{before}") == ""
+    other = SLEEPER.replace("[Service]", "[Service]\nEnvironment=A=1")
+    c.node("n2").write("/root/units/web@.service", other)
+    c.ctl("start --replace /root/units/web@1.service /root/units/web@2.service", on="n2")
+    c.ctl("stop web@3")
+    c.ctl("destroy old")
+    c.start("new.service")
+    c.ctl("label n2 disk=ssd")
+    c.ctl("cordon n3 --reason=disks")
+    after = jobs(c, "--limit=1")[0]["job"]
+    difference = c.ctl(f"diff @{before}", on="n3")
+    lines = difference.splitlines()
+    assert {"~ label disk of n2: hdd -> ssd", "~ node n3: open -> cordoned (disks)", "+ new.service: launched",
+            "- old.service: was launched", "~ web@3.service: launched -> loaded"} <= set(lines), difference
+    assert {"~ web@1.service: another file", "~ web@2.service: another file"} <= set(lines), difference
+    assert lines.count("+Environment=A=1") == 1, difference
+    assert c.ctl(f"diff @{before} @{after}", on="n1").splitlines()[:5] == lines[:5]
+    assert "+ old.service: launched" in c.ctl(f"diff @{after} @{before}")
+    listed = c.ctl(f"list-unit-files --at={before} --no-legend", on="n2")
+    assert {line.split()[0]: line.split()[2] for line in listed.splitlines()} == {
+        "old.service": "launched", "web@.service": "inactive", "web@1.service": "launched", "web@2.service": "launched",
+        "web@3.service": "launched"}, listed
+    c.ctl_fails("diff @999999", saying="there is no job 999999")
+    c.ctl_fails("diff web@1 @1", status=2)
+
+
 def node_row(c, name, on=None):
     return next(row for row in c.json("list-nodes", on) if row["node"] == name)
 

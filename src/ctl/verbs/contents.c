@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cat, diff, history forget: the contents of unit files, as they are and as they were.
+// cat, diff of a unit, history forget: the contents of unit files, as they are and as they were.
 //
 // Jobs say which content a unit had before and after each of them, by its hash. What it had when a job was done is
 // what that job gave it, or what the next one found there; if none came, it is what it has now. So the list of jobs
@@ -11,9 +11,11 @@
 #include <inttypes.h>
 
 #include "array.h"
+#include "cluster-diff.h"
+#include "contents.h"
 #include "ctl.h"
-#include "diff.h"
 #include "hash.h"
+#include "job-changes.h"
 #include "map.h"
 #include "str.h"
 #include "terminal.h"
@@ -95,21 +97,9 @@ static int look_at(const Argosy__Response__JobRow *job, void *userdata) {
         return job->job == at->job;
 }
 
-// Says so if the job is not kept.
-static int check_job(Ctl *ctl, uint64_t job) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
-        list.number = job;
-        list.first_unit = UINT32_MAX; // none of them
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
-        request.list_jobs = &list;
-        return ctl_ask(ctl, &request, 0, NULL, NULL);
-}
-
 static int find_at(Ctl *ctl, char *unit, uint64_t job, Version *ret) {
         AtJob at = {.job = job, .version.now = true};
-        int code = check_job(ctl, job);
+        int code = job_changes_check_job(ctl, job);
 
         if (code == EXIT_OK)
                 code = read_history(ctl, unit, job, look_at, &at);
@@ -118,13 +108,6 @@ static int find_at(Ctl *ctl, char *unit, uint64_t job, Version *ret) {
 }
 
 // ---- contents
-
-typedef struct Content {
-        Buf bytes;
-        bool there;
-        bool quiet; // that there is none is no error
-        bool failed;
-} Content;
 
 static int on_content(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Content *c = userdata;
@@ -142,24 +125,25 @@ static int on_content(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         return buf_append(&c->bytes, r->cat->content.data, r->cat->content.len);
 }
 
-static int fetch(Ctl *ctl, char *unit, Version *v, Content *c) {
+int content_fetch(Ctl *ctl, char *unit, char *rev, Content *ret) {
         Argosy__Request__Cat cat = ARGOSY__REQUEST__CAT__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        char *rev = v->rev;
         int code;
 
-        if (v->absent)
-                return EXIT_OK;
         cat.names = &unit;
         cat.n_names = 1;
-        if (!v->now) {
+        if (rev) {
                 cat.revs = &rev;
                 cat.n_revs = 1;
         }
         request.what_case = ARGOSY__REQUEST__WHAT_CAT;
         request.cat = &cat;
-        code = ctl_ask(ctl, &request, CALL_STATUS, on_content, c);
-        return code ?: c->failed ? EXIT_FAILED : EXIT_OK;
+        code = ctl_ask(ctl, &request, CALL_STATUS, on_content, ret);
+        return code ?: ret->failed ? EXIT_FAILED : EXIT_OK;
+}
+
+static int fetch(Ctl *ctl, char *unit, Version *v, Content *c) {
+        return v->absent ? EXIT_OK : content_fetch(ctl, unit, v->now ? NULL : v->rev, c);
 }
 
 // ---- cat
@@ -251,18 +235,22 @@ static int name_side(Ctl *ctl, Side *s, char *unit, const char *when) {
         return code;
 }
 
-static int print_difference(Ctl *ctl, Side *from, Side *to) {
-        DiffSide a = {from->name, from->content.bytes.data, from->content.bytes.len},
-                 b = {to->name, to->content.bytes.data, to->content.bytes.len};
+int content_print_difference(Ctl *ctl, const DiffSide *from, const DiffSide *to) {
         _cleanup_buf_ Buf text = {};
 
-        if (diff_append(&a, &b, &ctl->term.style, ctl->term.out_tty, &text) < 0)
+        if (diff_append(from, to, &ctl->term.style, ctl->term.out_tty, &text) < 0)
                 return ctl_oom(ctl);
         if (text.len == 0)
                 return EXIT_OK;
         pager_open(&ctl->term);
         fwrite(text.data, 1, text.len, ctl->term.out);
         return EXIT_OK;
+}
+
+static int print_difference(Ctl *ctl, const Side *from, const Side *to) {
+        return content_print_difference(
+                ctl, &(DiffSide){from->name, from->content.bytes.data, from->content.bytes.len},
+                &(DiffSide){to->name, to->content.bytes.data, to->content.bytes.len});
 }
 
 typedef struct LastChange {
@@ -319,6 +307,8 @@ int verb_diff(Ctl *ctl, char **args, size_t n) {
         size_t n_names;
         int code;
 
+        if (*args[0] == '@')
+                return cluster_diff_run(ctl, args, n);
         for (size_t i = 1; i < n; i++)
                 if (!parse_u64(args[i], INT64_MAX, &jobs[i - 1]) || jobs[i - 1] == 0)
                         return ctl_usage(ctl, "'%s' is not the number of a job", args[i]);

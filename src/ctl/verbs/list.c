@@ -5,12 +5,14 @@
 // when the leader ends in the middle. Of jobs each answer is a page, and where the next one begins.
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <time.h>
 
 #include "array.h"
 #include "clock.h"
 #include "ctl.h"
 #include "fields.h"
+#include "job-changes.h"
 #include "job-state.h"
 #include "message.h"
 #include "str.h"
@@ -30,6 +32,7 @@ typedef struct List {
         size_t n_parts, n_kept; // rows in them
         size_t n_rows, n_drift, n_stale, n_errors;
         uint64_t before; // of jobs: where the next question is to go on; 0: there are no older ones
+        bool keeps;      // rows are not for people yet
 } List;
 
 static int add_note(List *l, const Argosy__Response__UnitRow *u) {
@@ -151,7 +154,7 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 break;
         case ARGOSY__RESPONSE__WHAT_UNIT_FILES:
                 e = keep_part(ctl, l, &r->unit_files->base, r->unit_files->first, r->unit_files->n_rows);
-                for (size_t i = 0; r->final && i < l->n_parts && e == 0; i++)
+                for (size_t i = 0; r->final && !l->keeps && i < l->n_parts && e == 0; i++)
                         e = add_unit_files(ctl, l, (const Argosy__Response__UnitFiles *) l->parts[i]);
                 break;
         case ARGOSY__RESPONSE__WHAT_NODES:
@@ -214,9 +217,85 @@ static int ask_for_jobs(Ctl *ctl, List *l, Argosy__Request *request) {
         return code;
 }
 
+// ---- as it was
+
+static bool is_named(const Argosy__Request__ListUnitFiles *m, const char *unit) {
+        for (size_t i = 0; i < m->n_patterns; i++)
+                if (streq(m->patterns[i], unit) || fnmatch(m->patterns[i], unit, FNM_NOESCAPE) == 0)
+                        return true;
+        return m->n_patterns == 0;
+}
+
+// What is known of a unit at some time.
+typedef struct PastUnit {
+        const char *unit, *rev, *desired;
+} PastUnit;
+
+static int by_name(const void *a, const void *b) {
+        return strcmp(((const PastUnit *) a)->unit, ((const PastUnit *) b)->unit);
+}
+
+static int print_past(Ctl *ctl, List *l, PastUnit *units, size_t n) {
+        int e = 0;
+
+        if (n > 0)
+                qsort(units, n, sizeof(*units), by_name);
+        for (size_t i = 0; e == 0 && i < n; i++) {
+                Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT;
+
+                row.unit = (char *) units[i].unit;
+                row.rev = (char *) units[i].rev;
+                row.desired = (char *) units[i].desired;
+                e = add_row(ctl, l, &row);
+        }
+        return e;
+}
+
+// Those that are there now and were not changed since; and those that were, as they were before.
+static int list_past(Ctl *ctl, List *l, const Argosy__Request__ListUnitFiles *m, const JobChanges *changes) {
+        _cleanup_free_ PastUnit *units = calloc(l->n_kept + changes->units.count + 1, sizeof(*units));
+        size_t n = 0;
+
+        if (!units)
+                return -ENOMEM;
+        for (size_t i = 0; i < l->n_parts; i++) {
+                const Argosy__Response__UnitFiles *part = (const Argosy__Response__UnitFiles *) l->parts[i];
+
+                for (size_t k = 0; k < part->n_rows; k++)
+                        if (!map_find_str(&changes->units, part->rows[k]->unit))
+                                units[n++] = (PastUnit){part->rows[k]->unit, part->rows[k]->rev, part->rows[k]->desired};
+        }
+        map_foreach (slot, &changes->units) {
+                const UnitChange *u = slot->value;
+
+                if (*u->before.rev && is_named(m, u->unit))
+                        units[n++] = (PastUnit){u->unit, u->before.rev, u->before.desired};
+        }
+        return print_past(ctl, l, units, n);
+}
+
+// What there is now is asked for first: what is changed in between stands among the changes.
+static int ask_at(Ctl *ctl, List *l, Argosy__Request *request) {
+        JobChanges changes = {};
+        int code;
+
+        l->keeps = true;
+        code = ask_once(ctl, l, request);
+        if (code == EXIT_OK)
+                code = job_changes_read(ctl, ctl->opt.at, 0, &changes);
+        if (code == EXIT_OK && list_past(ctl, l, request->list_unit_files, &changes) < 0)
+                code = ctl_oom(ctl);
+        job_changes_done(&changes);
+        return code;
+}
+
+// ---- the verbs
+
 static int run_list(Ctl *ctl, const FieldList *kind, const char *noun, Argosy__Request *request) {
         int (*ask)(Ctl *ctl, List *l, Argosy__Request *request) =
-                request->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS ? ask_for_jobs : ask_once;
+                request->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS ? ask_for_jobs
+                : ctl->opt.at > 0                                     ? ask_at
+                                                                      : ask_once;
         bool is_json = ctl->opt.json != JSON_OFF;
         List l = {.kind = kind, .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_buf_ Buf why = {};
@@ -284,6 +363,8 @@ int verb_list_unit_files(Ctl *ctl, char **args, size_t n) {
         code = ctl_patterns(ctl, args, n, &patterns, &list.n_patterns);
         if (code != EXIT_OK)
                 return code;
+        if (ctl->opt.at > 0 && !ctl->opt.fields)
+                ctl->opt.fields = "unit,rev,desired"; // of the past nothing else is known
         list.patterns = patterns;
         list.parts = true;
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;

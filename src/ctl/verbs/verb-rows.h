@@ -36,7 +36,7 @@ VERB("why", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_FULL | OPT_JSON, 1, A
      "Say why units are not as they are wanted, for each node")
 VERB("list-units", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST | OPT_LOCAL | OPT_STATE, 0, ARGS_MAX,
      verb_list_units, "List units and their states on nodes")
-VERB("list-unit-files", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST, 0, ARGS_MAX, verb_list_unit_files,
+VERB("list-unit-files", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST | OPT_AT, 0, ARGS_MAX, verb_list_unit_files,
      "List units as the cluster wants them")
 VERB("list-nodes", "list-machines", "", GROUP_SEE, OPT_LIST, 0, 0, verb_list_nodes, "List the nodes")
 VERB("list-jobs", "jobs", "", GROUP_SEE,
@@ -55,8 +55,8 @@ VERB("history forget", NULL, "JOB|UNIT...", GROUP_SEE, OPT_REASON | OPT_KEY, 1, 
      "Erase the old files that jobs or units are remembered with")
 VERB("history", NULL, "UNIT...", GROUP_SEE, OPT_LIST | OPT_LIMIT | OPT_AUTHOR, 1, ARGS_MAX, verb_history,
      "List the jobs that changed a unit, and what they did to it, newest first")
-VERB("diff", NULL, "UNIT [JOB [JOB]]", GROUP_SEE, OPT_NO_PAGER, 1, 3, verb_diff,
-     "Print what the last job that changed a unit's file, or what came after a job, did to it")
+VERB("diff", NULL, "UNIT [JOB [JOB]]|@JOB [@JOB]", GROUP_SEE, OPT_NO_PAGER, 1, 3, verb_diff,
+     "Print what the last job that changed a unit's file, or what came after a job, did to it, or to all")
 VERB("cat", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_AT, 1, ARGS_MAX, verb_cat,
      "Print unit files, byte for byte as submitted")
 VERB("journal", NULL, "UNIT", GROUP_SEE, OPT_LINES | OPT_FOLLOW | OPT_NODE | OPT_NO_PAGER, 1, 1,

@@ -37,6 +37,7 @@ static void reply_changes(FakeDaemon *d, size_t first, size_t n, uint64_t before
                 units[i].rev_after = (char *) c->after;
                 units[i].desired_after = (char *) c->desired_after;
                 units[i].gone = !*c->after;
+                units[i].revision = 10 * c->job;
                 unit_pointers[i] = &units[i];
                 rows[i] = (Argosy__Response__JobRow) ARGOSY__RESPONSE__JOB_ROW__INIT;
                 rows[i].job = c->job;
@@ -228,6 +229,195 @@ static void a_difference_is_printed(void **state) {
         assert_int_equal(bad.code, 2);
 }
 
+// ---- diff of everything
+
+static void read_all_changes(FakeDaemon *d, uint64_t before) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->changes);
+        assert(q->list_jobs->n_patterns == 0 && q->list_jobs->before == before);
+        done(q);
+}
+
+// Two units of a template and two labels: the first row is the newer job.
+static void reply_template(FakeDaemon *d, uint32_t more_units) {
+        Argosy__Response__JobUnitRow units[2], *unit_pointers[2];
+        Argosy__Response__JobSettingRow settings[3], *setting_pointers[3];
+        Argosy__Response__JobRow rows[2], *pointers[2];
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        for (size_t i = 0; i < 2; i++) {
+                units[i] = (Argosy__Response__JobUnitRow) ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
+                units[i].unit = (char *) (i ? "w@1.service" : "w@2.service");
+                units[i].rev = (char *) ONE;
+                units[i].rev_after = (char *) TWO;
+                units[i].desired = units[i].desired_after = (char *) "launched";
+                units[i].revision = 50 + i;
+                unit_pointers[i] = &units[i];
+                rows[i] = (Argosy__Response__JobRow) ARGOSY__RESPONSE__JOB_ROW__INIT;
+                rows[i].job = 8 - i;
+                pointers[i] = &rows[i];
+        }
+        for (size_t i = 0; i < 3; i++) {
+                settings[i] = (Argosy__Response__JobSettingRow) ARGOSY__RESPONSE__JOB_SETTING_ROW__INIT;
+                setting_pointers[i] = &settings[i];
+        }
+        settings[0].setting = settings[1].setting = (char *) "label disk of n2";
+        settings[0].before = settings[1].after = (char *) "sata";
+        settings[0].after = (char *) "ssd";
+        settings[1].before = (char *) "hdd";
+        settings[2].setting = (char *) "role web";
+        settings[2].after = (char *) "weight 3";
+        rows[0].settings = &setting_pointers[0];
+        rows[0].n_settings = 1;
+        rows[1].settings = &setting_pointers[1];
+        rows[1].n_settings = 2;
+        rows[1].units = unit_pointers;
+        rows[1].n_units = 2;
+        rows[1].more_units = more_units;
+        jobs.rows = pointers;
+        jobs.n_rows = 2;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        fake_reply(d, &r);
+}
+
+static void tells_what_differs_since(FakeDaemon *d) {
+        fake_accept(d);
+        knows_job(d, 4);
+        read_all_changes(d, 0);
+        reply_changes(d, 0, 2, 7);
+        read_all_changes(d, 7);
+        reply_changes(d, 2, 3, 0);
+        reply_content(d, ONE, "[Unit]\n# 1\n");
+        fake_expect_end(d);
+}
+
+static void tells_what_differs_between(FakeDaemon *d) {
+        fake_accept(d);
+        knows_job(d, 2);
+        knows_job(d, 7);
+        read_all_changes(d, 8);
+        reply_changes(d, 1, 4, 0);
+        reply_content(d, ONE, "[Unit]\n# 1\n");
+        reply_content(d, TWO, "[Unit]\n# 2\n");
+        fake_expect_end(d);
+}
+
+static void tells_it_backwards(FakeDaemon *d) {
+        fake_accept(d);
+        knows_job(d, 2);
+        knows_job(d, 7);
+        read_all_changes(d, 8);
+        reply_changes(d, 1, 4, 0);
+        reply_content(d, TWO, "[Unit]\n# 2\n");
+        reply_content(d, ONE, "[Unit]\n# 1\n");
+        fake_expect_end(d);
+}
+
+static void all_that_differs_between_two_jobs_is_printed(void **state) {
+        _cleanup_outcome_ Outcome since = run(tells_what_differs_since, "diff @4"),
+                                  between = run(tells_what_differs_between, "diff @2 @7"),
+                                  back = run(tells_it_backwards, "diff @7 @2"),
+                                  bad = run_at("/nowhere", "diff @2 7"), none = run_at("/nowhere", "diff @0");
+
+        assert_int_equal(since.code + between.code + back.code, 0);
+        assert_string_equal(since.out, "- a.service: was launched\n"
+                                       "--- a.service, job 4\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-[Unit]\n-# 1\n");
+        assert_string_equal(between.out,
+                            "~ a.service: another file, launched -> loaded\n"
+                            "--- a.service, job 2\n+++ a.service, job 7\n@@ -1,2 +1,2 @@\n [Unit]\n-# 1\n+# 2\n");
+        assert_string_equal(back.out,
+                            "~ a.service: another file, loaded -> launched\n"
+                            "--- a.service, job 7\n+++ a.service, job 2\n@@ -1,2 +1,2 @@\n [Unit]\n-# 2\n+# 1\n");
+        assert_int_equal(bad.code, 2);
+        assert_int_equal(none.code, 2);
+}
+
+static void reply_any_content(FakeDaemon *d, const char *content) {
+        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_CAT && q->cat->n_revs == 1);
+        cat.content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
+        done(q);
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
+        r.cat = &cat;
+        fake_reply(d, &r);
+}
+
+// The job has one more unit than the first answer has room for, and one more that is as before again.
+static void tells_of_a_template(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        knows_job(d, 4);
+        read_all_changes(d, 0);
+        reply_template(d, 1);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 7);
+        done(q);
+        reply_changes(d, 2, 1, 0);
+        reply_any_content(d, "[Unit]\n# 1\n");
+        reply_any_content(d, "[Unit]\n# 2\n");
+        fake_expect_end(d);
+}
+
+static void what_changed_alike_is_printed_once(void **state) {
+        _cleanup_outcome_ Outcome o = run(tells_of_a_template, "diff @4");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "~ label disk of n2: hdd -> ssd\n"
+                                   "+ role web: weight 3\n"
+                                   "~ a.service: another file\n"
+                                   "~ w@1.service: another file\n"
+                                   "~ w@2.service: another file\n"
+                                   "--- a.service and 2 more, job 4\n+++ a.service and 2 more, now\n"
+                                   "@@ -1,2 +1,2 @@\n [Unit]\n-# 1\n+# 2\n");
+}
+
+// ---- list-unit-files --at
+
+static void lists_what_there_was(FakeDaemon *d) {
+        Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows = &row;
+        Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
+        done(q);
+        row.unit = (char *) "b.service";
+        row.rev = (char *) TWO;
+        row.desired = (char *) "loaded";
+        row.state = (char *) "inactive";
+        files.rows = &rows;
+        files.n_rows = 1;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_UNIT_FILES;
+        r.unit_files = &files;
+        fake_reply(d, &r);
+        knows_job(d, 4);
+        read_all_changes(d, 0);
+        reply_changes(d, 0, ELEMENTSOF(changes), 0);
+        fake_expect_end(d);
+}
+
+static void units_are_listed_as_they_were(void **state) {
+        _cleanup_outcome_ Outcome o = run(lists_what_there_was, "list-unit-files --at=4 --no-legend"),
+                                  some = run(lists_what_there_was, "list-unit-files 'b*' --at=4 --no-legend");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "a.service 1111111 launched\n"
+                                   "b.service 2222222 loaded\n");
+        assert_string_equal(some.out, "b.service 2222222 loaded\n");
+}
+
 // ---- forget
 
 static void forgets(FakeDaemon *d) {
@@ -374,6 +564,9 @@ int main(void) {
                 cmocka_unit_test(programs_get_both_sides),
                 cmocka_unit_test(a_file_is_shown_as_it_was),
                 cmocka_unit_test(a_difference_is_printed),
+                cmocka_unit_test(all_that_differs_between_two_jobs_is_printed),
+                cmocka_unit_test(what_changed_alike_is_printed_once),
+                cmocka_unit_test(units_are_listed_as_they_were),
                 cmocka_unit_test(old_files_are_erased_by_their_hashes),
                 cmocka_unit_test(each_unit_is_waited_for_as_what_it_comes_to),
                 cmocka_unit_test(a_plan_is_printed),

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <stddef.h>
+
+typedef struct Ctl Ctl;
+
+// diff of the whole cluster, of words that begin with @. An exit code.
+int cluster_diff_run(Ctl *ctl, char **args, size_t n);

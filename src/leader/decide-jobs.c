@@ -238,6 +238,7 @@ typedef struct JobSource {
         uint32_t limited_by;
         const Argosy__Response__Change *refused; // by this some units are, and nobody listens; NULL: none
         Argosy__StoredRequest *stored;           // it is held back; NULL: it is not
+        const char *rollout;                     // that it begins, which is not what it asks for; NULL: none
         const char *failed;                      // it has, with this reason; NULL: it has not
 } JobSource;
 
@@ -329,6 +330,8 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
         } else {
                 if (source->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && !source->request->rollout->abort)
                         record.rollout = source->request->rollout->name;
+                if (source->rollout)
+                        record.rollout = (char *) source->rollout;
                 record.drains = drains;
                 record.n_drains = drains_of(d->leader, source->request, drains);
                 record.limited_by = source->limited_by;
@@ -401,6 +404,7 @@ int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
         if (!keeps_jobs(d->leader) || (n_ops == 0 && !ticket_has_open_job(t)))
                 return 0;
         source.failed = t->job_failed;
+        source.rollout = decide_undo_rollout(t);
         if (t->held)
                 source.refused = results_of(t);
         if (source.id)

@@ -145,6 +145,8 @@ int decide_aims_describe(const Leader *l, const Ticket *t, const AimList *list, 
 
 // decide-undo.c. As decide_change().
 int decide_undo(Decision *d, Ticket *t);
+// Name of the rollout that it begins; NULL: none.
+const char *decide_undo_rollout(const Ticket *t);
 // decide-apply.c. As decide_change().
 int decide_apply(Decision *d, Ticket *t);
 // Before it waits for its turn: NULL, or what is wrong with it.

@@ -11,6 +11,8 @@
 //         already stays, also what an earlier leader has put back
 //      3. when the log has the last part, the answer names all units
 //
+// Or, a few units at a time, by a rollout (undo-rollout.c), which is begun by one entry.
+//
 // A request that comes again when all of it is in the log is answered and changes nothing.
 
 #include <errno.h>
@@ -28,11 +30,13 @@
 #include "request.h"
 #include "response.h"
 #include "retry-controller.h"
+#include "rollout-controller.h"
 #include "setting-words.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
 #include "undo-list.h"
+#include "undo-rollout.h"
 
 enum {
         UNDO_PART_UNITS = 256,
@@ -50,6 +54,7 @@ struct UndoWork {
         bool last;                // nothing is to be done behind these
         size_t n_stored;          // of these, once they are in the batch
         bool settings_done;       // the log has those, or there are none
+        UndoRollout rollout;      // that puts the files back, a few at a time
         Argosy__Response *part;   // what becomes of these
         Argosy__Response *answer; // to all before
 };
@@ -60,6 +65,7 @@ void undo_work_free(Ticket *t) {
         if (!w)
                 return;
         undo_list_done(&w->list);
+        undo_rollout_done(&w->rollout);
         message_free(w->part);
         message_free(w->answer);
         free(w);
@@ -427,6 +433,78 @@ static int look(Leader *l, Ticket *t) {
         return 0;
 }
 
+// ------------------------------------------------------------------------------------------------ a few at a time
+
+// 1: it may be done so.
+static int refuse_rolling(Ticket *t) {
+        _cleanup_free_ char *why = NULL;
+        UndoWork *w = t->undo;
+        int r;
+
+        undo_rollout_done(&w->rollout);
+        w->rollout = (UndoRollout){};
+        r = undo_rollout_find(&w->list, &w->rollout, &why);
+        if (r == -EINVAL)
+                return settle(t, response_error(EOPNOTSUPP, "%s; nothing was changed", why));
+        return r < 0 ? r : 1;
+}
+
+// It was begun before: its rollout, as long as no other one has taken its place. NULL: out of memory.
+static Argosy__Response *tell_rollout(const Leader *l, const Ticket *t) {
+        _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+        const ProtobufCBinaryData *id = &t->request->job->id;
+        const Argosy__RolloutRecord *rollout;
+        Argosy__Response__UnitResult *result;
+        Argosy__JobRecord *job;
+
+        if (!response || cluster_state_read_job(l->state, t->job, &job) < 0)
+                return TAKE_PTR(response);
+        rollout = cluster_state_find_rollout(l->state, job->rollout);
+        message_free(job);
+        if (!rollout || rollout->request.len != id->len || memcmp(rollout->request.data, id->data, id->len) != 0)
+                return TAKE_PTR(response);
+        result = unit_result_new(rollout->name);
+        if (FIELD_APPEND(response->change->units, response->change->n_units, result) < 0)
+                return NULL;
+        result->revision = rollout->revision;
+        return TAKE_PTR(response);
+}
+
+const char *decide_undo_rollout(const Ticket *t) {
+        return t->undo ? t->undo->rollout.name : NULL;
+}
+
+// There is no rollout that could be waited for. NULL: out of memory.
+static Argosy__Response *tell_nothing_to_roll(Leader *l, Ticket *t) {
+        Argosy__Response *response = tell(l, t);
+
+        for (size_t i = 0; response && i < response->change->n_units; i++)
+                response->change->units[i]->revision = 0;
+        return response;
+}
+
+// As an update that somebody asks for, with the file of before; all is in one entry then.
+static int decide_rolling(Decision *d, Ticket *t) {
+        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        const Argosy__Request__Undo *undo = t->request->undo;
+        const UndoRollout *r = &t->undo->rollout;
+
+        if (!r->name)
+                return settle(t, tell_nothing_to_roll(d->leader, t));
+        file.name = r->name;
+        file.content = (ProtobufCBinaryData){r->spec->len, r->spec->content};
+        m.name = r->name;
+        m.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+        m.file = &file;
+        m.max_unavailable = undo->max_unavailable;
+        m.percent = undo->percent;
+        m.health_us = undo->health_us;
+        if (t->request->job)
+                m.id = t->request->job->id;
+        return rollout_controller_plan_as(d->leader, t, &d->batch, &m);
+}
+
 // 1: it is to be done.
 static int check(Leader *l, Ticket *t) {
         UndoWork *w = t->undo;
@@ -436,8 +514,12 @@ static int check(Leader *l, Ticket *t) {
                 r = refuse_hopeless(l, t, &w->list);
         if (r != 1)
                 return r;
+        if (r == 1 && t->request->undo->rolling && t->job == 0)
+                r = refuse_rolling(t);
+        if (r != 1)
+                return r;
         if (!w->checked && (t->request->undo->dry_run || is_over(l, t)))
-                return settle(t, tell(l, t));
+                return settle(t, t->request->undo->rolling && t->job > 0 ? tell_rollout(l, t) : tell(l, t));
         w->checked = true;
         return 1;
 }
@@ -474,5 +556,7 @@ int decide_undo(Decision *d, Ticket *t) {
                 r = look(l, t);
         if (t->undo->checked || r == 1)
                 r = check(l, t);
-        return r == 1 ? decide_part(d, t) : r;
+        if (r != 1)
+                return r;
+        return m->rolling ? decide_rolling(d, t) : decide_part(d, t);
 }

@@ -50,6 +50,9 @@ static Argosy__Response *refuse_change(const Argosy__Request *request) {
 static Argosy__Response *refuse_undo(const Argosy__Request *request) {
         const Argosy__Request__Undo *m = request->undo;
 
+        if (m->only_untouched && m->rolling)
+                return response_error(EINVAL, "an update brings all units of a template the same file: what was changed since "
+                                              "cannot be left as it is");
         return m->only_untouched && m->force
                        ? response_error(EINVAL, "what was changed since is either left as it is or put back, too")
                        : NULL;

@@ -684,7 +684,9 @@ static int changes_since(const JobNotes *notes, size_t first_op, Changes *ret) {
         while (setting > 0 && notes->settings[setting - 1].op >= first_op)
                 setting--;
         *ret = (Changes){.units = notes->notes + unit, .n_units = notes->n - unit};
-        ret->settings = calloc(notes->n_settings - setting + 1, sizeof(*ret->settings));
+        if (setting == notes->n_settings)
+                return 0;
+        ret->settings = calloc(notes->n_settings - setting, sizeof(*ret->settings));
         if (!ret->settings)
                 return -ENOMEM;
         for (; setting < notes->n_settings; setting++)

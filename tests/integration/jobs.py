@@ -132,6 +132,24 @@ def test_a_bad_change_is_found_and_undone(c: Cluster):
     c.ctl_fails(f"cat web@1 --at={update['job']}", saying="not kept any more")
 
 
+def test_a_bad_update_is_taken_back_a_few_at_a_time(c: Cluster):
+    bad = SLEEPER.replace("[Service]", "[Service]\nEnvironment=BAD=1")
+    c.start("web@{1..4}")
+    c.node("n2").write("/root/units/web@.service", bad)
+    c.ctl("update /root/units/web@.service --health=100ms", on="n2")
+    update = jobs(c, "--limit=1")[0]["job"]
+    running = c.begin(f"undo {update} --rolling --health=1s -v", on="n3")
+    began = eventually(lambda: [job for job in jobs(c, "--state=running") if job["verb"] == "undo"], what="the undo")[0]["job"]
+    assert len([i for i in range(1, 5) if c.ctl(f"cat web@{i}") == bad]) >= 2, "all of them had the old file at once"
+    c.leader().run("systemctl restart argosyd")  # the next leader goes on with it
+    out = running.result()
+    assert out.status == 0 and "web@.service: put back" in out.out, out.err + out.out
+    for i in range(1, 5):
+        assert c.ctl(f"cat web@{i}", on="n3") == SLEEPER
+    c.ctl(f"job wait {began}", on="n3")
+    c.ctl_fails(f"undo {update - 1} --rolling", on="n3", saying="cannot be undone a few units at a time")
+
+
 def test_the_whole_cluster_is_compared_with_what_it_was(c: Cluster):
     c.start("web@{1..3}")
     c.start("old.service")

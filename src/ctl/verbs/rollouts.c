@@ -5,6 +5,7 @@
 // Two requests for each name, as for other changes: the rollout goes into the log, then its end is waited
 // for. Both may be repeated.
 
+#include <errno.h>
 #include <fcntl.h>
 
 #include "ctl.h"
@@ -24,6 +25,7 @@ typedef struct Rollout {
         uint32_t most, left;           // units that are still to be changed: the most seen, and now
         bool back;                     // it goes back
         char reason[WAIT_MESSAGE_MAX]; // and why
+        char *own_name;                // that the answer has said; NULL: it was known
 } Rollout;
 
 static int on_begun(Ctl *ctl, const Argosy__Response *r, void *userdata) {
@@ -183,6 +185,39 @@ int rollouts_run(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n) {
 
                 code = roll_one(ctl, &o, kind, &a);
         }
+        return code;
+}
+
+// What is put back, the leader says.
+static int on_undone(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Rollout *o = userdata;
+
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE && r->change->n_units == 1 && !o->own_name) {
+                o->own_name = strdup(r->change->units[0]->name);
+                if (!o->own_name)
+                        return -ENOMEM;
+                o->name = o->own_name;
+        }
+        return on_begun(ctl, r, userdata);
+}
+
+int rollouts_undo(Ctl *ctl, Argosy__Request *request) {
+        Argosy__Request__Undo *m = request->undo;
+        Rollout o = {.name = "", .verb = "undo"};
+        int code;
+
+        m->rolling = true;
+        m->max_unavailable = ctl->opt.max_unavailable.value;
+        m->percent = ctl->opt.max_unavailable.percent;
+        m->health_us = ctl->opt.given & OPT_HEALTH ? ctl->opt.health_us : HEALTH_DEFAULT_US;
+        ctl_catch_interrupt(ctl);
+        code = ctl_ask(ctl, request, 0, on_undone, &o);
+        if (code == EXIT_OK && o.own_name && o.revision && !(ctl->opt.given & OPT_NO_BLOCK)) {
+                code = wait_for_end(ctl, &o);
+                if (code == EXIT_OK && ctl->opt.given & OPT_VERBOSE)
+                        fprintf(ctl->term.out, "%s: put back\n", o.name);
+        }
+        free(o.own_name);
         return code;
 }
 

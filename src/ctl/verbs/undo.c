@@ -7,6 +7,7 @@
 
 #include "ctl.h"
 #include "mixed-change.h"
+#include "rollouts.h"
 #include "str.h"
 #include "verbs.h"
 
@@ -25,5 +26,8 @@ int verb_undo(Ctl *ctl, char **args, size_t n) {
         undo.force = (ctl->opt.given & OPT_FORCE) != 0;
         request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
         request.undo = &undo;
+        undo.rolling = (ctl->opt.given & (OPT_ROLLING | OPT_MAX_UNAVAILABLE | OPT_HEALTH)) != 0;
+        if (undo.rolling && !undo.dry_run)
+                return rollouts_undo(ctl, &request);
         return mixed_change_run(ctl, &undo_verb, &request);
 }

@@ -27,7 +27,9 @@ VERB("apply", NULL, "DIR", GROUP_CHANGE,
 CHANGE("destroy", OPT_WAITING | OPT_JOB, verb_destroy, "Stop units and forget them")
 
 VERB("undo", NULL, "JOB", GROUP_CHANGE,
-     OPT_PLAN | OPT_ONLY_UNTOUCHED | OPT_FORCE | OPT_WAITING | OPT_REASON | OPT_KEY | OPT_HELD, 1, 1, verb_undo,
+     OPT_PLAN | OPT_ONLY_UNTOUCHED | OPT_FORCE | OPT_ROLLING | OPT_MAX_UNAVAILABLE | OPT_HEALTH | OPT_WAITING |
+             OPT_REASON | OPT_KEY | OPT_HELD,
+     1, 1, verb_undo,
      "Put back what a job changed: files, what units are to be, labels, nodes, roles, pools, rules")
 
 VERB("status", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_FULL | OPT_LINES | OPT_JSON, 1, ARGS_MAX,

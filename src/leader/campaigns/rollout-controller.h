@@ -16,6 +16,8 @@ void rollout_controller_mark_all(Leader *l); // at all of them
 typedef int (*RolloutStepped)(const Argosy__RolloutRecord *r, BatchBuilderMark mark, void *userdata);
 int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler, RolloutStepped stepped, void *userdata);
 int rollout_controller_plan(Leader *l, Ticket *t, BatchBuilder *b); // returns what Handler.plan does
+// The same of a ticket that asks for something else, of which this is a part.
+int rollout_controller_plan_as(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Request__Rollout *m);
 int rollout_waiter_start(Leader *l, Ticket *t);
 void rollout_controller_notify(Leader *l);
 // One word about the rollout that this record is about, and a sentence; NULL, false: there is none.

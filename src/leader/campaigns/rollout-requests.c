@@ -53,18 +53,19 @@ static Argosy__Response *response_about(const char *name, uint64_t revision, con
 }
 
 static void on_committed(Leader *l, Ticket *t) {
-        const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, t->request->rollout->name);
+        Argosy__Response__UnitResult *result = t->response->change->units[0];
+        const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, result->name);
 
         if (r)
-                t->response->change->units[0]->revision = r->revision;
+                result->revision = r->revision;
 }
 
-static int into_batch(Ticket *t, BatchBuilder *b) {
-        const Argosy__Request__Rollout *m = t->request->rollout;
+static int into_batch(Ticket *t, BatchBuilder *b, const Argosy__Request__Rollout *m) {
         int r = batch_builder_add_request(b, m->id.data, m->id.len);
 
         if (r < 0)
                 return r;
+        message_free(t->response);
         t->response = response_about(m->name, 0, NULL);
         if (!t->response)
                 return -ENOMEM;
@@ -72,21 +73,23 @@ static int into_batch(Ticket *t, BatchBuilder *b) {
         return 1;
 }
 
-static int plan_abort(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__RolloutRecord *r) {
+static int plan_abort(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Request__Rollout *m,
+                      const Argosy__RolloutRecord *r) {
         int k;
 
         if (!rollout_is_under_way(r))
-                return refuse(t, ENOENT, "nothing is under way for %s", t->request->rollout->name);
+                return refuse(t, ENOENT, "nothing is under way for %s", m->name);
         if (rollout_is_returning(r)) {
                 ticket_settle(t, response_about(r->name, r->revision, "it goes back already"));
                 return 0;
         }
         k = rollout_turn_back(l, b, r, "its owner gave it up");
-        return k < 0 ? k : into_batch(t, b);
+        return k < 0 ? k : into_batch(t, b, m);
 }
 
 // What a plan is made of.
 typedef struct Plan {
+        const Argosy__Request__Rollout *request;
         const char *name;
         bool template;
         const UnitEntry *entry;  // of the name itself, or NULL
@@ -197,7 +200,7 @@ static int tally_units(Leader *l, Ticket *t, Plan *p) {
 // The file that came along, or what the template's record has. 0, or 1 and refused. *ret_parsed: to be
 // freed.
 static int find_content(Ticket *t, Plan *p, UnitFile **ret_parsed) {
-        const Argosy__NamedFile *f = t->request->rollout->file;
+        const Argosy__NamedFile *f = p->request->file;
         _cleanup_free_ char *why = NULL;
         int r;
 
@@ -236,8 +239,8 @@ static int check_global(Ticket *t, const Plan *p) {
         return 1;
 }
 
-static int put_update(Leader *l, Ticket *t, BatchBuilder *b, const Plan *p, Argosy__RolloutRecord *r) {
-        const Argosy__NamedFile *f = t->request->rollout->file;
+static int put_update(Leader *l, BatchBuilder *b, const Plan *p, Argosy__RolloutRecord *r) {
+        const Argosy__NamedFile *f = p->request->file;
         int k = 0;
 
         r->spec = hash_field(&p->hash);
@@ -248,7 +251,7 @@ static int put_update(Leader *l, Ticket *t, BatchBuilder *b, const Plan *p, Argo
 }
 
 static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
-        const Argosy__Request__Rollout *m = t->request->rollout;
+        const Argosy__Request__Rollout *m = p->request;
         Argosy__RolloutRecord next = ARGOSY__ROLLOUT_RECORD__INIT;
         _cleanup_(unit_file_freep) UnitFile *parsed = NULL;
         bool update = m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
@@ -270,10 +273,10 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
         next.percent = m->percent;
         next.health_us = m->health_us;
         next.request = m->id;
-        r = update ? put_update(l, t, b, p, &next) : 0;
+        r = update ? put_update(l, b, p, &next) : 0;
         if (r >= 0)
                 r = batch_builder_put_rollout(b, &next);
-        return r < 0 ? r : into_batch(t, b);
+        return r < 0 ? r : into_batch(t, b, m);
 }
 
 static bool is_sensible(const Argosy__Request__Rollout *m) {
@@ -283,11 +286,10 @@ static bool is_sensible(const Argosy__Request__Rollout *m) {
                 m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART);
 }
 
-int rollout_controller_plan(Leader *l, Ticket *t, BatchBuilder *b) {
-        const Argosy__Request__Rollout *m = t->request->rollout;
+int rollout_controller_plan_as(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Request__Rollout *m) {
         const Argosy__RolloutRecord *now;
         UnitNameKind kind = unit_name_kind(m->name, NULL);
-        Plan p = {.name = m->name, .template = kind == UNIT_NAME_TEMPLATE};
+        Plan p = {.request = m, .name = m->name, .template = kind == UNIT_NAME_TEMPLATE};
 
         if (!is_sensible(m) || kind == UNIT_NAME_INVALID)
                 return refuse(t, EINVAL, "%s is no name, or a number is out of range", m->name);
@@ -301,7 +303,7 @@ int rollout_controller_plan(Leader *l, Ticket *t, BatchBuilder *b) {
                 return 0;
         }
         if (m->abort)
-                return plan_abort(l, t, b, now);
+                return plan_abort(l, t, b, m, now);
         if (rollout_is_under_way(now)) {
                 char phrase[ROLLOUT_REASON_SIZE];
 
@@ -313,6 +315,10 @@ int rollout_controller_plan(Leader *l, Ticket *t, BatchBuilder *b) {
             !p.entry->record->global)
                 return refuse(t, EINVAL, "%s is an instance; name its template", m->name);
         return plan_begin(l, t, b, &p);
+}
+
+int rollout_controller_plan(Leader *l, Ticket *t, BatchBuilder *b) {
+        return rollout_controller_plan_as(l, t, b, t->request->rollout);
 }
 
 // ------------------------------------------------------------------------------------------------ telling

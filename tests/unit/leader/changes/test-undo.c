@@ -56,7 +56,7 @@ static uint64_t stop(const char *name) {
 typedef struct Undo {
         uint64_t job;
         uint64_t id; // 0: a new one
-        bool dry_run, only_untouched, force;
+        bool dry_run, only_untouched, force, rolling;
 } Undo;
 
 static RigAnswer *ask(Undo w) {
@@ -69,6 +69,8 @@ static RigAnswer *ask(Undo w) {
         undo.dry_run = w.dry_run;
         undo.only_untouched = w.only_untouched;
         undo.force = w.force;
+        undo.rolling = w.rolling;
+        undo.health_us = w.rolling ? 5 * USEC_PER_SEC : 0;
         job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
         request.undo = &undo;
@@ -496,6 +498,93 @@ static void an_update_that_failed_leaves_nothing_to_undo(void **state) {
         assert_int_equal(r->status, EOPNOTSUPP);
 }
 
+// The job, which has given three instances TWO.
+static uint64_t update_three(void) {
+        (void) change(ARGOSY__VERB__VERB_SUBMIT, "w@.service", ONE);
+        for (unsigned i = 1; i <= 3; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "w@%u.service", i);
+                (void) start(name, NULL);
+        }
+        (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", TWO});
+        rig_pass_ms(&g, 20000);
+        assert_unit("w@3.service", TWO, LAUNCHED);
+        return last_job();
+}
+
+static size_t count_three(const char *content) {
+        Hash hash = hash_of(content, strlen(content));
+        size_t n = 0;
+
+        for (unsigned i = 1; i <= 3; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "w@%u.service", i);
+                n += memcmp(rig_record(&g, name)->spec.data, &hash, HASH_SIZE) == 0;
+        }
+        return n;
+}
+
+static void files_are_put_back_a_few_at_a_time(void **state) {
+        const Argosy__RolloutRecord *rollout;
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = update_three();
+        r = undo((Undo){job, .rolling = true, .dry_run = true});
+        assert_int_equal(r->change->n_units, 4);
+        r = undo((Undo){job, .rolling = true, .id = 4711});
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, job + 1);
+        assert_int_equal(r->change->n_units, 1);
+        assert_string_equal(r->change->units[0]->name, "w@.service");
+        rollout = cluster_state_find_rollout(g.state, "w@.service");
+        assert_int_equal(r->change->units[0]->revision, rollout->revision);
+        assert_true(rollout_is_under_way(rollout));
+        assert_in_range(count_three(ONE), 0, 2); // not all at once
+        assert_int_equal(cluster_state_job_state(g.state, job + 1), ARGOSY__JOB_STATE__JOB_RUNNING);
+        r = undo((Undo){job, .rolling = true, .id = 4711}); // who asks again waits for the same
+        assert_int_equal(r->job, job + 1);
+        assert_int_equal(r->change->units[0]->revision, cluster_state_find_rollout(g.state, "w@.service")->revision);
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(count_three(ONE), 3);
+        assert_unit("w@2.service", ONE, LAUNCHED);
+        assert_int_equal(last_job(), job + 1);
+        assert_int_equal(rig_show_job(&g, job + 1)->changed, 4);
+        assert_string_equal(rig_show_job(&g, job + 1)->state, "done");
+        r = undo((Undo){job, .rolling = true});
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->change->units[0]->revision, 0); // nothing to wait for
+        assert_int_equal(last_job(), job + 1);
+        r = undo((Undo){job + 1, .rolling = true}); // and the other way round
+        assert_int_equal(r->status, 0);
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(count_three(TWO), 3);
+}
+
+static void what_is_no_update_is_not_put_back_a_few_at_a_time(void **state) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start("a.service", ONE);
+        job = stop("a.service");
+        r = undo((Undo){job, .rolling = true});
+        assert_int_equal(r->status, EOPNOTSUPP);
+        assert_non_null(strstr(r->message, "a.service is to be something else again"));
+        assert_int_equal(last_job(), job);
+        r = undo((Undo){job, .rolling = true, .dry_run = true});
+        assert_int_equal(r->status, EOPNOTSUPP);
+        r = undo((Undo){job, .rolling = true, .only_untouched = true});
+        assert_int_equal(r->status, EINVAL);
+        (void) rig_label(&g, "n2", "disk", "ssd");
+        r = undo((Undo){last_job(), .rolling = true});
+        assert_int_equal(r->status, EOPNOTSUPP);
+        assert_non_null(strstr(r->message, "it has changed more than units"));
+}
+
 // ------------------------------------------------------------------------------------------------ reading
 
 static const Argosy__Response *cat(const char *name, const char *rev) {
@@ -732,6 +821,8 @@ int main(void) {
                 TEST(what_is_forgotten_before_it_is_undone_whole_is_said),
                 TEST(an_update_is_undone_with_all_that_it_did),
                 TEST(an_update_that_failed_leaves_nothing_to_undo),
+                TEST(files_are_put_back_a_few_at_a_time),
+                TEST(what_is_no_update_is_not_put_back_a_few_at_a_time),
                 TEST(the_history_of_a_unit_can_be_read),
                 TEST(tens_of_thousands_of_contents_are_erased_by_one_job),
                 TEST(whatever_was_done_is_undone_step_by_step),

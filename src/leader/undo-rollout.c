@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See undo-rollout.h. A rollout brings one content to all instances of a template. So all that is due has to have the same
+// file again, has to be there, and is to be what it is.
+
+#include "undo-rollout.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "str.h"
+#include "unit-name.h"
+
+void undo_rollout_done(UndoRollout *r) {
+        free(r->name);
+}
+
+static int cannot(const UndoList *list, char **ret_why, const char *why, const char *unit) {
+        *ret_why = str_printf("job %" PRIu64
+                              " (%s) cannot be undone a few units at a time, as an update: %s%s%s",
+                              list->job->number, list->job->verb, unit, *unit ? " " : "", why);
+        return *ret_why ? -EINVAL : -ENOMEM;
+}
+
+// What an update would name. NULL: out of memory.
+static char *group_of(const UndoItem *item) {
+        return unit_name_kind(item->name, NULL) == UNIT_NAME_INSTANCE && item->unit.now.from_template &&
+                               item->wanted.from_template
+                       ? unit_name_template(item->name)
+                       : strdup(item->name);
+}
+
+static bool is_about_content_only(const UndoItem *item) {
+        const UndoState *now = &item->unit.now, *wanted = &item->wanted;
+
+        return item->verdict == UNDO_PUT && now->exists && now->target == wanted->target &&
+               !item->leaves_set;
+}
+
+static int add(const UndoList *list, const UndoItem *item, UndoRollout *ret, char **ret_why) {
+        char *group;
+
+        if (!is_about_content_only(item))
+                return cannot(list, ret_why, "is to be something else again, too, or was not there",
+                              item->name);
+        group = group_of(item);
+        if (!group)
+                return -ENOMEM;
+        if (!ret->name) {
+                ret->name = group;
+                ret->spec = item->aim.spec;
+                return 0;
+        }
+        if (!streq(ret->name, group)) {
+                free(group);
+                return cannot(list, ret_why, "is of another template, or of none", item->name);
+        }
+        free(group);
+        return ret->spec == item->aim.spec
+                       ? 0
+                       : cannot(list, ret_why, "had another file than others", item->name);
+}
+
+int undo_rollout_find(const UndoList *list, UndoRollout *ret, char **ret_why) {
+        int r = 0;
+
+        for (size_t i = 0; i < list->settings.n; i++)
+                if (undo_setting_is_due(&list->settings.items[i]))
+                        return cannot(list, ret_why, "it has changed more than units", "");
+        for (size_t i = 0; r == 0 && i < list->n; i++)
+                if (undo_item_is_aimed(&list->items[i]))
+                        r = add(list, &list->items[i], ret, ret_why);
+        return r;
+}

@@ -125,6 +125,35 @@ static const EventKindInfo kinds[] = {
                             {"group", EVENT_TEXT, "whose it is, if it is a group's"},
                             {"host", EVENT_TEXT, "of a user: where he asks; empty: anywhere"},
                             {"role", EVENT_TEXT, "on units of this role; empty: on all"}}},
+        [ARGOSY__EVENT_KIND__EVENT_CONTENT] =
+                {.name = "content",
+                 .what = "the unit file that a unit has, as cat shows it",
+                 .of_units = true,
+                 .n_names = 1,
+                 .fields = {{"unit", EVENT_TEXT, "whose it is"},
+                            {"sha256", EVENT_TEXT, "of the file; the unit's rev is its beginning"},
+                            {"bytes", EVENT_NUMBER, "how long it is"}}},
+        [ARGOSY__EVENT_KIND__EVENT_RULE] =
+                {.name = "rule",
+                 .what = "a rule of the queue, as queue rule list shows it",
+                 .of_log = true,
+                 .n_names = 1,
+                 .fields = {{"rule", EVENT_NUMBER, "its number"},
+                            {"place", EVENT_NUMBER, "from 1 on: the first rule that matches counts"},
+                            {"action", EVENT_TEXT, "accept, hold, refuse or limit"},
+                            {"limit", EVENT_NUMBER, "of its jobs, how many at a time"},
+                            {"text", EVENT_TEXT, "what people are told who are refused"},
+                            {"author", EVENT_TEXT, "whom it is about, as a pattern; empty: anybody"},
+                            {"verb", EVENT_TEXT, "likewise"},
+                            {"unit", EVENT_TEXT, "likewise"},
+                            {"role", EVENT_TEXT, "likewise"},
+                            {"reason", EVENT_TEXT, "likewise"}}},
+        [ARGOSY__EVENT_KIND__EVENT_QUEUE] =
+                {.name = "queue",
+                 .what = "whether jobs may begin",
+                 .of_log = true,
+                 .fields = {{"closed", EVENT_BOOL, "what may be held is held until the queue is open again"},
+                            {"reason", EVENT_TEXT, "its closer's words about that"}}},
 };
 static_assert(ELEMENTSOF(kinds) == EVENT_KINDS && EVENT_KINDS <= 32, "a set of kinds has a bit for each");
 

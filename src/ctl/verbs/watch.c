@@ -27,7 +27,6 @@
 #include "wait-loop.h"
 
 enum {
-        KINDS_MAX = 16,
         NAME_MAX_ENV = 64, // "ARGOSY_EVENT_" and a field
         EXEC_FAILED = 127, // as in a shell
 };
@@ -35,7 +34,7 @@ enum {
 typedef struct Watch {
         Ctl *ctl;
         Argosy__Request__Events request;
-        Argosy__EventKind kinds[KINDS_MAX];
+        Argosy__EventKind kinds[EVENT_KINDS];
         char cursor[EVENT_CURSOR_SIZE]; // where to go on; empty: it has none yet
         bool answered, over;
         int code; // of a failure in the middle, which has been printed; EXIT_OK: none
@@ -439,7 +438,7 @@ static int take_kinds(Watch *w) {
 
                 if (kind == ARGOSY__EVENT_KIND__EVENT_NONE)
                         return ctl_usage(w->ctl, "--kinds: '%s' is no kind of event: see argosyctl watch --help", word);
-                if (w->request.n_kinds < KINDS_MAX)
+                if (w->request.n_kinds < EVENT_KINDS)
                         w->kinds[w->request.n_kinds++] = kind;
         }
         w->request.kinds = w->kinds;

@@ -169,6 +169,21 @@ int event_draft_unit(Leader *l, const Unit *u, EventDraft *d) {
                                number(d, e->record->revision), row->description, row->set);
 }
 
+int event_draft_content(Leader *l, const Unit *u, EventDraft *d) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        char hex[HASH_HEX_SIZE];
+        size_t hash, bytes;
+
+        event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_CONTENT);
+        d->present = e != NULL;
+        if (!e)
+                return EVENT_DRAFT_SET(d, u->name);
+        hash_hex(&e->spec->hash, HASH_SIZE, hex);
+        if (event_draft_printf(d, &hash, "%s", hex) < 0 || event_draft_printf(d, &bytes, "%zu", e->spec->len) < 0)
+                return -ENOMEM;
+        return EVENT_DRAFT_SET(d, u->name, event_draft_text(d, hash), event_draft_text(d, bytes));
+}
+
 int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
         bool shown = unit_on_node_is_shown(s);
@@ -245,8 +260,8 @@ int event_draft_job_for(Leader *l, const Argosy__Author *author, uint64_t number
         return fill_job(d, d->job);
 }
 
-int event_draft_no_unit(const char *name, EventDraft *d) {
-        event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_UNIT);
+int event_draft_no_unit(Argosy__EventKind kind, const char *name, EventDraft *d) {
+        event_draft_begin(d, kind);
         d->present = false;
         return EVENT_DRAFT_SET(d, name);
 }

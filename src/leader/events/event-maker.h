@@ -52,13 +52,14 @@ int event_draft_leader(Leader *l, EventDraft *d);
 int event_draft_node(Leader *l, const Node *n, EventDraft *d);
 int event_draft_drain(Leader *l, const Node *n, EventDraft *d);
 int event_draft_unit(Leader *l, const Unit *u, EventDraft *d);
+int event_draft_content(Leader *l, const Unit *u, EventDraft *d);
 int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d);
 int event_draft_gone(const GoneObject *g, EventDraft *d);
 int event_draft_job(Leader *l, uint64_t number, EventDraft *d);
 // As list-jobs would show it to him; not there, if it is not for him.
 int event_draft_job_for(Leader *l, const Argosy__Author *author, uint64_t number, EventDraft *d);
-// A unit that he is to forget.
-int event_draft_no_unit(const char *name, EventDraft *d);
+// A unit that he is to forget, or its content.
+int event_draft_no_unit(Argosy__EventKind kind, const char *name, EventDraft *d);
 
 // The draft as a message, packed: its length first, then the bytes into room for as many. `changed` may be NULL.
 typedef struct EventMarks {

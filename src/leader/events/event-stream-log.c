@@ -76,6 +76,8 @@ EventCursor event_stream_cursor_of_job(const Leader *l, uint64_t number) {
 // ------------------------------------------------------------------------------------------------ what goes on
 
 static bool goes_on(const Leader *l, Argosy__EventKind kind, uint64_t index) {
+        if (!event_kind_info(kind)->of_log)
+                return false;
         if (kind == ARGOSY__EVENT_KIND__EVENT_JOB)
                 return log_trail_covers_jobs(l->trail, index);
         for (size_t i = 0; i < EVENT_TABLES; i++)

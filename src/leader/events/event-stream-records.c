@@ -21,6 +21,7 @@
 #include "event-marks.h"
 #include "log-trail.h"
 #include "oom.h"
+#include "queue-policy.h"
 #include "response.h"
 
 // ------------------------------------------------------------------------------------------------ rows
@@ -142,6 +143,32 @@ static int draft_grant(Leader *l, size_t i, EventDraft *d) {
                                host ? host->name : "", g->role);
 }
 
+static size_t count_rules(const Leader *l) {
+        return cluster_state_queue(l->state)->n_rules;
+}
+
+static int draft_rule(Leader *l, size_t i, EventDraft *d) {
+        const Argosy__QueueRule *r = cluster_state_queue(l->state)->rules[i];
+        size_t number, place, limit;
+
+        if (event_draft_printf(d, &number, "%" PRIu32, r->number) < 0 ||
+            event_draft_printf(d, &place, "%zu", i + 1) < 0 || event_draft_printf(d, &limit, "%" PRIu32, r->limit) < 0)
+                return -ENOMEM;
+        return EVENT_DRAFT_SET(d, event_draft_text(d, number), event_draft_text(d, place),
+                               queue_action_to_string(r->action), r->limit > 0 ? event_draft_text(d, limit) : "",
+                               r->text, r->author, r->verb, r->unit, r->role, r->reason);
+}
+
+static size_t count_queues(const Leader *l) {
+        return 1;
+}
+
+static int draft_queue(Leader *l, size_t i, EventDraft *d) {
+        const Argosy__QueueRecord *queue = cluster_state_queue(l->state);
+
+        return EVENT_DRAFT_SET(d, queue->closed ? "1" : "", queue->reason);
+}
+
 // ------------------------------------------------------------------------------------------------ tables
 
 typedef struct TableInfo {
@@ -157,6 +184,8 @@ static const TableInfo infos[EVENT_TABLES] = {
         {ARGOSY__EVENT_KIND__EVENT_ROLE, cluster_state_roles_revision, count_roles, draft_role},
         {ARGOSY__EVENT_KIND__EVENT_POOL, cluster_state_hosts_revision, count_pools, draft_pool},
         {ARGOSY__EVENT_KIND__EVENT_GRANT, cluster_state_access_revision, count_grants, draft_grant},
+        {ARGOSY__EVENT_KIND__EVENT_RULE, cluster_state_queue_revision, count_rules, draft_rule},
+        {ARGOSY__EVENT_KIND__EVENT_QUEUE, cluster_state_queue_revision, count_queues, draft_queue},
 };
 
 static const TableInfo *find_info(Argosy__EventKind kind) {
@@ -202,13 +231,14 @@ void event_tables_done(EventTables *t) {
 }
 
 static RecordObject *get_object(EventTable *table, const EventDraft *d) {
-        RecordObject *o = map_find_str(&table->objects, d->values[0]);
-        size_t size = strlen(d->values[0]) + 1;
+        const char *name = d->info->n_names > 0 ? d->values[0] : ""; // else there is one of it
+        RecordObject *o = map_find_str(&table->objects, name);
+        size_t size = strlen(name) + 1;
 
         if (o)
                 return o;
         o = oom_checked(calloc(1, sizeof(*o) + size));
-        memcpy(o->name, d->values[0], size);
+        memcpy(o->name, name, size);
         o->event.kind = d->kind;
         (void) oom_check(map_add_str(&table->objects, o->name, o));
         return o;

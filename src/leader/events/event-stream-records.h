@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Objects that small tables of the log consist of: rollouts, roles, pools and rights.
+// Objects that small tables of the log consist of: rollouts, roles, pools, rights, and the queue with its rules.
 
 #include "event-core.h"
 #include "map.h"
 #include "tables.h"
 
-enum { EVENT_TABLES = 4 };
+enum { EVENT_TABLES = 6 };
 
 // One row of such a table.
 typedef struct RecordObject {

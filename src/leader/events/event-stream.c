@@ -5,7 +5,7 @@
 // The happy path, once per turn: the leader of a new term, new jobs, then the marked objects in the order of their
 // marks. While nobody watches, an object only moves to the end of the order: that costs 0.1 us. Else what is so of it is
 // compared with what was told last, by hashes of the fields, and each difference is an event and a sequence of its own:
-// one for the unit, one for each node that says something of it. An event has the whole state of its object, so it does
+// one for the unit, one for its content, one for each node that says something of it. An event has the whole state of its object, so it does
 // not matter whether the log or a report has changed it, or both in one turn.
 //
 // Of a unit, the order knows the unit alone. Whoever is told of one from there is told of all its nodes, and forgets
@@ -191,6 +191,17 @@ static void mark_unheard(Leader *l, Unit *u) {
         }
 }
 
+static void drain_content(Leader *l, Unit *u, unsigned role_before) {
+        EventDraft d;
+        int r = event_draft_content(l, u, &d);
+
+        d.role = (uint16_t) u->event.role;
+        d.role_before = (uint16_t) role_before;
+        if (r == 0 && event_stream_tell(l, &u->content_told, &d))
+                event_stream_move_to_end(l, &u->event, l->events->last_seq);
+        end_draft(r, &d);
+}
+
 static void drain_unit(Leader *l, Unit *u) {
         EventStream *s = l->events;
         unsigned before;
@@ -210,6 +221,7 @@ static void drain_unit(Leader *l, Unit *u) {
         if (r == 0 && event_stream_tell(l, &u->event.told, &d))
                 event_stream_move_to_end(l, &u->event, s->last_seq);
         end_draft(r, &d);
+        drain_content(l, u, before);
 }
 
 // The rows that are left over from this turn stay where they are; those that were looked at make room for new ones.
@@ -285,9 +297,26 @@ static void remember_gone(Leader *l, GoneObject *g) {
         gone_object_free(g);
 }
 
+// True: that is news.
+static bool tell_content_gone(Leader *l, GoneObject *g) {
+        bool told = false;
+        EventDraft d;
+        int r;
+
+        if (g->event.kind != ARGOSY__EVENT_KIND__EVENT_UNIT)
+                return false;
+        r = event_draft_no_unit(ARGOSY__EVENT_KIND__EVENT_CONTENT, g->name, &d);
+        d.role = d.role_before = g->event.role;
+        if (r == 0)
+                told = event_stream_tell(l, &g->content_told, &d);
+        end_draft(r, &d);
+        return told;
+}
+
 static void drain_gone(Leader *l, GoneObject *g) {
         EventStream *s = l->events;
         EventDraft d;
+        bool news;
         int r;
 
         if (is_there_again(l, g)) {
@@ -295,11 +324,14 @@ static void drain_gone(Leader *l, GoneObject *g) {
                 gone_object_free(g);
                 return;
         }
+        news = l->events_kept && tell_content_gone(l, g);
         r = event_draft_gone(g, &d);
         d.role = d.role_before = g->event.role;
         if (!l->events_kept)
-                event_stream_move_to_end(l, &g->event, ++s->last_seq);
-        else if (r == 0 && event_stream_tell(l, &g->event.told, &d))
+                s->last_seq++;
+        else if (r == 0)
+                news |= event_stream_tell(l, &g->event.told, &d);
+        if (news || !l->events_kept)
                 event_stream_move_to_end(l, &g->event, s->last_seq);
         end_draft(r, &d);
         remember_gone(l, g);

@@ -130,10 +130,21 @@ static UnitOnNode *next_listed(Leader *l, const Unit *u, ListNode *at) {
         return NULL;
 }
 
-// The unit and whatever nodes say of it. The unit comes first: what was known of nodes that do not follow counts no more.
+static int add_content(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark, bool last) {
+        EventDraft d;
+        int r = event_draft_content(l, u, &d);
+
+        if (r == 0)
+                event_stream_note_told(l, list_is_linked(&u->event.due), &u->content_told, &d);
+        return add_draft(l, w, r, &d, mark, resume_seq(w, &u->event, last));
+}
+
+// The unit, its content, and whatever nodes say of it. The unit comes first: what was known of nodes that do not follow
+// counts no more.
 static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
         UnitOnNode *s =
                 has_kind(w, ARGOSY__EVENT_KIND__EVENT_STATE) ? next_listed(l, u, &u->on_nodes) : NULL;
+        bool has_content = has_kind(w, ARGOSY__EVENT_KIND__EVENT_CONTENT);
         unsigned before;
         EventDraft d;
         int r = 0;
@@ -144,8 +155,10 @@ static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
                 r = event_draft_unit(l, u, &d);
                 if (r == 0)
                         event_stream_note_told(l, list_is_linked(&u->event.due), &u->event.told, &d);
-                r = add_draft(l, w, r, &d, mark, resume_seq(w, &u->event, !s));
+                r = add_draft(l, w, r, &d, mark, resume_seq(w, &u->event, !s && !has_content));
         }
+        if (r == 0 && has_content)
+                r = add_content(l, w, u, mark, !s);
         while (r == 0 && s) {
                 UnitOnNode *next = next_listed(l, u, &s->by_unit);
 
@@ -156,6 +169,17 @@ static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
                 s = next;
         }
         return r;
+}
+
+// What patterns are compared with.
+static const char *name_of(const EventObject *o) {
+        if (o->gone)
+                return CONTAINER_OF(o, const GoneObject, event)->name;
+        if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
+                return CONTAINER_OF(o, const Unit, event)->name;
+        return event_tables_have((Argosy__EventKind) o->kind)
+                       ? CONTAINER_OF(o, const RecordObject, event)->name
+                       : "";
 }
 
 static int add_job(Leader *l, Watcher *w, uint64_t number, Argosy__EventMark mark, uint64_t seq) {
@@ -171,11 +195,27 @@ static int add_job(Leader *l, Watcher *w, uint64_t number, Argosy__EventMark mar
         return add_draft(l, w, r, &d, mark, seq);
 }
 
+// Who has been told of its states only has to hear that it is gone, too.
+static int add_gone_unit(Leader *l, Watcher *w, const char *name, Argosy__EventMark mark, uint64_t seq) {
+        bool has_unit = has_kind(w, ARGOSY__EVENT_KIND__EVENT_UNIT) || has_kind(w, ARGOSY__EVENT_KIND__EVENT_STATE);
+        EventDraft d;
+        int r = 0;
+
+        if (has_kind(w, ARGOSY__EVENT_KIND__EVENT_CONTENT))
+                r = add_draft(l, w, event_draft_no_unit(ARGOSY__EVENT_KIND__EVENT_CONTENT, name, &d), &d, mark,
+                              has_unit ? w->cursor.seq : seq);
+        if (r == 0 && has_unit)
+                r = add_draft(l, w, event_draft_no_unit(ARGOSY__EVENT_KIND__EVENT_UNIT, name, &d), &d, mark, seq);
+        return r;
+}
+
 static int add_object(Leader *l, Watcher *w, EventObject *o) {
         Argosy__EventMark mark = watcher_mark(w->cursor.mode);
         EventDraft d;
         int r;
 
+        if (o->gone && o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
+                return add_gone_unit(l, w, name_of(o), mark, o->seq);
         if (o->gone)
                 r = event_draft_gone(CONTAINER_OF(o, GoneObject, event), &d);
         else if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
@@ -196,17 +236,6 @@ static int add_object(Leader *l, Watcher *w, EventObject *o) {
         return add_draft(l, w, r, &d, mark, o->seq);
 }
 
-// What patterns are compared with.
-static const char *name_of(const EventObject *o) {
-        if (o->gone)
-                return CONTAINER_OF(o, const GoneObject, event)->name;
-        if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
-                return CONTAINER_OF(o, const Unit, event)->name;
-        return event_tables_have((Argosy__EventKind) o->kind)
-                       ? CONTAINER_OF(o, const RecordObject, event)->name
-                       : "";
-}
-
 static bool is_object_for(const Watcher *w, const EventObject *o) {
         const char *name = name_of(o);
 
@@ -215,6 +244,7 @@ static bool is_object_for(const Watcher *w, const EventObject *o) {
 
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
                 return is_for(w, ARGOSY__EVENT_KIND__EVENT_UNIT, name) ||
+                       is_for(w, ARGOSY__EVENT_KIND__EVENT_CONTENT, name) ||
                        is_for(w, ARGOSY__EVENT_KIND__EVENT_STATE, name);
         return is_for(w, (Argosy__EventKind) o->kind, name);
 }
@@ -308,10 +338,13 @@ static int tell_unit(Leader *l, Watcher *w, const EventEntry *e) {
         Unit *u = sees && !saw ? unit_find(l, e->name) : NULL;
         EventDraft d;
 
+        // With the unit comes all of it.
+        if (u && e->kind == ARGOSY__EVENT_KIND__EVENT_CONTENT && has_kind(w, ARGOSY__EVENT_KIND__EVENT_UNIT))
+                return 0;
         if (u)
                 return add_unit(l, w, u, ARGOSY__EVENT_MARK__EVENT_MISSED);
         if (!sees && saw)
-                return add_draft(l, w, event_draft_no_unit(e->name, &d), &d,
+                return add_draft(l, w, event_draft_no_unit(e->kind, e->name, &d), &d,
                                  ARGOSY__EVENT_MARK__EVENT_MISSED, w->cursor.seq);
         return sees ? copy_entry(w, e) : 0;
 }
@@ -322,6 +355,7 @@ static int tell_some(Leader *l, Watcher *w, const EventEntry *e) {
 
         switch (e->kind) {
         case ARGOSY__EVENT_KIND__EVENT_UNIT:
+        case ARGOSY__EVENT_KIND__EVENT_CONTENT:
                 return tell_unit(l, w, e);
         case ARGOSY__EVENT_KIND__EVENT_STATE:
                 return may_see(l, w, e->role) ? copy_entry(w, e) : 0;

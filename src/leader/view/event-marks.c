@@ -80,6 +80,8 @@ GoneObject *event_mark_gone(Leader *l, EventObject *o, const char *name) {
 
         list_unlink(&o->due);
         g->event.told = TAKE_PTR(o->told);
+        if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
+                g->content_told = TAKE_PTR(CONTAINER_OF(o, Unit, event)->content_told);
         g->event.seq = o->seq;
         g->event.role = o->role;
         return g;
@@ -95,6 +97,7 @@ void gone_object_free(GoneObject *g) {
         list_unlink(&g->event.due);
         list_unlink(&g->kept);
         free(g->event.told);
+        free(g->content_told);
         free(g->node_name);
         free(g);
 }

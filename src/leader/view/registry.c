@@ -341,6 +341,7 @@ void unit_discard(Unit *u) {
                 free(e);
         }
         free(u->event.told);
+        free(u->content_told);
         free(u->name);
         free(u);
 }

@@ -201,6 +201,7 @@ struct Unit {
         ListNode preempted; // in Leader.preempted, while preempted_by is set
         ListNode victims;   // Unit.victim: units that it preempted
         EventObject event;
+        uint32_t *content_told; // as EventObject.told; owned
 };
 
 // What was an object, for those who have been told of it.
@@ -209,6 +210,7 @@ typedef struct GoneObject {
         ListNode kept;   // in Leader.events_gone
         uint32_t node;   // of a unit on a node
         char *node_name; // its name; owned. NULL: it is no unit on a node
+        uint32_t *content_told; // of a unit; owned
         char name[];
 } GoneObject;
 

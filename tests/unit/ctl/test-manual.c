@@ -10,6 +10,7 @@
 #include "event-kind.h"
 #include "fields.h"
 #include "fileio.h"
+#include "help-text.h"
 #include "option-table.h"
 #include "str.h"
 #include "verb-table.h"
@@ -49,13 +50,54 @@ static void every_verb_is_there(void **state) {
         }
 }
 
-static void every_kind_of_event_is_there_with_its_fields(void **state) {
-        for (unsigned k = 1; event_kind_info((Argosy__EventKind) k); k++) {
-                const EventKindInfo *info = event_kind_info((Argosy__EventKind) k);
+// What stands there of that kind: until the next one, or the end of the list.
+static char *paragraph_of(const char *kind) {
+        _cleanup_free_ char *title = str_printf("\n\t*%s*\n\t\t", kind);
+        const char *at = strstr(manual, title), *end;
 
-                expect("\t*%s*\n", info->name);
-                for (size_t i = 0; i < event_kind_n_fields(info); i++)
-                        expect("*%s*", info->fields[i].name);
+        if (!at)
+                fail_msg("argosyctl(1) does not mention the kind %s", kind);
+        at += strlen(title);
+        end = strstr(at, "\n\n");
+        return end ? strndup(at, (size_t) (end - at)) : strdup(at);
+}
+
+static void every_kind_of_event_is_there_with_its_fields(void **state) {
+        for (unsigned k = 0; k < EVENT_KINDS; k++) {
+                const EventKindInfo *info = event_kind_info((Argosy__EventKind) k);
+                _cleanup_free_ char *text = info ? paragraph_of(info->name) : NULL;
+
+                for (size_t i = 0; info && i < event_kind_n_fields(info); i++) {
+                        _cleanup_free_ char *field = str_printf("*%s*", info->fields[i].name);
+
+                        if (!strstr(text, field))
+                                fail_msg("argosyctl(1) does not mention %s of %s", field, info->name);
+                }
+        }
+}
+
+// And the help has them by the same table.
+static void the_help_of_watch_has_every_kind_with_its_fields(void **state) {
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
+
+        assert_non_null(f);
+        for (size_t i = 0; i < verb_table.n_verbs; i++)
+                if (streq(verb_table.verbs[i].name, "watch"))
+                        help_verb(f, &verb_table.verbs[i]);
+        fclose(f);
+        for (unsigned k = 0; k < EVENT_KINDS; k++) {
+                const EventKindInfo *info = event_kind_info((Argosy__EventKind) k);
+                _cleanup_free_ char *title = info ? str_printf("  %s ", info->name) : NULL;
+                const char *at = info ? strstr(text, title) : NULL;
+
+                if (info && !at)
+                        fail_msg("watch --help does not mention the kind %s", info->name);
+                for (size_t i = 0; info && i < event_kind_n_fields(info); i++)
+                        if (!(at = strstr(at, info->fields[i].name)))
+                                fail_msg("watch --help does not mention %s of %s", info->fields[i].name,
+                                         info->name);
         }
 }
 
@@ -93,6 +135,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(every_verb_is_there),
                 cmocka_unit_test(every_kind_of_event_is_there_with_its_fields),
+                cmocka_unit_test(the_help_of_watch_has_every_kind_with_its_fields),
                 cmocka_unit_test(every_option_is_there),
                 cmocka_unit_test(every_option_in_the_manual_exists),
                 cmocka_unit_test(every_field_is_there),

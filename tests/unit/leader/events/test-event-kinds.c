@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is told of each kind of object that is not a unit's: updates, drains, roles, pools and rights.
+// What is told of each kind of object that is not a unit's: updates, drains, roles, pools, rights and the queue; and
+// of a unit's content.
 #include <errno.h>
+#include <stdlib.h>
 
 #include "event-asks.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 
 #include "access.h"
+#include "event-marks.h"
+#include "event-stream.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
@@ -205,6 +209,178 @@ static void a_drain_is_told_of_until_the_node_is_open_again(void **state) {
         asked_forget(&a);
 }
 
+static void change_queue(const Argosy__Request__QueueChange *change, const char *reason) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+
+        job.reason = (char *) reason;
+        request.job = &job;
+        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
+        request.queue_change = (Argosy__Request__QueueChange *) change;
+        ask(&request);
+}
+
+static void add_rule(Argosy__QueueAction action, const char *unit, uint32_t before) {
+        Argosy__Request__QueueChange change = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+
+        rule.action = action;
+        rule.unit = (char *) unit;
+        rule.text = (char *) (action == ARGOSY__QUEUE_ACTION__QUEUE_REFUSE ? "not today" : "");
+        change.add = &rule;
+        change.before = before;
+        change_queue(&change, "");
+}
+
+static void a_rule_of_the_queue_is_told_of_with_its_place(void **state) {
+        Argosy__Request__QueueChange change = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        const Argosy__Event *e;
+        Asked a;
+
+        from_now(&a, ARGOSY__EVENT_KIND__EVENT_RULE);
+        add_rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "db*", 0);
+        e = next(&a, "1");
+        assert_string_equal(event_field(e, "action"), "hold");
+        assert_string_equal(event_field(e, "unit"), "db*");
+        assert_string_equal(event_field(e, "place"), "1");
+        add_rule(ARGOSY__QUEUE_ACTION__QUEUE_REFUSE, "web*", 1); // before it
+        e = next(&a, "2");
+        assert_string_equal(event_field(e, "text"), "not today");
+        assert_string_equal(event_field(e, "place"), "1");
+        e = asked_find(&a, a.kind, "1");
+        assert_string_equal(event_field(e, "place"), "2");
+        assert_int_equal(e->n_changed, 1);
+        change.remove = 2;
+        change_queue(&change, "");
+        assert_true(next(&a, "2")->gone);
+        asked_forget(&a);
+}
+
+static void that_the_queue_is_closed_is_told_and_that_it_is_open(void **state) {
+        Argosy__Request__QueueChange change = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Asked a = {.kind = ARGOSY__EVENT_KIND__EVENT_QUEUE};
+
+        assert_true(asked_pull(&g, &a));
+        assert_int_equal(a.n, 1);
+        assert_string_equal(event_field(a.events[0], "closed"), "");
+        change.close = true;
+        change_queue(&change, "holidays");
+        assert_true(asked_pull(&g, &a));
+        assert_int_equal(a.n, 1);
+        assert_string_equal(event_field(a.events[0], "closed"), "1");
+        assert_string_equal(event_field(a.events[0], "reason"), "holidays");
+        add_rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "db*", 0);
+        assert_false(asked_pull(&g, &a)); // that is no news of it
+        rig_depose(&g);
+        rig_elect(&g);
+        change.close = false;
+        change.open = true;
+        change_queue(&change, "");
+        assert_true(asked_pull(&g, &a));
+        assert_string_equal(event_field(a.events[a.n - 1], "closed"), "");
+        asked_forget(&a);
+}
+
+static void replace(const char *name, const char *content) {
+        RigAnswer *a = rig_change_with(&g, START, name, content, true, NULL);
+
+        rig_settle(&g);
+        assert_true(a->final);
+}
+
+static void new_content_is_told_of_and_that_it_is_removed(void **state) {
+        const Argosy__Event *e;
+        char before[65];
+        Asked a;
+
+        from_now(&a, ARGOSY__EVENT_KIND__EVENT_CONTENT);
+        rig_change(&g, START, "web.service", SERVICE);
+        e = next(&a, "web.service");
+        assert_int_equal(strlen(event_field(e, "sha256")), 64);
+        assert_int_equal(atoi(event_field(e, "bytes")), strlen(SERVICE));
+        snprintf(before, sizeof(before), "%s", event_field(e, "sha256"));
+        rig_change(&g, ARGOSY__VERB__VERB_STOP, "web.service", NULL);
+        assert_false(asked_pull(&g, &a)); // it is the same
+        replace("web.service", SERVICE "# new\n");
+        e = next(&a, "web.service");
+        assert_string_not_equal(event_field(e, "sha256"), before);
+        assert_true(event_has_changed(e, "sha256") && event_has_changed(e, "bytes"));
+        rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL);
+        assert_true(next(&a, "web.service")->gone);
+        assert_int_equal(a.n, 1);
+        asked_forget(&a);
+}
+
+enum { CROWD = 4000 }; // more than are looked at in a few turns
+
+static void change_crowd(Argosy__Verb verb, const char *content) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, verb};
+        char *names[CROWD];
+
+        for (unsigned i = 0; i < CROWD; i++)
+                assert_true(asprintf(&names[i], "w@%u.service", i) > 0);
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = verb;
+        change.names = names;
+        change.n_names = CROWD;
+        file.name = file.path = (char *) "w@.service";
+        file.content =
+                (ProtobufCBinaryData){.data = (uint8_t *) content, .len = content ? strlen(content) : 0};
+        change.files = &files;
+        change.n_files = content != NULL;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        ask(&request);
+        for (unsigned i = 0; i < CROWD; i++)
+                free(names[i]);
+}
+
+static size_t count_told(Asked *a, bool gone) {
+        size_t n = 0;
+
+        while (asked_pull(&g, a))
+                for (size_t i = 0; i < a->n; i++)
+                        n += a->events[i]->gone == gone && event_value(a->events[i], 0)[0] == 'w';
+        return n;
+}
+
+// It is gone before it is its turn to be looked at.
+static void removed_content_is_told_also_of_units_that_are_gone_by_then(void **state) {
+        Asked a;
+
+        from_now(&a, ARGOSY__EVENT_KIND__EVENT_CONTENT);
+        a.max_bytes = 8192;
+        change_crowd(ARGOSY__VERB__VERB_SUBMIT, SERVICE);
+        assert_true(count_told(&a, false) >= CROWD);
+        map_foreach (slot, &g.leader->units)
+                event_mark(g.leader, &((Unit *) slot->value)->event);
+        rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "w@7.service", NULL);
+        assert_int_equal(count_told(&a, true), 1);
+        change_crowd(ARGOSY__VERB__VERB_DESTROY, NULL);
+        assert_int_equal(count_told(&a, true), CROWD - 1);
+        asked_forget(&a);
+}
+
+static void removed_content_is_told_to_who_was_away(void **state) {
+        Asked a = {.kind = ARGOSY__EVENT_KIND__EVENT_CONTENT};
+
+        rig_change(&g, START, "web.service", SERVICE);
+        assert_true(asked_pull(&g, &a));
+        assert_false(asked_find(&a, a.kind, "web.service")->gone);
+        g.leader->events->ring.bytes_max = 1;
+        rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL);
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "db.service", SERVICE);
+        assert_true(asked_pull(&g, &a));
+        assert_true(asked_find(&a, a.kind, "web.service")->gone);
+        assert_false(asked_find(&a, a.kind, "db.service")->gone);
+        for (size_t i = 0; i < a.n; i++)
+                assert_int_equal(a.events[i]->kind, a.kind);
+        asked_forget(&a);
+}
+
 static void whoever_comes_from_nothing_is_told_of_all_of_them(void **state) {
         Asked a = {};
 
@@ -246,6 +422,11 @@ int main(void) {
                 TEST(a_right_is_told_of_as_it_is_given),
                 TEST(an_update_has_its_own_story),
                 TEST(a_drain_is_told_of_until_the_node_is_open_again),
+                TEST(a_rule_of_the_queue_is_told_of_with_its_place),
+                TEST(that_the_queue_is_closed_is_told_and_that_it_is_open),
+                TEST(new_content_is_told_of_and_that_it_is_removed),
+                TEST(removed_content_is_told_also_of_units_that_are_gone_by_then),
+                TEST(removed_content_is_told_to_who_was_away),
                 TEST(whoever_comes_from_nothing_is_told_of_all_of_them),
                 TEST(an_update_of_units_that_match_is_told_to_who_asks_for_them),
         };

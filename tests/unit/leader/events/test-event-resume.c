@@ -110,7 +110,7 @@ static void only_what_nodes_say_begins_anew(void **state) {
         another_leader();
         assert_true(asked_pull(&g, &a));
         e = begins(&a);
-        assert_string_equal(event_field(e, "kinds"), "leader node unit state drain");
+        assert_string_equal(event_field(e, "kinds"), "leader node unit state drain content");
         assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_JOB), 0);
         assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_ROLE), 0);
         assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_GRANT), 0);
@@ -132,7 +132,7 @@ static void a_table_that_was_changed_meanwhile_begins_anew_too(void **state) {
         another_leader();
         assert_true(asked_pull(&g, &a));
         e = begins(&a);
-        assert_string_equal(event_field(e, "kinds"), "leader node unit state drain role");
+        assert_string_equal(event_field(e, "kinds"), "leader node unit state drain role content");
         assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_ROLE, "db"));
         assert_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_ROLE, "web"));
         assert_true(event_is_word(a.events[a.n - 1], EVENT_STREAM_COMPLETE));
@@ -146,7 +146,7 @@ static void what_is_about_units_names_only_kinds_that_he_watches(void **state) {
         tell_all(&a);
         another_leader();
         assert_true(asked_pull(&g, &a));
-        assert_string_equal(event_field(begins(&a), "kinds"), "unit state");
+        assert_string_equal(event_field(begins(&a), "kinds"), "unit state content");
         asked_forget(&a);
 }
 
@@ -199,7 +199,7 @@ static void a_place_in_the_middle_of_what_an_earlier_leader_told_is_one_too(void
         assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_JOB), 0);
         another_leader();
         assert_true(asked_pull(&g, &a));
-        assert_string_equal(event_field(begins(&a), "kinds"), "leader node unit state drain");
+        assert_string_equal(event_field(begins(&a), "kinds"), "leader node unit state drain content");
         while (asked_pull(&g, &a))
                 assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_JOB), 0);
         asked_forget(&a);

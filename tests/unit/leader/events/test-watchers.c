@@ -16,6 +16,7 @@
 #include "watchers.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
 #define EVERYWHERE SERVICE "[X-Argosy]\nGlobal=yes\n"
 #define ZONE "global-7.service" // one of random names
 #define IN_ZONE EVERYWHERE "MachineMetadata=zone=a\n"
@@ -44,7 +45,9 @@ static unsigned draw(unsigned n) {
 
 // ------------------------------------------------------------------------------------------------ copies
 
-// What somebody keeps who is told: "UNIT ..." and "UNIT NODE ..." as rows of words.
+#define CONTENT "/content" // no node's name
+
+// What somebody keeps who is told: "UNIT ...", "UNIT NODE ..." and "UNIT CONTENT SHA256" as rows of words.
 typedef struct Row {
         char name[64], node[16], text[TEXT_MAX];
         bool stale; // was there before the state that is being told
@@ -113,6 +116,11 @@ static void take(Copy *c, const Argosy__Event *e) {
                          event_field(e, "sub"));
                 if (!e->gone)
                         put_row(c, event_value(e, 0), event_value(e, 1), text);
+                break;
+        case ARGOSY__EVENT_KIND__EVENT_CONTENT:
+                drop_rows(c, event_value(e, 0), CONTENT);
+                if (!e->gone)
+                        put_row(c, event_value(e, 0), CONTENT, event_field(e, "sha256"));
                 break;
         case ARGOSY__EVENT_KIND__EVENT_JOB:
                 assert_true(atoi(event_value(e, 0)) < JOBS_MAX);
@@ -183,7 +191,7 @@ static void assert_row(const Copy *c, const char *name, const char *node, const 
 
 static size_t compare_units(const Copy *c) {
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
-        size_t n = 0;
+        size_t n = 0, n_contents = 0;
 
         map_foreach (slot, &g.leader->units) {
                 const Unit *u = slot->value;
@@ -195,13 +203,16 @@ static size_t compare_units(const Copy *c) {
                         describe_unit(files.rows[n]->desired, files.rows[n]->state, files.rows[n]->node,
                                       text);
                         assert_row(c, u->name, "", text);
+                        hash_hex(&e->spec->hash, HASH_SIZE, text);
+                        assert_row(c, u->name, CONTENT, text);
                         n++;
+                        n_contents++;
                 }
         }
         for (size_t i = 0; i < files.n_rows; i++)
                 message_free(files.rows[i]);
         free(files.rows);
-        return n;
+        return n + n_contents;
 }
 
 // Of what is destroyed and still there, the unit counts as well.
@@ -285,7 +296,7 @@ static void whoever_comes_from_nothing_is_told_everything_that_is_so(void **stat
         }
         assert_non_null(asked_find(&c.asked, ARGOSY__EVENT_KIND__EVENT_NODE, "n2"));
         assert_non_null(asked_find(&c.asked, ARGOSY__EVENT_KIND__EVENT_LEADER, "n1"));
-        assert_int_equal(c.n, 3 + 1 + 3);
+        assert_int_equal(c.n, 3 + 3 + 1 + 3); // units, contents, and what nodes say
         assert_like_the_cluster(&c);
         assert_false(asked_pull(&g, &c.asked));
         end(&c);
@@ -340,7 +351,7 @@ static void who_waits_is_told_in_the_turn_in_which_it_happens(void **state) {
         assert_false(other.answered);
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "other.service", SERVICE);
         assert_true(other.answered);
-        assert_int_equal(other.n, 1);
+        assert_int_equal(other.n, 2); // the unit, and its content
         assert_int_equal(g.leader->n_watchers, 0);
         asked_forget(&a);
         asked_forget(&other);
@@ -443,7 +454,7 @@ static void only_what_is_asked_for_is_told(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         rig_change(&g, START, "db.service", SERVICE);
         assert_true(asked_pull(&g, &units));
-        assert_int_equal(units.n, 4); // two words, the unit, its node
+        assert_int_equal(units.n, 5); // two words, the unit, its content, its node
         assert_true(asked_pull(&g, &nodes));
         assert_int_equal(nodes.n, 3);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "disks");
@@ -710,10 +721,10 @@ static void live(void) {
         case 2:
         case 3:
                 (void) rig_change_with(&g, START, name,
-                                       *name != 'g'       ? SERVICE
+                                       *name != 'g'       ? (draw(3) ? SERVICE : OTHER)
                                        : streq(name, ZONE) ? IN_ZONE
                                                            : EVERYWHERE,
-                                       false, NULL);
+                                       draw(2), NULL);
                 break;
         case 4:
         case 5:
@@ -748,6 +759,7 @@ static void live(void) {
                 break;
         case 13: // its link is lost, and made again
                 rig_host(&g, 2 + draw(2))->linked = false;
+                rig_turn(&g);
                 break;
         case 14:
                 (void) rig_label(&g, node, "zone", draw(2) ? "a" : NULL);

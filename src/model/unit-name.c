@@ -40,10 +40,10 @@ static const struct UnitType *type_of(const char *name) {
 }
 
 // systemd's characters in a name, '@' included. Not isalnum(): that asks the locale.
-static bool is_name_char(char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               (c && strchr(":-_.\\@", c));
-}
+static const bool is_name_char[UINT8_MAX + 1] = {
+        ['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true, [':'] = true, ['-'] = true,
+        ['_'] = true,         ['.'] = true,         ['\\'] = true,        ['@'] = true,
+};
 
 static UnitNameKind invalid(const char **ret_why, const char *why) {
         if (ret_why)
@@ -61,7 +61,7 @@ UnitNameKind unit_name_kind(const char *name, const char **ret_why) {
         if (len > UNIT_NAME_MAX)
                 return invalid(ret_why, "a unit name has at most 255 characters");
         for (size_t i = 0; i < len; i++)
-                if (!is_name_char(name[i]))
+                if (!is_name_char[(uint8_t) name[i]])
                         return invalid(ret_why, "a unit name consists of letters, digits and :-_.\\@");
         if (!type)
                 return invalid(ret_why, "the name does not end in a unit type such as .service");
@@ -118,12 +118,21 @@ const char *unit_name_instance(const char *name, size_t *ret_len) {
 }
 
 char *unit_name_template(const char *name) {
-        size_t prefix;
-        const char *suffix = unit_name_suffix(name);
+        const char *suffix = unit_name_suffix(name), *at;
+        size_t prefix, suffix_len;
+        char *template;
 
         assert(suffix);
-        unit_name_prefix(name, &prefix);
-        return str_printf("%.*s@%s", (int) prefix, name, suffix);
+        at = memchr(name, '@', (size_t) (suffix - name));
+        prefix = (size_t) ((at ?: suffix) - name);
+        suffix_len = strlen(suffix);
+        template = malloc(prefix + 1 + suffix_len + 1);
+        if (!template)
+                return NULL;
+        memcpy(template, name, prefix);
+        template[prefix] = '@';
+        memcpy(template + prefix + 1, suffix, suffix_len + 1);
+        return template;
 }
 
 char *unit_name_mangle(const char *arg) {

@@ -9,6 +9,7 @@
 
 #include "array.h"
 #include "batch-builder.h"
+#include "feature-level.h"
 #include "log-format.h"
 
 // What can be touched; the first byte of a key.
@@ -66,15 +67,15 @@ static Key *touched(const BatchBuilder *b, KeyKind kind, const void *data, size_
         return map_find(&b->touched.map, bytes, key_make(bytes, kind, data, len));
 }
 
-static int touch(BatchBuilder *b, KeyKind kind, const void *data, size_t len) {
+// *ret (may be NULL): the key, which lives as long as nothing takes it back. Most are new: nothing is looked up for those.
+static int touch(BatchBuilder *b, KeyKind kind, const void *data, size_t len, Key **ret) {
         KeySet *set = &b->touched;
         _cleanup_free_ Key *key = NULL;
+        Key *there;
         int r;
 
         if (len >= KEY_MAX)
                 return -EINVAL;
-        if (touched(b, kind, data, len))
-                return 0;
         if (ARRAY_GROW(set->keys, set->allocated, set->n + 1) < 0)
                 return -ENOMEM;
         key = malloc(sizeof(*key) + len + 1);
@@ -83,10 +84,15 @@ static int touch(BatchBuilder *b, KeyKind kind, const void *data, size_t len) {
         *key = (Key){.position = set->n};
         key->len = key_make(key->bytes, kind, data, len);
         r = map_add(&set->map, key->bytes, key->len, key);
-        if (r < 0)
+        if (r < 0 && r != -EEXIST)
                 return r;
-        set->keys[set->n++] = TAKE_PTR(key);
-        b->n_units += kind == KEY_UNIT;
+        if (r == 0) {
+                there = set->keys[set->n++] = TAKE_PTR(key);
+                b->n_units += kind == KEY_UNIT;
+        } else
+                there = map_find(&set->map, key->bytes, key->len);
+        if (ret)
+                *ret = there;
         return 0;
 }
 
@@ -155,7 +161,8 @@ static int append(BatchBuilder *b, const Argosy__LogBatch *part) {
 static int append_op(BatchBuilder *b, Argosy__LogOp *op) {
         Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
 
-        if (b->feature_level && log_format_check(&op->base, b->feature_level, NULL) < 0)
+        if (b->feature_level && b->feature_level < FEATURE_NEWEST &&
+            log_format_check(&op->base, b->feature_level, NULL) < 0)
                 return -EPROTONOSUPPORT;
         part.ops = &op;
         part.n_ops = 1;
@@ -187,10 +194,9 @@ int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned
         put.if_revision = if_revision;
         op.op_case = ARGOSY__LOG_OP__OP_UNIT;
         op.unit = &put;
-        r = touch(b, KEY_UNIT, record->name, strlen(record->name));
+        r = touch(b, KEY_UNIT, record->name, strlen(record->name), &key);
         if (r < 0)
                 return r;
-        key = touched(b, KEY_UNIT, record->name, strlen(record->name));
         key->put = true;
         key->target = record->target;
         key->node = record->global ? 0 : record->node;
@@ -215,7 +221,7 @@ int batch_builder_remove_unit(BatchBuilder *b, const char *name) {
         remove.fence_us = removal.n_nodes ? removal.fence_us : 0;
         op.op_case = ARGOSY__LOG_OP__OP_UNIT_REMOVE;
         op.unit_remove = &remove;
-        r = touch(b, KEY_UNIT, name, strlen(name));
+        r = touch(b, KEY_UNIT, name, strlen(name), NULL);
         if (r < 0)
                 return r;
         b->n_tombstones += removal.n_nodes;
@@ -251,7 +257,7 @@ int batch_builder_clear_tombstones(BatchBuilder *b, uint32_t host, uint64_t revi
 
 // An operation on what these bytes name.
 static int append_on(BatchBuilder *b, KeyKind kind, const void *key, size_t len, Argosy__LogOp *op) {
-        int r = touch(b, kind, key, len);
+        int r = touch(b, kind, key, len, NULL);
 
         return r < 0 ? r : append_op(b, op);
 }
@@ -365,7 +371,7 @@ bool batch_builder_has_role(const BatchBuilder *b, const char *name) {
 }
 
 int batch_builder_use_role(BatchBuilder *b, const char *name) {
-        return touch(b, KEY_ROLE_USED, name, strlen(name));
+        return touch(b, KEY_ROLE_USED, name, strlen(name), NULL);
 }
 
 bool batch_builder_uses_role(const BatchBuilder *b, const char *name) {
@@ -453,14 +459,14 @@ int batch_builder_add_request(BatchBuilder *b, const void *id, size_t len) {
 
         part.request_ids = &bytes;
         part.n_request_ids = 1;
-        r = touch(b, KEY_REQUEST, id, len);
+        r = touch(b, KEY_REQUEST, id, len, NULL);
         return r < 0 ? r : append(b, &part);
 }
 
 int batch_builder_claim(BatchBuilder *b, const void *data, size_t len) {
         if (touched(b, KEY_CLAIM, data, len))
                 return -EBUSY;
-        return touch(b, KEY_CLAIM, data, len);
+        return touch(b, KEY_CLAIM, data, len, NULL);
 }
 
 bool batch_builder_has_claim(const BatchBuilder *b, const void *data, size_t len) {
@@ -468,7 +474,7 @@ bool batch_builder_has_claim(const BatchBuilder *b, const void *data, size_t len
 }
 
 int batch_builder_note_order(BatchBuilder *b, const char *name) {
-        return touch(b, KEY_DEPENDENCIES, name, strlen(name));
+        return touch(b, KEY_DEPENDENCIES, name, strlen(name), NULL);
 }
 
 bool batch_builder_has_order(const BatchBuilder *b, const char *name) {

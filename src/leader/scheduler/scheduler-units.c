@@ -74,27 +74,30 @@ static int class_of(Leader *l, const char *name, const UnitOptions *options, uin
         return r;
 }
 
+static uint32_t add_unit(Leader *l, Unit *u, uint32_t class, uint32_t role, int16_t priority) {
+        uint32_t number;
+
+        placement_unit_add(l->places->placement, u->name, class, role, priority, &number);
+        u->place = number + 1;
+        l->places->n_renumbered++;
+        for (const Exclusion *x = u->exclusions; x; x = x->next)
+                scheduler_on_exclusion(l, u, x->node, true);
+        return number;
+}
+
 // The unit of this name there, made if need be: with a record, named by somebody's options, or a guest.
 uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest) {
         SchedulerTables *t = l->places;
         const Guest *known = map_find_str(&t->guests, name);
         Unit *u = unit_find(l, name);
-        uint32_t number;
         Guest *g;
 
         if (u && u->place)
                 return u->place - 1;
         if (known)
                 return known->unit;
-        if (!guest && !t->is_copy) { // a number in a copy is none of the unit's
-                u = oom_checked(unit_get(l, name));
-                placement_unit_add(t->placement, u->name, t->anything, t->role, 0, &number);
-                u->place = number + 1;
-                t->n_renumbered++;
-                for (const Exclusion *x = u->exclusions; x; x = x->next)
-                        scheduler_on_exclusion(l, u, x->node, true);
-                return number;
-        }
+        if (!guest && !t->is_copy) // a number in a copy is none of the unit's
+                return add_unit(l, oom_checked(unit_get(l, name)), t->anything, t->role, 0);
         g = oom_checked(calloc(1, sizeof *g + strlen(name) + 1));
         strcpy(g->name, name);
         placement_unit_add(t->placement, g->name, t->anything, t->role, 0, &g->unit);
@@ -179,6 +182,18 @@ static void leave_queue(Leader *l, Unit *u) {
         list_append(&l->to_schedule, &u->to_schedule);
 }
 
+// A new one is at once what its options mean.
+static uint32_t number_with_options(Leader *l, Unit *u, const UnitOptions *options) {
+        SchedulerTables *t = l->places;
+        uint32_t class, number;
+
+        if (u->place || t->is_copy || !options || class_of(l, u->name, options, &class) < 0)
+                return scheduler_get_unit(l, u->name, false);
+        number = add_unit(l, u, class, scheduler_role_of(t, options), options->priority);
+        placement_class_unref(t->placement, class);
+        return number;
+}
+
 // What a unit is whose options cannot be had is not known: it counts, and demands nothing.
 void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         UnitOptions *options = NULL;
@@ -188,10 +203,12 @@ void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
                 return;
         if (map_find_str(&l->places->guests, u->name))
                 return; // a Scheduler has it; looked at again when that is freed
-        unit = scheduler_get_unit(l, u->name, false);
+        if (e && oom_check(unit_options_of(e, &options)) < 0)
+                options = NULL;
+        unit = number_with_options(l, u, options);
         leave_queue(l, u);
         // Also of global ones: who conflicts with them. What cannot be counted any more demands nothing.
-        if (e && oom_check(unit_options_of(e, &options)) >= 0)
+        if (options)
                 (void) scheduler_set_options(l, u->name, unit, options);
         unit_options_unref(options);
         put_unit(l, u, e);

@@ -104,14 +104,6 @@ static void on_part_committed(Leader *l, Ticket *t) {
                 t->response = TAKE_PTR(t->parts->answer);
 }
 
-size_t decide_count_stored(const Decision *d, BatchBuilderMark mark, const Argosy__Response__Change *part) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < part->n_units; i++)
-                n += batch_builder_has_unit_since(&d->batch, part->units[i]->name, mark);
-        return n;
-}
-
 static int decide_part(Decision *d, Ticket *t) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         Argosy__Request__Change part = *t->request->change;
@@ -130,7 +122,7 @@ static int decide_part(Decision *d, Ticket *t) {
         if (r < 0 || !t->parts) // it was answered, and nothing of it is left
                 return r;
         if (r == 1 || (p->part && last && ticket_has_open_job(t))) {
-                p->n_stored = decide_count_stored(d, mark, p->part->change);
+                p->n_stored = batch_builder_units_since(&d->batch, mark);
                 t->again = !last;
                 t->committed = on_part_committed;
                 return 1;

@@ -153,8 +153,6 @@ int decide_apply(Decision *d, Ticket *t);
 Argosy__Response *decide_apply_refuse(const Argosy__Request *request);
 
 // decide-parts.c
-// Of these units, how many the batch changes behind the mark.
-size_t decide_count_stored(const Decision *d, BatchBuilderMark mark, const Argosy__Response__Change *part);
 // A Change of many units. CHANGE_WHOLE: it is to be planned at once; else as decide_change().
 enum { CHANGE_WHOLE = 2 };
 int decide_parts(Decision *d, Ticket *t);

@@ -384,7 +384,7 @@ static int decide_part(Decision *d, Ticket *t) {
                 leader_mark(d->leader);
                 return 0;
         }
-        w->n_stored = decide_count_stored(d, mark, w->part->change);
+        w->n_stored = batch_builder_units_since(&d->batch, mark);
         t->again = !w->last;
         t->committed = on_part_committed;
         return 1;

@@ -82,6 +82,8 @@ bool unit_name_is_reserved(const char *name) {
         static const char *const names[] = {"-.slice", "-.mount", "user.slice", "system.slice",
                                             "machine.slice"};
 
+        if (!strchr("adsum-", name[0])) // as none of them begins
+                return false;
         for (size_t i = 0; i < ELEMENTSOF(prefixes); i++)
                 if (str_has_prefix(name, prefixes[i]))
                         return true;

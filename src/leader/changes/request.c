@@ -574,19 +574,25 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
         return r ?: request_warn_apart(p, name, &source, result);
 }
 
+// 1: there are others than those.
 static int plan_some(Planner *p, Argosy__Response__Change *change, bool activators) {
+        bool others = false;
+
         for (size_t i = 0; i < p->change->n_names; i++) {
                 const char *name = p->change->names[i];
                 BatchBuilderMark mark = batch_builder_mark(p->batch);
                 Argosy__Response__UnitResult *result;
                 int r;
 
-                if (request_is_activator(name) != activators)
+                if (request_is_activator(name) != activators) {
+                        others = true;
                         continue;
-                if (batch_builder_has_unit_since(p->batch, name, p->start)) // named twice
-                        continue;
-                if (strlen(name) <= UNIT_NAME_MAX && batch_builder_has_unit(p->batch, name))
+                }
+                if (strlen(name) <= UNIT_NAME_MAX && batch_builder_has_unit(p->batch, name)) {
+                        if (batch_builder_has_unit_since(p->batch, name, p->start)) // named twice
+                                continue;
                         return -EBUSY;
+                }
                 result = unit_result_new(name);
                 r = FIELD_APPEND(change->units, change->n_units, result);
                 if (r < 0)
@@ -597,14 +603,15 @@ static int plan_some(Planner *p, Argosy__Response__Change *change, bool activato
                 if (r > 0)
                         batch_builder_rollback(p->batch, mark);
         }
-        return 0;
+        return others;
 }
 
 // 1: what was planned is to be taken back, and done again.
 static int plan_all(Planner *p, Argosy__Response__Change *change) {
         int r = plan_some(p, change, false);
 
-        r = r < 0 ? r : plan_some(p, change, true); // they go where what they activate is
+        if (r > 0) // they go where what they activate is
+                r = plan_some(p, change, true);
         return r < 0 ? r : request_judge_order(p);
 }
 

@@ -532,3 +532,14 @@ bool batch_builder_has_unit_since(const BatchBuilder *b, const char *name, Batch
 
         return key && key->position >= mark.n_touched;
 }
+
+size_t batch_builder_units_since(const BatchBuilder *b, BatchBuilderMark mark) {
+        size_t n = 0;
+
+        for (size_t i = mark.n_touched; i < b->touched.n; i++) {
+                const Key *key = b->touched.keys[i];
+
+                n += key->bytes[0] == KEY_UNIT;
+        }
+        return n;
+}

@@ -134,3 +134,4 @@ bool batch_builder_each_unit(const BatchBuilder *b, bool (*each)(const char *nam
                              void *userdata);
 // Whether the unit was touched after `mark`.
 bool batch_builder_has_unit_since(const BatchBuilder *b, const char *name, BatchBuilderMark mark);
+size_t batch_builder_units_since(const BatchBuilder *b, BatchBuilderMark mark); // how many were touched after it

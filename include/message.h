@@ -7,6 +7,8 @@
 
 #include <protobuf-c/protobuf-c.h>
 
+#include "arena.h"
+
 // A deep copy, to be freed like an unpacked message. NULL: out of memory.
 void *message_copy(const void *message);
 void message_free(void *message); // NULL is fine
@@ -15,3 +17,5 @@ void *message_take(void *message);
 
 // Unpacks, telling broken bytes from a lack of memory: 0, -EBADMSG or -ENOMEM.
 int message_unpack(const ProtobufCMessageDescriptor *type, const void *data, size_t len, void **ret);
+// Likewise, in the arena: it is there until that is reset, and is never freed for itself. Nothing of it may be taken.
+int message_unpack_in(Arena *a, const ProtobufCMessageDescriptor *type, const void *data, size_t len, void **ret);

@@ -20,6 +20,7 @@
 #include "leader.h"
 #include "log.h"
 #include "mesh.h"
+#include "message.h"
 #include "paths.h"
 #include "port.h"
 #include "router.h"
@@ -187,14 +188,16 @@ static int log_failed(Daemon *d, int error) {
 
 static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userdata) {
         Daemon *d = userdata;
-        Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, len, data);
-        int r;
+        Argosy__LogBatch *batch;
+        void *message;
+        int r = message_unpack_in(&d->applied, &argosy__log_batch__descriptor, data, len, &message);
 
-        if (!batch)
-                return -EBADMSG;
-        r = cluster_state_apply(d->state, batch);
+        if (r < 0)
+                return r;
+        batch = message;
+        r = cluster_state_apply(d->state, batch); // which copies what it keeps
         heap_keeper_note(&d->heap, batch->n_ops);
-        argosy__log_batch__free_unpacked(batch, NULL);
+        arena_reset(&d->applied);
         if (r < 0)
                 return log_failed(d, r);
         if (has_news(d))
@@ -559,6 +562,7 @@ static void on_leader_closed(void *userdata) {
 
         d->leader = NULL;
         d->state = cluster_state_free(d->state);
+        arena_done(&d->applied);
         d->store_closing = false;
         d->log_closed(d);
 }

@@ -175,25 +175,45 @@ void *message_take(void *message) {
         return taken;
 }
 
-static void *noting_alloc(void *data, size_t size) {
-        void *p = malloc(size);
+// ------------------------------------------------------------------------------------------------ unpacking
 
-        if (!p)
-                *(bool *) data = true;
+typedef struct Noting {
+        Arena *arena; // NULL: from the heap
+        bool out_of_memory;
+} Noting;
+
+static void *noting_alloc(void *data, size_t size) {
+        Noting *n = data;
+        void *p = n->arena ? arena_alloc(n->arena, size) : malloc(size);
+
+        n->out_of_memory |= !p;
         return p;
 }
 
-static void plain_free(void *data, void *p) {
-        free(p);
+static void noting_free(void *data, void *p) {
+        const Noting *n = data;
+
+        if (!n->arena)
+                free(p);
 }
 
-int message_unpack(const ProtobufCMessageDescriptor *type, const void *data, size_t len, void **ret) {
-        bool out_of_memory = false;
-        ProtobufCAllocator allocator = {noting_alloc, plain_free, &out_of_memory};
+static int unpack(Arena *arena, const ProtobufCMessageDescriptor *type, const void *data, size_t len,
+                  void **ret) {
+        Noting noting = {arena};
+        ProtobufCAllocator allocator = {noting_alloc, noting_free, &noting};
         ProtobufCMessage *m = protobuf_c_message_unpack(type, &allocator, len, data);
 
         if (!m)
-                return out_of_memory ? -ENOMEM : -EBADMSG;
+                return noting.out_of_memory ? -ENOMEM : -EBADMSG;
         *ret = m;
         return 0;
+}
+
+int message_unpack(const ProtobufCMessageDescriptor *type, const void *data, size_t len, void **ret) {
+        return unpack(NULL, type, data, len, ret);
+}
+
+int message_unpack_in(Arena *a, const ProtobufCMessageDescriptor *type, const void *data, size_t len,
+                      void **ret) {
+        return unpack(a, type, data, len, ret);
 }

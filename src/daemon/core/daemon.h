@@ -30,6 +30,7 @@
 #include <uv.h>
 
 #include "address.h"
+#include "arena.h"
 #include "argosy.pb-c.h"
 #include "config.h"
 #include "counter.h"
@@ -145,6 +146,7 @@ struct Daemon {
         uv_prepare_t turn_end;                      // measures how long one turn of the loop takes
         uint64_t turn_end_ns, turn_cpu_ns, idle_ns; // when the last one ended
         HeapKeeper heap;
+        Arena applied; // the entry of the log that is being applied
         bool turn_uncounted; // of the turn under way
         DaemonStats stats;
         DaemonEnd end;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""demo - three machines become one systemd, lose a machine and then their leader, and carry on
+"""demo - three machines become one systemd, undo a bad change, lose a machine and then their leader, and carry on
 
 Builds argosy, boots three nodes (containers with a systemd of their own, on a network of their own), and shows on them what
 argosy is for. Nothing of it is left afterwards, unless --keep is given.
@@ -122,6 +122,32 @@ class Demo:
         self.show("argosyctl status web")
         self.show("argosyctl journal hello-once")
 
+    def undo_a_bad_change(self):
+        """The night of argosy(7): somebody has changed something, and whoever is called finds it with one command."""
+        first, second, third = self.cluster.nodes
+        bad = (SOURCE / "examples" / "web.service").read_text().replace("-p 8080", "-p 8088")
+        third.exec(["mkdir", "-p", "/root/new"])
+        third.write("/root/new/web.service", bad)
+
+        self.screen.chapter("A bad change, found and undone")
+        self.screen.tell(f"Somebody at {third.name} gives the web server another file. It starts well.")
+        self.show("argosyctl update /root/new/web.service --health=1s --reason='port 8080 is for tests'", third)
+        watch = Stopwatch()
+        watch.until("nobody gets an answer", lambda: not self.web_says())
+        self.screen.event(watch.seconds, "and nobody gets an answer any more. Whoever is called looks what was changed:")
+        self.show("argosyctl list-jobs --limit=3", second)
+        job = self.cluster.json("list-jobs --limit=1", second)[0]["job"]
+        self.show("argosyctl diff web", second)
+        self.show(f"argosyctl undo {job} --plan", second)
+        watch = Stopwatch()
+        self.show(f"argosyctl undo {job} --reason='no answer on port 8080'", second)
+        answer = watch.until("the web server answers", self.web_says)
+        self.screen.good(watch.seconds, answer)
+        self.screen.tell("In the morning everybody can see what has happened, and that nothing is left of it:")
+        self.show("argosyctl history web --limit=2", first)
+        self.show(f"argosyctl diff @{job - 1}", first)
+        self.screen.tell("Nothing differs from what the cluster was to be before.")
+
     def lose_a_machine(self):
         """Power cut of the node with the web server, or of another one if that is the leader's."""
         leader = self.cluster.leader_name()
@@ -231,6 +257,7 @@ def play(screen, name, keep):
         demo = Demo(screen, Cluster(bed))
         demo.introduce()
         demo.run_services()
+        demo.undo_a_bad_change()
         demo.lose_a_machine()
         demo.lose_the_leader()
 

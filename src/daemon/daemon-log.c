@@ -29,6 +29,7 @@
 
 // A year of 30,000 changes a second.
 #define REVISIONS_LOST_MAX (UINT64_C(1) << 40)
+enum { JOBS_LOST_MAX = 1000000 };
 
 static void lead_if_ready(Daemon *d);
 
@@ -378,6 +379,11 @@ static uint64_t recovered_revision(const Daemon *d) {
         return MAX_OF(cluster_state_revision(d->state) + REVISIONS_LOST_MAX, clock_wall_us());
 }
 
+// The same of numbers of jobs, which people have written down. Round, so that it shows where it happened.
+static uint64_t recovered_job(const Daemon *d) {
+        return (cluster_state_last_job(d->state) / JOBS_LOST_MAX + 2) * JOBS_LOST_MAX;
+}
+
 // Who votes, or has a log that a record gives it. All others are left as they are: an entry has no room for every host.
 static bool is_of_the_log(const Argosy__HostRecord *record) {
         return record->role == ARGOSY__HOST_ROLE__ROLE_VOTER || record->raft_id > 0;
@@ -400,6 +406,8 @@ static int submit_recovery(Daemon *d) {
                 cluster.feature_level = MAX_OF(cluster.feature_level, (uint32_t) FEATURE_REVISION_FLOOR);
                 cluster.revision_floor = recovered_revision(d);
         }
+        if (cluster.feature_level >= FEATURE_JOBS)
+                cluster.job_floor = recovered_job(d);
         argosy__log_op__init(&ops[0]);
         ops[0].op_case = ARGOSY__LOG_OP__OP_CLUSTER;
         ops[0].cluster = &cluster;

@@ -191,9 +191,9 @@ static bool has_changed_setting(const Argosy__JobRecord *job, const void *which)
 // The newest later one that has changed it. 0: it is not found, or it was no job.
 static uint64_t find_later(UndoList *list, const ClusterState *state,
                            bool (*has_changed)(const Argosy__JobRecord *job, const void *what), const void *what) {
-        uint64_t number = cluster_state_last_job(state), than = list->job->number;
+        uint64_t number = cluster_state_job_before(state, UINT64_MAX), than = list->job->number;
 
-        for (; number > than && list->n_looked < UNDO_JOBS_LOOKED; number--) {
+        for (; number > than && list->n_looked < UNDO_JOBS_LOOKED; number = cluster_state_job_before(state, number)) {
                 Argosy__JobRecord *job;
                 bool found;
 

@@ -314,7 +314,7 @@ static int encode_jobs(ClusterEncoder *e, Buf *ret) {
         if (!jobs)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++) {
-                const JobEntry *job = job_view_find(v, v->last - v->n + 1 + e->at + i);
+                const JobEntry *job = job_view_find(v, job_view_number(v, e->at + i));
 
                 jobs[i] = (ProtobufCBinaryData){job->len, (uint8_t *) job->packed};
         }

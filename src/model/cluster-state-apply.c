@@ -329,6 +329,8 @@ static int put_cluster(ClusterState *s, const Argosy__ClusterRecord *cluster) {
         state_retire_message(s, s->cluster);
         s->cluster = record;
         r = raise_revision(s, record->revision_floor);
+        if (r == 0)
+                r = state_raise_jobs(s, record->job_floor);
         hosts_changed(s);
         return r;
 }

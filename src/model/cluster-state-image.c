@@ -230,13 +230,14 @@ static int load_jobs(ClusterState *s, const Argosy__StateImage *image) {
                 return -EBADMSG;
         s->time_us = image->time_us;
         s->clock_us = image->clock_us;
-        s->jobs.last = image->last_job - image->n_jobs;
         for (size_t i = 0; i < image->n_jobs; i++) {
                 int r = state_load_job(s, image->jobs[i].data, image->jobs[i].len);
 
                 if (r < 0)
                         return r;
         }
+        if (state_load_last_job(s, image->last_job) < 0)
+                return -EBADMSG;
         for (size_t i = 0; i < image->n_held_jobs; i++) {
                 int r = state_load_held_job(s, image->held_jobs[i].data, image->held_jobs[i].len);
 

@@ -107,16 +107,12 @@ void state_held_jobs_done(ClusterState *s) {
 
 // ------------------------------------------------------------------------------------------------ which there are
 
-static uint64_t first_of_ring(const ClusterState *s) {
-        return s->jobs.last - s->jobs.n + 1;
-}
-
 uint64_t cluster_state_job_before(const ClusterState *s, uint64_t number) {
         const JobTable *t = &s->jobs;
         size_t i;
 
-        if (t->n > 0 && number > first_of_ring(s))
-                return MIN_OF(number - 1, t->last);
+        if (t->n > 0 && number > cluster_state_first_job(s))
+                return job_of_rank(t->gap, job_rank(t->gap, MIN_OF(number - 1, t->last)));
         i = held_index(t->held, t->n_held, number);
         return i > 0 ? t->held[i - 1]->number : 0;
 }
@@ -124,10 +120,11 @@ uint64_t cluster_state_job_before(const ClusterState *s, uint64_t number) {
 uint64_t cluster_state_job_after(const ClusterState *s, uint64_t number) {
         const JobTable *t = &s->jobs;
         size_t i = held_index(t->held, t->n_held, number + 1);
+        uint64_t rank = job_rank(t->gap, number), last = job_rank(t->gap, t->last);
 
         if (i < t->n_held)
                 return t->held[i]->number;
-        return number < t->last && t->n > 0 ? MAX_OF(number + 1, first_of_ring(s)) : 0;
+        return rank < last && t->n > 0 ? job_of_rank(t->gap, MAX_OF(rank, last - t->n) + 1) : 0;
 }
 
 Argosy__JobState cluster_state_job_state(const ClusterState *s, uint64_t number) {

@@ -11,7 +11,8 @@
 //
 // The contents of before and after are kept for it (cluster-state-specs.c).
 //
-// Numbers have no gaps: what is too much is dropped at the old end, while applying and by what the log says alone
+// Numbers have no gaps, but for one behind a recovery of the cluster, which has lost nobody knows how many: they are given
+// to no other jobs. What is too much is dropped at the old end, while applying and by what the log says alone
 // (how many, how long, how old by the log's own time), so every voter drops the same. One entry drops a bounded number.
 // A job that has not ended is not dropped but held beside the others (cluster-state-job-ends.c).
 //
@@ -36,21 +37,28 @@ JobView state_jobs_view(const ClusterState *s) {
         return (JobView){.entries = paged_table_view(&s->jobs.entries),
                          .base = s->jobs.base,
                          .last = s->jobs.last,
+                         .gap = s->jobs.gap,
                          .n = s->jobs.n,
                          .held = s->jobs.held,
                          .n_held = s->jobs.n_held};
 }
 
-static uint32_t place_of(uint64_t base, uint64_t number) {
-        return (uint32_t) ((number - base) % JOBS_RING);
+static uint32_t place_of(uint64_t base, uint64_t rank) {
+        return (uint32_t) ((rank - base) % JOBS_RING);
 }
 
 const JobEntry *job_view_find(const JobView *v, uint64_t number) {
-        if (number > v->last)
+        uint64_t rank = job_rank(v->gap, number);
+
+        if (number > v->last || job_of_rank(v->gap, rank) != number)
                 return NULL;
-        if (number <= v->last - v->n)
+        if (rank <= job_rank(v->gap, v->last) - v->n)
                 return held_job_find(v->held, v->n_held, number);
-        return *(JobEntry *const *) paged_view_find(&v->entries, place_of(v->base, number));
+        return *(JobEntry *const *) paged_view_find(&v->entries, place_of(v->base, rank));
+}
+
+uint64_t job_view_number(const JobView *v, size_t i) {
+        return job_of_rank(v->gap, job_rank(v->gap, v->last) - v->n + 1 + i);
 }
 
 static JobEntry *find(const ClusterState *s, uint64_t number) {
@@ -64,7 +72,9 @@ uint64_t cluster_state_last_job(const ClusterState *s) {
 }
 
 uint64_t cluster_state_first_job(const ClusterState *s) {
-        return s->jobs.last - s->jobs.n + 1;
+        JobView now = state_jobs_view(s);
+
+        return job_view_number(&now, 0);
 }
 
 size_t cluster_state_jobs_bytes(const ClusterState *s) {
@@ -151,24 +161,25 @@ static uint64_t find_late_job_of(const ClusterState *s, uint64_t revision) {
 // Jobs begin in the order of their numbers: the newest that began before the revision, and those before it that had
 // not ended by then.
 uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint64_t revision) {
-        uint64_t first = cluster_state_first_job(s), low = first, high = s->jobs.last + 1;
         uint64_t late = find_late_job_of(s, revision);
+        size_t low = 0, high = s->jobs.n;
+        JobView now = state_jobs_view(s);
 
         if (late > 0)
                 return late;
         while (low < high) { // `low`: the first that began at the revision or later
-                uint64_t middle = low + (high - low) / 2;
+                size_t middle = low + (high - low) / 2;
 
-                if (find(s, middle)->revision_before < revision)
+                if (job_view_find(&now, job_view_number(&now, middle))->revision_before < revision)
                         low = middle + 1;
                 else
                         high = middle;
         }
-        for (unsigned n = 0; n < OVERLAPPING_MAX && low > first; n++) {
-                const JobEntry *job = find(s, --low);
+        for (unsigned n = 0; n < OVERLAPPING_MAX && low > 0; n++) {
+                uint64_t number = job_view_number(&now, --low);
 
-                if (has_given(job, revision))
-                        return low;
+                if (has_given(job_view_find(&now, number), revision))
+                        return number;
         }
         return 0;
 }
@@ -230,13 +241,14 @@ static int drop_oldest(ClusterState *s) {
 static int append(ClusterState *s, JobEntry *job) {
         JobTable *t = &s->jobs;
         uint32_t n_places = paged_table_view(&t->entries).n_slots, place;
+        uint64_t rank = job_rank(t->gap, t->last) + 1;
         int r = t->n == JOBS_RING ? drop_oldest(s) : 0; // so many in one entry
 
         if (r < 0)
                 return r;
         if (n_places == 0)
-                t->base = t->last + 1;
-        place = place_of(t->base, t->last + 1);
+                t->base = rank;
+        place = place_of(t->base, rank);
         r = place < n_places ? paged_table_set(&t->entries, place, &job) : paged_table_add(&t->entries, &job, &place);
         if (r < 0)
                 return r;
@@ -244,6 +256,27 @@ static int append(ClusterState *s, JobEntry *job) {
         t->n++;
         t->bytes += job->len;
         return 0;
+}
+
+// Two gaps are more than is kept account of: then those before the first one are dropped.
+int state_raise_jobs(ClusterState *s, uint64_t floor) {
+        JobTable *t = &s->jobs;
+        int r = 0;
+
+        if (floor <= t->last || floor > REVISION_MAX)
+                return 0;
+        if (t->gap.size > 0 && t->last < t->gap.first) { // no job since
+                t->gap.size += floor - t->last;
+                t->gap.first = floor + 1;
+                t->last = floor;
+                return 0;
+        }
+        while (r == 0 && t->gap.size > 0 && t->n > 0 && cluster_state_first_job(s) < t->gap.first)
+                r = drop_oldest(s);
+        t->base += t->gap.size;
+        t->gap = (JobGap){.first = floor + 1, .size = floor - t->last};
+        t->last = floor;
+        return r;
 }
 
 static bool is_too_much(const ClusterState *s) {
@@ -357,12 +390,22 @@ int state_load_job(ClusterState *s, const void *packed, size_t len) {
 
         if (r < 0)
                 return r;
-        r = number == s->jobs.last + 1 ? append(s, job) : -EBADMSG;
+        r = number > s->jobs.last && number <= REVISION_MAX ? state_load_last_job(s, number - 1) : -EBADMSG;
+        if (r == 0)
+                r = append(s, job);
         if (r < 0) {
                 free(job);
                 return r;
         }
         return note_spans(s, number);
+}
+
+int state_load_last_job(ClusterState *s, uint64_t last) {
+        if (last < s->jobs.last || (last > s->jobs.last && s->jobs.gap.size > 0))
+                return -EBADMSG;
+        if (s->jobs.n == 0)
+                s->jobs.last = last;
+        return state_raise_jobs(s, last);
 }
 
 int state_load_held_job(ClusterState *s, const void *packed, size_t len) {
@@ -625,7 +668,7 @@ static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__J
 static int replace(ClusterState *s, uint64_t number, JobEntry *so_far, JobEntry *job) {
         bool is_held = number < cluster_state_first_job(s);
         int r = is_held ? state_replace_held_job(s, number, job)
-                        : paged_table_set(&s->jobs.entries, place_of(s->jobs.base, number), &job);
+                        : paged_table_set(&s->jobs.entries, place_of(s->jobs.base, job_rank(s->jobs.gap, number)), &job);
 
         if (r < 0)
                 return r;

@@ -70,13 +70,29 @@ typedef struct HeldJob {
         JobEntry *entry;
 } HeldJob;
 
+// Numbers that no job has, behind a recovery of the cluster: `size` of them, before `first`. size 0: there are none.
+typedef struct JobGap {
+        uint64_t first, size;
+} JobGap;
+
+// Numbers without those: one behind the other. That of a number in the gap is that of the last one before it.
+static inline uint64_t job_rank(JobGap gap, uint64_t number) {
+        if (gap.size == 0 || number < gap.first - gap.size)
+                return number;
+        return number >= gap.first ? number - gap.size : gap.first - gap.size - 1;
+}
+static inline uint64_t job_of_rank(JobGap gap, uint64_t rank) {
+        return gap.size > 0 && rank >= gap.first - gap.size ? rank + gap.size : rank;
+}
+
 // Jobs by number: a ring of JOBS_RING. What stands in it of those that are not kept is not looked at.
 enum { JOBS_RING = 131072 };
 static_assert(JOBS_RING > (size_t) CLUSTER_JOBS_MAX);
 typedef struct JobTable {
         PagedTable entries; // pointers
-        uint64_t base;      // number of the one that came to the first place
-        uint64_t last;      // number of the newest
+        uint64_t base;      // rank of the one that came to the first place
+        uint64_t last;      // number of the newest, or the last one of the gap
+        JobGap gap;         // of those that are kept
         size_t n, bytes;
         HeldJob **held; // by number
         size_t n_held, held_allocated;
@@ -99,6 +115,7 @@ typedef struct StoredTable {
 typedef struct JobView {
         PagedView entries;
         uint64_t base, last;
+        JobGap gap;
         size_t n;
         HeldJob **held;
         size_t n_held;
@@ -378,6 +395,12 @@ void state_pass_time(ClusterState *s, uint64_t at_us);
 void state_jobs_init(ClusterState *s);
 JobView state_jobs_view(const ClusterState *s);
 const JobEntry *job_view_find(const JobView *v, uint64_t number); // NULL: it is not kept
+// The number of one of those that are not held, by its place from the oldest on.
+uint64_t job_view_number(const JobView *v, size_t i);
+// Numbers up to this are given to no job any more. 0 or -ENOMEM.
+int state_raise_jobs(ClusterState *s, uint64_t floor);
+// When those of an image are there: the last number that was given. -EBADMSG: it cannot be that.
+int state_load_last_job(ClusterState *s, uint64_t last);
 // Appended behind all others, packed. -EBADMSG: it is not the next one, or none at all; -EPROTONOSUPPORT.
 int state_load_job(ClusterState *s, const void *packed, size_t len);
 // Likewise one that is held, when all others are there.

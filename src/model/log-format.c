@@ -33,6 +33,7 @@ static const struct LaterPart {
         {&argosy__log_op__unit_remove__descriptor, 110, FEATURE_TOMBSTONES}, // nodes
         {&argosy__log_op__unit_remove__descriptor, 111, FEATURE_TOMBSTONES}, // fence_us
         {&argosy__state_image__descriptor, 110, FEATURE_TOMBSTONES},         // tombstones
+        {&argosy__cluster_record__descriptor, 330, FEATURE_JOBS}, // job_floor
         {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_JOB, FEATURE_JOBS},
         {&argosy__state_image__descriptor, 210, FEATURE_JOBS}, // jobs
         {&argosy__state_image__descriptor, 211, FEATURE_JOBS}, // last_job

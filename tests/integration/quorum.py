@@ -98,6 +98,7 @@ def test_after_recover_no_request_is_mistaken_for_one_that_was_lost(c: Cluster):
     eventually(lambda: c.leader_name(first) in [first.name, second.name])
     for _ in range(20):  # what the copy of the log that will be the cluster's has never seen
         c.ctl(f"restart {unit}", on=first)
+    lost = c.json("list-jobs --limit=1", first)[0]["job"]
     second.kill()
     first.partition()
     left.heal()
@@ -106,7 +107,9 @@ def test_after_recover_no_request_is_mistaken_for_one_that_was_lost(c: Cluster):
     left.run("systemctl start argosyd.socket argosyd.service")
     eventually(lambda: c.leader_name(left) == left.name)
     before = c.invocation(unit)
-    c.ctl(f"restart {unit} --no-block", on=left)
+    job = int(c.ctl(f"restart {unit} --no-block", on=left))
+    assert job == 2000001, job
+    c.ctl_fails(f"job show {lost}", on=left, saying=f"there is no job {lost}: the cluster was recovered")
     first.heal()
     eventually(lambda: c.invocation(unit) != before, what="the restart that was asked for after all those that were lost")
     second.boot()

@@ -101,8 +101,13 @@ size_t event_jobs_drain(Leader *l, size_t left) {
 
         if (last - jobs->last > EVENT_JOBS_MAX && !l->events_kept)
                 jobs->last = last - EVENT_JOBS_MAX;
-        for (; left > 0 && jobs->last < last; left--)
-                drain_job(l, ++jobs->last, false);
+        for (; left > 0 && jobs->last < last; left--) {
+                uint64_t next = cluster_state_job_after(l->state, jobs->last);
+
+                if (next > 0)
+                        drain_job(l, next, false);
+                jobs->last = next > 0 ? next : last;
+        }
         return jobs->last == last ? drain_ended(l, left) : left;
 }
 

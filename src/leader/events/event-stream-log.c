@@ -22,8 +22,8 @@ static void note_new_jobs(LogTrail *t, const ClusterState *s, bool begun) {
 
         if (!begun)
                 t->last_job = last;
-        while (t->last_job < last)
-                log_trail_note_job(t, ++t->last_job, t->last);
+        for (uint64_t job; (job = cluster_state_job_after(s, t->last_job)) > 0; t->last_job = job)
+                log_trail_note_job(t, job, t->last);
 }
 
 void event_stream_on_applied(Leader *l, uint64_t index) {

@@ -495,6 +495,9 @@ Argosy__Response *answer_no_such_job(const Leader *l, uint64_t number) {
                                 : response_error(ENOENT, "there is no job %" PRIu64 ": there has been none", number);
         if (first > last)
                 return response_error(ENOENT, "job %" PRIu64 " is not kept any more, and neither is any other", number);
+        if (number > first)
+                return response_error(ENOENT, "there is no job %" PRIu64 ": the cluster was recovered, and the number may have been "
+                                              "that of one that is lost", number);
         return response_error(ENOENT, "job %" PRIu64 " is not kept any more: the oldest that is kept is %" PRIu64, number,
                               first);
 }

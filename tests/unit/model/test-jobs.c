@@ -558,6 +558,91 @@ static void a_snapshot_knows_nothing_of_what_comes_later(void **state) {
         assert_memory_equal(before.data, then.data, before.len);
 }
 
+// ------------------------------------------------------------------------------------------------ after a recovery
+
+static void raise_jobs(ClusterState *s, uint64_t floor) {
+        Batch b = {};
+
+        batch_cluster(&b, 2);
+        b.log.ops[0]->cluster->feature_level = FEATURE_JOBS;
+        b.log.ops[0]->cluster->job_floor = floor;
+        apply(s, &b);
+}
+
+// The revision that it has then.
+static uint64_t start_unit(ClusterState *s, Argosy__Target target) {
+        Batch b = {};
+
+        batch_unit(&b, "a.service", WEB, (UnitPut){.target = target, .start = true});
+        batch_job(&b, (JobPut){.n_ops = 2});
+        apply(s, &b);
+        return unit(s, "a.service")->revision;
+}
+
+static void assert_numbers(ClusterState *s, const uint64_t *numbers, size_t n) {
+        uint64_t number = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                Argosy__JobRecord *record = job(s, numbers[i]);
+
+                assert_int_equal(record->number, numbers[i]);
+                message_free(record);
+                number = cluster_state_job_after(s, number);
+                assert_int_equal(number, numbers[i]);
+        }
+        assert_int_equal(cluster_state_job_after(s, number), 0);
+        number = UINT64_MAX;
+        for (size_t i = n; i-- > 0;) {
+                number = cluster_state_job_before(s, number);
+                assert_int_equal(number, numbers[i]);
+        }
+        assert_int_equal(cluster_state_job_before(s, number), 0);
+        assert_int_equal(cluster_state_first_job(s), numbers[0]);
+}
+
+// Nobody knows which were given to jobs that are lost.
+static void numbers_are_not_given_again_after_a_recovery(void **state) {
+        ClusterState *s = *state, *other = cluster_state_new();
+        const uint64_t before[] = {1, 2}, behind[] = {1, 2, 1001, 1002}, last[] = {1001, 1002, 5001};
+        Argosy__JobRecord *none;
+        uint64_t revisions[3];
+
+        begin(s, 1);
+        revisions[0] = start_unit(s, LAUNCHED);
+        revisions[1] = start_unit(s, LOADED);
+        raise_jobs(s, 900);
+        raise_jobs(s, 1000); // again, before the first job
+        raise_jobs(s, 400);
+        assert_int_equal(cluster_state_last_job(s), 1000);
+        assert_numbers(s, before, 2);
+        pass_through_image(s);
+        assert_numbers(s, before, 2);
+        revisions[2] = start_unit(s, LAUNCHED);
+        (void) start_unit(s, LOADED);
+        assert_numbers(s, behind, 4);
+        for (uint64_t number = 3; number <= 1003; number += 250)
+                assert_int_equal(cluster_state_read_job(s, number, &none), -ENOENT);
+        assert_int_equal(cluster_state_find_job_of(s, "a.service", revisions[0]), 1);
+        assert_int_equal(cluster_state_find_job_of(s, "a.service", revisions[1]), 2);
+        assert_int_equal(cluster_state_find_job_of(s, "a.service", revisions[2]), 1001);
+        assert_int_equal(cluster_state_job_before(s, 500), 2);
+        assert_int_equal(cluster_state_job_after(s, 500), 1001);
+        {
+                _cleanup_buf_ Buf image = {};
+
+                assert_int_equal(cluster_state_encode(s, &image), 0);
+                assert_int_equal(cluster_state_restore(other, image.data, image.len), 0);
+        }
+        assert_numbers(other, behind, 4);
+        raise_jobs(s, 5000); // what was before the first one goes
+        raise_jobs(other, 5000);
+        (void) start_unit(s, LAUNCHED);
+        (void) start_unit(other, LAUNCHED);
+        assert_numbers(s, last, 3);
+        assert_same_image(s, other);
+        cluster_state_free(other);
+}
+
 static void an_image_that_contradicts_itself_is_refused(void **state) {
         Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
@@ -576,7 +661,7 @@ static void an_image_that_contradicts_itself_is_refused(void **state) {
         image.n_keys = 1;
         assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), 0);
         assert_int_equal(cluster_state_first_job(s), 7);
-        image.last_job = 8; // a gap
+        image.last_job = 6; // before the last one
         assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
         image.last_job = 0;
         assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
@@ -612,6 +697,7 @@ int main(void) {
                 TEST(a_key_belongs_to_the_first_who_used_it),
                 TEST(a_million_keys_are_remembered_and_the_oldest_go),
                 TEST(a_snapshot_knows_nothing_of_what_comes_later),
+                TEST(numbers_are_not_given_again_after_a_recovery),
                 TEST(an_image_that_contradicts_itself_is_refused),
         };
 

@@ -245,7 +245,7 @@ FAULTS = [
     Fault("skipped-setting-is-noted", "src/model/cluster-state-job-settings.c",
           "return r < 0 ? r : !equal;",
           "return r < 0 ? r : 1;",
-          "leader/undo-settings: nodes_are_open_or_closed_as_they_were"),
+          "leader/undo-settings: what_another_job_labelled_beside_it_stays"),
     Fault("job-stays-open-without-its-last-part", "src/leader/decide-jobs.c",
           "if (!keeps_jobs(d->leader) || (n_ops == 0 && !ticket_has_open_job(t)))",
           "if (!keeps_jobs(d->leader) || n_ops == 0)",

@@ -63,6 +63,18 @@ static bool was_cancelled_while_held(const Leader *l, uint64_t number) {
         return was;
 }
 
+// Half of it is in the log, and the rest was called off.
+static bool was_called_off(const Leader *l, const RequestKey *key) {
+        Argosy__JobRecord *record;
+        bool was;
+
+        if (!key->more || cluster_state_read_job(l->state, key->job, &record) < 0)
+                return false;
+        was = record->n_cancelled_by > 0;
+        message_free(record);
+        return was;
+}
+
 // A Change, an Undo or an Apply is planned again, for the answer; so is what was begun and is not whole in the log.
 static int admit_known(Leader *l, Ticket *t, const RequestKey *key) {
         const Argosy__Request *q = t->request;
@@ -77,6 +89,8 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key) {
                 return settle(t, decide_queue_tell_held(l, key->job));
         if (was_cancelled_while_held(l, key->job))
                 return settle(t, response_error(ECANCELED, "job %" PRIu64 " was cancelled before it began", key->job));
+        if (was_called_off(l, key))
+                return settle(t, response_error(ECANCELED, "job %" PRIu64 " was called off before all of it began", key->job));
         if (key->more || q->what_case == ARGOSY__REQUEST__WHAT_CHANGE || q->what_case == ARGOSY__REQUEST__WHAT_UNDO ||
             q->what_case == ARGOSY__REQUEST__WHAT_APPLY)
                 return 1;
@@ -236,6 +250,8 @@ typedef struct JobSource {
         bool more;
         uint32_t done; // LogOp.JobPut.done
         uint32_t limited_by;
+        const uint64_t *cancels; // LogOp.JobPut.cancels
+        size_t n_cancels;
         const Argosy__Response__Change *refused; // by this some units are, and nobody listens; NULL: none
         Argosy__StoredRequest *stored;           // it is held back; NULL: it is not
         const char *rollout;                     // that it begins, which is not what it asks for; NULL: none
@@ -360,6 +376,8 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
                 put.content = source->content;
         }
         put.stored = source->stored;
+        put.cancels = (uint64_t *) source->cancels;
+        put.n_cancels = source->n_cancels;
         *ret_number = put.number ?: cluster_state_last_job(d->leader->state) + ++d->n_jobs;
         r = add_refused(source->refused, open_job_n_refused(d->leader, put.number), &record);
         if (r == 0)
@@ -396,12 +414,14 @@ int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
                             .number = t->job == 0 && t->held ? held_job_number(t->held) : t->job,
                             .more = t->again,
                             .done = t->again ? decide_parts_end(t) : 0,
-                            .limited_by = t->limited_by};
+                            .limited_by = t->limited_by,
+                            .cancels = t->cancels,
+                            .n_cancels = t->n_cancels};
         size_t n_ops = d->batch.n_ops - mark.n_ops;
         int r = 0;
 
         t->job_flying = 0;
-        if (!keeps_jobs(d->leader) || (n_ops == 0 && !ticket_has_open_job(t)))
+        if (!keeps_jobs(d->leader) || (n_ops == 0 && t->n_cancels == 0 && !ticket_has_open_job(t)))
                 return 0;
         source.failed = t->job_failed;
         source.rollout = decide_undo_rollout(t);

@@ -164,7 +164,8 @@ static bool answer_dry_runs(Decision *d) {
 static size_t units_of(const Ticket *t) {
         const Argosy__Request *m = t->request;
 
-        if (m->what_case == ARGOSY__REQUEST__WHAT_UNDO || m->what_case == ARGOSY__REQUEST__WHAT_APPLY)
+        if (m->what_case == ARGOSY__REQUEST__WHAT_UNDO || m->what_case == ARGOSY__REQUEST__WHAT_APPLY ||
+            m->what_case == ARGOSY__REQUEST__WHAT_JOB_CANCEL)
                 return BATCH_SOFT_UNITS;
         return m->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? MIN_OF(m->change->n_names, (size_t) BATCH_SOFT_UNITS)
                                                              : 1;

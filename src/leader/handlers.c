@@ -86,7 +86,7 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_UNDO] = {.decide = decide_undo, .refuse = refuse_undo, .level = FEATURE_JOBS},
         [ARGOSY__REQUEST__WHAT_APPLY] = {.decide = decide_apply, .refuse = decide_apply_refuse, .level = FEATURE_SETS},
         [ARGOSY__REQUEST__WHAT_QUEUE_CHANGE] = {.plan = queue_plan_change, .level = FEATURE_JOBS},
-        [ARGOSY__REQUEST__WHAT_JOB_CANCEL] = {.plan = queue_plan_cancel, .refuse = queue_refuse_cancel, .level = FEATURE_JOBS},
+        [ARGOSY__REQUEST__WHAT_JOB_CANCEL] = {.decide = decide_cancel, .refuse = queue_refuse_cancel, .level = FEATURE_JOBS},
         [ARGOSY__REQUEST__WHAT_JOB_RELEASE] = {.plan = queue_plan_release, .refuse = queue_refuse_release, .level = FEATURE_JOBS},
         [ARGOSY__REQUEST__WHAT_FORGET] = {.plan = forget_plan, .level = FEATURE_JOBS},
         [ARGOSY__REQUEST__WHAT_REBALANCE] = {.plan = rebalance_request},

@@ -467,6 +467,7 @@ static void on_ticket_over(Ticket *t) {
         plan_turns_free(t);
         undo_work_free(t);
         aim_work_free(t);
+        cancel_work_free(t);
         node_calls_end(t->leader, t);
         rebalance_forget(t->leader, t);
 }

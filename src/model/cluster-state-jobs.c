@@ -779,6 +779,29 @@ static int put_request(ClusterState *s, const Argosy__LogOp__JobPut *put, uint64
         return 0;
 }
 
+// Of a job that is running it is said who has called off what had not begun.
+static int note_cancel(ClusterState *s, uint64_t number, uint64_t by) {
+        const JobEntry *job = find(s, number);
+        Argosy__JobRecord part = ARGOSY__JOB_RECORD__INIT;
+        size_t before;
+
+        if (!job || job->state != ARGOSY__JOB_STATE__JOB_RUNNING || number == by)
+                return 0;
+        before = job->len;
+        part.cancelled_by = &by;
+        part.n_cancelled_by = 1;
+        return state_append_to_job(s, number, part) ?: state_note_job(s, (JobNews){.number = number, .from = before});
+}
+
+// Before the job itself is news: whose a change is that calls off is known by then.
+static int note_cancels(ClusterState *s, const Argosy__LogOp__JobPut *put, uint64_t by) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < put->n_cancels; i++)
+                r = note_cancel(s, put->cancels[i], by);
+        return r;
+}
+
 int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place, uint64_t at_us) {
         size_t first_op = place - MIN_OF((size_t) put->n_ops, place), before;
         JobEntry *so_far = put->number > 0 ? find(s, put->number) : NULL;
@@ -806,6 +829,8 @@ int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *n
                 r = state_note_job_state(s, key.job);
         if (r == 0)
                 r = put_request(s, put, key.job, goes_on);
+        if (r == 0)
+                r = note_cancels(s, put, key.job);
         if (r == 0)
                 r = state_note_job(s, (JobNews){.number = key.job, .from = before});
         if (r < 0)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What is held back begins when it may, once, whoever leads by then; and the queue holds, refuses and limits."""
 
-from lib import PATIENT, SLEEPER, Cluster, eventually, main, stays
+from lib import PATIENT, SLEEPER, WAITS, Cluster, eventually, main, stays
 
 
 def newest(c):
@@ -68,6 +68,28 @@ def test_a_chain_goes_step_by_step_and_ends_with_its_first_failure(c: Cluster):
     c.ctl(f"job cancel {gate}", on="n2")
     assert state(c, gate) == "cancelled" and c.where("third")
     assert "by root@n2, before it began" in c.ctl(f"job show {gate}")
+
+
+def test_what_has_not_begun_of_a_job_is_called_off(c: Cluster):
+    c.submit("slow.service", f"[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c '{WAITS}'\n")
+    c.submit("next.service", SLEEPER + "[X-Argosy]\nRequires=slow.service\n")
+    c.ctl("start --no-block next")
+    job = newest(c)["job"]
+    eventually(lambda: any(row["active"] == "activating" for row in c.json("list-units slow")))
+    said = c.ctl(f"job cancel {job} --reason='not tonight'", on="n2")
+    assert "next.service: called off" in said and "slow.service: it has begun, and goes on" in said, said
+    assert newest(c)["verb"] == "job cancel" and state(c, job) == "running"
+    c.ctl_fails(f"job cancel {job}", saying="has begun")
+    leader, other = c.leader(), c.followers()[0]
+    leader.run("systemctl kill --signal=KILL argosyd")
+    eventually(lambda: c.leader(on=other).name != leader.name)
+    assert state(c, job, other) == "running"
+    c.let_go()
+    eventually(lambda: state(c, job, other) == "cancelled")
+    [shown] = c.json(f"job show {job}", other)
+    ends = {unit["unit"]: unit["end"] for unit in shown["units"]}
+    assert ends["next.service"] == "cancelled", shown
+    assert not c.lives("next")
 
 
 def test_rules_hold_refuse_and_limit(c: Cluster):

@@ -3,7 +3,7 @@
 // queue: which requests may begin, and which are held back, refused, or limited. A rule is typed as what it does and then
 // what it is about: `queue rule add hold unit='db@*' verb=update`. What is not named it does not ask for.
 //
-// job release, job cancel: jobs that are held back may begin, or never will.
+// job release: jobs that are held back may begin. job cancel: they never will, nor does what has not begun of those that run.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -367,9 +367,32 @@ int verb_job_release(Ctl *ctl, char **words, size_t n) {
         return code == EXIT_OK ? ctl_ask(ctl, &request, 0, NULL, NULL) : code;
 }
 
+typedef struct Cancelled {
+        size_t n_failed;
+} Cancelled;
+
+// What was called off, and what goes on.
+static int on_cancelled(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Cancelled *c = userdata;
+
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
+                return 0;
+        for (size_t i = 0; i < r->change->n_units; i++) {
+                const Argosy__Response__UnitResult *u = r->change->units[i];
+
+                if (u->status != 0) {
+                        c->n_failed++;
+                        ctl_fail(ctl, "%s: %s", u->name, status_text(u->status, u->message));
+                } else if (!(ctl->opt.given & OPT_QUIET))
+                        fprintf(ctl->term.out, "%s: %s\n", u->name, *u->message ? u->message : "called off");
+        }
+        return 0;
+}
+
 int verb_job_cancel(Ctl *ctl, char **words, size_t n) {
         Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Cancelled c = {};
         int code;
         _cleanup_free_ uint64_t *numbers = read_jobs(ctl, words, n, &code);
 
@@ -377,5 +400,7 @@ int verb_job_cancel(Ctl *ctl, char **words, size_t n) {
         m.n_numbers = n;
         request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
         request.job_cancel = &m;
-        return code == EXIT_OK ? ctl_ask(ctl, &request, 0, NULL, NULL) : code;
+        if (code == EXIT_OK)
+                code = ctl_ask(ctl, &request, 0, on_cancelled, &c);
+        return code == EXIT_OK && c.n_failed > 0 ? EXIT_FAILED : code;
 }

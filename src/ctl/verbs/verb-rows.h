@@ -51,7 +51,7 @@ VERB("job wait", "wait-job", "JOB...", GROUP_SEE, OPT_VERBOSE, 1, ARGS_MAX, verb
 VERB("job release", "release-job", "JOB...", GROUP_CHANGE, OPT_REASON, 1, ARGS_MAX, verb_job_release,
      "Let jobs begin that are held back")
 VERB("job cancel", "cancel-job", "JOB...", GROUP_CHANGE, OPT_REASON, 1, ARGS_MAX, verb_job_cancel,
-     "Take jobs out that are held back: they never begin")
+     "Call jobs off: what has not begun of them never does")
 // before `history`, for the second word counts
 VERB("history forget", NULL, "JOB|UNIT...", GROUP_SEE, OPT_REASON | OPT_KEY, 1, ARGS_MAX, verb_history_forget,
      "Erase the old files that jobs or units are remembered with")

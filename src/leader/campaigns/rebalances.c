@@ -98,6 +98,15 @@ RebalanceJob *rebalance_job(Leader *l) {
         return l->rebalance ? &l->rebalance->job : NULL;
 }
 
+void rebalance_abort(Leader *l) {
+        l->rebalance->aborted = true;
+        leader_mark(l);
+}
+
+bool rebalance_is_aborted(const Leader *l) {
+        return l->rebalance && l->rebalance->aborted;
+}
+
 void rebalance_job_landed(Leader *l, bool committed) {
         RebalanceJob *job = rebalance_job(l);
 

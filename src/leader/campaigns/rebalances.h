@@ -16,6 +16,8 @@ typedef struct RebalanceJob {
 } RebalanceJob;
 
 void rebalance_clear(Leader *l);
+void rebalance_abort(Leader *l); // that is under way: nothing more is moved
+bool rebalance_is_aborted(const Leader *l);
 RebalanceJob *rebalance_job(Leader *l); // NULL: none is under way
 // No entry is on its way: if it was committed, whoever waits for the rebalance is told the number.
 void rebalance_job_landed(Leader *l, bool committed);

@@ -223,6 +223,21 @@ int rollout_turn_back(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r
         return k < 0 ? k : batch_builder_put_rollout(b, &next);
 }
 
+int rollout_controller_stop(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *reason) {
+        Argosy__RolloutRecord next = *r;
+        int k;
+
+        if (batch_builder_has_rollout(b, r->name))
+                return -EBUSY;
+        k = settle_global(l, b, r);
+        next.phase = ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED;
+        next.reason = (char *) reason;
+        next.spec = next.spec_before = (ProtobufCBinaryData){};
+        next.nodes = NULL;
+        next.n_nodes = 0;
+        return k < 0 ? k : batch_builder_put_rollout(b, &next);
+}
+
 static int finish(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r) {
         Argosy__RolloutRecord next = *r;
         int k = settle_global(l, b, r);

@@ -18,6 +18,8 @@ int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler,
 int rollout_controller_plan(Leader *l, Ticket *t, BatchBuilder *b); // returns what Handler.plan does
 // The same of a ticket that asks for something else, of which this is a part.
 int rollout_controller_plan_as(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Request__Rollout *m);
+// One that is under way ends where it is. 0, -EBUSY: in the next batch, -ENOMEM.
+int rollout_controller_stop(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *reason);
 int rollout_waiter_start(Leader *l, Ticket *t);
 void rollout_controller_notify(Leader *l);
 // One word about the rollout that this record is about, and a sentence; NULL, false: there is none.

@@ -11,6 +11,7 @@ typedef struct PlanTurns PlanTurns;
 typedef struct Listing Listing;
 typedef struct AimWork AimWork;
 typedef struct UndoWork UndoWork;
+typedef struct CancelWork CancelWork;
 
 struct Ticket {
         uint64_t id;
@@ -33,7 +34,10 @@ struct Ticket {
         Watcher *watcher; // of a question for events; NULL: it is none
         ChangeParts *parts; // of a Change that goes into the log in parts; NULL: it does not
         UndoWork *undo;     // of an Undo, once it is begun
-        AimWork *aims;      // of an Apply, once it is begun
+        AimWork *aims;      // of an Apply, once it is begun; or of a JobCancel
+        CancelWork *cancel; // of a JobCancel, once it is begun
+        const uint64_t *cancels; // jobs that are running, of which its next entry calls off what has not begun
+        size_t n_cancels;
         size_t n_kept;      // units that these have changed in the log
         struct {
                 size_t at, end; // revs that were looked at; and with the entry that is on its way

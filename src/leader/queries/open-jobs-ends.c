@@ -44,7 +44,7 @@ static void say(OpenJob *job, Argosy__JobState state, const char *format, const 
 
 // Its client may come again and go on with it, here or at a leader that is not there any more.
 static bool waits_for_client(const Leader *l, const OpenJob *job) {
-        if (!cluster_state_job_is_partial(l->state, job->number))
+        if (!cluster_state_job_is_partial(l->state, job->number) || job->n_cancelled_by > 0)
                 return false;
         list_foreach (i, &l->tickets) {
                 const Ticket *t = CONTAINER_OF(i, Ticket, all);
@@ -55,10 +55,24 @@ static bool waits_for_client(const Leader *l, const OpenJob *job) {
         return leader_now(l) < l->jobs_resume_us;
 }
 
-static bool rollout_is_over(const Leader *l, OpenJob *job) {
+// NULL: another one has taken its place.
+static const Argosy__RolloutRecord *own_rollout(const Leader *l, const OpenJob *job) {
         const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, job->rollout);
 
-        if (!r || r->revision <= job->revision_before || r->revision > job->revision) {
+        return r && r->revision > job->revision_before && r->revision <= job->revision ? r : NULL;
+}
+
+const Argosy__RolloutRecord *open_job_rollout(const Leader *l, uint64_t number) {
+        const OpenJob *job = open_job_find(l, number);
+        const Argosy__RolloutRecord *r = job && *job->rollout ? own_rollout(l, job) : NULL;
+
+        return rollout_is_under_way(r) ? r : NULL;
+}
+
+static bool rollout_is_over(const Leader *l, OpenJob *job) {
+        const Argosy__RolloutRecord *r = own_rollout(l, job);
+
+        if (!r) {
                 say(job, ARGOSY__JOB_STATE__JOB_OVERTAKEN, "%s: another update or restart has taken its place",
                     job->rollout);
                 return true;
@@ -68,7 +82,8 @@ static bool rollout_is_over(const Leader *l, OpenJob *job) {
         if (r->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNED)
                 say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s; everything has the file of before again", r->reason);
         else if (r->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED)
-                say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s; nothing more was changed", r->reason);
+                say(job, job->n_cancelled_by > 0 ? ARGOSY__JOB_STATE__JOB_CANCELLED : ARGOSY__JOB_STATE__JOB_FAILED,
+                    "%s; nothing more was changed", r->reason);
         return true;
 }
 
@@ -95,6 +110,8 @@ static bool drains_are_over(const Leader *l, OpenJob *job) {
         }
         if (stuck)
                 say(job, ARGOSY__JOB_STATE__JOB_FAILED, "no other node takes what is left on %s", stuck);
+        else if (over && job->n_cancelled_by > 0)
+                say(job, ARGOSY__JOB_STATE__JOB_CANCELLED, "what was left on %s stays there", over);
         else if (over)
                 say(job, ARGOSY__JOB_STATE__JOB_OVERTAKEN, "%s is not being drained any more", over);
         return true;
@@ -124,13 +141,23 @@ static void into_ended(Leader *l, OpenJob *job) {
 
 void open_job_end(Leader *l, OpenJob *job) {
         if (job->end.state == ARGOSY__JOB_STATE__JOB_UNKNOWN)
-                job->end.state = job_end_state(&job->counts);
+                job->end.state = job_end_state(&job->counts, job->n_cancelled_by > 0);
         job->end.ended_us = leader_wall(l);
         job->end.failed = job->counts.n[ARGOSY__UNIT_END__END_FAILED];
         job->end.unplaced = job->counts.n[ARGOSY__UNIT_END__END_UNPLACED];
         job->end.overtaken = job->counts.n[ARGOSY__UNIT_END__END_OVERTAKEN];
         job->end.cancelled = job->counts.n[ARGOSY__UNIT_END__END_CANCELLED];
         into_ended(l, job);
+}
+
+bool open_job_has_ended(Leader *l, uint64_t number) {
+        const OpenJob *job = open_job_find(l, number);
+
+        if (!job || job->end.state == ARGOSY__JOB_STATE__JOB_UNKNOWN)
+                return false;
+        l->jobs_urgent = true;
+        leader_mark(l);
+        return true;
 }
 
 void open_job_goes_on(Leader *l, uint64_t number) {

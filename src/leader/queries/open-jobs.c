@@ -50,6 +50,23 @@ uint32_t open_job_n_refused(const Leader *l, uint64_t number) {
         return job ? job->n_refused : 0;
 }
 
+bool open_job_is_known(const Leader *l, uint64_t number) {
+        return open_job_find(l, number) != NULL;
+}
+
+static bool was_cancelled_by(const OpenJob *job, uint64_t by) {
+        for (size_t i = 0; i < job->n_cancelled_by; i++)
+                if (job->cancelled_by[i] == by)
+                        return true;
+        return false;
+}
+
+bool open_job_is_cancelled_by(const Leader *l, uint64_t number, uint64_t by) {
+        const OpenJob *job = open_job_find(l, number);
+
+        return job && was_cancelled_by(job, by);
+}
+
 static JobItem *item_of(WaiterItem *wait) {
         return CONTAINER_OF(wait, JobItem, wait);
 }
@@ -91,6 +108,7 @@ void open_job_discard(OpenJob *job) {
         if (job->end.end_message != protobuf_c_empty_string)
                 free(job->end.end_message);
         free(job->rollout);
+        free(job->cancelled_by);
         free(job->drains);
         free(job);
 }
@@ -191,6 +209,21 @@ static Argosy__Response__UnitResult *explain(Leader *l, const JobItem *item, con
         return v->status == 0 ? NULL : waiter_result(l, item->verb, item->wait.revision, item->wait.unit, v);
 }
 
+Argosy__Verb open_job_awaits(const Leader *l, uint64_t number, const Unit *u) {
+        list_foreach (i, &u->waiters) {
+                WaiterItem *wait = CONTAINER_OF(i, WaiterItem, by_unit);
+
+                if (!wait->waiter && item_of(wait)->job->number == number)
+                        return item_of(wait)->verb;
+        }
+        return ARGOSY__VERB__VERB_NONE;
+}
+
+// Of a unit that is another job's by now.
+static Argosy__UnitEnd end_by(const OpenJob *job, uint64_t by) {
+        return was_cancelled_by(job, by) ? ARGOSY__UNIT_END__END_CANCELLED : ARGOSY__UNIT_END__END_OVERTAKEN;
+}
+
 static uint64_t changed_by(const Leader *l, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
 
@@ -216,8 +249,10 @@ void open_job_judge(Leader *l, WaiterItem *wait) {
                 w.node = result->node;
                 w.message = result->message;
         }
-        if (w.end == ARGOSY__UNIT_END__END_OVERTAKEN)
+        if (w.end == ARGOSY__UNIT_END__END_OVERTAKEN) {
                 w.by = changed_by(l, wait->unit->name);
+                w.end = end_by(item->job, w.by);
+        }
         end_item(l, item, w);
         message_free(result);
 }
@@ -242,7 +277,7 @@ static void overtake(Leader *l, const char *name, uint64_t revision, uint64_t by
 
                 if (!wait->waiter && wait->revision < revision && item_of(wait)->job->number != by)
                         end_item(l, item_of(wait),
-                                 (UnitWord){.end = ARGOSY__UNIT_END__END_OVERTAKEN, .node = "", .message = "", .by = by});
+                                 (UnitWord){.end = end_by(item_of(wait)->job, by), .node = "", .message = "", .by = by});
         }
 }
 
@@ -259,19 +294,35 @@ static uint64_t overtaken_by(const Leader *l, const OpenJob *job, const UnitEntr
         return overtakes ? by : 0;
 }
 
-static void begin_item(Leader *l, OpenJob *job, JobItem *item, const char *name, uint64_t revision,
-                       Argosy__Target before) {
+// There is no such unit any more, which the job has left there. Whoever has called it off has taken it away.
+static UnitWord word_of_gone(const OpenJob *job, const char *name) {
+        UnitWord w = {.name = name, .end = ARGOSY__UNIT_END__END_OVERTAKEN, .node = "", .message = "it is not in the cluster any more"};
+
+        if (job->n_cancelled_by > 0) {
+                w.end = ARGOSY__UNIT_END__END_CANCELLED;
+                w.by = job->cancelled_by[job->n_cancelled_by - 1];
+                w.message = "";
+        }
+        return w;
+}
+
+static void begin_item(Leader *l, OpenJob *job, JobItem *item, const Argosy__JobUnits *group, size_t i) {
+        const char *name = group->names[i];
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         UnitWord w = {.name = name, .node = "", .message = ""};
 
         item->job = job;
-        item->verb = job_end_wait_verb(job->verb, e ? e->record : NULL, before);
-        item->wait.revision = revision;
-        if (e && e->record->revision > revision)
+        item->verb = job_end_wait_verb(job->verb, e ? e->record : NULL, group->target);
+        item->wait.revision = group->revisions[i];
+        if (!e && !group->gone) {
+                w = word_of_gone(job, name);
+                note_end(job, &w);
+                return;
+        }
+        if (e && e->record->revision > item->wait.revision)
                 w.by = overtaken_by(l, job, e);
-        if (w.by > 0 || (!e && item->verb != ARGOSY__VERB__VERB_DESTROY)) {
-                w.end = ARGOSY__UNIT_END__END_OVERTAKEN;
-                w.message = e ? "" : "it is not in the cluster any more";
+        if (w.by > 0) {
+                w.end = end_by(job, w.by);
                 note_end(job, &w);
                 return;
         }
@@ -309,8 +360,7 @@ static void add_part(Leader *l, OpenJob *job, const Argosy__JobRecord *record) {
         job->parts = part;
         for (size_t g = 0; g < record->n_units; g++)
                 for (size_t i = 0; i < n_units_of(record->units[g]); i++)
-                        begin_item(l, job, &part->items[part->n++], record->units[g]->names[i],
-                                   record->units[g]->revisions[i], record->units[g]->target);
+                        begin_item(l, job, &part->items[part->n++], record->units[g], i);
 }
 
 static void overtake_others(Leader *l, uint64_t number, const Argosy__JobRecord *record) {
@@ -327,6 +377,16 @@ static void note_refused(OpenJob *job, const Argosy__JobRecord *record) {
         job->n_refused = record->failed;
 }
 
+static void note_cancels(OpenJob *job, const Argosy__JobRecord *record) {
+        size_t n = record->n_cancelled_by;
+
+        if (n == 0)
+                return;
+        job->cancelled_by = oom_checked(realloc(job->cancelled_by, (job->n_cancelled_by + n) * sizeof(*job->cancelled_by)));
+        memcpy(job->cancelled_by + job->n_cancelled_by, record->cancelled_by, n * sizeof(*job->cancelled_by));
+        job->n_cancelled_by += n;
+}
+
 static void follow(Leader *l, uint64_t number, Argosy__JobState state, const Argosy__JobRecord *record) {
         OpenJob *job = open_job_find(l, number);
 
@@ -338,6 +398,7 @@ static void follow(Leader *l, uint64_t number, Argosy__JobState state, const Arg
         list_unlink(&job->queue);
         job->revision = MAX_OF(job->revision, record->revision);
         note_refused(job, record);
+        note_cancels(job, record);
         add_part(l, job, record);
         open_job_tell(l, job);
         if (job->n_open == 0)

@@ -54,6 +54,8 @@ struct OpenJob {
         uint32_t n_refused;       // units that were, as it came to be; they count as failed
         char *rollout;            // "": it has begun none
         uint64_t revision_before, revision; // between these is that of its rollout
+        uint64_t *cancelled_by;   // jobs that have called off what had not begun of it
+        size_t n_cancelled_by;
         uint32_t *drains;         // nodes
         size_t n_drains;
 };
@@ -81,6 +83,16 @@ int open_jobs_decide(Leader *l, BatchBuilder *b, bool goes_anyhow);
 void open_jobs_landed(Leader *l, bool committed);
 // Another part of its request goes into the batch: it has not ended.
 void open_job_goes_on(Leader *l, uint64_t number);
+
+// Of a job that is running, for who calls off what has not begun of it (decide-cancel.c). Whether there is one of this
+// number; whether it has ended and only the log does not say so yet: the next entry does then.
+bool open_job_is_known(const Leader *l, uint64_t number);
+bool open_job_has_ended(Leader *l, uint64_t number);
+// What it still waits for of the unit; VERB_NONE: for nothing, it has ended.
+Argosy__Verb open_job_awaits(const Leader *l, uint64_t number, const Unit *u);
+// The rollout that it has begun, if that is under way; NULL: it is not, or there is none.
+const Argosy__RolloutRecord *open_job_rollout(const Leader *l, uint64_t number);
+bool open_job_is_cancelled_by(const Leader *l, uint64_t number, uint64_t by);
 
 int job_waiter_start(Leader *l, Ticket *t);
 // 0: it is not running.

@@ -78,12 +78,12 @@ Argosy__UnitEnd job_end_of_unit(const WaitVerdict *v) {
         return v->status == ECANCELED ? ARGOSY__UNIT_END__END_OVERTAKEN : ARGOSY__UNIT_END__END_FAILED;
 }
 
-Argosy__JobState job_end_state(const JobCounts *counts) {
+Argosy__JobState job_end_state(const JobCounts *counts, bool called_off) {
         const uint32_t *n = counts->n;
 
         if (n[ARGOSY__UNIT_END__END_FAILED] > 0 || n[ARGOSY__UNIT_END__END_UNPLACED] > 0)
                 return ARGOSY__JOB_STATE__JOB_FAILED;
-        if (n[ARGOSY__UNIT_END__END_CANCELLED] > 0)
+        if (called_off || n[ARGOSY__UNIT_END__END_CANCELLED] > 0)
                 return ARGOSY__JOB_STATE__JOB_CANCELLED;
         if (n[ARGOSY__UNIT_END__END_OVERTAKEN] > 0 && n[ARGOSY__UNIT_END__END_OK] == 0)
                 return ARGOSY__JOB_STATE__JOB_OVERTAKEN;

@@ -26,4 +26,5 @@ Argosy__Verb job_end_wait_verb(const char *verb, const Argosy__UnitRecord *recor
 bool job_end_overtakes(const char *verb);
 // Of a verdict that says that it is done.
 Argosy__UnitEnd job_end_of_unit(const WaitVerdict *v);
-Argosy__JobState job_end_state(const JobCounts *counts);
+// `called_off`: somebody has called off what had not begun of it.
+Argosy__JobState job_end_state(const JobCounts *counts, bool called_off);

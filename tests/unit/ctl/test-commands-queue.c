@@ -101,6 +101,43 @@ static void what_waits_for_others_is_waited_for(void **state) {
         assert_non_null(strstr(b.err, "job 17: cancelled"));
 }
 
+// ---- called off
+
+static void is_called_off(FakeDaemon *d) {
+        Argosy__Response__UnitResult results[3], *pointers[3] = {&results[0], &results[1], &results[2]};
+        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_CANCEL && q->job_cancel->n_numbers == 2);
+        done(q);
+        for (size_t i = 0; i < 3; i++)
+                argosy__response__unit_result__init(&results[i]);
+        results[0].name = "a.service";
+        results[1].name = "b.service";
+        results[1].message = "it has begun, and goes on";
+        results[2].name = "c.service";
+        results[2].status = ENODATA;
+        results[2].message = "the file is gone";
+        change.units = pointers;
+        change.n_units = 3;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
+        r.change = &change;
+        r.final = true;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void what_was_called_off_and_what_goes_on_is_said(void **state) {
+        _cleanup_outcome_ Outcome a = run(is_called_off, "job cancel 3 4");
+
+        assert_int_equal(a.code, 1);
+        assert_string_equal(a.out, "a.service: called off\nb.service: it has begun, and goes on\n");
+        assert_non_null(strstr(a.err, "c.service: the file is gone"));
+}
+
 static void is_asked_without_waiting(FakeDaemon *d) {
         Argosy__Request *q;
 
@@ -330,6 +367,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(what_is_to_be_held_is_not_waited_for),
                 cmocka_unit_test(what_waits_for_others_is_waited_for),
+                cmocka_unit_test(what_was_called_off_and_what_goes_on_is_said),
                 cmocka_unit_test(nobody_waits_who_has_said_so),
                 cmocka_unit_test(whatever_is_held_its_job_is_waited_for),
                 cmocka_unit_test(numbers_of_jobs_are_numbers),

@@ -22,7 +22,7 @@ static Argosy__JobState of_counts(uint32_t ok, uint32_t failed, uint32_t unplace
                              [OVERTAKEN] = overtaken,
                              [CANCELLED] = cancelled}};
 
-        return job_end_state(&c);
+        return job_end_state(&c, false);
 }
 
 static void a_job_is_what_became_of_its_units(void **state) {
@@ -44,6 +44,16 @@ static void a_job_is_what_became_of_its_units(void **state) {
                 assert_int_equal(of_counts(rows[i].ok, rows[i].failed, rows[i].unplaced, rows[i].overtaken,
                                            rows[i].cancelled),
                                  rows[i].state);
+}
+
+// A drain, say, has no units of its own.
+static void a_job_that_was_called_off_is_cancelled_unless_it_failed(void **state) {
+        const JobCounts none = {}, done = {{[OK] = 2}}, overtaken = {{[OVERTAKEN] = 2}}, failed = {{[FAILED] = 1}};
+
+        assert_int_equal(job_end_state(&none, true), ARGOSY__JOB_STATE__JOB_CANCELLED);
+        assert_int_equal(job_end_state(&done, true), ARGOSY__JOB_STATE__JOB_CANCELLED);
+        assert_int_equal(job_end_state(&overtaken, true), ARGOSY__JOB_STATE__JOB_CANCELLED);
+        assert_int_equal(job_end_state(&failed, true), ARGOSY__JOB_STATE__JOB_FAILED);
 }
 
 static void a_unit_is_what_its_wait_was_told(void **state) {
@@ -129,6 +139,7 @@ static void a_job_runs_if_something_follows_from_it(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_job_is_what_became_of_its_units),
+                cmocka_unit_test(a_job_that_was_called_off_is_cancelled_unless_it_failed),
                 cmocka_unit_test(a_unit_is_what_its_wait_was_told),
                 cmocka_unit_test(what_is_waited_for_is_what_was_asked),
                 cmocka_unit_test(other_jobs_wait_for_what_the_record_says),

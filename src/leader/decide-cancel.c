@@ -1,0 +1,726 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// JobCancel: jobs are called off. One that is held back never begins. Of one that is running what has not begun is put back to
+// what the job found: units by job-cancel.c, a rollout that ends where it is, nodes that are not empty yet, moves of a
+// rebalance. All of those that are named, or none: one of which nothing can be called off is refused.
+//
+//      1. all are looked at, LOOK_UNITS units in each turn, until it is known that something of each can be called off
+//      2. what is no unit goes into one entry
+//      3. units go part by part (decide-aims.c), each judged anew when its turn has come: what has begun meanwhile goes on
+//
+// The entry names the jobs (LogOp.JobPut.cancels), so every leader knows from the log alone whether a unit was overtaken or
+// called off, and whether a rollout or a drain has ended for that.
+//
+// Whoever could ask for the same may call it off.
+//
+// Failures: a job of which another entry is to bring more is waited for, and so is a held one that is about to begin. A later
+// leader goes on with the units that are left.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "access.h"
+#include "answer-jobs.h"
+#include "author.h"
+#include "authorization.h"
+#include "batch-builder.h"
+#include "decide-private.h"
+#include "decide.h"
+#include "drain-waiters.h"
+#include "held-jobs.h"
+#include "job-cancel.h"
+#include "job-state.h"
+#include "message.h"
+#include "oom.h"
+#include "open-jobs.h"
+#include "queue-changes.h"
+#include "rebalances.h"
+#include "registry.h"
+#include "response.h"
+#include "rollout-controller.h"
+#include "str.h"
+#include "tables.h"
+#include "turn.h"
+#include "undo-list.h"
+#include "unit-on-node.h"
+#include "unit-state.h"
+
+enum {
+        LOOK_UNITS = 4000, // in one turn, at about 0.7 us each
+        TOLD_MAX = 1000,   // units of which it is said that they go on
+        WHO_SIZE = 256,
+};
+
+typedef enum CancelKind {
+        KIND_HELD,
+        KIND_ROLLOUT,
+        KIND_DRAIN,
+        KIND_REBALANCE,
+        KIND_UNITS,
+} CancelKind;
+
+typedef struct CancelJob {
+        uint64_t number;
+        CancelKind kind;
+        UndoList list;   // but for one that is held
+        size_t n_looked; // of its units; they go in the order of `items`
+        bool found;      // something of it can be called off
+        bool named;      // the log says so
+} CancelJob;
+
+typedef struct CancelItem {
+        AimItem to;
+        CancelJob *job;
+        size_t at; // of its list
+        CancelVerdict verdict;
+        bool lost; // the content that it had is not kept
+} CancelItem;
+
+struct CancelWork {
+        AimList aims;
+        Leader *leader;
+        CancelJob *jobs; // newest first
+        size_t n_jobs;
+        CancelItem *items;
+        bool listed;
+        bool resumed; // an earlier leader has begun it
+        bool kept;    // something of it is in the log
+        bool begun;   // what is no unit is, or there is none
+        uint64_t *cancels;
+        size_t n_said, n_not_said;
+        char who[WHO_SIZE];
+        Argosy__Response *said; // of what is no unit
+        void (*part_committed)(Leader *l, Ticket *t);
+};
+
+void cancel_work_free(Ticket *t) {
+        CancelWork *w = TAKE_PTR(t->cancel);
+
+        if (!w)
+                return;
+        t->cancels = NULL;
+        t->n_cancels = 0;
+        for (size_t i = 0; i < w->n_jobs; i++)
+                undo_list_done(&w->jobs[i].list);
+        map_done(&w->aims.by_name);
+        message_free(w->said);
+        free(w->jobs);
+        free(w->items);
+        free(w->cancels);
+        free(w);
+}
+
+static int settle(Ticket *t, Argosy__Response *response) {
+        ticket_settle(t, response);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ which jobs
+
+static int newer_first(const void *a, const void *b) {
+        const CancelJob *x = a, *y = b;
+
+        return x->number > y->number ? -1 : x->number < y->number;
+}
+
+static CancelKind kind_of(const Argosy__JobRecord *record) {
+        if (*record->rollout)
+                return KIND_ROLLOUT;
+        if (record->n_drains > 0)
+                return KIND_DRAIN;
+        return streq(record->verb, "rebalance") ? KIND_REBALANCE : KIND_UNITS;
+}
+
+static Argosy__Response *refuse_over(const Leader *l, uint64_t number) {
+        Argosy__JobState state = cluster_state_job_state(l->state, number);
+
+        return response_error(
+                EALREADY,
+                "job %" PRIu64
+                " is over, it is %s: nothing was changed; `argosyctl undo` puts back what it did",
+                number, job_state_to_string(state));
+}
+
+// Who may not ask for what the job does.
+static Argosy__Response *forbid_running(const Leader *l, const Argosy__Author *author,
+                                        const Argosy__JobRecord *job) {
+        Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__Request__NodeChange node = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request__Rebalance rebalance = ARGOSY__REQUEST__REBALANCE__INIT;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        _cleanup_free_ char **names = NULL;
+        char why[AUTHORIZATION_WHY_SIZE];
+
+        if (access_has(cluster_state_access(l->state), author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
+                return NULL;
+        switch (kind_of(job)) {
+        case KIND_ROLLOUT:
+                rollout.name = job->rollout;
+                rollout.kind = streq(job->verb, "restart --rolling") ? ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART
+                                                                     : ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+                request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
+                request.rollout = &rollout;
+                break;
+        case KIND_DRAIN:
+                request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+                request.node_change = &node;
+                break;
+        case KIND_REBALANCE:
+                request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
+                request.rebalance = &rebalance;
+                break;
+        default:
+                for (size_t g = 0; g < job->n_units; g++) {
+                        change.n_names += job->units[g]->n_names;
+                        change.replace |= job->units[g]->spec_after.len > 0 && job->units[g]->spec.len > 0;
+                }
+                names = calloc(change.n_names + 1, sizeof(*names));
+                if (!names)
+                        return response_error(ENOMEM, "the leader is out of memory");
+                change.n_names = 0;
+                for (size_t g = 0; g < job->n_units; g++)
+                        for (size_t i = 0; i < job->units[g]->n_names; i++)
+                                names[change.n_names++] = job->units[g]->names[i];
+                change.names = names;
+                change.verb = ARGOSY__VERB__VERB_STOP;
+                request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+                request.change = &change;
+        }
+        return authorization_refuses(l, author, &request, why)
+                       ? response_error(EACCES, "job %" PRIu64 ": %s", job->number, why)
+                       : NULL;
+}
+
+// 0 and *ret NULL, or why it cannot be.
+static int read_job(CancelWork *w, const Argosy__Author *author, CancelJob *job, Argosy__Response **ret) {
+        Leader *l = w->leader;
+        Argosy__JobState state = cluster_state_job_state(l->state, job->number);
+        int r;
+
+        *ret = NULL;
+        if (state == ARGOSY__JOB_STATE__JOB_HELD) {
+                job->kind = KIND_HELD;
+                *ret = queue_forbid_held(l, author, job->number);
+                return 0;
+        }
+        r = undo_list_read(&job->list, l->state, job->number);
+        if (r == -ENOENT)
+                *ret = answer_no_such_job(l, job->number);
+        else if (r == -E2BIG && kind_of(job->list.job) == KIND_UNITS)
+                *ret = response_error(
+                        E2BIG, "job %" PRIu64 " has changed more units than can be called off at once",
+                        job->number);
+        else if (r < 0 && r != -E2BIG)
+                return r;
+        else {
+                job->kind = kind_of(job->list.job);
+                if (!w->resumed && state != ARGOSY__JOB_STATE__JOB_RUNNING)
+                        *ret = refuse_over(l, job->number);
+                else if (!w->resumed)
+                        *ret = forbid_running(l, author, job->list.job);
+                return 0;
+        }
+        return *ret ? 0 : -ENOMEM;
+}
+
+static void name_author(CancelWork *w, const Ticket *t) {
+        const Argosy__HostRecord *host = cluster_state_find_host(w->leader->state, t->author->host);
+        char user[AUTHOR_TEXT_SIZE];
+
+        str_fit(w->who, sizeof(w->who), "%s@%s", author_text(t->author, user), host ? host->name : "?");
+}
+
+static int work_new(Leader *l, Ticket *t) {
+        const Argosy__Request__JobCancel *m = t->request->job_cancel;
+        CancelWork *w = calloc(1, sizeof(*w));
+
+        if (!w)
+                return -ENOMEM;
+        t->cancel = w;
+        w->leader = l;
+        w->resumed = w->kept = w->begun = t->job > 0;
+        name_author(w, t);
+        w->jobs = calloc(m->n_numbers, sizeof(*w->jobs));
+        w->cancels = calloc(m->n_numbers, sizeof(*w->cancels));
+        if (!w->jobs || !w->cancels)
+                return -ENOMEM;
+        for (size_t i = 0; i < m->n_numbers; i++)
+                w->jobs[i].number = m->numbers[i];
+        qsort(w->jobs, m->n_numbers, sizeof(*w->jobs), newer_first);
+        for (size_t i = 0; i < m->n_numbers; i++)
+                if (w->n_jobs == 0 || w->jobs[w->n_jobs - 1].number != w->jobs[i].number)
+                        w->jobs[w->n_jobs++] = w->jobs[i];
+        return 0;
+}
+
+// 1: all of them can be looked at.
+static int read_jobs(CancelWork *w, Ticket *t) {
+        for (size_t i = 0; i < w->n_jobs; i++) {
+                Argosy__Response *refusal;
+                int r = read_job(w, t->author, &w->jobs[i], &refusal);
+
+                if (r < 0)
+                        return r;
+                if (refusal && !w->resumed)
+                        return settle(t, refusal);
+                message_free(refusal);
+        }
+        return 1;
+}
+
+// Whether the ticket's turn is yet to come: a job is to begin, or goes on, in another entry, or is about to end.
+static bool has_to_wait(Leader *l, const CancelJob *job) {
+        if (job->kind == KIND_HELD)
+                return held_job_goes(l, job->number);
+        if (open_job_has_ended(l, job->number))
+                return true;
+        if (!cluster_state_job_is_partial(l->state, job->number))
+                return false;
+        list_foreach (i, &l->tickets) {
+                const Ticket *t = CONTAINER_OF(i, Ticket, all);
+
+                if (t->job == job->number && list_is_linked(&t->queue))
+                        return true;
+        }
+        return false;
+}
+
+// ------------------------------------------------------------------------------------------------ units
+
+static const AimItem *item_at(const AimList *list, size_t i);
+
+// A unit that two of them are about is the newer one's. 1: these were all.
+static int list_units(CancelWork *w) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < w->n_jobs; i++)
+                if (w->jobs[i].kind == KIND_UNITS && w->jobs[i].list.job) {
+                        int r = undo_list_fill(&w->jobs[i].list, LOOK_UNITS);
+
+                        if (r != 0)
+                                return r == UNDO_LIST_MORE ? 0 : r;
+                        n += w->jobs[i].list.n;
+                }
+        w->items = calloc(n + 1, sizeof(*w->items));
+        if (!w->items)
+                return -ENOMEM;
+        for (size_t i = 0; i < w->n_jobs; i++)
+                for (size_t k = 0; w->jobs[i].kind == KIND_UNITS && k < w->jobs[i].list.n; k++) {
+                        CancelItem *item = &w->items[w->aims.n];
+                        int r;
+
+                        *item = (CancelItem){
+                                .to.name = w->jobs[i].list.items[k].name, .job = &w->jobs[i], .at = k};
+                        r = map_add_str(&w->aims.by_name, item->to.name, &item->to);
+                        if (r == -ENOMEM)
+                                return r;
+                        w->aims.n += r == 0;
+                }
+        w->aims.item = item_at;
+        return 1;
+}
+
+static bool runs(const UnitOnNode *s) {
+        return unit_on_node_is_reported(s) && !unit_on_node_is_down(s);
+}
+
+static void add_node(const UnitOnNode *s, CancelUnit *u) {
+        bool keeps_back = s->hold == HOLD_START || s->hold == HOLD_BLOCKED || list_is_linked(&s->awaiting);
+
+        u->n_nodes++;
+        u->n_down += !runs(s);
+        u->n_waiting += !runs(s) && (keeps_back || !unit_on_node_is_known(s));
+        u->n_stop_waiting += runs(s) && s->hold == HOLD_STOP;
+}
+
+static CancelUnit look(const Leader *l, const CancelItem *item) {
+        const Unit *u = unit_find(l, item->to.name);
+        const UnitEntry *e = cluster_state_find_unit(l->state, item->to.name);
+        CancelUnit unit = {.verb = u ? open_job_awaits(l, item->job->number, u) : ARGOSY__VERB__VERB_NONE};
+        bool is_global = e && e->record->global;
+
+        if (unit.verb == ARGOSY__VERB__VERB_NONE)
+                return unit;
+        unit.placed = is_global || u->node;
+        unit.heard = is_global ? l->n_hosts.unattached == 0 : !u->node || u->node->host->attached;
+        list_foreach (i, &u->on_nodes) {
+                const UnitOnNode *s = CONTAINER_OF(i, const UnitOnNode, by_unit);
+
+                if (is_global || s->node == u->node)
+                        add_node(s, &unit);
+        }
+        return unit;
+}
+
+static void aim(CancelItem *item, const UndoItem *undo) {
+        item->lost = item->verdict == CANCEL_CALLED_OFF && undo->lost;
+        item->to.aimed = item->verdict == CANCEL_CALLED_OFF && !item->lost;
+        item->to.aim = undo->aim;
+        item->to.aim.bump = 0; // nobody starts or stops it: it is as if nobody had
+        item->to.verb = ARGOSY__VERB__VERB_NONE;
+}
+
+static void judge(CancelWork *w, CancelItem *item) {
+        UndoList *list = &item->job->list;
+        CancelUnit unit = look(w->leader, item);
+
+        undo_list_judge(list, w->leader->state, item->at, item->at + 1, false);
+        item->verdict = job_cancel_judge(&unit, list->items[item->at].verdict);
+        aim(item, &list->items[item->at]);
+}
+
+// Each time it is looked at as it is then.
+static const AimItem *item_at(const AimList *list, size_t i) {
+        CancelWork *w = (CancelWork *) CONTAINER_OF(list, const CancelWork, aims);
+
+        judge(w, &w->items[i]);
+        return &w->items[i].to;
+}
+
+static const char *why_it_stays(const CancelItem *item) {
+        switch (item->verdict) {
+        case CANCEL_BEGUN:
+                return "it has begun, and goes on";
+        case CANCEL_AS_BEFORE:
+                return "it was to be so before, too, and stays";
+        case CANCEL_TOUCHED:
+                return "somebody has changed it since, and it stays";
+        default:
+                return NULL;
+        }
+}
+
+static int on_describe(const Leader *l, const Ticket *t, const AimList *aims, const AimItem *aim_item,
+                       Argosy__Response__UnitResult *ret) {
+        const CancelItem *item = CONTAINER_OF(aim_item, const CancelItem, to);
+        const char *why = why_it_stays(item);
+        CancelWork *w = t->cancel;
+        int r;
+
+        if (item->lost) {
+                ret->status = ENODATA;
+                r = field_set(&ret->message, "the file that it had before is not kept any more: it stays");
+                return r < 0 ? r : AIM_SAID;
+        }
+        if (!why)
+                return 0;
+        if (w->n_said == TOLD_MAX) {
+                w->n_not_said++;
+                return 0;
+        }
+        w->n_said++;
+        r = field_set(&ret->message, why);
+        return r < 0 ? r : AIM_SAID;
+}
+
+static bool has_units(const CancelWork *w) {
+        for (size_t i = 0; i < w->n_jobs; i++)
+                if (w->jobs[i].kind == KIND_UNITS)
+                        return true;
+        return false;
+}
+
+// ------------------------------------------------------------------------------------------------ what is no unit
+
+static int say(CancelWork *w, const char *name, bool is_setting, const char *message) {
+        Argosy__Response__Change *change = w->said->change;
+        Argosy__Response__UnitResult *result = unit_result_new(name);
+
+        if (FIELD_APPEND(change->units, change->n_units, result) < 0)
+                return -ENOMEM;
+        result->setting = is_setting;
+        return field_set(&result->message, message);
+}
+
+static int end_held(CancelWork *w, const CancelJob *job, BatchBuilder *b) {
+        Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
+        Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT, *records = &record;
+        _cleanup_free_ char *why = str_printf("by %s, before it began", w->who);
+        _cleanup_free_ char *name = str_printf("job %" PRIu64, job->number);
+        int r;
+
+        if (!why || !name)
+                return -ENOMEM;
+        record.number = job->number;
+        record.state = ARGOSY__JOB_STATE__JOB_CANCELLED;
+        record.ended_us = leader_wall(w->leader);
+        record.end_message = why;
+        ends.ends = &records;
+        ends.n_ends = 1;
+        r = batch_builder_end_jobs(b, &ends);
+        return r < 0 ? r : say(w, name, true, "it never begins");
+}
+
+static int stop_rollout(CancelWork *w, const CancelJob *job, BatchBuilder *b) {
+        const Argosy__RolloutRecord *r = open_job_rollout(w->leader, job->number);
+        _cleanup_free_ char *reason = str_printf("called off by %s", w->who);
+        int k;
+
+        if (!reason)
+                return -ENOMEM;
+        k = rollout_controller_stop(w->leader, b, r, reason);
+        return k < 0 ? k : say(w, r->name, false, "nothing more of it is changed; what was changed stays");
+}
+
+// Those that are empty have nothing that could be called off.
+static int judge_drains(Leader *l, CancelJob *job) {
+        UndoSettings *settings = &job->list.settings;
+        int r = undo_settings_judge(settings, l, false);
+        size_t left;
+
+        for (size_t i = 0; r == 0 && i < settings->n; i++)
+                if (settings->items[i].first->kind != ARGOSY__SETTING_KIND__SETTING_NODE ||
+                    drain_judge(l, settings->items[i].first->number, &left) != DRAIN_GOES_ON)
+                        settings->items[i].verdict = UNDO_RAN;
+        return r;
+}
+
+static int stop_drains(CancelWork *w, CancelJob *job, BatchBuilder *b) {
+        Argosy__Response__Change *change = w->said->change;
+        UndoSettings *settings = &job->list.settings;
+        int r = judge_drains(w->leader, job);
+
+        if (r == 0)
+                r = undo_settings_put(settings, w->leader, b);
+        for (size_t i = 0; r >= 0 && i < settings->n; i++) {
+                Argosy__Response__UnitResult *result = undo_setting_result(&settings->items[i]);
+
+                r = FIELD_APPEND(change->units, change->n_units, result);
+                if (r == 0 && undo_setting_is_due(&settings->items[i]))
+                        r = undo_setting_describe(&settings->items[i], result);
+                else if (r == 0)
+                        r = field_set(&result->message,
+                                      "it is empty, or was changed since, and stays as it is");
+        }
+        return MIN_OF(r, 0);
+}
+
+static int put_job(CancelWork *w, CancelJob *job, BatchBuilder *b) {
+        switch (job->kind) {
+        case KIND_HELD:
+                return end_held(w, job, b);
+        case KIND_ROLLOUT:
+                return stop_rollout(w, job, b);
+        case KIND_DRAIN:
+                return stop_drains(w, job, b);
+        case KIND_REBALANCE: // on_begun()
+                return say(w, "rebalance", true, "nothing more is moved");
+        default:
+                return 0;
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ whether there is something
+
+static bool is_rebalance(Leader *l, const CancelJob *job) {
+        const RebalanceJob *r = rebalance_job(l);
+
+        return r && r->number == job->number && !rebalance_is_aborted(l);
+}
+
+// 1: it is known whether something of it can be called off; 0: a later turn goes on.
+static int look_at_units(CancelWork *w, CancelJob *job, size_t *n) {
+        for (; !job->found && job->n_looked < w->aims.n; job->n_looked++) {
+                CancelItem *item = &w->items[job->n_looked];
+
+                if (item->job != job)
+                        continue;
+                if ((*n)++ == LOOK_UNITS)
+                        return 0;
+                judge(w, item);
+                job->found = item->to.aimed;
+        }
+        return 1;
+}
+
+static int look_at(CancelWork *w, CancelJob *job, size_t *n) {
+        const Argosy__RolloutRecord *rollout;
+        int r;
+
+        switch (job->kind) {
+        case KIND_HELD:
+                job->found = true;
+                return 1;
+        case KIND_ROLLOUT:
+                rollout = open_job_rollout(w->leader, job->number);
+                job->found = rollout && rollout->phase != ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING;
+                return 1;
+        case KIND_DRAIN:
+                r = judge_drains(w->leader, job);
+                job->found = false;
+                for (size_t i = 0; r == 0 && i < job->list.settings.n; i++)
+                        job->found |= undo_setting_is_due(&job->list.settings.items[i]);
+                return r < 0 ? r : 1;
+        case KIND_REBALANCE:
+                job->found = is_rebalance(w->leader, job);
+                return 1;
+        default:
+                return look_at_units(w, job, n);
+        }
+}
+
+static Argosy__Response *refuse_begun(const CancelJob *job) {
+        if (job->kind == KIND_ROLLOUT)
+                return response_error(EALREADY,
+                                      "job %" PRIu64
+                                      ": %s goes back to what it was before already: nothing was called off",
+                                      job->number, job->list.job->rollout);
+        return response_error(
+                EALREADY,
+                "all of job %" PRIu64
+                " (%s) has begun: nothing was called off; `argosyctl undo` puts back what it did",
+                job->number, job->list.job->verb);
+}
+
+// 1: something of each can be.
+static int check(CancelWork *w, Ticket *t) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < w->n_jobs; i++) {
+                int r;
+
+                if (has_to_wait(w->leader, &w->jobs[i]))
+                        return 0;
+                if (w->jobs[i].kind != KIND_HELD && !open_job_is_known(w->leader, w->jobs[i].number))
+                        return settle(t, refuse_over(w->leader, w->jobs[i].number));
+                r = look_at(w, &w->jobs[i], &n);
+                if (r == 0)
+                        leader_mark(w->leader);
+                if (r != 1)
+                        return r;
+                if (!w->jobs[i].found)
+                        return settle(t, refuse_begun(&w->jobs[i]));
+        }
+        return 1;
+}
+
+// One that was held back has begun, or is over.
+static bool is_outdated(const CancelWork *w) {
+        for (size_t i = 0; !w->kept && i < w->n_jobs; i++)
+                if (w->jobs[i].kind == KIND_HELD &&
+                    cluster_state_job_state(w->leader->state, w->jobs[i].number) !=
+                            ARGOSY__JOB_STATE__JOB_HELD)
+                        return true;
+        return false;
+}
+
+// ------------------------------------------------------------------------------------------------ into the log
+
+// The jobs of one of these kinds, that the log does not know yet to be called off.
+static void name_jobs(Ticket *t, bool of_units) {
+        CancelWork *w = t->cancel;
+
+        t->n_cancels = 0;
+        for (size_t i = 0; i < w->n_jobs; i++) {
+                const CancelJob *job = &w->jobs[i];
+
+                if (job->kind != KIND_HELD && (job->kind == KIND_UNITS) == of_units &&
+                    !(t->job > 0 && open_job_is_cancelled_by(w->leader, job->number, t->job)))
+                        w->cancels[t->n_cancels++] = job->number;
+        }
+        t->cancels = w->cancels;
+}
+
+static bool has_more_than_units(const CancelWork *w) {
+        for (size_t i = 0; i < w->n_jobs; i++)
+                if (w->jobs[i].kind != KIND_UNITS)
+                        return true;
+        return false;
+}
+
+static int finish(CancelWork *w, Argosy__Response *to) {
+        Argosy__Response__Change *from = w->said ? w->said->change : NULL;
+
+        for (size_t i = 0; from && i < from->n_units; i++) {
+                Argosy__Response__UnitResult *result = TAKE_PTR(from->units[i]);
+
+                if (FIELD_APPEND(to->change->units, to->change->n_units, result) < 0)
+                        return -ENOMEM;
+        }
+        if (from)
+                from->n_units = 0;
+        return w->n_not_said == 0 ? 0
+                                  : field_printf(&to->message, "and %zu more units go on", w->n_not_said);
+}
+
+static void on_begun(Leader *l, Ticket *t) {
+        CancelWork *w = t->cancel;
+
+        t->committed = NULL;
+        t->made = true;
+        w->begun = w->kept = true;
+        for (size_t i = 0; i < w->n_jobs; i++)
+                if (is_rebalance(l, &w->jobs[i]))
+                        rebalance_abort(l);
+        if (!t->again && !has_units(w))
+                t->response = TAKE_PTR(w->said);
+}
+
+static void on_part(Leader *l, Ticket *t) {
+        t->cancel->kept = true;
+        t->cancel->part_committed(l, t);
+        if (t->response)
+                (void) oom_check(finish(t->cancel, t->response));
+}
+
+// What is no unit. 1: it is in the batch.
+static int begin(Decision *d, Ticket *t) {
+        CancelWork *w = t->cancel;
+        int r = 0;
+
+        message_free(w->said); // its entry was not taken
+        w->said = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+        if (!w->said)
+                return -ENOMEM;
+        for (size_t i = 0; r == 0 && i < w->n_jobs; i++)
+                r = put_job(w, &w->jobs[i], &d->batch);
+        if (r < 0)
+                return r;
+        name_jobs(t, false);
+        t->again = has_units(w);
+        t->committed = on_begun;
+        return 1;
+}
+
+static int go_on(Decision *d, Ticket *t) {
+        CancelWork *w = t->cancel;
+        int r;
+
+        w->aims.describe = on_describe;
+        name_jobs(t, true);
+        r = decide_aims(d, t, &w->aims);
+        if (r == 1) {
+                w->part_committed = t->committed;
+                t->committed = on_part;
+        }
+        return r;
+}
+
+int decide_cancel(Decision *d, Ticket *t) {
+        Leader *l = d->leader;
+        int r = 1;
+
+        if (t->cancel && is_outdated(t->cancel))
+                cancel_work_free(t);
+        if (!t->cancel) {
+                r = work_new(l, t);
+                r = r < 0 ? r : read_jobs(t->cancel, t);
+        }
+        if (r != 1)
+                return r;
+        if (!t->cancel->listed) {
+                r = list_units(t->cancel);
+                if (r == 0)
+                        leader_mark(l);
+                if (r != 1)
+                        return r;
+                t->cancel->listed = true;
+        }
+        if (!t->cancel->kept)
+                r = check(t->cancel, t);
+        if (r != 1)
+                return r;
+        return t->cancel->begun || !has_more_than_units(t->cancel) ? go_on(d, t) : begin(d, t);
+}

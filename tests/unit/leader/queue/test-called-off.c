@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Jobs that are running and are called off: what has not begun is as it was before, what has begun goes on, under any leader.
+#include "queue-words.h"
+
+#define NEEDS "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRequires=first.service\n"
+#define NEEDS_OTHER "[Service]\nExecStart=/bin/sleep 2000\n[X-Argosy]\nRequires=first.service\n"
+
+enum { HEALTH_MS = 2000 };
+
+// Several units in one job.
+static RigAnswer *start_all(const char *const *names, const char *const *contents, size_t n) {
+        Argosy__NamedFile files[4], *pointers[4];
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 66};
+
+        for (size_t i = 0; i < n; i++) {
+                argosy__named_file__init(&files[i]);
+                files[i].name = files[i].path = (char *) names[i];
+                files[i].content =
+                        (ProtobufCBinaryData){.data = (uint8_t *) contents[i], .len = strlen(contents[i])};
+                pointers[i] = &files[i];
+        }
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = START;
+        change.names = (char **) names;
+        change.n_names = n;
+        change.files = pointers;
+        change.n_files = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        return ask_and_go_on(&request);
+}
+
+// One whose first unit has begun, and whose other one waits for that.
+static uint64_t start_both(void) {
+        static const char *const names[] = {"first.service", "second.service"}, *const contents[] = {SERVICE,
+                                                                                                     NEEDS};
+        uint64_t job;
+
+        set_lazy(true);
+        job = rig_last(start_all(names, contents, 2))->job;
+        assert_int_equal(state_of(job), RUNNING);
+        return job;
+}
+
+static const Argosy__Response *cancel_all(const uint64_t *numbers, size_t n) {
+        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        uint64_t id[2] = {++g.id, 88};
+
+        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.numbers = (uint64_t *) numbers;
+        m.n_numbers = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
+        request.job_cancel = &m;
+        request.job = &job;
+        return rig_last(ask_and_go_on(&request));
+}
+
+static const Argosy__Response__UnitResult *result_of(const Argosy__Response *r, const char *name) {
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->what_case, ARGOSY__RESPONSE__WHAT_CHANGE);
+        for (size_t i = 0; i < r->change->n_units; i++)
+                if (strcmp(r->change->units[i]->name, name) == 0)
+                        return r->change->units[i];
+        return NULL;
+}
+
+static const char *end_of(uint64_t job, const char *unit) {
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
+
+        for (size_t i = 0; i < row->n_units; i++)
+                if (strcmp(row->units[i]->unit, unit) == 0)
+                        return row->units[i]->end;
+        for (size_t i = 0; i < row->n_ends; i++)
+                if (strcmp(row->ends[i]->unit, unit) == 0)
+                        return row->ends[i]->end;
+        return "";
+}
+
+// ------------------------------------------------------------------------------------------------ units
+
+static void what_has_not_begun_is_called_off_and_the_rest_goes_on(void **state) {
+        const Argosy__Response__UnitResult *result;
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = start_both();
+        r = cancel_all(&job, 1);
+        assert_int_equal(r->job, job + 1);
+        result = result_of(r, "second.service");
+        assert_non_null(result);
+        assert_string_equal(result->message, "");
+        assert_int_equal(result->verb, ARGOSY__VERB__VERB_NONE); // nobody waits for it
+        assert_string_equal(result_of(r, "first.service")->message, "it has begun, and goes on");
+        assert_null(rig_record(&g, "second.service")); // as the job has found it
+        assert_true(is_launched("first.service"));
+        assert_int_equal(state_of(job), RUNNING);
+        set_lazy(false);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), CANCELLED);
+        assert_string_equal(end_of(job, "second.service"), "cancelled");
+        assert_int_equal(rig_show_job(&g, job)->cancelled, 1);
+        assert_int_equal(rig_show_job(&g, job)->overtaken, 0);
+        assert_string_equal(rig_show_job(&g, job + 1)->verb, "job cancel");
+        assert_int_equal(state_of(job + 1), DONE);
+}
+
+static void it_is_called_off_once(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = start_both();
+        (void) cancel_all(&job, 1);
+        assert_int_equal(cancel_all(&job, 1)->status, EALREADY); // all that is left has begun
+        assert_int_equal(last_job(), job + 1);
+        set_lazy(false);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(cancel_all(&job, 1)->status, EALREADY); // it is over
+        assert_int_equal(cancel_all((uint64_t[]){99}, 1)->status, ENOENT);
+        assert_int_equal(last_job(), job + 1);
+}
+
+static void a_unit_gets_its_file_of_before(void **state) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const char *name = "second.service";
+        ProtobufCBinaryData before;
+        uint64_t id[2] = {12, 34}, job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) answer((Ask){SUBMIT, "first.service", SERVICE});
+        (void) answer((Ask){SUBMIT, "second.service", NEEDS});
+        before = rig_record(&g, "second.service")->spec;
+        before.data = memcpy(test_malloc(before.len), before.data, before.len);
+        set_lazy(true);
+        file.name = file.path = (char *) name;
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) NEEDS_OTHER, .len = strlen(NEEDS_OTHER)};
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = START;
+        change.replace = true;
+        change.names = (char **) &name;
+        change.n_names = 1;
+        change.files = &files;
+        change.n_files = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        job = rig_last(rig_ask_and_settle(&g, &request))->job;
+        assert_memory_not_equal(rig_record(&g, name)->spec.data, before.data, before.len);
+        assert_non_null(result_of(cancel_all(&job, 1), name));
+        assert_memory_equal(rig_record(&g, name)->spec.data, before.data, before.len);
+        assert_int_equal(rig_record(&g, name)->target, ARGOSY__TARGET__TARGET_INACTIVE);
+        assert_true(is_launched("first.service")); // that it has brought along has begun
+        test_free(before.data);
+        set_lazy(false);
+}
+
+static void what_has_begun_is_refused(void **state) {
+        const Argosy__Response *r;
+        uint64_t jobs[2];
+
+        SKIP_BELOW(FEATURE_JOBS);
+        jobs[0] = start_both();
+        jobs[1] = answer((Ask){START, "third.service", SERVICE})->job;
+        r = cancel_all(jobs, 2);
+        assert_int_equal(r->status, EALREADY); // all of those that are named, or none
+        assert_non_null(strstr(r->message, "undo"));
+        assert_true(is_launched("second.service"));
+        assert_int_equal(last_job(), jobs[1]);
+        set_lazy(false);
+}
+
+static void a_held_one_and_a_running_one_go_together(void **state) {
+        uint64_t jobs[2];
+        const Argosy__Response *r;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        jobs[0] = start_both();
+        jobs[1] = hold((Ask){START, "third.service", SERVICE, .hold = true});
+        r = cancel_all(jobs, 2);
+        assert_non_null(result_of(r, "second.service"));
+        assert_non_null(result_of(r, "job 2"));
+        assert_int_equal(state_of(jobs[1]), CANCELLED);
+        assert_null(rig_record(&g, "second.service"));
+        assert_null(rig_record(&g, "third.service"));
+        assert_int_equal(n_held(), 0);
+        set_lazy(false);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(jobs[0]), CANCELLED);
+}
+
+static void a_new_leader_knows_what_was_called_off(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) answer((Ask){SUBMIT, "first.service", SERVICE});
+        (void) answer((Ask){SUBMIT, "second.service", NEEDS});
+        assert_non_null(rig_record(&g, "second.service"));
+        for (unsigned i = 0; i < 2; i++) { // one that goes, and one that stays
+                static const char *const names[][2] = {{"first.service", "second.service"},
+                                                       {"first.service", "new.service"}};
+                static const char *const contents[] = {SERVICE, NEEDS};
+
+                set_lazy(true);
+                job = rig_last(start_all(names[i], contents, 2))->job;
+                assert_non_null(result_of(cancel_all(&job, 1), names[i][1]));
+                rig_depose(&g);
+                rig_elect(&g);
+                assert_int_equal(state_of(job), RUNNING);
+                set_lazy(false);
+                rig_pass_ms(&g, 3 * LATER_MS);
+                assert_int_equal(state_of(job), CANCELLED);
+                assert_string_equal(end_of(job, names[i][1]), "cancelled");
+                assert_int_equal(answer((Ask){STOP, "first.service"})->status, 0);
+        }
+}
+
+static void a_closed_queue_and_rules_do_not_hold_it(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = start_both();
+        (void) add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, ""));
+        set_closed(true, "");
+        assert_non_null(result_of(cancel_all(&job, 1), "second.service"));
+        set_lazy(false);
+}
+
+static void who_could_not_ask_for_it_cannot_call_it_off(void **state) {
+        Argosy__Author bob = user("bob", 1001);
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        job = start_both();
+        give(ARGOSY__RIGHT__RIGHT_VIEW, "bob", false);
+        g.author = &bob;
+        assert_int_equal(cancel_all(&job, 1)->status, EACCES);
+        give(ARGOSY__RIGHT__RIGHT_OPERATE, "bob", false);
+        assert_non_null(result_of(cancel_all(&job, 1), "second.service"));
+        g.author = NULL;
+        set_lazy(false);
+}
+
+// ------------------------------------------------------------------------------------------------ campaigns
+
+// Hosts do not even take what they are told, or do again.
+static void set_deaf(bool deaf) {
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->deaf = deaf;
+        if (!deaf)
+                rig_settle(&g);
+}
+
+static uint64_t update(const char *content) {
+        const Argosy__Response *r =
+                rig_last(rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "web@.service",
+                                                      content, .health_ms = HEALTH_MS}));
+
+        assert_int_equal(r->status, 0);
+        return r->job;
+}
+
+static void an_update_ends_where_it_is(void **state) {
+        const Argosy__Response__JobRow *row;
+        Hash other = hash_of(OTHER, strlen(OTHER));
+        unsigned n_new = 0;
+        char name[] = "web@1.service";
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) answer((Ask){SUBMIT, "web@.service", SERVICE});
+        for (name[4] = '1'; name[4] <= '4'; name[4]++)
+                (void) answer((Ask){START, name});
+        job = update(OTHER);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), RUNNING);
+        assert_non_null(result_of(cancel_all(&job, 1), "web@.service"));
+        rig_pass_ms(&g, LATER_MS);
+        row = rig_show_job(&g, job);
+        assert_string_equal(row->state, "cancelled");
+        assert_string_equal(row->message, "called off by root@n1; nothing more was changed");
+        rig_pass_ms(&g, 10 * HEALTH_MS);
+        for (name[4] = '1'; name[4] <= '4'; name[4]++)
+                n_new += memcmp(rig_record(&g, name)->spec.data, other.bytes, HASH_SIZE) == 0;
+        assert_true(n_new > 0 && n_new < 4);
+        assert_true(update(SERVICE) > job); // another one may begin
+}
+
+static void a_drain_is_called_off(void **state) {
+        const Argosy__Response__JobRow *row;
+        uint32_t host;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) answer((Ask){START, "a.service", SERVICE});
+        host = rig_host_of(&g, "a.service");
+        set_deaf(true);
+        (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        job = last_job();
+        assert_int_equal(state_of(job), RUNNING);
+        assert_int_equal(cancel_all(&job, 1)->status, 0);
+        assert_int_equal(cluster_state_find_host(g.state, host)->nodes[0]->mode,
+                         ARGOSY__NODE_MODE__MODE_OPEN);
+        rig_pass_ms(&g, LATER_MS);
+        row = rig_show_job(&g, job);
+        assert_string_equal(row->state, "cancelled");
+        assert_non_null(strstr(row->message, "stays there"));
+        set_deaf(false);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                RIG_TEST(what_has_not_begun_is_called_off_and_the_rest_goes_on),
+                RIG_TEST(it_is_called_off_once),
+                RIG_TEST(a_unit_gets_its_file_of_before),
+                RIG_TEST(what_has_begun_is_refused),
+                RIG_TEST(a_held_one_and_a_running_one_go_together),
+                RIG_TEST(a_new_leader_knows_what_was_called_off),
+                RIG_TEST(a_closed_queue_and_rules_do_not_hold_it),
+                RIG_TEST(who_could_not_ask_for_it_cannot_call_it_off),
+                RIG_TEST(an_update_ends_where_it_is),
+                RIG_TEST(a_drain_is_called_off),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

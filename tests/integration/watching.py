@@ -156,7 +156,56 @@ def test_a_program_is_given_each_event_also_those_in_which_it_did_not_run(c: Clu
     c.ctl("start web")
     eventually(lambda: n1.path("/root/told").read_text().splitlines()[-1] == "web.service active")
     second.kill()
-    c.ctl_fails("watch --since=123", status=2, saying="is no cursor")
+    c.ctl_fails("watch --since=123", status=2, saying="is neither a cursor")
+
+
+def test_each_job_is_handed_over_once_whatever_is_restarted(c: Cluster):
+    n1 = c.node("n1")
+    n1.write("/root/hook", '#!/bin/sh\n[ "$ARGOSY_EVENT_STATE" = running ] || echo "$ARGOSY_EVENT_JOB $ARGOSY_EVENT_STATE" >> /root/jobs\n')
+    n1.run("chmod +x /root/hook; rm -f /root/jobs /root/at; touch /root/jobs")
+    c.submit("w@.service", SLEEPER)
+    first = max(row["job"] for row in c.json("list-jobs --limit=1")) + 1
+    watch = f"watch --kinds=job --since=@{first - 1} --exec=/root/hook --cursor-file=/root/at"
+    hook = c.begin(watch, on=n1)
+
+    def jobs_are_told():
+        told = n1.path("/root/jobs").read_text().splitlines()
+        done = [f"{row['job']} {row['state']}" for row in c.json("list-jobs --limit=100") if row["job"] >= first]
+        seen = [line for line in told if int(line.split()[0]) >= first]
+        return sorted(seen) == sorted(done) and len(done) > 0
+
+    c.ctl("start w@1", on=n1)
+    eventually(jobs_are_told)
+    n1.run("systemctl kill --signal=KILL argosyd")
+    c.ctl("start w@2", on=c.node("n2"))
+    eventually(jobs_are_told, what="its argosyd died")
+    c.leader().run("systemctl kill --signal=KILL argosyd")
+    c.ctl("start w@3", on=c.node("n3"))
+    eventually(jobs_are_told, what="the leader died")
+    hook.kill()
+    c.ctl("stop w@1 w@2", on=c.node("n2"))
+    hook = c.begin(watch, on=n1)
+    eventually(jobs_are_told, what="it was ended and started again")
+    c.leader().run("systemctl kill --signal=KILL argosyd")
+    c.ctl("destroy w@1 w@2 w@3", on=c.node("n3"))
+    eventually(jobs_are_told, what="the leader died again")
+    hook.kill()
+
+
+def test_who_has_no_room_for_his_cursor_runs_no_program_twice(c: Cluster):
+    n1 = c.node("n1")
+    n1.write("/root/hook", "#!/bin/sh\necho x >> /root/ran\nhead -c 1M /dev/zero > /root/small/full\n")
+    n1.run("chmod +x /root/hook; rm -f /root/ran; mkdir -p /root/small; mount -t tmpfs -o size=64k small /root/small")
+    cursor = c.ctl("watch --since=0 --kinds=leader --json=short --timeout=2", on=n1).splitlines()[0]
+    n1.run(f"echo {json.loads(cursor)['cursor']} > /root/small/cursor")
+    c.ctl("cordon n3")
+    watch = "watch --kinds=node --exec=/root/hook --cursor-file=/root/small/cursor --timeout=5"
+    c.ctl_fails(watch, saying="No space left on device", on=n1)  # the program has taken all of it
+    assert n1.path("/root/ran").read_text() == "x\n"
+    c.ctl_fails(watch, saying="No space left on device", on=n1)
+    assert n1.path("/root/ran").read_text() == "x\n", "it is known before the program is run"
+    assert n1.run("cat /root/small/cursor").strip() == json.loads(cursor)["cursor"], "the old one stands"
+    n1.run("umount /root/small")
 
 
 main(nodes=3)

@@ -17,6 +17,7 @@ enum { ASKED_EVENTS_MAX = 256 };
 typedef struct Asked {
         char cursor[EVENT_CURSOR_SIZE]; // goes in; comes out
         bool from_now;
+        uint64_t since_job;     // with no cursor; 0: none
         const char *pattern;    // NULL: none
         Argosy__EventKind kind; // NONE: all
         uint32_t max_bytes;
@@ -64,6 +65,7 @@ static inline void asked_ask(Rig *g, Asked *a) {
         a->answered = false;
         q.cursor = a->cursor;
         q.from_now = a->from_now;
+        q.since_job = *a->cursor ? 0 : a->since_job;
         q.patterns = (char **) &a->pattern;
         q.n_patterns = a->pattern != NULL;
         q.kinds = &a->kind;

@@ -5,7 +5,8 @@
 // Each request asks for what is newer than the cursor and is answered once; the next one has the cursor of the answer.
 // So a lost daemon or leader costs a repeated question, and whatever was missed is told, marked, by the next leader.
 // The cursor is kept in a file, if one is named, behind everything that was printed, or was done by the program: what
-// is cut off in between is told again, and nothing is left out. A program that fails ends it for that reason.
+// is cut off in between is told again, and nothing is left out. A program that fails ends it for that reason, and so does
+// a file that cannot be written, before the first event.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,8 @@ typedef struct Watch {
         Argosy__Request__Events request;
         Argosy__EventKind kinds[EVENT_KINDS];
         char cursor[EVENT_CURSOR_SIZE]; // where to go on; empty: it has none yet
+        bool from_now;                  // then only what is new
+        uint64_t since_job;             // or from there on; 0: all there is
         bool answered, over;
         int code; // of a failure in the middle, which has been printed; EXIT_OK: none
 } Watch;
@@ -271,29 +274,25 @@ static int keep_cursor(Watch *w, const char *cursor) {
         if (!path)
                 return EXIT_OK;
         len = snprintf(line, sizeof(line), "%s\n", cursor);
-        r = file_replace(AT_FDCWD, path, line, (size_t) len, 0644, 0);
+        r = file_replace(AT_FDCWD, path, line, (size_t) len, 0644, FILE_SYNC);
         return r < 0 ? ctl_fail(w->ctl, "%s: %s", path, strerror(-r)) : EXIT_OK;
 }
 
-// What an earlier run has kept. EXIT_OK also if there is none.
-static int read_cursor_file(Ctl *ctl, char ret[EVENT_CURSOR_SIZE]) {
+// What an earlier run has kept; owned by the caller. NULL: nothing yet.
+static int read_cursor_file(Ctl *ctl, char **ret) {
         const char *path = ctl->opt.cursor_file;
-        _cleanup_free_ char *text = NULL;
         _cleanup_buf_ Buf file = {};
-        EventCursor cursor;
         int r = file_read(AT_FDCWD, path, EVENT_CURSOR_SIZE + 1, &file);
 
         if (r == -ENOENT)
                 return EXIT_OK;
         if (r < 0)
                 return ctl_fail(ctl, "%s: %s", path, strerror(-r));
-        text = buf_take_string(&file);
-        if (!text)
+        *ret = buf_take_string(&file);
+        if (!*ret)
                 return ctl_oom(ctl);
-        text[strcspn(text, "\n")] = '\0';
-        if (!event_cursor_parse(text, &cursor))
-                return ctl_fail(ctl, "%s: that is no cursor", path);
-        return str_copy(ret, EVENT_CURSOR_SIZE, text) ? EXIT_OK : EXIT_FAILED;
+        (*ret)[strcspn(*ret, "\n")] = '\0';
+        return EXIT_OK;
 }
 
 // Of one whose answer's is `all`; behind the last of them it is that one itself.
@@ -366,7 +365,8 @@ static int watch_ask(Ctl *ctl, Argosy__Request *request, void *userdata) {
 
         w->answered = false;
         w->request.cursor = w->cursor;
-        w->request.from_now = !*w->cursor && !ctl->opt.since;
+        w->request.from_now = !*w->cursor && w->from_now;
+        w->request.since_job = *w->cursor ? 0 : w->since_job;
         return 0;
 }
 
@@ -445,15 +445,37 @@ static int take_kinds(Watch *w) {
         return w->request.n_kinds > 0 ? EXIT_OK : ctl_usage(w->ctl, "--kinds: no kind is named");
 }
 
-static int take_since(Watch *w) {
-        const char *since = w->ctl->opt.since;
+// A cursor, or @JOB, or 0 for all there is. False: none of these.
+static bool take_place(Watch *w, const char *place) {
         EventCursor cursor;
-        int code;
 
-        if (since && !streq(since, "0") && (!event_cursor_parse(since, &cursor) || !str_copy(w->cursor, sizeof(w->cursor), since)))
-                return ctl_usage(w->ctl, "--since: '%s' is no cursor", since);
-        code = w->ctl->opt.cursor_file ? read_cursor_file(w->ctl, w->cursor) : EXIT_OK;
-        return code;
+        w->from_now = false;
+        w->since_job = 0;
+        *w->cursor = '\0';
+        if (strlen(place) >= EVENT_CURSOR_SIZE)
+                return false;
+        if (streq(place, "0"))
+                return true;
+        if (*place == '@')
+                return parse_u64(place + 1, INT64_MAX, &w->since_job) && w->since_job > 0;
+        return event_cursor_parse(place, &cursor) && str_copy(w->cursor, sizeof(w->cursor), place);
+}
+
+// What cannot be kept is known before anything is told: else a program would be run for the same event again each time
+// that somebody starts us. (From now on: the first answer has a cursor, and no event.)
+static int take_since(Watch *w) {
+        const char *since = w->ctl->opt.since, *path = w->ctl->opt.cursor_file;
+        _cleanup_free_ char *kept = NULL;
+        int code = EXIT_OK;
+
+        w->from_now = true;
+        if (since && !take_place(w, since))
+                return ctl_usage(w->ctl, "--since: '%s' is neither a cursor, nor @JOB, nor 0", since);
+        if (path)
+                code = read_cursor_file(w->ctl, &kept);
+        if (code == EXIT_OK && kept && !take_place(w, kept))
+                return ctl_fail(w->ctl, "%s: that is no cursor", path);
+        return code == EXIT_OK && !w->from_now ? keep_cursor(w, kept ?: since) : code;
 }
 
 int verb_watch(Ctl *ctl, char **args, size_t n) {

@@ -41,6 +41,7 @@ static JobObject *get_job(Leader *l, uint64_t number) {
                 return j;
         j = oom_checked(calloc(1, sizeof(*j)));
         j->number = number;
+        j->before_seq = UINT64_MAX;
         j->event.kind = ARGOSY__EVENT_KIND__EVENT_JOB;
         (void) oom_check(map_add(&jobs->by_number, &j->number, sizeof(j->number), j));
         list_append(&jobs->all, &j->kept);
@@ -78,6 +79,8 @@ static void drain_job(Leader *l, uint64_t number, bool has_ended) {
                 JobObject *j = get_job(l, number);
 
                 j->index = l->trail->last;
+                if (!has_ended)
+                        j->before_seq = l->events->last_seq; // jobs come before what they have changed
                 event_stream_follow(l, &j->event, &d);
         }
         event_draft_done(&d);
@@ -109,6 +112,12 @@ size_t event_jobs_drain(Leader *l, size_t left) {
                 jobs->last = next > 0 ? next : last;
         }
         return jobs->last == last ? drain_ended(l, left) : left;
+}
+
+uint64_t event_jobs_before(const Leader *l, uint64_t number) {
+        const JobObject *j = find_job(l->events->jobs, number);
+
+        return j ? j->before_seq : UINT64_MAX;
 }
 
 bool event_jobs_are_drained(const Leader *l) {

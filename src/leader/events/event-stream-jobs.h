@@ -12,6 +12,7 @@ typedef struct JobObject {
         ListNode kept;
         uint64_t number;
         uint64_t index; // of the log, of its last change
+        uint64_t before_seq; // last sequence before that of its beginning; UINT64_MAX: that was in another term
 } JobObject;
 
 struct EventJobs {
@@ -26,3 +27,5 @@ void event_jobs_done(EventJobs *jobs);
 // Those that have begun, and those that have ended, so many at most. Returns how many more could have been.
 size_t event_jobs_drain(Leader *l, size_t left);
 bool event_jobs_are_drained(const Leader *l);
+// JobObject.before_seq; also UINT64_MAX: it is too old.
+uint64_t event_jobs_before(const Leader *l, uint64_t number);

@@ -65,11 +65,16 @@ EventCursor event_stream_cursor(const Leader *l) {
 }
 
 EventCursor event_stream_cursor_of_job(const Leader *l, uint64_t number) {
-        uint64_t index = log_trail_index_of_job(l->trail, number);
+        uint64_t index = log_trail_index_of_job(l->trail, number), seq = event_jobs_before(l, number);
         EventCursor c = cursor_of_cluster(l);
 
         c.mode = EVENT_CURSOR_MISSED;
         c.index = index > 0 ? index - 1 : 0;
+        if (seq == UINT64_MAX)
+                return c;
+        c.mode = EVENT_CURSOR_RING;
+        c.term = l->term;
+        c.seq = seq;
         return c;
 }
 

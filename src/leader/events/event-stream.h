@@ -18,7 +18,8 @@
 void event_stream_on_applied(Leader *l, uint64_t index);
 void event_stream_begin(Leader *l);
 void event_stream_clear(Leader *l); // before the tables go
-// Where it is. And a place before that job, if it is known, or else before everything: of no term.
+// Where it is. And a place before that job: of this term, if it began in it; else of no term, and if it is not known, before
+// everything.
 EventCursor event_stream_cursor(const Leader *l);
 EventCursor event_stream_cursor_of_job(const Leader *l, uint64_t number);
 // Kinds of which somebody who was told everything up to that index of the log has to be told all there is now, as a set;

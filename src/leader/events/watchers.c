@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "answer-jobs.h"
 #include "authorization.h"
 #include "event-cursor.h"
 #include "event-stream.h"
@@ -44,6 +45,20 @@ static void begin_anew(const Leader *l, Watcher *w, EventCursorMode mode, uint64
         w->begins = true;
 }
 
+// It may have been another leader's; then what has come into the log since is told, and what nodes say.
+static Argosy__Response *take_job(const Leader *l, Watcher *w, uint64_t number) {
+        EventCursor c = event_stream_cursor_of_job(l, number);
+
+        if (number > cluster_state_last_job(l->state) || number < cluster_state_first_job(l->state))
+                return answer_no_such_job(l, number);
+        c.scope = w->cursor.scope;
+        if (c.term == l->term)
+                w->cursor = c;
+        else
+                begin_anew(l, w, EVENT_CURSOR_MISSED, c.index);
+        return NULL;
+}
+
 // NULL: it is one.
 static Argosy__Response *take_cursor(const Leader *l, Watcher *w, const Argosy__Request__Events *q) {
         EventCursor given;
@@ -51,6 +66,8 @@ static Argosy__Response *take_cursor(const Leader *l, Watcher *w, const Argosy__
         w->cursor = event_stream_cursor(l);
         w->cursor.scope = authorization_scope(l, w->ticket->author);
         w->access_revision = cluster_state_access_revision(l->state);
+        if (!*q->cursor && q->since_job > 0)
+                return take_job(l, w, q->since_job);
         w->from_now = !*q->cursor && q->from_now;
         if (!*q->cursor && !q->from_now)
                 begin_anew(l, w, EVENT_CURSOR_STATE, 0);

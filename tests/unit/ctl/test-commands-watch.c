@@ -2,6 +2,8 @@
 //
 // watch: what it asks for next, what it prints, and what becomes of a program that it runs.
 #include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "command-words.h"
 #include "event-cursor.h"
@@ -71,6 +73,12 @@ static void reply_failure(FakeDaemon *d, uint64_t seq) {
 static void refuse(FakeDaemon *d) {
         reply_error(d, EINVAL, "enough", false);
         fake_expect_end(d);
+}
+
+static void refuse_at_once(FakeDaemon *d) {
+        fake_accept(d);
+        done(fake_read(d));
+        refuse(d);
 }
 
 static void tells_with_breaks(FakeDaemon *d) {
@@ -210,8 +218,95 @@ static void a_program_that_fails_ends_it_and_is_given_that_event_again(void **st
 
 static void nobody_asks(FakeDaemon *d) {}
 
+static bool exists(const char *dir, const char *name) {
+        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
+
+        return access(path, F_OK) == 0;
+}
+
+static void a_cursor_that_cannot_be_kept_is_known_before_a_program_is_run(void **state) {
+        const char *dir = *state;
+        static const char *const places[] = {"0", "@12", NULL};
+        _cleanup_free_ char *script = str_printf("#!/bin/sh\ntouch %s/ran\n", dir);
+
+        make_program(dir, script);
+        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
+                _cleanup_free_ char *line = str_printf("watch --since=%s --exec=%s/hook --cursor-file=%s/none/cursor",
+                                                       places[i] ?: at(10), dir, dir);
+                _cleanup_outcome_ Outcome o = run(nobody_asks, line);
+
+                assert_int_equal(o.code, 1);
+                assert_non_null(strstr(o.err, "none/cursor: No such file or directory"));
+                assert_false(exists(dir, "ran"));
+        }
+}
+
+// The folder of the cursor goes while the program runs: nobody runs it a second time for that.
+static void a_program_is_not_run_again_and_again_for_want_of_a_cursor(void **state) {
+        const char *dir = *state;
+        _cleanup_free_ char *line = str_printf("watch --since=%s --exec=%s/hook --cursor-file=%s/kept/cursor", at(10), dir, dir);
+        _cleanup_free_ char *script = str_printf("#!/bin/sh\necho x >> %s/out\nrm -r %s/kept\n", dir, dir);
+        _cleanup_free_ char *folder = str_printf("%s/kept", dir);
+
+        make_program(dir, script);
+        assert_int_equal(mkdir(folder, 0755), 0);
+        {
+                _cleanup_outcome_ Outcome o = run(tells_two_to_one_that_fails, line), again = run(nobody_asks, line);
+                _cleanup_free_ char *out = read_text(dir, "out");
+
+                assert_int_equal(o.code, 1);
+                assert_int_equal(again.code, 1);
+                assert_string_equal(out, "x\n");
+        }
+}
+
+static void tells_since_a_job(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->events->since_job == 12 && !*q->events->cursor && !q->events->from_now);
+        done(q);
+        reply_failure(d, 11);
+        q = fake_read(d);
+        assert(q->events->since_job == 0 && streq(q->events->cursor, at(11)));
+        done(q);
+        refuse(d);
+}
+
+static void a_job_is_a_place_to_begin_at_also_when_it_is_started_again(void **state) {
+        const char *dir = *state;
+        _cleanup_free_ char *line = str_printf("watch --since=@12 --cursor-file=%s/cursor", dir), *kept = NULL;
+        _cleanup_outcome_ Outcome o = run(refuse_at_once, line), again = {};
+
+        kept = read_text(dir, "cursor");
+        assert_string_equal(kept, "@12\n");
+        again = run(tells_since_a_job, line);
+        assert_string_equal(again.err, "argosyctl: enough\n");
+        free(kept);
+        kept = read_text(dir, "cursor");
+        assert_memory_equal(kept, at(11), strlen(at(11)));
+}
+
+static void what_is_kept_and_is_no_cursor_is_said(void **state) {
+        static const char *const garbage[] = {"", "\n", "hello", "@", "@x", "00", "\x01\x02\xff"};
+        const char *dir = *state;
+        _cleanup_free_ char *line = str_printf("watch --cursor-file=%s/cursor", dir), *path = str_printf("%s/cursor", dir);
+
+        for (size_t i = 0; i < ELEMENTSOF(garbage); i++) {
+                assert_int_equal(file_replace(AT_FDCWD, path, garbage[i], strlen(garbage[i]), 0644, 0), 0);
+                {
+                        _cleanup_outcome_ Outcome o = run(nobody_asks, line);
+
+                        assert_int_equal(o.code, 1);
+                        assert_non_null(strstr(o.err, "that is no cursor"));
+                }
+        }
+}
+
 static void what_is_no_cursor_or_kind_is_refused(void **state) {
-        static const char *const lines[] = {"watch --since=hello", "watch --kinds=unit,colour", "watch --kinds=,"};
+        static const char *const lines[] = {"watch --since=hello", "watch --kinds=unit,colour", "watch --kinds=,",
+                                            "watch --since=@", "watch --since=@0", "watch --since=@-1", "watch --since=@1x"};
 
         for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
                 _cleanup_outcome_ Outcome o = run(nobody_asks, lines[i]);
@@ -227,6 +322,13 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_program_is_run_for_each_and_has_it_all, tmpdir_make, tmpdir_drop),
                 cmocka_unit_test_setup_teardown(a_program_that_fails_ends_it_and_is_given_that_event_again, tmpdir_make,
                                                 tmpdir_drop),
+                cmocka_unit_test_setup_teardown(a_cursor_that_cannot_be_kept_is_known_before_a_program_is_run, tmpdir_make,
+                                                tmpdir_drop),
+                cmocka_unit_test_setup_teardown(a_program_is_not_run_again_and_again_for_want_of_a_cursor, tmpdir_make,
+                                                tmpdir_drop),
+                cmocka_unit_test_setup_teardown(a_job_is_a_place_to_begin_at_also_when_it_is_started_again, tmpdir_make,
+                                                tmpdir_drop),
+                cmocka_unit_test_setup_teardown(what_is_kept_and_is_no_cursor_is_said, tmpdir_make, tmpdir_drop),
                 cmocka_unit_test(what_is_no_cursor_or_kind_is_refused),
         };
 

@@ -126,6 +126,57 @@ static void and_the_same_leader(void **state) {
         asked_forget(&a);
 }
 
+static void who_knows_the_number_of_a_job_only_goes_on_from_where_it_began(void **state) {
+        Asked first = {.from_now = true}, a = {.since_job = 2}, behind = {.since_job = 2};
+
+        assert_true(asked_pull(&g, &first)); // now there is a ring
+        (void) change(START, "web.service", SERVICE, NULL);
+        (void) change(START, "db.service", SERVICE, NULL);
+        (void) change(START, "mail.service", SERVICE, NULL);
+        assert_true(asked_pull(&g, &a));
+        assert_string_equal(event_field(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "2"), "verb"), "start");
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "db.service"));
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "mail.service"));
+        assert_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"));
+        assert_int_equal(a.events[0]->mark, ARGOSY__EVENT_MARK__EVENT_NEW);
+        g.leader->events->ring.bytes_max = 1;
+        (void) change(START, "other.service", SERVICE, NULL);
+        assert_true(asked_pull(&g, &behind)); // by the order of changes
+        assert_int_equal(behind.events[0]->mark, ARGOSY__EVENT_MARK__EVENT_MISSED);
+        assert_false(event_is_word(behind.events[0], EVENT_STREAM_BEGINS));
+        assert_non_null(asked_find(&behind, ARGOSY__EVENT_KIND__EVENT_UNIT, "db.service"));
+        assert_null(asked_find(&behind, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"));
+        asked_forget(&first);
+        asked_forget(&a);
+        asked_forget(&behind);
+}
+
+static void also_under_the_next_leader(void **state) {
+        Asked a = {.since_job = 2};
+
+        (void) change(START, "web.service", SERVICE, NULL);
+        rig_pass_ms(&g, 3000);
+        (void) change(START, "db.service", SERVICE, NULL);
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_true(asked_pull(&g, &a));
+        assert_true(event_is_word(a.events[0], EVENT_STREAM_BEGINS));
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "2"));
+        assert_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1"));
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "db.service"));
+        asked_forget(&a);
+}
+
+static void a_job_that_there_is_not_is_refused(void **state) {
+        Asked a = {.since_job = 7};
+
+        (void) change(START, "web.service", SERVICE, NULL);
+        asked_ask(&g, &a);
+        rig_settle(&g);
+        assert_true(a.answered);
+        assert_int_equal(a.status, ENOENT);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -136,6 +187,9 @@ int main(void) {
                 TEST(what_is_refused_or_only_asked_has_none),
                 TEST(who_asks_the_next_leader_again_misses_nothing),
                 TEST(and_the_same_leader),
+                TEST(who_knows_the_number_of_a_job_only_goes_on_from_where_it_began),
+                TEST(also_under_the_next_leader),
+                TEST(a_job_that_there_is_not_is_refused),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

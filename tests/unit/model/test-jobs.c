@@ -468,6 +468,12 @@ static void a_key_belongs_to_the_first_who_used_it(void **state) {
         assert_int_equal(key.job, 1);
         assert_int_equal(key.content, 11);
         assert_false(key.more);
+        batch_job(&b, (JobPut){.id = id, .content = 13, .more = true}); // nor does who goes on with it
+        apply(s, &b);
+        assert_true(cluster_state_find_key(s, id, &key));
+        assert_int_equal(key.job, 1);
+        assert_int_equal(key.content, 11);
+        assert_false(key.more);
 }
 
 static void put_keys(ClusterState *s, uint64_t first, size_t n, uint64_t at_us) {

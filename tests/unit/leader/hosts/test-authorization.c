@@ -122,11 +122,13 @@ static void each_request_needs_its_right(void **state) {
         for (Argosy__Right given = NOTHING; given <= ADMIN; given++) {
                 if (given > NOTHING)
                         give(given, "");
-                request_kinds_foreach (field, kind)
-                        if ((kind->by == REQUEST_BY_LEADER || kind->by == REQUEST_BY_NODES) &&
-                            refuses_kind(field) != (given < right_needed_for((Argosy__Request__WhatCase) field->id)))
-                                fail_msg("who has right %d and asks for %s is judged otherwise", (int) given,
-                                         field->name);
+                request_kinds_foreach(
+                        field,
+                        kind) if ((kind->by == REQUEST_BY_LEADER || kind->by == REQUEST_BY_NODES) &&
+                                  refuses_kind(field) !=
+                                          (given < right_needed_for((Argosy__Request__WhatCase) field->id)))
+                        fail_msg("who has right %d and asks for %s is judged otherwise", (int) given,
+                                 field->name);
         }
 }
 
@@ -199,7 +201,7 @@ static Argosy__NamedFile named(const char *name, const char *content) {
 }
 
 // one.service, with a file of its own or not, and the template of the unit that it needs.
-static RigAnswer *ask_to_start_with_template(const char *own, const char *template) {
+static RigAnswer *ask_with_template(const char *own, const char *template, bool plan) {
         Argosy__NamedFile files[] = {named("two@.service", template), named("one.service", own ?: "")},
                           *pointers[] = {&files[0], &files[1]};
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
@@ -213,13 +215,31 @@ static RigAnswer *ask_to_start_with_template(const char *own, const char *templa
         m.n_names = 1;
         m.files = pointers;
         m.n_files = own ? 2 : 1;
+        m.dry_run = plan;
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &m;
         return rig_ask(&g, &request);
 }
 
+static RigAnswer *ask_to_start_with_template(const char *own, const char *template) {
+        return ask_with_template(own, template, false);
+}
+
 static void start_with_template(const char *own, const char *template) {
         assert_int_equal(status_of(ask_to_start_with_template(own, template)), 0);
+}
+
+// What is asked for brings it along, says the plan.
+static bool plans_to_start(const char *unit) {
+        RigAnswer *a = ask_with_template(NULL, DB, true);
+        const Argosy__Response__Change *change;
+
+        assert_int_equal(status_of(a), 0);
+        change = a->responses[0]->change;
+        for (size_t i = 0; i < change->n_units; i++)
+                if (streq(change->units[i]->name, unit) && change->units[i]->status == 0)
+                        return true;
+        return false;
 }
 
 static void who_may_operate_brings_no_template_of_what_comes_along(void **state) {
@@ -232,7 +252,9 @@ static void who_may_operate_brings_no_template_of_what_comes_along(void **state)
         g.author = &alice;
         start_with_template(NULL, DB);
         assert_null(rig_record(&g, "two@1.service"));
+        assert_false(plans_to_start("two@1.service"));
         g.author = NULL; // who may deploy does
+        assert_true(plans_to_start("two@1.service"));
         start_with_template(NULL, DB);
         assert_non_null(rig_record(&g, "two@1.service"));
 }
@@ -273,7 +295,8 @@ static void a_plan_is_for_who_may_see_what_it_would_do_to_others(void **state) {
 
 // There it may be the host's own.
 static void a_journal_on_a_named_node_is_for_who_may_see_all(void **state) {
-        Argosy__Request__Journal m = {.base = PROTOBUF_C_MESSAGE_INIT(&argosy__request__journal__descriptor)};
+        Argosy__Request__Journal m = {
+                .base = PROTOBUF_C_MESSAGE_INIT(&argosy__request__journal__descriptor)};
         Argosy__Request q = ARGOSY__REQUEST__INIT;
 
         a_unit_of_each_role();
@@ -386,7 +409,8 @@ static void what_was_typed_of_other_units_is_not_shown(void **state) {
 }
 
 static void readings_have_what_he_may_see(void **state) {
-        Argosy__Response__UsageRow rows[] = {ARGOSY__RESPONSE__USAGE_ROW__INIT, ARGOSY__RESPONSE__USAGE_ROW__INIT},
+        Argosy__Response__UsageRow rows[] = {ARGOSY__RESPONSE__USAGE_ROW__INIT,
+                                             ARGOSY__RESPONSE__USAGE_ROW__INIT},
                                    *pointers[] = {&rows[0], &rows[1]};
         Argosy__Response__Usage usage = ARGOSY__RESPONSE__USAGE__INIT;
         Argosy__Response response = ARGOSY__RESPONSE__INIT, *r;

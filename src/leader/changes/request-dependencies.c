@@ -164,11 +164,12 @@ typedef struct Ordered { // a unit that gets other dependencies than it has
         char name[];
 } Ordered;
 
-int request_note_order(Planner *p, const char *name, const Source *source, const UnitOptions *options) {
+int request_note_order(Planner *p, const char *name, const UnitEntry *u, const Source *source,
+                       const UnitOptions *options) {
         Ordered *o;
         int r;
 
-        if (!p->ops->order || (cluster_state_find_unit(p->state, name) && !source->changes))
+        if (!p->ops->order || (u ? !source->changes : options->n_dependencies == 0))
                 return 0;
         r = p->ops->order(name, options->dependencies, options->n_dependencies, p->userdata);
         if (r < 0 || map_find_str(&p->ordered, name))

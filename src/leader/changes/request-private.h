@@ -86,8 +86,10 @@ void request_contents_done(Planner *p);
 // Before the unit is planned: that what it needs is known, and is started with it.
 int request_bring_dependencies(Planner *p, const char *name, const Source *source,
                                Argosy__Response__UnitResult *result);
-// Before its record is put: that is the order that it is going to have. 0 or -ENOMEM.
-int request_note_order(Planner *p, const char *name, const Source *source, const UnitOptions *options);
+// Before its record is put: that is the order that it is going to have. u: as it is; NULL: it is new, and if its own file
+// orders nothing, no order changes. 0 or -ENOMEM.
+int request_note_order(Planner *p, const char *name, const UnitEntry *u, const Source *source,
+                       const UnitOptions *options);
 // When all units are planned: whether their order goes in a cycle. 1: so it does, who is on one is known,
 // and everything is to be planned again from the beginning, without those. Each time at least one unit more
 // is refused, and only a few times one by one.

@@ -414,7 +414,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                 return r < 0 ? r : 1;
         }
         if (r >= 0 && request_needs_file(p->change->verb))
-                r = request_note_order(p, name, source, options);
+                r = request_note_order(p, name, u, source, options);
         if (r == 0 && request_needs_file(p->change->verb))
                 r = request_check_affinity(p, name, source, options, result);
         if (r == 0 && request_needs_file(p->change->verb))

@@ -332,6 +332,23 @@ static int note_late(ClusterState *s, uint64_t job, JobSpan span) {
         return 0;
 }
 
+static bool has_number(const uint64_t *numbers, size_t n, uint64_t number) {
+        for (size_t i = 0; i < n; i++)
+                if (numbers[i] == number)
+                        return true;
+        return false;
+}
+
+size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_t *ret, size_t max) {
+        const JobTable *t = &s->jobs;
+        size_t n = 0;
+
+        for (size_t i = t->n_late; i-- > 0 && n < max && t->late[i].span.last > revision;)
+                if (find(s, t->late[i].job) && !has_number(ret, n, t->late[i].job))
+                        ret[n++] = t->late[i].job;
+        return n;
+}
+
 static int note_spans(ClusterState *s, uint64_t number) {
         const JobEntry *job = find(s, number);
         int r = 0;

@@ -150,6 +150,23 @@ def test_a_bad_update_is_taken_back_a_few_at_a_time(c: Cluster):
     c.ctl_fails(f"undo {update - 1} --rolling", on="n3", saying="cannot be undone a few units at a time")
 
 
+def test_what_was_held_back_counts_when_it_began(c: Cluster):
+    c.start("web@1")
+    other = SLEEPER.replace("[Service]", "[Service]\nEnvironment=A=1")
+    c.node("n1").write("/root/new/web@.service", other)
+    c.ctl("start --replace --hold --no-block /root/new/web@1.service")
+    held = jobs(c, "--limit=1")[0]["job"]
+    c.ctl("label n2 disk=ssd")
+    evening = jobs(c, "--limit=1")[0]["job"]
+    assert c.ctl(f"diff @{evening}") == ""
+    c.ctl(f"job release {held}")
+    c.ctl(f"job wait {held}")
+    difference = c.ctl(f"diff @{evening}", on="n2")
+    assert difference.startswith("~ web@1.service: another file\n") and "\n+Environment=A=1\n" in difference, difference
+    assert c.ctl(f"cat web@1 --at={evening}", on="n3") == SLEEPER
+    assert c.ctl("cat web@1") == other
+
+
 def test_the_whole_cluster_is_compared_with_what_it_was(c: Cluster):
     c.start("web@{1..3}")
     c.start("old.service")

@@ -238,8 +238,8 @@ int cluster_diff_run(Ctl *ctl, char **args, size_t n) {
                 return ctl_usage(
                         ctl, "that is compared from @JOB, or from @JOB to @JOB, with the numbers of jobs");
         backwards = d.to > 0 && d.to < d.from;
-        code = backwards ? job_changes_read(ctl, d.to, d.from, &d.changes)
-                         : job_changes_read(ctl, d.from, d.to, &d.changes);
+        code = backwards ? job_changes_read(ctl, NULL, d.to, d.from, &d.changes)
+                         : job_changes_read(ctl, NULL, d.from, d.to, &d.changes);
         if (code == EXIT_OK)
                 code = collect(&d, backwards) < 0 ? ctl_oom(ctl) : print(&d);
         free(d.units);

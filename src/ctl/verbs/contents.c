@@ -3,9 +3,8 @@
 // cat, diff of a unit, history forget: the contents of unit files, as they are and as they were.
 //
 // Jobs say which content a unit had before and after each of them, by its hash. What it had when a job was done is
-// what that job gave it, or what the next one found there; if none came, it is what it has now. So the list of jobs
-// is read from the newest one down to that one, and then the content is asked for by its hash. What is not kept any
-// more ends it.
+// what the next one found there; if none came, it is what it has now (job-changes.c). Then the content is asked for by
+// its hash. What is not kept any more ends it.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -82,28 +81,14 @@ static int read_history(Ctl *ctl, char *unit, uint64_t down_to, HistoryEach each
         return code;
 }
 
-typedef struct AtJob {
-        uint64_t job;
-        Version version;
-} AtJob;
-
-static int look_at(const Argosy__Response__JobRow *job, void *userdata) {
-        AtJob *at = userdata;
-        const Argosy__Response__JobUnitRow *first = job->units[0], *last = job->units[job->n_units - 1];
-
-        if (job->job < at->job)
-                return 1;
-        at->version = version_of(job->job == at->job ? last->rev_after : first->rev);
-        return job->job == at->job;
-}
-
+// What it was before the first change since then, or else what it is now.
 static int find_at(Ctl *ctl, char *unit, uint64_t job, Version *ret) {
-        AtJob at = {.job = job, .version.now = true};
-        int code = job_changes_check_job(ctl, job);
+        JobChanges changes = {};
+        int code = job_changes_read(ctl, unit, job, 0, &changes);
+        const UnitChange *u = map_find_str(&changes.units, unit);
 
-        if (code == EXIT_OK)
-                code = read_history(ctl, unit, job, look_at, &at);
-        *ret = at.version;
+        *ret = u ? version_of(u->before.rev) : (Version){.now = true};
+        job_changes_done(&changes);
         return code;
 }
 

@@ -282,7 +282,7 @@ static int ask_at(Ctl *ctl, List *l, Argosy__Request *request) {
         l->keeps = true;
         code = ask_once(ctl, l, request);
         if (code == EXIT_OK)
-                code = job_changes_read(ctl, ctl->opt.at, 0, &changes);
+                code = job_changes_read(ctl, NULL, ctl->opt.at, 0, &changes);
         if (code == EXIT_OK && list_past(ctl, l, request->list_unit_files, &changes) < 0)
                 code = ctl_oom(ctl);
         job_changes_done(&changes);

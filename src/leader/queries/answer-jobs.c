@@ -36,6 +36,7 @@ enum {
         GLOBS_IN_A_LOOK = 4,      // patterns that a unit is compared with in the time in which it is looked at
         AUTHOR_PATTERN_MAX = 512, // bytes
         WAITING_SHOWN = 100,      // jobs that wait for one
+        LATE_LISTED = 500,        // jobs that were held back, in one answer
 };
 
 // ------------------------------------------------------------------------------------------------ units
@@ -487,6 +488,22 @@ static int list(const Leader *l, const Viewer *v, const Argosy__Request__ListJob
         return 0;
 }
 
+// Their numbers do not say when they were carried out.
+static int list_late(const Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, Argosy__Response__Jobs *jobs) {
+        uint64_t numbers[LATE_LISTED];
+        size_t n = cluster_state_late_jobs(l->state, m->late_after, numbers, LATE_LISTED), looked = 0;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < n; i++)
+                if (looked < JOBS_LOOKED)
+                        r = list_one(l, v, m, numbers[i], jobs, &looked);
+                else
+                        jobs->before = numbers[i];
+        if (n == LATE_LISTED)
+                jobs->before = numbers[n - 1];
+        return r;
+}
+
 Argosy__Response *answer_no_such_job(const Leader *l, uint64_t number) {
         uint64_t last = cluster_state_last_job(l->state), first = cluster_state_first_job(l->state);
 
@@ -591,7 +608,7 @@ Argosy__Response *answer_jobs(Leader *l, const Argosy__Author *author, const Arg
         if (m->number == 0) {
                 r = name_patterns_init(&viewer.names, m->patterns, m->n_patterns);
                 if (r == 0)
-                        r = list(l, &viewer, m, response->jobs);
+                        r = (m->late_after > 0 ? list_late : list)(l, &viewer, m, response->jobs);
                 name_patterns_done(&viewer.names);
                 return r < 0 ? NULL : TAKE_PTR(response);
         }

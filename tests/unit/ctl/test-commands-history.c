@@ -74,6 +74,15 @@ static void knows_job(FakeDaemon *d, uint64_t number) {
         reply_changes(d, 0, 1, 0);
 }
 
+// None had been held back.
+static void tells_of_no_late_jobs(FakeDaemon *d) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->late_after > 0 && q->list_jobs->changes);
+        done(q);
+        reply_changes(d, 0, 0, 0);
+}
+
 static void reply_content(FakeDaemon *d, const char *rev, const char *content) {
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
@@ -134,6 +143,7 @@ static void asks_for_a_job_of_its_own(FakeDaemon *d) {
         knows_job(d, 5);
         read_history(d, 0);
         reply_changes(d, 0, ELEMENTSOF(changes), 0);
+        tells_of_no_late_jobs(d);
         reply_content(d, TWO, "[Unit]\n# 2\n");
         fake_expect_end(d);
 }
@@ -145,8 +155,7 @@ static void asks_for_a_job_of_others(FakeDaemon *d) {
         reply_changes(d, 0, 1, 9);
         read_history(d, 9);
         reply_changes(d, 1, 1, 7);
-        read_history(d, 7);
-        reply_changes(d, 2, 3, 0);
+        tells_of_no_late_jobs(d);
         reply_content(d, TWO, "[Unit]\n# 2\n");
         fake_expect_end(d);
 }
@@ -156,6 +165,7 @@ static void asks_for_the_newest_job(FakeDaemon *d) {
         knows_job(d, 20);
         read_history(d, 0);
         reply_changes(d, 2, 3, 0);
+        tells_of_no_late_jobs(d);
         reply_content(d, NULL, "[Unit]\n# now\n");
         fake_expect_end(d);
 }
@@ -165,6 +175,7 @@ static void asks_for_a_time_before_it(FakeDaemon *d) {
         knows_job(d, 1);
         read_history(d, 0);
         reply_changes(d, 0, ELEMENTSOF(changes), 0);
+        tells_of_no_late_jobs(d);
         fake_expect_end(d);
 }
 
@@ -173,6 +184,7 @@ static void asks_for_what_is_not_kept(FakeDaemon *d) {
         knows_job(d, 2);
         read_history(d, 0);
         reply_changes(d, 0, ELEMENTSOF(changes), 0);
+        tells_of_no_late_jobs(d);
         reply_content(d, ONE, NULL);
         fake_expect_end(d);
 }
@@ -210,6 +222,7 @@ static void compares_with_now(FakeDaemon *d) {
         knows_job(d, 2);
         read_history(d, 0);
         reply_changes(d, 0, ELEMENTSOF(changes), 0);
+        tells_of_no_late_jobs(d);
         reply_content(d, ONE, "[Unit]\n# 1\n");
         reply_content(d, NULL, NULL); // it is gone
         fake_expect_end(d);
@@ -257,6 +270,7 @@ static void reply_template(FakeDaemon *d, uint32_t more_units) {
                 unit_pointers[i] = &units[i];
                 rows[i] = (Argosy__Response__JobRow) ARGOSY__RESPONSE__JOB_ROW__INIT;
                 rows[i].job = 8 - i;
+                rows[i].revision = 60 - i;
                 pointers[i] = &rows[i];
         }
         for (size_t i = 0; i < 3; i++) {
@@ -291,6 +305,7 @@ static void tells_what_differs_since(FakeDaemon *d) {
         reply_changes(d, 0, 2, 7);
         read_all_changes(d, 7);
         reply_changes(d, 2, 3, 0);
+        tells_of_no_late_jobs(d);
         reply_content(d, ONE, "[Unit]\n# 1\n");
         fake_expect_end(d);
 }
@@ -301,6 +316,7 @@ static void tells_what_differs_between(FakeDaemon *d) {
         knows_job(d, 7);
         read_all_changes(d, 8);
         reply_changes(d, 1, 4, 0);
+        tells_of_no_late_jobs(d);
         reply_content(d, ONE, "[Unit]\n# 1\n");
         reply_content(d, TWO, "[Unit]\n# 2\n");
         fake_expect_end(d);
@@ -312,6 +328,7 @@ static void tells_it_backwards(FakeDaemon *d) {
         knows_job(d, 7);
         read_all_changes(d, 8);
         reply_changes(d, 1, 4, 0);
+        tells_of_no_late_jobs(d);
         reply_content(d, TWO, "[Unit]\n# 2\n");
         reply_content(d, ONE, "[Unit]\n# 1\n");
         fake_expect_end(d);
@@ -358,6 +375,7 @@ static void tells_of_a_template(FakeDaemon *d) {
         knows_job(d, 4);
         read_all_changes(d, 0);
         reply_template(d, 1);
+        tells_of_no_late_jobs(d);
         q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 7);
         done(q);
@@ -378,6 +396,79 @@ static void what_changed_alike_is_printed_once(void **state) {
                                    "~ w@2.service: another file\n"
                                    "--- a.service and 2 more, job 4\n+++ a.service and 2 more, now\n"
                                    "@@ -1,2 +1,2 @@\n [Unit]\n-# 1\n+# 2\n");
+}
+
+// Job 3 was held back, and has begun when job 4 was done; job 6, when job 7 was.
+static void reply_late(FakeDaemon *d) {
+        static const struct {
+                uint64_t job, revision;
+                const char *unit;
+        } late[] = {{6, 90, "late.service"}, {3, 60, "a.service"}, {3, 20, "early.service"}};
+        Argosy__Response__JobUnitRow units[3], *pointers[3];
+        Argosy__Response__JobRow rows[3], *row_pointers[3];
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->late_after == 40);
+        done(q);
+        for (size_t i = 0; i < 3; i++) {
+                units[i] = (Argosy__Response__JobUnitRow) ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
+                units[i].unit = (char *) late[i].unit;
+                units[i].rev_after = (char *) ONE;
+                units[i].desired_after = (char *) "launched";
+                units[i].revision = late[i].revision;
+                pointers[i] = &units[i];
+                rows[i] = (Argosy__Response__JobRow) ARGOSY__RESPONSE__JOB_ROW__INIT;
+                rows[i].job = late[i].job;
+                rows[i].asked_us = 1;
+                rows[i].units = &pointers[i];
+                rows[i].n_units = 1;
+                row_pointers[i] = &rows[i];
+        }
+        jobs.rows = row_pointers;
+        jobs.n_rows = 3;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        fake_reply(d, &r);
+}
+
+static void tells_the_moment(FakeDaemon *d, uint64_t number, uint64_t revision) {
+        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows = &row;
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == number);
+        done(q);
+        row.job = number;
+        row.revision = revision;
+        jobs.rows = &rows;
+        jobs.n_rows = 1;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        fake_reply(d, &r);
+}
+
+static void tells_of_late_jobs(FakeDaemon *d) {
+        fake_accept(d);
+        tells_the_moment(d, 4, 40);
+        tells_the_moment(d, 7, 70);
+        read_all_changes(d, 8);
+        reply_changes(d, 0, 0, 0);
+        reply_late(d);
+        reply_content(d, ONE, "[Unit]\n# 1\n");
+        fake_expect_end(d);
+}
+
+static void a_job_that_was_held_back_counts_when_it_began(void **state) {
+        _cleanup_outcome_ Outcome o = run(tells_of_late_jobs, "diff @4 @7");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "+ a.service: launched\n"
+                                   "--- /dev/null\n+++ a.service, job 7\n@@ -0,0 +1,2 @@\n+[Unit]\n+# 1\n");
 }
 
 // ---- list-unit-files --at
@@ -405,6 +496,7 @@ static void lists_what_there_was(FakeDaemon *d) {
         knows_job(d, 4);
         read_all_changes(d, 0);
         reply_changes(d, 0, ELEMENTSOF(changes), 0);
+        tells_of_no_late_jobs(d);
         fake_expect_end(d);
 }
 
@@ -566,6 +658,7 @@ int main(void) {
                 cmocka_unit_test(a_difference_is_printed),
                 cmocka_unit_test(all_that_differs_between_two_jobs_is_printed),
                 cmocka_unit_test(what_changed_alike_is_printed_once),
+                cmocka_unit_test(a_job_that_was_held_back_counts_when_it_began),
                 cmocka_unit_test(units_are_listed_as_they_were),
                 cmocka_unit_test(old_files_are_erased_by_their_hashes),
                 cmocka_unit_test(each_unit_is_waited_for_as_what_it_comes_to),

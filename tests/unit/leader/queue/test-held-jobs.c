@@ -33,6 +33,32 @@ static void a_held_job_begins_when_it_is_released(void **state) {
         assert_int_equal(release(99), ENOENT);
 }
 
+// By its number it is older than what it came after.
+static void what_began_late_is_listed_by_when_it_began(void **state) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        const Argosy__Response__Jobs *jobs;
+        uint64_t job, then, between;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
+        (void) hold((Ask){START, "c.service", SERVICE, .hold = true}); // it never begins
+        (void) answer((Ask){START, "b.service", SERVICE});
+        between = last_job();
+        then = rig_show_job(&g, between)->revision;
+        assert_int_equal(release(job), 0);
+        list.changes = true;
+        list.late_after = then;
+        jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
+        assert_int_equal(jobs->n_rows, 1);
+        assert_int_equal(jobs->before, 0);
+        assert_int_equal(jobs->rows[0]->job, job);
+        assert_true(job < between);
+        assert_string_equal(jobs->rows[0]->units[0]->unit, "a.service");
+        assert_true(jobs->rows[0]->units[0]->revision > then);
+        list.late_after = cluster_state_revision(g.state);
+        assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows, 0);
+}
+
 static void nothing_of_it_is_lost_or_done_twice_with_its_leader(void **state) {
         uint64_t job, revision;
 
@@ -496,6 +522,7 @@ static void what_cannot_be_held_is_refused(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(a_held_job_begins_when_it_is_released),
+                RIG_TEST(what_began_late_is_listed_by_when_it_began),
                 RIG_TEST(nothing_of_it_is_lost_or_done_twice_with_its_leader),
                 RIG_TEST(a_leader_that_is_lost_as_it_begins_leaves_it_to_the_next),
                 RIG_TEST(asked_again_it_is_the_same_job),

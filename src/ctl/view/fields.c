@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The columns of all lists, one table each: where a value is in its row, how it is shown to people and how
-// in JSON. `--fields` chooses among them; a word that is no field is refused together with those that there
-// are.
+// The columns of all lists, one table each: where a value is in its row, and how it is shown to people. Those that others than
+// argosyctl have, too, and how a row becomes JSON, are in model/row-fields.c. `--fields` chooses among them; a word that is no
+// field is refused together with those that there are.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,43 +12,6 @@
 #include "top-view.h"
 
 #define AT(type, member) offsetof(Argosy__Response__##type, member)
-
-static const Field of_units[] = {
-        {"unit", NULL, "UNIT", FIELD_STRING, AT(UnitRow, unit), true, true},
-        {"node", "machine", "NODE", FIELD_STRING, AT(UnitRow, node), true, true},
-        {"load", NULL, "LOAD", FIELD_STRING, AT(UnitRow, load), true, false},
-        {"active", NULL, "ACTIVE", FIELD_STRING, AT(UnitRow, active), true, false},
-        {"sub", NULL, "SUB", FIELD_STRING, AT(UnitRow, sub), true, false},
-        {"rev", "hash", "REV", FIELD_HASH, AT(UnitRow, spec), false, false},
-        {"drift", NULL, "DRIFT", FIELD_BOOL, AT(UnitRow, drift), false, false},
-        {"stale", NULL, "STALE", FIELD_BOOL, AT(UnitRow, file_stale), false, false},
-        {"error", NULL, "ERROR", FIELD_STRING, AT(UnitRow, error), false, true},
-        {"host-id", NULL, "HOST-ID", FIELD_STRING, AT(UnitRow, host_id), false, false},
-};
-static const Field of_unit_files[] = {
-        {"unit", NULL, "UNIT", FIELD_STRING, AT(UnitFileRow, unit), true, true},
-        {"rev", "hash", "REV", FIELD_HASH, AT(UnitFileRow, rev), true, false},
-        {"desired", "dstate", "DESIRED", FIELD_STRING, AT(UnitFileRow, desired), true, false},
-        {"state", NULL, "STATE", FIELD_STRING, AT(UnitFileRow, state), true, false},
-        {"node", "target", "NODE", FIELD_STRING, AT(UnitFileRow, node), true, true},
-        {"global", NULL, "GLOBAL", FIELD_BOOL, AT(UnitFileRow, global), false, false},
-        {"set", NULL, "SET", FIELD_STRING, AT(UnitFileRow, set), false, true},
-        {"description", "desc", "DESCRIPTION", FIELD_STRING, AT(UnitFileRow, description), false, true},
-};
-static const Field of_nodes[] = {
-        {"node", "machine", "NODE", FIELD_STRING, AT(NodeRow, node), true, true},
-        {"address", "ip", "ADDRESS", FIELD_STRING, AT(NodeRow, address), true, false},
-        {"state", NULL, "STATE", FIELD_STATE, AT(NodeRow, state), true, false},
-        {"role", NULL, "ROLE", FIELD_ROLE, AT(NodeRow, role), true, false},
-        {"units", NULL, "UNITS", FIELD_U32, AT(NodeRow, units), true, false},
-        {"labels", "metadata", "LABELS", FIELD_LABELS, 0, true, true},
-        {"leader", NULL, "LEADER", FIELD_BOOL, AT(NodeRow, leader), false, false},
-        {"host-id", NULL, "HOST-ID", FIELD_STRING, AT(NodeRow, host_id), false, false},
-        {"machine-id", NULL, "MACHINE-ID", FIELD_STRING, AT(NodeRow, machine_id), false, false},
-        {"mode", NULL, "MODE", FIELD_STRING, AT(NodeRow, mode), false, false},
-        {"reason", NULL, "REASON", FIELD_STRING, AT(NodeRow, reason), false, true},
-        {"mode-reason", NULL, "MODE-REASON", FIELD_STRING, AT(NodeRow, mode_reason), false, true},
-};
 
 static const Field of_managers[] = {
         {"manager", NULL, "MANAGER", FIELD_STRING, AT(ManagerRow, manager), true, true},
@@ -171,10 +134,10 @@ static Colour manager_colour(const Field *f, const void *row) {
 }
 
 const FieldList manager_fields = {"manager list", of_managers, ELEMENTSOF(of_managers), manager_colour};
-const FieldList unit_fields = {"list-units", of_units, ELEMENTSOF(of_units), unit_colour};
-const FieldList unit_file_fields = {"list-unit-files", of_unit_files, ELEMENTSOF(of_unit_files),
+const FieldList unit_fields = {"list-units", unit_row_fields, UNIT_ROW_FIELDS, unit_colour};
+const FieldList unit_file_fields = {"list-unit-files", unit_file_row_fields, UNIT_FILE_ROW_FIELDS,
                                     unit_file_colour};
-const FieldList node_fields = {"list-nodes", of_nodes, ELEMENTSOF(of_nodes), node_colour};
+const FieldList node_fields = {"list-nodes", node_row_fields, NODE_ROW_FIELDS, node_colour};
 
 static const Field *find(const FieldList *list, const char *word, size_t len) {
         for (size_t i = 0; i < list->n_fields; i++) {
@@ -244,15 +207,6 @@ static int append_number(FieldType type, uint64_t n, Buf *out) {
                                       : buf_printf(out, "%" PRIu64, n);
 }
 
-static void json_number(FieldType type, uint64_t n, Json *j) {
-        if (n == UINT64_MAX)
-                json_null(j);
-        else if (type == FIELD_PERMILLE)
-                json_tenths(j, n);
-        else
-                json_u64(j, n);
-}
-
 int job_targets_append(const Argosy__Response__JobRow *job, Buf *out) {
         int r = 0;
 
@@ -282,13 +236,6 @@ int job_state_append(const Argosy__Response__JobRow *job, Buf *out) {
         return r < 0 || !*job->message ? r : buf_printf(out, ": %s", job->message);
 }
 
-void job_targets_json(const Argosy__Response__JobRow *job, Json *j) {
-        json_begin(j, '[');
-        for (size_t i = 0; i < job->n_targets; i++)
-                json_string(j, job->targets[i]);
-        json_end(j, ']');
-}
-
 int job_change_append(const Argosy__Response__JobUnitRow *u, Buf *out) {
         bool file = !streq(u->rev, u->rev_after), target = !streq(u->desired, u->desired_after);
 
@@ -312,35 +259,6 @@ static int append_change(const Argosy__Response__JobRow *job, Buf *out) {
                 return 0;
         r = job_change_append(job->units[0], out);
         return r < 0 || more == 1 ? r : buf_printf(out, " (%s), and %zu more", job->units[0]->unit, more - 1);
-}
-
-static void json_side(Json *j, const char *key, const char *rev, const char *desired) {
-        json_key(j, key);
-        if (!*rev) {
-                json_null(j);
-                return;
-        }
-        json_begin(j, '{');
-        json_key(j, "rev");
-        json_string(j, rev);
-        json_key(j, "desired");
-        json_string(j, desired);
-        json_end(j, '}');
-}
-
-static void json_changes(const Argosy__Response__JobRow *job, Json *j) {
-        json_begin(j, '[');
-        for (size_t i = 0; i < job->n_units; i++) {
-                const Argosy__Response__JobUnitRow *u = job->units[i];
-
-                json_begin(j, '{');
-                json_key(j, "unit");
-                json_string(j, u->unit);
-                json_side(j, "before", u->rev, u->desired);
-                json_side(j, "after", u->rev_after, u->desired_after);
-                json_end(j, '}');
-        }
-        json_end(j, ']');
 }
 
 int field_append(const Field *f, const void *row, Buf *out) {
@@ -380,50 +298,4 @@ int field_append(const Field *f, const void *row, Buf *out) {
                 return r;
         }
         return -EINVAL;
-}
-
-void field_json(const Field *f, const void *row, Json *j) {
-        const Argosy__Response__NodeRow *node = row;
-
-        json_key(j, f->name);
-        switch (f->type) {
-        case FIELD_STRING:
-        case FIELD_STATE:
-        case FIELD_HASH:
-                json_string(j, field_string(f, row));
-                break;
-        case FIELD_ROLE:
-                json_string(j, node->leader ? "leader" : node->role);
-                break;
-        case FIELD_BOOL:
-                json_bool(j, *(const protobuf_c_boolean *) at(f, row));
-                break;
-        case FIELD_U32:
-                json_u64(j, *(const uint32_t *) at(f, row));
-                break;
-        case FIELD_U64:
-        case FIELD_TIME:
-                json_u64(j, *(const uint64_t *) at(f, row));
-                break;
-        case FIELD_TARGETS:
-                job_targets_json(row, j);
-                break;
-        case FIELD_CHANGE:
-                json_changes(row, j);
-                break;
-        case FIELD_COUNT:
-        case FIELD_BYTES:
-        case FIELD_PERMILLE:
-        case FIELD_USEC:
-                json_number(f->type, *(const uint64_t *) at(f, row), j);
-                break;
-        case FIELD_LABELS:
-                json_begin(j, '{');
-                for (size_t i = 0; i < node->n_labels; i++) {
-                        json_key(j, node->labels[i]->key);
-                        json_string(j, node->labels[i]->value);
-                }
-                json_end(j, '}');
-                break;
-        }
 }

@@ -2,40 +2,11 @@
 #pragma once
 
 // The columns of the lists: one table each for list-units, list-unit-files, list-nodes, list-jobs, history and top, from
-// which the text, the JSON, `--fields` and the completions come. Pure.
+// which the text, `--fields` and the completions come. What a field is, and JSON: row-fields.h. Pure.
 
 #include "argosy.pb-c.h"
-#include "json.h"
+#include "row-fields.h"
 #include "table.h"
-
-typedef enum FieldType {
-        FIELD_STRING,
-        FIELD_HASH,  // a string of which people see the first digits only
-        FIELD_ROLE,  // of a node: that it leads says more than that it votes
-        FIELD_STATE, // of a node: people see its mode behind it
-        FIELD_BOOL,
-        FIELD_U32,
-        FIELD_U64,
-        FIELD_TIME, // microseconds since 1970; in JSON that number
-        FIELD_LABELS,
-        FIELD_TARGETS, // of a job: what the person named
-        FIELD_CHANGE,  // of a job: what it did to its first unit
-        // of top, UINT64_MAX: not known, which is nothing in a table and null in JSON
-        FIELD_COUNT,
-        FIELD_BYTES,
-        FIELD_PERMILLE, // shown as percent
-        FIELD_USEC,     // a time span
-} FieldType;
-
-typedef struct Field {
-        const char *name;  // as in --fields and JSON
-        const char *alias; // fleetctl's name, or NULL
-        const char *header;
-        FieldType type;
-        size_t offset;   // in the row's message
-        bool by_default; // shown without --fields
-        bool shrink;
-} Field;
 
 typedef struct FieldList {
         const char *verb;
@@ -61,10 +32,5 @@ int job_targets_append(const Argosy__Response__JobRow *job, Buf *out);
 Colour job_state_colour(const char *state);
 // How it ended, and why: "failed (2 failed, 1 unplaced): MESSAGE".
 int job_state_append(const Argosy__Response__JobRow *job, Buf *out);
-void job_targets_json(const Argosy__Response__JobRow *job, Json *j); // the value
 // "launched -> loaded", "file 0123456 -> 89abcde", "new, launched", "removed"; "-": it was only started, or again.
 int job_change_append(const Argosy__Response__JobUnitRow *unit, Buf *out);
-void field_json(const Field *f, const void *row, Json *j);   // key and value
-static inline const char *field_string(const Field *f, const void *row) {
-        return *(char *const *) ((const char *) row + f->offset);
-}

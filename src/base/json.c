@@ -8,7 +8,6 @@
 
 #include "json.h"
 #include "str.h"
-#include "text.h"
 
 static void newline(Json *j) {
         if (j->pretty)

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What the rows of answers consist of: one table each for units, unit files and nodes. Names and shapes are the same wherever
+// somebody sees them as JSON, from argosyctl or over HTTP; argosyctl makes its tables, `--fields` and completions of them, too. Pure.
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "argosy.pb-c.h"
+#include "json.h"
+
+typedef enum FieldType {
+        FIELD_STRING,
+        FIELD_HASH,  // a string of which people see the first digits only
+        FIELD_ROLE,  // of a node: that it leads says more than that it votes
+        FIELD_STATE, // of a node: people see its mode behind it
+        FIELD_BOOL,
+        FIELD_U32,
+        FIELD_U64,
+        FIELD_TIME, // microseconds since 1970; in JSON that number
+        FIELD_LABELS,
+        FIELD_TARGETS, // of a job: what the person named
+        FIELD_CHANGE,  // of a job: what it did to its first unit
+        // of top, UINT64_MAX: not known, which is nothing in a table and null in JSON
+        FIELD_COUNT,
+        FIELD_BYTES,
+        FIELD_PERMILLE, // shown as percent
+        FIELD_USEC,     // a time span
+} FieldType;
+
+typedef struct Field {
+        const char *name;  // as in --fields and JSON
+        const char *alias; // fleetctl's name, or NULL
+        const char *header;
+        FieldType type;
+        size_t offset;   // in the row's message
+        bool by_default; // shown without --fields
+        bool shrink;
+} Field;
+
+enum { UNIT_ROW_FIELDS = 10, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 12 };
+extern const Field unit_row_fields[UNIT_ROW_FIELDS], unit_file_row_fields[UNIT_FILE_ROW_FIELDS],
+        node_row_fields[NODE_ROW_FIELDS];
+
+void field_json(const Field *f, const void *row, Json *j);           // key and value
+void job_targets_json(const Argosy__Response__JobRow *job, Json *j); // the value
+static inline const char *field_string(const Field *f, const void *row) {
+        return *(char *const *) ((const char *) row + f->offset);
+}

@@ -11,6 +11,7 @@
 #include "argosy.pb-c.h"
 
 typedef struct LocalApi LocalApi;
+typedef struct AuthorNames AuthorNames;
 typedef struct ApiCall ApiCall; // one request of one client, until its final response or its end
 
 enum {
@@ -47,6 +48,9 @@ void local_api_close(LocalApi *a, void (*closed)(void *userdata), void *userdata
 
 // Who may ask for something has changed: those who may not any more are told so, and their connections end.
 void local_api_recheck(LocalApi *a);
+
+// Who the users of this host are, for others who ask; as long as it is open.
+AuthorNames *local_api_names(LocalApi *a);
 
 // Sends one response; its id is filled in. With `final` set the call is gone when this returns.
 void api_call_respond(ApiCall *call, Argosy__Response *response);

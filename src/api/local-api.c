@@ -421,6 +421,10 @@ int local_api_new(uv_loop_t *loop, int fd, const LocalApiOps *ops, void *userdat
         return 0;
 }
 
+AuthorNames *local_api_names(LocalApi *a) {
+        return a->names;
+}
+
 void local_api_recheck(LocalApi *a) {
         list_foreach_safe (n, &a->clients) {
                 Client *c = CONTAINER_OF(n, Client, link);

@@ -13,6 +13,7 @@
 #include "agent.h"
 #include "daemon-log.h"
 #include "daemon.h"
+#include "http-api.h"
 #include "join-server.h"
 #include "join.h"
 #include "leader.h"
@@ -66,6 +67,10 @@ static void close_all(Daemon *d) {
         if (d->join_server) {
                 join_server_close(TAKE_PTR(d->join_server));
                 router_close(TAKE_PTR(d->router));
+                if (d->http) { // asks the local socket who somebody is
+                        d->closing++;
+                        http_api_close(TAKE_PTR(d->http), on_closed, d);
+                }
                 d->closing++;
                 local_api_close(TAKE_PTR(d->api), on_closed, d);
                 if (d->listener) { // Port=0, and nobody had a reason to come

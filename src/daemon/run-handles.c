@@ -63,8 +63,8 @@ static void on_hangup(uv_signal_t *signal, int number) {
         if (r < 0)
                 log_error("Cannot read the configuration: %s; the old one stays.", strerror(-r));
         else {
-                if (next.port != d->config.port || next.election_us != d->config.election_us)
-                        log_notice("Port= and ElectionTimeoutSec= change with the next restart of argosyd.");
+                if (next.port != d->config.port || next.election_us != d->config.election_us || next.http != d->config.http)
+                        log_notice("Port=, ElectionTimeoutSec= and Listen= change with the next restart of argosyd.");
                 before = d->config;
                 d->config = next;
                 managers_on_config(d, before.managers, before.n_managers);

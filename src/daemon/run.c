@@ -21,6 +21,7 @@
 #include "agent.h"
 #include "clock.h"
 #include "cluster-state.h"
+#include "daemon-http.h"
 #include "daemon-listen.h"
 #include "daemon-log.h"
 #include "daemon-mesh.h"
@@ -339,6 +340,8 @@ static int start(Daemon *d, char **ret_why) {
                 r = port_open_if_wanted(d, ret_why);
         if (r >= 0)
                 r = open_socket(d, ret_why);
+        if (r >= 0)
+                daemon_http_open(d);
         if (r >= 0)
                 socket_access_update(d);
         if (r >= 0)

@@ -34,6 +34,7 @@ typedef enum KeyType {
         KEY_NUMBER,
         KEY_ODD,
         KEY_SPAN,
+        KEY_LISTEN,
         KEY_LABELS,
         KEY_MANAGERS
 } KeyType;
@@ -81,6 +82,8 @@ static const struct ConfigKey {
          "if more hosts than this part are lost at once, nothing is moved; 100: never stop moving"},
         {"Cluster", "EventsMiB", KEY_NUMBER, offsetof(Config, events_mib), "16", 1, 4096,
          "how much of the newest events the leader keeps for those who watch"},
+        {"Http", "Listen", KEY_LISTEN, offsetof(Config, http), "unix", 0, 0,
+         "where programs are answered over HTTP: unix, the socket http.sock beside the local one; or none"},
         {"Log", "Level", KEY_NUMBER, offsetof(Config, log_level), "6", 3, 7,
          "3 errors ... 6 information, 7 debugging"},
 };
@@ -237,6 +240,11 @@ static int assign_key(Config *c, const struct ConfigKey *k, const char *value) {
                 if (!parse_span_us(value, &n) || n < k->min || n > k->max)
                         return 1;
                 *(uint64_t *) where = n;
+                return 0;
+        case KEY_LISTEN:
+                if (!streq(value, "unix") && !streq(value, "none"))
+                        return 1;
+                *(bool *) where = streq(value, "unix");
                 return 0;
         case KEY_LABELS:
                 return assign_labels(c, value);

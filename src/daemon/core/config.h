@@ -31,6 +31,7 @@ typedef struct Config {
         uint64_t voters;   // of a new cluster
         bool voters_given; // by a file
         uint64_t log_level;
+        bool http; // there is a socket for it
 } Config;
 
 typedef struct ConfigSource {

@@ -22,6 +22,7 @@
 //                    port.c           the TCP port: which, and whether it is open
 //                    daemon-log.c     the replicated log: applying batches, leadership
 //                    daemon-log-voter.c  whether this host has one
+//                    daemon-http.c    HTTP for programs
 //                    renew.c          the certificate
 //                    daemon-mesh.c    messages from the mesh
 //                    run*.c           start, signals, orderly end
@@ -45,6 +46,7 @@
 
 typedef struct Agent Agent;
 typedef struct ClusterState ClusterState;
+typedef struct HttpApi HttpApi;
 typedef struct Join Join;
 typedef struct JoinServer JoinServer;
 typedef struct Leader Leader;
@@ -102,6 +104,7 @@ struct Daemon {
         Listener *listener;
         Refusals refusals; // of connections: what the journal has of them
         LocalApi *api;
+        HttpApi *http; // NULL: there is no socket for it
         JoinServer *join_server;
         Router *router;
         Mesh *mesh;

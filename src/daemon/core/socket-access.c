@@ -24,7 +24,9 @@
 #include "local-api.h"
 #include "log.h"
 #include "message.h"
+#include "paths.h"
 #include "state-writer.h"
+#include "str.h"
 
 enum { MODE_OTHERS = S_IROTH | S_IWOTH };
 
@@ -65,22 +67,20 @@ static void find_path(const Daemon *d, char ret[sizeof(struct sockaddr_un) + 1])
         ret[len] = 0;
 }
 
-static void set_open(const Daemon *d, bool open) {
-        char path[sizeof(struct sockaddr_un) + 1];
+static void set_open(const char *path, bool open, const char *which) {
         struct stat st;
         mode_t mode;
 
-        find_path(d, path);
         if (!*path || stat(path, &st) < 0)
                 return;
         mode = open ? st.st_mode | MODE_OTHERS : st.st_mode & (mode_t) ~MODE_OTHERS;
         if (mode == st.st_mode)
                 return;
         if (chmod(path, mode & 07777) < 0)
-                log_warning("The local socket cannot be %s other users: %s.",
+                log_warning("The %s socket cannot be %s other users: %s.", which,
                             open ? "opened to" : "closed to", strerror(errno));
         else
-                log_notice("The local socket is %s.",
+                log_notice("The %s socket is %s.", which,
                            open ? "open to all users of this host, since some who are not in the group "
                                   "argosy have rights in the cluster"
                                 : "for root and the group argosy only, since nobody else has rights in "
@@ -89,11 +89,19 @@ static void set_open(const Daemon *d, bool open) {
 
 // That of a user is his alone.
 void socket_access_update(Daemon *d) {
+        _cleanup_free_ char *http = d->http ? str_printf("%s/http.sock", d->paths->runtime_dir) : NULL;
+        char path[sizeof(struct sockaddr_un) + 1];
+        bool open;
+
         if (d->state)
                 d->access_revision = cluster_state_access_revision(d->state);
         if (!d->api || d->user_name)
                 return;
-        set_open(d, access_is_open(socket_access_list(d)));
+        open = access_is_open(socket_access_list(d));
+        find_path(d, path);
+        set_open(path, open, "local");
+        if (http)
+                set_open(http, open, "HTTP");
         local_api_recheck(d->api);
 }
 

@@ -45,6 +45,7 @@ static void without_any_file_everything_has_its_default(void **state) {
         assert_int_equal(c.election_us, 600000);
         assert_int_equal(c.voters, 3);
         assert_int_equal(c.n_labels, 0);
+        assert_true(c.http);
         assert_true(*c.name);
         config_done(&c);
 }
@@ -169,6 +170,23 @@ static void what_cannot_be_is_skipped_and_the_rest_taken(void **state) {
         config_done(&c);
 }
 
+static void http_is_answered_on_its_socket_or_nowhere(void **state) {
+        Config c;
+
+        put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=none\n");
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_false(c.http);
+        config_done(&c);
+        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nListen=0.0.0.0:80\n"); // is no value, and left out
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_false(c.http);
+        config_done(&c);
+        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nListen=\n");
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_true(c.http);
+        config_done(&c);
+}
+
 static void help_names_every_key(void **state) {
         static const char *const keys[] = {"Name=",
                                            "Address=",
@@ -195,6 +213,7 @@ int main(void) {
                 IN_DIR(labels_accumulate_replace_and_reset),
                 IN_DIR(whether_somebody_said_how_many_vote_is_known),
                 IN_DIR(what_cannot_be_is_skipped_and_the_rest_taken),
+                IN_DIR(http_is_answered_on_its_socket_or_nowhere),
                 cmocka_unit_test(help_names_every_key),
         };
 

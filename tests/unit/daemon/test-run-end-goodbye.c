@@ -10,6 +10,7 @@
 #include "join-server.h"
 #include "join.h"
 #include "leader.h"
+#include "http-api.h"
 #include "local-api.h"
 #include "mesh.h"
 #include "router.h"
@@ -79,6 +80,10 @@ void join_server_close(JoinServer *s) {
 }
 
 void router_close(Router *r) {
+        fail();
+}
+
+void http_api_close(HttpApi *a, void (*closed)(void *userdata), void *userdata) {
         fail();
 }
 

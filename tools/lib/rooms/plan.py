@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The plan of the house: what stands before what."""
 
-ORDER = [["base"], ["model"], ["trust"], ["wire", "sysd"], ["store"], ["mesh"], ["placement"], ["agent", "leader"], ["api"], ["daemon"]]
+ORDER = [["base"], ["model"], ["trust"], ["wire", "sysd"], ["store"], ["mesh"], ["placement"], ["agent", "leader"], ["api"], ["http"], ["daemon"]]
 # Rooms beside that order, and what they may use.
 ASIDE = {"ctl": ["base", "model", "trust", "wire"]}
 

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+typedef struct Daemon Daemon;
+
+// Beside the local socket, which is open. A host that cannot have it goes on without, and says so.
+void daemon_http_open(Daemon *d);

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The loop's side. A call arrives (on_async) -> is answered here (/healthz, /readyz), or
+//                  -> who asks is found out -> he is admitted -> ops->request() -> responses, packed, until the final one
+//                  -> the thread has it back
+//
+// Responses are kept packed, as the local socket would send them: that is all that the loop does for a list, and JSON is made by the
+// thread. A list whose leader went away in the middle begins again with its first part; nothing of it was sent by then. So the
+// status that is answered is true of the whole, and a program needs to read no document to know that it failed.
+//
+// Nothing is lost when it ends: calls that arrived are answered 503 while their connections are open.
+
+#include "http-api.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "array.h"
+#include "author.h"
+#include "http-private.h"
+#include "log.h"
+#include "message.h"
+#include "str.h"
+#include "uvx.h"
+
+// Of what is said about a call that fails, the rest is cut.
+enum { MESSAGE_SIZE = AUTHOR_TEXT_SIZE + 128 };
+
+// ---- the way back
+
+static void give_back(HttpCall *call) {
+        list_unlink(&call->link);
+        author_names_forget(&call->question);
+        http_thread_take_back(call);
+}
+
+static void drop_parts(HttpCall *call) {
+        http_api_release(call->api, call->n_bytes);
+        http_parts_free(call->parts, call->n_parts);
+        call->parts = NULL;
+        call->n_parts = call->n_rows = call->n_bytes = 0;
+}
+
+void http_call_fail(HttpCall *call, int status, const char *message) {
+        drop_parts(call);
+        call->status = status;
+        call->message = message ? strdup(message) : NULL;
+        give_back(call);
+}
+
+// Whether so much more may wait for its reader.
+static bool hold(HttpCall *call, size_t bytes) {
+        HttpApi *a = call->api;
+        bool fits;
+
+        pthread_mutex_lock(&a->lock);
+        fits = a->held + bytes <= HTTP_HELD_MAX;
+        if (fits)
+                a->held += bytes;
+        pthread_mutex_unlock(&a->lock);
+        if (fits)
+                call->n_bytes += bytes;
+        return fits;
+}
+
+void http_api_release(HttpApi *a, size_t bytes) {
+        if (bytes == 0)
+                return;
+        pthread_mutex_lock(&a->lock);
+        a->held -= bytes;
+        pthread_mutex_unlock(&a->lock);
+}
+
+// Where the rows of this response stand in the list, and how many there are.
+static size_t count_rows(const Argosy__Response *r, size_t *ret_first) {
+        *ret_first = 0;
+        switch (r->what_case) {
+        case ARGOSY__RESPONSE__WHAT_UNITS:
+                *ret_first = r->units->first;
+                return r->units->n_rows;
+        case ARGOSY__RESPONSE__WHAT_UNIT_FILES:
+                *ret_first = r->unit_files->first;
+                return r->unit_files->n_rows;
+        case ARGOSY__RESPONSE__WHAT_NODES:
+                return r->nodes->n_rows;
+        default:
+                return 0;
+        }
+}
+
+// 0, -EAGAIN: one before it is missing, -EBUSY: too much waits to be read, or -ENOMEM.
+static int keep_part(HttpCall *call, const Argosy__Response *response, size_t first, size_t n_rows) {
+        size_t len = argosy__response__get_packed_size(response);
+        uint8_t *data;
+
+        if (first != call->n_rows)
+                return -EAGAIN;
+        if (ARRAY_RESERVE(call->parts, call->n_parts + 1) < 0)
+                return -ENOMEM;
+        if (!hold(call, len))
+                return -EBUSY;
+        data = malloc(MAX_OF(len, (size_t) 1));
+        if (!data)
+                return -ENOMEM;
+        call->parts[call->n_parts++] = (HttpPart){data, argosy__response__pack(response, data)};
+        call->n_rows += n_rows;
+        return 0;
+}
+
+static const char *why_not_kept(int status) {
+        return status == EAGAIN  ? "the leader changed in the middle of the list: ask again"
+               : status == EBUSY ? "too many long answers wait to be read"
+                                 : "this host has no memory for the answer";
+}
+
+static void end(HttpCall *call, const Argosy__Response *last) {
+        if (call->status != 0)
+                http_call_fail(call, call->status, why_not_kept(call->status));
+        else if (!call->target.name || call->n_rows > 0)
+                give_back(call);
+        else if (last->no_leader)
+                http_call_fail(call, EHOSTUNREACH,
+                               "no leader can be reached, and this host knows of no such unit");
+        else
+                http_call_fail(call, ENOENT, "there is no such unit, or you may not see it");
+}
+
+// Who answers goes on to the end, also when the beginning could not be kept: nobody has a way to stop him from in here.
+void http_call_respond(HttpCall *call, const Argosy__Response *response) {
+        size_t first, n = count_rows(response, &first);
+
+        if (response->status != 0) {
+                http_call_fail(call, response->status, response->message);
+                return;
+        }
+        if (first == 0) {
+                drop_parts(call);
+                call->status = 0;
+        }
+        if (call->status == 0)
+                call->status = -keep_part(call, response, first, n);
+        if (call->status != 0)
+                drop_parts(call);
+        if (response->final)
+                end(call, response);
+}
+
+// ---- what is asked
+
+static bool is_owner(uid_t uid) {
+        return uid == 0 || uid == geteuid();
+}
+
+static void on_author(const Argosy__Author *author, int error, void *userdata) {
+        HttpCall *call = userdata;
+        HttpApi *a = call->api;
+        char who[AUTHOR_TEXT_SIZE], why[MESSAGE_SIZE];
+        Argosy__Request *request;
+
+        if (!author) {
+                str_fit(why, sizeof(why), "who uid %u is could not be found out: %s",
+                        (unsigned) call->peer->uid, strerror(error ? -error : ENOMEM));
+                http_call_fail(call, EBUSY, why);
+                return;
+        }
+        if (!a->ops->admits(author, a->userdata)) {
+                str_fit(why, sizeof(why), "%s has no rights in this cluster", author_text(author, who));
+                http_call_fail(call, EACCES, why);
+                return;
+        }
+        request = http_target_request(&call->target);
+        if (request)
+                a->ops->request(call, request, author, a->userdata);
+        else
+                http_call_fail(call, ENOMEM, "this host has no memory for the request");
+}
+
+static void begin(HttpCall *call) {
+        HttpApi *a = call->api;
+        const HttpPeer *peer = call->peer;
+        Argosy__Author root = author_of_host(0);
+
+        list_append(&a->asked, &call->link);
+        if (call->target.resource == HTTP_READYZ && !a->ops->is_ready(a->userdata)) {
+                http_call_fail(call, EHOSTUNREACH, NULL);
+                return;
+        }
+        if (http_target_is_open(&call->target)) {
+                give_back(call);
+                return;
+        }
+        call->question = (AuthorQuestion){.answered = on_author, .userdata = call};
+        if (peer->uid == 0)
+                on_author(&root, 0, call);
+        else
+                author_names_ask(a->names, peer->uid, peer->gid, peer->groups, peer->n_groups,
+                                 is_owner(peer->uid), &call->question);
+}
+
+static void take_arrived(HttpApi *a, ListNode *to) {
+        pthread_mutex_lock(&a->lock);
+        list_splice(to, &a->arrived);
+        pthread_mutex_unlock(&a->lock);
+}
+
+static void on_async(uv_async_t *async) {
+        ListNode arrived = LIST_INIT(arrived);
+
+        take_arrived(async->data, &arrived);
+        while (!list_is_empty(&arrived)) {
+                HttpCall *call = CONTAINER_OF(arrived.next, HttpCall, link);
+
+                list_unlink(&call->link);
+                begin(call);
+        }
+}
+
+bool http_api_post(HttpCall *call) {
+        HttpApi *a = call->api;
+        bool taken;
+
+        pthread_mutex_lock(&a->lock);
+        taken = !a->ended;
+        if (taken)
+                list_append(&a->arrived, &call->link);
+        pthread_mutex_unlock(&a->lock);
+        if (taken)
+                uv_async_send(&a->async); // it is closed after the thread has ended
+        return taken;
+}
+
+// ---- life
+
+// The first connection; from here on the thread accepts.
+static void on_first(uv_poll_t *poll, int status, int events) {
+        HttpApi *a = poll->data;
+        int r = http_thread_start(a, a->fd, &a->thread);
+
+        uv_poll_stop(poll);
+        if (r == 0)
+                return;
+        log_warning("HTTP is not answered until argosyd begins anew, there can be no thread for it: %s.",
+                    strerror(-r));
+        (void) shutdown(a->fd, SHUT_RDWR); // who connects is refused and does not wait
+}
+
+bool http_api_is_running(const HttpApi *a) {
+        return a->thread;
+}
+
+int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *ops, void *userdata,
+                 HttpApi **ret) {
+        HttpApi *a = calloc(1, sizeof(*a));
+        int r;
+
+        if (!a)
+                return -ENOMEM;
+        a->ops = ops;
+        a->userdata = userdata;
+        a->names = names;
+        a->fd = fd;
+        list_init(&a->asked);
+        list_init(&a->arrived);
+        pthread_mutex_init(&a->lock, NULL);
+        r = uvx_errno(uv_poll_init(loop, &a->first, fd));
+        if (r < 0) {
+                pthread_mutex_destroy(&a->lock);
+                free(a);
+                return r;
+        }
+        r = uvx_errno(uv_async_init(loop, &a->async, on_async));
+        assert(r == 0); // it fails only where a loop has none yet, and no descriptor for it: argosyd's has
+        a->first.data = a->async.data = a;
+        (void) uv_poll_start(&a->first, UV_READABLE, on_first);
+        *ret = a;
+        return 0;
+}
+
+static void on_handle_closed(uv_handle_t *handle) {
+        HttpApi *a = handle->data;
+
+        if (--a->closing > 0)
+                return;
+        close(a->fd);
+        pthread_mutex_destroy(&a->lock);
+        if (a->closed)
+                a->closed(a->closed_data);
+        free(a);
+}
+
+void http_api_close(HttpApi *a, void (*closed)(void *userdata), void *userdata) {
+        pthread_mutex_lock(&a->lock);
+        a->ended = true;
+        pthread_mutex_unlock(&a->lock);
+        take_arrived(a, &a->asked);
+        list_foreach_safe (n, &a->asked)
+                http_call_fail(CONTAINER_OF(n, HttpCall, link), ESHUTDOWN, "argosyd is ending");
+        if (a->thread)
+                http_thread_stop(a->thread);
+        a->closed = closed;
+        a->closed_data = userdata;
+        a->closing = 2;
+        uv_close((uv_handle_t *) &a->first, on_handle_closed);
+        uv_close((uv_handle_t *) &a->async, on_handle_closed);
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+//      http_body_read() -> what is left of the last step, and as many steps as there is room for
+//
+// A step writes what stands before the rows, some ROWS_PER_STEP rows, or what stands behind them. One part of the answer at a time is
+// unpacked; it is freed before the next one. A part that cannot be read, or is of another kind than was asked for, ends the
+// document in the middle, which its reader is told.
+
+#include "http-body.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "buf.h"
+#include "message.h"
+#include "row-fields.h"
+
+enum { ROWS_PER_STEP = 64 };
+
+typedef struct Rows {
+        const char *key; // in the document
+        const Field *fields;
+        size_t n_fields;
+        void *const *rows;
+        size_t n;
+} Rows;
+
+typedef enum BodyStage { BODY_BEGINS, BODY_ROWS, BODY_ENDED } BodyStage;
+
+struct HttpBody {
+        HttpTarget target;
+        HttpPart *parts;
+        size_t n_parts, part, row;  // the next
+        Argosy__Response *response; // of `part`, NULL: not unpacked yet
+        BodyStage stage;
+        Json json;
+        Buf text; // what `json` writes to: of one step
+        size_t given;
+        bool failed; // no memory for it
+};
+
+void http_parts_free(HttpPart *parts, size_t n_parts) {
+        for (size_t i = 0; i < n_parts; i++)
+                free(parts[i].data);
+        free(parts);
+}
+
+static ssize_t on_written(void *cookie, const char *data, size_t size) {
+        HttpBody *b = cookie;
+
+        if (buf_append(&b->text, data, size) == 0)
+                return (ssize_t) size;
+        b->failed = true;
+        return 0;
+}
+
+HttpBody *http_body_new(HttpTarget *target, HttpPart *parts, size_t n_parts) {
+        HttpBody *b = calloc(1, sizeof(*b));
+
+        if (!b) {
+                http_target_done(target);
+                http_parts_free(parts, n_parts);
+                return NULL;
+        }
+        b->target = *target;
+        *target = (HttpTarget){};
+        b->parts = parts;
+        b->n_parts = n_parts;
+        b->json.f = fopencookie(b, "w", (cookie_io_functions_t){.write = on_written});
+        if (b->json.f)
+                return b;
+        http_body_free(b);
+        return NULL;
+}
+
+void http_body_free(HttpBody *b) {
+        if (!b)
+                return;
+        if (b->json.f)
+                fclose(b->json.f);
+        buf_done(&b->text);
+        message_free(b->response);
+        http_parts_free(b->parts, b->n_parts);
+        http_target_done(&b->target);
+        free(b);
+}
+
+static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
+        Rows rows = {};
+
+        switch (resource) {
+        case HTTP_UNITS:
+        case HTTP_UNIT:
+                rows = (Rows){"units", unit_row_fields, UNIT_ROW_FIELDS, NULL, 0};
+                if (r && r->what_case == ARGOSY__RESPONSE__WHAT_UNITS) {
+                        rows.rows = (void *const *) r->units->rows;
+                        rows.n = r->units->n_rows;
+                }
+                break;
+        case HTTP_UNIT_FILES:
+        case HTTP_UNIT_FILE:
+                rows = (Rows){"unit_files", unit_file_row_fields, UNIT_FILE_ROW_FIELDS, NULL, 0};
+                if (r && r->what_case == ARGOSY__RESPONSE__WHAT_UNIT_FILES) {
+                        rows.rows = (void *const *) r->unit_files->rows;
+                        rows.n = r->unit_files->n_rows;
+                }
+                break;
+        case HTTP_NODES:
+                rows = (Rows){"nodes", node_row_fields, NODE_ROW_FIELDS, NULL, 0};
+                if (r && r->what_case == ARGOSY__RESPONSE__WHAT_NODES) {
+                        rows.rows = (void *const *) r->nodes->rows;
+                        rows.n = r->nodes->n_rows;
+                }
+                break;
+        case HTTP_HEALTHZ:
+        case HTTP_READYZ:
+                break;
+        }
+        return rows;
+}
+
+static int unpack(HttpBody *b) {
+        const HttpPart *p = &b->parts[b->part];
+
+        return b->response ? 0
+                           : message_unpack(&argosy__response__descriptor, p->data, p->len,
+                                            (void **) &b->response);
+}
+
+// The last part has what is true of all of them.
+static int begin(HttpBody *b) {
+        Json *j = &b->json;
+        int r;
+
+        if (b->n_parts == 0)
+                return -EBADMSG;
+        b->part = b->n_parts - 1;
+        r = unpack(b);
+        if (r < 0)
+                return r;
+        json_begin(j, '{');
+        json_key(j, "no_leader");
+        json_bool(j, b->response->no_leader);
+        if (b->response->no_leader) {
+                json_key(j, "stale_ms");
+                json_u64(j, b->response->stale_ms);
+        }
+        if (*b->response->message)
+                json_strings(j, (const char *const[][2]){{"message", b->response->message}}, 1);
+        json_key(j, rows_of(b->target.resource, NULL).key);
+        json_begin(j, '[');
+        if (b->n_parts > 1) {
+                message_free(b->response);
+                b->response = NULL;
+        }
+        b->part = 0;
+        b->stage = BODY_ROWS;
+        return 0;
+}
+
+static void write_row(HttpBody *b, const Rows *rows, const void *row) {
+        bool of_units = rows->fields == unit_row_fields;
+
+        if (of_units && !http_target_wants(&b->target, row))
+                return;
+        json_begin(&b->json, '{');
+        for (size_t i = 0; i < rows->n_fields; i++)
+                field_json(&rows->fields[i], row, &b->json);
+        json_end(&b->json, '}');
+}
+
+static int write_rows(HttpBody *b) {
+        Rows rows;
+        int r = unpack(b);
+
+        if (r < 0)
+                return r;
+        rows = rows_of(b->target.resource, b->response);
+        for (size_t i = 0; i < ROWS_PER_STEP && b->row < rows.n; i++)
+                write_row(b, &rows, rows.rows[b->row++]);
+        if (b->row < rows.n)
+                return 0;
+        message_free(b->response);
+        b->response = NULL;
+        b->row = 0;
+        b->part++;
+        return 0;
+}
+
+static int step(HttpBody *b) {
+        int r = 0;
+
+        b->text.len = b->given = 0;
+        if (b->stage == BODY_BEGINS)
+                r = begin(b);
+        else if (b->part < b->n_parts)
+                r = write_rows(b);
+        else {
+                json_end(&b->json, ']');
+                json_end(&b->json, '}');
+                json_finish(&b->json);
+                b->stage = BODY_ENDED;
+        }
+        if (r < 0)
+                return r;
+        return fflush(b->json.f) == 0 && !b->failed ? 0 : -ENOMEM;
+}
+
+ssize_t http_body_read(HttpBody *b, char *buf, size_t max) {
+        size_t n = 0;
+
+        while (n < max) {
+                size_t more = MIN_OF(max - n, b->text.len - b->given);
+                int r;
+
+                if (more > 0)
+                        memcpy(buf + n, b->text.data + b->given, more);
+                b->given += more;
+                n += more;
+                if (b->given < b->text.len || b->stage == BODY_ENDED)
+                        break;
+                r = step(b);
+                if (r < 0)
+                        return r;
+        }
+        return (ssize_t) n;
+}

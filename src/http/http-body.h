@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The document that is answered, written piece by piece as its reader takes it: however long it is, no more than a few rows of it
+// are in memory as JSON. Rows are those of row-fields.h.
+//
+//      {"no_leader":false,"units":[{...},...]}
+//
+// "stale_ms" and "message" are there only if there is something to say. Pure.
+
+#include <sys/types.h>
+
+#include "http-target.h"
+
+// A Response, packed.
+typedef struct HttpPart {
+        uint8_t *data;
+        size_t len;
+} HttpPart;
+
+typedef struct HttpBody HttpBody;
+
+// Takes the parts, and what is in `target`, also when it fails (NULL: out of memory).
+HttpBody *http_body_new(HttpTarget *target, HttpPart *parts, size_t n_parts);
+void http_body_free(HttpBody *b);
+// How many bytes were written to `buf`; 0: that was all of it; -ENOMEM or -EBADMSG: what was read so far is not to be used.
+ssize_t http_body_read(HttpBody *b, char *buf, size_t max);
+void http_parts_free(HttpPart *parts, size_t n_parts);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A problem is the status once more, with its name, and a sentence for people. What a program does about it follows from
+// the status alone: there is one type of problem for each, which RFC 9457 calls about:blank. A status that is not in the table is
+// none that we send.
+
+#include "http-problem.h"
+
+#include <errno.h>
+
+#include "json.h"
+
+static const struct {
+        unsigned status;
+        const char *title;
+        int errors[8]; // up to the first that is 0
+} problems[] = {
+        {400, "Bad Request", {EINVAL, EBADMSG}},
+        {403, "Forbidden", {EACCES, EPERM}},
+        {404, "Not Found", {ENOENT}},
+        {405, "Method Not Allowed", {}},
+        {413, "Content Too Large", {E2BIG, EMSGSIZE}},
+        {429, "Too Many Requests", {}},
+        {500, "Internal Server Error", {}},
+        {501, "Not Implemented", {EOPNOTSUPP, ENOSYS}},
+        {503,
+         "Service Unavailable",
+         {EBUSY, EAGAIN, ENOMEM, ESHUTDOWN, EHOSTUNREACH, ETIMEDOUT, ECONNRESET}},
+};
+
+unsigned http_status_of(int error) {
+        for (size_t i = 0; i < ELEMENTSOF(problems); i++)
+                for (size_t k = 0; k < ELEMENTSOF(problems[i].errors) && problems[i].errors[k]; k++)
+                        if (problems[i].errors[k] == error)
+                                return problems[i].status;
+        return 500;
+}
+
+static const char *title_of(unsigned status) {
+        for (size_t i = 0; i < ELEMENTSOF(problems); i++)
+                if (problems[i].status == status)
+                        return problems[i].title;
+        return "Unknown";
+}
+
+char *http_problem(unsigned status, const char *detail) {
+        char *text = NULL;
+        size_t size;
+        Json j = {.f = open_memstream(&text, &size)};
+        bool failed;
+
+        if (!j.f)
+                return NULL;
+        json_begin(&j, '{');
+        json_strings(&j, (const char *const[][2]){{"type", "about:blank"}, {"title", title_of(status)}}, 2);
+        json_key(&j, "status");
+        json_u64(&j, status);
+        if (detail && *detail)
+                json_strings(&j, (const char *const[][2]){{"detail", detail}}, 1);
+        json_end(&j, '}');
+        json_finish(&j);
+        failed = ferror(j.f);
+        if (fclose(j.f) == 0 && !failed)
+                return text;
+        free(text);
+        return NULL;
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A target is a path, and perhaps a query behind a question mark; nothing is decoded before it was taken apart, so an encoded
+// slash is no slash. What was decoded must be text: %00 and bytes that are no UTF-8 are refused, as is a name that no unit can
+// have, and with it all of "..". A parameter that is not known is an error, for one that is mistyped would otherwise filter
+// nothing.
+
+#include "http-target.h"
+
+#include <errno.h>
+
+#include "macro.h"
+#include "message.h"
+#include "str.h"
+#include "unit-name.h"
+
+enum { TAKES_PATTERN = 1, TAKES_STATE = 2, TAKES_NAME = 4 };
+
+static const struct {
+        const char *path; // with TAKES_NAME: what stands before the name
+        HttpResource resource;
+        unsigned takes;
+} resources[] = {
+        {"/healthz", HTTP_HEALTHZ, 0},
+        {"/readyz", HTTP_READYZ, 0},
+        {"/v1/units", HTTP_UNITS, TAKES_PATTERN | TAKES_STATE},
+        {"/v1/units/", HTTP_UNIT, TAKES_NAME},
+        {"/v1/unit-files", HTTP_UNIT_FILES, TAKES_PATTERN},
+        {"/v1/unit-files/", HTTP_UNIT_FILE, TAKES_NAME},
+        {"/v1/nodes", HTTP_NODES, 0},
+};
+
+static int hex(char c) {
+        return c >= '0' && c <= '9'   ? c - '0'
+               : c >= 'a' && c <= 'f' ? c - 'a' + 10
+               : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                      : -1;
+}
+
+static bool is_text(const char *s) {
+        for (const uint8_t *p = (const uint8_t *) s; *p;) {
+                size_t n = str_utf8_len(p);
+
+                if (n == 0 || *p < 0x20 || *p == 0x7f)
+                        return false;
+                p += n;
+        }
+        return true;
+}
+
+// 0, -EINVAL or -ENOMEM.
+static int decode(const char *text, size_t len, char **ret) {
+        _cleanup_free_ char *out = malloc(len + 1);
+        size_t n = 0;
+
+        if (!out)
+                return -ENOMEM;
+        for (size_t i = 0; i < len; i++) {
+                int high, low;
+
+                if (text[i] != '%') {
+                        out[n++] = text[i];
+                        continue;
+                }
+                high = i + 2 < len ? hex(text[i + 1]) : -1;
+                low = high < 0 ? -1 : hex(text[i + 2]);
+                if (low < 0 || high * 16 + low == 0)
+                        return -EINVAL;
+                out[n++] = (char) (high * 16 + low);
+                i += 2;
+        }
+        out[n] = 0;
+        if (!is_text(out))
+                return -EINVAL;
+        *ret = TAKE_PTR(out);
+        return 0;
+}
+
+void http_target_done(HttpTarget *t) {
+        free(t->name);
+        for (size_t i = 0; i < t->n_patterns; i++)
+                free(t->patterns[i]);
+        for (size_t i = 0; i < t->n_states; i++)
+                free(t->states[i]);
+        *t = (HttpTarget){};
+}
+
+// Takes the value, also when it fails.
+static int add_value(char **list, size_t *n, size_t max, char *value, const char *too_many,
+                     const char **ret_why) {
+        if (*n == max) {
+                free(value);
+                *ret_why = too_many;
+                return -E2BIG;
+        }
+        list[(*n)++] = value;
+        return 0;
+}
+
+static bool is_word(const char *text, size_t len, const char *word) {
+        return strlen(word) == len && memcmp(text, word, len) == 0;
+}
+
+// "key=value"
+static int parse_parameter(const char *text, size_t len, unsigned takes, HttpTarget *t,
+                           const char **ret_why) {
+        const char *equals = memchr(text, '=', len);
+        size_t key = equals ? (size_t) (equals - text) : len;
+        bool pattern = (takes & TAKES_PATTERN) && is_word(text, key, "pattern"),
+             state = (takes & TAKES_STATE) && is_word(text, key, "state");
+        char *value = NULL;
+        int r;
+
+        if (!pattern && !state) {
+                *ret_why = "there is no such parameter here";
+                return -EINVAL;
+        }
+        r = equals ? decode(equals + 1, len - key - 1, &value) : -EINVAL;
+        if (r == 0 && !*value) {
+                free(value);
+                r = -EINVAL;
+        }
+        if (r < 0) {
+                *ret_why = "a parameter has no proper value";
+                return r;
+        }
+        return pattern ? add_value(t->patterns, &t->n_patterns, HTTP_PATTERNS_MAX, value,
+                                   "too many patterns", ret_why)
+                       : add_value(t->states, &t->n_states, HTTP_STATES_MAX, value, "too many states",
+                                   ret_why);
+}
+
+static int parse_query(const char *query, unsigned takes, HttpTarget *t, const char **ret_why) {
+        for (const char *p = query;; p++) {
+                size_t len = strcspn(p, "&");
+                int r = len > 0 ? parse_parameter(p, len, takes, t, ret_why) : 0;
+
+                if (r < 0)
+                        return r;
+                p += len;
+                if (!*p)
+                        return 0;
+        }
+}
+
+static int parse_name(const char *text, size_t len, HttpTarget *t, const char **ret_why) {
+        int r = decode(text, len, &t->name);
+
+        if (r == 0 && unit_name_kind(t->name, NULL) == UNIT_NAME_INVALID)
+                r = -EINVAL;
+        if (r == -EINVAL)
+                *ret_why = "this is no name of a unit";
+        return r;
+}
+
+static int parse(const char *text, HttpTarget *t, const char **ret_why) {
+        size_t len = strcspn(text, "?");
+
+        for (size_t i = 0; i < ELEMENTSOF(resources); i++) {
+                size_t fixed = strlen(resources[i].path);
+                bool named = resources[i].takes & TAKES_NAME;
+                int r = 0;
+
+                if (named ? len <= fixed || memcmp(text, resources[i].path, fixed) != 0 ||
+                                    memchr(text + fixed, '/', len - fixed)
+                          : !is_word(text, len, resources[i].path))
+                        continue;
+                t->resource = resources[i].resource;
+                if (named)
+                        r = parse_name(text + fixed, len - fixed, t, ret_why);
+                if (r == 0 && text[len] == '?')
+                        r = parse_query(text + len + 1, resources[i].takes, t, ret_why);
+                return r;
+        }
+        *ret_why = "there is no such thing here";
+        return -ENOENT;
+}
+
+int http_target_parse(const char *text, HttpTarget *ret, const char **ret_why) {
+        HttpTarget t = {};
+        int r;
+
+        *ret_why = "";
+        r = parse(text, &t, ret_why);
+        if (r < 0)
+                http_target_done(&t);
+        *ret = t;
+        return r;
+}
+
+bool http_target_is_open(const HttpTarget *t) {
+        return t->resource == HTTP_HEALTHZ || t->resource == HTTP_READYZ;
+}
+
+Argosy__Request *http_target_request(const HttpTarget *t) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListUnits units = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request__ListUnitFiles files = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
+        Argosy__Request__ListNodes nodes = ARGOSY__REQUEST__LIST_NODES__INIT;
+        char **names = t->name ? (char **) &t->name : (char **) t->patterns;
+        size_t n = t->name ? 1 : t->n_patterns;
+
+        switch (t->resource) {
+        case HTTP_UNITS:
+        case HTTP_UNIT:
+                units.patterns = names;
+                units.n_patterns = n;
+                units.parts = true;
+                q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+                q.list_units = &units;
+                break;
+        case HTTP_UNIT_FILES:
+        case HTTP_UNIT_FILE:
+                files.patterns = names;
+                files.n_patterns = n;
+                files.parts = true;
+                q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
+                q.list_unit_files = &files;
+                break;
+        case HTTP_NODES:
+                q.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
+                q.list_nodes = &nodes;
+                break;
+        case HTTP_HEALTHZ:
+        case HTTP_READYZ:
+                break;
+        }
+        return message_copy(&q);
+}
+
+bool http_target_wants(const HttpTarget *t, const Argosy__Response__UnitRow *row) {
+        for (size_t i = 0; i < t->n_states; i++)
+                if (streq(row->load, t->states[i]) || streq(row->active, t->states[i]) ||
+                    streq(row->sub, t->states[i]))
+                        return true;
+        return t->n_states == 0;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What a request's target asks for: path and query, as they stand in its first line. One table of resources, with the
+// parameters that each takes. Pure; it reads a client's bytes.
+
+#include <stdbool.h>
+
+#include "argosy.pb-c.h"
+
+typedef enum HttpResource {
+        HTTP_HEALTHZ,
+        HTTP_READYZ,
+        HTTP_UNITS,
+        HTTP_UNIT, // one of them, by name
+        HTTP_UNIT_FILES,
+        HTTP_UNIT_FILE,
+        HTTP_NODES,
+} HttpResource;
+
+enum { HTTP_PATTERNS_MAX = 64, HTTP_STATES_MAX = 16 };
+
+// Zeroed is empty.
+typedef struct HttpTarget {
+        HttpResource resource;
+        char *name; // of one of the things; else NULL
+        char *patterns[HTTP_PATTERNS_MAX];
+        size_t n_patterns;
+        char *states[HTTP_STATES_MAX]; // any of load, active and sub state; none: all
+        size_t n_states;
+} HttpTarget;
+
+// 0; or -ENOENT: there is no such thing, -EINVAL: it is no proper target, or has a parameter that means nothing there, -E2BIG: a
+// parameter is there too often, and *ret_why (borrowed) says more; -ENOMEM. Nothing is in *ret then.
+int http_target_parse(const char *text, HttpTarget *ret, const char **ret_why);
+void http_target_done(HttpTarget *t);
+
+// What is to be asked, as argosyctl would; to be freed. NULL: out of memory. Not of /healthz and /readyz.
+Argosy__Request *http_target_request(const HttpTarget *t);
+// It says how this process is and nothing else, so anybody may know.
+bool http_target_is_open(const HttpTarget *t);
+// Whether a row of units is in the states that were asked for.
+bool http_target_wants(const HttpTarget *t, const Argosy__Response__UnitRow *row);

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The thread's side: libmicrohttpd's own thread, which calls all functions here but the last three. For each request it calls
+//
+//      on_target      the first line                    -> a call
+//      on_request     the headers   HTTP_CALL_NEW       -> may be refused: then the connection ends
+//                     the end       HTTP_CALL_READ      -> what it asks for; refused, or posted, and the connection suspended
+//                     answered      HTTP_CALL_ASKED     -> a problem, or a document that it reads from on_read()
+//      on_completed   answered, or the client has gone  -> the call is freed
+//
+// A suspended connection has no idle time, and that its client has gone is seen when it was answered. No request may have a body:
+// what claims to have one is refused before that comes, and its connection ends, so nobody takes the body for the next request.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "http-private.h"
+#include "http-problem.h"
+#include "macro.h"
+#include "str.h"
+
+enum {
+        STACK_BYTES = 256 * 1024,
+        BLOCK_BYTES = 32 * 1024, // of a document that are written at a time
+        GROUPS_MAX = 65536,      // the kernel's NGROUPS_MAX
+};
+
+struct HttpThread {
+        HttpApi *api;
+        struct MHD_Daemon *daemon;
+        ListNode peers; // of open connections
+};
+
+// ---- who connects
+
+static void peer_free(HttpPeer *p) {
+        list_unlink(&p->link);
+        free(p->groups);
+        free(p);
+}
+
+static int find_groups(int fd, HttpPeer *p) {
+        socklen_t len = 0;
+
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &len) == 0 || errno != ERANGE)
+                return len == 0 ? 0 : -errno;
+        if (len / sizeof(gid_t) > GROUPS_MAX)
+                return -E2BIG;
+        p->groups = malloc(len);
+        if (!p->groups)
+                return -ENOMEM;
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, p->groups, &len) < 0)
+                return -errno;
+        p->n_groups = len / sizeof(gid_t);
+        return 0;
+}
+
+static bool is_owner(uid_t uid) {
+        return uid == 0 || uid == geteuid();
+}
+
+static bool is_one_too_many(const HttpThread *t, uid_t uid) {
+        size_t n_of_user = 0, n_others = 0;
+
+        list_foreach (n, &t->peers) {
+                const HttpPeer *p = CONTAINER_OF(n, const HttpPeer, link);
+
+                n_of_user += p->uid == uid;
+                n_others += !is_owner(p->uid);
+        }
+        return n_of_user >= HTTP_CONNECTIONS_PER_USER ||
+               (!is_owner(uid) && n_others >= HTTP_CONNECTIONS_OTHERS_MAX);
+}
+
+// NULL: it is not known who that is, and he is not answered.
+static HttpPeer *peer_new(HttpThread *t, int fd) {
+        HttpPeer *p = calloc(1, sizeof(*p));
+        struct ucred creds;
+        socklen_t len = sizeof(creds);
+
+        if (!p)
+                return NULL;
+        list_init(&p->link);
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &creds, &len) < 0 || find_groups(fd, p) < 0) {
+                peer_free(p);
+                return NULL;
+        }
+        p->uid = creds.uid;
+        p->gid = creds.gid;
+        p->one_too_many = is_one_too_many(t, p->uid);
+        list_append(&t->peers, &p->link);
+        return p;
+}
+
+static void on_connection(void *userdata, struct MHD_Connection *connection, void **peer,
+                          enum MHD_ConnectionNotificationCode code) {
+        const union MHD_ConnectionInfo *info;
+
+        if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+                info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+                *peer = info ? peer_new(userdata, info->connect_fd) : NULL;
+        } else if (*peer) {
+                peer_free(*peer);
+                *peer = NULL;
+        }
+}
+
+// ---- answers
+
+// What every answer says of itself: it is what it says it is, and of this moment.
+static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status, const char *type,
+                                     struct MHD_Response *r) {
+        enum MHD_Result queued = MHD_NO;
+
+        if (r && MHD_add_response_header(r, "Content-Type", type) == MHD_YES &&
+            MHD_add_response_header(r, "Cache-Control", "no-store") == MHD_YES &&
+            MHD_add_response_header(r, "X-Content-Type-Options", "nosniff") == MHD_YES)
+                queued = MHD_queue_response(connection, status, r);
+        if (r)
+                MHD_destroy_response(r); // it counts its references
+        return queued;
+}
+
+static enum MHD_Result send_problem(struct MHD_Connection *connection, unsigned status, const char *detail,
+                                    bool last) {
+        char *text = http_problem(status, detail);
+        struct MHD_Response *r =
+                text ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) : NULL;
+
+        if (text && !r)
+                free(text);
+        if (r && ((status == 405 && MHD_add_response_header(r, "Allow", "GET, HEAD") != MHD_YES) ||
+                  (status == 503 && MHD_add_response_header(r, "Retry-After", "1") != MHD_YES) ||
+                  (last && MHD_add_response_header(r, "Connection", "close") != MHD_YES))) {
+                MHD_destroy_response(r);
+                r = NULL;
+        }
+        return send_response(connection, status, "application/problem+json", r);
+}
+
+static ssize_t on_read(void *body, uint64_t pos, char *buf, size_t max) {
+        ssize_t n = http_body_read(body, buf, max);
+
+        return n > 0 ? n : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void on_body_free(void *body) {
+        http_body_free(body);
+}
+
+static enum MHD_Result send_document(HttpCall *call) {
+        HttpBody *body = http_body_new(&call->target, TAKE_PTR(call->parts), call->n_parts);
+        struct MHD_Response *r;
+
+        call->n_parts = 0;
+        r = body ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, on_read, body,
+                                                     on_body_free)
+                 : NULL;
+        if (body && !r)
+                http_body_free(body);
+        return send_response(call->connection, 200, "application/json", r);
+}
+
+static enum MHD_Result send_word(HttpCall *call) {
+        static const char ok[] = "ok\n";
+
+        return send_response(
+                call->connection, 200, "text/plain; charset=utf-8",
+                MHD_create_response_from_buffer(strlen(ok), (char *) ok, MHD_RESPMEM_PERSISTENT));
+}
+
+static enum MHD_Result send_answer(HttpCall *call) {
+        if (call->status != 0)
+                return send_problem(call->connection, http_status_of(call->status), call->message,
+                                    call->status == ESHUTDOWN);
+        return http_target_is_open(&call->target) ? send_word(call) : send_document(call);
+}
+
+// ---- requests
+
+static bool has_body(struct MHD_Connection *connection) {
+        const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
+
+        return (length && !streq(length, "0")) ||
+               MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
+}
+
+static enum MHD_Result refuse(HttpCall *call, unsigned status, const char *why, bool last) {
+        call->stage = HTTP_CALL_REFUSED;
+        return send_problem(call->connection, status, why, last);
+}
+
+// As RFC 9112 wants. What the header says is nothing to us on a unix socket.
+static bool has_host(struct MHD_Connection *connection, const char *version) {
+        return !streq(version, "HTTP/1.1") ||
+               MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+}
+
+static enum MHD_Result on_headers(HttpCall *call, const char *method, const char *version) {
+        if (call->peer->one_too_many)
+                return refuse(call, 429, "too many connections are open", true);
+        if (!streq(method, "GET") && !streq(method, "HEAD"))
+                return refuse(call, 405, "only GET and HEAD are known here", true);
+        if (has_body(call->connection))
+                return refuse(call, 400, "a request of that kind has no body", true);
+        if (!has_host(call->connection, version))
+                return refuse(call, 400, "the request has no Host", true);
+        call->stage = HTTP_CALL_READ;
+        return MHD_YES;
+}
+
+// What is handed over here may be answered before this returns; then the connection goes on as soon as it has.
+static enum MHD_Result ask(HttpCall *call) {
+        const char *why;
+        int r = http_target_parse(call->text, &call->target, &why);
+
+        if (r < 0)
+                return refuse(call, http_status_of(-r), why, false);
+        call->stage = HTTP_CALL_ASKED;
+        MHD_suspend_connection(call->connection);
+        if (http_api_post(call))
+                return MHD_YES;
+        call->status = ESHUTDOWN;
+        MHD_resume_connection(call->connection);
+        return MHD_YES;
+}
+
+static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *data, size_t *n_data,
+                                  void **request) {
+        HttpCall *call = *request;
+        const union MHD_ConnectionInfo *info;
+
+        if (!call)
+                return MHD_NO;
+        switch (call->stage) {
+        case HTTP_CALL_NEW:
+                info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+                call->connection = connection;
+                call->peer = info ? info->socket_context : NULL;
+                return call->peer ? on_headers(call, method, version) : MHD_NO;
+        case HTTP_CALL_READ:
+                return *n_data > 0 ? MHD_NO : ask(call);
+        case HTTP_CALL_ASKED:
+                return send_answer(call);
+        case HTTP_CALL_REFUSED:
+                break;
+        }
+        return MHD_NO;
+}
+
+static void *on_target(void *userdata, const char *text, struct MHD_Connection *connection) {
+        HttpThread *t = userdata;
+        HttpCall *call = calloc(1, sizeof(*call));
+
+        if (!call)
+                return NULL;
+        call->api = t->api;
+        list_init(&call->link);
+        call->text = strdup(text);
+        if (call->text)
+                return call;
+        free(call);
+        return NULL;
+}
+
+static void on_completed(void *userdata, struct MHD_Connection *connection, void **request,
+                         enum MHD_RequestTerminationCode code) {
+        HttpCall *call = *request;
+
+        *request = NULL;
+        if (!call)
+                return;
+        http_api_release(call->api, call->n_bytes);
+        http_parts_free(call->parts, call->n_parts);
+        http_target_done(&call->target);
+        free(call->message);
+        free(call->text);
+        free(call);
+}
+
+// ---- by the loop
+
+static struct MHD_Daemon *start_daemon(HttpThread *t, int fd) {
+        return MHD_start_daemon(
+                MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, t,
+                MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_URI_LOG_CALLBACK, on_target, t,
+                MHD_OPTION_NOTIFY_COMPLETED, on_completed, t, MHD_OPTION_NOTIFY_CONNECTION, on_connection, t,
+                MHD_OPTION_CONNECTION_LIMIT, (unsigned) HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+                (unsigned) HTTP_IDLE_SEC, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) HTTP_HEADER_MAX,
+                MHD_OPTION_THREAD_STACK_SIZE, (size_t) STACK_BYTES, MHD_OPTION_END);
+}
+
+int http_thread_start(HttpApi *a, int fd, HttpThread **ret) {
+        HttpThread *t = calloc(1, sizeof(*t));
+        sigset_t all, before;
+        int copy;
+
+        if (!t)
+                return -ENOMEM;
+        t->api = a;
+        list_init(&t->peers);
+        copy = fcntl(fd, F_DUPFD_CLOEXEC, 3); // libmicrohttpd closes its own
+        if (copy < 0) {
+                free(t);
+                return -errno;
+        }
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before); // signals are the loop's
+        t->daemon = start_daemon(t, copy);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        if (t->daemon) {
+                *ret = t;
+                return 0;
+        }
+        close(copy);
+        free(t);
+        return -EAGAIN; // libmicrohttpd does not say why
+}
+
+void http_thread_take_back(HttpCall *call) {
+        MHD_resume_connection(call->connection);
+}
+
+void http_thread_stop(HttpThread *t) {
+        MHD_stop_daemon(t->daemon);
+        free(t);
+}

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""HTTP for programs: what every host answers on its socket, to whom, and what it costs those who do not ask."""
+
+import http.client
+import json
+import socket
+import subprocess
+from pathlib import Path
+
+from lib import QUICK, SLEEPER, Cluster, eventually, main
+
+ANN = 1001
+WEB = SLEEPER + "[X-Argosy]\nRole=web\n"
+
+# What a program does that is somebody else, in the directory of the socket.
+ASK = """
+import http.client, json, socket, sys
+connection = http.client.HTTPConnection("localhost")
+connection.sock = socket.socket(socket.AF_UNIX)
+try:
+    connection.sock.connect("http.sock")
+except PermissionError:
+    print(json.dumps([0, "", "no entry"]))
+    sys.exit()
+connection.request("GET", sys.argv[1])
+answer = connection.getresponse()
+print(json.dumps([answer.status, answer.headers["Content-Type"], answer.read().decode()]))
+"""
+
+
+def directory(node):
+    return Path(f"/proc/{node.init_pid()}/root/run/argosy")
+
+
+class Connection(http.client.HTTPConnection):
+    """Root's, from outside of the node."""
+
+    def __init__(self, node):
+        super().__init__("localhost", timeout=60)
+        self._path = directory(node) / "http.sock"
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self._path))
+
+    def ask(self, target, method="GET"):
+        """(status, type, what it says)"""
+        self.request(method, target)
+        answer = self.getresponse()
+        text = answer.read().decode()
+        kind = answer.headers["Content-Type"]
+        assert answer.headers["Cache-Control"] == "no-store", target
+        return answer.status, kind, json.loads(text) if "json" in kind and text else text
+
+
+def ask(node, target, method="GET"):
+    connection = Connection(node)
+    try:
+        return connection.ask(target, method)
+    finally:
+        connection.close()
+
+
+def get(node, target):
+    status, kind, said = ask(node, target)
+    assert (status, kind) == (200, "application/json"), f"{node.name} {target}: {status} {said}"
+    return said
+
+
+def refuses(node, target, status, saying=""):
+    seen, kind, problem = ask(node, target)
+    assert (seen, kind) == (status, "application/problem+json"), f"{node.name} {target}: {seen} {problem}"
+    assert problem["status"] == status and saying in problem.get("detail", ""), problem
+
+
+def raw(node, text):
+    """What is answered until the connection ends."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(60)
+        connection.connect(str(directory(node) / "http.sock"))
+        connection.sendall(text.encode())
+        return b"".join(iter(lambda: connection.recv(4096), b"")).decode()
+
+
+def ask_as_ann(node, target):
+    done = subprocess.run(["/usr/bin/python3", "-c", ASK, target], cwd=directory(node), user=ANN, group=ANN, extra_groups=[],
+                          text=True, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    status, _, text = json.loads(done.stdout)
+    return status, text
+
+
+def names(rows):
+    return sorted(row["unit"] for row in rows)
+
+
+def in_order(rows):
+    return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
+
+
+def threads(node):
+    return [task.read_text().strip() for task in Path(f"/proc/{node.argosyd_pid_outside()}/task").glob("*/comm")]
+
+
+def test_every_host_says_what_argosyctl_says(c: Cluster):
+    c.start("web@{1..6}")
+    c.start("db")
+    eventually(lambda: len(c.active("web@*")) == 6 and c.active("db*"))
+    for node in c.nodes:
+        for target, key, verb in [("units", "units", "list-units"), ("unit-files", "unit_files", "list-unit-files"),
+                                  ("nodes", "nodes", "list-nodes")]:
+            said = get(node, f"/v1/{target}")
+            assert said["no_leader"] is False and len(said) == 2, said
+            assert in_order(said[key]) == in_order(c.json(verb, node)), f"{node.name} {target}"
+        assert names(get(node, "/v1/units?pattern=web@*&state=running")["units"]) == [f"web@{i}.service" for i in range(1, 7)]
+        assert names(get(node, "/v1/units?pattern=db.service&pattern=web@3.service")["units"]) == ["db.service", "web@3.service"]
+        assert get(node, "/v1/units?state=failed")["units"] == []
+        [row] = get(node, "/v1/units/web%403.service")["units"]
+        assert (row["unit"], row["sub"]) == ("web@3.service", "running")
+        [row] = get(node, "/v1/unit-files/db.service")["unit_files"]
+        assert row["desired"] == "launched"
+
+
+def test_what_cannot_be_answered_is_a_problem(c: Cluster):
+    for node in c.nodes:
+        refuses(node, "/v1/units/nobody.service", 404, "no such unit")
+        refuses(node, "/v1/nothing", 404)
+        refuses(node, "/v1/units/..%2f", 400)
+        refuses(node, "/v1/units/a%00.service", 400)
+        refuses(node, "/v1/units?colour=red", 400, "parameter")
+        for method, status in [("PUT", 405), ("DELETE", 405), ("GET", 400)]:
+            answer = raw(node, f"{method} /v1/units HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{{}}")
+            assert answer.startswith(f"HTTP/1.1 {status} ") and "application/problem+json" in answer, answer
+        assert ask(node, "/v1/nodes", "HEAD")[0] == 200
+
+
+def test_a_long_list_comes_whole_over_one_connection(c: Cluster):
+    c.submit("many@.service", SLEEPER)
+    c.ctl("load many@{1..3000}")
+    for node in c.nodes:
+        connection = Connection(node)
+        for _ in range(3):
+            status, _, said = connection.ask("/v1/units?pattern=many@*")
+            assert status == 200 and len({row["unit"] for row in said["units"]}) == len(said["units"]) == 3000
+        assert connection.ask("/healthz") == (200, "text/plain; charset=utf-8", "ok\n")
+        connection.close()
+
+
+def test_rights_are_those_of_the_local_socket(c: Cluster):
+    c.ctl("role set web")
+    c.start("web", WEB)
+    c.start("db", SLEEPER)
+    for node in c.nodes:
+        node.run(f"id ann 2>/dev/null || useradd --uid {ANN} ann")
+        assert ask_as_ann(node, "/v1/units")[1] == "no entry"
+    c.ctl("access grant view to user:ann on role web")
+    for node in c.nodes:
+        eventually(lambda: ask_as_ann(node, "/v1/units")[0] == 200)
+        status, text = ask_as_ann(node, "/v1/units")
+        assert status == 200 and names(json.loads(text)["units"]) == ["web.service"], text
+        assert ask_as_ann(node, "/v1/units/db.service")[0] in (403, 404)
+        status, text = ask_as_ann(node, "/v1/nodes")
+        assert status == 403 and "'view'" in json.loads(text)["detail"], text
+        assert ask_as_ann(node, "/healthz") == (200, "ok\n")
+    c.ctl("access revoke view from user:ann on role web")
+    for node in c.nodes:
+        eventually(lambda: ask_as_ann(node, "/v1/units")[1] == "no entry")
+
+
+def test_without_a_majority_it_says_what_it_knows_and_how_old_that_is(c: Cluster):
+    c.start("web")
+    left, *others = c.nodes
+    assert ask(left, "/readyz")[0] == 200
+    for node in others:
+        node.kill()
+    eventually(lambda: ask(left, "/readyz")[0] == 503)
+    assert ask(left, "/healthz")[0] == 200
+    said = get(left, "/v1/unit-files")
+    assert said["no_leader"] is True and said["stale_ms"] >= 0 and names(said["unit_files"]) == ["web.service"], said
+    for node in others:
+        node.boot()
+    eventually(lambda: ask(left, "/readyz")[0] == 200)
+
+
+def test_who_does_not_ask_has_no_thread_for_it_and_who_does_not_want_it_no_socket(c: Cluster):
+    node = c.node("n2")
+    node.run("systemctl restart argosyd")
+    eventually(lambda: (directory(node) / "http.sock").exists() and ask(node, "/healthz")[0] == 200)
+    assert "MHD-single" in threads(node)
+    node.run("systemctl restart argosyd")
+    eventually(lambda: (directory(node) / "http.sock").exists() and c.ctl("list-nodes", on=node))
+    assert "MHD-single" not in threads(node), threads(node)
+    node.write("/etc/argosy/argosy.conf.d/http.conf", "[Http]\nListen=none\n")
+    try:
+        node.run("systemctl restart argosyd")
+        eventually(lambda: c.ctl("list-nodes", on=node))
+        assert not (directory(node) / "http.sock").exists()
+    finally:
+        node.run("rm /etc/argosy/argosy.conf.d/http.conf; systemctl restart argosyd")
+    eventually(lambda: (directory(node) / "http.sock").exists() and ask(node, "/readyz")[0] == 200)
+
+
+def test_open_connections_do_not_keep_argosyd_from_its_end(c: Cluster):
+    node = c.node("n1")
+    connections = [Connection(node) for _ in range(20)]
+    for connection in connections:
+        assert connection.ask("/healthz")[0] == 200
+    before = node.argosyd_pid_outside()
+    node.run("systemctl restart argosyd")
+    assert node.argosyd_pid_outside() != before
+    assert "takes too long" not in node.journal("argosyd", lines=30)
+    for connection in connections:
+        connection.close()
+    eventually(lambda: (directory(node) / "http.sock").exists() and ask(node, "/readyz")[0] == 200)
+
+
+if __name__ == "__main__":
+    main(conf=QUICK)

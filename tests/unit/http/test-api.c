@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// The thread and the loop together, and clients that say what programs say, and what no program should.
+
+#include "test.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "author-names.h"
+#include "buf.h"
+#include "error-response.h"
+#include "http-api.h"
+#include "list.h"
+#include "log.h"
+#include "message.h"
+#include "str.h"
+#include "stream.h"
+#include "tmpdir.h"
+
+enum { CLIENTS = 70 };
+
+typedef struct Client {
+        Stream *stream;
+        Buf got;
+        bool closed;
+} Client;
+
+static struct World {
+        uv_loop_t loop;
+        AuthorNames *names;
+        HttpApi *api;
+        char *path;
+        bool api_closed, ready, nobody_admitted, waits;
+        HttpCall *calls[CLIENTS];
+        size_t n_calls;
+        int last_what;
+        Client clients[CLIENTS];
+} w;
+
+static void answer_nodes(HttpCall *call) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
+
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_NODES;
+        r.nodes = &nodes;
+        http_call_respond(call, &r);
+}
+
+static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
+                       void *userdata) {
+        assert_int_equal(author->uid, getuid());
+        w.last_what = (int) request->what_case;
+        message_free(request);
+        if (w.waits)
+                w.calls[w.n_calls++] = call;
+        else
+                answer_nodes(call);
+}
+
+static bool admits(const Argosy__Author *author, void *userdata) {
+        return !w.nobody_admitted;
+}
+
+static bool is_ready(void *userdata) {
+        return w.ready;
+}
+
+static const HttpApiOps ops = {.request = on_request, .admits = admits, .is_ready = is_ready};
+
+static int on_data(Stream *s, const uint8_t *data, size_t len, void *userdata) {
+        return buf_append(&((Client *) userdata)->got, data, len);
+}
+
+static void on_closed(Stream *s, int error, void *userdata) {
+        ((Client *) userdata)->closed = true;
+}
+
+static const StreamOps client_ops = {.data = on_data, .closed = on_closed};
+
+static void on_api_closed(void *userdata) {
+        w.api_closed = true;
+}
+
+static int begin(void **state) {
+        int fd;
+
+        memset(&w, 0, sizeof(w));
+        w.ready = true;
+        tmpdir_make(state);
+        w.path = str_printf("%s/http", (char *) *state);
+        assert_int_equal(uv_loop_init(&w.loop), 0);
+        assert_int_equal(author_names_new(&w.loop, &account_source_system, &w.names), 0);
+        assert_int_equal(listener_bind_unix(w.path, 0600, (gid_t) -1, &fd), 0);
+        assert_int_equal(http_api_new(&w.loop, fd, w.names, &ops, NULL, &w.api), 0);
+        return 0;
+}
+
+static void close_api(void) {
+        http_api_close(w.api, on_api_closed, NULL);
+        w.api = NULL;
+}
+
+static int end(void **state) {
+        if (w.api)
+                close_api();
+        author_names_close(w.names);
+        for (size_t i = 0; i < CLIENTS; i++)
+                if (w.clients[i].stream && !w.clients[i].closed)
+                        stream_close(w.clients[i].stream, 0, false);
+        assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+        assert_true(w.api_closed);
+        assert_int_equal(uv_loop_close(&w.loop), 0);
+        for (size_t i = 0; i < CLIENTS; i++)
+                buf_done(&w.clients[i].got);
+        free(w.path);
+        return tmpdir_drop(state);
+}
+
+#define RUN_UNTIL(condition) \
+        while (!(condition)) \
+        uv_run(&w.loop, UV_RUN_ONCE)
+
+static Client *say(size_t i, const char *text) {
+        Client *c = &w.clients[i];
+
+        if (!c->stream)
+                assert_int_equal(stream_dial_unix(&w.loop, w.path, &client_ops, c, &c->stream), 0);
+        assert_int_equal(stream_write(c->stream, text, strlen(text)), 0);
+        return c;
+}
+
+static bool has(const Client *c, const char *words) {
+        return c->got.len > 0 && memmem(c->got.data, c->got.len, words, strlen(words));
+}
+
+#define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
+
+static void before_the_first_connection_there_is_no_thread(void **state) {
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        assert_false(http_api_is_running(w.api));
+        RUN_UNTIL(has(say(0, GET("/healthz")), "ok\n"));
+        assert_true(http_api_is_running(w.api));
+}
+
+static void what_is_asked_goes_to_the_loop_and_comes_back_as_json(void **state) {
+        Client *c = say(0, GET("/v1/nodes"));
+
+        RUN_UNTIL(has(c, "0\r\n\r\n"));
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_LIST_NODES);
+        assert_true(has(c, "HTTP/1.1 200 "));
+        assert_true(has(c, "Content-Type: application/json\r\n"));
+        assert_true(has(c, "Cache-Control: no-store\r\n"));
+        assert_true(has(c, "X-Content-Type-Options: nosniff\r\n"));
+        assert_true(has(c, "{\"no_leader\":false,\"nodes\":[]}\n"));
+}
+
+static void a_connection_is_used_again_and_again(void **state) {
+        for (size_t i = 0; i < 100; i++) {
+                Client *c = say(0, GET("/v1/nodes"));
+
+                RUN_UNTIL(has(c, "0\r\n\r\n"));
+                c->got.len = 0;
+        }
+        assert_false(w.clients[0].closed);
+}
+
+static void questions_that_come_at_once_are_answered_in_their_order(void **state) {
+        Client *c = say(0, GET("/v1/nodes") GET("/v1/nope") GET("/healthz"));
+        const char *json, *problem, *ok;
+
+        RUN_UNTIL(has(c, "ok\n"));
+        json = memmem(c->got.data, c->got.len, "\"nodes\"", 7);
+        problem = memmem(c->got.data, c->got.len, "\"status\":404", 12);
+        ok = memmem(c->got.data, c->got.len, "ok\n", 3);
+        assert_true(json && problem && json < problem && problem < ok);
+}
+
+static void a_head_has_no_body(void **state) {
+        Client *c = say(0, "HEAD /v1/nodes HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+
+        RUN_UNTIL(c->closed);
+        assert_true(has(c, "HTTP/1.1 200 "));
+        assert_false(has(c, "no_leader"));
+}
+
+static void whether_it_is_ready_is_the_daemon_s_word(void **state) {
+        Client *c = say(0, GET("/readyz"));
+
+        RUN_UNTIL(has(c, "ok\n"));
+        w.ready = false;
+        w.nobody_admitted = true; // that is nothing to it
+        c->got.len = 0;
+        (void) say(0, GET("/readyz"));
+        RUN_UNTIL(has(c, "\"status\":503"));
+        assert_true(has(c, "Retry-After: 1\r\n"));
+        c->got.len = 0;
+        (void) say(0, GET("/healthz"));
+        RUN_UNTIL(has(c, "ok\n"));
+}
+
+static void who_has_no_rights_is_told_so(void **state) {
+        Client *c;
+
+        w.nobody_admitted = true;
+        c = say(0, GET("/v1/nodes"));
+        RUN_UNTIL(has(c, "has no rights in this cluster"));
+        assert_true(has(c, "HTTP/1.1 403 "));
+        assert_true(has(c, "Content-Type: application/problem+json\r\n"));
+        assert_int_equal(w.last_what, 0);
+}
+
+static void an_error_is_a_problem_document(void **state) {
+        Client *c;
+        Argosy__Response r = error_response(EACCES, "it needs the right 'view'");
+
+        w.waits = true;
+        c = say(0, GET("/v1/nodes"));
+        RUN_UNTIL(w.n_calls == 1);
+        http_call_respond(w.calls[0], &r);
+        RUN_UNTIL(has(c, "\"detail\":\"it needs the right 'view'\""));
+        assert_true(has(c, "HTTP/1.1 403 "));
+}
+
+static void respond_units(HttpCall *call, uint32_t first, size_t n, bool final) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Units units = ARGOSY__RESPONSE__UNITS__INIT;
+        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT, *rows[] = {&row, &row, &row};
+        char name[32];
+
+        str_fit(name, sizeof(name), "from-%u.service", first);
+        row.unit = name;
+        units.rows = rows;
+        units.n_rows = n;
+        units.first = first;
+        r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
+        r.units = &units;
+        r.final = final;
+        http_call_respond(call, &r);
+}
+
+static void a_list_in_parts_begins_anew_with_its_first_part(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/units"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_units(w.calls[0], 0, 3, false);
+        respond_units(w.calls[0], 3, 3, false);
+        respond_units(w.calls[0], 0, 1, false); // the next leader
+        respond_units(w.calls[0], 1, 1, true);
+        RUN_UNTIL(has(c, "]}\n"));
+        assert_true(has(c, "from-0.service"));
+        assert_true(has(c, "from-1.service"));
+        assert_false(has(c, "from-3.service"));
+}
+
+static void a_list_of_which_a_part_is_missing_is_none(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/units"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_units(w.calls[0], 0, 3, false);
+        respond_units(w.calls[0], 4, 3, false);
+        respond_units(w.calls[0], 7, 1, true); // he who answers goes on
+        RUN_UNTIL(has(c, "the leader changed in the middle of the list"));
+        assert_true(has(c, "HTTP/1.1 503 "));
+}
+
+static void a_unit_that_is_not_there_is_not_found(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/units/a.service"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_units(w.calls[0], 0, 0, true);
+        RUN_UNTIL(has(c, "there is no such unit"));
+        assert_true(has(c, "HTTP/1.1 404 "));
+}
+
+static void what_is_no_request_is_refused(void **state) {
+        static const struct {
+                const char *text, *status;
+        } cases[] = {
+                {GET("/v1/nope"), " 404 "},
+                {GET("/v1/units/%2e%2e"), " 400 "},
+                {GET("/v1/units?colour=red"), " 400 "},
+                {"PUT /v1/units HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", " 405 "},
+                {"DELETE /v1/units HTTP/1.1\r\nHost: x\r\n\r\n", " 405 "},
+                {"GET /v1/nodes HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", " 400 "},
+                {"GET /v1/nodes HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                 " 400 "},
+                {"GET /v1/nodes HTTP/1.1\r\n\r\n", " 400 "}, // without Host
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                Client *c = say(i, cases[i].text);
+
+                RUN_UNTIL(has(c, cases[i].status));
+                assert_int_equal(w.last_what, 0); // the loop never heard of it
+        }
+}
+
+// A body that nobody wants is no second request.
+static void a_request_is_not_smuggled_in_a_body(void **state) {
+        Client *c =
+                say(0, "GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 43\r\n\r\n" GET("/v1/nodes"));
+
+        RUN_UNTIL(c->closed);
+        assert_true(has(c, " 400 "));
+        assert_false(has(c, "no_leader"));
+        assert_int_equal(w.last_what, 0);
+}
+
+static void headers_have_a_limit(void **state) {
+        _cleanup_buf_ Buf text = {};
+        _cleanup_free_ char *flood = NULL;
+        Client *c;
+
+        assert_int_equal(buf_printf(&text, "GET /v1/nodes HTTP/1.1\r\nHost: x\r\nX: "), 0);
+        for (size_t i = 0; i < HTTP_HEADER_MAX; i++)
+                assert_int_equal(buf_append(&text, "x", 1), 0);
+        assert_int_equal(buf_printf(&text, "\r\n\r\n"), 0);
+        flood = buf_take_string(&text);
+        c = say(0, flood);
+        RUN_UNTIL(c->closed);
+        assert_int_equal(w.last_what, 0);
+}
+
+static void a_user_has_only_so_many_connections(void **state) {
+        for (size_t i = 0; i < HTTP_CONNECTIONS_PER_USER; i++) {
+                Client *c = say(i, GET("/healthz"));
+
+                RUN_UNTIL(has(c, "ok\n"));
+        }
+        {
+                Client *c = say(HTTP_CONNECTIONS_PER_USER, GET("/healthz"));
+
+                RUN_UNTIL(c->closed);
+                assert_true(has(c, " 429 "));
+        }
+        stream_close(w.clients[0].stream, 0, false);
+        for (size_t i = HTTP_CONNECTIONS_PER_USER + 1;;
+             i++) { // until it was noticed that the first has gone
+                Client *c = say(i, GET("/healthz"));
+
+                assert_true(i + 1 < CLIENTS);
+                RUN_UNTIL(has(c, "ok\n") || has(c, " 429 "));
+                if (has(c, "ok\n"))
+                        break;
+        }
+}
+
+static void who_goes_before_he_is_answered_harms_nobody(void **state) {
+        Client *c;
+
+        w.waits = true;
+        (void) say(0, GET("/v1/nodes"));
+        (void) say(1, GET("/v1/nodes"));
+        RUN_UNTIL(w.n_calls == 2);
+        stream_close(w.clients[0].stream, 0, false);
+        RUN_UNTIL(w.clients[0].closed);
+        answer_nodes(w.calls[0]);
+        answer_nodes(w.calls[1]);
+        RUN_UNTIL(has(&w.clients[1], "0\r\n\r\n") || has(&w.clients[0], "0\r\n\r\n"));
+        w.waits = false;
+        c = say(2, GET("/v1/nodes"));
+        RUN_UNTIL(has(c, "0\r\n\r\n"));
+}
+
+static void the_end_waits_for_nobody_s_answer(void **state) {
+        w.waits = true;
+        for (size_t i = 0; i < 8; i++)
+                (void) say(i, GET("/v1/nodes"));
+        RUN_UNTIL(w.n_calls == 8);
+        close_api();
+        RUN_UNTIL(w.api_closed);
+        for (size_t i = 0; i < 8; i++)
+                RUN_UNTIL(w.clients[i].closed);
+}
+
+// Calls are posted while it ends: they are answered by the thread itself, or their connection is closed.
+static void it_may_end_in_the_middle_of_everything(void **state) {
+        for (size_t i = 0; i < 32; i++)
+                (void) say(i, GET("/v1/nodes") GET("/healthz") GET("/v1/nodes") GET("/v1/units"));
+        RUN_UNTIL(has(&w.clients[0], "no_leader"));
+        close_api();
+        RUN_UNTIL(w.api_closed);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+                TEST(before_the_first_connection_there_is_no_thread),
+                TEST(what_is_asked_goes_to_the_loop_and_comes_back_as_json),
+                TEST(a_connection_is_used_again_and_again),
+                TEST(questions_that_come_at_once_are_answered_in_their_order),
+                TEST(a_head_has_no_body),
+                TEST(whether_it_is_ready_is_the_daemon_s_word),
+                TEST(who_has_no_rights_is_told_so),
+                TEST(an_error_is_a_problem_document),
+                TEST(a_list_in_parts_begins_anew_with_its_first_part),
+                TEST(a_list_of_which_a_part_is_missing_is_none),
+                TEST(a_unit_that_is_not_there_is_not_found),
+                TEST(what_is_no_request_is_refused),
+                TEST(a_request_is_not_smuggled_in_a_body),
+                TEST(headers_have_a_limit),
+                TEST(a_user_has_only_so_many_connections),
+                TEST(who_goes_before_he_is_answered_harms_nobody),
+                TEST(the_end_waits_for_nobody_s_answer),
+                TEST(it_may_end_in_the_middle_of_everything),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

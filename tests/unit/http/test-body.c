@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include "buf.h"
+#include "http-body.h"
+#include "str.h"
+
+static HttpPart packed(const Argosy__Response *r) {
+        HttpPart p = {malloc(argosy__response__get_packed_size(r) + 1), 0};
+
+        assert_non_null(p.data);
+        p.len = argosy__response__pack(r, p.data);
+        return p;
+}
+
+// Of units uN.service from `first` on.
+static HttpPart units(size_t first, size_t n) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Units list = ARGOSY__RESPONSE__UNITS__INIT;
+        _cleanup_free_ Argosy__Response__UnitRow *rows = calloc(n + 1, sizeof(*rows));
+        _cleanup_free_ Argosy__Response__UnitRow **pointers = calloc(n + 1, sizeof(*pointers));
+        HttpPart p;
+
+        for (size_t i = 0; i < n; i++) {
+                argosy__response__unit_row__init(&rows[i]);
+                rows[i].unit = str_printf("u%zu.service", first + i);
+                rows[i].active = (char *) ((first + i) % 2 ? "failed" : "active");
+                pointers[i] = &rows[i];
+        }
+        list.rows = pointers;
+        list.n_rows = n;
+        list.first = (uint32_t) first;
+        r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
+        r.units = &list;
+        p = packed(&r);
+        for (size_t i = 0; i < n; i++)
+                free(rows[i].unit);
+        return p;
+}
+
+static HttpBody *body_of(const char *text, const HttpPart *parts, size_t n) {
+        HttpPart *copy = calloc(n + 1, sizeof(*copy));
+        const char *why;
+        HttpTarget t;
+        HttpBody *b;
+
+        memcpy(copy, parts, n * sizeof(*parts));
+        assert_int_equal(http_target_parse(text, &t, &why), 0);
+        b = http_body_new(&t, copy, n);
+        assert_non_null(b);
+        assert_null(t.name); // it was taken
+        return b;
+}
+
+static char *read_all(HttpBody *b, size_t piece) {
+        _cleanup_buf_ Buf out = {};
+        char buf[4096];
+        ssize_t n;
+
+        assert_true(piece <= sizeof(buf));
+        while ((n = http_body_read(b, buf, piece)) > 0)
+                assert_int_equal(buf_append(&out, buf, (size_t) n), 0);
+        assert_int_equal(n, 0);
+        assert_int_equal(http_body_read(b, buf, piece), 0);
+        http_body_free(b);
+        return buf_take_string(&out);
+}
+
+static void a_list_says_whether_somebody_leads_and_has_all_fields(void **state) {
+        HttpPart part = units(0, 1);
+        _cleanup_free_ char *text = read_all(body_of("/v1/units", &part, 1), 4096);
+
+        assert_string_equal(text, "{\"no_leader\":false,\"units\":[{\"unit\":\"u0.service\",\"node\":\"\","
+                                  "\"load\":\"\",\"active\":\"active\","
+                                  "\"sub\":\"\",\"rev\":\"\",\"drift\":false,\"stale\":false,\"error\":\"\","
+                                  "\"host-id\":\"\"}]}\n");
+}
+
+static void an_empty_list_is_a_list(void **state) {
+        HttpPart part = units(0, 0);
+        _cleanup_free_ char *text = read_all(body_of("/v1/units", &part, 1), 4096);
+
+        assert_string_equal(text, "{\"no_leader\":false,\"units\":[]}\n");
+}
+
+static void what_is_known_without_a_leader_has_its_age(void **state) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
+        _cleanup_free_ char *text = NULL;
+        HttpPart part;
+
+        r.no_leader = true;
+        r.stale_ms = 1500;
+        r.message = (char *) "\"odd\"\n";
+        r.what_case = ARGOSY__RESPONSE__WHAT_NODES;
+        r.nodes = &nodes;
+        part = packed(&r);
+        text = read_all(body_of("/v1/nodes", &part, 1), 4096);
+        assert_string_equal(
+                text,
+                "{\"no_leader\":true,\"stale_ms\":1500,\"message\":\"\\\"odd\\\"\\n\",\"nodes\":[]}\n");
+}
+
+static size_t count(const char *text, const char *word) {
+        size_t n = 0;
+
+        for (const char *p = text; (p = strstr(p, word)); p++)
+                n++;
+        return n;
+}
+
+// However small the pieces are, and wherever the parts end.
+static void pieces_and_parts_make_one_document(void **state) {
+        HttpPart one[] = {units(0, 300)}, three[] = {units(0, 150), units(150, 0), units(150, 150)},
+                 again[] = {units(0, 300)};
+        _cleanup_free_ char *whole = read_all(body_of("/v1/units", one, 1), 4096),
+                            *parted = read_all(body_of("/v1/units", three, 3), 1000),
+                            *crumbs = read_all(body_of("/v1/units", again, 1), 1);
+
+        assert_int_equal(count(whole, "\"unit\":"), 300);
+        assert_string_equal(parted, whole);
+        assert_string_equal(crumbs, whole);
+}
+
+static void states_choose_rows(void **state) {
+        HttpPart part = units(0, 300);
+        _cleanup_free_ char *text = read_all(body_of("/v1/units?state=failed", &part, 1), 4096);
+
+        assert_int_equal(count(text, "\"unit\":"), 150);
+        assert_null(strstr(text, "u0.service"));
+        assert_null(strstr(text, ",,"));
+}
+
+// The first answers before anything of the second was looked at.
+static void no_more_is_made_than_is_read(void **state) {
+        HttpPart parts[] = {units(0, 1000), {NULL, 0}, units(1000, 1)};
+        HttpBody *b;
+        char buf[64];
+
+        parts[1] = (HttpPart){(uint8_t *) strdup("\xff\xff"), 2};
+        b = body_of("/v1/units", parts, 3);
+        for (size_t i = 0; i < 100; i++)
+                assert_int_equal(http_body_read(b, buf, sizeof(buf)), sizeof(buf));
+        http_body_free(b);
+}
+
+static void what_cannot_be_read_ends_it_with_an_error(void **state) {
+        HttpPart parts[] = {units(0, 1), {(uint8_t *) strdup("\xff\xff"), 2}, units(1, 1)}, nothing = {};
+        HttpBody *b = body_of("/v1/units", parts, 3);
+        char buf[4096];
+        ssize_t n;
+
+        while ((n = http_body_read(b, buf, sizeof(buf))) > 0)
+                ;
+        assert_int_equal(n, -EBADMSG);
+        http_body_free(b);
+        b = body_of("/v1/units", &nothing, 0);
+        assert_int_equal(http_body_read(b, buf, sizeof(buf)), -EBADMSG);
+        http_body_free(b);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_list_says_whether_somebody_leads_and_has_all_fields),
+                cmocka_unit_test(an_empty_list_is_a_list),
+                cmocka_unit_test(what_is_known_without_a_leader_has_its_age),
+                cmocka_unit_test(pieces_and_parts_make_one_document),
+                cmocka_unit_test(states_choose_rows),
+                cmocka_unit_test(no_more_is_made_than_is_read),
+                cmocka_unit_test(what_cannot_be_read_ends_it_with_an_error),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include "http-problem.h"
+#include "macro.h"
+
+static void a_problem_says_status_title_and_why(void **state) {
+        _cleanup_free_ char *text = http_problem(403, "no \"view\"");
+
+        assert_string_equal(text, "{\"type\":\"about:blank\",\"title\":\"Forbidden\",\"status\":403,"
+                                  "\"detail\":\"no \\\"view\\\"\"}\n");
+}
+
+static void without_words_there_is_no_detail(void **state) {
+        _cleanup_free_ char *none = http_problem(404, NULL), *empty = http_problem(404, "");
+
+        assert_string_equal(none, "{\"type\":\"about:blank\",\"title\":\"Not Found\",\"status\":404}\n");
+        assert_string_equal(empty, none);
+}
+
+static void errors_have_the_status_that_says_who_is_to_do_something(void **state) {
+        assert_int_equal(http_status_of(EINVAL), 400);
+        assert_int_equal(http_status_of(EACCES), 403);
+        assert_int_equal(http_status_of(ENOENT), 404);
+        assert_int_equal(http_status_of(E2BIG), 413);
+        assert_int_equal(http_status_of(EOPNOTSUPP), 501);
+        assert_int_equal(http_status_of(EBUSY), 503);
+        assert_int_equal(http_status_of(EHOSTUNREACH), 503);
+        assert_int_equal(http_status_of(ETIMEDOUT), 503);
+        assert_int_equal(http_status_of(EIO), 500);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_problem_says_status_title_and_why),
+                cmocka_unit_test(without_words_there_is_no_detail),
+                cmocka_unit_test(errors_have_the_status_that_says_who_is_to_do_something),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

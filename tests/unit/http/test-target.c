@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include "http-target.h"
+#include "macro.h"
+#include "message.h"
+
+static HttpTarget parsed(const char *text) {
+        HttpTarget t;
+        const char *why;
+
+        assert_int_equal(http_target_parse(text, &t, &why), 0);
+        return t;
+}
+
+static void paths_name_resources(void **state) {
+        static const struct {
+                const char *text;
+                HttpResource resource;
+                const char *name;
+        } cases[] = {{"/healthz", HTTP_HEALTHZ, NULL},
+                     {"/readyz?", HTTP_READYZ, NULL},
+                     {"/v1/units", HTTP_UNITS, NULL},
+                     {"/v1/units?", HTTP_UNITS, NULL},
+                     {"/v1/units?&", HTTP_UNITS, NULL},
+                     {"/v1/units/web@7.service", HTTP_UNIT, "web@7.service"},
+                     {"/v1/units/web%407.service", HTTP_UNIT, "web@7.service"},
+                     {"/v1/unit-files", HTTP_UNIT_FILES, NULL},
+                     {"/v1/unit-files/web@.service", HTTP_UNIT_FILE, "web@.service"},
+                     {"/v1/nodes", HTTP_NODES, NULL}};
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                HttpTarget t = parsed(cases[i].text);
+
+                assert_int_equal(t.resource, cases[i].resource);
+                if (cases[i].name)
+                        assert_string_equal(t.name, cases[i].name);
+                else
+                        assert_null(t.name);
+                http_target_done(&t);
+        }
+}
+
+static void what_is_no_proper_target_is_refused(void **state) {
+        static const struct {
+                const char *text;
+                int error;
+        } cases[] = {{"", -ENOENT},
+                     {"/", -ENOENT},
+                     {"*", -ENOENT},
+                     {"/v1", -ENOENT},
+                     {"/v2/units", -ENOENT},
+                     {"/v1/unitsx", -ENOENT},
+                     {"/v1/units/", -ENOENT},
+                     {"/v1/units/a.service/b", -ENOENT},
+                     {"/v1//units", -ENOENT},
+                     {"/V1/units", -ENOENT},
+                     {"http://host/v1/units", -ENOENT},
+                     {"/%761/units", -ENOENT}, // nothing of a path but names is decoded
+                     {"/v1/units/..", -EINVAL},
+                     {"/v1/units/%2e%2e%2fetc", -EINVAL},
+                     {"/v1/units/a%00.service", -EINVAL},
+                     {"/v1/units/a%ff.service", -EINVAL},
+                     {"/v1/units/a%0a.service", -EINVAL},
+                     {"/v1/units/a%4.service", -EINVAL},
+                     {"/v1/units/a.service%", -EINVAL},
+                     {"/v1/units/a.service%4", -EINVAL},
+                     {"/v1/units/web@*.service", -EINVAL},
+                     {"/v1/units/a.service?state=failed", -EINVAL},
+                     {"/v1/units?pattern", -EINVAL},
+                     {"/v1/units?pattern=", -EINVAL},
+                     {"/v1/units?pattern=%", -EINVAL},
+                     {"/v1/units?patern=a", -EINVAL},
+                     {"/v1/units?PATTERN=a", -EINVAL},
+                     {"/v1/units?=a", -EINVAL},
+                     {"/v1/unit-files?state=a", -EINVAL},
+                     {"/v1/nodes?state=a", -EINVAL},
+                     {"/healthz?a=b", -EINVAL}};
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                HttpTarget t;
+                const char *why = NULL;
+
+                assert_int_equal(http_target_parse(cases[i].text, &t, &why), cases[i].error);
+                assert_true(*why);
+                http_target_done(&t);
+        }
+}
+
+static void parameters_may_come_several_times(void **state) {
+        HttpTarget t = parsed("/v1/units?pattern=a*&state=failed&pattern=b%26c=d&state=active");
+
+        assert_int_equal(t.n_patterns, 2);
+        assert_string_equal(t.patterns[0], "a*");
+        assert_string_equal(t.patterns[1], "b&c=d");
+        assert_int_equal(t.n_states, 2);
+        assert_string_equal(t.states[1], "active");
+        http_target_done(&t);
+}
+
+static void parameters_have_a_limit(void **state) {
+        char text[32 * HTTP_PATTERNS_MAX] = "/v1/units?state=x";
+        const char *why;
+        HttpTarget t;
+
+        for (size_t i = 0; i < HTTP_PATTERNS_MAX; i++)
+                strcat(text, "&pattern=a");
+        t = parsed(text);
+        assert_int_equal(t.n_patterns, HTTP_PATTERNS_MAX);
+        http_target_done(&t);
+        strcat(text, "&pattern=a");
+        assert_int_equal(http_target_parse(text, &t, &why), -E2BIG);
+        assert_int_equal(t.n_patterns, 0);
+}
+
+static void it_becomes_the_request_that_argosyctl_would_send(void **state) {
+        HttpTarget t = parsed("/v1/units?pattern=a*&pattern=b");
+        Argosy__Request *q = http_target_request(&t);
+
+        assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_LIST_UNITS);
+        assert_int_equal(q->list_units->n_patterns, 2);
+        assert_string_equal(q->list_units->patterns[1], "b");
+        assert_true(q->list_units->parts);
+        message_free(q);
+        http_target_done(&t);
+
+        t = parsed("/v1/unit-files/a.service");
+        q = http_target_request(&t);
+        assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
+        assert_int_equal(q->list_unit_files->n_patterns, 1);
+        assert_string_equal(q->list_unit_files->patterns[0], "a.service");
+        message_free(q);
+        http_target_done(&t);
+
+        t = parsed("/v1/nodes");
+        q = http_target_request(&t);
+        assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_LIST_NODES);
+        message_free(q);
+        http_target_done(&t);
+}
+
+static void rows_are_wanted_by_any_of_their_states(void **state) {
+        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+        HttpTarget any = parsed("/v1/units"), some = parsed("/v1/units?state=failed&state=not-found"),
+                   sub = parsed("/v1/units?state=running");
+
+        row.load = "loaded";
+        row.active = "active";
+        row.sub = "running";
+        assert_true(http_target_wants(&any, &row));
+        assert_false(http_target_wants(&some, &row));
+        assert_true(http_target_wants(&sub, &row));
+        row.load = "not-found";
+        assert_true(http_target_wants(&some, &row));
+        http_target_done(&any);
+        http_target_done(&some);
+        http_target_done(&sub);
+}
+
+static void only_how_the_process_is_may_be_known_by_anybody(void **state) {
+        HttpTarget t = {.resource = HTTP_HEALTHZ};
+
+        assert_true(http_target_is_open(&t));
+        t.resource = HTTP_READYZ;
+        assert_true(http_target_is_open(&t));
+        for (t.resource = HTTP_UNITS; t.resource <= HTTP_NODES; t.resource++)
+                assert_false(http_target_is_open(&t));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(paths_name_resources),
+                cmocka_unit_test(what_is_no_proper_target_is_refused),
+                cmocka_unit_test(parameters_may_come_several_times),
+                cmocka_unit_test(parameters_have_a_limit),
+                cmocka_unit_test(it_becomes_the_request_that_argosyctl_would_send),
+                cmocka_unit_test(rows_are_wanted_by_any_of_their_states),
+                cmocka_unit_test(only_how_the_process_is_may_be_known_by_anybody),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

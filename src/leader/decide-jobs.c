@@ -362,6 +362,8 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
         record.more_targets = words->more_targets;
         if (source->request->job)
                 record.reason = source->request->job->reason;
+        if (source->request->job && source->request->job->retries <= cluster_state_last_job(d->leader->state))
+                record.retries = source->request->job->retries;
         set_author(d->leader, source->author, &record);
         put.job = &record;
         put.n_ops = n_ops;

@@ -92,6 +92,25 @@ def test_what_has_not_begun_of_a_job_is_called_off(c: Cluster):
     assert not c.lives("next")
 
 
+def test_what_failed_is_asked_for_again(c: Cluster):
+    c.submit("good.service", SLEEPER)
+    c.submit("picky.service", "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/test -e /root/go\n")
+    c.ctl_fails("start good picky")
+    job = newest(c)["job"]
+    c.ctl_fails(f"job wait {job}", saying="failed")
+    good = c.invocation("good")
+    c.let_go()
+    c.ctl(f"job retry {job}", on="n2")
+    again = newest(c)
+    assert (again["verb"], again["retries"], again["targets"]) == ("start", job, ["picky.service"]), again
+    eventually(lambda: state(c, again["job"]) == "done")
+    assert c.invocation("good") == good
+    c.ctl_fails(f"job retry {again['job']}", saying="there is no unit of it")
+    c.ctl_fails("job retry 999999", saying="no job")
+    held = hold(c, "stop good --hold")
+    c.ctl_fails(f"job retry {held}", saying="is held")
+
+
 def test_rules_hold_refuse_and_limit(c: Cluster):
     for name in ("db", "web"):
         c.submit(f"{name}.service", SLEEPER)

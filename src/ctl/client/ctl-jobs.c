@@ -26,8 +26,22 @@
 int ctl_jobs_init(Ctl *ctl) {
         if (!ctl->opt.verb || !(ctl->opt.verb->options & OPT_KEY))
                 return 0;
+        ctl->n_targets = ctl->opt.n_args;
         for (; ctl->n_words < CTL_WORDS_MAX && ctl->n_words < ctl->opt.n_args; ctl->n_words++) {
                 ctl->words[ctl->n_words] = strdup(ctl->opt.args[ctl->n_words]);
+                if (!ctl->words[ctl->n_words])
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+int ctl_jobs_retry(Ctl *ctl, uint64_t job, char **names, size_t n) {
+        while (ctl->n_words > 0)
+                free(ctl->words[--ctl->n_words]);
+        ctl->retries = job;
+        ctl->n_targets = n;
+        for (; ctl->n_words < CTL_WORDS_MAX && ctl->n_words < n; ctl->n_words++) {
+                ctl->words[ctl->n_words] = strdup(names[ctl->n_words]);
                 if (!ctl->words[ctl->n_words])
                         return -ENOMEM;
         }
@@ -140,12 +154,13 @@ void ctl_job_attach(Ctl *ctl, CtlJob *job, Argosy__Request *request) {
         job->message.if_revision = ctl->opt.if_revision;
         job->message.hold = (ctl->opt.given & OPT_HOLD) != 0; // too great for its type
         job->message.queue = (ctl->opt.given & OPT_QUEUE) != 0;
+        job->message.retries = ctl->retries;
         job->message.after = ctl->opt.after;
         job->message.n_after = ctl->opt.n_after;
         if (is_about_all_words(request)) {
                 job->message.targets = ctl->words;
                 job->message.n_targets = ctl->n_words;
-                job->message.more_targets = (uint32_t) (ctl->opt.n_args - ctl->n_words);
+                job->message.more_targets = (uint32_t) (ctl->n_targets - ctl->n_words);
         }
         request->job = &job->message;
 }

@@ -32,6 +32,8 @@ struct Ctl {
         Buf refused; // the refusals that were printed last
         char *words[CTL_WORDS_MAX]; // as they were typed, for the job of what is asked for
         size_t n_words;
+        size_t n_targets; // of which these are the first
+        uint64_t retries; // job whose units are asked for again; 0: none
         uint64_t n_ids; // that were made of --key
         uint64_t *held; // jobs that the cluster holds back, of what was asked for
         size_t n_held;

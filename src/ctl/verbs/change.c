@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include "change.h"
 #include "clock.h"
 #include "ctl.h"
 #include "event-cursor.h"
@@ -545,6 +546,22 @@ int verb_restart(Ctl *ctl, char **args, size_t n) {
         if (ctl->opt.given & (OPT_ROLLING | OPT_MAX_UNAVAILABLE | OPT_HEALTH))
                 return rollouts_run(ctl, ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, args, n);
         return run_change(ctl, &v, args, n);
+}
+
+int change_again(Ctl *ctl, const char *verb, char **names, size_t n) {
+        static const ChangeVerb verbs[] = {
+                {ARGOSY__VERB__VERB_LOAD, "load", "loaded", .waits = true},
+                {ARGOSY__VERB__VERB_START, "start", "started", .waits = true},
+                {ARGOSY__VERB__VERB_STOP, "stop", "stopped", .waits = true},
+                {ARGOSY__VERB__VERB_RESTART, "restart", "restarted", .waits = true},
+                {ARGOSY__VERB__VERB_UNLOAD, "unload", "unloaded", .waits = true},
+                {ARGOSY__VERB__VERB_DESTROY, "destroy", "destroyed", .templates = true, .waits = true},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
+                if (streq(verbs[i].name, verb))
+                        return n > 0 ? run_change(ctl, &verbs[i], names, n) : EXIT_OK;
+        return CHANGE_NO_VERB;
 }
 
 // The units of this host, stopped by its own daemon without the cluster: for the time when there is no

@@ -77,7 +77,8 @@ static int print_waiting(Ctl *ctl, const Argosy__Response__JobRow *job) {
         asked = buf_take_string(&time);
         if (!asked || print_line(ctl, "Asked", asked) < 0 || print_line(ctl, "Waits", job->held_by) < 0)
                 return -ENOMEM;
-        return print_numbers(ctl, "After", job->after, job->n_after) < 0
+        return print_numbers(ctl, "After", job->after, job->n_after) < 0 ||
+                               print_numbers(ctl, "Retries", &job->retries, job->retries > 0) < 0
                        ? -ENOMEM
                        : print_numbers(ctl, "Awaited", job->waiting, job->n_waiting);
 }

@@ -52,6 +52,8 @@ VERB("job release", "release-job", "JOB...", GROUP_CHANGE, OPT_REASON, 1, ARGS_M
      "Let jobs begin that are held back")
 VERB("job cancel", "cancel-job", "JOB...", GROUP_CHANGE, OPT_REASON, 1, ARGS_MAX, verb_job_cancel,
      "Call jobs off: what has not begun of them never does")
+VERB("job retry", "retry-job", "JOB...", GROUP_CHANGE, OPT_NO_BLOCK | OPT_VERBOSE | OPT_JOB, 1, ARGS_MAX, verb_job_retry,
+     "Ask again for the units of jobs that did not end well")
 // before `history`, for the second word counts
 VERB("history forget", NULL, "JOB|UNIT...", GROUP_SEE, OPT_REASON | OPT_KEY, 1, ARGS_MAX, verb_history_forget,
      "Erase the old files that jobs or units are remembered with")

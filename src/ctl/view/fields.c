@@ -40,6 +40,7 @@ static const Field of_jobs[] = {
         {"overtaken", NULL, "OVERTAKEN", FIELD_U32, AT(JobRow, overtaken), false, false},
         {"cancelled", NULL, "CANCELLED", FIELD_U32, AT(JobRow, cancelled), false, false},
         {"message", NULL, "MESSAGE", FIELD_STRING, AT(JobRow, message), false, true},
+        {"retries", NULL, "RETRIES", FIELD_U64, AT(JobRow, retries), false, false},
         {"asked", NULL, "ASKED", FIELD_TIME, AT(JobRow, asked_us), false, false},
         {"waits", NULL, "WAITS", FIELD_STRING, AT(JobRow, held_by), false, true},
 };

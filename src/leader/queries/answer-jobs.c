@@ -328,6 +328,7 @@ static int fill(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
         row->overtaken = job->overtaken;
         row->cancelled = job->cancelled;
         row->asked_us = job->asked_us;
+        row->retries = job->retries;
         if (add_after(row, job) < 0)
                 return -ENOMEM;
         if (field_set(&row->state, job_state_to_string(job->state)) < 0 || field_set(&row->message, job->end_message) < 0)

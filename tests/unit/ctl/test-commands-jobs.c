@@ -457,6 +457,92 @@ static void what_is_not_there_is_not_waited_for(void **state) {
         assert_int_equal(p.code, 2);
 }
 
+// ---- again
+
+static void shows_ended(FakeDaemon *d, const char *state, const char *verb, bool with_ends) {
+        Argosy__Response__JobUnitRow units[4], *pointers[4] = {&units[0], &units[1], &units[2], &units[3]}, *ends = &units[3];
+        static const char *const how[] = {"failed", "ok", "cancelled", "unplaced"};
+        static const char *const names[] = {"a.service", "b.service", "c.service", "d.service"};
+        Argosy__Response__JobRow job = row(9);
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 9);
+        done(q);
+        for (size_t i = 0; i < 4; i++) {
+                argosy__response__job_unit_row__init(&units[i]);
+                units[i].unit = (char *) names[i];
+                units[i].end = (char *) how[i];
+        }
+        job.state = (char *) state;
+        job.verb = (char *) verb;
+        if (with_ends) {
+                job.failed = job.cancelled = 1;
+                job.unplaced = 2; // one more than it names
+                job.units = pointers;
+                job.n_units = 3;
+                job.ends = &ends;
+                job.n_ends = 1;
+        }
+        reply_jobs(d, &job, 1, 0);
+}
+
+static void asks_again(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        shows_ended(d, "failed", "stop", true);
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(q->change->n_names == 3 && streq(q->change->names[0], "a.service") &&
+               streq(q->change->names[1], "c.service") && streq(q->change->names[2], "d.service"));
+        assert(q->change->n_files == 0 && q->job->retries == 9);
+        assert(q->job->n_targets == 3 && q->job->more_targets == 0 && streq(q->job->targets[2], "d.service"));
+        done(q);
+        answer(d, "a.service", 17);
+        fake_expect_end(d);
+}
+
+static void what_did_not_end_well_is_asked_for_again(void **state) {
+        _cleanup_outcome_ Outcome o = run(asks_again, "job retry --no-block 9");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "17\n");
+        assert_non_null(strstr(o.err, "1 more units did not end well"));
+}
+
+static void runs(FakeDaemon *d) {
+        shows_ended(d, "running", "stop", true);
+        fake_expect_end(d);
+}
+
+static void is_well(FakeDaemon *d) {
+        shows_ended(d, "done", "stop", false);
+        fake_expect_end(d);
+}
+
+static void is_an_update(FakeDaemon *d) {
+        shows_ended(d, "failed", "update", true);
+        fake_expect_end(d);
+}
+
+static void never_began(FakeDaemon *d) {
+        shows_ended(d, "cancelled", "stop", false);
+        fake_expect_end(d);
+}
+
+static void what_cannot_be_asked_for_again_is_refused(void **state) {
+        _cleanup_outcome_ Outcome a = run(runs, "job retry 9"), b = run(is_well, "job retry 9"),
+                                  c = run(is_an_update, "job retry 9"), e = run(never_began, "job retry 9"),
+                                  f = run_at("/nowhere", "job retry web");
+
+        assert_non_null(strstr(a.err, "job 9 is running"));
+        assert_non_null(strstr(b.err, "job 9 is done: there is no unit of it"));
+        assert_non_null(strstr(c.err, "(update): give the command itself again"));
+        assert_non_null(strstr(e.err, "has not begun anything"));
+        assert_int_equal(a.code + b.code + c.code + e.code, 4);
+        assert_int_equal(f.code, 2);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(the_words_that_were_typed_go_with_a_change),
@@ -477,6 +563,8 @@ int main(void) {
                 cmocka_unit_test(a_job_is_waited_for_wherever_it_goes_on),
                 cmocka_unit_test(what_failed_is_named),
                 cmocka_unit_test(what_is_not_there_is_not_waited_for),
+                cmocka_unit_test(what_did_not_end_well_is_asked_for_again),
+                cmocka_unit_test(what_cannot_be_asked_for_again_is_refused),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

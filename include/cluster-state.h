@@ -49,6 +49,8 @@ enum {
         CLUSTER_STORED_REQUESTS_MAX = 10000,
         CLUSTER_STORED_REQUEST_MAX = 1024 * 1024,
         CLUSTER_STORED_BYTES_MAX = 64 * 1024 * 1024,
+        CLUSTER_OPEN_JOBS_DEFAULT = 10000, // of one author (QueueRecord.open_max), which may be up to
+        CLUSTER_OPEN_JOBS_MAX = 1000000,
         CLUSTER_STORED_AFTER_MAX = 100, // jobs that one waits for
         CLUSTER_QUEUE_RULES_MAX = 64,
         CLUSTER_QUEUE_BYTES_MAX = 64 * 1024,

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "author-jobs.h"
 #include "batch-builder.h"
 #include "decide-private.h"
 #include "disruption-budget.h"
@@ -433,8 +434,11 @@ int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
                 r = batch_builder_claim(&d->batch, source.id->data, source.id->len);
         if (r == 0)
                 r = put_job(d, &source, n_ops, &t->job_flying);
-        if (r == 0 && t->job == 0)
+        if (r == 0 && t->job == 0) {
                 held_limit_admit(d->leader, t->limited_by);
+                if (!t->held && job_end_at_once(t->request) == ARGOSY__JOB_STATE__JOB_RUNNING)
+                        author_jobs_admit(d->leader, t->author);
+        }
         return r;
 }
 
@@ -446,6 +450,8 @@ int decide_job_hold(Decision *d, Ticket *t, Argosy__StoredRequest *stored) {
                             .stored = stored};
         int r = batch_builder_claim(&d->batch, source.id->data, source.id->len);
 
+        if (r == 0)
+                author_jobs_admit(d->leader, t->author);
         return r < 0 ? r : put_job(d, &source, 0, &t->job_flying);
 }
 

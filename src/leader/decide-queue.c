@@ -14,10 +14,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "author-jobs.h"
+#include "author.h"
 #include "batch-builder.h"
 #include "decide-private.h"
 #include "feature-level.h"
 #include "held-jobs.h"
+#include "job-end.h"
 #include "job-words.h"
 #include "message.h"
 #include "queue-policy.h"
@@ -202,6 +205,22 @@ static int hold(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRul
         return r;
 }
 
+// ------------------------------------------------------------------------------------------------ how many
+
+// 1: its author may have one more job that is open.
+static int check_author(const Leader *l, Ticket *t, bool is_held) {
+        size_t max = cluster_state_queue(l->state)->open_max ?: CLUSTER_OPEN_JOBS_DEFAULT;
+        bool opens = is_held || job_end_at_once(t->request) == ARGOSY__JOB_STATE__JOB_RUNNING;
+        char who[AUTHOR_TEXT_SIZE];
+
+        if (!opens || !queue_policy_is_limited(t->request) || queue_undoes_rules(l, t->request) || author_jobs_open(l, t->author) < max)
+                return 1;
+        return settle(t, response_error(EDQUOT,
+                                        "%s has %zu jobs that are running or held back, as many as an author may have "
+                                        "(see argosyctl queue limit): nothing was changed",
+                                        author_text(t->author, who), author_jobs_open(l, t->author)));
+}
+
 // ------------------------------------------------------------------------------------------------ the request
 
 static bool asks_to_be_held(const Ticket *t) {
@@ -231,7 +250,7 @@ int decide_queue_admit(Decision *d, Ticket *t) {
                                 ? rule->number
                                 : 0;
         if (v == HELD_JOB_GOES)
-                return 1;
+                return t->held ? 1 : check_author(l, t, false);
         if (t->held) {
                 held_job_put_back(l, t);
                 return 0;
@@ -240,5 +259,8 @@ int decide_queue_admit(Decision *d, Ticket *t) {
                 return settle(t, response_error(EPERM,
                                                 "%s (rule %" PRIu32 " of the queue); nothing was changed",
                                                 rule->text, rule->number));
-        return v == HELD_JOB_OVER ? refuse_over(l, t) : hold(d, t, v, rule);
+        if (v == HELD_JOB_OVER)
+                return refuse_over(l, t);
+        r = check_author(l, t, true);
+        return r == 1 ? hold(d, t, v, rule) : r;
 }

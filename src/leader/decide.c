@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "answer-cursor.h"
+#include "author-jobs.h"
 #include "authorization.h"
 #include "batch-builder.h"
 #include "clock.h"
@@ -352,6 +353,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
         rebalance_job_landed(l, outcome == STORE_COMMITTED);
         open_jobs_landed(l, outcome == STORE_COMMITTED);
         held_limits_settle(l);
+        author_jobs_settle(l);
         if (outcome == STORE_COMMITTED)
                 forget_granted_records(l);
         else if (outcome == STORE_NO_SPACE && l->leading)
@@ -499,6 +501,7 @@ void decide(Leader *l) {
         rebalance_job_landed(l, false); // the log may not even have taken it
         open_jobs_landed(l, false);
         held_limits_settle(l);
+        author_jobs_settle(l);
         decide_pending_anew(l);
         if (!answer_dry_runs(&d))
                 return;

@@ -240,6 +240,7 @@ static int insert_rule(Argosy__QueueRecord *queue, const UndoSetting *s) {
 static int change_queue(Argosy__QueueRecord *next, const UndoSetting *s) {
         if (s->first->kind == ARGOSY__SETTING_KIND__SETTING_QUEUE) {
                 next->closed = s->wanted->closed;
+                next->open_max = s->wanted->open_max;
                 return field_set(&next->reason, s->wanted->text);
         }
         remove_rule(next, s->first->number);

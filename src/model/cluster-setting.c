@@ -84,6 +84,7 @@ static bool read_value(const ClusterState *s, const Argosy__JobSetting *which, A
                 return read_rule(queue, which->number, ret);
         case ARGOSY__SETTING_KIND__SETTING_QUEUE:
                 ret->closed = queue->closed;
+                ret->open_max = queue->open_max;
                 ret->text = queue->reason;
                 return true;
         default:

@@ -151,6 +151,22 @@ def test_a_closed_queue_holds_what_comes_and_root_stops_what_burns(c: Cluster):
     assert c.where("two")
 
 
+def test_an_author_has_so_many_open_jobs(c: Cluster):
+    c.start("one")
+    c.submit("two.service", SLEEPER)
+    c.ctl("queue limit 1 --reason='a script has run wild'", on="n2")
+    limit = newest(c)["job"]
+    assert c.json("queue rule list", "n3")["open_max"] == 1
+    job = hold(c, "start two --hold")
+    c.ctl_fails("start two", on="n3", saying="root has 1 jobs that are running or held back")
+    c.ctl("stop one", on="n2")
+    assert not c.lives("one")
+    c.ctl(f"undo {limit}")
+    assert c.json("queue rule list")["open_max"] == 10000
+    c.ctl("start one")
+    c.ctl(f"job cancel {job}")
+
+
 def test_a_held_job_is_carried_out_once_whatever_dies(c: Cluster):
     c.submit("web@.service", SLEEPER)
     job = hold(c, "load web@{1..400} --hold")  # more than one entry of the log
@@ -169,6 +185,7 @@ def test_a_held_job_is_carried_out_once_whatever_dies(c: Cluster):
 
 def clean(c):
     c.ctl("queue open")
+    c.ctl("queue limit 10000")
     for rule in c.json("queue rule list")["rules"]:
         c.ctl(f"queue rule delete {rule['rule']}")
 

@@ -165,6 +165,7 @@ typedef struct Show {
         bool closed;
         char *reason; // owned
         uint32_t held;
+        uint32_t open_max; // jobs of one author
 } Show;
 
 static char *action_text(const Argosy__QueueRule *rule) {
@@ -247,6 +248,7 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 return 0;
         s->closed = r->queue->closed;
         s->held = r->queue->held;
+        s->open_max = r->queue->open_max;
         s->reason = strdup(r->queue->reason);
         if (!s->reason)
                 return -ENOMEM;
@@ -271,6 +273,8 @@ static int list_as_json(Ctl *ctl, Argosy__Request *request, Show *s) {
         json_word(&s->json, "reason", s->reason ?: "");
         json_key(&s->json, "held");
         json_u64(&s->json, s->held);
+        json_key(&s->json, "open_max");
+        json_u64(&s->json, s->open_max);
         json_end(&s->json, '}');
         json_finish(&s->json);
         return code;
@@ -286,6 +290,8 @@ static int print_legend(Ctl *ctl, const Show *s) {
         fprintf(ctl->term.out, "\nThe queue is %s%s%.*s; %" PRIu32 " job%s held back.\n",
                 s->closed ? "closed" : "open", reason.len ? ": " : "", (int) reason.len,
                 (const char *) reason.data, s->held, s->held == 1 ? " is" : "s are");
+        if (s->open_max > 0)
+                fprintf(ctl->term.out, "An author has up to %" PRIu32 " jobs that are running or held back.\n", s->open_max);
         return EXIT_OK;
 }
 
@@ -337,6 +343,14 @@ int verb_queue_open(Ctl *ctl, char **words, size_t n) {
         Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
 
         m.open = true;
+        return send_change(ctl, &m, NULL);
+}
+
+int verb_queue_limit(Ctl *ctl, char **words, size_t n) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+
+        if (!read_number(words[0], &m.open_max) || m.open_max == 0)
+                return ctl_usage(ctl, "'%s' is no number of jobs", words[0]);
         return send_change(ctl, &m, NULL);
 }
 

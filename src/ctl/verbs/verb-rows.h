@@ -123,6 +123,8 @@ VERB("queue close", NULL, "", GROUP_ROLES, OPT_REASON | OPT_KEY, 0, 0, verb_queu
      "Hold back all jobs that come, until the queue opens")
 VERB("queue open", NULL, "", GROUP_ROLES, OPT_REASON | OPT_KEY, 0, 0, verb_queue_open,
      "Let jobs begin again, and those that the closed queue held")
+VERB("queue limit", NULL, "NUMBER", GROUP_ROLES, OPT_REASON | OPT_KEY | OPT_IF_REVISION, 1, 1, verb_queue_limit,
+     "Say how many open jobs an author may have")
 
 VERB("cluster status", NULL, "", GROUP_CLUSTER, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_cluster_status,
      "Show members, leader and log")

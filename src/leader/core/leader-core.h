@@ -168,6 +168,8 @@ struct Leader {
         Map held_limits;  // by number of the rule: how many run, and who waits (HeldLimit)
         ListNode held_due, held_closed, held_by_rules, held_over; // to be judged; by the closed queue; by rules; have ended
         size_t n_held_going;      // tickets of theirs
+        Map author_jobs;  // by the author's name: how many of his are open (AuthorJobs)
+        ListNode authors_admitted; // AuthorJobs.admitted: of the entry that is being made
         size_t n_held_admitted;   // jobs of limits in the entry that is being made
         uint64_t n_held_judged;   // one by one
         uint64_t queue_revision;  // of the rules by which they were judged last

@@ -45,6 +45,8 @@ static const char *verb_of_queue(const Argosy__Request__QueueChange *m) {
                 return "queue rule add";
         if (m->remove > 0)
                 return "queue rule delete";
+        if (m->open_max > 0)
+                return "queue limit";
         return m->close ? "queue close" : "queue open";
 }
 
@@ -56,6 +58,8 @@ const char *job_verb(const Argosy__Request *q) {
                 return verb_to_string(q->change->verb);
         case ARGOSY__REQUEST__WHAT_ROLLOUT:
                 return verb_of_rollout(q->rollout);
+        case ARGOSY__REQUEST__WHAT_REBALANCE:
+                return q->rebalance->abort ? "rebalance --abort" : "rebalance";
         case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
                 return verb_of_mode(q->node_change->mode);
         case ARGOSY__REQUEST__WHAT_NODES_CHANGE:
@@ -174,6 +178,8 @@ static int add_what_it_names(JobWords *w, const Argosy__Request *q) {
         case ARGOSY__REQUEST__WHAT_JOB_CANCEL:
                 return add_numbers(w, q->job_cancel->numbers, q->job_cancel->n_numbers);
         case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
+                if (q->queue_change->open_max > 0)
+                        return add_number(w, q->queue_change->open_max);
                 return q->queue_change->remove > 0 ? add_number(w, q->queue_change->remove) : 0;
         case ARGOSY__REQUEST__WHAT_JOIN:
                 return q->join->join ? add(w, q->join->join->name) : 0;

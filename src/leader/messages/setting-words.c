@@ -94,6 +94,8 @@ static int append_rule(const Argosy__QueueRule *rule, Buf *out) {
 }
 
 int setting_value_append(Argosy__SettingKind kind, const Argosy__SettingValue *v, Buf *out) {
+        int r;
+
         if (!v)
                 return 0;
         switch (kind) {
@@ -110,7 +112,8 @@ int setting_value_append(Argosy__SettingKind kind, const Argosy__SettingValue *v
         case ARGOSY__SETTING_KIND__SETTING_RULE:
                 return v->rule ? append_rule(v->rule, out) : 0;
         case ARGOSY__SETTING_KIND__SETTING_QUEUE:
-                return append_state(v->closed ? "closed" : "open", v->text, 0, out);
+                r = append_state(v->closed ? "closed" : "open", v->text, 0, out);
+                return r == 0 && v->open_max > 0 ? buf_printf(out, ", %" PRIu32 " open jobs per author", v->open_max) : r;
         default:
                 return 0;
         }

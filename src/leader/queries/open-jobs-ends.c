@@ -140,6 +140,7 @@ static void into_ended(Leader *l, OpenJob *job) {
 }
 
 void open_job_end(Leader *l, OpenJob *job) {
+        author_jobs_drop(l, TAKE_PTR(job->author)); // who has waited for it may ask for the next
         if (job->end.state == ARGOSY__JOB_STATE__JOB_UNKNOWN)
                 job->end.state = job_end_state(&job->counts, job->n_cancelled_by > 0);
         job->end.ended_us = leader_wall(l);

@@ -73,6 +73,14 @@ static JobItem *item_of(WaiterItem *wait) {
 
 // ------------------------------------------------------------------------------------------------ life
 
+static AuthorJobs *count_for_author(Leader *l, const Argosy__JobRecord *record) {
+        Argosy__Author author = ARGOSY__AUTHOR__INIT;
+
+        author.user = record->user;
+        author.uid = record->uid_known ? record->uid : UINT32_MAX;
+        return *record->user || record->uid_known ? author_jobs_add(l, &author) : NULL;
+}
+
 static OpenJob *job_new(Leader *l, uint64_t number, const Argosy__JobRecord *record) {
         OpenJob *job = oom_checked(calloc(1, sizeof(*job)));
 
@@ -86,6 +94,7 @@ static OpenJob *job_new(Leader *l, uint64_t number, const Argosy__JobRecord *rec
         job->revision = record->revision;
         job->limited_by = record->limited_by;
         held_limit_begin(l, job->limited_by);
+        job->author = count_for_author(l, record);
         if (record->n_drains > 0) {
                 job->drains = oom_checked(calloc(record->n_drains, sizeof(*job->drains)));
                 memcpy(job->drains, record->drains, record->n_drains * sizeof(*job->drains));
@@ -122,6 +131,7 @@ void open_job_free(Leader *l, OpenJob *job) {
         list_unlink(&job->queue);
         list_unlink(&job->told);
         held_limit_end(l, job->limited_by);
+        author_jobs_drop(l, job->author);
         open_job_discard(job);
 }
 

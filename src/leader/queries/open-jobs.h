@@ -11,6 +11,7 @@
 //      flies        it is in the entry that is on its way                        Leader.jobs_flying
 //      is gone      the log has it; who waited for the job is answered           open_jobs_landed()
 
+#include "author-jobs.h"
 #include "batch-builder.h"
 #include "job-end.h"
 #include "leader-core.h"
@@ -50,6 +51,7 @@ struct OpenJob {
         size_t n_bytes;           // of what is said of units
         Argosy__JobRecord end;    // number and what is known of its end
         char verb[32];            // as its record has it
+        AuthorJobs *author;       // NULL: it has ended, or nobody has said whose it is
         uint32_t limited_by;      // rule of the queue that counts it; 0: none
         uint32_t n_refused;       // units that were, as it came to be; they count as failed
         char *rollout;            // "": it has begun none

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "author-jobs.h"
 #include "authorization.h"
 #include "feature-level.h"
 #include "log-format.h"
@@ -62,6 +63,7 @@ typedef struct HeldLimit {
 } HeldLimit;
 
 struct HeldJob {
+        AuthorJobs *author; // NULL: nobody has said whose it is
         Leader *leader;
         uint64_t number;
         ListNode queue;
@@ -256,6 +258,7 @@ static HeldJob *held_new(Leader *l, const Argosy__StoredRequest *m) {
 
         h->leader = l;
         h->number = m->job;
+        h->author = m->author ? author_jobs_add(l, m->author) : NULL;
         list_init(&h->queue);
         list_init(&h->tickets);
         argosy__job_record__init(&h->end);
@@ -290,6 +293,7 @@ static void held_free(Leader *l, HeldJob *h) {
         if (h->ticket)
                 drop_ticket(l, TAKE_PTR(h->ticket));
         map_take(&l->held_jobs, &h->number, sizeof(h->number));
+        author_jobs_drop(l, h->author);
         end_done(h);
         free(h);
 }
@@ -310,6 +314,7 @@ void held_jobs_clear(Leader *l) {
         list_init(&l->held_by_rules);
         list_init(&l->held_over);
         l->n_held_going = l->n_held_admitted = 0;
+        author_jobs_clear(l); // those of open jobs, too
 }
 
 static void take_on(Leader *l, const Argosy__StoredRequest *m) {

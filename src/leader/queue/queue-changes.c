@@ -111,12 +111,23 @@ static int set_closed(Ticket *t, bool closed, Argosy__QueueRecord *queue) {
         return field_set(&queue->reason, reason) < 0 ? -ENOMEM : 1;
 }
 
+static int set_open_max(Ticket *t, uint32_t max, Argosy__QueueRecord *queue) {
+        if (max > CLUSTER_OPEN_JOBS_MAX)
+                return settle(t, response_error(EINVAL, "an author may have up to %d open jobs", CLUSTER_OPEN_JOBS_MAX));
+        if ((queue->open_max ?: CLUSTER_OPEN_JOBS_DEFAULT) == max)
+                return settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+        queue->open_max = max;
+        return 1;
+}
+
 static int change(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
-        if ((m->add != NULL) + (m->remove > 0) + m->close + m->open != 1)
+        if ((m->add != NULL) + (m->remove > 0) + m->close + m->open + (m->open_max > 0) != 1)
                 return settle(t, response_error(EINVAL,
                                                 "the request does not say what is to become of the queue"));
         if (m->add)
                 return add(t, m, queue);
+        if (m->open_max > 0)
+                return set_open_max(t, m->open_max, queue);
         return m->remove > 0 ? remove_rule(t, m->remove, queue) : set_closed(t, m->close, queue);
 }
 
@@ -196,6 +207,7 @@ Argosy__Response *queue_answer_list(Leader *l, const Argosy__Request *request) {
         (void) cluster_state_stored_requests(l->state, &n_stored);
         r->queue->held = (uint32_t) n_stored;
         r->queue->closed = queue->closed;
+        r->queue->open_max = queue->open_max ?: CLUSTER_OPEN_JOBS_DEFAULT;
         return TAKE_PTR(r);
 }
 

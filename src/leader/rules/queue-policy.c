@@ -60,6 +60,20 @@ bool queue_policy_is_for(const Argosy__Request *q, const Argosy__Author *author)
         }
 }
 
+bool queue_policy_is_limited(const Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
+        case ARGOSY__REQUEST__WHAT_ACCESS_CHANGE:
+        case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
+        case ARGOSY__REQUEST__WHAT_JOB_CANCEL:
+        case ARGOSY__REQUEST__WHAT_JOIN:
+        case ARGOSY__REQUEST__WHAT_REBALANCE: // there is one of them at a time
+                return false;
+        default:
+                return !queue_policy_only_asks(q) && !ends_something(q) && !stops(q);
+        }
+}
+
 bool queue_policy_can_hold(const Argosy__Request *q) {
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:

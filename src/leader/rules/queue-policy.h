@@ -32,6 +32,9 @@ bool queue_policy_is_for(const Argosy__Request *request, const Argosy__Author *a
 // It changes nothing, and there is nothing to hold.
 bool queue_policy_only_asks(const Argosy__Request *request);
 // It can be kept and carried out later. False: only while who asks listens.
+// Whether it may be refused because its author has too many jobs that are open. What stops, destroys or ends something is not,
+// nor what mends the queue.
+bool queue_policy_is_limited(const Argosy__Request *q);
 bool queue_policy_can_hold(const Argosy__Request *request);
 // NULL: none of them matches.
 const Argosy__QueueRule *queue_policy_match(const Argosy__QueueRecord *queue, const QueueSubject *s);

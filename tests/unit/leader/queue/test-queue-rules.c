@@ -252,6 +252,76 @@ static void a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there(void **s
         (void) hold((Ask){RESTART, "b.service"});
 }
 
+// ------------------------------------------------------------------------------------------------ open jobs
+
+static int set_open_max(uint32_t max) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+
+        m.open_max = max;
+        return change_queue(&m, "")->status;
+}
+
+static void an_author_has_so_many_open_jobs(void **state) {
+        Argosy__Author ann = user("ann", 1001);
+        const Argosy__Response *r;
+        uint64_t first;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        give(ARGOSY__RIGHT__RIGHT_DEPLOY, "ann", false);
+        assert_int_equal(list()->open_max, CLUSTER_OPEN_JOBS_DEFAULT);
+        assert_int_equal(set_open_max(CLUSTER_OPEN_JOBS_MAX + 1), EINVAL);
+        assert_int_equal(set_open_max(2), 0);
+        assert_int_equal(list()->open_max, 2);
+        g.author = &ann;
+        set_lazy(true);
+        first = answer((Ask){START, "a.service", SERVICE})->job;
+        (void) hold((Ask){START, "b.service", SERVICE, .hold = true}); // one that is held is open, too
+        r = answer((Ask){START, "c.service", SERVICE});
+        assert_int_equal(r->status, EDQUOT);
+        assert_non_null(strstr(r->message, "ann has 2 jobs"));
+        assert_int_equal(answer((Ask){START, "c.service", SERVICE, .hold = true})->status, EDQUOT);
+        assert_null(rig_record(&g, "c.service"));
+        assert_int_equal(answer((Ask){SUBMIT, "c.service", SERVICE})->status, 0); // is done at once
+        g.author = NULL;
+        assert_int_equal(set_open_max(1), 0);
+        rig_depose(&g);
+        rig_elect(&g);
+        g.author = &ann;
+        assert_int_equal(answer((Ask){START, "c.service"})->status, EDQUOT); // a new leader counts the same
+        assert_int_equal(cancel(first + 1), 0);
+        assert_int_equal(answer((Ask){START, "c.service"})->status, 0);
+        assert_int_equal(answer((Ask){STOP, "a.service"})->status, 0); // whoever has how many
+        assert_int_equal(answer((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service"})->status, 0);
+        g.author = NULL;
+        assert_int_equal(answer((Ask){START, "d.service", SERVICE})->status, 0); // somebody else
+        set_lazy(false);
+        g.author = &ann;
+        assert_int_equal(answer((Ask){START, "e.service", SERVICE})->status, 0); // the log need not know of the ends yet
+        g.author = NULL;
+}
+
+// They are decided before one of them is in the log.
+static void jobs_of_one_entry_count_as_well(void **state) {
+        unsigned n_refused = 0;
+        RigAnswer *answers[4];
+        char name[] = "a.service";
+
+        SKIP_BELOW(FEATURE_JOBS);
+        assert_int_equal(set_open_max(2), 0);
+        set_lazy(true);
+        g.slow = true;
+        (void) ask((Ask){SUBMIT, "z.service", SERVICE});
+        for (size_t i = 0; i < ELEMENTSOF(answers); i++, name[0]++)
+                answers[i] = ask((Ask){START, name, SERVICE});
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        for (size_t i = 0; i < ELEMENTSOF(answers); i++)
+                n_refused += rig_last(answers[i])->status == EDQUOT;
+        assert_int_equal(n_refused, 2);
+        set_lazy(false);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(a_rule_holds_until_it_is_gone),
@@ -266,6 +336,8 @@ int main(void) {
                 RIG_TEST(releasing_from_the_rules_is_for_those_who_make_them),
                 RIG_TEST(a_rule_about_everything_is_warned_of),
                 RIG_TEST(a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there),
+                RIG_TEST(an_author_has_so_many_open_jobs),
+                RIG_TEST(jobs_of_one_entry_count_as_well),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

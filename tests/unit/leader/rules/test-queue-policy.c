@@ -202,6 +202,29 @@ static void rules_are_not_for_what_mends_things(void **state) {
         assert_false(queue_policy_can_hold(&q)); // who asks is to be told
 }
 
+static void how_much_is_open_refuses_nothing_that_ends_something(void **state) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+
+        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        q.change = &change;
+        for (int verb = ARGOSY__VERB__VERB_SUBMIT; verb <= ARGOSY__VERB__VERB_DESTROY; verb++) {
+                change.verb = (Argosy__Verb) verb;
+                assert_int_equal(queue_policy_is_limited(&q),
+                                 verb != ARGOSY__VERB__VERB_STOP && verb != ARGOSY__VERB__VERB_DESTROY);
+        }
+        q.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
+        q.rollout = &rollout;
+        assert_true(queue_policy_is_limited(&q));
+        rollout.abort = true;
+        assert_false(queue_policy_is_limited(&q));
+        q.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
+        assert_false(queue_policy_is_limited(&q));
+        q.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
+        assert_false(queue_policy_is_limited(&q));
+}
+
 static void a_rule_that_makes_no_sense_is_refused(void **state) {
         char longer[QUEUE_PATTERN_MAX + 2] = "";
         Argosy__QueueRule r = rule("", "", "", "", "");
@@ -239,6 +262,7 @@ int main(void) {
                 cmocka_unit_test(the_first_that_matches_counts),
                 cmocka_unit_test(any_rules_and_any_request_are_what_the_model_says),
                 cmocka_unit_test(rules_are_not_for_what_mends_things),
+                cmocka_unit_test(how_much_is_open_refuses_nothing_that_ends_something),
                 cmocka_unit_test(a_rule_that_makes_no_sense_is_refused),
         };
 

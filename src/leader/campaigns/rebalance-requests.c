@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "clock.h"
+#include "feature-level.h"
 #include "message.h"
 #include "rebalance-private.h"
 #include "rebalances.h"
@@ -108,6 +109,35 @@ static int begin(Leader *l, const Ticket *t) {
         return 0;
 }
 
+static void on_abort_committed(Leader *l, Ticket *t) {
+        t->committed = NULL;
+        t->n_cancels = 0;
+        if (l->rebalance)
+                rebalance_abort(l);
+}
+
+// It is a job, whose entry has nothing of its own and names that of the rebalance, which may be in the same entry; 0, which no
+// job is, if there is no move yet. Returns what Handler.plan does.
+static int plan_abort(Leader *l, Ticket *t) {
+        Rebalance *o = l->rebalance;
+
+        if (!o)
+                return refuse(t, ENOENT, "no rebalance is under way");
+        message_free(t->response);
+        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+        if (!t->response)
+                return -ENOMEM;
+        if (o->aborted || cluster_state_feature_level(l->state) < FEATURE_JOBS) {
+                rebalance_abort(l);
+                ticket_settle(t, TAKE_PTR(t->response));
+                return 0;
+        }
+        t->cancels = o->job.number > 0 ? &o->job.number : &o->job.flying;
+        t->n_cancels = 1;
+        t->committed = on_abort_committed;
+        return 1;
+}
+
 int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__Rebalance *m = t->request->rebalance;
         const char *error = name_patterns_error(m->patterns, m->n_patterns);
@@ -117,13 +147,8 @@ int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b) {
                 return refuse(t, E2BIG, "more than 1000 patterns");
         if (error)
                 return refuse(t, E2BIG, error);
-        if (m->abort) {
-                if (!l->rebalance)
-                        return refuse(t, ENOENT, "no rebalance is under way");
-                l->rebalance->aborted = true;
-                ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
-                return 0;
-        }
+        if (m->abort)
+                return plan_abort(l, t);
         if (m->health_us > REBALANCE_HEALTH_MAX_SEC * USEC_PER_SEC)
                 return refuse(t, EINVAL, "a health time of more than an hour");
         if (rebalance_has_to_wait(l))

@@ -21,6 +21,7 @@ static bool has_more_to_do(const Argosy__Request *q) {
         case ARGOSY__REQUEST__WHAT_ROLLOUT:
                 return !q->rollout->abort;
         case ARGOSY__REQUEST__WHAT_REBALANCE:
+                return !q->rebalance->abort;
         case ARGOSY__REQUEST__WHAT_APPLY:
         case ARGOSY__REQUEST__WHAT_UNDO:
                 return true;

@@ -329,6 +329,49 @@ static void one_is_under_way_at_a_time_and_can_be_ended(void **state) {
         assert_int_equal(rig_last(ask((Wish){.abort = true}))->status, ENOENT);
 }
 
+static void who_ends_one_leaves_a_job(void **state) {
+        const Argosy__Response *ended;
+        RigAnswer *a;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        start_on_two(12, ONE_DOWN);
+        g.start_ms = START_MS;
+        a = ask((Wish){.id = 1});
+        job = cluster_state_last_job(g.state);
+        assert_string_equal(rig_show_job(&g, job)->verb, "rebalance");
+        ended = rig_last(ask((Wish){.abort = true}));
+        assert_int_equal(ended->job, job + 1);
+        assert_string_equal(rig_show_job(&g, job + 1)->verb, "rebalance --abort");
+        assert_string_equal(rig_show_job(&g, job + 1)->state, "done");
+        watch(a, 12);
+        rig_pass_ms(&g, 1100);
+        assert_string_equal(rig_show_job(&g, job)->state, "cancelled");
+}
+
+static void a_rebalance_is_called_off_by_its_job(void **state) {
+        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        start_on_two(12, ONE_DOWN);
+        g.start_ms = START_MS;
+        a = ask((Wish){.id = 1});
+        job = cluster_state_last_job(g.state);
+        m.numbers = &job;
+        m.n_numbers = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
+        request.job_cancel = &m;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        watch(a, 12);
+        assert_int_equal(rig_last(a)->status, ECANCELED);
+        assert_int_equal(units_on(3), 1);
+        rig_pass_ms(&g, 1100);
+        assert_string_equal(rig_show_job(&g, job)->state, "cancelled");
+}
+
 static void a_client_that_goes_away_does_not_end_it(void **state) {
         RigAnswer *a;
 
@@ -391,6 +434,8 @@ int main(void) {
                 T(a_host_that_is_away_for_a_moment_is_waited_for),
                 T(while_a_host_is_waited_for_no_time_stands_still),
                 T(one_is_under_way_at_a_time_and_can_be_ended),
+                T(who_ends_one_leaves_a_job),
+                T(a_rebalance_is_called_off_by_its_job),
                 T(a_client_that_goes_away_does_not_end_it),
                 T(with_its_leader_it_ends_and_the_next_one_goes_on_when_asked),
                 T(a_node_that_is_lost_meanwhile_gets_nothing_more),

@@ -539,6 +539,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->listings);
         list_init(&l->watchers);
         list_init(&l->watchers_idle);
+        list_init(&l->watchers_behind);
         list_init(&l->rollouts);
         list_init(&l->rollout_waiters);
         list_init(&l->rebalance_waiters);

@@ -36,6 +36,36 @@ static inline RigAnswer *rig_set_mode(Rig *g, const char *node, Argosy__NodeMode
         return rig_ask_and_settle(g, &request);
 }
 
+// Instances of one template, PREFIX@0.service and so on, in one request; `content` NULL: no file.
+static inline RigAnswer *rig_change_many(Rig *g, Argosy__Verb verb, const char *prefix, unsigned n, const char *content) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char **names = calloc(n, sizeof(*names)), template[64];
+        uint64_t id[2] = {++g->id, 77};
+        RigAnswer *a;
+
+        assert_non_null(names);
+        for (unsigned i = 0; i < n; i++)
+                assert_true(asprintf(&names[i], "%s@%u.service", prefix, i) > 0);
+        snprintf(template, sizeof(template), "%s@.service", prefix);
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = verb;
+        change.names = names;
+        change.n_names = n;
+        file.name = file.path = template;
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = content ? strlen(content) : 0};
+        change.files = &files;
+        change.n_files = content != NULL;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        a = rig_ask_and_settle(g, &request);
+        for (unsigned i = 0; i < n; i++)
+                free(names[i]);
+        free(names);
+        return a;
+}
+
 // Of several nodes in one request.
 static inline RigAnswer *rig_set_modes(Rig *g, const char *const *nodes, size_t n, Argosy__NodeMode mode) {
         Argosy__Request__NodesChange change = ARGOSY__REQUEST__NODES_CHANGE__INIT;

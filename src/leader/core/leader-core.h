@@ -236,5 +236,6 @@ struct Leader {
         size_t n_events_jobs, events_jobs_allocated;
         bool events_kept;       // somebody watches, or did a short while ago
         ListNode watchers, watchers_idle; // Watcher.all: to be looked at; told of everything
+        ListNode watchers_behind;         // of those who have missed more than the ring has, or come from nothing
         size_t n_watchers;
 };

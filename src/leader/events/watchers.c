@@ -10,7 +10,9 @@
 // come since (event-stream-log.c); one so old that gone objects may be forgotten, or of somebody who might see something
 // else, with all of the state. What he is told of it stands in watchers-follow.c.
 //
-// A turn spends so many bytes and looks at so many events and objects, whoever asks; the others go on in the next.
+// A turn spends so many bytes and looks at so many events and objects, whoever asks; the others go on in the next. Those who
+// wait for what is new come first, since they need little of it: they are not to wait for others who are told all of a
+// large cluster, of whom each turn tells some.
 // Out of memory a question ends without an answer of ours, which the ticket says.
 
 #include "watchers.h"
@@ -32,6 +34,8 @@
 enum {
         TURN_BYTES = 1024 * 1024,
         TURN_LOOKS = 16384, // at events of the ring, or patterns that they are compared with
+        BEHIND_BYTES = TURN_BYTES / 4, // that are left for those who go by the order, whoever else was told
+        BEHIND_LOOKS = TURN_LOOKS / 4,
 };
 
 // ------------------------------------------------------------------------------------------------ who asks
@@ -115,6 +119,14 @@ static Argosy__Response *refuse(Leader *l, Watcher *w, const Argosy__Request__Ev
         return take_cursor(l, w, q);
 }
 
+// There is something for him, or he has not been looked at.
+static void enqueue(Leader *l, Watcher *w) {
+        bool is_behind = !w->from_now && w->cursor.mode != EVENT_CURSOR_RING;
+
+        list_unlink(&w->all);
+        list_append(is_behind ? &l->watchers_behind : &l->watchers, &w->all);
+}
+
 int watcher_start(Leader *l, Ticket *t) {
         Watcher *w = calloc(1, sizeof(*w));
         Argosy__Response *refusal;
@@ -124,9 +136,10 @@ int watcher_start(Leader *l, Ticket *t) {
         w->ticket = t;
         t->watcher = w;
         l->n_watchers++;
-        list_append(&l->watchers, &w->all);
+        list_init(&w->all);
         w->kinds = kinds_of(t->request->events);
         refusal = refuse(l, w, t->request->events);
+        enqueue(l, w);
         if (refusal)
                 ticket_settle(t, refusal);
         else
@@ -234,24 +247,32 @@ static void serve(Leader *l, Watcher *w, Turn *turn, bool drained) {
         int r = w->from_now ? watcher_need_answer(w) : look(l, w, turn, drained, &full);
 
         list_unlink(&w->all);
-        list_append(r == 0 && !w->from_now && full ? &l->watchers : &l->watchers_idle, &w->all);
+        if (r == 0 && full)
+                enqueue(l, w);
+        else
+                list_append(&l->watchers_idle, &w->all);
         if (r < 0)
                 ticket_settle(w->ticket, NULL);
         else if (w->answer)
                 answer(w);
 }
 
+static void serve_some(Leader *l, ListNode *list, Turn *turn, bool drained) {
+        for (size_t n = l->n_watchers; n > 0 && turn->looks > 0 && turn->bytes > 0 && !list_is_empty(list); n--)
+                serve(l, CONTAINER_OF(list->next, Watcher, all), turn, drained);
+}
+
 void watchers_turn(Leader *l) {
         Turn turn = {TURN_BYTES, TURN_LOOKS};
         uint64_t seq = l->events->last_seq;
         bool drained = event_stream_drain(l);
-        size_t n;
 
         if (l->events->last_seq != seq)
                 list_splice(&l->watchers, &l->watchers_idle);
-        n = l->n_watchers;
-        while (n-- > 0 && turn.looks > 0 && turn.bytes > 0 && !list_is_empty(&l->watchers))
-                serve(l, CONTAINER_OF(l->watchers.next, Watcher, all), &turn, drained);
-        if (!list_is_empty(&l->watchers))
+        serve_some(l, &l->watchers, &turn, drained);
+        turn.bytes = MAX_OF(turn.bytes, (size_t) BEHIND_BYTES);
+        turn.looks = MAX_OF(turn.looks, (size_t) BEHIND_LOOKS);
+        serve_some(l, &l->watchers_behind, &turn, drained);
+        if (!list_is_empty(&l->watchers) || !list_is_empty(&l->watchers_behind))
                 leader_mark(l);
 }

@@ -314,28 +314,7 @@ static void new_content_is_told_of_and_that_it_is_removed(void **state) {
 enum { CROWD = 4000 }; // more than are looked at in a few turns
 
 static void change_crowd(Argosy__Verb verb, const char *content) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        uint64_t id[2] = {++g.id, verb};
-        char *names[CROWD];
-
-        for (unsigned i = 0; i < CROWD; i++)
-                assert_true(asprintf(&names[i], "w@%u.service", i) > 0);
-        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        change.verb = verb;
-        change.names = names;
-        change.n_names = CROWD;
-        file.name = file.path = (char *) "w@.service";
-        file.content =
-                (ProtobufCBinaryData){.data = (uint8_t *) content, .len = content ? strlen(content) : 0};
-        change.files = &files;
-        change.n_files = content != NULL;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
-        ask(&request);
-        for (unsigned i = 0; i < CROWD; i++)
-                free(names[i]);
+        assert_int_equal(rig_last(rig_change_many(&g, verb, "w", CROWD, content))->status, 0);
 }
 
 static size_t count_told(Asked *a, bool gone) {

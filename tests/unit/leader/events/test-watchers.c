@@ -614,6 +614,49 @@ static void of_ten_thousand_all_but_so_many_are_refused_and_these_are_told(void 
         assert_int_equal(g.leader->n_watchers, 0);
 }
 
+// Who was answered, in which order.
+typedef struct Asker {
+        unsigned at; // 0: not yet
+        uint64_t cancel;
+} Asker;
+
+static unsigned n_answered;
+
+static void on_answered(const Argosy__Response *r, void *userdata) {
+        ((Asker *) userdata)->at = ++n_answered;
+}
+
+static void ask_as(Asker *a, const char *cursor) {
+        Argosy__Request__Events q = ARGOSY__REQUEST__EVENTS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        *a = (Asker){};
+        q.cursor = (char *) cursor;
+        request.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
+        request.events = &q;
+        assert_int_equal(leader_request(g.leader, NULL, &request, on_answered, a, &a->cancel), 0);
+}
+
+static void who_waits_does_not_wait_for_those_who_are_told_everything(void **state) {
+        enum { FROM_NOTHING = 40, UNITS = 2000 };
+        Asked first = {.from_now = true};
+        Asker all[FROM_NOTHING], waits;
+
+        rig_change_many(&g, ARGOSY__VERB__VERB_SUBMIT, "w", UNITS, SERVICE);
+        assert_true(asked_pull(&g, &first));
+        n_answered = 0;
+        ask_as(&waits, first.cursor);
+        rig_settle(&g);
+        for (size_t i = 0; i < FROM_NOTHING; i++)
+                ask_as(&all[i], "");
+        rig_change_with(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE, false, NULL);
+        for (unsigned i = 0; i < 100 && waits.at == 0; i++)
+                rig_turn(&g);
+        assert_true(waits.at > 0 && waits.at < FROM_NOTHING / 2);
+        rig_settle(&g);
+        assert_int_equal(n_answered, FROM_NOTHING + 1);
+}
+
 static void patterns_that_take_long_to_compare_are_refused(void **state) {
         char longest[300];
         Asked a = {.pattern = longest};
@@ -875,6 +918,7 @@ int main(void) {
                 TEST(a_cursor_that_is_none_or_another_cluster_s_is_refused),
                 TEST(too_many_are_refused),
                 TEST(of_ten_thousand_all_but_so_many_are_refused_and_these_are_told),
+                TEST(who_waits_does_not_wait_for_those_who_are_told_everything),
                 TEST(patterns_that_take_long_to_compare_are_refused),
                 TEST(an_answer_is_no_longer_than_was_asked_for),
                 TEST(nothing_is_kept_that_nobody_watches),

@@ -11,7 +11,7 @@
 //
 // A line is a word and what it is about; words are apart by blanks or tabs. `set` stands at most once and names the set;
 // the other lines name units, complete or without ".service", with ranges as on the command line, each unit once and
-// none that is a template.
+// none that is a template. The line `incomplete` says that this is no truth yet (folder-export.c), and is always refused.
 
 #include <stddef.h>
 
@@ -22,6 +22,8 @@ enum {
         SET_FILE_BYTES_MAX = 1024 * 1024,
         SET_FILE_UNITS_MAX = 4096, // all of them are judged in one turn,
 };
+
+#define SET_FILE_INCOMPLETE "incomplete"
 
 typedef struct SetFileUnit {
         char *name;

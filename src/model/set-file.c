@@ -108,6 +108,8 @@ static int take_line(Parser *p, char *text) {
 
         if (!keyword || *keyword == '#')
                 return 0;
+        if (streq(keyword, SET_FILE_INCOMPLETE))
+                return fail(p, -EINVAL, keyword, "is what an export leaves that has not come to its end; export it again");
         is_set = streq(keyword, "set");
         if (!is_set && !target_from_string(keyword, &p->target))
                 return fail(p, -EINVAL, keyword, "is none of set, launched, loaded and inactive");

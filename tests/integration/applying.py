@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A folder is the truth: what it says is started, changed and destroyed, and nothing else is touched."""
 
+import random
+
 from lib import SLEEPER, Cluster, main
 
 FOLDER = "/root/shop"
+EXPORT = "/root/copy"
 OTHER = SLEEPER.replace("infinity", "100000") + "# another one\n"
 
 
@@ -64,6 +67,41 @@ def test_what_looks_wrong_is_refused(c: Cluster):
     c.ctl_fails(f"apply {FOLDER}", on=node, saying="argosy.set:1: web@1.service has no file in the folder")
     c.ctl_fails(f"apply {FOLDER} --set=a/b", on=node, status=2)
     assert next(row["job"] for row in c.json("list-jobs") if row["verb"] == "apply") == job
+
+
+def random_folder(dice):
+    """Templates, instances with files of their own and without, names with escapes, and all that units can be to be."""
+    contents = [SLEEPER, OTHER]
+    names = ["web@.service", "db.service", "a\\x2db.service", "web@2.service"]
+    files = {name: dice.choice(contents) for name in dice.sample(names, 3)}
+    units = [name for name in files if "@." not in name] + [f"web@{n}.service" for n in range(1, 5) if "web@.service" in files]
+    named = sorted(set(dice.sample(units, min(len(units), 4))))
+    lines = [f"{dice.choice(['launched', 'loaded', 'inactive'])} {unit}" for unit in named]
+    return files | {"argosy.set": "\n".join(["set shop", *lines, ""])}
+
+
+def test_an_export_is_applied_and_changes_nothing(c: Cluster):
+    node = c.node("n3")
+    node.run(f"rm -rf {EXPORT}")
+    c.ctl_fails(f"export {EXPORT} --set=shop", on=node, saying="no unit belongs to the set shop; nothing was written")
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    dice = random.Random(seed)
+    for _ in range(5):
+        write(node, random_folder(dice))
+        c.ctl(f"apply --prune --force {FOLDER}", on=node)
+        said = c.ctl(f"export {EXPORT} --set=shop", on=node)
+        assert f"{EXPORT} " in said and "the set shop" in said, said
+        jobs = c.json("list-jobs --limit=1")
+        assert "nothing to do" in c.ctl(f"apply --prune --plan {EXPORT}", on=node)
+        assert "nothing to do" in c.ctl(f"apply --prune {EXPORT}", on=node)
+        assert "nothing to do" in c.ctl(f"export {EXPORT}", on=node), "the second export writes something"
+        assert c.json("list-jobs --limit=1") == jobs
+    before = {row["unit"]: (row["rev"], row["desired"]) for row in c.json("list-unit-files")}
+    c.ctl("destroy '*'")
+    c.ctl(f"apply {EXPORT}", on=node)
+    assert before == {row["unit"]: (row["rev"], row["desired"]) for row in c.json("list-unit-files")}
+    c.ctl_fails(f"export {FOLDER}", on=node, saying="is not empty, and not an export of the set shop")
 
 
 main()

@@ -20,8 +20,6 @@
 #include "unit-file.h"
 #include "unit-name.h"
 
-#define SET_FILE_NAME "argosy.set"
-
 static void file_free(UnitFolderFile *f) {
         free(f->name);
         free(f->path);
@@ -114,19 +112,37 @@ static bool is_about_folder(const char *name) {
                strncmp(name, "LICENSE", strlen("LICENSE")) == 0;
 }
 
-static int add_entry(UnitFolder *f, int dirfd, const char *dir, const char *name, Buf *why) {
-        if (*name == '.' || is_about_folder(name))
-                return 0;
-        if (streq(name, SET_FILE_NAME)) {
-                _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
-                _cleanup_buf_ Buf text = {};
-                int r = path ? read_regular(dirfd, name, path, SET_FILE_BYTES_MAX, &text, why) : -ENOMEM;
+UnitFolderEntry unit_folder_entry(const char *name) {
+        if (*name == '.')
+                return UNIT_FOLDER_ENTRY_NONE;
+        if (streq(name, UNIT_FOLDER_SET_FILE))
+                return UNIT_FOLDER_ENTRY_SET_FILE;
+        // also README-mails.service: what is left out --prune would destroy
+        if (unit_name_kind(name, NULL) != UNIT_NAME_INVALID)
+                return UNIT_FOLDER_ENTRY_UNIT;
+        return is_about_folder(name) ? UNIT_FOLDER_ENTRY_NONE : UNIT_FOLDER_ENTRY_OTHER;
+}
 
-                return r < 0 ? r : set_file_parse(path, text.data, text.len, &f->set_file, why);
+static int read_set_file(UnitFolder *f, int dirfd, const char *dir, const char *name, Buf *why) {
+        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
+        _cleanup_buf_ Buf text = {};
+        int r = path ? read_regular(dirfd, name, path, SET_FILE_BYTES_MAX, &text, why) : -ENOMEM;
+
+        return r < 0 ? r : set_file_parse(path, text.data, text.len, &f->set_file, why);
+}
+
+static int add_entry(UnitFolder *f, int dirfd, const char *dir, const char *name, Buf *why) {
+        switch (unit_folder_entry(name)) {
+        case UNIT_FOLDER_ENTRY_NONE:
+                return 0;
+        case UNIT_FOLDER_ENTRY_SET_FILE:
+                return read_set_file(f, dirfd, dir, name, why);
+        case UNIT_FOLDER_ENTRY_UNIT:
+                return add_file(f, dirfd, dir, name, why);
+        case UNIT_FOLDER_ENTRY_OTHER:
+                break;
         }
-        if (unit_name_kind(name, NULL) == UNIT_NAME_INVALID)
-                return ignore(f, name);
-        return add_file(f, dirfd, dir, name, why);
+        return ignore(f, name);
 }
 
 static int read_entries(UnitFolder *f, const char *dir, Buf *why) {
@@ -174,7 +190,7 @@ static int add_listed(UnitFolder *f, const char *dir, const SetFileUnit *listed,
         if (file)
                 return add_unit(f, (UnitFolderUnit){listed->name, file, listed->target,
                                                     !streq(file->name, listed->name)});
-        (void) buf_printf(why, "%s/%s:%u: %s has no file in the folder%s%s", dir, SET_FILE_NAME,
+        (void) buf_printf(why, "%s/%s:%u: %s has no file in the folder%s%s", dir, UNIT_FOLDER_SET_FILE,
                           listed->line, listed->name, template ? ", and neither has " : "", template ?: "");
         return -ENOENT;
 }

@@ -6,12 +6,23 @@
 //      NAME.service ...  a unit that is to be launched; a template, which its instances have their file from
 //      argosy.set        see set-file.h: the set's name, instances, and what units are to be
 //
-// Hidden files, and those whose names begin with README or LICENSE, do not count; whatever else is there is named.
+// Hidden files do not count, nor what is no unit file and begins with README or LICENSE; whatever else is there is named.
 
 #include "buf.h"
 #include "hash.h"
 #include "map.h"
 #include "set-file.h"
+
+#define UNIT_FOLDER_SET_FILE "argosy.set"
+
+// What something of that name is to a folder.
+typedef enum UnitFolderEntry {
+        UNIT_FOLDER_ENTRY_NONE, // it does not count
+        UNIT_FOLDER_ENTRY_SET_FILE,
+        UNIT_FOLDER_ENTRY_UNIT,
+        UNIT_FOLDER_ENTRY_OTHER,
+} UnitFolderEntry;
+UnitFolderEntry unit_folder_entry(const char *name);
 
 typedef struct UnitFolderFile {
         char *name; // of the unit, or the template

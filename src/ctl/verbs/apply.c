@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "apply-plan.h"
 #include "ctl.h"
 #include "diff.h"
 #include "feature-level.h"
@@ -51,26 +52,6 @@ static void apply_done(Apply *a) {
 
 // ---- the folder
 
-static int name_set(Apply *a, const char *dir) {
-        _cleanup_free_ char *path = NULL;
-        const char *name = a->ctl->opt.set ?: a->folder.set_file.set, *slash;
-
-        if (!name) {
-                path = realpath(dir, NULL);
-                if (!path)
-                        return ctl_fail(a->ctl, "%s: %s", dir, strerror(errno));
-                slash = strrchr(path, '/');
-                name = slash ? slash + 1 : path;
-        }
-        if (!set_name_is_valid(name))
-                return ctl_usage(
-                        a->ctl,
-                        "'%s' cannot be the name of a set; --set= or a line in argosy.set gives it one",
-                        name);
-        a->set = strdup(name);
-        return a->set ? EXIT_OK : ctl_oom(a->ctl);
-}
-
 static int read_folder(Apply *a, const char *dir) {
         _cleanup_buf_ Buf why = {};
         int r = unit_folder_read(dir, &a->folder, &why);
@@ -81,7 +62,7 @@ static int read_folder(Apply *a, const char *dir) {
                                : ctl_oom(a->ctl);
         for (size_t i = 0; i < a->folder.n_ignored; i++)
                 ctl_warn(a->ctl, "%s/%s is no unit file, and is left out", dir, a->folder.ignored[i]);
-        return name_set(a, dir);
+        return apply_plan_name_set(a->ctl, dir, a->folder.set_file.set, &a->set);
 }
 
 // ---- the message
@@ -115,29 +96,11 @@ static int fill_message(Apply *a) {
         return 0;
 }
 
-static int on_plan(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        Apply *a = userdata;
-
-        if (r->what_case != ARGOSY__RESPONSE__WHAT_APPLY_PLAN)
-                return 0;
-        message_free(a->answer);
-        a->answer = message_copy(r);
-        if (!a->answer)
-                return -ENOMEM;
-        a->plan = a->answer->apply_plan;
-        return 0;
-}
-
 static int ask_plan(Apply *a) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        int code;
+        int code = apply_plan_ask(a->ctl, &a->message, &a->answer);
 
-        a->message.dry_run = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
-        request.apply = &a->message;
-        code = ctl_ask(a->ctl, &request, 0, on_plan, a);
-        if (code == EXIT_OK && !a->plan)
-                return ctl_fail(a->ctl, "argosyd gave no answer to apply");
+        if (code == EXIT_OK)
+                a->plan = a->answer->apply_plan;
         return code;
 }
 

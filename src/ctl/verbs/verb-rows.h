@@ -63,6 +63,8 @@ VERB("diff", NULL, "UNIT [JOB [JOB]]|@JOB [@JOB]", GROUP_SEE, OPT_NO_PAGER, 1, 3
      "Print what the last job that changed a unit's file, or what came after a job, did to it, or to all")
 VERB("cat", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_AT, 1, ARGS_MAX, verb_cat,
      "Print unit files, byte for byte as submitted")
+VERB("export", NULL, "DIR", GROUP_SEE, OPT_SET, 1, 1, verb_export,
+     "Write a set of units to a folder, which apply takes")
 VERB("journal", NULL, "UNIT", GROUP_SEE, OPT_LINES | OPT_FOLLOW | OPT_NODE | OPT_NO_PAGER, 1, 1,
      verb_journal, "Print a unit's log from its node")
 VERB("top", NULL, "[PATTERN...]", GROUP_SEE,

@@ -45,6 +45,8 @@ static const struct {
         const char *text, *why;
 } wrong[] = {
         {"start web", "x:1: 'start' is none of set, launched, loaded and inactive"},
+        {"set a\nincomplete\nlaunched web",
+         "x:2: 'incomplete' is what an export leaves that has not come to its end; export it again"},
         {"\nlaunched web@.service", "x:2: 'web@.service' is a template; name instances of it"},
         {"launched web web.service", "x:1: 'web.service' is named twice"},
         {"launched web\nloaded web", "x:2: 'web.service' is named twice"},

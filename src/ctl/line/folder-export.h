@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A set of units as a folder: what unit_folder_read() makes the same set of again. Nothing but the disk is touched.
+//
+//      folder_export_lay_out()  which files there are to be, and what argosy.set says
+//      folder_export_compare()  what of that the folder has, and what it has beside; whether it may be written to
+//                               whoever calls fills in the contents of those that differ
+//      folder_export_write()    makes it so
+
+#include "argosy.pb-c.h"
+#include "buf.h"
+#include "hash.h"
+
+typedef struct FolderExportUnit {
+        const char *name;
+        Hash spec;
+        Argosy__Target target;
+} FolderExportUnit;
+
+typedef struct FolderExportFile {
+        const char *name;
+        Hash hash;
+        bool differs; // it is not there, or not so: `content` is asked for
+        Buf content;
+        size_t bytes; // of one that does not differ
+} FolderExportFile;
+
+typedef struct FolderExport {
+        const char *set;
+        const FolderExportUnit *units; // by name; these three are given, and borrowed
+        size_t n_units;
+        FolderExportFile *files; // by name
+        size_t n_files;
+        Buf set_file;
+        bool set_file_differs;
+        char **gone; // files of units that the set does not have
+        size_t n_gone, gone_allocated;
+} FolderExport;
+
+void folder_export_done(FolderExport *e);
+#define _cleanup_folder_export_ _cleanup_(folder_export_done)
+
+// Each of these: 0; a negative errno with a sentence appended to `why`; or -ENOMEM.
+//
+// -E2BIG, -EINVAL: a folder cannot say that.
+int folder_export_lay_out(FolderExport *e, Buf *why);
+// -ENOTEMPTY: something is there, and no export of this set. A folder that is not there is an empty one.
+int folder_export_compare(FolderExport *e, const char *dir, Buf *why);
+// Each file is there whole or as it was. After an error, or in the middle, argosy.set is one that is not applied.
+int folder_export_write(const FolderExport *e, const char *dir, Buf *why);
+
+// Whether there is nothing to write.
+bool folder_export_is_there(const FolderExport *e);
+// The set that the folder is an export of. -ENOENT: of none; -ENOMEM.
+int folder_export_find_set(const char *dir, char **ret);

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Folders: what is read out of one, what is wrong with one, and at random that a set which was written is read again as it
+// was, over all that the folder has been before.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "test.h"
+
+#include "fileio.h"
+#include "folder-export.h"
+#include "macro.h"
+#include "str.h"
+#include "unit-args.h"
+#include "unit-file.h"
+#include "unit-folder.h"
+#include "unit-name.h"
+
+#define SLEEPER "[Service]\nExecStart=/bin/sleep 9\n"
+
+typedef struct Fixture {
+        char dir[64];
+        int fd;
+} Fixture;
+
+static int setup(void **state) {
+        Fixture *f = calloc(1, sizeof(Fixture));
+
+        strcpy(f->dir, "/tmp/argosy-test-XXXXXX");
+        assert_non_null(mkdtemp(f->dir));
+        f->fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        *state = f;
+        return 0;
+}
+
+static int teardown(void **state) {
+        Fixture *f = *state;
+
+        dir_empty(AT_FDCWD, f->dir);
+        close(f->fd);
+        rmdir(f->dir);
+        free(f);
+        return 0;
+}
+
+static void put(const Fixture *f, const char *name, const char *text) {
+        assert_int_equal(file_replace(f->fd, name, text, strlen(text), 0600, 0), 0);
+}
+
+static bool has(const Fixture *f, const char *name) {
+        struct stat st;
+
+        return fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+// ---- read
+
+static void take(const Fixture *f, UnitFolder *ret) {
+        _cleanup_buf_ Buf why = {};
+        int r = unit_folder_read(f->dir, ret, &why);
+
+        if (r < 0)
+                fail_msg("%d: %.*s", r, (int) why.len, (const char *) why.data);
+}
+
+static void refuse(const Fixture *f, int error, const char *text) {
+        _cleanup_unit_folder_ UnitFolder folder = {};
+        _cleanup_buf_ Buf why = {};
+        _cleanup_free_ char *got = NULL;
+
+        assert_int_equal(unit_folder_read(f->dir, &folder, &why), error);
+        got = buf_take_string(&why);
+        if (!strstr(got, text))
+                fail_msg("'%s' is not in: %s", text, got);
+}
+
+static void expect(const UnitFolderUnit *u, const char *name, const char *file, Argosy__Target target) {
+        assert_string_equal(u->name, name);
+        assert_string_equal(u->file->name, file);
+        assert_int_equal(u->target, target);
+        assert_int_equal(u->from_template, !streq(name, file));
+}
+
+static void units_are_what_files_and_the_set_file_say(void **state) {
+        _cleanup_unit_folder_ UnitFolder folder = {};
+        const Fixture *f = *state;
+
+        put(f, "web@.service", SLEEPER);
+        put(f, "web@2.service", SLEEPER "# its own\n");
+        put(f, "a\\x2db.service", SLEEPER);
+        put(f, "old.service", SLEEPER);
+        put(f, "argosy.set", "set shop\nlaunched web@1 web@2\ninactive old\n");
+        take(f, &folder);
+        assert_string_equal(folder.set_file.set, "shop");
+        assert_int_equal(folder.n_units, 5);
+        expect(&folder.units[0], "a\\x2db.service", "a\\x2db.service", ARGOSY__TARGET__TARGET_LAUNCHED);
+        expect(&folder.units[1], "old.service", "old.service", ARGOSY__TARGET__TARGET_INACTIVE);
+        expect(&folder.units[2], "web@.service", "web@.service", ARGOSY__TARGET__TARGET_INACTIVE);
+        expect(&folder.units[3], "web@1.service", "web@.service", ARGOSY__TARGET__TARGET_LAUNCHED);
+        expect(&folder.units[4], "web@2.service", "web@2.service", ARGOSY__TARGET__TARGET_LAUNCHED);
+}
+
+static void what_is_no_unit_is_named_or_does_not_count(void **state) {
+        _cleanup_unit_folder_ UnitFolder folder = {};
+        const Fixture *f = *state;
+
+        put(f, "web.service", SLEEPER);
+        put(f, "README.md", "read");
+        put(f, "LICENSE", "free");
+        put(f, ".hidden.service", "[nonsense");
+        put(f, "Makefile", "all:\n");
+        assert_int_equal(mkdirat(f->fd, ".git", 0700), 0);
+        assert_int_equal(mkdirat(f->fd, "web.service.d", 0700), 0);
+        take(f, &folder);
+        assert_int_equal(folder.n_units, 1);
+        assert_int_equal(folder.n_ignored, 2); // in the order of the directory
+        assert_true(streq(folder.ignored[0], "Makefile") || streq(folder.ignored[1], "Makefile"));
+        assert_true(streq(folder.ignored[0], "web.service.d") || streq(folder.ignored[1], "web.service.d"));
+}
+
+// It would be destroyed by --prune otherwise.
+static void a_unit_is_one_whatever_it_is_called(void **state) {
+        _cleanup_unit_folder_ UnitFolder folder = {};
+        const Fixture *f = *state;
+
+        put(f, "README-mails.service", SLEEPER);
+        put(f, "LICENSE@.service", SLEEPER);
+        take(f, &folder);
+        assert_int_equal(folder.n_units, 2);
+}
+
+static void a_link_to_a_file_is_that_file(void **state) {
+        _cleanup_unit_folder_ UnitFolder folder = {};
+        const Fixture *f = *state;
+
+        put(f, "one.service", SLEEPER);
+        assert_int_equal(symlinkat("one.service", f->fd, "two.service"), 0);
+        take(f, &folder);
+        assert_int_equal(folder.n_units, 2);
+        assert_true(hash_equal(&folder.files[0]->hash, &folder.files[1]->hash));
+}
+
+static void what_cannot_be_a_unit_ends_it(void **state) {
+        const Fixture *f = *state;
+        _cleanup_free_ char *huge = malloc(UNIT_FILE_MAX + 2);
+
+        assert_int_equal(mkdirat(f->fd, "web.service", 0700), 0);
+        refuse(f, -EISDIR, "/web.service is not a regular file");
+        assert_int_equal(unlinkat(f->fd, "web.service", AT_REMOVEDIR), 0);
+
+        assert_int_equal(mkfifoat(f->fd, "web.service", 0600), 0); // and it is not waited for
+        refuse(f, -EISDIR, "/web.service is not a regular file");
+        assert_int_equal(unlinkat(f->fd, "web.service", 0), 0);
+
+        assert_int_equal(symlinkat("nowhere", f->fd, "web.service"), 0);
+        refuse(f, -ENOENT, "cannot read ");
+        assert_int_equal(unlinkat(f->fd, "web.service", 0), 0);
+
+        memset(huge, '#', UNIT_FILE_MAX + 1);
+        huge[UNIT_FILE_MAX + 1] = 0;
+        put(f, "web.service", huge);
+        refuse(f, -EFBIG, "/web.service is larger than 256 KiB");
+
+        put(f, "web.service", "[Service\n");
+        refuse(f, -EINVAL, "/web.service:1");
+        put(f, "web.service", "");
+        refuse(f, -EINVAL, "/web.service");
+        put(f, "web.service", SLEEPER);
+        put(f, "argosy.set", "set shop\n\nlaunched db\n");
+        refuse(f, -ENOENT, "argosy.set:3: db.service has no file in the folder");
+        put(f, "argosy.set", "launched db@1\n");
+        refuse(f, -ENOENT,
+               "argosy.set:1: db@1.service has no file in the folder, and neither has db@.service");
+        put(f, "argosy.set", "\nlaunch web\n");
+        refuse(f, -EINVAL, "argosy.set:2: 'launch' is none of");
+}
+
+static void a_folder_that_is_none_is_said(void **state) {
+        _cleanup_unit_folder_ UnitFolder folder = {};
+        _cleanup_buf_ Buf why = {};
+
+        assert_int_equal(unit_folder_read("/nonexistent", &folder, &why), -ENOENT);
+        assert_true(why.len > 0);
+}
+
+static void there_is_an_end_to_files(void **state) {
+        const Fixture *f = *state;
+        char name[32];
+
+        for (int i = 0; i <= SET_FILE_UNITS_MAX; i++) {
+                snprintf(name, sizeof(name), "u%d.service", i);
+                put(f, name, SLEEPER);
+        }
+        refuse(f, -E2BIG, "has more than 4096 unit files");
+}
+
+// ---- written
+
+enum { POOL = 24, CONTENTS = 3 };
+
+// Escapes, words of argosy.set, and what looks like a part of the folder and not of the set.
+static const char *const pool[POOL] = {"LICENSE.service",  "README-mails.service",
+                                       "a-b.service",      "a.service",
+                                       "a@.service",       "a@1.service",
+                                       "a@2.service",      "a@x:y.service",
+                                       "a@z@z.service",    "a\\x2db.service",
+                                       "b.timer",          "b@.timer",
+                                       "b@1.timer",        "b@2.timer",
+                                       "c@9.service",      "incomplete.service",
+                                       "inactive.service", "launched.service",
+                                       "loaded.service",   "set.service",
+                                       "web@.service",     "web@\\x2f.service",
+                                       "web@a.service",    "z_.service"};
+
+static int compare_units(const void *a, const void *b) {
+        return strcmp(((const FolderExportUnit *) a)->name, ((const FolderExportUnit *) b)->name);
+}
+
+static char *content_of(const char *unit, unsigned which) {
+        return streq(unit_name_suffix(unit), ".timer")
+                       ? str_printf("[Timer]\nOnBootSec=%u\n", which)
+                       : str_printf("[Service]\nExecStart=/bin/sleep %u\n", which);
+}
+
+static Hash hash_of_content(const char *unit, unsigned which) {
+        _cleanup_free_ char *text = content_of(unit, which);
+
+        return hash_of(text, strlen(text));
+}
+
+// Half of the pool; instances have their template's content as often as not.
+static size_t make_set(unsigned *seed, FolderExportUnit units[POOL]) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < POOL; i++) {
+                bool is_template = unit_name_kind(pool[i], NULL) == UNIT_NAME_TEMPLATE;
+                unsigned content = (unsigned) rand_r(seed) % CONTENTS;
+
+                if (rand_r(seed) % 2)
+                        continue;
+                units[n++] = (FolderExportUnit){pool[i], hash_of_content(pool[i], content),
+                                                is_template ? ARGOSY__TARGET__TARGET_INACTIVE
+                                                            : (Argosy__Target) (rand_r(seed) % 3)};
+        }
+        qsort(units, n, sizeof(*units), compare_units);
+        return n;
+}
+
+static void fill_in(FolderExport *e) {
+        for (size_t i = 0; i < e->n_files; i++) {
+                FolderExportFile *file = &e->files[i];
+
+                for (unsigned which = 0; file->differs && which < CONTENTS; which++) {
+                        _cleanup_free_ char *text = content_of(file->name, which);
+                        Hash hash = hash_of(text, strlen(text));
+
+                        if (hash_equal(&hash, &file->hash))
+                                assert_int_equal(buf_append(&file->content, text, strlen(text)), 0);
+                }
+        }
+}
+
+static int begin(const Fixture *f, FolderExport *e, const FolderExportUnit *units, size_t n, Buf *why) {
+        int r;
+
+        e->set = "shop";
+        e->units = units;
+        e->n_units = n;
+        r = folder_export_lay_out(e, why);
+        return r < 0 ? r : folder_export_compare(e, f->dir, why);
+}
+
+static void write_set(const Fixture *f, const FolderExportUnit *units, size_t n) {
+        _cleanup_folder_export_ FolderExport e = {};
+        _cleanup_buf_ Buf why = {};
+        int r = begin(f, &e, units, n, &why);
+
+        fill_in(&e);
+        if (r == 0)
+                r = folder_export_write(&e, f->dir, &why);
+        if (r < 0)
+                fail_msg("%d: %.*s", r, (int) why.len, (const char *) why.data);
+}
+
+static void expect_set(const Fixture *f, const FolderExportUnit *units, size_t n) {
+        _cleanup_unit_folder_ UnitFolder folder = {};
+        _cleanup_folder_export_ FolderExport again = {};
+        _cleanup_buf_ Buf why = {};
+
+        take(f, &folder);
+        assert_int_equal(folder.n_units, n);
+        assert_int_equal(folder.n_ignored, 0);
+        assert_string_equal(folder.set_file.set, "shop");
+        for (size_t i = 0; i < n; i++) {
+                assert_string_equal(folder.units[i].name, units[i].name);
+                assert_int_equal(folder.units[i].target, units[i].target);
+                assert_true(hash_equal(&folder.units[i].file->hash, &units[i].spec));
+        }
+        assert_int_equal(begin(f, &again, units, n, &why), 0);
+        assert_true(folder_export_is_there(&again));
+}
+
+// Each over what the one before it has left.
+static void what_is_written_is_read_again(void **state) {
+        FolderExportUnit units[POOL];
+        unsigned seed = 9;
+
+        for (int round = 0; round < 200; round++) {
+                size_t n = make_set(&seed, units);
+
+                write_set(*state, units, n);
+                expect_set(*state, units, n);
+        }
+}
+
+static ino_t inode(const Fixture *f, const char *name) {
+        struct stat st;
+
+        assert_int_equal(fstatat(f->fd, name, &st, 0), 0);
+        return st.st_ino;
+}
+
+static void only_what_differs_is_touched(void **state) {
+        const FolderExportUnit before[] = {{"a.service", hash_of_content("a.service", 1),
+                                            ARGOSY__TARGET__TARGET_LAUNCHED},
+                                           {"b.service", hash_of_content("b.service", 1),
+                                            ARGOSY__TARGET__TARGET_LAUNCHED}},
+                               after[] = {{"b.service", hash_of_content("b.service", 1),
+                                           ARGOSY__TARGET__TARGET_LOADED}};
+        const Fixture *f = *state;
+        ino_t was, set_was;
+
+        put(f, "README.md", "of the shop");
+        assert_int_equal(mkdirat(f->fd, ".git", 0700), 0);
+        write_set(f, before, 2);
+        put(f, "Makefile", "all:\n"); // somebody has added it
+        was = inode(f, "b.service");
+        set_was = inode(f, "argosy.set");
+        write_set(f, before, 2);
+        assert_int_equal(inode(f, "argosy.set"), set_was);
+        write_set(f, after, 1);
+        assert_int_equal(inode(f, "b.service"), was);
+        assert_false(has(f, "a.service"));
+        assert_true(has(f, "README.md") && has(f, ".git") && has(f, "Makefile"));
+}
+
+static void refuse_export(const Fixture *f, const FolderExportUnit *u, int error, const char *text) {
+        _cleanup_folder_export_ FolderExport e = {};
+        _cleanup_buf_ Buf why = {};
+        _cleanup_free_ char *got = NULL;
+
+        assert_int_equal(begin(f, &e, u, 1, &why), error);
+        got = buf_take_string(&why);
+        if (!strstr(got, text))
+                fail_msg("'%s' is not in: %s", text, got);
+}
+
+static void a_folder_of_somebody_else_is_left_alone(void **state) {
+        const FolderExportUnit unit = {"a.service", hash_of_content("a.service", 1),
+                                       ARGOSY__TARGET__TARGET_LAUNCHED};
+        static const char *const theirs[] = {"argosy.set", "b.service", "Makefile"};
+        const Fixture *f = *state;
+
+        for (size_t i = 0; i < ELEMENTSOF(theirs); i++) {
+                put(f, theirs[i], "set shop\n");
+                refuse_export(f, &unit, -ENOTEMPTY, "is not empty, and not an export of the set shop");
+                assert_int_equal(unlinkat(f->fd, theirs[i], 0), 0);
+        }
+        put(f, "argosy.set", "# argosyctl export of the set shopping\nset shopping\n");
+        refuse_export(f, &unit, -ENOTEMPTY, "is not empty");
+}
+
+static void names_that_a_folder_would_not_show_are_refused(void **state) {
+        char longest[UNIT_NAME_MAX + 1];
+        FolderExportUnit unit = {".a.service", {}, ARGOSY__TARGET__TARGET_LAUNCHED};
+
+        refuse_export(*state, &unit, -EINVAL,
+                      ".a.service cannot be exported: the name of its file would be hidden");
+        memset(longest, 'a', UNIT_NAME_MAX);
+        strcpy(longest + UNIT_NAME_MAX - strlen(".service"), ".service");
+        unit.name = longest;
+        refuse_export(*state, &unit, -EINVAL, "would be too long");
+}
+
+static void an_export_in_the_middle_is_not_applied_and_goes_on(void **state) {
+        const FolderExportUnit unit = {"a.service", hash_of_content("a.service", 1),
+                                       ARGOSY__TARGET__TARGET_LAUNCHED};
+        _cleanup_folder_export_ FolderExport e = {};
+        const Fixture *f = *state;
+        _cleanup_buf_ Buf why = {};
+        _cleanup_free_ char *set = NULL;
+
+        assert_int_equal(mkdirat(f->fd, "a.service", 0700), 0);
+        put(f, "argosy.set", "# argosyctl export of the set shop\nset shop\n");
+        assert_int_equal(begin(f, &e, &unit, 1, &why), 0);
+        fill_in(&e);
+        assert_int_equal(folder_export_write(&e, f->dir, &why), -EISDIR);
+        assert_int_equal(unlinkat(f->fd, "a.service", AT_REMOVEDIR), 0);
+        refuse(f, -EINVAL,
+               "argosy.set:3: 'incomplete' is what an export leaves that has not come to its end");
+        assert_int_equal(folder_export_find_set(f->dir, &set), 0);
+        assert_string_equal(set, "shop");
+        write_set(f, &unit, 1);
+        expect_set(f, &unit, 1);
+}
+
+static void a_folder_is_made(void **state) {
+        const FolderExportUnit unit = {"a.service", hash_of_content("a.service", 1),
+                                       ARGOSY__TARGET__TARGET_LAUNCHED};
+        Fixture inner = {};
+
+        str_fit(inner.dir, sizeof(inner.dir), "%s/new", ((const Fixture *) *state)->dir);
+        write_set(&inner, &unit, 1);
+        expect_set(&inner, &unit, 1);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                CASE(units_are_what_files_and_the_set_file_say),
+                CASE(what_is_no_unit_is_named_or_does_not_count),
+                CASE(a_unit_is_one_whatever_it_is_called),
+                CASE(a_link_to_a_file_is_that_file),
+                CASE(what_cannot_be_a_unit_ends_it),
+                CASE(a_folder_that_is_none_is_said),
+                CASE(there_is_an_end_to_files),
+                CASE(what_is_written_is_read_again),
+                CASE(only_what_differs_is_touched),
+                CASE(a_folder_of_somebody_else_is_left_alone),
+                CASE(names_that_a_folder_would_not_show_are_refused),
+                CASE(an_export_in_the_middle_is_not_applied_and_goes_on),
+                CASE(a_folder_is_made),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -111,10 +111,10 @@ class Bench(Cluster):
             node.path(PROGRAMS).mkdir(parents=True, exist_ok=True)
             shutil.copy2(self.programs / program, node.path(f"{PROGRAMS}/{program}"))
 
-    def timed(self, command, on=None):
+    def timed(self, command, on=None, status=0):
         """Runs argosyctl; the seconds from its start to its end, as a person sees them."""
         argv = self._node_to_ask(on).command(["argosyctl", *command.split()])
-        return timed_command(argv)
+        return timed_command(argv, status)
 
     def submit(self, name, text=TEMPLATE):
         self.nodes[0].write(f"/root/units/{name}", text)
@@ -142,12 +142,12 @@ class Bench(Cluster):
                           f"expected {count}, once each")
 
 
-def timed_command(argv):
-    """The seconds from the command's start to its end, which must be a success."""
+def timed_command(argv, status=0):
+    """The seconds from the command's start to its end, which must be this one."""
     began = time.monotonic()
     done = subprocess.run(argv, text=True, capture_output=True, stdin=subprocess.DEVNULL)
     seconds = time.monotonic() - began
-    if done.returncode != 0:
+    if done.returncode != status:
         raise Failure(f"{' '.join(argv[-4:])}: exit status {done.returncode}\n{done.stderr[-2000:]}")
     return seconds
 

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A folder is the truth: what it says is started, changed and destroyed, and nothing else is touched."""
 
+import json
 import random
 
-from lib import SLEEPER, Cluster, main
+from lib import SLEEPER, Cluster, eventually, main
 
 FOLDER = "/root/shop"
 EXPORT = "/root/copy"
@@ -102,6 +103,53 @@ def test_an_export_is_applied_and_changes_nothing(c: Cluster):
     c.ctl(f"apply {EXPORT}", on=node)
     assert before == {row["unit"]: (row["rev"], row["desired"]) for row in c.json("list-unit-files")}
     c.ctl_fails(f"export {FOLDER}", on=node, saying="is not empty, and not an export of the set shop")
+
+
+def test_a_key_is_one_apply_whatever_has_come_since(c: Cluster):
+    node = c.node("n1")
+    files = {"a.service": SLEEPER, "b.service": SLEEPER}
+    write(node, files)
+    c.ctl(f"apply {FOLDER} --key=release-7 --reason='release 7'", on=node)
+    [job] = c.json("list-jobs --limit=1")
+    assert (job["verb"], job["targets"], job["reason"]) == ("apply", ["shop"], "release 7"), job
+    c.ctl("destroy b")
+    c.ctl(f"apply {FOLDER} --key=release-7", on=node)
+    assert "b.service" not in c.known(), "what was done once was done again"
+    write(node, files | {"a.service": OTHER})
+    c.ctl_fails(f"apply {FOLDER} --key=release-7", on=node, saying=(f"job {job['job']}", "nothing was changed"))
+    assert "# another one" not in c.ctl("cat a")
+
+
+def test_a_plan_for_programs_has_the_revision_to_apply_it_at(c: Cluster):
+    node = c.node("n1")
+    write(node, {"a.service": SLEEPER})
+    [row] = json.loads(c.ctl_fails(f"apply --plan --json=short {FOLDER}", on=node, status=5).out)
+    assert (row["unit"], row["change"], row["desired_after"]) == ("a.service", "make", "launched"), row
+    c.start("mine.service")
+    c.ctl_fails(f"apply {FOLDER} --if-revision={row['revision']}", on=node, saying="nothing was changed")
+    assert "a.service" not in c.known()
+    [row] = json.loads(c.ctl_fails(f"apply --plan --json=short {FOLDER}", on=node, status=5).out)
+    [done] = json.loads(c.ctl(f"apply {FOLDER} --json=short --if-revision={row['revision']}", on=node))
+    assert (done["unit"], done["ok"]) == ("a.service", True) and done["job"] > 0, done
+    assert json.loads(c.ctl(f"apply {FOLDER} --json=short", on=node)) == []
+
+
+def test_an_apply_goes_on_when_its_leader_is_lost(c: Cluster):
+    count = 4000
+    leader = c.leader()
+    node = next(node for node in c.nodes if node.name != leader.name)
+    write(node, {"u@.service": SLEEPER, "argosy.set": f"inactive u@{{1..{count}}}\n"})
+    applying = c.begin(f"apply {FOLDER} --reason=many", on=node)
+    eventually(lambda: any(row["reason"] == "many" for row in c.json("list-jobs --limit=1", on=node)), what="the apply")
+    leader.kill()
+    done = applying.result(within=120)
+    assert done.status == 0, done.err
+    assert len(c.known(on=node)) == count + 1
+    [job] = [row for row in c.json("list-jobs", on=node) if row["reason"] == "many"]
+    assert job["changed"] == count + 1, job
+    assert f"{count + 1} units, nothing to do" in c.ctl(f"apply {FOLDER}", on=node)
+    c.ctl(f"undo {job['job']}", on=node)
+    assert not c.known(on=node), "undo has left some of it"
 
 
 main()

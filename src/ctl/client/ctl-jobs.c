@@ -134,6 +134,7 @@ static bool has_own_id(const Argosy__Request *request) {
 static bool is_about_all_words(const Argosy__Request *request) {
         switch (request->what_case) {
         case ARGOSY__REQUEST__WHAT_ROLLOUT:
+        case ARGOSY__REQUEST__WHAT_APPLY: // the word is a folder of this host; the set is what others know
                 return false;
         case ARGOSY__REQUEST__WHAT_ROLE_CHANGE:
                 return !request->role_change->remove;

@@ -18,6 +18,7 @@
 #include "ctl.h"
 #include "diff.h"
 #include "feature-level.h"
+#include "json.h"
 #include "message.h"
 #include "mixed-change.h"
 #include "str.h"
@@ -186,6 +187,36 @@ static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
         return EXIT_OK;
 }
 
+// For programs: what differs and by which hashes, not how. `revision` is what --if-revision takes.
+static void print_json_row(const Apply *a, Json *j, const Argosy__Response__ApplyRow *row) {
+        const char *const words[][2] = {{"unit", row->unit},
+                                        {"change", row->made ? "make" : row->removed ? "destroy" : "change"},
+                                        {"rev", row->rev},
+                                        {"rev_after", row->rev_after},
+                                        {"desired", row->desired},
+                                        {"desired_after", row->desired_after},
+                                        {"set", row->set}};
+
+        json_begin(j, '{');
+        json_strings(j, words, ELEMENTSOF(words));
+        json_key(j, "adopt");
+        json_bool(j, row->adopted);
+        json_key(j, "revision");
+        json_u64(j, a->plan->revision);
+        json_end(j, '}');
+}
+
+static int print_json(const Apply *a, int code) {
+        Json j = {.f = a->ctl->term.out, .pretty = a->ctl->opt.json == JSON_PRETTY};
+
+        json_begin(&j, '[');
+        for (size_t i = 0; i < a->plan->n_rows; i++)
+                print_json_row(a, &j, a->plan->rows[i]);
+        json_end(&j, ']');
+        json_finish(&j);
+        return code;
+}
+
 static void say_left(const Apply *a) {
         if (a->plan->left > 0)
                 ctl_warn(a->ctl,
@@ -196,6 +227,8 @@ static void say_left(const Apply *a) {
 }
 
 static int say_nothing_to_do(const Apply *a) {
+        if (a->ctl->opt.json != JSON_OFF)
+                return print_json(a, EXIT_OK);
         if (!(a->ctl->opt.given & OPT_QUIET))
                 fprintf(a->ctl->term.out,
                         "The set %s is as the folder says: %" PRIu32 " unit%s, nothing to do.\n", a->set,
@@ -203,7 +236,7 @@ static int say_nothing_to_do(const Apply *a) {
         return EXIT_OK;
 }
 
-static int print_plan(Apply *a) {
+static int print_text(Apply *a) {
         int code = EXIT_OK;
 
         if (a->plan->n_rows > 0)
@@ -211,9 +244,15 @@ static int print_plan(Apply *a) {
         for (size_t i = 0; i < a->plan->n_rows && code == EXIT_OK; i++)
                 code = print_row(a, a->plan->rows[i]);
         fflush(a->ctl->term.out);
-        if (code == EXIT_OK && *a->plan->refusal)
-                ctl_warn(a->ctl, "this would be refused: %s", a->plan->refusal);
         return code == EXIT_OK ? EXIT_DIFFERS : code;
+}
+
+static int print_plan(Apply *a) {
+        int code = a->ctl->opt.json != JSON_OFF ? print_json(a, EXIT_DIFFERS) : print_text(a);
+
+        if (code == EXIT_DIFFERS && *a->plan->refusal)
+                ctl_warn(a->ctl, "this would be refused: %s", a->plan->refusal);
+        return code;
 }
 
 // ---- doing it

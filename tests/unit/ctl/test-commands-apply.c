@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// apply, export: which questions they ask, and what they make of the answers.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command-words.h"
+
+#include "feature-level.h"
+#include "fileio.h"
+#include "hash.h"
+
+#define SLEEPER "[Service]\nExecStart=/bin/sleep 9\n"
+#define ONE "1111111111111111111111111111111111111111111111111111111111111111"
+
+enum { PRINT = 77, REVISION = 42 };
+
+static char dir[32];
+
+static void put(const char *name, const char *text) {
+        char path[64];
+
+        snprintf(path, sizeof(path), "%s/%s", dir, name);
+        assert_int_equal(file_replace(AT_FDCWD, path, text, strlen(text), 0600, 0), 0);
+}
+
+static int setup(void **state) {
+        strcpy(dir, "/tmp/argosy-test-XXXXXX");
+        assert_non_null(mkdtemp(dir));
+        return 0;
+}
+
+static int setup_folder(void **state) {
+        setup(state);
+        put("a.service", SLEEPER);
+        return 0;
+}
+
+static int teardown(void **state) {
+        dir_empty(AT_FDCWD, dir);
+        rmdir(dir);
+        return 0;
+}
+
+static Outcome run_here(FakeScript script, const char *before, const char *behind) {
+        char line[256];
+
+        snprintf(line, sizeof(line), "%s %s %s", before, dir, behind);
+        return run(script, line);
+}
+
+// ---- what the daemon says
+
+static Argosy__Request *read_apply(FakeDaemon *d, bool dry_run) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_APPLY && q->apply->dry_run == dry_run);
+        assert(streq(q->apply->set, "shop") && q->job->n_targets == 0);
+        return q;
+}
+
+static void reply_plan(FakeDaemon *d, Argosy__Response__ApplyRow *row, uint32_t same, const char *refusal) {
+        Argosy__Response__ApplyPlan plan = ARGOSY__RESPONSE__APPLY_PLAN__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        plan.rows = &row;
+        plan.n_rows = row != NULL;
+        plan.same = same;
+        plan.refusal = (char *) refusal;
+        plan.revision = REVISION;
+        plan.plan = PRINT;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_APPLY_PLAN;
+        r.apply_plan = &plan;
+        fake_reply(d, &r);
+}
+
+static Argosy__Response__ApplyRow new_row(void) {
+        Argosy__Response__ApplyRow row = ARGOSY__RESPONSE__APPLY_ROW__INIT;
+
+        row.unit = (char *) "a.service";
+        row.made = row.need = true;
+        row.rev_after = (char *) ONE;
+        row.desired_after = (char *) "launched";
+        return row;
+}
+
+static void reply_level(FakeDaemon *d) {
+        Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_STATUS);
+        done(q);
+        status.feature_level = FEATURE_JOBS;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
+        r.cluster_status = &status;
+        fake_reply(d, &r);
+}
+
+// ---- apply
+
+static void plans(FakeDaemon *d) {
+        Argosy__Response__ApplyRow row = new_row();
+
+        fake_accept(d);
+        done(read_apply(d, true));
+        reply_plan(d, &row, 0, "");
+        fake_expect_end(d);
+}
+
+static void a_plan_is_the_difference_and_changes_nothing(void **state) {
+        _cleanup_outcome_ Outcome o = run_here(plans, "apply --plan --set=shop", "");
+
+        assert_int_equal(o.code, 5);
+        assert_non_null(strstr(o.out, "a.service: is new, to be launched\n--- /dev/null\n"));
+        assert_non_null(strstr(o.out, "+ExecStart=/bin/sleep 9\n"));
+}
+
+static void programs_get_the_plan_with_its_revision(void **state) {
+        _cleanup_outcome_ Outcome o = run_here(plans, "apply --plan --json=short --set=shop", "");
+
+        assert_int_equal(o.code, 5);
+        assert_string_equal(
+                o.out, "[{\"unit\":\"a.service\",\"change\":\"make\",\"rev\":\"\",\"rev_after\":\"" ONE
+                       "\",\"desired\":\"\",\"desired_after\":\"launched\",\"set\":\"\",\"adopt\":false,"
+                       "\"revision\":42}]\n");
+}
+
+static void is_the_same(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_apply(d, true));
+        reply_plan(d, NULL, 1, "");
+        fake_expect_end(d);
+}
+
+static void nothing_to_do_is_said_or_an_empty_list(void **state) {
+        _cleanup_outcome_ Outcome people = run_here(is_the_same, "apply --set=shop", ""),
+                                  programs = run_here(is_the_same, "apply --json=short --set=shop", "");
+
+        assert_int_equal(people.code + programs.code, 0);
+        assert_string_equal(people.out, "The set shop is as the folder says: 1 unit, nothing to do.\n");
+        assert_string_equal(programs.out, "[]\n");
+}
+
+static uint8_t seen_id[2][16];
+static unsigned n_seen;
+
+static void applies_with_a_key(FakeDaemon *d) {
+        Argosy__Response__ApplyRow row = new_row();
+        Argosy__Request *q;
+
+        fake_accept(d);
+        reply_level(d);
+        q = read_apply(d, true);
+        assert(q->job->if_revision == 41);
+        done(q);
+        reply_plan(d, &row, 0, "");
+        q = read_apply(d, false);
+        assert(streq(q->job->reason, "first") && q->job->if_revision == 41);
+        assert(q->apply->plan == PRINT && q->apply->revision == REVISION);
+        assert(q->apply->n_files == 1 && q->apply->units[0]->file == 1);
+        assert(q->job->id.len == 16);
+        memcpy(seen_id[n_seen++ % 2], q->job->id.data, 16);
+        done(q);
+        reply_change(d, RESULTS({.name = "a.service", .revision = 7}));
+        fake_expect_end(d);
+}
+
+static void a_key_is_the_same_request_again_and_the_plan_goes_with_it(void **state) {
+        static const char line[] = "apply --set=shop --key=k1 --reason=first --if-revision=41 --json=short";
+
+        _cleanup_outcome_ Outcome a = run_here(applies_with_a_key, line, ""),
+                                  b = run_here(applies_with_a_key, line, "");
+
+        assert_int_equal(a.code + b.code, 0);
+        assert_string_equal(a.err, "");
+        assert_non_null(strstr(a.out, "\"unit\":\"a.service\",\"ok\":true"));
+        assert_memory_equal(seen_id[0], seen_id[1], 16);
+}
+
+static void refuses(FakeDaemon *d) {
+        Argosy__Response__ApplyRow row = new_row();
+
+        fake_accept(d);
+        done(read_apply(d, true));
+        reply_plan(d, &row, 0, "2 of the 3 units of the set shop would be destroyed");
+        fake_expect_end(d);
+}
+
+static void what_would_be_refused_is_not_asked_for(void **state) {
+        _cleanup_outcome_ Outcome o = run_here(refuses, "apply --set=shop", ""),
+                                  plan = run_here(refuses, "apply --plan --set=shop", "");
+
+        assert_int_equal(o.code, 1);
+        assert_non_null(
+                strstr(o.err, "2 of the 3 units of the set shop would be destroyed; nothing was changed"));
+        assert_int_equal(plan.code, 5);
+        assert_non_null(strstr(plan.err, "this would be refused: 2 of the 3"));
+}
+
+// ---- export
+
+static void set_hex(char hex[HASH_HEX_SIZE]) {
+        Hash hash = hash_of(SLEEPER, strlen(SLEEPER));
+
+        hash_hex(&hash, HASH_SIZE, hex);
+}
+
+static void tells_set(FakeDaemon *d) {
+        Argosy__Response__ApplyRow row = ARGOSY__RESPONSE__APPLY_ROW__INIT;
+        char hex[HASH_HEX_SIZE];
+        Argosy__Request *q;
+
+        set_hex(hex);
+        fake_accept(d);
+        q = read_apply(d, true);
+        assert(q->apply->prune && q->apply->n_units == 0);
+        done(q);
+        row.unit = (char *) "a.service";
+        row.removed = true;
+        row.rev = hex;
+        row.desired = (char *) "loaded";
+        reply_plan(d, &row, 0, "there are no units in the folder");
+}
+
+static void tells_content(FakeDaemon *d, const char *content) {
+        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q = fake_read(d);
+        char hex[HASH_HEX_SIZE];
+
+        set_hex(hex);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_CAT && streq(q->cat->revs[0], hex));
+        done(q);
+        cat.name = (char *) "a.service";
+        cat.content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
+        r.cat = &cat;
+        fake_reply(d, &r);
+}
+
+static void tells_all(FakeDaemon *d) {
+        tells_set(d);
+        tells_content(d, SLEEPER);
+        fake_expect_end(d);
+}
+
+static void tells_no_content(FakeDaemon *d) {
+        tells_set(d);
+        fake_expect_end(d);
+}
+
+static void tells_other_content(FakeDaemon *d) {
+        tells_set(d);
+        tells_content(d, SLEEPER "#\n");
+        fake_expect_end(d);
+}
+
+static void an_export_fetches_what_it_does_not_have(void **state) {
+        _cleanup_outcome_ Outcome first = run_here(tells_all, "export", "--set=shop"),
+                                  second = run_here(tells_no_content, "export", "");
+        char path[64];
+        _cleanup_buf_ Buf text = {};
+
+        assert_int_equal(first.code + second.code, 0);
+        assert_non_null(strstr(first.out, " has the set shop: 1 unit, 1 file written, 0 removed.\n"));
+        assert_non_null(strstr(second.out, " is as the set shop: 1 unit, nothing to do.\n"));
+        snprintf(path, sizeof(path), "%s/argosy.set", dir);
+        assert_int_equal(file_read(AT_FDCWD, path, 1000, &text), 0);
+        assert_int_equal(buf_append(&text, "", 1), 0);
+        assert_string_equal((const char *) text.data,
+                            "# argosyctl export of the set shop\nset shop\nloaded a.service\n");
+}
+
+static void a_content_that_is_another_one_is_not_written(void **state) {
+        _cleanup_outcome_ Outcome o = run_here(tells_other_content, "export", "--set=shop");
+
+        assert_int_equal(o.code, 1);
+        assert_non_null(strstr(o.err, "did not send the file of a.service; nothing was written"));
+        assert_int_equal(rmdir(dir), 0); // it is empty
+        assert_int_equal(mkdir(dir, 0700), 0);
+}
+
+static void a_set_without_units_is_not_exported(void **state) {
+        _cleanup_outcome_ Outcome o = run_here(is_the_same, "export", "--set=shop");
+
+        assert_int_equal(o.code, 1);
+        assert_non_null(strstr(o.err, "no unit belongs to the set shop; nothing was written"));
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define FOLDER_CASE(f) cmocka_unit_test_setup_teardown(f, setup_folder, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                FOLDER_CASE(a_plan_is_the_difference_and_changes_nothing),
+                FOLDER_CASE(programs_get_the_plan_with_its_revision),
+                FOLDER_CASE(nothing_to_do_is_said_or_an_empty_list),
+                FOLDER_CASE(a_key_is_the_same_request_again_and_the_plan_goes_with_it),
+                FOLDER_CASE(what_would_be_refused_is_not_asked_for),
+                CASE(an_export_fetches_what_it_does_not_have),
+                CASE(a_content_that_is_another_one_is_not_written),
+                CASE(a_set_without_units_is_not_exported),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -54,12 +54,37 @@ static void crc_is_castagnolis(void **state) {
         assert_int_equal(crc32c(0, zero, 32), 0x8a9136aa);
 }
 
+// As its definition has it, one bit after the other.
+static uint32_t crc_by_bits(uint32_t crc, const uint8_t *p, size_t len) {
+        crc = ~crc;
+        for (size_t i = 0; i < 8 * len; i++) {
+                crc ^= (p[i / 8] >> i % 8) & 1;
+                crc = crc & 1 ? crc >> 1 ^ UINT32_C(0x82f63b78) : crc >> 1;
+        }
+        return ~crc;
+}
+
+static void crc_is_the_same_wherever_bytes_lie_and_are_parted(void **state) {
+        uint8_t bytes[64];
+
+        for (size_t i = 0; i < sizeof(bytes); i++)
+                bytes[i] = (uint8_t) (i * 151 + 7);
+        for (size_t from = 0; from < 9; from++)
+                for (size_t len = 0; from + len <= sizeof(bytes); len++) {
+                        uint32_t crc = crc_by_bits(0, bytes + from, len);
+
+                        assert_int_equal(crc32c(0, bytes + from, len), crc);
+                        assert_int_equal(crc32c(crc32c(0, bytes + from, len / 3), bytes + from + len / 3, len - len / 3), crc);
+                }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(grows_and_shrinks_from_the_front),
                 cmocka_unit_test(gives_its_bytes_away_as_a_string),
                 cmocka_unit_test(breaks_lines_between_words),
                 cmocka_unit_test(crc_is_castagnolis),
+                cmocka_unit_test(crc_is_the_same_wherever_bytes_lie_and_are_parted),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -196,12 +196,18 @@ static void on_change_committed(Leader *l, Ticket *t) {
         decide_complete(l, t, t->response);
 }
 
+static bool asks_for_nodes(const Argosy__Request__Change *change) {
+        return change->verb == ARGOSY__VERB__VERB_START || change->verb == ARGOSY__VERB__VERB_LOAD;
+}
+
 // An explicit order to start is a reason to ask again the nodes that refused the name.
 bool decide_forgets_refusals(const Argosy__Request__Change *change, const Unit *u) {
-        return (change->verb == ARGOSY__VERB__VERB_START || change->verb == ARGOSY__VERB__VERB_LOAD) && u && !u->node;
+        return asks_for_nodes(change) && u && !u->node;
 }
 
 static void forget_refusals(Leader *l, const Argosy__Request__Change *change) {
+        if (!asks_for_nodes(change))
+                return;
         for (size_t i = 0; i < change->n_names; i++) {
                 Unit *u = unit_find(l, change->names[i]);
 

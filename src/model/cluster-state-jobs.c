@@ -595,9 +595,8 @@ static int groups_make(Groups *g, JobNote *notes, size_t n) {
         return 0;
 }
 
-// Packed behind what there is of it, or with `so_far` NULL as a new one.
-static JobEntry *pack(const JobEntry *so_far, const Argosy__JobRecord *record) {
-        size_t len = argosy__job_record__get_packed_size(record);
+// Packed, in `len` bytes, behind what there is of it, or with `so_far` NULL as a new one.
+static JobEntry *pack(const JobEntry *so_far, const Argosy__JobRecord *record, size_t len) {
         JobEntry *job = entry_new(so_far, record, len);
 
         if (job)
@@ -697,11 +696,15 @@ static int replace(ClusterState *s, uint64_t number, JobEntry *so_far, JobEntry 
 
 int state_append_to_job(ClusterState *s, uint64_t number, Argosy__JobRecord part) {
         JobEntry *so_far = find(s, number), *job;
+        size_t len;
         int r;
 
-        if (argosy__job_record__get_packed_size(&part) + so_far->len > CLUSTER_JOB_BYTES_MAX)
+        len = argosy__job_record__get_packed_size(&part);
+        if (len + so_far->len > CLUSTER_JOB_BYTES_MAX) {
                 part.n_ends = 0;
-        job = pack(so_far, &part);
+                len = argosy__job_record__get_packed_size(&part);
+        }
+        job = pack(so_far, &part, len);
         if (!job)
                 return -ENOMEM;
         r = replace(s, number, so_far, job);
@@ -760,6 +763,7 @@ static int put_record(ClusterState *s, const Argosy__LogOp__JobPut *put, const C
         _cleanup_(groups_done) Groups groups = {};
         Argosy__JobRecord record = record_of(s, put, so_far, revision_before, at_us);
         uint64_t spans[2 * SPANS_AT_ONCE];
+        size_t len;
         int r = groups_make(&groups, changes->units, changes->n_units);
 
         if (r < 0)
@@ -770,11 +774,13 @@ static int put_record(ClusterState *s, const Argosy__LogOp__JobPut *put, const C
         record.n_units = groups.n;
         record.settings = changes->settings;
         record.n_settings = changes->n_settings;
-        if (argosy__job_record__get_packed_size(&record) + (so_far ? so_far->len : 0) > CLUSTER_JOB_BYTES_MAX) {
+        len = argosy__job_record__get_packed_size(&record);
+        if (len + (so_far ? so_far->len : 0) > CLUSTER_JOB_BYTES_MAX) {
                 record.n_units = record.n_settings = 0;
                 record.cut = true;
+                len = argosy__job_record__get_packed_size(&record);
         }
-        job = pack(so_far, &record);
+        job = pack(so_far, &record, len);
         if (!job)
                 return -ENOMEM;
         r = so_far ? replace(s, put->number, so_far, job) : append(s, job);

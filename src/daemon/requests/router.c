@@ -640,8 +640,13 @@ static int name_host(const Daemon *d, Argosy__Request *q) {
 
 // `author` NULL: ourselves.
 static Argosy__Author *copy_author(const Daemon *d, const Argosy__Author *author) {
-        Argosy__Author own = author_of_daemon(d->peers->host, geteuid(), d->user_name), *copy = message_copy(author ?: &own);
+        Argosy__Author own, *copy;
 
+        if (!author) {
+                own = author_of_daemon(d->peers->host, geteuid(), d->user_name);
+                author = &own;
+        }
+        copy = message_copy(author);
         if (copy)
                 copy->host = d->peers->host;
         return copy;

@@ -5,7 +5,8 @@
 //
 //      1. its names are looked at, TIES_CHECK_UNITS a turn: whether the units have to do with each other
 //         (request-ties.h). If they have, it is one entry like a small one.
-//      2. PART_UNITS after PART_UNITS is planned and committed. What others ask for meanwhile goes in between.
+//      2. PART_UNITS after PART_UNITS is planned and committed (of a submit SUBMIT_PART_UNITS, change_part_units()). What
+//         others ask for meanwhile goes in between.
 //      3. when the log has the last part, the client is answered once, about all units; or, if it takes that
 //         (Request.Change.parts), about each part as it is there, and no message is of thousands of results.
 //
@@ -27,6 +28,7 @@
 
 enum {
         PART_UNITS = 256,        // planned, applied and followed at about 10 us each
+        SUBMIT_PART_UNITS = 512, // these get no node and no order, so each costs half of that
         TIES_CHECK_UNITS = 2048, // looked at in one turn, at about 1 us each
 };
 static_assert((int) FEATURE_CHANGE_PARTS >= (int) FEATURE_JOBS); // by which a request is known again
@@ -49,6 +51,10 @@ void change_parts_free(Ticket *t) {
         message_free(p->part);
         message_free(p->answer);
         free(p);
+}
+
+size_t change_part_units(const Argosy__Request__Change *change) {
+        return change->verb == ARGOSY__VERB__VERB_SUBMIT ? SUBMIT_PART_UNITS : PART_UNITS;
 }
 
 // Names whose parts are in the log. A part that had nothing to store counts when one behind it is there.
@@ -111,7 +117,7 @@ static int decide_part(Decision *d, Ticket *t) {
         bool last;
         int r;
 
-        p->n = MIN_OF(part.n_names - p->first, (size_t) PART_UNITS);
+        p->n = MIN_OF(part.n_names - p->first, change_part_units(&part));
         last = p->first + p->n == part.n_names;
         part.names += p->first;
         part.n_names = p->n;
@@ -160,7 +166,7 @@ int decide_parts(Decision *d, Ticket *t) {
         Leader *l = d->leader;
         int r = 0;
 
-        if (t->request->change->n_names <= PART_UNITS ||
+        if (t->request->change->n_names <= change_part_units(t->request->change) ||
             cluster_state_feature_level(l->state) < FEATURE_CHANGE_PARTS)
                 return CHANGE_WHOLE;
         if (!t->parts)

@@ -158,6 +158,8 @@ Argosy__Response *decide_apply_refuse(const Argosy__Request *request);
 // A Change of many units. CHANGE_WHOLE: it is to be planned at once; else as decide_change().
 enum { CHANGE_WHOLE = 2 };
 int decide_parts(Decision *d, Ticket *t);
+// As many units one entry has of a Change like that.
+size_t change_part_units(const Argosy__Request__Change *change);
 // Names of the ticket's Change up to the end of the part that is planned. 0: it is none in parts.
 uint32_t decide_parts_end(const Ticket *t);
 // What is said of the units of the part that is planned. NULL: it is none in parts.

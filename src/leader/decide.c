@@ -161,15 +161,18 @@ static bool answer_dry_runs(Decision *d) {
         return true;
 }
 
-// What it puts into one entry.
+// What it puts into one entry. The largest part of any Change counts as much as the leader fills by itself.
 static size_t units_of(const Ticket *t) {
         const Argosy__Request *m = t->request;
+        size_t part;
 
         if (m->what_case == ARGOSY__REQUEST__WHAT_UNDO || m->what_case == ARGOSY__REQUEST__WHAT_APPLY ||
             m->what_case == ARGOSY__REQUEST__WHAT_JOB_CANCEL)
                 return BATCH_SOFT_UNITS;
-        return m->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? MIN_OF(m->change->n_names, (size_t) BATCH_SOFT_UNITS)
-                                                             : 1;
+        if (m->what_case != ARGOSY__REQUEST__WHAT_CHANGE)
+                return 1;
+        part = change_part_units(m->change);
+        return MAX_OF(MIN_OF(m->change->n_names, part) * BATCH_SOFT_UNITS / part, (size_t) 1);
 }
 
 // The rights, or the role of one of its units, may have changed while it waited; so may he who brings something now bring

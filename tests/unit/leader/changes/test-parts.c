@@ -14,6 +14,7 @@
 enum {
         UNITS = 1500,
         PART_MAX = 256,    // as in decide-parts.c
+        SUBMIT_MAX = 512,  // the same
         JUDGED_MAX = 1000, // as in waiters.c
         NOT_SOON = 1000000, // revisions
 };
@@ -114,6 +115,17 @@ static const VirtualUnit *unit(size_t i) {
 
 static void submit(const char *content) {
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "load@.service", content)->status, 0);
+}
+
+// A turn of these is shorter than one of units that get nodes and orders.
+static void units_that_are_only_submitted_are_fewer_entries(void **state) {
+        submit(SERVICE);
+        watch();
+        assert_answered(change(ARGOSY__VERB__VERB_SUBMIT, UNITS, 1), UNITS);
+        assert_int_equal(most_changed, SUBMIT_MAX);
+        most_changed = 0;
+        assert_answered(change(START, UNITS, 2), UNITS);
+        assert_int_equal(most_changed, PART_MAX);
 }
 
 static void many_instances_are_several_entries_and_one_answer(void **state) {
@@ -464,6 +476,7 @@ static void a_wait_for_many_is_judged_again_some_in_each_turn(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(many_instances_are_several_entries_and_one_answer),
+                TEST(units_that_are_only_submitted_are_fewer_entries),
                 TEST(who_takes_parts_hears_each_of_them_as_it_is_there),
                 TEST(a_leader_that_ends_between_two_answers_leaves_the_rest_to_the_next),
                 TEST(others_are_served_in_between),

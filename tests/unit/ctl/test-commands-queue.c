@@ -337,7 +337,7 @@ static void programs_get_the_rules(void **state) {
                             "{\"rule\":9,\"action\":\"refuse\",\"text\":\"frozen\",\"limit\":0,\"author\":"
                             "null,\"verb\":null,"
                             "\"unit\":null,\"role\":null,\"reason\":null,\"running\":0,\"held\":0}],"
-                            "\"closed\":true,\"reason\":\"racks\",\"held\":1}\n");
+                            "\"closed\":true,\"reason\":\"racks\",\"held\":1,\"open_max\":0}\n");
 }
 
 static void closes(FakeDaemon *d) {

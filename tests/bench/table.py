@@ -35,6 +35,7 @@ TARGETS = {
     ("submit-bulk", "leader-cpu"): ("<= 8 us", lambda f: f["value"] <= 8),
     ("apply-1k", "plan"): ("<= 100 ms", lambda f: f["value"] <= 100),
     **{("apply-1k", metric): ("", None) for metric in ["apply", "same"]},
+    ("job-overhead", "leader-cpu"): ("<= 10 us more", lambda f: f["value"] <= f["baseline"] + 10),
     ("watch-100", "missing"): ("0", lambda f: f["value"] == 0),
     ("watch-100", "p50"): ("", None),
     ("watch-100", "p99"): ("<= 50 ms", lambda f: f["value"] <= 50),

@@ -390,8 +390,8 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
 }
 
 static int put_job(Decision *d, const JobSource *source, size_t n_ops, uint64_t *ret_number) {
-        JobWords words;
-        int r = job_words_init(&words, source->request);
+        JobWords words = {};
+        int r = is_kept(d->leader, source->number) ? 0 : job_words_init(&words, source->request); // its first part has them
 
         if (r < 0)
                 return r;

@@ -17,6 +17,8 @@
 
 #include "argosy.pb-c.h"
 
+enum { CHANGE_UNITS_MAX = 20000 }; // units named in one request; who wants more asks several times
+
 typedef enum RequestBy { REQUEST_BY_DAEMON, REQUEST_BY_AGENT, REQUEST_BY_LEADER, REQUEST_BY_NODES } RequestBy;
 
 typedef enum RequestEffect {

@@ -4,6 +4,7 @@
 // The units of a job that is to be undone: what it did to each, what that is now, and what becomes of it. Only reads.
 
 #include "leader-core.h"
+#include "request-kind.h"
 #include "map.h"
 #include "request.h"
 #include "undo-policy.h"

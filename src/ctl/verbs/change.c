@@ -20,6 +20,7 @@
 #include "json.h"
 #include "last-words.h"
 #include "may-run.h"
+#include "request-kind.h"
 #include "rollouts.h"
 #include "str.h"
 #include "terminal.h"
@@ -481,10 +482,23 @@ static int change_some(Change *c, const UnitArgs *a, char **names, size_t n_name
         return code != EXIT_OK ? code : change_some(c, a, names + n_names / 2, n_names - n_names / 2);
 }
 
+// More than one request may name would be read as a whole, in one turn of the leader's loop, only to be refused.
+static int change_all(Change *c, const UnitArgs *a) {
+        size_t most = c->ctl->opt.key ? a->n_names : (size_t) CHANGE_UNITS_MAX, at = 0, n;
+        int code;
+
+        do {
+                n = MIN_OF(a->n_names - at, most);
+                code = change_some(c, a, a->names + at, n);
+                at += n;
+        } while (code == EXIT_OK && at < a->n_names);
+        return code;
+}
+
 static int change_units(Change *c, const UnitArgs *a) {
         int code, waited;
 
-        code = change_some(c, a, a->names, a->n_names);
+        code = change_all(c, a);
         if (code == EXIT_DETACHED)
                 return code;
         waited = wait_all(c); // also if a later part was refused: what was taken is waited for

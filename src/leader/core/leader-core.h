@@ -24,8 +24,7 @@ enum {
         NODE_QUESTIONS_PER_USER = 16, // under way, of one user of a host
         NODE_LISTENERS_MAX = 24,      // of one node who follow journals or resource use, of all but root
         WAIT_ITEMS_MAX = 200000,      // units that are waited for, all clients together
-        CHANGE_UNITS_MAX = 20000,     // units named in one request
-        PLAN_UNITS_MAX = 2000,        // likewise, if it only asks: what follows from it is one turn of the loop
+        PLAN_UNITS_MAX = 2000,        // units named in one request that only asks: what follows from it is one turn of the loop
         UNITS_PER_NODE_MAX = 50000,   // units that one node may claim to hold
         REASON_MAX = 512,             // bytes of why a manager cannot be used, or a unit not started
         WORD_MAX = 64,                // of what systemd or a version is called; the rest is cut off

@@ -24,6 +24,7 @@
 #include "job-state.h"
 #include "map.h"
 #include "name-patterns.h"
+#include "request-kind.h"
 #include "response.h"
 #include "setting-words.h"
 #include "str.h"

@@ -384,6 +384,46 @@ static void what_is_too_much_at_once_goes_in_parts(void **state) {
         assert_string_equal(o.err, "");
 }
 
+// A request of so many units, all of which are stopped.
+static void read_and_answer_many(FakeDaemon *d, size_t n, const char *last) {
+        Argosy__Response__UnitResult *units = calloc(n, sizeof(*units)), **pointers = calloc(n, sizeof(*pointers));
+        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_STOP);
+
+        assert(units && pointers);
+        assert(q->change->n_names == n && streq(q->change->names[n - 1], last));
+        for (size_t i = 0; i < n; i++) {
+                argosy__response__unit_result__init(&units[i]);
+                units[i].name = q->change->names[i];
+                units[i].revision = 1;
+                pointers[i] = &units[i];
+        }
+        change.units = pointers;
+        change.n_units = n;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
+        r.change = &change;
+        fake_reply(d, &r);
+        done(q);
+        free(pointers);
+        free(units);
+}
+
+static void takes_only_so_many(FakeDaemon *d) {
+        fake_accept(d);
+        read_and_answer_many(d, 20000, "a@20000.service");
+        read_and_answer_many(d, 1, "a@20001.service");
+        fake_expect_end(d);
+}
+
+static void no_request_names_more_units_than_a_leader_takes(void **state) {
+        _cleanup_outcome_ Outcome o = run(takes_only_so_many, "stop --no-block -q a@{1..20001}");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.err, "");
+}
+
 static void answers_at_the_last_moment(FakeDaemon *d) {
         struct timespec t = {};
         Argosy__Request *q;
@@ -443,6 +483,7 @@ int main(void) {
                 cmocka_unit_test(no_block_and_submit_do_not_wait),
                 cmocka_unit_test(a_change_without_a_leader_fails),
                 cmocka_unit_test(what_is_too_much_at_once_goes_in_parts),
+                cmocka_unit_test(no_request_names_more_units_than_a_leader_takes),
                 cmocka_unit_test(the_daemons_reason_is_waited_for),
                 cmocka_unit_test(stop_local_needs_no_leader),
         };

@@ -306,7 +306,7 @@ static void what_is_written_is_read_again(void **state) {
         FolderExportUnit units[POOL];
         unsigned seed = 9;
 
-        for (int round = 0; round < 200; round++) {
+        for (int round = 0; round < 50; round++) {
                 size_t n = make_set(&seed, units);
 
                 write_set(*state, units, n);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the rows of answers consist of: one table each for units, unit files and nodes. Names and shapes are the same wherever
+// What the rows of answers consist of: one table each for units, unit files, nodes and jobs. Names and shapes are the same wherever
 // somebody sees them as JSON, from argosyctl or over HTTP; argosyctl makes its tables, `--fields` and completions of them, too. Pure.
 
 #include <stdbool.h>
@@ -39,9 +39,9 @@ typedef struct Field {
         bool shrink;
 } Field;
 
-enum { UNIT_ROW_FIELDS = 10, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 12 };
+enum { UNIT_ROW_FIELDS = 10, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 12, JOB_ROW_FIELDS = 19 };
 extern const Field unit_row_fields[UNIT_ROW_FIELDS], unit_file_row_fields[UNIT_FILE_ROW_FIELDS],
-        node_row_fields[NODE_ROW_FIELDS];
+        node_row_fields[NODE_ROW_FIELDS], job_row_fields[JOB_ROW_FIELDS];
 
 void field_json(const Field *f, const void *row, Json *j);           // key and value
 void job_targets_json(const Argosy__Response__JobRow *job, Json *j); // the value

@@ -84,6 +84,8 @@ static size_t count_rows(const Argosy__Response *r, size_t *ret_first) {
                 return r->unit_files->n_rows;
         case ARGOSY__RESPONSE__WHAT_NODES:
                 return r->nodes->n_rows;
+        case ARGOSY__RESPONSE__WHAT_JOBS:
+                return r->jobs->n_rows;
         default:
                 return 0;
         }
@@ -117,13 +119,13 @@ static const char *why_not_kept(int status) {
 static void end(HttpCall *call, const Argosy__Response *last) {
         if (call->status != 0)
                 http_call_fail(call, call->status, why_not_kept(call->status));
-        else if (!call->target.name || call->n_rows > 0)
+        else if (!http_target_is_one(&call->target) || call->n_rows > 0)
                 give_back(call);
         else if (last->no_leader)
                 http_call_fail(call, EHOSTUNREACH,
-                               "no leader can be reached, and this host knows of no such unit");
+                               "no leader can be reached, and this host knows of no such thing");
         else
-                http_call_fail(call, ENOENT, "there is no such unit, or you may not see it");
+                http_call_fail(call, ENOENT, "there is no such thing, or you may not see it");
 }
 
 // Who answers goes on to the end, also when the beginning could not be kept: nobody has a way to stop him from in here.

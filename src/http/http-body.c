@@ -112,6 +112,15 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                         rows.n = r->nodes->n_rows;
                 }
                 break;
+        case HTTP_JOBS:
+        case HTTP_JOB:
+                rows = (Rows){"jobs", job_row_fields, JOB_ROW_FIELDS, NULL, 0};
+                if (r && r->what_case == ARGOSY__RESPONSE__WHAT_JOBS) {
+                        rows.rows = (void *const *) r->jobs->rows;
+                        rows.n = r->jobs->n_rows;
+                }
+                break;
+        case HTTP_METRICS:
         case HTTP_HEALTHZ:
         case HTTP_READYZ:
                 break;
@@ -125,6 +134,16 @@ static int unpack(HttpBody *b) {
         return b->response ? 0
                            : message_unpack(&argosy__response__descriptor, p->data, p->len,
                                             (void **) &b->response);
+}
+
+// There are older ones.
+static void write_next(Json *j, const Argosy__Response *r) {
+        char page[HTTP_PAGE_SIZE];
+
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_JOBS || r->jobs->before == 0)
+                return;
+        http_page_format(r->jobs->before, page);
+        json_strings(j, (const char *const[][2]){{"next", page}}, 1);
 }
 
 // The last part has what is true of all of them.
@@ -147,6 +166,7 @@ static int begin(HttpBody *b) {
         }
         if (*b->response->message)
                 json_strings(j, (const char *const[][2]){{"message", b->response->message}}, 1);
+        write_next(j, b->response);
         json_key(j, rows_of(b->target.resource, NULL).key);
         json_begin(j, '[');
         if (b->n_parts > 1) {

@@ -6,7 +6,7 @@
 //
 //      {"no_leader":false,"units":[{...},...]}
 //
-// "stale_ms" and "message" are there only if there is something to say. Pure.
+// "stale_ms", "message", and "next" of a list of which there is another page, are there only if there is something to say. Pure.
 
 #include <sys/types.h>
 

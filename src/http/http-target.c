@@ -8,16 +8,25 @@
 #include "http-target.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
+#include "job-state.h"
 #include "macro.h"
 #include "message.h"
 #include "str.h"
 #include "unit-name.h"
 
-enum { TAKES_PATTERN = 1, TAKES_STATE = 2, TAKES_NAME = 4 };
+enum {
+        TAKES_PATTERN = 1,
+        TAKES_STATE = 2,
+        TAKES_NAME = 4,
+        TAKES_NUMBER = 8,
+        TAKES_AUTHOR = 16,
+        TAKES_PAGE = 32
+};
 
 static const struct {
-        const char *path; // with TAKES_NAME: what stands before the name
+        const char *path; // with TAKES_NAME or TAKES_NUMBER: what stands before that
         HttpResource resource;
         unsigned takes;
 } resources[] = {
@@ -28,6 +37,9 @@ static const struct {
         {"/v1/unit-files", HTTP_UNIT_FILES, TAKES_PATTERN},
         {"/v1/unit-files/", HTTP_UNIT_FILE, TAKES_NAME},
         {"/v1/nodes", HTTP_NODES, 0},
+        {"/v1/jobs", HTTP_JOBS, TAKES_PATTERN | TAKES_STATE | TAKES_AUTHOR | TAKES_PAGE},
+        {"/v1/jobs/", HTTP_JOB, TAKES_NUMBER},
+        {"/metrics", HTTP_METRICS, 0},
 };
 
 static int hex(char c) {
@@ -82,7 +94,12 @@ void http_target_done(HttpTarget *t) {
                 free(t->patterns[i]);
         for (size_t i = 0; i < t->n_states; i++)
                 free(t->states[i]);
+        free(t->author);
         *t = (HttpTarget){};
+}
+
+void http_page_format(uint64_t before, char ret[HTTP_PAGE_SIZE]) {
+        str_fit(ret, HTTP_PAGE_SIZE, "p%" PRIu64, before);
 }
 
 // Takes the value, also when it fails.
@@ -101,17 +118,90 @@ static bool is_word(const char *text, size_t len, const char *word) {
         return strlen(word) == len && memcmp(text, word, len) == 0;
 }
 
+// Takes the value, also when it fails.
+static int set_author(HttpTarget *t, char *value, const char **ret_why) {
+        if (t->author) {
+                free(value);
+                *ret_why = "there is more than one author";
+                return -EINVAL;
+        }
+        t->author = value;
+        return 0;
+}
+
+static int parse_limit(HttpTarget *t, const char *value, const char **ret_why) {
+        uint64_t n;
+
+        if (t->limit > 0 || !parse_u64(value, HTTP_LIMIT_MAX, &n) || n == 0) {
+                *ret_why = "limit is a number from 1 to 1000";
+                return -EINVAL;
+        }
+        t->limit = (uint32_t) n;
+        return 0;
+}
+
+static int parse_page(HttpTarget *t, const char *value, const char **ret_why) {
+        if (t->before == 0 && *value == 'p' && parse_u64(value + 1, UINT64_MAX, &t->before) && t->before > 0)
+                return 0;
+        *ret_why = "page is what another page has as its next";
+        return -EINVAL;
+}
+
+static int add_state(HttpTarget *t, char *value, const char **ret_why) {
+        Argosy__JobState state;
+
+        if (t->resource == HTTP_JOBS && !job_state_from_string(value, strlen(value), &state)) {
+                free(value);
+                *ret_why = "there is no such state of a job";
+                return -EINVAL;
+        }
+        return add_value(t->states, &t->n_states, HTTP_STATES_MAX, value, "too many states", ret_why);
+}
+
+// Takes the value, also when it fails.
+static int set_parameter(HttpTarget *t, unsigned what, const char *key, size_t len, char *value,
+                         const char **ret_why) {
+        int r;
+
+        if (what == TAKES_PATTERN)
+                return add_value(t->patterns, &t->n_patterns, HTTP_PATTERNS_MAX, value, "too many patterns",
+                                 ret_why);
+        if (what == TAKES_STATE)
+                return add_state(t, value, ret_why);
+        if (what == TAKES_AUTHOR)
+                return set_author(t, value, ret_why);
+        r = is_word(key, len, "limit") ? parse_limit(t, value, ret_why) : parse_page(t, value, ret_why);
+        free(value);
+        return r;
+}
+
+static const struct {
+        const char *key;
+        unsigned what;
+} parameters[] = {{"pattern", TAKES_PATTERN},
+                  {"state", TAKES_STATE},
+                  {"author", TAKES_AUTHOR},
+                  {"limit", TAKES_PAGE},
+                  {"page", TAKES_PAGE}};
+
+// 0: none that this resource takes.
+static unsigned find_parameter(const char *key, size_t len, unsigned takes) {
+        for (size_t i = 0; i < ELEMENTSOF(parameters); i++)
+                if ((takes & parameters[i].what) && is_word(key, len, parameters[i].key))
+                        return parameters[i].what;
+        return 0;
+}
+
 // "key=value"
 static int parse_parameter(const char *text, size_t len, unsigned takes, HttpTarget *t,
                            const char **ret_why) {
         const char *equals = memchr(text, '=', len);
         size_t key = equals ? (size_t) (equals - text) : len;
-        bool pattern = (takes & TAKES_PATTERN) && is_word(text, key, "pattern"),
-             state = (takes & TAKES_STATE) && is_word(text, key, "state");
+        unsigned what = find_parameter(text, key, takes);
         char *value = NULL;
         int r;
 
-        if (!pattern && !state) {
+        if (what == 0) {
                 *ret_why = "there is no such parameter here";
                 return -EINVAL;
         }
@@ -124,10 +214,7 @@ static int parse_parameter(const char *text, size_t len, unsigned takes, HttpTar
                 *ret_why = "a parameter has no proper value";
                 return r;
         }
-        return pattern ? add_value(t->patterns, &t->n_patterns, HTTP_PATTERNS_MAX, value,
-                                   "too many patterns", ret_why)
-                       : add_value(t->states, &t->n_states, HTTP_STATES_MAX, value, "too many states",
-                                   ret_why);
+        return set_parameter(t, what, text, key, value, ret_why);
 }
 
 static int parse_query(const char *query, unsigned takes, HttpTarget *t, const char **ret_why) {
@@ -153,12 +240,22 @@ static int parse_name(const char *text, size_t len, HttpTarget *t, const char **
         return r;
 }
 
+static int parse_number(const char *text, size_t len, HttpTarget *t, const char **ret_why) {
+        char digits[24];
+
+        str_fit(digits, sizeof(digits), "%.*s", (int) MIN_OF(len, sizeof(digits)), text);
+        if (len < sizeof(digits) && parse_u64(digits, UINT64_MAX, &t->job) && t->job > 0)
+                return 0;
+        *ret_why = "this is no number of a job";
+        return -EINVAL;
+}
+
 static int parse(const char *text, HttpTarget *t, const char **ret_why) {
         size_t len = strcspn(text, "?");
 
         for (size_t i = 0; i < ELEMENTSOF(resources); i++) {
                 size_t fixed = strlen(resources[i].path);
-                bool named = resources[i].takes & TAKES_NAME;
+                bool named = resources[i].takes & (TAKES_NAME | TAKES_NUMBER);
                 int r = 0;
 
                 if (named ? len <= fixed || memcmp(text, resources[i].path, fixed) != 0 ||
@@ -167,7 +264,8 @@ static int parse(const char *text, HttpTarget *t, const char **ret_why) {
                         continue;
                 t->resource = resources[i].resource;
                 if (named)
-                        r = parse_name(text + fixed, len - fixed, t, ret_why);
+                        r = (resources[i].takes & TAKES_NAME ? parse_name : parse_number)(
+                                text + fixed, len - fixed, t, ret_why);
                 if (r == 0 && text[len] == '?')
                         r = parse_query(text + len + 1, resources[i].takes, t, ret_why);
                 return r;
@@ -192,40 +290,96 @@ bool http_target_is_open(const HttpTarget *t) {
         return t->resource == HTTP_HEALTHZ || t->resource == HTTP_READYZ;
 }
 
-Argosy__Request *http_target_request(const HttpTarget *t) {
+bool http_target_is_one(const HttpTarget *t) {
+        return t->resource == HTTP_UNIT || t->resource == HTTP_UNIT_FILE || t->resource == HTTP_JOB;
+}
+
+static Argosy__Request *ask_for_units(char **names, size_t n) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ListUnits units = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request__ListUnitFiles files = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
-        Argosy__Request__ListNodes nodes = ARGOSY__REQUEST__LIST_NODES__INIT;
+        Argosy__Request__ListUnits m = ARGOSY__REQUEST__LIST_UNITS__INIT;
+
+        m.patterns = names;
+        m.n_patterns = n;
+        m.parts = true;
+        q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        q.list_units = &m;
+        return message_copy(&q);
+}
+
+static Argosy__Request *ask_for_files(char **names, size_t n) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListUnitFiles m = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
+
+        m.patterns = names;
+        m.n_patterns = n;
+        m.parts = true;
+        q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
+        q.list_unit_files = &m;
+        return message_copy(&q);
+}
+
+static Argosy__Request *ask_for_jobs(const HttpTarget *t) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListJobs m = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        Argosy__JobState states[HTTP_STATES_MAX];
+
+        for (size_t i = 0; i < t->n_states; i++)
+                (void) job_state_from_string(t->states[i], strlen(t->states[i]), &states[i]); // it is one
+        m.states = states;
+        m.n_states = t->n_states;
+        m.patterns = (char **) t->patterns;
+        m.n_patterns = t->n_patterns;
+        if (t->author)
+                m.author = t->author;
+        m.limit = t->limit;
+        m.before = t->before;
+        m.number = t->job;
+        q.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
+        q.list_jobs = &m;
+        return message_copy(&q);
+}
+
+static Argosy__Request *ask_for_nodes(void) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListNodes m = ARGOSY__REQUEST__LIST_NODES__INIT;
+
+        q.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
+        q.list_nodes = &m;
+        return message_copy(&q);
+}
+
+static Argosy__Request *ask_for_counters(void) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Counters m = ARGOSY__REQUEST__COUNTERS__INIT;
+
+        q.what_case = ARGOSY__REQUEST__WHAT_COUNTERS;
+        q.counters = &m;
+        return message_copy(&q);
+}
+
+Argosy__Request *http_target_request(const HttpTarget *t) {
         char **names = t->name ? (char **) &t->name : (char **) t->patterns;
         size_t n = t->name ? 1 : t->n_patterns;
 
         switch (t->resource) {
         case HTTP_UNITS:
         case HTTP_UNIT:
-                units.patterns = names;
-                units.n_patterns = n;
-                units.parts = true;
-                q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-                q.list_units = &units;
-                break;
+                return ask_for_units(names, n);
         case HTTP_UNIT_FILES:
         case HTTP_UNIT_FILE:
-                files.patterns = names;
-                files.n_patterns = n;
-                files.parts = true;
-                q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
-                q.list_unit_files = &files;
-                break;
+                return ask_for_files(names, n);
         case HTTP_NODES:
-                q.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
-                q.list_nodes = &nodes;
-                break;
+                return ask_for_nodes();
+        case HTTP_JOBS:
+        case HTTP_JOB:
+                return ask_for_jobs(t);
+        case HTTP_METRICS:
+                return ask_for_counters();
         case HTTP_HEALTHZ:
         case HTTP_READYZ:
                 break;
         }
-        return message_copy(&q);
+        return NULL;
 }
 
 bool http_target_wants(const HttpTarget *t, const Argosy__Response__UnitRow *row) {

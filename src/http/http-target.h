@@ -16,9 +16,17 @@ typedef enum HttpResource {
         HTTP_UNIT_FILES,
         HTTP_UNIT_FILE,
         HTTP_NODES,
+        HTTP_JOBS,
+        HTTP_JOB, // one of them, by number
+        HTTP_METRICS,
 } HttpResource;
 
-enum { HTTP_PATTERNS_MAX = 64, HTTP_STATES_MAX = 16 };
+enum {
+        HTTP_PATTERNS_MAX = 64,
+        HTTP_STATES_MAX = 16,
+        HTTP_LIMIT_MAX = 1000,       // rows that may be asked for at once
+        HTTP_PAGE_SIZE = 1 + 20 + 1, // bytes of a page token
+};
 
 // Zeroed is empty.
 typedef struct HttpTarget {
@@ -28,6 +36,10 @@ typedef struct HttpTarget {
         size_t n_patterns;
         char *states[HTTP_STATES_MAX]; // any of load, active and sub state; none: all
         size_t n_states;
+        uint64_t job;    // of HTTP_JOB
+        char *author;    // pattern of who asked for jobs; NULL: anybody
+        uint32_t limit;  // rows; 0: as many as one answer takes
+        uint64_t before; // where a list of jobs goes on; 0: at the newest
 } HttpTarget;
 
 // 0; or -ENOENT: there is no such thing, -EINVAL: it is no proper target, or has a parameter that means nothing there, -E2BIG: a
@@ -39,5 +51,9 @@ void http_target_done(HttpTarget *t);
 Argosy__Request *http_target_request(const HttpTarget *t);
 // It says how this process is and nothing else, so anybody may know.
 bool http_target_is_open(const HttpTarget *t);
+// Whether it is about one thing, which may not be there.
+bool http_target_is_one(const HttpTarget *t);
+// Where a list goes on, for programs: not to be taken for a number of theirs.
+void http_page_format(uint64_t before, char ret[HTTP_PAGE_SIZE]);
 // Whether a row of units is in the states that were asked for.
 bool http_target_wants(const HttpTarget *t, const Argosy__Response__UnitRow *row);

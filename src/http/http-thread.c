@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "http-metrics.h"
 #include "http-private.h"
 #include "http-problem.h"
 #include "macro.h"
@@ -165,6 +166,17 @@ static enum MHD_Result send_document(HttpCall *call) {
         return send_response(call->connection, 200, "application/json", r);
 }
 
+static enum MHD_Result send_metrics(HttpCall *call) {
+        char *text = call->n_parts == 1 ? http_metrics(&call->parts[0]) : NULL;
+        struct MHD_Response *r =
+                text ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) : NULL;
+
+        if (text && !r)
+                free(text);
+        return send_response(call->connection, 200,
+                             "application/openmetrics-text; version=1.0.0; charset=utf-8", r);
+}
+
 static enum MHD_Result send_word(HttpCall *call) {
         static const char ok[] = "ok\n";
 
@@ -177,7 +189,9 @@ static enum MHD_Result send_answer(HttpCall *call) {
         if (call->status != 0)
                 return send_problem(call->connection, http_status_of(call->status), call->message,
                                     call->status == ESHUTDOWN);
-        return http_target_is_open(&call->target) ? send_word(call) : send_document(call);
+        if (http_target_is_open(&call->target))
+                return send_word(call);
+        return call->target.resource == HTTP_METRICS ? send_metrics(call) : send_document(call);
 }
 
 // ---- requests

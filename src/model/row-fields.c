@@ -50,6 +50,29 @@ const Field node_row_fields[NODE_ROW_FIELDS] = {
         {"mode-reason", NULL, "MODE-REASON", FIELD_STRING, AT(NodeRow, mode_reason), false, true},
 };
 
+const Field job_row_fields[JOB_ROW_FIELDS] = {
+        {"job", NULL, "JOB", FIELD_U64, AT(JobRow, job), true, false},
+        {"time", NULL, "TIME", FIELD_TIME, AT(JobRow, at_us), true, false},
+        {"state", NULL, "STATE", FIELD_STRING, AT(JobRow, state), true, false},
+        {"author", NULL, "AUTHOR", FIELD_STRING, AT(JobRow, author), true, true},
+        {"verb", NULL, "VERB", FIELD_STRING, AT(JobRow, verb), true, false},
+        {"targets", NULL, "TARGETS", FIELD_TARGETS, 0, true, true},
+        {"changed", NULL, "CHANGED", FIELD_U32, AT(JobRow, changed), true, false},
+        {"reason", NULL, "REASON", FIELD_STRING, AT(JobRow, reason), true, true},
+        {"host", NULL, "HOST", FIELD_STRING, AT(JobRow, host), false, true},
+        {"before", NULL, "BEFORE", FIELD_U64, AT(JobRow, revision_before), false, false},
+        {"revision", NULL, "REVISION", FIELD_U64, AT(JobRow, revision), false, false},
+        {"ended", NULL, "ENDED", FIELD_TIME, AT(JobRow, ended_us), false, false},
+        {"failed", NULL, "FAILED", FIELD_U32, AT(JobRow, failed), false, false},
+        {"unplaced", NULL, "UNPLACED", FIELD_U32, AT(JobRow, unplaced), false, false},
+        {"overtaken", NULL, "OVERTAKEN", FIELD_U32, AT(JobRow, overtaken), false, false},
+        {"cancelled", NULL, "CANCELLED", FIELD_U32, AT(JobRow, cancelled), false, false},
+        {"message", NULL, "MESSAGE", FIELD_STRING, AT(JobRow, message), false, true},
+        {"retries", NULL, "RETRIES", FIELD_U64, AT(JobRow, retries), false, false},
+        {"asked", NULL, "ASKED", FIELD_TIME, AT(JobRow, asked_us), false, false},
+        {"waits", NULL, "WAITS", FIELD_STRING, AT(JobRow, held_by), false, true},
+};
+
 static const void *at(const Field *f, const void *row) {
         return (const char *) row + f->offset;
 }

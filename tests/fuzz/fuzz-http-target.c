@@ -25,8 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                         abort();
                 return 0;
         }
-        request = http_target_request(&t);
-        if (!request || (request->what_case == ARGOSY__REQUEST__WHAT__NOT_SET) != http_target_is_open(&t))
+        request = http_target_is_open(&t) ? NULL : http_target_request(&t);
+        if (!request != http_target_is_open(&t))
                 abort();
         message_free(request);
         http_target_done(&t);

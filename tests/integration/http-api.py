@@ -123,9 +123,37 @@ def test_every_host_says_what_argosyctl_says(c: Cluster):
         assert row["desired"] == "launched"
 
 
+def test_jobs_come_page_by_page(c: Cluster):
+    for i in range(5):
+        c.start(f"job{i}")
+    for node in c.nodes:
+        said = get(node, "/v1/jobs?limit=2")
+        seen = said["jobs"]
+        while "next" in said:
+            said = get(node, f"/v1/jobs?limit=2&page={said['next']}")
+            seen += said["jobs"]
+        assert seen == c.json("list-jobs --all", node), node.name
+        [job] = get(node, f"/v1/jobs/{seen[0]['job']}")["jobs"]
+        assert job == seen[0]
+        about = get(node, "/v1/jobs?pattern=job3.service&limit=2")["jobs"]
+        assert about and all("job3" in " ".join(row["targets"]) for row in about), about
+        refuses(node, f"/v1/jobs/{seen[0]['job'] + 1000}", 404)
+
+
+def test_figures_are_those_of_argosyctl_counters(c: Cluster):
+    for node in c.nodes:
+        status, kind, text = ask(node, "/metrics")
+        assert (status, kind) == (200, "application/openmetrics-text; version=1.0.0; charset=utf-8")
+        lines = text.splitlines()
+        assert lines[-1] == "# EOF"
+        figures = dict(line.split() for line in lines if not line.startswith("#"))
+        assert set(figures) == {f"argosy_{name}" for name in c.json("counters", node)}, figures
+        assert all(value.isdigit() for value in figures.values())
+
+
 def test_what_cannot_be_answered_is_a_problem(c: Cluster):
     for node in c.nodes:
-        refuses(node, "/v1/units/nobody.service", 404, "no such unit")
+        refuses(node, "/v1/units/nobody.service", 404, "no such thing")
         refuses(node, "/v1/nothing", 404)
         refuses(node, "/v1/units/..%2f", 400)
         refuses(node, "/v1/units/a%00.service", 400)

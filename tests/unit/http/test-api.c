@@ -185,6 +185,27 @@ static void a_head_has_no_body(void **state) {
         assert_false(has(c, "no_leader"));
 }
 
+static void figures_are_openmetrics(void **state) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
+        Argosy__Response__Counter row = ARGOSY__RESPONSE__COUNTER__INIT, *rows[] = {&row};
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/metrics"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_COUNTERS);
+        row.name = (char *) "slow_turns";
+        counters.rows = rows;
+        counters.n_rows = 1;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
+        r.counters = &counters;
+        http_call_respond(w.calls[0], &r);
+        RUN_UNTIL(has(c, "argosy_slow_turns 0\n# EOF\n"));
+        assert_true(has(c, "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"));
+}
+
 static void whether_it_is_ready_is_the_daemon_s_word(void **state) {
         Client *c = say(0, GET("/readyz"));
 
@@ -276,7 +297,7 @@ static void a_unit_that_is_not_there_is_not_found(void **state) {
         c = say(0, GET("/v1/units/a.service"));
         RUN_UNTIL(w.n_calls == 1);
         respond_units(w.calls[0], 0, 0, true);
-        RUN_UNTIL(has(c, "there is no such unit"));
+        RUN_UNTIL(has(c, "there is no such thing, or you may not see it"));
         assert_true(has(c, "HTTP/1.1 404 "));
 }
 
@@ -398,6 +419,7 @@ int main(void) {
                 TEST(a_connection_is_used_again_and_again),
                 TEST(questions_that_come_at_once_are_answered_in_their_order),
                 TEST(a_head_has_no_body),
+                TEST(figures_are_openmetrics),
                 TEST(whether_it_is_ready_is_the_daemon_s_word),
                 TEST(who_has_no_rights_is_told_so),
                 TEST(an_error_is_a_problem_document),

@@ -101,6 +101,28 @@ static void what_is_known_without_a_leader_has_its_age(void **state) {
                 "{\"no_leader\":true,\"stale_ms\":1500,\"message\":\"\\\"odd\\\"\\n\",\"nodes\":[]}\n");
 }
 
+static void a_page_of_jobs_says_where_the_next_one_begins(void **state) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
+        _cleanup_free_ char *more = NULL, *last = NULL;
+        HttpPart part;
+
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        row.job = 18;
+        jobs.rows = rows;
+        jobs.n_rows = 1;
+        jobs.before = 17;
+        part = packed(&r);
+        more = read_all(body_of("/v1/jobs", &part, 1), 4096);
+        assert_ptr_equal(strstr(more, "{\"no_leader\":false,\"next\":\"p17\",\"jobs\":[{\"job\":18,"), more);
+        jobs.before = 0;
+        part = packed(&r);
+        last = read_all(body_of("/v1/jobs", &part, 1), 4096);
+        assert_ptr_equal(strstr(last, "{\"no_leader\":false,\"jobs\":[{\"job\":18,"), last);
+}
+
 static size_t count(const char *text, const char *word) {
         size_t n = 0;
 
@@ -164,6 +186,7 @@ int main(void) {
                 cmocka_unit_test(a_list_says_whether_somebody_leads_and_has_all_fields),
                 cmocka_unit_test(an_empty_list_is_a_list),
                 cmocka_unit_test(what_is_known_without_a_leader_has_its_age),
+                cmocka_unit_test(a_page_of_jobs_says_where_the_next_one_begins),
                 cmocka_unit_test(pieces_and_parts_make_one_document),
                 cmocka_unit_test(states_choose_rows),
                 cmocka_unit_test(no_more_is_made_than_is_read),

@@ -27,7 +27,10 @@ static void paths_name_resources(void **state) {
                      {"/v1/units/web%407.service", HTTP_UNIT, "web@7.service"},
                      {"/v1/unit-files", HTTP_UNIT_FILES, NULL},
                      {"/v1/unit-files/web@.service", HTTP_UNIT_FILE, "web@.service"},
-                     {"/v1/nodes", HTTP_NODES, NULL}};
+                     {"/v1/nodes", HTTP_NODES, NULL},
+                     {"/v1/jobs", HTTP_JOBS, NULL},
+                     {"/v1/jobs/7", HTTP_JOB, NULL},
+                     {"/metrics", HTTP_METRICS, NULL}};
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 HttpTarget t = parsed(cases[i].text);
@@ -75,6 +78,25 @@ static void what_is_no_proper_target_is_refused(void **state) {
                      {"/v1/units?=a", -EINVAL},
                      {"/v1/unit-files?state=a", -EINVAL},
                      {"/v1/nodes?state=a", -EINVAL},
+                     {"/v1/jobs/", -ENOENT},
+                     {"/v1/jobs/0", -EINVAL},
+                     {"/v1/jobs/7x", -EINVAL},
+                     {"/v1/jobs/-7", -EINVAL},
+                     {"/v1/jobs/%37", -EINVAL},
+                     {"/v1/jobs/99999999999999999999", -EINVAL},
+                     {"/v1/jobs/1111111111111111111111111111111111111", -EINVAL},
+                     {"/v1/jobs?state=active", -EINVAL},
+                     {"/v1/jobs?limit=0", -EINVAL},
+                     {"/v1/jobs?limit=1001", -EINVAL},
+                     {"/v1/jobs?limit=1&limit=1", -EINVAL},
+                     {"/v1/jobs?page=7", -EINVAL},
+                     {"/v1/jobs?page=p0", -EINVAL},
+                     {"/v1/jobs?page=p", -EINVAL},
+                     {"/v1/jobs?page=p7&page=p7", -EINVAL},
+                     {"/v1/jobs?author=a&author=b", -EINVAL},
+                     {"/v1/units?limit=1", -EINVAL},
+                     {"/v1/nodes?page=p1", -EINVAL},
+                     {"/metrics?a=b", -EINVAL},
                      {"/healthz?a=b", -EINVAL}};
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -137,6 +159,52 @@ static void it_becomes_the_request_that_argosyctl_would_send(void **state) {
         assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_LIST_NODES);
         message_free(q);
         http_target_done(&t);
+
+        t = parsed("/metrics");
+        q = http_target_request(&t);
+        assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_COUNTERS);
+        message_free(q);
+        http_target_done(&t);
+}
+
+static void jobs_are_chosen_and_come_in_pages(void **state) {
+        HttpTarget t = parsed("/v1/"
+                              "jobs?state=failed&author=ann@*&pattern=web*&limit=20&page="
+                              "p18446744073709551615&state=done");
+        Argosy__Request *q = http_target_request(&t);
+        char page[HTTP_PAGE_SIZE];
+
+        assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_LIST_JOBS);
+        assert_int_equal(q->list_jobs->limit, 20);
+        assert_true(q->list_jobs->before == UINT64_MAX);
+        assert_int_equal(q->list_jobs->number, 0);
+        assert_string_equal(q->list_jobs->author, "ann@*");
+        assert_string_equal(q->list_jobs->patterns[0], "web*");
+        assert_int_equal(q->list_jobs->n_states, 2);
+        assert_int_equal(q->list_jobs->states[0], ARGOSY__JOB_STATE__JOB_FAILED);
+        http_page_format(q->list_jobs->before, page);
+        assert_string_equal(page, "p18446744073709551615");
+        message_free(q);
+        http_target_done(&t);
+
+        t = parsed("/v1/jobs/18446744073709551615");
+        q = http_target_request(&t);
+        assert_true(q->list_jobs->number == UINT64_MAX);
+        assert_string_equal(q->list_jobs->author, "");
+        message_free(q);
+        http_target_done(&t);
+}
+
+static void one_thing_may_not_be_there(void **state) {
+        static const struct {
+                HttpResource resource;
+                bool one;
+        } cases[] = {{HTTP_UNIT, true},   {HTTP_UNIT_FILE, true}, {HTTP_JOB, true},
+                     {HTTP_UNITS, false}, {HTTP_NODES, false},    {HTTP_JOBS, false}};
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++)
+                assert_int_equal(http_target_is_one(&(HttpTarget){.resource = cases[i].resource}),
+                                 cases[i].one);
 }
 
 static void rows_are_wanted_by_any_of_their_states(void **state) {
@@ -163,7 +231,7 @@ static void only_how_the_process_is_may_be_known_by_anybody(void **state) {
         assert_true(http_target_is_open(&t));
         t.resource = HTTP_READYZ;
         assert_true(http_target_is_open(&t));
-        for (t.resource = HTTP_UNITS; t.resource <= HTTP_NODES; t.resource++)
+        for (t.resource = HTTP_UNITS; t.resource <= HTTP_METRICS; t.resource++)
                 assert_false(http_target_is_open(&t));
 }
 
@@ -174,6 +242,8 @@ int main(void) {
                 cmocka_unit_test(parameters_may_come_several_times),
                 cmocka_unit_test(parameters_have_a_limit),
                 cmocka_unit_test(it_becomes_the_request_that_argosyctl_would_send),
+                cmocka_unit_test(jobs_are_chosen_and_come_in_pages),
+                cmocka_unit_test(one_thing_may_not_be_there),
                 cmocka_unit_test(rows_are_wanted_by_any_of_their_states),
                 cmocka_unit_test(only_how_the_process_is_may_be_known_by_anybody),
         };

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include "http-metrics.h"
+#include "macro.h"
+
+static Argosy__Response__Counter counter(const char *name, const char *help, uint64_t value) {
+        Argosy__Response__Counter c = ARGOSY__RESPONSE__COUNTER__INIT;
+
+        c.name = (char *) name;
+        c.help = (char *) help;
+        c.value = value;
+        return c;
+}
+
+static char *metrics_of(Argosy__Response__Counter **rows, size_t n) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
+        _cleanup_free_ uint8_t *data = NULL;
+        HttpPart part;
+
+        counters.rows = rows;
+        counters.n_rows = n;
+        r.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
+        r.counters = &counters;
+        data = malloc(argosy__response__get_packed_size(&r));
+        part = (HttpPart){data, argosy__response__pack(&r, data)};
+        return http_metrics(&part);
+}
+
+static void a_figure_is_type_help_and_value(void **state) {
+        Argosy__Response__Counter a = counter("slow_turns", "turns of more than 10 ms", 3),
+                                  b = counter("entries", "", UINT64_MAX);
+        _cleanup_free_ char *text = metrics_of((Argosy__Response__Counter *[]){&a, &b}, 2);
+
+        assert_string_equal(text, "# TYPE argosy_slow_turns unknown\n# HELP argosy_slow_turns turns of more "
+                                  "than 10 ms\nargosy_slow_turns 3\n"
+                                  "# TYPE argosy_entries unknown\n# HELP argosy_entries \nargosy_entries "
+                                  "18446744073709551615\n# EOF\n");
+}
+
+static void help_is_one_line(void **state) {
+        Argosy__Response__Counter a = counter("a", "a \"b\" \\ c\nargosy_b 7", 1);
+        _cleanup_free_ char *text = metrics_of((Argosy__Response__Counter *[]){&a}, 1);
+
+        assert_non_null(
+                strstr(text, "# HELP argosy_a a \\\"b\\\" \\\\ c\\nargosy_b 7\nargosy_a 1\n# EOF\n"));
+}
+
+static void what_is_no_name_is_left_out(void **state) {
+        Argosy__Response__Counter a = counter("a b", "", 1), b = counter("", "", 1),
+                                  c = counter("ok", "", 1), d = counter("x{y=\"z\"}", "", 1);
+        _cleanup_free_ char *text = metrics_of((Argosy__Response__Counter *[]){&a, &b, &c, &d}, 4);
+
+        assert_string_equal(text, "# TYPE argosy_ok unknown\n# HELP argosy_ok \nargosy_ok 1\n# EOF\n");
+}
+
+static void what_has_no_counters_is_none(void **state) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        uint8_t data[64] = {0xff, 0xff};
+        HttpPart part = {data, 2};
+
+        assert_null(http_metrics(&part));
+        part.len = argosy__response__pack(&r, data);
+        assert_null(http_metrics(&part));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_figure_is_type_help_and_value),
+                cmocka_unit_test(help_is_one_line),
+                cmocka_unit_test(what_is_no_name_is_left_out),
+                cmocka_unit_test(what_has_no_counters_is_none),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

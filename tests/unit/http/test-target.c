@@ -63,6 +63,7 @@ static void what_is_no_proper_target_is_refused(void **state) {
                      {"/v1/units/..", -EINVAL},
                      {"/v1/units/%2e%2e%2fetc", -EINVAL},
                      {"/v1/units/a%00.service", -EINVAL},
+                     {"/v1/units/a.service%00b", -EINVAL},
                      {"/v1/units/a%ff.service", -EINVAL},
                      {"/v1/units/a%0a.service", -EINVAL},
                      {"/v1/units/a%4.service", -EINVAL},

@@ -39,7 +39,7 @@ typedef struct Field {
         bool shrink;
 } Field;
 
-enum { UNIT_ROW_FIELDS = 10, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 12, JOB_ROW_FIELDS = 19 };
+enum { UNIT_ROW_FIELDS = 10, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 12, JOB_ROW_FIELDS = 20 };
 extern const Field unit_row_fields[UNIT_ROW_FIELDS], unit_file_row_fields[UNIT_FILE_ROW_FIELDS],
         node_row_fields[NODE_ROW_FIELDS], job_row_fields[JOB_ROW_FIELDS];
 

@@ -109,6 +109,7 @@ def test_what_failed_is_asked_for_again(c: Cluster):
     c.ctl_fails("job retry 999999", saying="no job")
     held = hold(c, "stop good --hold")
     c.ctl_fails(f"job retry {held}", saying="is held")
+    c.ctl(f"job cancel {held}")
 
 
 def test_rules_hold_refuse_and_limit(c: Cluster):

@@ -9,9 +9,7 @@
 #include "http-body.h"
 
 #include <errno.h>
-#include <stdio.h>
 
-#include "buf.h"
 #include "message.h"
 #include "row-fields.h"
 
@@ -33,25 +31,14 @@ struct HttpBody {
         size_t n_parts, part, row;  // the next
         Argosy__Response *response; // of `part`, NULL: not unpacked yet
         BodyStage stage;
-        Json json;
-        Buf text; // what `json` writes to: of one step
+        Json json; // its text: of one step
         size_t given;
-        bool failed; // no memory for it
 };
 
 void http_parts_free(HttpPart *parts, size_t n_parts) {
         for (size_t i = 0; i < n_parts; i++)
                 free(parts[i].data);
         free(parts);
-}
-
-static ssize_t on_written(void *cookie, const char *data, size_t size) {
-        HttpBody *b = cookie;
-
-        if (buf_append(&b->text, data, size) == 0)
-                return (ssize_t) size;
-        b->failed = true;
-        return 0;
 }
 
 HttpBody *http_body_new(HttpTarget *target, HttpPart *parts, size_t n_parts) {
@@ -66,19 +53,13 @@ HttpBody *http_body_new(HttpTarget *target, HttpPart *parts, size_t n_parts) {
         *target = (HttpTarget){};
         b->parts = parts;
         b->n_parts = n_parts;
-        b->json.f = fopencookie(b, "w", (cookie_io_functions_t){.write = on_written});
-        if (b->json.f)
-                return b;
-        http_body_free(b);
-        return NULL;
+        return b;
 }
 
 void http_body_free(HttpBody *b) {
         if (!b)
                 return;
-        if (b->json.f)
-                fclose(b->json.f);
-        buf_done(&b->text);
+        json_done(&b->json);
         message_free(b->response);
         http_parts_free(b->parts, b->n_parts);
         http_target_done(&b->target);
@@ -210,7 +191,7 @@ static int write_rows(HttpBody *b) {
 static int step(HttpBody *b) {
         int r = 0;
 
-        b->text.len = b->given = 0;
+        b->json.text.len = b->given = 0;
         if (b->stage == BODY_BEGINS)
                 r = begin(b);
         else if (b->part < b->n_parts)
@@ -221,23 +202,21 @@ static int step(HttpBody *b) {
                 json_finish(&b->json);
                 b->stage = BODY_ENDED;
         }
-        if (r < 0)
-                return r;
-        return fflush(b->json.f) == 0 && !b->failed ? 0 : -ENOMEM;
+        return r < 0 ? r : b->json.failed ? -ENOMEM : 0;
 }
 
 ssize_t http_body_read(HttpBody *b, char *buf, size_t max) {
         size_t n = 0;
 
         while (n < max) {
-                size_t more = MIN_OF(max - n, b->text.len - b->given);
+                size_t more = MIN_OF(max - n, b->json.text.len - b->given);
                 int r;
 
                 if (more > 0)
-                        memcpy(buf + n, b->text.data + b->given, more);
+                        memcpy(buf + n, b->json.text.data + b->given, more);
                 b->given += more;
                 n += more;
-                if (b->given < b->text.len || b->stage == BODY_ENDED)
+                if (b->given < b->json.text.len || b->stage == BODY_ENDED)
                         break;
                 r = step(b);
                 if (r < 0)

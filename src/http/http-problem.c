@@ -44,13 +44,9 @@ static const char *title_of(unsigned status) {
 }
 
 char *http_problem(unsigned status, const char *detail) {
-        char *text = NULL;
-        size_t size;
-        Json j = {.f = open_memstream(&text, &size)};
-        bool failed;
+        Json j = {};
+        char *text;
 
-        if (!j.f)
-                return NULL;
         json_begin(&j, '{');
         json_strings(&j, (const char *const[][2]){{"type", "about:blank"}, {"title", title_of(status)}}, 2);
         json_key(&j, "status");
@@ -59,9 +55,7 @@ char *http_problem(unsigned status, const char *detail) {
                 json_strings(&j, (const char *const[][2]){{"detail", detail}}, 1);
         json_end(&j, '}');
         json_finish(&j);
-        failed = ferror(j.f);
-        if (fclose(j.f) == 0 && !failed)
-                return text;
-        free(text);
-        return NULL;
+        text = j.failed ? NULL : buf_take_string(&j.text);
+        json_done(&j);
+        return text;
 }

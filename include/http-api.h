@@ -28,14 +28,18 @@ enum {
         HTTP_CONNECTIONS_OTHERS_MAX = HTTP_CONNECTIONS_MAX - HTTP_CONNECTIONS_PER_USER,
         HTTP_HEADER_MAX = 16 * 1024, // bytes of a request's line and headers
         HTTP_IDLE_SEC = 30,          // without a byte from or to a client that is not waited for
+        HTTP_BODY_SEC = 60,          // from a request's headers to the last byte of its body
         // Bytes of answers that were not read yet, as the loop handed them over; beyond them requests are refused.
         HTTP_HELD_MAX = 128 * 1024 * 1024,
 };
 
 typedef struct HttpApiOps {
-        // A new request, to be freed by the receiver, who answers with http_call_respond() or http_call_fail(), now or later.
+        // A new request, to be freed by the receiver, who answers with http_call_respond() or http_call_fail(), later.
+        // http_call_set_route() names it, if it can be cancelled.
         void (*request)(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
                         void *userdata);
+        // It is not to be answered any more.
+        void (*cancel)(void *route, void *userdata);
         // Whether he may ask for anything.
         bool (*admits)(const Argosy__Author *author, void *userdata);
         // Whether this host can be asked about the cluster now: for /readyz.
@@ -48,6 +52,8 @@ int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *
 // Ends all connections, and waits for the thread. Calls that are not answered are gone when this returns, and are told nobody of.
 void http_api_close(HttpApi *a, void (*closed)(void *userdata), void *userdata);
 
+// What ops->cancel() is given while that request has no final response; borrowed.
+void http_call_set_route(HttpCall *call, void *route);
 // One of the responses, as of the local socket; borrowed. With `final` the call is gone when this returns.
 void http_call_respond(HttpCall *call, const Argosy__Response *response);
 // A final one that only carries an error. `status`: a positive errno value.

@@ -27,6 +27,10 @@ typedef enum FieldType {
         FIELD_BYTES,
         FIELD_PERMILLE, // shown as percent
         FIELD_USEC,     // a time span
+        // of a result
+        FIELD_OK,       // a status: whether it is none of an error
+        FIELD_MAY_RUN,  // nodes
+        FIELD_REFUSALS, // node and reason
 } FieldType;
 
 typedef struct Field {
@@ -39,11 +43,12 @@ typedef struct Field {
         bool shrink;
 } Field;
 
-enum { UNIT_ROW_FIELDS = 10, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 12, JOB_ROW_FIELDS = 20 };
+enum { UNIT_ROW_FIELDS = 10, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 12, JOB_ROW_FIELDS = 20, UNIT_RESULT_FIELDS = 9 };
 extern const Field unit_row_fields[UNIT_ROW_FIELDS], unit_file_row_fields[UNIT_FILE_ROW_FIELDS],
-        node_row_fields[NODE_ROW_FIELDS], job_row_fields[JOB_ROW_FIELDS];
+        node_row_fields[NODE_ROW_FIELDS], job_row_fields[JOB_ROW_FIELDS], unit_result_fields[UNIT_RESULT_FIELDS];
 
 void field_json(const Field *f, const void *row, Json *j);           // key and value
+void refusals_json(Argosy__Refusal **refusals, size_t n, Json *j);   // the value
 void job_targets_json(const Argosy__Response__JobRow *job, Json *j); // the value
 static inline const char *field_string(const Field *f, const void *row) {
         return *(char *const *) ((const char *) row + f->offset);

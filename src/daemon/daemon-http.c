@@ -37,6 +37,12 @@ static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__A
 
         if (r < 0)
                 http_call_fail(call, -r, r == -EBUSY ? "too many requests at the moment" : strerror(-r));
+        else
+                http_call_set_route(call, route);
+}
+
+static void on_cancel(void *route, void *userdata) {
+        router_cancel(route);
 }
 
 static bool is_ready(void *userdata) {
@@ -46,7 +52,7 @@ static bool is_ready(void *userdata) {
 }
 
 static const HttpApiOps http_ops = {
-        .request = on_request, .admits = socket_access_admits, .is_ready = is_ready};
+        .request = on_request, .cancel = on_cancel, .admits = socket_access_admits, .is_ready = is_ready};
 
 static gid_t group_of_socket(const Daemon *d) {
         _cleanup_free_ char *path = str_printf("%s/argosy.sock", d->paths->runtime_dir);

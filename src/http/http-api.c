@@ -13,6 +13,8 @@
 #include "http-api.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,26 +34,30 @@ enum { MESSAGE_SIZE = AUTHOR_TEXT_SIZE + 128 };
 static void give_back(HttpCall *call) {
         list_unlink(&call->link);
         author_names_forget(&call->question);
+        http_steps_end(call);
         http_thread_take_back(call);
 }
 
-static void drop_parts(HttpCall *call) {
+void http_call_drop_parts(HttpCall *call) {
         http_api_release(call->api, call->n_bytes);
         http_parts_free(call->parts, call->n_parts);
         call->parts = NULL;
-        call->n_parts = call->n_rows = call->n_bytes = 0;
+        call->n_parts = call->n_rows = call->n_bytes = call->n_refused = 0;
+}
+
+void http_call_set_route(HttpCall *call, void *route) {
+        call->route = route;
 }
 
 void http_call_fail(HttpCall *call, int status, const char *message) {
-        drop_parts(call);
+        http_call_drop_parts(call);
         call->status = status;
+        free(call->message);
         call->message = message ? strdup(message) : NULL;
         give_back(call);
 }
 
-// Whether so much more may wait for its reader.
-static bool hold(HttpCall *call, size_t bytes) {
-        HttpApi *a = call->api;
+bool http_api_hold(HttpApi *a, size_t bytes) {
         bool fits;
 
         pthread_mutex_lock(&a->lock);
@@ -59,8 +65,6 @@ static bool hold(HttpCall *call, size_t bytes) {
         if (fits)
                 a->held += bytes;
         pthread_mutex_unlock(&a->lock);
-        if (fits)
-                call->n_bytes += bytes;
         return fits;
 }
 
@@ -86,6 +90,9 @@ static size_t count_rows(const Argosy__Response *r, size_t *ret_first) {
                 return r->nodes->n_rows;
         case ARGOSY__RESPONSE__WHAT_JOBS:
                 return r->jobs->n_rows;
+        case ARGOSY__RESPONSE__WHAT_CHANGE:
+                *ret_first = r->change->first;
+                return r->change->n_units;
         default:
                 return 0;
         }
@@ -100,8 +107,9 @@ static int keep_part(HttpCall *call, const Argosy__Response *response, size_t fi
                 return -EAGAIN;
         if (ARRAY_RESERVE(call->parts, call->n_parts + 1) < 0)
                 return -ENOMEM;
-        if (!hold(call, len))
+        if (!http_api_hold(call->api, len))
                 return -EBUSY;
+        call->n_bytes += len;
         data = malloc(MAX_OF(len, (size_t) 1));
         if (!data)
                 return -ENOMEM;
@@ -116,9 +124,45 @@ static const char *why_not_kept(int status) {
                                  : "this host has no memory for the answer";
 }
 
+// A file's line, if that is what a message about it begins with: "web.service:3: ...".
+static unsigned line_of(const char *message, const char *unit) {
+        size_t len = strlen(unit);
+        unsigned line = 0;
+
+        if (strncmp(message, unit, len) != 0 || message[len] != ':')
+                return 0;
+        return sscanf(message + len, ":%8u:", &line) == 1 ? line : 0;
+}
+
+// Of a change nothing of which was done the first reason is what there is to say.
+static void note_results(HttpCall *call, const Argosy__Response *r) {
+        for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE && i < r->change->n_units; i++) {
+                const Argosy__Response__UnitResult *u = r->change->units[i];
+
+                if (u->status == 0)
+                        continue;
+                if (call->n_refused++ > 0)
+                        continue;
+                free(call->message);
+                free(call->unit);
+                free(call->node);
+                call->message = strdup(u->message);
+                call->unit = strdup(u->name);
+                call->node = *u->node ? strdup(u->node) : NULL;
+                call->refusal = u->status;
+                call->line = line_of(u->message, u->name);
+        }
+}
+
 static void end(HttpCall *call, const Argosy__Response *last) {
         if (call->status != 0)
                 http_call_fail(call, call->status, why_not_kept(call->status));
+        else if (call->n_refused > 0 && call->n_refused == call->n_rows) {
+                http_call_drop_parts(call);
+                call->status = call->refusal;
+                give_back(call);
+        } else if (http_steps_next(call, last))
+                return;
         else if (!http_target_is_one(&call->target) || call->n_rows > 0)
                 give_back(call);
         else if (last->no_leader)
@@ -128,22 +172,38 @@ static void end(HttpCall *call, const Argosy__Response *last) {
                 http_call_fail(call, ENOENT, "there is no such thing, or you may not see it");
 }
 
+// Of what has become a job something else could not be asked.
+static void fail_with(HttpCall *call, const Argosy__Response *r) {
+        char why[MESSAGE_SIZE];
+
+        if (call->job > 0)
+                str_fit(why, sizeof(why), "this is job %" PRIu64 " now, but what becomes of it is not known here: %s",
+                        call->job, r->message);
+        http_call_fail(call, r->status, call->job > 0 ? why : r->message);
+}
+
 // Who answers goes on to the end, also when the beginning could not be kept: nobody has a way to stop him from in here.
 void http_call_respond(HttpCall *call, const Argosy__Response *response) {
         size_t first, n = count_rows(response, &first);
 
+        if (response->final)
+                call->route = NULL;
         if (response->status != 0) {
-                http_call_fail(call, response->status, response->message);
+                fail_with(call, response);
                 return;
         }
+        if (!response->final && response->what_case == ARGOSY__RESPONSE__WHAT_PROGRESS)
+                return; // of a wait, whose end says it all
         if (first == 0) {
-                drop_parts(call);
+                http_call_drop_parts(call);
                 call->status = 0;
         }
         if (call->status == 0)
                 call->status = -keep_part(call, response, first, n);
         if (call->status != 0)
-                drop_parts(call);
+                http_call_drop_parts(call);
+        else
+                note_results(call, response);
         if (response->final)
                 end(call, response);
 }
@@ -158,7 +218,6 @@ static void on_author(const Argosy__Author *author, int error, void *userdata) {
         HttpCall *call = userdata;
         HttpApi *a = call->api;
         char who[AUTHOR_TEXT_SIZE], why[MESSAGE_SIZE];
-        Argosy__Request *request;
 
         if (!author) {
                 str_fit(why, sizeof(why), "who uid %u is could not be found out: %s",
@@ -171,11 +230,7 @@ static void on_author(const Argosy__Author *author, int error, void *userdata) {
                 http_call_fail(call, EACCES, why);
                 return;
         }
-        request = http_target_request(&call->target);
-        if (request)
-                a->ops->request(call, request, author, a->userdata);
-        else
-                http_call_fail(call, ENOMEM, "this host has no memory for the request");
+        http_steps_begin(call, author);
 }
 
 static void begin(HttpCall *call) {
@@ -273,7 +328,8 @@ int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *
         }
         r = uvx_errno(uv_async_init(loop, &a->async, on_async));
         assert(r == 0); // it fails only where a loop has none yet, and no descriptor for it: argosyd's has
-        a->first.data = a->async.data = a;
+        (void) uv_timer_init(loop, &a->timer); // that cannot fail
+        a->first.data = a->async.data = a->timer.data = a;
         (void) uv_poll_start(&a->first, UV_READABLE, on_first);
         *ret = a;
         return 0;
@@ -302,7 +358,8 @@ void http_api_close(HttpApi *a, void (*closed)(void *userdata), void *userdata) 
                 http_thread_stop(a->thread);
         a->closed = closed;
         a->closed_data = userdata;
-        a->closing = 2;
+        a->closing = 3;
+        uv_close((uv_handle_t *) &a->timer, on_handle_closed);
         uv_close((uv_handle_t *) &a->first, on_handle_closed);
         uv_close((uv_handle_t *) &a->async, on_handle_closed);
 }

@@ -101,6 +101,15 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                         rows.n = r->jobs->n_rows;
                 }
                 break;
+        case HTTP_NEW_JOB:
+        case HTTP_PUT_UNIT_FILE:
+        case HTTP_DELETE_UNIT_FILE:
+                rows = (Rows){"units", unit_result_fields, UNIT_RESULT_FIELDS, NULL, 0};
+                if (r && r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE) {
+                        rows.rows = (void *const *) r->change->units;
+                        rows.n = r->change->n_units;
+                }
+                break;
         case HTTP_METRICS:
         case HTTP_HEALTHZ:
         case HTTP_READYZ:
@@ -127,6 +136,30 @@ static void write_next(Json *j, const Argosy__Response *r) {
         json_strings(j, (const char *const[][2]){{"next", page}}, 1);
 }
 
+static void write_age(Json *j, const Argosy__Response *r) {
+        json_key(j, "no_leader");
+        json_bool(j, r->no_leader);
+        if (!r->no_leader)
+                return;
+        json_key(j, "stale_ms");
+        json_u64(j, r->stale_ms);
+}
+
+// The number 0 is none: nothing had to be changed, or it was only asked what would be.
+static void write_job(Json *j, const Argosy__Response *r) {
+        json_key(j, "job");
+        if (r->job > 0)
+                json_u64(j, r->job);
+        else
+                json_null(j);
+        if (*r->cursor)
+                json_strings(j, (const char *const[][2]){{"cursor", r->cursor}}, 1);
+        if (!r->held)
+                return;
+        json_key(j, "held");
+        json_bool(j, true);
+}
+
 // The last part has what is true of all of them.
 static int begin(HttpBody *b) {
         Json *j = &b->json;
@@ -139,12 +172,10 @@ static int begin(HttpBody *b) {
         if (r < 0)
                 return r;
         json_begin(j, '{');
-        json_key(j, "no_leader");
-        json_bool(j, b->response->no_leader);
-        if (b->response->no_leader) {
-                json_key(j, "stale_ms");
-                json_u64(j, b->response->stale_ms);
-        }
+        if (http_target_writes(&b->target))
+                write_job(j, b->response);
+        else
+                write_age(j, b->response);
         if (*b->response->message)
                 json_strings(j, (const char *const[][2]){{"message", b->response->message}}, 1);
         write_next(j, b->response);

@@ -5,8 +5,9 @@
 // are in memory as JSON. Rows are those of row-fields.h.
 //
 //      {"no_leader":false,"units":[{...},...]}
+//      {"job":17,"cursor":"...","units":[{...},...]}             of what changes something
 //
-// "stale_ms", "message", and "next" of a list of which there is another page, are there only if there is something to say. Pure.
+// "stale_ms", "message", "held", and "next" of a list of which there is another page, are there only if there is something to say. Pure.
 
 #include <sys/types.h>
 

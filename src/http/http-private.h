@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include "author-names.h"
+#include "buf.h"
 #include "http-api.h"
 #include "http-body.h"
 #include "http-target.h"
@@ -34,10 +35,19 @@ typedef struct HttpPeer {
 
 typedef enum HttpStage {
         HTTP_CALL_NEW,     // its first line has come
-        HTTP_CALL_READ,    // and its headers
+        HTTP_CALL_READ,    // and its headers, and its body is coming, if it has one
+        HTTP_CALL_DROPS,   // its body is coming, and nobody wants it
         HTTP_CALL_ASKED,   // it was posted
         HTTP_CALL_REFUSED, // it is answered without
 } HttpStage;
+
+// What the loop asks for a call, one after the other: most calls are the first of them alone (http-steps.c).
+typedef enum HttpStep {
+        HTTP_STEP_ASK,   // what it is about
+        HTTP_STEP_LEVEL, // before that: whether the cluster keeps jobs
+        HTTP_STEP_WAIT,  // behind it: until the job has ended
+        HTTP_STEP_JOB,   // what became of it
+} HttpStep;
 
 struct HttpCall {
         HttpApi *api;
@@ -46,11 +56,27 @@ struct HttpCall {
         const HttpPeer *peer;
         HttpStage stage;
         char *text; // its target, as it came
+        HttpMethod method;
         HttpTarget target;
+        Buf upload;         // its body, so far
+        uint64_t upload_us; // boot time at which that began
+        unsigned drop_status; // HTTP_CALL_DROPS: what is answered behind it
+        const char *drop_why; // borrowed for good
         AuthorQuestion question;
+        // what is asked
+        Argosy__Request *request; // of what changes something: made by the thread
+        Argosy__Author *author;   // of a call that asks more than once
+        void *route;              // of what is asked now; NULL: nothing is, or it has no more answers
+        HttpStep step;
+        uint64_t wait_until_ms; // by the loop's clock; 0: it does not wait
         // the answer
         int status; // 0, or a positive errno
-        char *message;
+        char *message, *unit, *node; // unit, node: what a problem is about
+        unsigned line;               // of the unit's file; 0: none
+        uint64_t job; // that the request has become; 0: none
+        bool under_way; // it is not done yet
+        size_t n_refused; // of the rows
+        int refusal;      // status of the first of these
         HttpPart *parts;
         size_t n_parts, n_rows, n_bytes;
 };
@@ -64,7 +90,9 @@ struct HttpApi {
         uv_async_t async; // calls have arrived
         HttpThread *thread;
         ListNode asked; // calls that the loop has
-        int closing;    // handles that are still open
+        uv_timer_t timer; // the next of them that has waited long enough
+        bool keeps_jobs;  // the cluster was seen to
+        int closing;      // handles that are still open
         void (*closed)(void *userdata);
         void *closed_data;
 
@@ -78,8 +106,24 @@ struct HttpApi {
 
 // The call is the loop's from here on, or (false) nobody takes it any more.
 bool http_api_post(HttpCall *call);
-// What it was answered was read, or is not to be.
+// Whether so many bytes more may be kept for a body or an answer; then they count until they are released.
+bool http_api_hold(HttpApi *a, size_t bytes);
+// They are gone.
 void http_api_release(HttpApi *a, size_t bytes);
+
+// ---- by the loop: http-steps.c
+
+// Asks for what the call is about, as that author.
+void http_steps_begin(HttpCall *call, const Argosy__Author *author);
+// The last response of what was asked has come, without an error, and what is to be kept of it is. True: something else was asked.
+bool http_steps_next(HttpCall *call, const Argosy__Response *last);
+// Nothing more is to be asked.
+void http_steps_end(HttpCall *call);
+void http_steps_on_timer(uv_timer_t *timer);
+
+// ---- by the loop: http-api.c
+
+void http_call_drop_parts(HttpCall *call);
 
 // ---- by the loop: http-thread.c
 

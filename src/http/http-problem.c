@@ -19,7 +19,11 @@ static const struct {
         {403, "Forbidden", {EACCES, EPERM}},
         {404, "Not Found", {ENOENT}},
         {405, "Method Not Allowed", {}},
+        {409, "Conflict", {ECANCELED, EEXIST, EALREADY, ENOSPC, EHOSTDOWN}},
+        {411, "Length Required", {}},
+        {412, "Precondition Failed", {ESTALE}},
         {413, "Content Too Large", {E2BIG, EMSGSIZE}},
+        {415, "Unsupported Media Type", {}},
         {429, "Too Many Requests", {}},
         {500, "Internal Server Error", {}},
         {501, "Not Implemented", {EOPNOTSUPP, ENOSYS}},
@@ -43,16 +47,28 @@ static const char *title_of(unsigned status) {
         return "Unknown";
 }
 
-char *http_problem(unsigned status, const char *detail) {
+static void write_what(Json *j, const HttpProblem *p) {
+        if (p->detail && *p->detail)
+                json_strings(j, (const char *const[][2]){{"detail", p->detail}}, 1);
+        if (p->unit)
+                json_strings(j, (const char *const[][2]){{"unit", p->unit}}, 1);
+        if (p->node)
+                json_strings(j, (const char *const[][2]){{"node", p->node}}, 1);
+        if (p->line > 0) {
+                json_key(j, "line");
+                json_u64(j, p->line);
+        }
+}
+
+char *http_problem(const HttpProblem *problem) {
         Json j = {};
         char *text;
 
         json_begin(&j, '{');
-        json_strings(&j, (const char *const[][2]){{"type", "about:blank"}, {"title", title_of(status)}}, 2);
+        json_strings(&j, (const char *const[][2]){{"type", "about:blank"}, {"title", title_of(problem->status)}}, 2);
         json_key(&j, "status");
-        json_u64(&j, status);
-        if (detail && *detail)
-                json_strings(&j, (const char *const[][2]){{"detail", detail}}, 1);
+        json_u64(&j, problem->status);
+        write_what(&j, problem);
         json_end(&j, '}');
         json_finish(&j);
         text = j.failed ? NULL : buf_take_string(&j.text);

@@ -3,7 +3,15 @@
 
 // Errors as programs get them: problem documents (RFC 9457). Pure.
 
+// Borrowed; what is NULL or 0 is not said.
+typedef struct HttpProblem {
+        unsigned status;
+        const char *detail; // for people
+        const char *unit, *node;
+        unsigned line; // of the unit's file
+} HttpProblem;
+
 // The status of HTTP that says what a positive errno value means here.
 unsigned http_status_of(int error);
-// The document; `detail` is for people, NULL: there is nothing more to say. NULL: out of memory.
-char *http_problem(unsigned status, const char *detail);
+// The document. NULL: out of memory.
+char *http_problem(const HttpProblem *problem);

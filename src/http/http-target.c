@@ -22,25 +22,41 @@ enum {
         TAKES_NAME = 4,
         TAKES_NUMBER = 8,
         TAKES_AUTHOR = 16,
-        TAKES_PAGE = 32
+        TAKES_PAGE = 32,
+        TAKES_WAIT = 64,
 };
 
 static const struct {
+        HttpMethod method;
         const char *path; // with TAKES_NAME or TAKES_NUMBER: what stands before that
         HttpResource resource;
         unsigned takes;
 } resources[] = {
-        {"/healthz", HTTP_HEALTHZ, 0},
-        {"/readyz", HTTP_READYZ, 0},
-        {"/v1/units", HTTP_UNITS, TAKES_PATTERN | TAKES_STATE},
-        {"/v1/units/", HTTP_UNIT, TAKES_NAME},
-        {"/v1/unit-files", HTTP_UNIT_FILES, TAKES_PATTERN},
-        {"/v1/unit-files/", HTTP_UNIT_FILE, TAKES_NAME},
-        {"/v1/nodes", HTTP_NODES, 0},
-        {"/v1/jobs", HTTP_JOBS, TAKES_PATTERN | TAKES_STATE | TAKES_AUTHOR | TAKES_PAGE},
-        {"/v1/jobs/", HTTP_JOB, TAKES_NUMBER},
-        {"/metrics", HTTP_METRICS, 0},
+        {HTTP_GET, "/healthz", HTTP_HEALTHZ, 0},
+        {HTTP_GET, "/readyz", HTTP_READYZ, 0},
+        {HTTP_GET, "/v1/units", HTTP_UNITS, TAKES_PATTERN | TAKES_STATE},
+        {HTTP_GET, "/v1/units/", HTTP_UNIT, TAKES_NAME},
+        {HTTP_GET, "/v1/unit-files", HTTP_UNIT_FILES, TAKES_PATTERN},
+        {HTTP_GET, "/v1/unit-files/", HTTP_UNIT_FILE, TAKES_NAME},
+        {HTTP_PUT, "/v1/unit-files/", HTTP_PUT_UNIT_FILE, TAKES_NAME | TAKES_WAIT},
+        {HTTP_DELETE, "/v1/unit-files/", HTTP_DELETE_UNIT_FILE, TAKES_NAME | TAKES_WAIT},
+        {HTTP_GET, "/v1/nodes", HTTP_NODES, 0},
+        {HTTP_GET, "/v1/jobs", HTTP_JOBS, TAKES_PATTERN | TAKES_STATE | TAKES_AUTHOR | TAKES_PAGE},
+        {HTTP_POST, "/v1/jobs", HTTP_NEW_JOB, TAKES_WAIT},
+        {HTTP_GET, "/v1/jobs/", HTTP_JOB, TAKES_NUMBER | TAKES_WAIT},
+        {HTTP_GET, "/metrics", HTTP_METRICS, 0},
 };
+
+static const char *const method_names[] = {"GET", "POST", "PUT", "DELETE"}; // by bit
+
+HttpMethod http_method_from_string(const char *text) {
+        if (streq(text, "HEAD"))
+                return HTTP_GET;
+        for (size_t i = 0; i < ELEMENTSOF(method_names); i++)
+                if (streq(text, method_names[i]))
+                        return (HttpMethod) (1U << i);
+        return 0;
+}
 
 static int hex(char c) {
         return c >= '0' && c <= '9'   ? c - '0'
@@ -140,6 +156,17 @@ static int parse_limit(HttpTarget *t, const char *value, const char **ret_why) {
         return 0;
 }
 
+static int parse_wait(HttpTarget *t, const char *value, const char **ret_why) {
+        uint64_t n;
+
+        if (t->wait_sec > 0 || !parse_u64(value, HTTP_WAIT_SEC_MAX, &n) || n == 0) {
+                *ret_why = "wait is a number of seconds from 1 to 60";
+                return -EINVAL;
+        }
+        t->wait_sec = (uint32_t) n;
+        return 0;
+}
+
 static int parse_page(HttpTarget *t, const char *value, const char **ret_why) {
         if (t->before == 0 && *value == 'p' && parse_u64(value + 1, UINT64_MAX, &t->before) && t->before > 0)
                 return 0;
@@ -170,7 +197,10 @@ static int set_parameter(HttpTarget *t, unsigned what, const char *key, size_t l
                 return add_state(t, value, ret_why);
         if (what == TAKES_AUTHOR)
                 return set_author(t, value, ret_why);
-        r = is_word(key, len, "limit") ? parse_limit(t, value, ret_why) : parse_page(t, value, ret_why);
+        if (what == TAKES_WAIT)
+                r = parse_wait(t, value, ret_why);
+        else
+                r = is_word(key, len, "limit") ? parse_limit(t, value, ret_why) : parse_page(t, value, ret_why);
         free(value);
         return r;
 }
@@ -182,7 +212,8 @@ static const struct {
                   {"state", TAKES_STATE},
                   {"author", TAKES_AUTHOR},
                   {"limit", TAKES_PAGE},
-                  {"page", TAKES_PAGE}};
+                  {"page", TAKES_PAGE},
+                  {"wait", TAKES_WAIT}};
 
 // 0: none that this resource takes.
 static unsigned find_parameter(const char *key, size_t len, unsigned takes) {
@@ -250,36 +281,71 @@ static int parse_number(const char *text, size_t len, HttpTarget *t, const char 
         return -EINVAL;
 }
 
-static int parse(const char *text, HttpTarget *t, const char **ret_why) {
+// Whether the first `len` bytes of the text are the path of that resource.
+static bool is_path(const char *text, size_t len, size_t i) {
+        size_t fixed = strlen(resources[i].path);
+
+        if (!(resources[i].takes & (TAKES_NAME | TAKES_NUMBER)))
+                return is_word(text, len, resources[i].path);
+        return len > fixed && memcmp(text, resources[i].path, fixed) == 0 && !memchr(text + fixed, '/', len - fixed);
+}
+
+static unsigned find_methods(const char *text) {
+        size_t len = strcspn(text, "?");
+        unsigned methods = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(resources); i++)
+                if (is_path(text, len, i))
+                        methods |= resources[i].method;
+        return methods;
+}
+
+const char *http_target_methods(const char *text) {
+        switch (find_methods(text)) {
+        case HTTP_GET:
+                return "GET, HEAD";
+        case HTTP_GET | HTTP_POST:
+                return "GET, HEAD, POST";
+        case HTTP_GET | HTTP_PUT | HTTP_DELETE:
+                return "GET, HEAD, PUT, DELETE";
+        default:
+                return "";
+        }
+}
+
+static int parse_as(const char *text, size_t len, size_t i, HttpTarget *t, const char **ret_why) {
+        unsigned takes = resources[i].takes;
+        size_t fixed = strlen(resources[i].path);
+        int r = 0;
+
+        t->resource = resources[i].resource;
+        if (takes & TAKES_NAME)
+                r = parse_name(text + fixed, len - fixed, t, ret_why);
+        else if (takes & TAKES_NUMBER)
+                r = parse_number(text + fixed, len - fixed, t, ret_why);
+        return r == 0 && text[len] == '?' ? parse_query(text + len + 1, takes, t, ret_why) : r;
+}
+
+static int parse(const char *text, HttpMethod method, HttpTarget *t, const char **ret_why) {
         size_t len = strcspn(text, "?");
 
-        for (size_t i = 0; i < ELEMENTSOF(resources); i++) {
-                size_t fixed = strlen(resources[i].path);
-                bool named = resources[i].takes & (TAKES_NAME | TAKES_NUMBER);
-                int r = 0;
-
-                if (named ? len <= fixed || memcmp(text, resources[i].path, fixed) != 0 ||
-                                    memchr(text + fixed, '/', len - fixed)
-                          : !is_word(text, len, resources[i].path))
-                        continue;
-                t->resource = resources[i].resource;
-                if (named)
-                        r = (resources[i].takes & TAKES_NAME ? parse_name : parse_number)(
-                                text + fixed, len - fixed, t, ret_why);
-                if (r == 0 && text[len] == '?')
-                        r = parse_query(text + len + 1, resources[i].takes, t, ret_why);
-                return r;
+        for (size_t i = 0; i < ELEMENTSOF(resources); i++)
+                if (resources[i].method == method && is_path(text, len, i))
+                        return parse_as(text, len, i, t, ret_why);
+        if (find_methods(text) > 0) {
+                *ret_why = "that is not to be done with this";
+                return -EPERM;
         }
         *ret_why = "there is no such thing here";
         return -ENOENT;
 }
 
-int http_target_parse(const char *text, HttpTarget *ret, const char **ret_why) {
+int http_target_parse(const char *text, HttpMethod method, HttpTarget *ret, const char **ret_why) {
         HttpTarget t = {};
         int r;
 
         *ret_why = "";
-        r = parse(text, &t, ret_why);
+        r = parse(text, method, &t, ret_why);
         if (r < 0)
                 http_target_done(&t);
         *ret = t;
@@ -288,6 +354,15 @@ int http_target_parse(const char *text, HttpTarget *ret, const char **ret_why) {
 
 bool http_target_is_open(const HttpTarget *t) {
         return t->resource == HTTP_HEALTHZ || t->resource == HTTP_READYZ;
+}
+
+bool http_target_writes(const HttpTarget *t) {
+        return t->resource == HTTP_NEW_JOB || t->resource == HTTP_PUT_UNIT_FILE ||
+               t->resource == HTTP_DELETE_UNIT_FILE;
+}
+
+bool http_target_has_body(const HttpTarget *t) {
+        return t->resource == HTTP_NEW_JOB || t->resource == HTTP_PUT_UNIT_FILE;
 }
 
 bool http_target_is_one(const HttpTarget *t) {
@@ -377,6 +452,9 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
                 return ask_for_counters();
         case HTTP_HEALTHZ:
         case HTTP_READYZ:
+        case HTTP_NEW_JOB:
+        case HTTP_PUT_UNIT_FILE:
+        case HTTP_DELETE_UNIT_FILE:
                 break;
         }
         return NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What a request's target asks for: path and query, as they stand in its first line. One table of resources, with the
-// parameters that each takes. Pure; it reads a client's bytes.
+// What a request's target asks for: method, path and query, as they stand in its first line. One table of resources, with the
+// method and the parameters that each takes. Pure; it reads a client's bytes.
 
 #include <stdbool.h>
 
@@ -19,13 +19,25 @@ typedef enum HttpResource {
         HTTP_JOBS,
         HTTP_JOB, // one of them, by number
         HTTP_METRICS,
+        HTTP_NEW_JOB,
+        HTTP_PUT_UNIT_FILE,
+        HTTP_DELETE_UNIT_FILE,
 } HttpResource;
+
+// Bits.
+typedef enum HttpMethod {
+        HTTP_GET = 1 << 0, // and HEAD
+        HTTP_POST = 1 << 1,
+        HTTP_PUT = 1 << 2,
+        HTTP_DELETE = 1 << 3,
+} HttpMethod;
 
 enum {
         HTTP_PATTERNS_MAX = 64,
         HTTP_STATES_MAX = 16,
         HTTP_LIMIT_MAX = 1000,       // rows that may be asked for at once
         HTTP_PAGE_SIZE = 1 + 20 + 1, // bytes of a page token
+        HTTP_WAIT_SEC_MAX = 60,      // until a job has ended; who wants to wait longer asks again
 };
 
 // Zeroed is empty.
@@ -40,15 +52,27 @@ typedef struct HttpTarget {
         char *author;    // pattern of who asked for jobs; NULL: anybody
         uint32_t limit;  // rows; 0: as many as one answer takes
         uint64_t before; // where a list of jobs goes on; 0: at the newest
+        uint32_t wait_sec; // for the job to end; 0: not at all
 } HttpTarget;
 
-// 0; or -ENOENT: there is no such thing, -EINVAL: it is no proper target, or has a parameter that means nothing there, -E2BIG: a
-// parameter is there too often, and *ret_why (borrowed) says more; -ENOMEM. Nothing is in *ret then.
-int http_target_parse(const char *text, HttpTarget *ret, const char **ret_why);
+// 0: none that we know.
+HttpMethod http_method_from_string(const char *text);
+// As the header Allow has them, what may be done with the thing at that path; borrowed. "" if there is no such thing.
+const char *http_target_methods(const char *text);
+
+// 0; or -ENOENT: there is no such thing, -EPERM: but this is not how to use it, -EINVAL: it is no proper target, or has a parameter
+// that means nothing there, -E2BIG: a parameter is there too often, and *ret_why (borrowed) says more; -ENOMEM. Nothing is in
+// *ret then.
+int http_target_parse(const char *text, HttpMethod method, HttpTarget *ret, const char **ret_why);
 void http_target_done(HttpTarget *t);
 
-// What is to be asked, as argosyctl would; to be freed. NULL: out of memory. Not of /healthz and /readyz.
+// What is to be asked, as argosyctl would; to be freed. NULL: out of memory. Not of /healthz and /readyz, and not of what changes
+// something (http-write.h).
 Argosy__Request *http_target_request(const HttpTarget *t);
+// It changes something.
+bool http_target_writes(const HttpTarget *t);
+// It comes with a body.
+bool http_target_has_body(const HttpTarget *t);
 // It says how this process is and nothing else, so anybody may know.
 bool http_target_is_open(const HttpTarget *t);
 // Whether it is about one thing, which may not be there.

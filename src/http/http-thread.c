@@ -5,23 +5,30 @@
 //      on_target      the first line                    -> a call
 //      on_request     the headers   HTTP_CALL_NEW       -> may be refused: then the connection ends
 //                     the end       HTTP_CALL_READ      -> what it asks for; refused, or posted, and the connection suspended
+//                                   HTTP_CALL_DROPS     -> refused
 //                     answered      HTTP_CALL_ASKED     -> a problem, or a document that it reads from on_read()
 //      on_completed   answered, or the client has gone  -> the call is freed
 //
-// A suspended connection has no idle time, and that its client has gone is seen when it was answered. No request may have a body:
-// what claims to have one is refused before that comes, and its connection ends, so nobody takes the body for the next request.
+// A suspended connection has no idle time, and that its client has gone is seen when it was answered. 
+//
+// Only what changes something has a body. It comes in pieces (on_upload()), between its headers and the end.
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "http-metrics.h"
 #include "http-private.h"
 #include "http-problem.h"
+#include "http-write.h"
 #include "macro.h"
+#include "message.h"
 #include "str.h"
 
 enum {
@@ -126,21 +133,22 @@ static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned
         return queued;
 }
 
-static enum MHD_Result send_problem(struct MHD_Connection *connection, unsigned status, const char *detail,
-                                    bool last) {
-        char *text = http_problem(status, detail);
+// methods: what may be done instead; NULL: nothing is said of that.
+static enum MHD_Result send_problem(struct MHD_Connection *connection, const HttpProblem *problem,
+                                    const char *methods, bool last) {
+        char *text = http_problem(problem);
         struct MHD_Response *r =
                 text ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) : NULL;
 
         if (text && !r)
                 free(text);
-        if (r && ((status == 405 && MHD_add_response_header(r, "Allow", "GET, HEAD") != MHD_YES) ||
-                  (status == 503 && MHD_add_response_header(r, "Retry-After", "1") != MHD_YES) ||
+        if (r && ((methods && MHD_add_response_header(r, "Allow", methods) != MHD_YES) ||
+                  (problem->status == 503 && MHD_add_response_header(r, "Retry-After", "1") != MHD_YES) ||
                   (last && MHD_add_response_header(r, "Connection", "close") != MHD_YES))) {
                 MHD_destroy_response(r);
                 r = NULL;
         }
-        return send_response(connection, status, "application/problem+json", r);
+        return send_response(connection, problem->status, "application/problem+json", r);
 }
 
 static ssize_t on_read(void *body, uint64_t pos, char *buf, size_t max) {
@@ -153,6 +161,18 @@ static void on_body_free(void *body) {
         http_body_free(body);
 }
 
+// Whether the job may not have ended: nobody waited for it, or not for long enough.
+static bool is_open(const HttpCall *call) {
+        return call->step == HTTP_STEP_ASK || call->under_way;
+}
+
+static bool add_location(const HttpCall *call, struct MHD_Response *r) {
+        char text[sizeof("/v1/jobs/18446744073709551615")];
+
+        str_fit(text, sizeof(text), "/v1/jobs/%" PRIu64, call->job);
+        return call->job == 0 || MHD_add_response_header(r, "Location", text) == MHD_YES;
+}
+
 static enum MHD_Result send_document(HttpCall *call) {
         HttpBody *body = http_body_new(&call->target, TAKE_PTR(call->parts), call->n_parts);
         struct MHD_Response *r;
@@ -163,7 +183,11 @@ static enum MHD_Result send_document(HttpCall *call) {
                  : NULL;
         if (body && !r)
                 http_body_free(body);
-        return send_response(call->connection, 200, "application/json", r);
+        if (r && !add_location(call, r)) {
+                MHD_destroy_response(r);
+                r = NULL;
+        }
+        return send_response(call->connection, call->job > 0 && is_open(call) ? 202 : 200, "application/json", r);
 }
 
 static enum MHD_Result send_metrics(HttpCall *call) {
@@ -186,9 +210,10 @@ static enum MHD_Result send_word(HttpCall *call) {
 }
 
 static enum MHD_Result send_answer(HttpCall *call) {
+        HttpProblem problem = {http_status_of(call->status), call->message, call->unit, call->node, call->line};
+
         if (call->status != 0)
-                return send_problem(call->connection, http_status_of(call->status), call->message,
-                                    call->status == ESHUTDOWN);
+                return send_problem(call->connection, &problem, NULL, call->status == ESHUTDOWN);
         if (http_target_is_open(&call->target))
                 return send_word(call);
         return call->target.resource == HTTP_METRICS ? send_metrics(call) : send_document(call);
@@ -196,42 +221,141 @@ static enum MHD_Result send_answer(HttpCall *call) {
 
 // ---- requests
 
-static bool has_body(struct MHD_Connection *connection) {
-        const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
+static const char *header(const HttpCall *call, const char *name) {
+        return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
+}
 
-        return (length && !streq(length, "0")) ||
-               MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
+static bool has_body(const HttpCall *call) {
+        const char *length = header(call, "Content-Length");
+
+        return (length && !streq(length, "0")) || header(call, "Transfer-Encoding");
 }
 
 static enum MHD_Result refuse(HttpCall *call, unsigned status, const char *why, bool last) {
+        HttpProblem problem = {.status = status, .detail = why};
+
         call->stage = HTTP_CALL_REFUSED;
-        return send_problem(call->connection, status, why, last);
+        return send_problem(call->connection, &problem, status == 405 ? http_target_methods(call->text) : NULL, last);
+}
+
+// Before the body. Many clients do not look for an answer before they have sent all of it: so what is not long is let come.
+// Then the connection ends all the same.
+static enum MHD_Result refuse_body(HttpCall *call, unsigned status, const char *why) {
+        const char *length = header(call, "Content-Length");
+        uint64_t n;
+
+        if (header(call, "Transfer-Encoding") || !length || !parse_u64(length, HTTP_BODY_MAX, &n))
+                return refuse(call, status, why, true);
+        call->stage = HTTP_CALL_DROPS;
+        call->drop_status = status;
+        call->drop_why = why;
+        call->upload_us = clock_boot_us();
+        return MHD_YES;
 }
 
 // As RFC 9112 wants. What the header says is nothing to us on a unix socket.
-static bool has_host(struct MHD_Connection *connection, const char *version) {
-        return !streq(version, "HTTP/1.1") ||
-               MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+static bool has_host(const HttpCall *call, const char *version) {
+        return !streq(version, "HTTP/1.1") || header(call, "Host");
 }
 
+// "text/plain" of "text/plain; charset=utf-8".
+static bool is_type(const char *value, const char *type) {
+        size_t len = strlen(type);
+
+        return value && strncasecmp(value, type, len) == 0 &&
+               (value[len] == 0 || value[len] == ';' || value[len] == ' ');
+}
+
+// A connection on which a body was refused ends, so nobody takes that for the next request.
+static enum MHD_Result on_body_headers(HttpCall *call) {
+        const char *length = header(call, "Content-Length"), *type = http_write_type(&call->target);
+        uint64_t n;
+
+        if (header(call, "Transfer-Encoding") || !length || !parse_u64(length, UINT64_MAX, &n))
+                return refuse(call, 411, "a body comes with its Content-Length", true);
+        if (!is_type(header(call, "Content-Type"), type))
+                return refuse_body(call, 415, type);
+        if (n > HTTP_BODY_MAX)
+                return refuse(call, 413, "the body is too long", true);
+        if (!http_api_hold(call->api, (size_t) n))
+                return refuse_body(call, 503, "too many long bodies and answers are under way");
+        call->n_bytes = (size_t) n;
+        call->upload_us = clock_boot_us();
+        call->stage = HTTP_CALL_READ;
+        return buf_reserve(&call->upload, (size_t) n + 1) ? MHD_YES : MHD_NO;
+}
+
+// 0, or the status with which it is refused.
+static unsigned find_target(HttpCall *call, const char **ret_why) {
+        int r = http_target_parse(call->text, call->method, &call->target, ret_why);
+
+        return r == 0 ? 0 : r == -EPERM ? 405 : http_status_of(-r);
+}
+
+// What has no body is answered when its end has come: a connection on which libmicrohttpd has an answer before that is closed.
 static enum MHD_Result on_headers(HttpCall *call, const char *method, const char *version) {
+        const char *why;
+        unsigned status;
+
+        call->method = http_method_from_string(method);
         if (call->peer->one_too_many)
                 return refuse(call, 429, "too many connections are open", true);
-        if (!streq(method, "GET") && !streq(method, "HEAD"))
-                return refuse(call, 405, "only GET and HEAD are known here", true);
-        if (has_body(call->connection))
-                return refuse(call, 400, "a request of that kind has no body", true);
-        if (!has_host(call->connection, version))
+        if (!has_host(call, version))
                 return refuse(call, 400, "the request has no Host", true);
-        call->stage = HTTP_CALL_READ;
-        return MHD_YES;
+        if (!has_body(call)) {
+                call->stage = HTTP_CALL_READ;
+                return MHD_YES;
+        }
+        status = find_target(call, &why);
+        if (status > 0)
+                return refuse_body(call, status, why);
+        if (http_target_has_body(&call->target))
+                return on_body_headers(call);
+        return refuse_body(call, 400, "a request of that kind has no body");
+}
+
+// A piece of the body. MHD_NO: its connection ends; nothing else can be answered in the middle of one.
+static enum MHD_Result on_upload(HttpCall *call, const char *data, size_t len) {
+        if (clock_boot_us() - call->upload_us > HTTP_BODY_SEC * (uint64_t) USEC_PER_SEC)
+                return MHD_NO;
+        if (call->stage == HTTP_CALL_DROPS)
+                return MHD_YES;
+        if (call->upload.len + len > call->n_bytes)
+                return MHD_NO;
+        return buf_append(&call->upload, data, len) == 0 ? MHD_YES : MHD_NO;
+}
+
+// What changes something is made of its body and headers; what reads is made by the loop, of its target.
+static int make_request(HttpCall *call, char **ret_why) {
+        HttpWriteHeaders headers = {header(call, "Idempotency-Key"), header(call, "If-Match"),
+                                    header(call, "If-None-Match")};
+        int r;
+
+        *ret_why = NULL;
+        if (!http_target_writes(&call->target))
+                return 0;
+        if (buf_append(&call->upload, "", 1) < 0)
+                return -ENOMEM;
+        r = http_write_parse(&call->target, &headers, (const char *) call->upload.data, call->upload.len - 1,
+                             &call->request, ret_why);
+        buf_done(&call->upload);
+        http_api_release(call->api, call->n_bytes);
+        call->n_bytes = 0;
+        return r;
 }
 
 // What is handed over here may be answered before this returns; then the connection goes on as soon as it has.
 static enum MHD_Result ask(HttpCall *call) {
-        const char *why;
-        int r = http_target_parse(call->text, &call->target, &why);
+        _cleanup_free_ char *why = NULL;
+        const char *not_found;
+        unsigned status = has_body(call) ? 0 : find_target(call, &not_found);
+        int r;
 
+        if (status > 0)
+                return refuse(call, status, not_found, false);
+        if (!has_body(call) && http_target_has_body(&call->target))
+                return refuse(call, 411, "it has no body", false);
+        r = make_request(call, &why);
         if (r < 0)
                 return refuse(call, http_status_of(-r), why, false);
         call->stage = HTTP_CALL_ASKED;
@@ -258,7 +382,15 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
                 call->peer = info ? info->socket_context : NULL;
                 return call->peer ? on_headers(call, method, version) : MHD_NO;
         case HTTP_CALL_READ:
-                return *n_data > 0 ? MHD_NO : ask(call);
+        case HTTP_CALL_DROPS:
+                if (*n_data == 0)
+                        return call->stage == HTTP_CALL_READ
+                                       ? ask(call)
+                                       : refuse(call, call->drop_status, call->drop_why, true);
+                if (on_upload(call, data, *n_data) == MHD_NO)
+                        return MHD_NO;
+                *n_data = 0;
+                return MHD_YES;
         case HTTP_CALL_ASKED:
                 return send_answer(call);
         case HTTP_CALL_REFUSED:
@@ -292,7 +424,11 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
         http_api_release(call->api, call->n_bytes);
         http_parts_free(call->parts, call->n_parts);
         http_target_done(&call->target);
+        buf_done(&call->upload);
+        message_free(call->request);
         free(call->message);
+        free(call->unit);
+        free(call->node);
         free(call->text);
         free(call);
 }

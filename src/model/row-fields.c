@@ -73,6 +73,19 @@ const Field job_row_fields[JOB_ROW_FIELDS] = {
         {"waits", NULL, "WAITS", FIELD_STRING, AT(JobRow, held_by), false, true},
 };
 
+// What became of one unit of a change. A message that stands beside `ok` is a warning.
+const Field unit_result_fields[UNIT_RESULT_FIELDS] = {
+        {"unit", NULL, "UNIT", FIELD_STRING, AT(UnitResult, name), true, true},
+        {"ok", NULL, "OK", FIELD_OK, AT(UnitResult, status), true, false},
+        {"node", NULL, "NODE", FIELD_STRING, AT(UnitResult, node), true, true},
+        {"message", NULL, "MESSAGE", FIELD_STRING, AT(UnitResult, message), true, true},
+        {"revision", NULL, "REVISION", FIELD_U64, AT(UnitResult, revision), false, false},
+        {"from", NULL, "FROM", FIELD_STRING, AT(UnitResult, from), false, true},
+        {"because_of", NULL, "BECAUSE-OF", FIELD_STRING, AT(UnitResult, because_of), false, true},
+        {"refusals", NULL, "REFUSALS", FIELD_REFUSALS, 0, false, true},
+        {"may_run_on", NULL, "MAY-RUN-ON", FIELD_MAY_RUN, AT(UnitResult, n_may_run_on), false, true},
+};
+
 static const void *at(const Field *f, const void *row) {
         return (const char *) row + f->offset;
 }
@@ -122,7 +135,25 @@ static void json_changes(const Argosy__Response__JobRow *job, Json *j) {
         json_end(j, ']');
 }
 
+static void json_names(const Argosy__Response__UnitResult *u, Json *j) {
+        json_begin(j, '[');
+        for (size_t i = 0; i < u->n_may_run_on; i++)
+                json_string(j, u->may_run_on[i]);
+        json_end(j, ']');
+}
+
+void refusals_json(Argosy__Refusal **refusals, size_t n, Json *j) {
+        json_begin(j, '[');
+        for (size_t i = 0; i < n; i++) {
+                json_begin(j, '{');
+                json_strings(j, (const char *const[][2]){{"node", refusals[i]->node}, {"reason", refusals[i]->reason}}, 2);
+                json_end(j, '}');
+        }
+        json_end(j, ']');
+}
+
 void field_json(const Field *f, const void *row, Json *j) {
+        const Argosy__Response__UnitResult *result = row;
         const Argosy__Response__NodeRow *node = row;
 
         json_key(j, f->name);
@@ -156,6 +187,15 @@ void field_json(const Field *f, const void *row, Json *j) {
         case FIELD_PERMILLE:
         case FIELD_USEC:
                 json_number(f->type, *(const uint64_t *) at(f, row), j);
+                break;
+        case FIELD_OK:
+                json_bool(j, *(const int32_t *) at(f, row) == 0);
+                break;
+        case FIELD_MAY_RUN:
+                json_names(result, j);
+                break;
+        case FIELD_REFUSALS:
+                refusals_json(result->refusals, result->n_refusals, j);
                 break;
         case FIELD_LABELS:
                 json_begin(j, '{');

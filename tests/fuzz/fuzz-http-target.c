@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (!text)
                 return 0;
         memcpy(text, data, size);
-        if (http_target_parse(text, &t, &why) < 0) {
+        if (http_target_parse(text, HTTP_GET, &t, &why) < 0) {
                 if (!*why)
                         abort();
                 return 0;

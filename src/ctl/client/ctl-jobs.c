@@ -17,7 +17,7 @@
 #include "clock.h"
 #include "ctl-jobs.h"
 #include "feature-level.h"
-#include "hash.h"
+#include "request-key.h"
 #include "request-kind.h"
 #include "str.h"
 
@@ -102,17 +102,12 @@ int ctl_jobs_check(Ctl *ctl) {
 // ---- ids
 
 int ctl_request_id(Ctl *ctl, uint8_t ret[REQUEST_ID_SIZE]) {
-        _cleanup_buf_ Buf text = {};
-        Hash hash;
-
         if (!ctl->opt.key)
                 return getrandom(ret, REQUEST_ID_SIZE, 0) == REQUEST_ID_SIZE
                                ? EXIT_OK
                                : ctl_fail(ctl, "no random numbers: %s", strerror(errno));
-        if (buf_printf(&text, "argosy key %s %" PRIu64, ctl->opt.key, ctl->n_ids++) < 0)
-                return ctl_oom(ctl);
-        hash = hash_of(text.data, text.len);
-        memcpy(ret, hash.bytes, REQUEST_ID_SIZE);
+        static_assert((size_t) REQUEST_ID_SIZE == REQUEST_KEY_ID_SIZE, "an id is what is made of a key");
+        request_key_id(ctl->opt.key, ctl->n_ids++, ret);
         return EXIT_OK;
 }
 

@@ -48,16 +48,3 @@ void ctl_refusals(Ctl *ctl, FILE *f, Argosy__Refusal *const *refusals, size_t n)
         if (show < n)
                 fprintf(f, "  and %zu more nodes\n", n - show);
 }
-
-void json_refusals(Json *j, Argosy__Refusal *const *refusals, size_t n) {
-        json_begin(j, '[');
-        for (size_t i = 0; i < n; i++) {
-                json_begin(j, '{');
-                json_key(j, "node");
-                json_string(j, refusals[i]->node);
-                json_key(j, "reason");
-                json_string(j, refusals[i]->reason);
-                json_end(j, '}');
-        }
-        json_end(j, ']');
-}

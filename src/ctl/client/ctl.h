@@ -103,7 +103,6 @@ int ctl_request_id(Ctl *ctl, uint8_t ret[REQUEST_ID_SIZE]);
 // before is not said again.
 void ctl_refusals(Ctl *ctl, FILE *f, Argosy__Refusal *const *refusals, size_t n);
 // The same as an array of objects.
-void json_refusals(Json *j, Argosy__Refusal *const *refusals, size_t n);
 // The message of a response or unit that failed.
 const char *status_text(int status, const char *message);
 

@@ -9,8 +9,8 @@
 
 #include "clock.h"
 #include "options.h"
+#include "request-key.h"
 #include "str.h"
-#include "text.h"
 
 enum { LONG_BASE = 256, OPTIONS_MAX = 96 };
 
@@ -77,7 +77,7 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
                 return 0;
         case OPT_KEY:
                 o->key = value;
-                return *value && str_is_plain(value) && text_width(value) <= KEY_MAX
+                return request_key_is_valid(value)
                                ? 0
                                : bad(why, info->name, value, "a text of 1 to 64 characters");
         case OPT_IF_REVISION:

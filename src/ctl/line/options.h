@@ -21,7 +21,6 @@ enum {
         DEADLINE_SEC_MAX = 30 * 86400,
         HEALTH_SEC_MAX = 3600,
         MAX_MOVES_MAX = 1000,
-        KEY_MAX = 64, // characters
         AFTER_MAX = 100, // jobs
         LIMIT_DEFAULT = 100,
 };

@@ -22,6 +22,7 @@
 #include "may-run.h"
 #include "request-kind.h"
 #include "rollouts.h"
+#include "row-fields.h"
 #include "str.h"
 #include "terminal.h"
 #include "unit-args.h"
@@ -77,7 +78,7 @@ static void json_result(Json *j, const Argosy__Response__UnitResult *u, bool pla
         json_key(j, "message");
         json_string(j, u->status != 0 ? status_text(u->status, u->message) : u->message);
         json_key(j, "refusals");
-        json_refusals(j, u->refusals, u->n_refusals);
+        refusals_json(u->refusals, u->n_refusals, j);
         if (plans) {
                 json_key(j, "from");
                 json_string(j, u->from);

@@ -6,6 +6,7 @@
 
 #include "ctl.h"
 #include "json.h"
+#include "row-fields.h"
 #include "str.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -27,7 +28,7 @@ static void json_why(Json *j, const Argosy__Response__Status *s) {
         json_key(j, "as_wanted");
         json_bool(j, !*s->why);
         json_key(j, "refusals");
-        json_refusals(j, s->refusals, s->n_refusals);
+        refusals_json(s->refusals, s->n_refusals, j);
         json_end(j, '}');
 }
 

@@ -274,6 +274,10 @@ int field_append(const Field *f, const void *row, Buf *out) {
                         r = buf_printf(out, "%s%s=%s", i ? "," : "", node->labels[i]->key,
                                        node->labels[i]->value);
                 return r;
+        case FIELD_OK: // what became of a request is no table
+        case FIELD_REFUSALS:
+        case FIELD_MAY_RUN:
+                break;
         }
         return -EINVAL;
 }

@@ -45,7 +45,7 @@ static HttpBody *body_of(const char *text, const HttpPart *parts, size_t n) {
         HttpBody *b;
 
         memcpy(copy, parts, n * sizeof(*parts));
-        assert_int_equal(http_target_parse(text, &t, &why), 0);
+        assert_int_equal(http_target_parse(text, HTTP_GET, &t, &why), 0);
         b = http_body_new(&t, copy, n);
         assert_non_null(b);
         assert_null(t.name); // it was taken

@@ -5,17 +5,26 @@
 #include "macro.h"
 
 static void a_problem_says_status_title_and_why(void **state) {
-        _cleanup_free_ char *text = http_problem(403, "no \"view\"");
+        _cleanup_free_ char *text = http_problem(&(HttpProblem){.status = 403, .detail = "no \"view\""});
 
         assert_string_equal(text, "{\"type\":\"about:blank\",\"title\":\"Forbidden\",\"status\":403,"
                                   "\"detail\":\"no \\\"view\\\"\"}\n");
 }
 
 static void without_words_there_is_no_detail(void **state) {
-        _cleanup_free_ char *none = http_problem(404, NULL), *empty = http_problem(404, "");
+        _cleanup_free_ char *none = http_problem(&(HttpProblem){.status = 404}),
+                             *empty = http_problem(&(HttpProblem){.status = 404, .detail = ""});
 
         assert_string_equal(none, "{\"type\":\"about:blank\",\"title\":\"Not Found\",\"status\":404}\n");
         assert_string_equal(empty, none);
+}
+
+static void a_problem_of_a_unit_says_where(void **state) {
+        _cleanup_free_ char *text = http_problem(
+                &(HttpProblem){.status = 400, .unit = "web.service", .node = "n1", .line = 3});
+
+        assert_string_equal(text, "{\"type\":\"about:blank\",\"title\":\"Bad Request\",\"status\":400,"
+                                  "\"unit\":\"web.service\",\"node\":\"n1\",\"line\":3}\n");
 }
 
 static void errors_have_the_status_that_says_who_is_to_do_something(void **state) {
@@ -34,6 +43,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_problem_says_status_title_and_why),
                 cmocka_unit_test(without_words_there_is_no_detail),
+                cmocka_unit_test(a_problem_of_a_unit_says_where),
                 cmocka_unit_test(errors_have_the_status_that_says_who_is_to_do_something),
         };
 

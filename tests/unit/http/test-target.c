@@ -9,7 +9,7 @@ static HttpTarget parsed(const char *text) {
         HttpTarget t;
         const char *why;
 
-        assert_int_equal(http_target_parse(text, &t, &why), 0);
+        assert_int_equal(http_target_parse(text, HTTP_GET, &t, &why), 0);
         return t;
 }
 
@@ -104,7 +104,7 @@ static void what_is_no_proper_target_is_refused(void **state) {
                 HttpTarget t;
                 const char *why = NULL;
 
-                assert_int_equal(http_target_parse(cases[i].text, &t, &why), cases[i].error);
+                assert_int_equal(http_target_parse(cases[i].text, HTTP_GET, &t, &why), cases[i].error);
                 assert_true(*why);
                 http_target_done(&t);
         }
@@ -132,7 +132,7 @@ static void parameters_have_a_limit(void **state) {
         assert_int_equal(t.n_patterns, HTTP_PATTERNS_MAX);
         http_target_done(&t);
         strcat(text, "&pattern=a");
-        assert_int_equal(http_target_parse(text, &t, &why), -E2BIG);
+        assert_int_equal(http_target_parse(text, HTTP_GET, &t, &why), -E2BIG);
         assert_int_equal(t.n_patterns, 0);
 }
 

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+//      http_write_parse() -> the headers -> the body's members, each looked for in the table -> the verb's function -> Request
+//
+// What is borrowed from the JSON until the message is copied is kept in one Write. Whether units are there, and who may do what, is
+// the leader's to say; here it is only that names are names.
+
+#include "http-write.h"
+
+#include <errno.h>
+#include <sys/random.h>
+
+#include "array.h"
+#include "http-json.h"
+#include "macro.h"
+#include "message.h"
+#include "request-key.h"
+#include "request-kind.h"
+#include "str.h"
+#include "unit-name.h"
+
+enum { TARGETS_MAX = 16 }; // that a job is kept with: as argosyctl has it
+
+typedef struct Write Write;
+
+typedef struct WriteVerb {
+        const char *name;
+        int (*make)(Write *w, const struct WriteVerb *verb);
+        Argosy__Verb verb;
+        unsigned takes;
+} WriteVerb;
+
+struct Write {
+        const cJSON *body; // NULL: it has none
+        char **ret_why;
+        uint8_t id[REQUEST_KEY_ID_SIZE];
+        Argosy__Request request;
+        Argosy__Request__Job job;
+        Argosy__Request__Change change;
+        char **names; // borrowed ones
+        size_t n_names;
+        Argosy__NamedFile *files, **file_pointers;
+        size_t n_files;
+        uint64_t after[HTTP_AFTER_MAX];
+};
+
+static int refuse(Write *w, const char *format, ...) _printf_(2, 3);
+static int refuse(Write *w, const char *format, ...) {
+        char text[512];
+        va_list ap;
+
+        va_start(ap, format);
+        str_vfit(text, sizeof(text), format, ap);
+        va_end(ap);
+        *w->ret_why = strdup(text);
+        return -EINVAL;
+}
+
+// ---- members
+
+enum {
+        OF_ALL = 0,
+        OF_UNITS = 1 << 0,
+        OF_FILES = 1 << 1,
+        OF_PLAN = 1 << 2,
+};
+
+static int add_name(Write *w, char *name) {
+        const char *why;
+
+        if (unit_name_kind(name, &why) == UNIT_NAME_INVALID)
+                return refuse(w, "'%.128s' is no name of a unit: %s", name, why);
+        if (w->n_names == CHANGE_UNITS_MAX)
+                return refuse(w, "a request names at most %i units", (int) CHANGE_UNITS_MAX);
+        if (ARRAY_RESERVE(w->names, w->n_names + 1) < 0)
+                return -ENOMEM;
+        w->names[w->n_names++] = name;
+        return 0;
+}
+
+static int read_units(Write *w, const cJSON *value) {
+        int r = 0;
+
+        if (!cJSON_IsArray(value))
+                return refuse(w, "'units' is an array of names");
+        for (const cJSON *m = value->child; m && r == 0; m = m->next)
+                r = cJSON_IsString(m) ? add_name(w, m->valuestring) : refuse(w, "'units' is an array of names");
+        return r;
+}
+
+// The path is what messages about a line of it begin with.
+static int add_file(Write *w, char *name, char *content, size_t len) {
+        const char *why;
+
+        if (unit_name_kind(name, &why) == UNIT_NAME_INVALID)
+                return refuse(w, "'%.128s' is no name of a unit: %s", name, why);
+        if (w->n_files == HTTP_FILES_MAX)
+                return refuse(w, "a request brings at most %i files", (int) HTTP_FILES_MAX);
+        if (ARRAY_RESERVE(w->files, w->n_files + 1) < 0)
+                return -ENOMEM;
+        w->files[w->n_files] = (Argosy__NamedFile) ARGOSY__NAMED_FILE__INIT;
+        w->files[w->n_files].name = w->files[w->n_files].path = name;
+        w->files[w->n_files].content = (ProtobufCBinaryData){len, (uint8_t *) content};
+        w->n_files++;
+        return 0;
+}
+
+static int read_files(Write *w, const cJSON *value) {
+        int r = 0;
+
+        if (!cJSON_IsObject(value))
+                return refuse(w, "'files' is an object: names and contents");
+        for (const cJSON *m = value->child; m && r == 0; m = m->next)
+                r = cJSON_IsString(m) ? add_file(w, m->string, m->valuestring, strlen(m->valuestring))
+                                      : refuse(w, "'files' is an object: names and contents");
+        return r;
+}
+
+static int read_bool(Write *w, const cJSON *value, protobuf_c_boolean *ret) {
+        if (!cJSON_IsBool(value))
+                return refuse(w, "'%s' is true or false", value->string);
+        *ret = cJSON_IsTrue(value);
+        return 0;
+}
+
+static int read_replace(Write *w, const cJSON *value) {
+        return read_bool(w, value, &w->change.replace);
+}
+
+static int read_plan(Write *w, const cJSON *value) {
+        return read_bool(w, value, &w->change.dry_run);
+}
+
+static int read_hold(Write *w, const cJSON *value) {
+        return read_bool(w, value, &w->job.hold);
+}
+
+static int read_queue(Write *w, const cJSON *value) {
+        return read_bool(w, value, &w->job.queue);
+}
+
+static int read_reason(Write *w, const cJSON *value) {
+        if (!cJSON_IsString(value) || !str_is_plain(value->valuestring))
+                return refuse(w, "'reason' is a text without control characters");
+        w->job.reason = value->valuestring;
+        return 0;
+}
+
+static int read_after(Write *w, const cJSON *value) {
+        const double most = 9007199254740992; // 2^53, beyond which not each number is one in JSON
+
+        w->job.after = w->after;
+        for (const cJSON *m = cJSON_IsArray(value) ? value->child : value; m; m = m->next) {
+                double n = cJSON_IsNumber(m) ? m->valuedouble : 0;
+
+                if (!cJSON_IsArray(value) || n < 1 || n > most || n != (double) (uint64_t) n ||
+                    w->job.n_after == HTTP_AFTER_MAX)
+                        return refuse(w, "'after' is an array of numbers of at most %i jobs", (int) HTTP_AFTER_MAX);
+                w->after[w->job.n_after++] = (uint64_t) n;
+        }
+        return 0;
+}
+
+static const struct {
+        const char *name;
+        unsigned of; // verbs that take it have that; 0: all
+        int (*read)(Write *w, const cJSON *value);
+} members[] = {
+        {"units", OF_UNITS, read_units},   {"files", OF_FILES, read_files}, {"replace", OF_FILES, read_replace},
+        {"plan", OF_PLAN, read_plan},      {"reason", OF_ALL, read_reason}, {"hold", OF_ALL, read_hold},
+        {"after", OF_ALL, read_after},     {"queue", OF_ALL, read_queue},
+};
+
+static int read_member(Write *w, const WriteVerb *verb, const cJSON *value) {
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                if (streq(members[i].name, value->string) && (members[i].of & verb->takes) == members[i].of)
+                        return members[i].read(w, value);
+        return streq(value->string, "verb") ? 0
+                                            : refuse(w, "'%.64s' has no member '%.64s'", verb->name, value->string);
+}
+
+// ---- verbs
+
+static int make_change(Write *w, const WriteVerb *verb) {
+        w->change.verb = verb->verb;
+        w->change.parts = true;
+        w->request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        w->request.change = &w->change;
+        if (w->n_names == 0) // what is brought is what is meant
+                for (size_t i = 0; i < w->n_files; i++) {
+                        int r = add_name(w, w->files[i].name);
+
+                        if (r < 0)
+                                return r;
+                }
+        return w->n_names > 0 ? 0 : refuse(w, "'%s' names no units", verb->name);
+}
+
+static const WriteVerb verbs[] = {
+        {"submit", make_change, ARGOSY__VERB__VERB_SUBMIT, OF_UNITS | OF_FILES},
+        {"load", make_change, ARGOSY__VERB__VERB_LOAD, OF_UNITS | OF_FILES},
+        {"start", make_change, ARGOSY__VERB__VERB_START, OF_UNITS | OF_FILES | OF_PLAN},
+        {"stop", make_change, ARGOSY__VERB__VERB_STOP, OF_UNITS},
+        {"restart", make_change, ARGOSY__VERB__VERB_RESTART, OF_UNITS},
+        {"unload", make_change, ARGOSY__VERB__VERB_UNLOAD, OF_UNITS},
+        {"destroy", make_change, ARGOSY__VERB__VERB_DESTROY, OF_UNITS},
+};
+
+static const WriteVerb *find_verb(const char *name) {
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
+                if (streq(verbs[i].name, name))
+                        return &verbs[i];
+        return NULL;
+}
+
+// ---- the whole
+
+static int read_headers(Write *w, const HttpWriteHeaders *h) {
+        char digits[24];
+        size_t len;
+
+        if (h->key && !request_key_is_valid(h->key))
+                return refuse(w, "Idempotency-Key is a text of 1 to %i characters", (int) REQUEST_KEY_MAX);
+        if (h->key)
+                request_key_id(h->key, 0, w->id);
+        else if (getrandom(w->id, sizeof(w->id), 0) != sizeof(w->id))
+                return -ENOMEM; // there is one that is not ready before the boot is over
+        if (!h->if_match)
+                return 0;
+        len = strlen(h->if_match);
+        if (len < 3 || len - 2 >= sizeof(digits) || h->if_match[0] != '"' || h->if_match[len - 1] != '"')
+                return refuse(w, "If-Match is a revision in quotes");
+        str_fit(digits, sizeof(digits), "%.*s", (int) (len - 2), h->if_match + 1);
+        if (!parse_u64(digits, INT64_MAX, &w->job.if_revision) || w->job.if_revision == 0)
+                return refuse(w, "If-Match is a revision in quotes");
+        return 0;
+}
+
+static int read_body(Write *w) {
+        const cJSON *name = cJSON_GetObjectItemCaseSensitive(w->body, "verb");
+        const WriteVerb *verb = cJSON_IsString(name) ? find_verb(name->valuestring) : NULL;
+        int r = 0;
+
+        if (!cJSON_IsString(name))
+                return refuse(w, "the body has no 'verb'");
+        if (!verb)
+                return refuse(w, "there is no verb '%.64s'", name->valuestring);
+        for (const cJSON *m = w->body->child; m && r == 0; m = m->next)
+                r = read_member(w, verb, m);
+        return r < 0 ? r : verb->make(w, verb);
+}
+
+static int read_file(Write *w, const HttpTarget *t, const HttpWriteHeaders *h, const char *body, size_t len) {
+        int r = len > 0 ? add_file(w, t->name, (char *) body, len) : refuse(w, "the body is empty");
+
+        if (r == 0 && h->if_none_match && !streq(h->if_none_match, "*"))
+                r = refuse(w, "If-None-Match is * here");
+        w->change.replace = !h->if_none_match;
+        return r < 0 ? r : make_change(w, find_verb("submit"));
+}
+
+static int read_removal(Write *w, const HttpTarget *t) {
+        int r = add_name(w, t->name);
+
+        return r < 0 ? r : make_change(w, find_verb("destroy"));
+}
+
+// Everything that was borrowed stands in `w`.
+static Argosy__Request *request_of(Write *w) {
+        ProtobufCBinaryData id = {sizeof(w->id), w->id};
+
+        w->file_pointers = calloc(w->n_files + 1, sizeof(*w->file_pointers));
+        if (!w->file_pointers)
+                return NULL;
+        for (size_t i = 0; i < w->n_files; i++)
+                w->file_pointers[i] = &w->files[i];
+        w->change.names = w->names;
+        w->change.n_names = w->n_names;
+        w->change.files = w->file_pointers;
+        w->change.n_files = w->n_files;
+        w->job.targets = w->names;
+        w->job.n_targets = MIN_OF(w->n_names, (size_t) TARGETS_MAX);
+        w->job.more_targets = (uint32_t) (w->n_names - w->job.n_targets);
+        if (w->request.what_case == ARGOSY__REQUEST__WHAT_CHANGE)
+                w->change.id = id;
+        else
+                w->job.id = id;
+        w->request.job = &w->job;
+        return message_copy(&w->request);
+}
+
+static int parse(Write *w, const HttpTarget *t, const HttpWriteHeaders *h, const char *body, size_t len) {
+        int r = read_headers(w, h);
+
+        if (r < 0)
+                return r;
+        if (t->resource == HTTP_NEW_JOB)
+                return read_body(w);
+        return t->resource == HTTP_PUT_UNIT_FILE ? read_file(w, t, h, body, len) : read_removal(w, t);
+}
+
+const char *http_write_type(const HttpTarget *t) {
+        return t->resource == HTTP_NEW_JOB ? "application/json" : t->resource == HTTP_PUT_UNIT_FILE ? "text/plain" : NULL;
+}
+
+int http_write_parse(const HttpTarget *t, const HttpWriteHeaders *headers, const char *body, size_t len,
+                     Argosy__Request **ret, char **ret_why) {
+        Write w = {.ret_why = ret_why,
+                   .request = ARGOSY__REQUEST__INIT,
+                   .job = ARGOSY__REQUEST__JOB__INIT,
+                   .change = ARGOSY__REQUEST__CHANGE__INIT};
+        cJSON *json = NULL;
+        const char *why;
+        int r = 0;
+
+        *ret_why = NULL;
+        if (t->resource == HTTP_NEW_JOB) {
+                r = http_json_parse(body, len, &json, &why);
+                if (r < 0)
+                        *ret_why = strdup(why);
+                w.body = json;
+        }
+        if (r == 0)
+                r = parse(&w, t, headers, body, len);
+        if (r == 0) {
+                *ret = request_of(&w);
+                r = *ret ? 0 : -ENOMEM;
+        }
+        free(w.names);
+        free(w.files);
+        free(w.file_pointers);
+        cJSON_Delete(json);
+        return r;
+}

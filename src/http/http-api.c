@@ -177,7 +177,8 @@ static void fail_with(HttpCall *call, const Argosy__Response *r) {
         char why[MESSAGE_SIZE];
 
         if (call->job > 0)
-                str_fit(why, sizeof(why), "this is job %" PRIu64 " now, but what becomes of it is not known here: %s",
+                str_fit(why, sizeof(why),
+                        "this is job %" PRIu64 " now, but what becomes of it is not known here: %s",
                         call->job, r->message);
         http_call_fail(call, r->status, call->job > 0 ? why : r->message);
 }

@@ -8,7 +8,8 @@
 
 enum {
         HTTP_JSON_DEPTH_MAX = 8,
-        HTTP_JSON_VALUES_MAX = 65536, // numbers, strings, ... in one text: cJSON keeps some 100 bytes for each
+        HTTP_JSON_VALUES_MAX =
+                65536, // numbers, strings, ... in one text: cJSON keeps some 100 bytes for each
 };
 
 // An object, to be freed with cJSON_Delete(). text[len] is 0. 0; -EINVAL: it is none, or -E2BIG: too deep or too much, and *ret_why (borrowed) says

@@ -58,8 +58,8 @@ struct HttpCall {
         char *text; // its target, as it came
         HttpMethod method;
         HttpTarget target;
-        Buf upload;         // its body, so far
-        uint64_t upload_us; // boot time at which that began
+        Buf upload;           // its body, so far
+        uint64_t upload_us;   // boot time at which that began
         unsigned drop_status; // HTTP_CALL_DROPS: what is answered behind it
         const char *drop_why; // borrowed for good
         AuthorQuestion question;
@@ -70,13 +70,13 @@ struct HttpCall {
         HttpStep step;
         uint64_t wait_until_ms; // by the loop's clock; 0: it does not wait
         // the answer
-        int status; // 0, or a positive errno
+        int status;                  // 0, or a positive errno
         char *message, *unit, *node; // unit, node: what a problem is about
         unsigned line;               // of the unit's file; 0: none
-        uint64_t job; // that the request has become; 0: none
-        bool under_way; // it is not done yet
-        size_t n_refused; // of the rows
-        int refusal;      // status of the first of these
+        uint64_t job;                // that the request has become; 0: none
+        bool under_way;              // it is not done yet
+        size_t n_refused;            // of the rows
+        int refusal;                 // status of the first of these
         HttpPart *parts;
         size_t n_parts, n_rows, n_bytes;
 };
@@ -89,7 +89,7 @@ struct HttpApi {
         uv_poll_t first;  // somebody connects: there is to be a thread
         uv_async_t async; // calls have arrived
         HttpThread *thread;
-        ListNode asked; // calls that the loop has
+        ListNode asked;   // calls that the loop has
         uv_timer_t timer; // the next of them that has waited long enough
         bool keeps_jobs;  // the cluster was seen to
         int closing;      // handles that are still open

@@ -130,9 +130,11 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
                         call->step = HTTP_STEP_ASK;
                         ask(call, call->author);
                 } else
-                        http_call_fail(call, EOPNOTSUPP,
-                                       "'reason', 'hold', 'after', 'queue' and If-Match need a cluster that keeps jobs, which "
-                                       "this one does not before all its voters are upgraded; nothing was changed");
+                        http_call_fail(
+                                call, EOPNOTSUPP,
+                                "'reason', 'hold', 'after', 'queue' and If-Match need a cluster that keeps "
+                                "jobs, which "
+                                "this one does not before all its voters are upgraded; nothing was changed");
                 return true;
         case HTTP_STEP_ASK:
                 call->job = http_target_writes(&call->target) ? last->job : 0;

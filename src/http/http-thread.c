@@ -9,7 +9,7 @@
 //                     answered      HTTP_CALL_ASKED     -> a problem, or a document that it reads from on_read()
 //      on_completed   answered, or the client has gone  -> the call is freed
 //
-// A suspended connection has no idle time, and that its client has gone is seen when it was answered. 
+// A suspended connection has no idle time, and that its client has gone is seen when it was answered.
 //
 // Only what changes something has a body. It comes in pieces (on_upload()), between its headers and the end.
 
@@ -187,7 +187,8 @@ static enum MHD_Result send_document(HttpCall *call) {
                 MHD_destroy_response(r);
                 r = NULL;
         }
-        return send_response(call->connection, call->job > 0 && is_open(call) ? 202 : 200, "application/json", r);
+        return send_response(call->connection, call->job > 0 && is_open(call) ? 202 : 200,
+                             "application/json", r);
 }
 
 static enum MHD_Result send_metrics(HttpCall *call) {
@@ -210,7 +211,8 @@ static enum MHD_Result send_word(HttpCall *call) {
 }
 
 static enum MHD_Result send_answer(HttpCall *call) {
-        HttpProblem problem = {http_status_of(call->status), call->message, call->unit, call->node, call->line};
+        HttpProblem problem = {http_status_of(call->status), call->message, call->unit, call->node,
+                               call->line};
 
         if (call->status != 0)
                 return send_problem(call->connection, &problem, NULL, call->status == ESHUTDOWN);
@@ -235,7 +237,8 @@ static enum MHD_Result refuse(HttpCall *call, unsigned status, const char *why, 
         HttpProblem problem = {.status = status, .detail = why};
 
         call->stage = HTTP_CALL_REFUSED;
-        return send_problem(call->connection, &problem, status == 405 ? http_target_methods(call->text) : NULL, last);
+        return send_problem(call->connection, &problem,
+                            status == 405 ? http_target_methods(call->text) : NULL, last);
 }
 
 // Before the body. Many clients do not look for an answer before they have sent all of it: so what is not long is let come.

@@ -84,7 +84,8 @@ static int read_units(Write *w, const cJSON *value) {
         if (!cJSON_IsArray(value))
                 return refuse(w, "'units' is an array of names");
         for (const cJSON *m = value->child; m && r == 0; m = m->next)
-                r = cJSON_IsString(m) ? add_name(w, m->valuestring) : refuse(w, "'units' is an array of names");
+                r = cJSON_IsString(m) ? add_name(w, m->valuestring)
+                                      : refuse(w, "'units' is an array of names");
         return r;
 }
 
@@ -155,7 +156,8 @@ static int read_after(Write *w, const cJSON *value) {
 
                 if (!cJSON_IsArray(value) || n < 1 || n > most || n != (double) (uint64_t) n ||
                     w->job.n_after == HTTP_AFTER_MAX)
-                        return refuse(w, "'after' is an array of numbers of at most %i jobs", (int) HTTP_AFTER_MAX);
+                        return refuse(w, "'after' is an array of numbers of at most %i jobs",
+                                      (int) HTTP_AFTER_MAX);
                 w->after[w->job.n_after++] = (uint64_t) n;
         }
         return 0;
@@ -166,17 +168,19 @@ static const struct {
         unsigned of; // verbs that take it have that; 0: all
         int (*read)(Write *w, const cJSON *value);
 } members[] = {
-        {"units", OF_UNITS, read_units},   {"files", OF_FILES, read_files}, {"replace", OF_FILES, read_replace},
-        {"plan", OF_PLAN, read_plan},      {"reason", OF_ALL, read_reason}, {"hold", OF_ALL, read_hold},
-        {"after", OF_ALL, read_after},     {"queue", OF_ALL, read_queue},
+        {"units", OF_UNITS, read_units},     {"files", OF_FILES, read_files},
+        {"replace", OF_FILES, read_replace}, {"plan", OF_PLAN, read_plan},
+        {"reason", OF_ALL, read_reason},     {"hold", OF_ALL, read_hold},
+        {"after", OF_ALL, read_after},       {"queue", OF_ALL, read_queue},
 };
 
 static int read_member(Write *w, const WriteVerb *verb, const cJSON *value) {
         for (size_t i = 0; i < ELEMENTSOF(members); i++)
                 if (streq(members[i].name, value->string) && (members[i].of & verb->takes) == members[i].of)
                         return members[i].read(w, value);
-        return streq(value->string, "verb") ? 0
-                                            : refuse(w, "'%.64s' has no member '%.64s'", verb->name, value->string);
+        return streq(value->string, "verb")
+                       ? 0
+                       : refuse(w, "'%.64s' has no member '%.64s'", verb->name, value->string);
 }
 
 // ---- verbs
@@ -250,7 +254,8 @@ static int read_body(Write *w) {
         return r < 0 ? r : verb->make(w, verb);
 }
 
-static int read_file(Write *w, const HttpTarget *t, const HttpWriteHeaders *h, const char *body, size_t len) {
+static int read_file(Write *w, const HttpTarget *t, const HttpWriteHeaders *h, const char *body,
+                     size_t len) {
         int r = len > 0 ? add_file(w, t->name, (char *) body, len) : refuse(w, "the body is empty");
 
         if (r == 0 && h->if_none_match && !streq(h->if_none_match, "*"))
@@ -300,7 +305,9 @@ static int parse(Write *w, const HttpTarget *t, const HttpWriteHeaders *h, const
 }
 
 const char *http_write_type(const HttpTarget *t) {
-        return t->resource == HTTP_NEW_JOB ? "application/json" : t->resource == HTTP_PUT_UNIT_FILE ? "text/plain" : NULL;
+        return t->resource == HTTP_NEW_JOB         ? "application/json"
+               : t->resource == HTTP_PUT_UNIT_FILE ? "text/plain"
+                                                   : NULL;
 }
 
 int http_write_parse(const HttpTarget *t, const HttpWriteHeaders *headers, const char *body, size_t len,

@@ -10,6 +10,7 @@
 #include "author-names.h"
 #include "buf.h"
 #include "error-response.h"
+#include "feature-level.h"
 #include "http-api.h"
 #include "list.h"
 #include "log.h"
@@ -33,7 +34,7 @@ static struct World {
         char *path;
         bool api_closed, ready, nobody_admitted, waits;
         HttpCall *calls[CLIENTS];
-        size_t n_calls;
+        size_t n_calls, n_cancelled;
         int last_what;
         Client clients[CLIENTS];
 } w;
@@ -67,7 +68,12 @@ static bool is_ready(void *userdata) {
         return w.ready;
 }
 
-static const HttpApiOps ops = {.request = on_request, .admits = admits, .is_ready = is_ready};
+static void on_cancel(void *route, void *userdata) {
+        assert_ptr_equal(route, &w);
+        w.n_cancelled++;
+}
+
+static const HttpApiOps ops = {.request = on_request, .cancel = on_cancel, .admits = admits, .is_ready = is_ready};
 
 static int on_data(Stream *s, const uint8_t *data, size_t len, void *userdata) {
         return buf_append(&((Client *) userdata)->got, data, len);
@@ -290,6 +296,161 @@ static void a_list_of_which_a_part_is_missing_is_none(void **state) {
         assert_true(has(c, "HTTP/1.1 503 "));
 }
 
+// ---- changes
+
+static void answer_change(HttpCall *call, int status, uint64_t job) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response__UnitResult unit = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *units[] = {&unit};
+
+        unit.name = (char *) "a.service";
+        unit.status = status;
+        unit.message = (char *) (status ? "a.service:7: no such option" : "");
+        change.units = units;
+        change.n_units = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
+        r.change = &change;
+        r.job = job;
+        r.final = true;
+        http_call_respond(call, &r);
+}
+
+#define STOP "{\"verb\":\"stop\",\"units\":[\"a.service\"]}"
+#define POST(target, type, length, body) \
+        "POST " target " HTTP/1.1\r\nHost: x\r\nContent-Type: " type "\r\nContent-Length: " length "\r\n\r\n" body
+
+static_assert(sizeof(STOP) == 37 + 1, "as its Content-Length says");
+
+static void a_change_is_answered_with_its_job(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs", "application/json", "37", "{\"verb\":"));
+        c = say(0, "\"stop\",\"units\":[\"a.service\"]}"); // it may come in pieces
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
+        answer_change(w.calls[0], 0, 17);
+        RUN_UNTIL(has(c, "0\r\n\r\n"));
+        assert_true(has(c, "HTTP/1.1 202 "));
+        assert_true(has(c, "Location: /v1/jobs/17\r\n"));
+        assert_true(has(c, "{\"job\":17,\"units\":[{\"unit\":\"a.service\",\"ok\":true,"));
+}
+
+static void a_change_of_which_nothing_was_done_is_a_problem(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs", "application/json; charset=utf-8", "37", STOP));
+        RUN_UNTIL(w.n_calls == 1);
+        answer_change(w.calls[0], EINVAL, 0);
+        RUN_UNTIL(has(c, "\"unit\":\"a.service\",\"line\":7}"));
+        assert_true(has(c, "HTTP/1.1 400 "));
+}
+
+static void respond_job(HttpCall *call, const char *state) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
+
+        row.job = 17;
+        row.state = (char *) state;
+        jobs.rows = rows;
+        jobs.n_rows = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        r.final = true;
+        http_call_respond(call, &r);
+}
+
+static void who_waits_is_told_how_it_ended(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs?wait=60", "application/json", "37", STOP));
+        RUN_UNTIL(w.n_calls == 1);
+        answer_change(w.calls[0], 0, 17);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_JOB_WAIT);
+        respond_job(w.calls[1], "done");
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_LIST_JOBS);
+        respond_job(w.calls[2], "done");
+        RUN_UNTIL(has(c, "0\r\n\r\n"));
+        assert_true(has(c, "HTTP/1.1 200 "));
+        assert_true(has(c, "Location: /v1/jobs/17\r\n"));
+        assert_true(has(c, "\"state\":\"done\""));
+}
+
+static void who_has_waited_long_enough_is_told_how_far_it_is(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/jobs/17?wait=1"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_JOB_WAIT);
+        http_call_set_route(w.calls[0], &w);
+        RUN_UNTIL(w.n_calls == 2);
+        assert_int_equal(w.n_cancelled, 1);
+        respond_job(w.calls[1], "running");
+        RUN_UNTIL(has(c, "\"state\":\"running\""));
+}
+
+static void what_depends_on_jobs_asks_first_whether_there_are_any(void **state) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs", "application/json", "49", "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"hold\":true}"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CLUSTER_STATUS);
+        status.feature_level = FEATURE_JOBS - 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
+        r.cluster_status = &status;
+        r.final = true;
+        http_call_respond(w.calls[0], &r);
+        RUN_UNTIL(has(c, "nothing was changed"));
+        assert_true(has(c, "HTTP/1.1 501 "));
+        assert_int_equal(w.n_calls, 1);
+        status.feature_level = FEATURE_JOBS;
+        c = say(1, POST("/v1/jobs", "application/json", "49", "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"hold\":true}"));
+        RUN_UNTIL(w.n_calls == 2);
+        http_call_respond(w.calls[1], &r);
+        assert_int_equal(w.n_calls, 3);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
+        answer_change(w.calls[2], 0, 17);
+        c = say(2, POST("/v1/jobs", "application/json", "49", "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"hold\":true}"));
+        RUN_UNTIL(w.n_calls == 4); // it goes on keeping them
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
+        answer_change(w.calls[3], 0, 18);
+        RUN_UNTIL(has(c, "\"job\":18"));
+}
+
+static void a_body_that_nobody_takes_is_refused(void **state) {
+        static const struct {
+                const char *text, *status;
+        } cases[] = {
+                {POST("/v1/jobs", "text/plain", "37", STOP), " 415 "},
+                {POST("/v1/jobs", "application/jsonx", "37", STOP), " 415 "},
+                {POST("/v1/jobs", "application/json", "99999999", ""), " 413 "}, // before it has come
+                {POST("/v1/jobs", "application/json", "2", "{}"), " 400 "},
+                {POST("/v1/units", "application/json", "2", "{}"), " 405 "},
+                {POST("/v1/nope", "application/json", "2", "{}"), " 404 "},
+                {POST("/v1/jobs?wait=61", "application/json", "2", "{}"), " 400 "},
+                {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\r\n", " 411 "},
+                {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                 "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+                 " 411 "},
+                {"PUT /v1/unit-files/a.service HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", " 415 "},
+                {"DELETE /v1/unit-files/a.service HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", " 400 "},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                Client *c = say(i, cases[i].text);
+
+                RUN_UNTIL(has(c, cases[i].status));
+                assert_int_equal(w.last_what, 0); // the loop never heard of it
+        }
+}
+
 static void a_unit_that_is_not_there_is_not_found(void **state) {
         Client *c;
 
@@ -425,6 +586,12 @@ int main(void) {
                 TEST(an_error_is_a_problem_document),
                 TEST(a_list_in_parts_begins_anew_with_its_first_part),
                 TEST(a_list_of_which_a_part_is_missing_is_none),
+                TEST(a_change_is_answered_with_its_job),
+                TEST(a_change_of_which_nothing_was_done_is_a_problem),
+                TEST(who_waits_is_told_how_it_ended),
+                TEST(who_has_waited_long_enough_is_told_how_far_it_is),
+                TEST(what_depends_on_jobs_asks_first_whether_there_are_any),
+                TEST(a_body_that_nobody_takes_is_refused),
                 TEST(a_unit_that_is_not_there_is_not_found),
                 TEST(what_is_no_request_is_refused),
                 TEST(a_request_is_not_smuggled_in_a_body),

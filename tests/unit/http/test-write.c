@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include "http-write.h"
+#include "macro.h"
+#include "message.h"
+#include "request-key.h"
+
+static char *reason; // why the last one was refused
+
+static int end(void **state) {
+        free(TAKE_PTR(reason));
+        return 0;
+}
+
+static int write_of(const char *target, HttpMethod method, HttpWriteHeaders headers, const char *body,
+                    Argosy__Request **ret) {
+        HttpTarget t;
+        const char *why;
+        int r;
+
+        free(TAKE_PTR(reason));
+        assert_int_equal(http_target_parse(target, method, &t, &why), 0);
+        r = http_write_parse(&t, &headers, body, strlen(body), ret, &reason);
+        http_target_done(&t);
+        assert_int_equal(r < 0, reason != NULL);
+        return r;
+}
+
+static Argosy__Request *posted(const char *body) {
+        Argosy__Request *q = NULL;
+
+        assert_int_equal(write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){}, body, &q), 0);
+        return q;
+}
+
+static void a_verb_becomes_the_request_that_argosyctl_would_send(void **state) {
+        static const struct {
+                const char *name;
+                Argosy__Verb verb;
+        } cases[] = {{"submit", ARGOSY__VERB__VERB_SUBMIT},   {"load", ARGOSY__VERB__VERB_LOAD},
+                     {"start", ARGOSY__VERB__VERB_START},     {"stop", ARGOSY__VERB__VERB_STOP},
+                     {"restart", ARGOSY__VERB__VERB_RESTART}, {"unload", ARGOSY__VERB__VERB_UNLOAD},
+                     {"destroy", ARGOSY__VERB__VERB_DESTROY}};
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                char body[128];
+                Argosy__Request *q;
+
+                snprintf(body, sizeof(body), "{\"units\":[\"a.service\",\"b@1.socket\"],\"verb\":\"%s\"}",
+                         cases[i].name);
+                q = posted(body);
+                assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_CHANGE);
+                assert_int_equal(q->change->verb, cases[i].verb);
+                assert_int_equal(q->change->n_names, 2);
+                assert_string_equal(q->change->names[1], "b@1.socket");
+                assert_int_equal(q->change->id.len, REQUEST_KEY_ID_SIZE);
+                assert_true(q->change->parts);
+                assert_int_equal(q->job->n_targets, 2);
+                assert_int_equal(q->job->more_targets, 0);
+                message_free(q);
+        }
+}
+
+static void members_have_their_places(void **state) {
+        Argosy__Request *q = posted(
+                "{\"verb\":\"start\",\"files\":{\"a.service\":\"[Service]\\n\",\"b@.service\":\"\"},"
+                "\"units\":[\"b@1.service\"],\"replace\":true,\"plan\":true,\"reason\":\"it's \\u00e9\","
+                "\"hold\":true,\"after\":[1,9007199254740992],\"queue\":true}");
+
+        assert_int_equal(q->change->n_names, 1);
+        assert_int_equal(q->change->n_files, 2);
+        assert_string_equal(q->change->files[0]->name, "a.service");
+        assert_string_equal(q->change->files[0]->path, "a.service");
+        assert_int_equal(q->change->files[0]->content.len, strlen("[Service]\n"));
+        assert_true(q->change->replace && q->change->dry_run && q->job->hold && q->job->queue);
+        assert_string_equal(q->job->reason, "it's \xc3\xa9");
+        assert_int_equal(q->job->n_after, 2);
+        assert_true(q->job->after[1] == 9007199254740992);
+        message_free(q);
+}
+
+static void without_units_those_of_the_files_are_meant(void **state) {
+        Argosy__Request *q = posted("{\"verb\":\"submit\",\"files\":{\"a.service\":\"[Service]\\n\"}}");
+
+        assert_int_equal(q->change->n_names, 1);
+        assert_string_equal(q->change->names[0], "a.service");
+        message_free(q);
+}
+
+static void what_is_no_proper_change_is_refused(void **state) {
+        static const char *const bodies[] = {
+                "{}",
+                "[]",
+                "{\"verb\":1}",
+                "{\"verb\":\"fly\",\"units\":[\"a.service\"]}",
+                "{\"verb\":\"start\"}",
+                "{\"verb\":\"start\",\"units\":[]}",
+                "{\"verb\":\"start\",\"units\":\"a.service\"}",
+                "{\"verb\":\"start\",\"units\":[1]}",
+                "{\"verb\":\"start\",\"units\":[\"../a.service\"]}",
+                "{\"verb\":\"start\",\"units\":[\"a*.service\"]}",
+                "{\"verb\":\"start\",\"units\":[\"a.service\"],\"unit\":1}",
+                "{\"verb\":\"start\",\"units\":[\"a.service\"],\"Reason\":\"a\"}",
+                "{\"verb\":\"start\",\"units\":[\"a.service\"],\"reason\":1}",
+                "{\"verb\":\"start\",\"units\":[\"a.service\"],\"reason\":\"a\\nb\"}",
+                "{\"verb\":\"start\",\"units\":[\"a.service\"],\"reason\":\"a\\u202eb\"}",
+                "{\"verb\":\"start\",\"units\":[\"a.service\"],\"hold\":1}",
+                "{\"verb\":\"start\",\"units\":[\"a.service\"],\"after\":1}",
+                "{\"verb\":\"start\",\"units\":[\"a.service\"],\"after\":[0]}",
+                "{\"verb\":\"start\",\"units\":[\"a.service\"],\"after\":[1.5]}",
+                "{\"verb\":\"start\",\"units\":[\"a.service\"],\"after\":[1e99]}",
+                "{\"verb\":\"start\",\"units\":[\"a.service\"],\"after\":[\"1\"]}",
+                "{\"verb\":\"start\",\"units\":[\"a.service\"],\"files\":[]}",
+                "{\"verb\":\"start\",\"units\":[\"a.service\"],\"files\":{\"a\":\"\"}}",
+                "{\"verb\":\"start\",\"units\":[\"a.service\"],\"files\":{\"a.service\":1}}",
+                "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"files\":{\"a.service\":\"\"}}",
+                "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"replace\":true}",
+                "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"plan\":true}",
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(bodies); i++) {
+                Argosy__Request *q = NULL;
+
+                assert_int_equal(write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){}, bodies[i], &q),
+                                 -EINVAL);
+                assert_null(q);
+        }
+}
+
+static void a_key_makes_the_same_id_and_none_another_one(void **state) {
+        static const char body[] = "{\"verb\":\"stop\",\"units\":[\"a.service\"]}";
+        uint8_t id[REQUEST_KEY_ID_SIZE];
+        Argosy__Request *q = NULL, *other = posted(body), *third = posted(body);
+
+        request_key_id("nightly", 0, id);
+        assert_int_equal(write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){.key = "nightly"}, body, &q), 0);
+        assert_memory_equal(q->change->id.data, id, sizeof(id));
+        assert_memory_not_equal(other->change->id.data, third->change->id.data, sizeof(id));
+        message_free(q);
+        message_free(other);
+        message_free(third);
+        assert_int_equal(write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){.key = ""}, body, &q), -EINVAL);
+        assert_int_equal(write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){.key = "a\tb"}, body, &q),
+                         -EINVAL);
+}
+
+static void a_revision_stands_in_quotes(void **state) {
+        static const char body[] = "{\"verb\":\"stop\",\"units\":[\"a.service\"]}";
+        static const char *const bad[] = {"",           "7",       "\"7",
+                                          "\"\"",       "\"x\"",   "\"0\"",
+                                          "*",          "W/\"7\"", "\"99999999999999999999\"",
+                                          "\"7\",\"8\""};
+        Argosy__Request *q = NULL;
+
+        assert_int_equal(write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){.if_match = "\"17\""}, body, &q),
+                         0);
+        assert_int_equal(q->job->if_revision, 17);
+        message_free(q);
+        for (size_t i = 0; i < ELEMENTSOF(bad); i++)
+                assert_int_equal(
+                        write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){.if_match = bad[i]}, body, &q),
+                        -EINVAL);
+}
+
+static void a_file_is_put_and_deleted(void **state) {
+        Argosy__Request *q = NULL;
+
+        assert_int_equal(
+                write_of("/v1/unit-files/a.service", HTTP_PUT, (HttpWriteHeaders){}, "[Service]\n", &q), 0);
+        assert_int_equal(q->change->verb, ARGOSY__VERB__VERB_SUBMIT);
+        assert_true(q->change->replace);
+        assert_string_equal(q->change->names[0], "a.service");
+        assert_int_equal(q->change->files[0]->content.len, 10);
+        message_free(q);
+        assert_int_equal(write_of("/v1/unit-files/a.service", HTTP_PUT,
+                                  (HttpWriteHeaders){.if_none_match = "*"}, "x", &q),
+                         0);
+        assert_false(q->change->replace);
+        message_free(q);
+        assert_int_equal(write_of("/v1/unit-files/a.service", HTTP_PUT,
+                                  (HttpWriteHeaders){.if_none_match = "\"1\""}, "x", &q),
+                         -EINVAL);
+        assert_int_equal(write_of("/v1/unit-files/a.service", HTTP_PUT, (HttpWriteHeaders){}, "", &q),
+                         -EINVAL);
+        assert_int_equal(write_of("/v1/unit-files/a.service", HTTP_DELETE, (HttpWriteHeaders){}, "", &q), 0);
+        assert_int_equal(q->change->verb, ARGOSY__VERB__VERB_DESTROY);
+        message_free(q);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_teardown(name, end)
+        const struct CMUnitTest tests[] = {
+                TEST(a_verb_becomes_the_request_that_argosyctl_would_send),
+                TEST(members_have_their_places),
+                TEST(without_units_those_of_the_files_are_meant),
+                TEST(what_is_no_proper_change_is_refused),
+                TEST(a_key_makes_the_same_id_and_none_another_one),
+                TEST(a_revision_stands_in_quotes),
+                TEST(a_file_is_put_and_deleted),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -41,7 +41,7 @@ typedef enum HttpStage {
         HTTP_CALL_REFUSED, // it is answered without
 } HttpStage;
 
-// What the loop asks for a call, one after the other: most calls are the first of them alone (http-steps.c).
+// What the loop asks for a call, one after the other: most calls are the first of them alone (http-api-steps.c).
 typedef enum HttpStep {
         HTTP_STEP_ASK,   // what it is about
         HTTP_STEP_LEVEL, // before that: whether the cluster keeps jobs
@@ -111,7 +111,7 @@ bool http_api_hold(HttpApi *a, size_t bytes);
 // They are gone.
 void http_api_release(HttpApi *a, size_t bytes);
 
-// ---- by the loop: http-steps.c
+// ---- by the loop: http-api-steps.c
 
 // Asks for what the call is about, as that author.
 void http_steps_begin(HttpCall *call, const Argosy__Author *author);

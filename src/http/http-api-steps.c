@@ -15,7 +15,7 @@
 #include "http-private.h"
 #include "message.h"
 
-static Argosy__Request *ask_for_level(void) {
+Argosy__Request *http_steps_ask_for_level(void) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__ClusterStatus m = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
 
@@ -24,7 +24,7 @@ static Argosy__Request *ask_for_level(void) {
         return message_copy(&q);
 }
 
-static Argosy__Request *ask_for_end(uint64_t job) {
+Argosy__Request *http_steps_ask_for_end(uint64_t job) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
 
@@ -37,9 +37,9 @@ static Argosy__Request *ask_for_end(uint64_t job) {
 static Argosy__Request *request_of(HttpCall *call) {
         switch (call->step) {
         case HTTP_STEP_LEVEL:
-                return ask_for_level();
+                return http_steps_ask_for_level();
         case HTTP_STEP_WAIT:
-                return ask_for_end(call->target.job);
+                return http_steps_ask_for_end(call->target.job);
         case HTTP_STEP_ASK:
                 if (http_target_writes(&call->target))
                         return TAKE_PTR(call->request);
@@ -75,14 +75,16 @@ static void arm(HttpApi *a) {
                 uv_timer_start(&a->timer, http_steps_on_timer, next_ms > now_ms ? next_ms - now_ms : 0, 0);
 }
 
-static void wait(HttpCall *call, uint64_t job, const Argosy__Author *author) {
-        HttpApi *a = call->api;
+void http_steps_wait_for(HttpCall *call) {
+        call->wait_until_ms = uv_now(call->api->timer.loop) + call->target.wait_sec * (uint64_t) 1000;
+        arm(call->api);
+}
 
+static void wait(HttpCall *call, uint64_t job, const Argosy__Author *author) {
         call->target.resource = HTTP_JOB;
         call->target.job = job;
         call->step = HTTP_STEP_WAIT;
-        call->wait_until_ms = uv_now(a->timer.loop) + call->target.wait_sec * (uint64_t) 1000;
-        arm(a);
+        http_steps_wait_for(call);
         ask(call, author);
 }
 
@@ -94,18 +96,30 @@ static void show_job(HttpCall *call) {
 }
 
 // What a cluster in the middle of an upgrade would not look at.
-static bool needs_jobs(const HttpCall *call) {
-        const Argosy__Request__Job *job = call->request ? call->request->job : NULL;
+static bool is_looked_at(const Argosy__Request *q) {
+        const Argosy__Request__Job *job = q ? q->job : NULL;
 
         return job && (*job->reason || job->if_revision > 0 || job->hold || job->queue || job->n_after > 0);
+}
+
+static bool needs_jobs(const HttpCall *call) {
+        bool needs = is_looked_at(call->request);
+
+        for (size_t i = 0; call->bulk && i < call->bulk->n_steps && !needs; i++)
+                needs = is_looked_at(call->bulk->steps[i].request);
+        return needs;
 }
 
 void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
         bool waits = call->target.wait_sec > 0, checks = needs_jobs(call) && !call->api->keeps_jobs;
 
-        call->author = waits || checks ? message_copy(author) : NULL;
-        if ((waits || checks) && !call->author) {
+        call->author = waits || checks || call->bulk ? message_copy(author) : NULL;
+        if ((waits || checks || call->bulk) && !call->author) {
                 http_call_fail(call, ENOMEM, "this host has no memory for the request");
+                return;
+        }
+        if (call->bulk) {
+                http_bulk_begin(call, checks);
                 return;
         }
         if (call->target.resource == HTTP_JOB && waits) {
@@ -116,7 +130,7 @@ void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
         ask(call, author);
 }
 
-static bool note_level(HttpCall *call, const Argosy__Response *r) {
+bool http_steps_note_level(HttpCall *call, const Argosy__Response *r) {
         call->api->keeps_jobs = r->what_case == ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS &&
                                 r->cluster_status->feature_level >= FEATURE_JOBS;
         return call->api->keeps_jobs;
@@ -126,15 +140,11 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
         switch (call->step) {
         case HTTP_STEP_LEVEL:
                 http_call_drop_parts(call);
-                if (note_level(call, last)) {
+                if (http_steps_note_level(call, last)) {
                         call->step = HTTP_STEP_ASK;
                         ask(call, call->author);
                 } else
-                        http_call_fail(
-                                call, EOPNOTSUPP,
-                                "'reason', 'hold', 'after', 'queue' and If-Match need a cluster that keeps "
-                                "jobs, which "
-                                "this one does not before all its voters are upgraded; nothing was changed");
+                        http_call_fail(call, EOPNOTSUPP, HTTP_NEEDS_JOBS);
                 return true;
         case HTTP_STEP_ASK:
                 call->job = http_target_writes(&call->target) ? last->job : 0;
@@ -164,7 +174,10 @@ void http_steps_on_timer(uv_timer_t *timer) {
                 if (call->route)
                         a->ops->cancel(TAKE_PTR(call->route), a->userdata);
                 call->under_way = true;
-                show_job(call);
+                if (call->bulk)
+                        http_call_give_back(call);
+                else
+                        show_job(call);
         }
         arm(a);
 }

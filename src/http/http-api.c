@@ -31,7 +31,7 @@ enum { MESSAGE_SIZE = AUTHOR_TEXT_SIZE + 128 };
 
 // ---- the way back
 
-static void give_back(HttpCall *call) {
+void http_call_give_back(HttpCall *call) {
         list_unlink(&call->link);
         author_names_forget(&call->question);
         http_steps_end(call);
@@ -50,11 +50,15 @@ void http_call_set_route(HttpCall *call, void *route) {
 }
 
 void http_call_fail(HttpCall *call, int status, const char *message) {
+        if (call->bulk && call->author && !call->api->ending) {
+                http_bulk_fail(call, status, message);
+                return;
+        }
         http_call_drop_parts(call);
         call->status = status;
         free(call->message);
         call->message = message ? strdup(message) : NULL;
-        give_back(call);
+        http_call_give_back(call);
 }
 
 bool http_api_hold(HttpApi *a, size_t bytes) {
@@ -160,11 +164,11 @@ static void end(HttpCall *call, const Argosy__Response *last) {
         else if (call->n_refused > 0 && call->n_refused == call->n_rows) {
                 http_call_drop_parts(call);
                 call->status = call->refusal;
-                give_back(call);
+                http_call_give_back(call);
         } else if (http_steps_next(call, last))
                 return;
         else if (!http_target_is_one(&call->target) || call->n_rows > 0)
-                give_back(call);
+                http_call_give_back(call);
         else if (last->no_leader)
                 http_call_fail(call, EHOSTUNREACH,
                                "no leader can be reached, and this host knows of no such thing");
@@ -189,6 +193,10 @@ void http_call_respond(HttpCall *call, const Argosy__Response *response) {
 
         if (response->final)
                 call->route = NULL;
+        if (call->bulk) {
+                http_bulk_respond(call, response);
+                return;
+        }
         if (response->status != 0) {
                 fail_with(call, response);
                 return;
@@ -245,7 +253,7 @@ static void begin(HttpCall *call) {
                 return;
         }
         if (http_target_is_open(&call->target)) {
-                give_back(call);
+                http_call_give_back(call);
                 return;
         }
         call->question = (AuthorQuestion){.answered = on_author, .userdata = call};
@@ -352,6 +360,7 @@ void http_api_close(HttpApi *a, void (*closed)(void *userdata), void *userdata) 
         pthread_mutex_lock(&a->lock);
         a->ended = true;
         pthread_mutex_unlock(&a->lock);
+        a->ending = true;
         take_arrived(a, &a->asked);
         list_foreach_safe (n, &a->asked)
                 http_call_fail(CONTAINER_OF(n, HttpCall, link), ESHUTDOWN, "argosyd is ending");

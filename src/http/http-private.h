@@ -18,6 +18,7 @@
 #include "buf.h"
 #include "http-api.h"
 #include "http-body.h"
+#include "http-bulk.h"
 #include "http-target.h"
 #include "list.h"
 
@@ -58,6 +59,7 @@ struct HttpCall {
         char *text; // its target, as it came
         HttpMethod method;
         HttpTarget target;
+        bool lines;           // its body has an operation on each
         Buf upload;           // its body, so far
         uint64_t upload_us;   // boot time at which that began
         unsigned drop_status; // HTTP_CALL_DROPS: what is answered behind it
@@ -68,6 +70,8 @@ struct HttpCall {
         Argosy__Author *author;   // of a call that asks more than once
         void *route;              // of what is asked now; NULL: nothing is, or it has no more answers
         HttpStep step;
+        HttpBulk *bulk;   // it has many operations (http-api-bulk.c); NULL: one
+        size_t bulk_step; // that is asked for, or whose job is waited for
         uint64_t wait_until_ms; // by the loop's clock; 0: it does not wait
         // the answer
         int status;                  // 0, or a positive errno
@@ -92,6 +96,7 @@ struct HttpApi {
         ListNode asked;   // calls that the loop has
         uv_timer_t timer; // the next of them that has waited long enough
         bool keeps_jobs;  // the cluster was seen to
+        bool ending;
         int closing;      // handles that are still open
         void (*closed)(void *userdata);
         void *closed_data;
@@ -121,9 +126,29 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last);
 void http_steps_end(HttpCall *call);
 void http_steps_on_timer(uv_timer_t *timer);
 
+#define HTTP_NEEDS_JOBS \
+        "'reason', 'hold', 'after', 'queue' and If-Match need a cluster that keeps jobs, which this one does not before all its " \
+        "voters are upgraded; nothing was changed"
+
+// For http-api-bulk.c; NULL: out of memory.
+Argosy__Request *http_steps_ask_for_level(void);
+Argosy__Request *http_steps_ask_for_end(uint64_t job);
+bool http_steps_note_level(HttpCall *call, const Argosy__Response *r); // whether the cluster keeps jobs
+void http_steps_wait_for(HttpCall *call);                               // from now on, for so long as the client wants
+
+// ---- by the loop: http-api-bulk.c
+
+// `checks`: whether the cluster keeps jobs is asked first.
+void http_bulk_begin(HttpCall *call, bool checks);
+// What http_call_respond() and http_call_fail() say. The call may be gone afterwards.
+void http_bulk_respond(HttpCall *call, const Argosy__Response *response);
+void http_bulk_fail(HttpCall *call, int status, const char *message);
+
 // ---- by the loop: http-api.c
 
 void http_call_drop_parts(HttpCall *call);
+// It is answered.
+void http_call_give_back(HttpCall *call);
 
 // ---- by the loop: http-thread.c
 

@@ -60,15 +60,19 @@ static void write_what(Json *j, const HttpProblem *p) {
         }
 }
 
+void http_problem_members(const HttpProblem *problem, Json *j) {
+        json_strings(j, (const char *const[][2]){{"type", "about:blank"}, {"title", title_of(problem->status)}}, 2);
+        json_key(j, "status");
+        json_u64(j, problem->status);
+        write_what(j, problem);
+}
+
 char *http_problem(const HttpProblem *problem) {
         Json j = {};
         char *text;
 
         json_begin(&j, '{');
-        json_strings(&j, (const char *const[][2]){{"type", "about:blank"}, {"title", title_of(problem->status)}}, 2);
-        json_key(&j, "status");
-        json_u64(&j, problem->status);
-        write_what(&j, problem);
+        http_problem_members(problem, &j);
         json_end(&j, '}');
         json_finish(&j);
         text = j.failed ? NULL : buf_take_string(&j.text);

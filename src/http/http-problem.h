@@ -3,6 +3,8 @@
 
 // Errors as programs get them: problem documents (RFC 9457). Pure.
 
+typedef struct Json Json;
+
 // Borrowed; what is NULL or 0 is not said.
 typedef struct HttpProblem {
         unsigned status;
@@ -15,3 +17,5 @@ typedef struct HttpProblem {
 unsigned http_status_of(int error);
 // The document. NULL: out of memory.
 char *http_problem(const HttpProblem *problem);
+// What stands in it, as members of an object that has begun.
+void http_problem_members(const HttpProblem *problem, Json *j);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <strings.h>
 
 #include "job-state.h"
 #include "macro.h"
@@ -466,4 +467,13 @@ bool http_target_wants(const HttpTarget *t, const Argosy__Response__UnitRow *row
                     streq(row->sub, t->states[i]))
                         return true;
         return t->n_states == 0;
+}
+
+bool http_origin_is_ours(const char *origin, const char *host) {
+        if (!origin)
+                return true;
+        if (!host)
+                return false;
+        return (str_has_prefix(origin, "http://") && strcasecmp(origin + strlen("http://"), host) == 0) ||
+               (str_has_prefix(origin, "https://") && strcasecmp(origin + strlen("https://"), host) == 0);
 }

@@ -81,3 +81,5 @@ bool http_target_is_one(const HttpTarget *t);
 void http_page_format(uint64_t before, char ret[HTTP_PAGE_SIZE]);
 // Whether a row of units is in the states that were asked for.
 bool http_target_wants(const HttpTarget *t, const Argosy__Response__UnitRow *row);
+// Whether a page of that origin may change things: there is none, or it is ours, as the Host says. Either may be NULL.
+bool http_origin_is_ours(const char *origin, const char *host);

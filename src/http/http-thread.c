@@ -210,6 +210,17 @@ static enum MHD_Result send_word(HttpCall *call) {
                 MHD_create_response_from_buffer(strlen(ok), (char *) ok, MHD_RESPMEM_PERSISTENT));
 }
 
+static enum MHD_Result send_lines(HttpCall *call) {
+        size_t len;
+        char *text = http_bulk_answer(call->bulk, &len);
+        struct MHD_Response *r =
+                text ? MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE) : NULL;
+
+        if (text && !r)
+                free(text);
+        return send_response(call->connection, 200, "application/x-ndjson", r);
+}
+
 static enum MHD_Result send_answer(HttpCall *call) {
         HttpProblem problem = {http_status_of(call->status), call->message, call->unit, call->node,
                                call->line};
@@ -218,6 +229,8 @@ static enum MHD_Result send_answer(HttpCall *call) {
                 return send_problem(call->connection, &problem, NULL, call->status == ESHUTDOWN);
         if (http_target_is_open(&call->target))
                 return send_word(call);
+        if (call->bulk)
+                return send_lines(call);
         return call->target.resource == HTTP_METRICS ? send_metrics(call) : send_document(call);
 }
 
@@ -233,12 +246,18 @@ static bool has_body(const HttpCall *call) {
         return (length && !streq(length, "0")) || header(call, "Transfer-Encoding");
 }
 
-static enum MHD_Result refuse(HttpCall *call, unsigned status, const char *why, bool last) {
-        HttpProblem problem = {.status = status, .detail = why};
+// line: of the body; 0: of none.
+static enum MHD_Result refuse_line(HttpCall *call, unsigned status, const char *why, unsigned line,
+                                   bool last) {
+        HttpProblem problem = {.status = status, .detail = why, .line = line};
 
         call->stage = HTTP_CALL_REFUSED;
         return send_problem(call->connection, &problem,
                             status == 405 ? http_target_methods(call->text) : NULL, last);
+}
+
+static enum MHD_Result refuse(HttpCall *call, unsigned status, const char *why, bool last) {
+        return refuse_line(call, status, why, 0, last);
 }
 
 // Before the body. Many clients do not look for an answer before they have sent all of it: so what is not long is let come.
@@ -261,6 +280,27 @@ static bool has_host(const HttpCall *call, const char *version) {
         return !streq(version, "HTTP/1.1") || header(call, "Host");
 }
 
+static enum MHD_Result count_length(void *userdata, enum MHD_ValueKind kind, const char *name,
+                                    const char *value) {
+        *(unsigned *) userdata += strcasecmp(name, "Content-Length") == 0;
+        return MHD_YES;
+}
+
+// Two machines that disagree about where a body ends take a part of it for the next request.
+static bool has_two_ends(const HttpCall *call) {
+        unsigned n = 0;
+
+        (void) MHD_get_connection_values(call->connection, MHD_HEADER_KIND, count_length, &n);
+        return n > 1 || (call->method != HTTP_GET && header(call, "Transfer-Encoding"));
+}
+
+static const char foreign_origin[] = "a page of another origin changes nothing here";
+
+static bool is_foreign(const HttpCall *call) {
+        return call->method != HTTP_GET &&
+               !http_origin_is_ours(header(call, "Origin"), header(call, "Host"));
+}
+
 // "text/plain" of "text/plain; charset=utf-8".
 static bool is_type(const char *value, const char *type) {
         size_t len = strlen(type);
@@ -271,14 +311,16 @@ static bool is_type(const char *value, const char *type) {
 
 // A connection on which a body was refused ends, so nobody takes that for the next request.
 static enum MHD_Result on_body_headers(HttpCall *call) {
-        const char *length = header(call, "Content-Length"), *type = http_write_type(&call->target);
+        const char *length = header(call, "Content-Length"), *type = http_write_type(&call->target),
+                   *given = header(call, "Content-Type");
         uint64_t n;
 
-        if (header(call, "Transfer-Encoding") || !length || !parse_u64(length, UINT64_MAX, &n))
+        if (!length || !parse_u64(length, UINT64_MAX, &n))
                 return refuse(call, 411, "a body comes with its Content-Length", true);
-        if (!is_type(header(call, "Content-Type"), type))
+        call->lines = call->target.resource == HTTP_NEW_JOB && is_type(given, "application/x-ndjson");
+        if (!call->lines && !is_type(given, type))
                 return refuse_body(call, 415, type);
-        if (n > HTTP_BODY_MAX)
+        if (n > (call->lines ? HTTP_LINES_BYTES_MAX : HTTP_BODY_MAX))
                 return refuse(call, 413, "the body is too long", true);
         if (!http_api_hold(call->api, (size_t) n))
                 return refuse_body(call, 503, "too many long bodies and answers are under way");
@@ -301,6 +343,8 @@ static enum MHD_Result on_headers(HttpCall *call, const char *method, const char
         unsigned status;
 
         call->method = http_method_from_string(method);
+        if (has_two_ends(call))
+                return refuse(call, 411, "a body comes with one Content-Length, and not in chunks", true);
         if (call->peer->one_too_many)
                 return refuse(call, 429, "too many connections are open", true);
         if (!has_host(call, version))
@@ -312,6 +356,8 @@ static enum MHD_Result on_headers(HttpCall *call, const char *method, const char
         status = find_target(call, &why);
         if (status > 0)
                 return refuse_body(call, status, why);
+        if (is_foreign(call))
+                return refuse_body(call, 403, foreign_origin);
         if (http_target_has_body(&call->target))
                 return on_body_headers(call);
         return refuse_body(call, 400, "a request of that kind has no body");
@@ -329,18 +375,23 @@ static enum MHD_Result on_upload(HttpCall *call, const char *data, size_t len) {
 }
 
 // What changes something is made of its body and headers; what reads is made by the loop, of its target.
-static int make_request(HttpCall *call, char **ret_why) {
+static int make_request(HttpCall *call, char **ret_why, unsigned *ret_line) {
         HttpWriteHeaders headers = {header(call, "Idempotency-Key"), header(call, "If-Match"),
                                     header(call, "If-None-Match")};
         int r;
 
         *ret_why = NULL;
+        *ret_line = 0;
         if (!http_target_writes(&call->target))
                 return 0;
         if (buf_append(&call->upload, "", 1) < 0)
                 return -ENOMEM;
-        r = http_write_parse(&call->target, &headers, (const char *) call->upload.data, call->upload.len - 1,
-                             &call->request, ret_why);
+        if (call->lines)
+                r = http_bulk_parse(&call->target, &headers, (char *) call->upload.data,
+                                    call->upload.len - 1, &call->bulk, ret_why, ret_line);
+        else
+                r = http_write_parse(&call->target, &headers, (const char *) call->upload.data,
+                                     call->upload.len - 1, &call->request, ret_why);
         buf_done(&call->upload);
         http_api_release(call->api, call->n_bytes);
         call->n_bytes = 0;
@@ -351,16 +402,18 @@ static int make_request(HttpCall *call, char **ret_why) {
 static enum MHD_Result ask(HttpCall *call) {
         _cleanup_free_ char *why = NULL;
         const char *not_found;
-        unsigned status = has_body(call) ? 0 : find_target(call, &not_found);
+        unsigned status = has_body(call) ? 0 : find_target(call, &not_found), line;
         int r;
 
         if (status > 0)
                 return refuse(call, status, not_found, false);
         if (!has_body(call) && http_target_has_body(&call->target))
                 return refuse(call, 411, "it has no body", false);
-        r = make_request(call, &why);
+        if (is_foreign(call))
+                return refuse(call, 403, foreign_origin, false);
+        r = make_request(call, &why, &line);
         if (r < 0)
-                return refuse(call, http_status_of(-r), why, false);
+                return refuse_line(call, http_status_of(-r), why, line, false);
         call->stage = HTTP_CALL_ASKED;
         MHD_suspend_connection(call->connection);
         if (http_api_post(call))
@@ -429,6 +482,7 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
         http_target_done(&call->target);
         buf_done(&call->upload);
         message_free(call->request);
+        http_bulk_free(call->bulk);
         free(call->message);
         free(call->unit);
         free(call->node);

@@ -304,6 +304,10 @@ static int parse(Write *w, const HttpTarget *t, const HttpWriteHeaders *h, const
         return t->resource == HTTP_PUT_UNIT_FILE ? read_file(w, t, h, body, len) : read_removal(w, t);
 }
 
+ProtobufCBinaryData *http_write_id(Argosy__Request *q) {
+        return q->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? &q->change->id : &q->job->id;
+}
+
 const char *http_write_type(const HttpTarget *t) {
         return t->resource == HTTP_NEW_JOB         ? "application/json"
                : t->resource == HTTP_PUT_UNIT_FILE ? "text/plain"

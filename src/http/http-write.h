@@ -29,3 +29,5 @@ const char *http_write_type(const HttpTarget *t);
 // body[len] is 0. 0 and a request, to be freed; or -EINVAL, -E2BIG, -ENOMEM, and *ret_why says more: to be freed, NULL: out of memory.
 int http_write_parse(const HttpTarget *t, const HttpWriteHeaders *headers, const char *body, size_t len,
                      Argosy__Request **ret, char **ret_why);
+// By which the cluster knows such a request when it comes again; 16 bytes, of the request.
+ProtobufCBinaryData *http_write_id(Argosy__Request *q);

@@ -439,6 +439,13 @@ static void a_body_that_nobody_takes_is_refused(void **state) {
                 {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
                  "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
                  " 411 "},
+                {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 37\r\n"
+                 "Content-Length: 3\r\n\r\n" STOP,
+                 " 411 "},
+                {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 37\r\n"
+                 "Origin: http://y\r\n\r\n" STOP,
+                 " 403 "},
+                {"DELETE /v1/unit-files/a.service HTTP/1.1\r\nHost: x\r\nOrigin: http://y\r\n\r\n", " 403 "},
                 {"PUT /v1/unit-files/a.service HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", " 415 "},
                 {"DELETE /v1/unit-files/a.service HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", " 400 "},
         };

@@ -236,8 +236,22 @@ static void only_how_the_process_is_may_be_known_by_anybody(void **state) {
                 assert_false(http_target_is_open(&t));
 }
 
+static void a_page_of_another_origin_is_foreign(void **state) {
+        static const struct {
+                const char *origin, *host;
+                bool ours;
+        } cases[] = {{NULL, "h", true},          {NULL, NULL, true},           {"http://h:80", "h:80", true},
+                     {"https://H", "h", true},   {"http://g", "h", false},     {"http://h.g", "h", false},
+                     {"null", "h", false},       {"h", "h", false},            {"http://h", NULL, false},
+                     {"http://h/", "h", false}};
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++)
+                assert_int_equal(http_origin_is_ours(cases[i].origin, cases[i].host), cases[i].ours);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_page_of_another_origin_is_foreign),
                 cmocka_unit_test(paths_name_resources),
                 cmocka_unit_test(what_is_no_proper_target_is_refused),
                 cmocka_unit_test(parameters_may_come_several_times),

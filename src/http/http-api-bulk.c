@@ -49,8 +49,8 @@ static void end(HttpCall *call) {
         }
         call->step = HTTP_STEP_WAIT;
         call->bulk_step = 0;
-        http_steps_wait_for(call);
-        wait_on(call);
+        if (http_steps_wait_for(call))
+                wait_on(call);
 }
 
 // NULL, if there is no room for it any more.

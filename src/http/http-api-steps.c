@@ -7,10 +7,15 @@
 //      WAIT    ?wait=: until that job has ended, or the time is over
 //      JOB     what became of it, or how far it is
 //
+// A stream asks for EVENTS behind its cursor, over and over: for the first time when it is begun, and then when its client has read
+// what there was, but no sooner than HTTP_BATCH_MS after the last answer. If there is nothing for HTTP_COMMENT_SEC, the question is
+// called off, the client gets a comment, and it begins anew.
+//
 // A call that waits is not told that its client has gone (http-thread.c), so it does not wait for longer than HTTP_WAIT_SEC_MAX.
 
 #include <errno.h>
 
+#include "clock.h"
 #include "feature-level.h"
 #include "http-private.h"
 #include "message.h"
@@ -44,6 +49,8 @@ static Argosy__Request *request_of(HttpCall *call) {
                 if (http_target_writes(&call->target))
                         return TAKE_PTR(call->request);
                 break;
+        case HTTP_STEP_EVENTS:
+                return http_target_events(&call->target, call->cursor);
         case HTTP_STEP_JOB:
                 break;
         }
@@ -60,40 +67,87 @@ static void ask(HttpCall *call, const Argosy__Author *author) {
                 http_call_fail(call, ENOMEM, "this host has no memory for the request");
 }
 
-static void arm(HttpApi *a) {
-        uint64_t now_ms = uv_now(a->timer.loop), next_ms = UINT64_MAX;
-
-        list_foreach (n, &a->asked) {
-                const HttpCall *call = CONTAINER_OF(n, HttpCall, link);
-
-                if (call->wait_until_ms > 0)
-                        next_ms = MIN_OF(next_ms, call->wait_until_ms);
-        }
-        if (next_ms == UINT64_MAX)
-                uv_timer_stop(&a->timer);
-        else
-                uv_timer_start(&a->timer, http_steps_on_timer, next_ms > now_ms ? next_ms - now_ms : 0, 0);
+static uint64_t now_us(const HttpApi *a) {
+        return uv_now(a->timer.loop) * USEC_PER_MSEC;
 }
 
-void http_steps_wait_for(HttpCall *call) {
-        call->wait_until_ms = uv_now(call->api->timer.loop) + call->target.wait_sec * (uint64_t) 1000;
-        arm(call->api);
+static void arm(HttpApi *a) {
+        uint64_t next_us = deadline_heap_next(&a->deadlines), now = now_us(a);
+
+        if (next_us == 0)
+                uv_timer_stop(&a->timer);
+        else
+                uv_timer_start(&a->timer, http_steps_on_timer,
+                               next_us > now ? (next_us - now) / USEC_PER_MSEC : 0, 0);
+}
+
+// False: out of memory, and the call has failed.
+static bool set_deadline(HttpCall *call, uint64_t at_us) {
+        HttpApi *a = call->api;
+
+        if (deadline_heap_set(&a->deadlines, &call->deadline, at_us) < 0) {
+                http_call_fail(call, ENOMEM, "this host has no memory for the request");
+                return false;
+        }
+        arm(a);
+        return true;
+}
+
+// False: out of memory, and the call has failed.
+bool http_steps_wait_for(HttpCall *call) {
+        return set_deadline(call, now_us(call->api) + call->target.wait_sec * (uint64_t) USEC_PER_SEC);
 }
 
 static void wait(HttpCall *call, uint64_t job, const Argosy__Author *author) {
         call->target.resource = HTTP_JOB;
         call->target.job = job;
         call->step = HTTP_STEP_WAIT;
-        http_steps_wait_for(call);
-        ask(call, author);
+        if (http_steps_wait_for(call))
+                ask(call, author);
 }
 
 static void show_job(HttpCall *call) {
-        call->wait_until_ms = 0;
+        deadline_heap_clear(&call->api->deadlines, &call->deadline);
         call->step = HTTP_STEP_JOB;
         http_call_drop_parts(call);
         ask(call, call->author);
 }
+
+// ---- streams
+
+static void pull(HttpCall *call) {
+        uint64_t silent_us = call->streams ? HTTP_COMMENT_SEC * (uint64_t) USEC_PER_SEC
+                                           : HTTP_BEGIN_MS * (uint64_t) USEC_PER_MSEC;
+
+        if (set_deadline(call, now_us(call->api) + silent_us))
+                ask(call, call->author);
+}
+
+void http_steps_go_on(HttpCall *call) {
+        if (call->pull_from_us > now_us(call->api))
+                (void) set_deadline(call, call->pull_from_us);
+        else
+                pull(call);
+}
+
+// No leader: as argosyctl watch, a stream waits for the next one.
+bool http_steps_again(HttpCall *call, int status) {
+        if (!call->streams || (status != ETIMEDOUT && status != EAGAIN && status != EHOSTUNREACH))
+                return false;
+        return set_deadline(call, now_us(call->api) + HTTP_AGAIN_MS * (uint64_t) USEC_PER_MSEC);
+}
+
+static void on_stream_due(HttpCall *call) {
+        if (!call->route) {
+                pull(call);
+                return;
+        }
+        call->api->ops->cancel(TAKE_PTR(call->route), call->api->userdata);
+        call->comment = true;
+        http_call_give_back(call);
+}
+
+// ---- one after the other
 
 // What a cluster in the middle of an upgrade would not look at.
 static bool is_looked_at(const Argosy__Request *q) {
@@ -111,10 +165,11 @@ static bool needs_jobs(const HttpCall *call) {
 }
 
 void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
-        bool waits = call->target.wait_sec > 0, checks = needs_jobs(call) && !call->api->keeps_jobs;
+        bool streams = call->target.resource == HTTP_EVENTS, waits = call->target.wait_sec > 0,
+             checks = needs_jobs(call) && !call->api->keeps_jobs;
 
-        call->author = waits || checks || call->bulk ? message_copy(author) : NULL;
-        if ((waits || checks || call->bulk) && !call->author) {
+        call->author = waits || checks || streams || call->bulk ? message_copy(author) : NULL;
+        if ((waits || checks || streams || call->bulk) && !call->author) {
                 http_call_fail(call, ENOMEM, "this host has no memory for the request");
                 return;
         }
@@ -126,8 +181,11 @@ void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
                 wait(call, call->target.job, author);
                 return;
         }
-        call->step = checks ? HTTP_STEP_LEVEL : HTTP_STEP_ASK;
-        ask(call, author);
+        call->step = streams ? HTTP_STEP_EVENTS : checks ? HTTP_STEP_LEVEL : HTTP_STEP_ASK;
+        if (streams)
+                pull(call);
+        else
+                ask(call, author);
 }
 
 bool http_steps_note_level(HttpCall *call, const Argosy__Response *r) {
@@ -156,34 +214,42 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
         case HTTP_STEP_WAIT:
                 show_job(call);
                 return true;
+        case HTTP_STEP_EVENTS:
+                call->pull_from_us = now_us(call->api) + HTTP_BATCH_MS * (uint64_t) USEC_PER_MSEC;
+                break;
         case HTTP_STEP_JOB:
                 break;
         }
         return false;
 }
 
+// Of a job that was waited for long enough what is known is shown.
+static void on_waited(HttpCall *call) {
+        if (call->route)
+                call->api->ops->cancel(TAKE_PTR(call->route), call->api->userdata);
+        call->under_way = true;
+        if (call->bulk)
+                http_call_give_back(call);
+        else
+                show_job(call);
+}
+
 void http_steps_on_timer(uv_timer_t *timer) {
         HttpApi *a = timer->data;
-        uint64_t now_ms = uv_now(timer->loop);
+        Deadline *d;
 
-        list_foreach_safe (n, &a->asked) {
-                HttpCall *call = CONTAINER_OF(n, HttpCall, link);
+        while ((d = deadline_heap_pop(&a->deadlines, now_us(a)))) {
+                HttpCall *call = CONTAINER_OF(d, HttpCall, deadline);
 
-                if (call->wait_until_ms == 0 || call->wait_until_ms > now_ms)
-                        continue;
-                if (call->route)
-                        a->ops->cancel(TAKE_PTR(call->route), a->userdata);
-                call->under_way = true;
-                if (call->bulk)
-                        http_call_give_back(call);
+                if (call->step == HTTP_STEP_EVENTS)
+                        on_stream_due(call);
                 else
-                        show_job(call);
+                        on_waited(call);
         }
         arm(a);
 }
 
 void http_steps_end(HttpCall *call) {
-        message_free(TAKE_PTR(call->author));
+        deadline_heap_clear(&call->api->deadlines, &call->deadline);
         message_free(TAKE_PTR(call->request));
-        call->wait_until_ms = 0;
 }

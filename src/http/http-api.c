@@ -197,6 +197,8 @@ void http_call_respond(HttpCall *call, const Argosy__Response *response) {
                 http_bulk_respond(call, response);
                 return;
         }
+        if (response->status != 0 && http_steps_again(call, response->status))
+                return;
         if (response->status != 0) {
                 fail_with(call, response);
                 return;
@@ -248,6 +250,10 @@ static void begin(HttpCall *call) {
         Argosy__Author root = author_of_host(0);
 
         list_append(&a->asked, &call->link);
+        if (call->streams) {
+                http_steps_go_on(call);
+                return;
+        }
         if (call->target.resource == HTTP_READYZ && !a->ops->is_ready(a->userdata)) {
                 http_call_fail(call, EHOSTUNREACH, NULL);
                 return;
@@ -350,6 +356,7 @@ static void on_handle_closed(uv_handle_t *handle) {
         if (--a->closing > 0)
                 return;
         close(a->fd);
+        deadline_heap_done(&a->deadlines);
         pthread_mutex_destroy(&a->lock);
         if (a->closed)
                 a->closed(a->closed_data);

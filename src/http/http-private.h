@@ -8,6 +8,9 @@
 // loop          posted -> answered    all but `connection`'s own state: that is suspended, so it does not go away
 // HTTP thread   answered -> completed
 //
+// One that streams goes to and fro: it is posted again when its client has read what there was, and answered when there is more.
+// So nothing is ever queued for a client, and who is slow costs nothing.
+//
 // Handing over is a mutex each time (ours on the way to the loop, libmicrohttpd's on the way back), so nobody sees half of
 // one. The thread never calls the loop's functions, the loop of libmicrohttpd's only those that resume a connection and that end all.
 
@@ -16,9 +19,11 @@
 
 #include "author-names.h"
 #include "buf.h"
+#include "deadline-heap.h"
 #include "http-api.h"
 #include "http-body.h"
 #include "http-bulk.h"
+#include "http-events.h"
 #include "http-target.h"
 #include "list.h"
 
@@ -44,10 +49,11 @@ typedef enum HttpStage {
 
 // What the loop asks for a call, one after the other: most calls are the first of them alone (http-api-steps.c).
 typedef enum HttpStep {
-        HTTP_STEP_ASK,   // what it is about
-        HTTP_STEP_LEVEL, // before that: whether the cluster keeps jobs
-        HTTP_STEP_WAIT,  // behind it: until the job has ended
-        HTTP_STEP_JOB,   // what became of it
+        HTTP_STEP_ASK,    // what it is about
+        HTTP_STEP_LEVEL,  // before that: whether the cluster keeps jobs
+        HTTP_STEP_WAIT,   // behind it: until the job has ended
+        HTTP_STEP_JOB,    // what became of it
+        HTTP_STEP_EVENTS, // what is newer than the cursor, again and again
 } HttpStep;
 
 struct HttpCall {
@@ -72,7 +78,17 @@ struct HttpCall {
         HttpStep step;
         HttpBulk *bulk;   // it has many operations (http-api-bulk.c); NULL: one
         size_t bulk_step; // that is asked for, or whose job is waited for
-        uint64_t wait_until_ms; // by the loop's clock; 0: it does not wait
+        Deadline
+                deadline; // by the loop's clock: a wait that is long enough, a question that is due, a stream that is silent
+        uint64_t pull_from_us; // of a stream: not to be asked before
+        // of a stream
+        bool streams; // its answer has begun
+        bool over;    // and so has its end
+        bool comment; // it was silent for so long that its client is to be told that we are there, or we that he is not
+        HttpEventsFormat format;
+        Buf out; // text that is being read
+        size_t out_at;
+        char cursor[EVENT_CURSOR_SIZE]; // behind that
         // the answer
         int status;                  // 0, or a positive errno
         char *message, *unit, *node; // unit, node: what a problem is about
@@ -93,11 +109,12 @@ struct HttpApi {
         uv_poll_t first;  // somebody connects: there is to be a thread
         uv_async_t async; // calls have arrived
         HttpThread *thread;
-        ListNode asked;   // calls that the loop has
-        uv_timer_t timer; // the next of them that has waited long enough
-        bool keeps_jobs;  // the cluster was seen to
+        ListNode asked;         // calls that the loop has
+        uv_timer_t timer;       // for the first of
+        DeadlineHeap deadlines; // HttpCall.deadline
+        bool keeps_jobs;        // the cluster was seen to
         bool ending;
-        int closing;      // handles that are still open
+        int closing;            // handles that are still open
         void (*closed)(void *userdata);
         void *closed_data;
 
@@ -122,6 +139,10 @@ void http_api_release(HttpApi *a, size_t bytes);
 void http_steps_begin(HttpCall *call, const Argosy__Author *author);
 // The last response of what was asked has come, without an error, and what is to be kept of it is. True: something else was asked.
 bool http_steps_next(HttpCall *call, const Argosy__Response *last);
+// The client of a stream has read what there was.
+void http_steps_go_on(HttpCall *call);
+// What was asked for failed. True: it is asked for again, later.
+bool http_steps_again(HttpCall *call, int status);
 // Nothing more is to be asked.
 void http_steps_end(HttpCall *call);
 void http_steps_on_timer(uv_timer_t *timer);
@@ -134,7 +155,8 @@ void http_steps_on_timer(uv_timer_t *timer);
 Argosy__Request *http_steps_ask_for_level(void);
 Argosy__Request *http_steps_ask_for_end(uint64_t job);
 bool http_steps_note_level(HttpCall *call, const Argosy__Response *r); // whether the cluster keeps jobs
-void http_steps_wait_for(HttpCall *call);                               // from now on, for so long as the client wants
+// From now on, for so long as the client wants. False: out of memory, and the call has failed.
+bool http_steps_wait_for(HttpCall *call);
 
 // ---- by the loop: http-api-bulk.c
 

@@ -25,6 +25,7 @@ enum {
         TAKES_AUTHOR = 16,
         TAKES_PAGE = 32,
         TAKES_WAIT = 64,
+        TAKES_EVENTS = 128,
 };
 
 static const struct {
@@ -45,6 +46,7 @@ static const struct {
         {HTTP_GET, "/v1/jobs", HTTP_JOBS, TAKES_PATTERN | TAKES_STATE | TAKES_AUTHOR | TAKES_PAGE},
         {HTTP_POST, "/v1/jobs", HTTP_NEW_JOB, TAKES_WAIT},
         {HTTP_GET, "/v1/jobs/", HTTP_JOB, TAKES_NUMBER | TAKES_WAIT},
+        {HTTP_GET, "/v1/events", HTTP_EVENTS, TAKES_PATTERN | TAKES_EVENTS},
         {HTTP_GET, "/metrics", HTTP_METRICS, 0},
 };
 
@@ -157,6 +159,40 @@ static int parse_limit(HttpTarget *t, const char *value, const char **ret_why) {
         return 0;
 }
 
+bool http_target_set_place(HttpTarget *t, const char *place) {
+        EventCursor cursor;
+        uint64_t job = 0;
+
+        if (streq(place, "0"))
+                t->place = EVENTS_FROM_STATE;
+        else if (*place == '@' && parse_u64(place + 1, INT64_MAX, &job) && job > 0)
+                t->place = EVENTS_FROM_JOB;
+        else if (event_cursor_parse(place, &cursor) && str_copy(t->cursor, sizeof(t->cursor), place))
+                t->place = EVENTS_FROM_CURSOR;
+        else
+                return false;
+        t->job = job;
+        return true;
+}
+
+static int parse_since(HttpTarget *t, const char *value, const char **ret_why) {
+        if (t->place == EVENTS_FROM_NOW && http_target_set_place(t, value))
+                return 0;
+        *ret_why = "since is a cursor, @ and the number of a job, or 0";
+        return -EINVAL;
+}
+
+static int add_kind(HttpTarget *t, const char *value, const char **ret_why) {
+        Argosy__EventKind kind = event_kind_from_string(value);
+
+        if (kind == ARGOSY__EVENT_KIND__EVENT_NONE || t->n_kinds == EVENT_KINDS) {
+                *ret_why = "there is no such kind of events";
+                return -EINVAL;
+        }
+        t->kinds[t->n_kinds++] = kind;
+        return 0;
+}
+
 static int parse_wait(HttpTarget *t, const char *value, const char **ret_why) {
         uint64_t n;
 
@@ -198,7 +234,9 @@ static int set_parameter(HttpTarget *t, unsigned what, const char *key, size_t l
                 return add_state(t, value, ret_why);
         if (what == TAKES_AUTHOR)
                 return set_author(t, value, ret_why);
-        if (what == TAKES_WAIT)
+        if (what == TAKES_EVENTS)
+                r = is_word(key, len, "kind") ? add_kind(t, value, ret_why) : parse_since(t, value, ret_why);
+        else if (what == TAKES_WAIT)
                 r = parse_wait(t, value, ret_why);
         else
                 r = is_word(key, len, "limit") ? parse_limit(t, value, ret_why) : parse_page(t, value, ret_why);
@@ -214,7 +252,9 @@ static const struct {
                   {"author", TAKES_AUTHOR},
                   {"limit", TAKES_PAGE},
                   {"page", TAKES_PAGE},
-                  {"wait", TAKES_WAIT}};
+                  {"wait", TAKES_WAIT},
+                  {"since", TAKES_EVENTS},
+                  {"kind", TAKES_EVENTS}};
 
 // 0: none that this resource takes.
 static unsigned find_parameter(const char *key, size_t len, unsigned takes) {
@@ -433,6 +473,22 @@ static Argosy__Request *ask_for_counters(void) {
         return message_copy(&q);
 }
 
+Argosy__Request *http_target_events(const HttpTarget *t, const char *cursor) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Events m = ARGOSY__REQUEST__EVENTS__INIT;
+
+        m.cursor = (char *) (*cursor ? cursor : t->cursor);
+        m.from_now = !*m.cursor && t->place == EVENTS_FROM_NOW;
+        m.since_job = !*m.cursor && t->place == EVENTS_FROM_JOB ? t->job : 0;
+        m.patterns = (char **) t->patterns;
+        m.n_patterns = t->n_patterns;
+        m.kinds = (Argosy__EventKind *) t->kinds;
+        m.n_kinds = t->n_kinds;
+        q.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
+        q.events = &m;
+        return message_copy(&q);
+}
+
 Argosy__Request *http_target_request(const HttpTarget *t) {
         char **names = t->name ? (char **) &t->name : (char **) t->patterns;
         size_t n = t->name ? 1 : t->n_patterns;
@@ -451,6 +507,8 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
                 return ask_for_jobs(t);
         case HTTP_METRICS:
                 return ask_for_counters();
+        case HTTP_EVENTS:
+                return http_target_events(t, "");
         case HTTP_HEALTHZ:
         case HTTP_READYZ:
         case HTTP_NEW_JOB:

@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-#include "argosy.pb-c.h"
+#include "event-cursor.h"
+#include "event-kind.h"
 
 typedef enum HttpResource {
         HTTP_HEALTHZ,
@@ -19,6 +20,7 @@ typedef enum HttpResource {
         HTTP_JOBS,
         HTTP_JOB, // one of them, by number
         HTTP_METRICS,
+        HTTP_EVENTS,
         HTTP_NEW_JOB,
         HTTP_PUT_UNIT_FILE,
         HTTP_DELETE_UNIT_FILE,
@@ -40,6 +42,14 @@ enum {
         HTTP_WAIT_SEC_MAX = 60,      // until a job has ended; who wants to wait longer asks again
 };
 
+// Where a stream of events begins.
+typedef enum EventPlace {
+        EVENTS_FROM_NOW,
+        EVENTS_FROM_CURSOR,
+        EVENTS_FROM_JOB,   // HttpTarget.job
+        EVENTS_FROM_STATE, // the whole state comes first
+} EventPlace;
+
 // Zeroed is empty.
 typedef struct HttpTarget {
         HttpResource resource;
@@ -48,11 +58,15 @@ typedef struct HttpTarget {
         size_t n_patterns;
         char *states[HTTP_STATES_MAX]; // any of load, active and sub state; none: all
         size_t n_states;
-        uint64_t job;    // of HTTP_JOB
-        char *author;    // pattern of who asked for jobs; NULL: anybody
-        uint32_t limit;  // rows; 0: as many as one answer takes
-        uint64_t before; // where a list of jobs goes on; 0: at the newest
+        uint64_t job;      // of HTTP_JOB
+        char *author;      // pattern of who asked for jobs; NULL: anybody
+        uint32_t limit;    // rows; 0: as many as one answer takes
+        uint64_t before;   // where a list of jobs goes on; 0: at the newest
         uint32_t wait_sec; // for the job to end; 0: not at all
+        Argosy__EventKind kinds[EVENT_KINDS];
+        size_t n_kinds;                 // of events; none: all
+        EventPlace place;               // where events begin
+        char cursor[EVENT_CURSOR_SIZE]; // EVENTS_FROM_CURSOR
 } HttpTarget;
 
 // 0: none that we know.
@@ -69,6 +83,10 @@ void http_target_done(HttpTarget *t);
 // What is to be asked, as argosyctl would; to be freed. NULL: out of memory. Not of /healthz and /readyz, and not of what changes
 // something (http-write.h).
 Argosy__Request *http_target_request(const HttpTarget *t);
+// What there is of HTTP_EVENTS behind the cursor; "": where the target says. To be freed; NULL: out of memory.
+Argosy__Request *http_target_events(const HttpTarget *t, const char *cursor);
+// As `since` has it: a cursor, @JOB, or 0 for all there is. False: none of these, and nothing was changed.
+bool http_target_set_place(HttpTarget *t, const char *place);
 // It changes something.
 bool http_target_writes(const HttpTarget *t);
 // It comes with a body.

@@ -80,8 +80,9 @@ static bool is_one_too_many(const HttpThread *t, uid_t uid) {
                 n_of_user += p->uid == uid;
                 n_others += !is_owner(p->uid);
         }
-        return n_of_user >= HTTP_CONNECTIONS_PER_USER ||
-               (!is_owner(uid) && n_others >= HTTP_CONNECTIONS_OTHERS_MAX);
+        if (is_owner(uid))
+                return n_of_user >= HTTP_CONNECTIONS_PER_OWNER;
+        return n_of_user >= HTTP_CONNECTIONS_PER_USER || n_others >= HTTP_CONNECTIONS_OTHERS_MAX;
 }
 
 // NULL: it is not known who that is, and he is not answered.
@@ -202,6 +203,72 @@ static enum MHD_Result send_metrics(HttpCall *call) {
                              "application/openmetrics-text; version=1.0.0; charset=utf-8", r);
 }
 
+// ---- streams
+
+// What is to be read next, to call->out. 0: that is all at present; -ENODATA: for good; or another error.
+static int write_more(HttpCall *call) {
+        HttpProblem problem = {http_status_of(call->status), call->message, NULL, NULL, 0};
+        int r = 0;
+
+        call->out.len = call->out_at = 0;
+        if (call->n_parts > 0) {
+                r = http_events_append(&call->parts[0], call->format, &call->out, call->cursor);
+                http_parts_free(TAKE_PTR(call->parts), call->n_parts);
+                call->n_parts = 0;
+        } else if (call->status != 0 && !call->over) {
+                r = http_events_append_problem(&problem, call->format, &call->out);
+                call->over = true;
+        } else if (call->over)
+                r = -ENODATA;
+        else if (call->comment)
+                r = http_events_append_comment(call->format, &call->out);
+        call->comment = false;
+        return r;
+}
+
+// All that there was has been read: the loop asks for more. It may be there before this returns.
+static void ask_for_more(HttpCall *call) {
+        buf_done(&call->out);
+        call->out_at = 0;
+        http_api_release(call->api, call->n_bytes);
+        call->n_bytes = 0;
+        MHD_suspend_connection(call->connection);
+        if (http_api_post(call))
+                return;
+        call->status = ESHUTDOWN;
+        MHD_resume_connection(call->connection);
+}
+
+static ssize_t on_stream_read(void *userdata, uint64_t pos, char *buf, size_t max) {
+        HttpCall *call = userdata;
+        size_t n;
+
+        if (call->out_at == call->out.len) {
+                int r = write_more(call);
+
+                if (r < 0)
+                        return r == -ENODATA ? MHD_CONTENT_READER_END_OF_STREAM
+                                             : MHD_CONTENT_READER_END_WITH_ERROR;
+                if (call->out.len == 0) {
+                        ask_for_more(call);
+                        return 0;
+                }
+        }
+        n = MIN_OF(max, call->out.len - call->out_at);
+        memcpy(buf, call->out.data + call->out_at, n);
+        call->out_at += n;
+        return (ssize_t) n;
+}
+
+static enum MHD_Result send_stream(HttpCall *call) {
+        call->streams = true;
+        return send_response(call->connection, 200, http_events_type(call->format),
+                             MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, on_stream_read,
+                                                               call, NULL));
+}
+
+// ---- the others
+
 static enum MHD_Result send_word(HttpCall *call) {
         static const char ok[] = "ok\n";
 
@@ -231,6 +298,8 @@ static enum MHD_Result send_answer(HttpCall *call) {
                 return send_word(call);
         if (call->bulk)
                 return send_lines(call);
+        if (call->target.resource == HTTP_EVENTS)
+                return send_stream(call);
         return call->target.resource == HTTP_METRICS ? send_metrics(call) : send_document(call);
 }
 
@@ -401,7 +470,7 @@ static int make_request(HttpCall *call, char **ret_why, unsigned *ret_line) {
 // What is handed over here may be answered before this returns; then the connection goes on as soon as it has.
 static enum MHD_Result ask(HttpCall *call) {
         _cleanup_free_ char *why = NULL;
-        const char *not_found;
+        const char *not_found, *id = header(call, "Last-Event-ID");
         unsigned status = has_body(call) ? 0 : find_target(call, &not_found), line;
         int r;
 
@@ -411,6 +480,11 @@ static enum MHD_Result ask(HttpCall *call) {
                 return refuse(call, 411, "it has no body", false);
         if (is_foreign(call))
                 return refuse(call, 403, foreign_origin, false);
+        if (call->target.resource == HTTP_EVENTS) {
+                call->format = http_events_format(header(call, "Accept"));
+                if (id && *id && !http_target_set_place(&call->target, id))
+                        return refuse(call, 400, "Last-Event-ID is none of ours", false);
+        }
         r = make_request(call, &why, &line);
         if (r < 0)
                 return refuse_line(call, http_status_of(-r), why, line, false);
@@ -481,8 +555,10 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
         http_parts_free(call->parts, call->n_parts);
         http_target_done(&call->target);
         buf_done(&call->upload);
+        buf_done(&call->out);
         message_free(call->request);
         http_bulk_free(call->bulk);
+        message_free(call->author);
         free(call->message);
         free(call->unit);
         free(call->node);

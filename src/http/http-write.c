@@ -223,6 +223,8 @@ static int read_headers(Write *w, const HttpWriteHeaders *h) {
         char digits[24];
         size_t len;
 
+        if (h->if_none_match)
+                return refuse(w, "If-None-Match means nothing here; If-Match does");
         if (h->key && !request_key_is_valid(h->key))
                 return refuse(w, "Idempotency-Key is a text of 1 to %i characters", (int) REQUEST_KEY_MAX);
         if (h->key)
@@ -254,13 +256,10 @@ static int read_body(Write *w) {
         return r < 0 ? r : verb->make(w, verb);
 }
 
-static int read_file(Write *w, const HttpTarget *t, const HttpWriteHeaders *h, const char *body,
-                     size_t len) {
+static int read_file(Write *w, const HttpTarget *t, const char *body, size_t len) {
         int r = len > 0 ? add_file(w, t->name, (char *) body, len) : refuse(w, "the body is empty");
 
-        if (r == 0 && h->if_none_match && !streq(h->if_none_match, "*"))
-                r = refuse(w, "If-None-Match is * here");
-        w->change.replace = !h->if_none_match;
+        w->change.replace = true;
         return r < 0 ? r : make_change(w, find_verb("submit"));
 }
 
@@ -301,7 +300,7 @@ static int parse(Write *w, const HttpTarget *t, const HttpWriteHeaders *h, const
                 return r;
         if (t->resource == HTTP_NEW_JOB)
                 return read_body(w);
-        return t->resource == HTTP_PUT_UNIT_FILE ? read_file(w, t, h, body, len) : read_removal(w, t);
+        return t->resource == HTTP_PUT_UNIT_FILE ? read_file(w, t, body, len) : read_removal(w, t);
 }
 
 ProtobufCBinaryData *http_write_id(Argosy__Request *q) {

@@ -20,7 +20,7 @@ enum {
 typedef struct HttpWriteHeaders {
         const char *key;           // Idempotency-Key
         const char *if_match;      // If-Match: a revision, in quotes
-        const char *if_none_match; // If-None-Match: "*", of a PUT: not if there is one
+        const char *if_none_match; // If-None-Match: nothing of ours keeps to that, so it is refused
 } HttpWriteHeaders;
 
 // The type that the body of that target must have; NULL: any.

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """HTTP for programs: what every host answers on its socket, to whom, and what it costs those who do not ask."""
 
-import http.client
 import json
-import socket
 import subprocess
 from pathlib import Path
 
 from lib import QUICK, SLEEPER, Cluster, eventually, main
+from over_http import Connection, ask, directory, get, raw, refuses
 
 ANN = 1001
 WEB = SLEEPER + "[X-Argosy]\nRole=web\n"
@@ -27,61 +26,6 @@ connection.request("GET", sys.argv[1])
 answer = connection.getresponse()
 print(json.dumps([answer.status, answer.headers["Content-Type"], answer.read().decode()]))
 """
-
-
-def directory(node):
-    return Path(f"/proc/{node.init_pid()}/root/run/argosy")
-
-
-class Connection(http.client.HTTPConnection):
-    """Root's, from outside of the node."""
-
-    def __init__(self, node):
-        super().__init__("localhost", timeout=60)
-        self._path = directory(node) / "http.sock"
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(str(self._path))
-
-    def ask(self, target, method="GET"):
-        """(status, type, what it says)"""
-        self.request(method, target)
-        answer = self.getresponse()
-        text = answer.read().decode()
-        kind = answer.headers["Content-Type"]
-        assert answer.headers["Cache-Control"] == "no-store", target
-        return answer.status, kind, json.loads(text) if "json" in kind and text else text
-
-
-def ask(node, target, method="GET"):
-    connection = Connection(node)
-    try:
-        return connection.ask(target, method)
-    finally:
-        connection.close()
-
-
-def get(node, target):
-    status, kind, said = ask(node, target)
-    assert (status, kind) == (200, "application/json"), f"{node.name} {target}: {status} {said}"
-    return said
-
-
-def refuses(node, target, status, saying=""):
-    seen, kind, problem = ask(node, target)
-    assert (seen, kind) == (status, "application/problem+json"), f"{node.name} {target}: {seen} {problem}"
-    assert problem["status"] == status and saying in problem.get("detail", ""), problem
-
-
-def raw(node, text):
-    """What is answered until the connection ends."""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(60)
-        connection.connect(str(directory(node) / "http.sock"))
-        connection.sendall(text.encode())
-        return b"".join(iter(lambda: connection.recv(4096), b"")).decode()
 
 
 def ask_as_ann(node, target):

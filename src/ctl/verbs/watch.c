@@ -18,8 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "event-cursor.h"
-#include "event-kind.h"
+#include "event-json.h"
 #include "fileio.h"
 #include "json.h"
 #include "message.h"
@@ -50,29 +49,12 @@ typedef struct Shown {
         char cursor[EVENT_CURSOR_SIZE];
 } Shown;
 
-static const char *value_of(const Argosy__Event *e, size_t i) {
-        return i < e->n_values ? e->values[i] : "";
-}
-
-static const char *mark_word(const Argosy__Event *e) {
-        return e->mark == ARGOSY__EVENT_MARK__EVENT_WHOLE    ? "state"
-               : e->mark == ARGOSY__EVENT_MARK__EVENT_MISSED ? "missed"
-                                                             : "";
-}
-
-static bool has_changed(const Argosy__Event *e, size_t i) {
-        for (size_t k = 0; k < e->n_changed; k++)
-                if (e->changed[k] == i)
-                        return true;
-        return false;
-}
-
 // ---- for people
 
 static int append_word(Buf *line, const Argosy__Event *e) {
-        const char *kinds = value_of(e, EVENT_STREAM_KINDS);
+        const char *kinds = event_value(e, EVENT_STREAM_KINDS);
 
-        if (!streq(value_of(e, EVENT_STREAM_WORD), EVENT_STREAM_BEGINS))
+        if (!streq(event_value(e, EVENT_STREAM_WORD), EVENT_STREAM_BEGINS))
                 return buf_printf(line, "that is all; what follows is new");
         if (!*kinds)
                 return buf_printf(line, "the whole state follows");
@@ -84,7 +66,7 @@ static int append_word(Buf *line, const Argosy__Event *e) {
 static int append_names(Buf *line, const Shown *s) {
         for (size_t i = 0; i < s->info->n_names; i++) {
                 if (buf_printf(line, i > 0 ? " on " : " ") < 0 ||
-                    text_append_clean(line, value_of(s->event, i), false) < 0)
+                    text_append_clean(line, event_value(s->event, i), false) < 0)
                         return -ENOMEM;
         }
         return 0;
@@ -96,16 +78,16 @@ static int append_fields(Buf *line, const Shown *s) {
         const Argosy__Event *e = s->event;
 
         for (size_t i = s->info->n_names; i < n; i++) {
-                if (e->n_changed > 0 ? !has_changed(e, i) : !*value_of(e, i))
+                if (e->n_changed > 0 ? !event_has_changed(e, i) : !*event_value(e, i))
                         continue;
                 if (buf_printf(line, " %s=", s->info->fields[i].name) < 0)
                         return -ENOMEM;
                 if (s->info->fields[i].type == EVENT_TIME) {
                         uint64_t us;
 
-                        if (parse_u64(value_of(e, i), UINT64_MAX, &us) && us > 0 && text_append_time(line, us) < 0)
+                        if (parse_u64(event_value(e, i), UINT64_MAX, &us) && us > 0 && text_append_time(line, us) < 0)
                                 return -ENOMEM;
-                } else if (text_append_clean(line, value_of(e, i), false) < 0)
+                } else if (text_append_clean(line, event_value(e, i), false) < 0)
                         return -ENOMEM;
         }
         return 0;
@@ -125,54 +107,17 @@ static int print_text(Ctl *ctl, const Shown *s) {
         } else
                 r = e->gone ? buf_printf(&line, " is gone") : append_fields(&line, s);
         if (r == 0 && e->mark != ARGOSY__EVENT_MARK__EVENT_NEW && e->kind != ARGOSY__EVENT_KIND__EVENT_STREAM)
-                r = buf_printf(&line, " (%s)", mark_word(e));
+                r = buf_printf(&line, " (%s)", event_mark_word(e));
         if (r < 0)
                 return r;
         fprintf(ctl->term.out, "%.*s\n", (int) line.len, (const char *) line.data);
         return 0;
 }
 
-// ---- for programs
-
-static void json_field(Json *j, const EventField *field, const char *value) {
-        uint64_t n;
-
-        json_key(j, field->name);
-        if (field->type == EVENT_BOOL)
-                json_bool(j, *value);
-        else if (field->type == EVENT_TEXT)
-                json_string(j, value);
-        else if (parse_u64(value, UINT64_MAX, &n))
-                json_u64(j, n);
-        else
-                json_null(j);
-}
-
 static void print_json(FILE *f, bool pretty, const Shown *s) {
-        size_t n = s->event->gone ? s->info->n_names : event_kind_n_fields(s->info);
         Json j = {.f = f, .pretty = pretty};
 
-        json_begin(&j, '{');
-        json_key(&j, "kind");
-        json_string(&j, s->info->name);
-        json_key(&j, "time");
-        json_u64(&j, s->event->at_us);
-        json_key(&j, "cursor");
-        json_string(&j, s->cursor);
-        json_key(&j, "mark");
-        json_string(&j, mark_word(s->event));
-        json_key(&j, "gone");
-        json_bool(&j, s->event->gone);
-        json_key(&j, "changed");
-        json_begin(&j, '[');
-        for (size_t i = 0; i < n; i++)
-                if (has_changed(s->event, i))
-                        json_string(&j, s->info->fields[i].name);
-        json_end(&j, ']');
-        for (size_t i = 0; i < n; i++)
-                json_field(&j, &s->info->fields[i], value_of(s->event, i));
-        json_end(&j, '}');
-        json_finish(&j);
+        event_json(s->event, s->info, s->cursor, &j);
 }
 
 // ---- a program for each
@@ -193,8 +138,8 @@ static void set_variables(const Shown *s) {
         size_t n = event_kind_n_fields(s->info);
 
         for (size_t i = 0; i < n; i++) {
-                set_variable(s->info->fields[i].name, value_of(e, i));
-                if (has_changed(e, i))
+                set_variable(s->info->fields[i].name, event_value(e, i));
+                if (event_has_changed(e, i))
                         (void) buf_printf(&changed, "%s%s", changed.len > 0 ? " " : "", s->info->fields[i].name);
         }
         (void) buf_append(&changed, "", 1);
@@ -203,7 +148,7 @@ static void set_variables(const Shown *s) {
         set_variable("kind", s->info->name);
         set_variable("time", time.data ? (const char *) time.data : "");
         set_variable("cursor", s->cursor);
-        set_variable("mark", mark_word(e));
+        set_variable("mark", event_mark_word(e));
         set_variable("gone", e->gone ? "1" : "");
         set_variable("changed", changed.data ? (const char *) changed.data : "");
 }
@@ -295,20 +240,6 @@ static int read_cursor_file(Ctl *ctl, char **ret) {
         return EXIT_OK;
 }
 
-// Of one whose answer's is `all`; behind the last of them it is that one itself.
-static void find_cursor(const EventCursor *all, const Argosy__Event *e, bool last, char ret[EVENT_CURSOR_SIZE]) {
-        EventCursor c = *all;
-
-        if (!last) {
-                c.seq = e->seq;
-                c.index = e->index;
-                c.mode = e->mark == ARGOSY__EVENT_MARK__EVENT_WHOLE    ? EVENT_CURSOR_STATE
-                         : e->mark == ARGOSY__EVENT_MARK__EVENT_MISSED ? EVENT_CURSOR_MISSED
-                                                                       : EVENT_CURSOR_RING;
-        }
-        event_cursor_format(&c, ret);
-}
-
 // ---- events
 
 static int handle(Watch *w, const Shown *s) {
@@ -336,7 +267,7 @@ static int handle_packed(Watch *w, const EventCursor *all, const ProtobufCBinary
         if (r < 0)
                 return ctl_fail(w->ctl, "argosyd sent an event that is none");
         s = (Shown){.event = e, .info = event_kind_info(e->kind)};
-        find_cursor(all, e, last, s.cursor);
+        event_cursor_of(all, e, last, s.cursor);
         r = s.info ? handle(w, &s) : EXIT_OK; // a newer version has kinds that we do not know
         message_free(e);
         return r;

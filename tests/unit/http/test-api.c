@@ -4,12 +4,14 @@
 
 #include "test.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "author-names.h"
 #include "buf.h"
 #include "error-response.h"
+#include "event-cursor.h"
 #include "feature-level.h"
 #include "http-api.h"
 #include "list.h"
@@ -19,7 +21,7 @@
 #include "stream.h"
 #include "tmpdir.h"
 
-enum { CLIENTS = 70 };
+enum { CLIENTS = HTTP_CONNECTIONS_PER_OWNER + 6 };
 
 typedef struct Client {
         Stream *stream;
@@ -458,6 +460,136 @@ static void a_body_that_nobody_takes_is_refused(void **state) {
         }
 }
 
+// ---- streams
+
+static const EventCursor place = {.cluster = "abcd", .generation = 1, .term = 1};
+
+static void respond_events(HttpCall *call, uint64_t seq, const char *unit) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
+        Argosy__Event event = ARGOSY__EVENT__INIT;
+        EventCursor behind = place;
+        char cursor[EVENT_CURSOR_SIZE], *values[] = {(char *) unit};
+        ProtobufCBinaryData packed;
+        uint8_t bytes[256];
+
+        behind.seq = seq;
+        event_cursor_format(&behind, cursor);
+        event.kind = ARGOSY__EVENT_KIND__EVENT_UNIT;
+        event.values = values;
+        event.n_values = 1;
+        packed = (ProtobufCBinaryData){argosy__event__pack(&event, bytes), bytes};
+        events.cursor = cursor;
+        events.events = &packed;
+        events.n_events = unit ? 1 : 0;
+        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
+        r.events = &events;
+        r.final = true;
+        http_call_respond(call, &r);
+}
+
+static void events_come_as_they_happen(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/events"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_EVENTS);
+        respond_events(w.calls[0], 1, "a.service");
+        RUN_UNTIL(has(c, "event: unit\ndata: {\"kind\":\"unit\",") && w.n_calls == 2);
+        assert_true(has(c, "Content-Type: text/event-stream\r\n"));
+        respond_events(w.calls[1], 2, "b.service");
+        RUN_UNTIL(has(c, "b.service"));
+        RUN_UNTIL(w.n_calls == 3);
+}
+
+static void a_program_may_have_lines(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, "GET /v1/events?kind=unit HTTP/1.1\r\nHost: x\r\nAccept: application/x-ndjson\r\n\r\n");
+        RUN_UNTIL(w.n_calls == 1);
+        respond_events(w.calls[0], 1, "a.service");
+        RUN_UNTIL(has(c, "\r\n{\"kind\":\"unit\","));
+        assert_true(has(c, "Content-Type: application/x-ndjson\r\n"));
+        assert_false(has(c, "data:"));
+}
+
+static void a_stream_begins_though_nothing_happens(void **state) {
+        uint64_t began = uv_hrtime();
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/events?since=0"));
+        RUN_UNTIL(w.n_calls == 1);
+        http_call_set_route(w.calls[0], &w);
+        RUN_UNTIL(has(c, "HTTP/1.1 200 "));
+        assert_in_range(uv_hrtime() - began, HTTP_BEGIN_MS * UINT64_C(1000000), HTTP_COMMENT_SEC * UINT64_C(500000000));
+        assert_int_equal(w.n_cancelled, 1);
+        RUN_UNTIL(w.n_calls == 2); // and asks again
+}
+
+static void a_stream_that_cannot_begin_is_a_problem(void **state) {
+        Argosy__Response r = error_response(ESTALE, "this cursor is of another cluster");
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/events"));
+        RUN_UNTIL(w.n_calls == 1);
+        http_call_respond(w.calls[0], &r);
+        RUN_UNTIL(has(c, "this cursor is of another cluster"));
+        assert_true(has(c, "HTTP/1.1 412 "));
+        c = say(1, "GET /v1/events HTTP/1.1\r\nHost: x\r\nLast-Event-ID: nonsense\r\n\r\n");
+        RUN_UNTIL(has(c, "HTTP/1.1 400 "));
+}
+
+static void a_stream_that_is_refused_later_says_so_and_ends(void **state) {
+        Argosy__Response r = error_response(EACCES, "it needs the right 'view'");
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/events"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_events(w.calls[0], 1, "a.service");
+        RUN_UNTIL(w.n_calls == 2);
+        http_call_respond(w.calls[1], &r);
+        RUN_UNTIL(has(c, "event: problem\ndata: {") && has(c, "0\r\n\r\n"));
+}
+
+static void a_stream_waits_for_the_next_leader(void **state) {
+        Argosy__Response r = error_response(EHOSTUNREACH, "no leader can be reached");
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/events"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_events(w.calls[0], 1, "a.service");
+        RUN_UNTIL(w.n_calls == 2);
+        http_call_respond(w.calls[1], &r);
+        RUN_UNTIL(w.n_calls == 3);
+        respond_events(w.calls[2], 2, "b.service");
+        RUN_UNTIL(has(c, "b.service"));
+        assert_false(has(c, "problem"));
+}
+
+static void streams_end_with_the_daemon(void **state) {
+        Client *c;
+
+        w.waits = true;
+        for (size_t i = 0; i < 8; i++)
+                (void) say(i, GET("/v1/events"));
+        RUN_UNTIL(w.n_calls == 8);
+        for (size_t i = 0; i < 4; i++)
+                respond_events(w.calls[i], 1, "a.service");
+        c = &w.clients[0];
+        RUN_UNTIL(w.n_calls == 12);
+        close_api();
+        RUN_UNTIL(w.api_closed);
+        for (size_t i = 0; i < 8; i++)
+                RUN_UNTIL(w.clients[i].closed);
+        assert_true(has(c, "a.service"));
+}
+
 static void a_unit_that_is_not_there_is_not_found(void **state) {
         Client *c;
 
@@ -519,19 +651,19 @@ static void headers_have_a_limit(void **state) {
 }
 
 static void a_user_has_only_so_many_connections(void **state) {
-        for (size_t i = 0; i < HTTP_CONNECTIONS_PER_USER; i++) {
+        for (size_t i = 0; i < HTTP_CONNECTIONS_PER_OWNER; i++) {
                 Client *c = say(i, GET("/healthz"));
 
                 RUN_UNTIL(has(c, "ok\n"));
         }
         {
-                Client *c = say(HTTP_CONNECTIONS_PER_USER, GET("/healthz"));
+                Client *c = say(HTTP_CONNECTIONS_PER_OWNER, GET("/healthz"));
 
                 RUN_UNTIL(c->closed);
                 assert_true(has(c, " 429 "));
         }
         stream_close(w.clients[0].stream, 0, false);
-        for (size_t i = HTTP_CONNECTIONS_PER_USER + 1;;
+        for (size_t i = HTTP_CONNECTIONS_PER_OWNER + 1;;
              i++) { // until it was noticed that the first has gone
                 Client *c = say(i, GET("/healthz"));
 
@@ -580,6 +712,11 @@ static void it_may_end_in_the_middle_of_everything(void **state) {
 }
 
 int main(void) {
+        struct rlimit files;
+
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+        files.rlim_cur = MIN_OF(files.rlim_max, (rlim_t) 4 * CLIENTS); // both ends of all of them are here
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
                 TEST(before_the_first_connection_there_is_no_thread),
@@ -599,6 +736,13 @@ int main(void) {
                 TEST(who_has_waited_long_enough_is_told_how_far_it_is),
                 TEST(what_depends_on_jobs_asks_first_whether_there_are_any),
                 TEST(a_body_that_nobody_takes_is_refused),
+                TEST(events_come_as_they_happen),
+                TEST(a_program_may_have_lines),
+                TEST(a_stream_begins_though_nothing_happens),
+                TEST(a_stream_that_cannot_begin_is_a_problem),
+                TEST(a_stream_that_is_refused_later_says_so_and_ends),
+                TEST(a_stream_waits_for_the_next_leader),
+                TEST(streams_end_with_the_daemon),
                 TEST(a_unit_that_is_not_there_is_not_found),
                 TEST(what_is_no_request_is_refused),
                 TEST(a_request_is_not_smuggled_in_a_body),

@@ -30,6 +30,8 @@ static void paths_name_resources(void **state) {
                      {"/v1/nodes", HTTP_NODES, NULL},
                      {"/v1/jobs", HTTP_JOBS, NULL},
                      {"/v1/jobs/7", HTTP_JOB, NULL},
+                     {"/v1/events?since=0&kind=unit&kind=job", HTTP_EVENTS, NULL},
+                     {"/v1/events?since=@7&pattern=a*", HTTP_EVENTS, NULL},
                      {"/metrics", HTTP_METRICS, NULL}};
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -97,6 +99,13 @@ static void what_is_no_proper_target_is_refused(void **state) {
                      {"/v1/jobs?author=a&author=b", -EINVAL},
                      {"/v1/units?limit=1", -EINVAL},
                      {"/v1/nodes?page=p1", -EINVAL},
+                     {"/v1/events?since=1", -EINVAL},
+                     {"/v1/events?since=@0", -EINVAL},
+                     {"/v1/events?since=0&since=0", -EINVAL},
+                     {"/v1/events?kind=weather", -EINVAL},
+                     {"/v1/jobs/7?wait=0", -EINVAL},
+                     {"/v1/jobs/7?wait=61", -EINVAL},
+                     {"/v1/jobs/7?wait=1&wait=1", -EINVAL},
                      {"/metrics?a=b", -EINVAL},
                      {"/healthz?a=b", -EINVAL}};
 
@@ -108,6 +117,55 @@ static void what_is_no_proper_target_is_refused(void **state) {
                 assert_true(*why);
                 http_target_done(&t);
         }
+}
+
+static void a_method_is_one_of_those_that_fit(void **state) {
+        static const struct {
+                const char *text, *methods;
+                HttpMethod method;
+                int error;
+        } cases[] = {{"/v1/jobs", "GET, HEAD, POST", HTTP_POST, 0},
+                     {"/v1/jobs?wait=5", "GET, HEAD, POST", HTTP_POST, 0},
+                     {"/v1/jobs", "GET, HEAD, POST", HTTP_PUT, -EPERM},
+                     {"/v1/jobs", "GET, HEAD, POST", 0, -EPERM},
+                     {"/v1/unit-files/a.service", "GET, HEAD, PUT, DELETE", HTTP_PUT, 0},
+                     {"/v1/unit-files/a.service", "GET, HEAD, PUT, DELETE", HTTP_DELETE, 0},
+                     {"/v1/unit-files/a.service", "GET, HEAD, PUT, DELETE", HTTP_POST, -EPERM},
+                     {"/v1/units", "GET, HEAD", HTTP_POST, -EPERM},
+                     {"/v1/nope", "", HTTP_POST, -ENOENT}};
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                const char *why;
+                HttpTarget t;
+
+                assert_string_equal(http_target_methods(cases[i].text), cases[i].methods);
+                assert_int_equal(http_target_parse(cases[i].text, cases[i].method, &t, &why), cases[i].error);
+                http_target_done(&t);
+        }
+        assert_int_equal(http_method_from_string("HEAD"), HTTP_GET);
+        assert_int_equal(http_method_from_string("DELETE"), HTTP_DELETE);
+        assert_int_equal(http_method_from_string("get"), 0);
+        assert_int_equal(http_method_from_string("PATCH"), 0);
+}
+
+static void events_are_asked_for_behind_the_cursor(void **state) {
+        HttpTarget t = parsed("/v1/events?since=@7&kind=job");
+        Argosy__Request *q = http_target_events(&t, "");
+
+        assert_int_equal(q->events->since_job, 7);
+        assert_false(q->events->from_now);
+        assert_int_equal(q->events->kinds[0], ARGOSY__EVENT_KIND__EVENT_JOB);
+        message_free(q);
+        q = http_target_events(&t, "ab");
+        assert_string_equal(q->events->cursor, "ab");
+        assert_int_equal(q->events->since_job, 0);
+        message_free(q);
+        http_target_done(&t);
+        t = parsed("/v1/events");
+        q = http_target_events(&t, "");
+        assert_true(q->events->from_now);
+        message_free(q);
+        http_target_done(&t);
 }
 
 static void parameters_may_come_several_times(void **state) {
@@ -254,6 +312,8 @@ int main(void) {
                 cmocka_unit_test(a_page_of_another_origin_is_foreign),
                 cmocka_unit_test(paths_name_resources),
                 cmocka_unit_test(what_is_no_proper_target_is_refused),
+                cmocka_unit_test(a_method_is_one_of_those_that_fit),
+                cmocka_unit_test(events_are_asked_for_behind_the_cursor),
                 cmocka_unit_test(parameters_may_come_several_times),
                 cmocka_unit_test(parameters_have_a_limit),
                 cmocka_unit_test(it_becomes_the_request_that_argosyctl_would_send),

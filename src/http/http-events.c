@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See http-events.h. An answer without events still has a cursor, and who reads Server-Sent Events is told it by an id alone, so that
+// he goes on from there when he connects again. Kinds of a newer version are left out, as argosyctl does.
+
+#include "http-events.h"
+
+#include <errno.h>
+
+#include "event-json.h"
+#include "macro.h"
+#include "message.h"
+#include "str.h"
+
+#define LINES "application/x-ndjson"
+
+HttpEventsFormat http_events_format(const char *accept) {
+        return accept && strstr(accept, LINES) ? HTTP_EVENTS_LINES : HTTP_EVENTS_SSE;
+}
+
+const char *http_events_type(HttpEventsFormat format) {
+        return format == HTTP_EVENTS_LINES ? LINES : "text/event-stream";
+}
+
+// JSON of ours has no line break but the one at its end.
+static int append_json(const Argosy__Event *e, const EventKindInfo *info, const char *cursor, Buf *out) {
+        Json j = {.text = *out};
+
+        event_json(e, info, cursor, &j);
+        *out = j.text;
+        return j.failed ? -ENOMEM : 0;
+}
+
+static int append_event(const ProtobufCBinaryData *packed, const EventCursor *all, bool last,
+                        HttpEventsFormat format, Buf *out) {
+        char cursor[EVENT_CURSOR_SIZE];
+        const EventKindInfo *info;
+        Argosy__Event *e;
+        int r = message_unpack(&argosy__event__descriptor, packed->data, packed->len, (void **) &e);
+
+        if (r < 0)
+                return r;
+        info = event_kind_info(e->kind);
+        event_cursor_of(all, e, last, cursor);
+        if (info && format == HTTP_EVENTS_SSE)
+                r = buf_printf(out, "id: %s\nevent: %s\ndata: ", cursor, info->name);
+        if (info && r == 0)
+                r = append_json(e, info, cursor, out);
+        if (info && r == 0 && format == HTTP_EVENTS_SSE)
+                r = buf_append(out, "\n", 1);
+        message_free(e);
+        return r;
+}
+
+static int append_all(const Argosy__Response__Events *events, HttpEventsFormat format, Buf *out) {
+        EventCursor all;
+        int r = event_cursor_parse(events->cursor, &all) ? 0 : -EBADMSG;
+
+        for (size_t i = 0; r == 0 && i < events->n_events; i++)
+                r = append_event(&events->events[i], &all, i + 1 == events->n_events, format, out);
+        if (r == 0 && events->n_events == 0 && format == HTTP_EVENTS_SSE)
+                r = buf_printf(out, "id: %s\n\n", events->cursor);
+        return r;
+}
+
+int http_events_append(const HttpPart *part, HttpEventsFormat format, Buf *out,
+                       char cursor[EVENT_CURSOR_SIZE]) {
+        Argosy__Response *response;
+        int r = message_unpack(&argosy__response__descriptor, part->data, part->len, (void **) &response);
+
+        if (r < 0)
+                return r;
+        r = response->what_case == ARGOSY__RESPONSE__WHAT_EVENTS ? append_all(response->events, format, out)
+                                                                 : -EBADMSG;
+        if (r == 0 && !str_copy(cursor, EVENT_CURSOR_SIZE, response->events->cursor))
+                r = -EBADMSG;
+        message_free(response);
+        return r;
+}
+
+int http_events_append_problem(const HttpProblem *problem, HttpEventsFormat format, Buf *out) {
+        _cleanup_free_ char *text = http_problem(problem);
+        int r = text ? 0 : -ENOMEM;
+
+        if (r == 0 && format == HTTP_EVENTS_SSE)
+                r = buf_printf(out, "event: problem\ndata: ");
+        if (r == 0)
+                r = buf_append(out, text, strlen(text));
+        return r < 0 || format == HTTP_EVENTS_LINES ? r : buf_append(out, "\n", 1);
+}
+
+int http_events_append_comment(HttpEventsFormat format, Buf *out) {
+        return format == HTTP_EVENTS_SSE ? buf_append(out, ":\n\n", 3) : buf_append(out, "\n", 1);
+}

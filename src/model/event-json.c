@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See event-json.h. Of what is gone there are only the fields that name it.
+
+#include "event-json.h"
+
+#include "str.h"
+
+const char *event_mark_word(const Argosy__Event *e) {
+        return e->mark == ARGOSY__EVENT_MARK__EVENT_WHOLE    ? "state"
+               : e->mark == ARGOSY__EVENT_MARK__EVENT_MISSED ? "missed"
+                                                             : "";
+}
+
+bool event_has_changed(const Argosy__Event *e, size_t field) {
+        for (size_t k = 0; k < e->n_changed; k++)
+                if (e->changed[k] == field)
+                        return true;
+        return false;
+}
+
+static void json_field(Json *j, const EventField *field, const char *value) {
+        uint64_t n;
+
+        json_key(j, field->name);
+        if (field->type == EVENT_BOOL)
+                json_bool(j, *value);
+        else if (field->type == EVENT_TEXT)
+                json_string(j, value);
+        else if (parse_u64(value, UINT64_MAX, &n))
+                json_u64(j, n);
+        else
+                json_null(j);
+}
+
+void event_json(const Argosy__Event *e, const EventKindInfo *info, const char *cursor, Json *j) {
+        size_t n = e->gone ? info->n_names : event_kind_n_fields(info);
+
+        json_begin(j, '{');
+        json_key(j, "kind");
+        json_string(j, info->name);
+        json_key(j, "time");
+        json_u64(j, e->at_us);
+        json_key(j, "cursor");
+        json_string(j, cursor);
+        json_key(j, "mark");
+        json_string(j, event_mark_word(e));
+        json_key(j, "gone");
+        json_bool(j, e->gone);
+        json_key(j, "changed");
+        json_begin(j, '[');
+        for (size_t i = 0; i < n; i++)
+                if (event_has_changed(e, i))
+                        json_string(j, info->fields[i].name);
+        json_end(j, ']');
+        for (size_t i = 0; i < n; i++)
+                json_field(j, &info->fields[i], event_value(e, i));
+        json_end(j, '}');
+        json_finish(j);
+}
+
+void event_cursor_of(const EventCursor *all, const Argosy__Event *e, bool last,
+                     char ret[EVENT_CURSOR_SIZE]) {
+        EventCursor c = *all;
+
+        if (!last) {
+                c.seq = e->seq;
+                c.index = e->index;
+                c.mode = e->mark == ARGOSY__EVENT_MARK__EVENT_WHOLE    ? EVENT_CURSOR_STATE
+                         : e->mark == ARGOSY__EVENT_MARK__EVENT_MISSED ? EVENT_CURSOR_MISSED
+                                                                       : EVENT_CURSOR_RING;
+        }
+        event_cursor_format(&c, ret);
+}

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What programs say to argosyd over HTTP: root's connections to the socket of a node, from outside of it."""
+
+import http.client
+import json
+import socket
+from pathlib import Path
+
+JSON = {"Content-Type": "application/json"}
+
+
+def directory(node):
+    return Path(f"/proc/{node.init_pid()}/root/run/argosy")
+
+
+class Connection(http.client.HTTPConnection):
+    """Root's, from outside of the node."""
+
+    def __init__(self, node):
+        super().__init__("localhost", timeout=60)
+        self._path = directory(node) / "http.sock"
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self._path))
+
+    def ask(self, target, method="GET", body=None, headers={}):
+        """(status, type, what it says)"""
+        self.request(method, target, body, headers)
+        answer = self.getresponse()
+        text = answer.read().decode()
+        kind = answer.headers["Content-Type"]
+        assert answer.headers["Cache-Control"] == "no-store", target
+        return answer.status, kind, json.loads(text) if "json" in kind and text else text
+
+
+def ask(node, target, method="GET", body=None, headers={}):
+    connection = Connection(node)
+    try:
+        return connection.ask(target, method, body, headers)
+    finally:
+        connection.close()
+
+
+def get(node, target):
+    status, kind, said = ask(node, target)
+    assert (status, kind) == (200, "application/json"), f"{node.name} {target}: {status} {said}"
+    return said
+
+
+def refuses(node, target, status, saying="", method="GET", body=None, headers={}):
+    seen, kind, problem = ask(node, target, method, body, headers)
+    assert (seen, kind) == (status, "application/problem+json"), f"{node.name} {target}: {seen} {problem}"
+    assert problem["status"] == status and saying in problem.get("detail", ""), problem
+    return problem
+
+
+def raw(node, text):
+    """What is answered until the connection ends."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(60)
+        connection.connect(str(directory(node) / "http.sock"))
+        connection.sendall(text.encode())
+        return b"".join(iter(lambda: connection.recv(4096), b"")).decode()
+
+
+def change(node, verb, wait=None, key=None, status=None, **members):
+    """POST /v1/jobs; what it says. `status`: another one than of a job that was taken, or has ended if it was waited for."""
+    headers = JSON | ({"Idempotency-Key": key} if key else {})
+    seen, _, said = ask(node, "/v1/jobs" + (f"?wait={wait}" if wait else ""), "POST", json.dumps({"verb": verb} | members), headers)
+    assert seen == (status or (200 if wait else 202)), f"{verb}: {seen} {said}"
+    return said
+
+
+class Events:
+    """A stream of events as lines of JSON."""
+
+    def __init__(self, node, query="", headers={}):
+        self._connection = Connection(node)
+        self._connection.request("GET", "/v1/events" + query, headers={"Accept": "application/x-ndjson"} | headers)
+        self._answer = self._connection.getresponse()
+        assert self._answer.status == 200, self._answer.read()
+
+    def next(self):
+        """The next one; None: that was all."""
+        while True:
+            line = self._answer.readline()
+            if not line.strip() and line:
+                continue
+            return json.loads(line) if line else None
+
+    def close(self):
+        self._connection.close()

@@ -155,6 +155,11 @@ static void write_job(Json *j, const Argosy__Response *r) {
                 json_null(j);
         if (*r->cursor)
                 json_strings(j, (const char *const[][2]){{"cursor", r->cursor}}, 1);
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_QUEUE && r->queue->n_rows == 1 &&
+            r->queue->rows[0]->rule) {
+                json_key(j, "rule"); // that is new
+                json_u64(j, r->queue->rows[0]->rule->number);
+        }
         if (!r->held)
                 return;
         json_key(j, "held");

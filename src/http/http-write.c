@@ -10,8 +10,10 @@
 #include <errno.h>
 #include <sys/random.h>
 
+#include "arena.h"
 #include "array.h"
 #include "http-json.h"
+#include "http-verbs.h"
 #include "macro.h"
 #include "message.h"
 #include "request-key.h"
@@ -42,6 +44,7 @@ struct Write {
         Argosy__NamedFile *files, **file_pointers;
         size_t n_files;
         uint64_t after[HTTP_AFTER_MAX];
+        Arena arena; // of what http-verbs.c makes
 };
 
 static int refuse(Write *w, const char *format, ...) _printf_(2, 3);
@@ -242,6 +245,28 @@ static int read_headers(Write *w, const HttpWriteHeaders *h) {
         return 0;
 }
 
+// What all take, or what is of this verb.
+static int read_other_member(Write *w, const HttpVerb *verb, const char *name, const cJSON *value) {
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                if (members[i].of == OF_ALL && streq(members[i].name, value->string))
+                        return members[i].read(w, value);
+        return streq(value->string, "verb") || http_verb_takes(verb, value->string)
+                       ? 0
+                       : refuse(w, "'%s' has no member '%.64s'", name, value->string);
+}
+
+// What is about something else than units.
+static int read_other(Write *w, const char *name) {
+        const HttpVerb *verb = http_verb_find(name);
+        int r = 0;
+
+        if (!verb)
+                return refuse(w, "there is no verb '%.64s'", name);
+        for (const cJSON *m = w->body->child; m && r == 0; m = m->next)
+                r = read_other_member(w, verb, name, m);
+        return r < 0 ? r : http_verb_make(verb, w->body, w->job.reason, &w->arena, &w->request, w->ret_why);
+}
+
 static int read_body(Write *w) {
         const cJSON *name = cJSON_GetObjectItemCaseSensitive(w->body, "verb");
         const WriteVerb *verb = cJSON_IsString(name) ? find_verb(name->valuestring) : NULL;
@@ -250,7 +275,7 @@ static int read_body(Write *w) {
         if (!cJSON_IsString(name))
                 return refuse(w, "the body has no 'verb'");
         if (!verb)
-                return refuse(w, "there is no verb '%.64s'", name->valuestring);
+                return read_other(w, name->valuestring);
         for (const cJSON *m = w->body->child; m && r == 0; m = m->next)
                 r = read_member(w, verb, m);
         return r < 0 ? r : verb->make(w, verb);
@@ -269,6 +294,19 @@ static int read_removal(Write *w, const HttpTarget *t) {
         return r < 0 ? r : make_change(w, find_verb("destroy"));
 }
 
+ProtobufCBinaryData *http_write_id(Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                return &q->change->id;
+        case ARGOSY__REQUEST__WHAT_ROLLOUT:
+                return &q->rollout->id;
+        case ARGOSY__REQUEST__WHAT_REBALANCE:
+                return &q->rebalance->id;
+        default:
+                return &q->job->id;
+        }
+}
+
 // Everything that was borrowed stands in `w`.
 static Argosy__Request *request_of(Write *w) {
         ProtobufCBinaryData id = {sizeof(w->id), w->id};
@@ -285,11 +323,8 @@ static Argosy__Request *request_of(Write *w) {
         w->job.targets = w->names;
         w->job.n_targets = MIN_OF(w->n_names, (size_t) TARGETS_MAX);
         w->job.more_targets = (uint32_t) (w->n_names - w->job.n_targets);
-        if (w->request.what_case == ARGOSY__REQUEST__WHAT_CHANGE)
-                w->change.id = id;
-        else
-                w->job.id = id;
         w->request.job = &w->job;
+        *http_write_id(&w->request) = id;
         return message_copy(&w->request);
 }
 
@@ -301,10 +336,6 @@ static int parse(Write *w, const HttpTarget *t, const HttpWriteHeaders *h, const
         if (t->resource == HTTP_NEW_JOB)
                 return read_body(w);
         return t->resource == HTTP_PUT_UNIT_FILE ? read_file(w, t, body, len) : read_removal(w, t);
-}
-
-ProtobufCBinaryData *http_write_id(Argosy__Request *q) {
-        return q->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? &q->change->id : &q->job->id;
 }
 
 const char *http_write_type(const HttpTarget *t) {
@@ -339,6 +370,7 @@ int http_write_parse(const HttpTarget *t, const HttpWriteHeaders *headers, const
         free(w.names);
         free(w.files);
         free(w.file_pointers);
+        arena_done(&w.arena);
         cJSON_Delete(json);
         return r;
 }

@@ -193,6 +193,52 @@ def test_a_body_ends_where_it_says_or_nowhere(c: Cluster):
     assert len(c.json("list-jobs --all")) == before
 
 
+def test_nodes_rollouts_and_jobs_are_driven_by_it(c: Cluster):
+    asked, other, _ = c.nodes
+    done(asked, {"verb": "start", "units": WEBS, "files": {"web@.service": SLEEPER}})
+    assert c.spread("web@*").get(other.name) == 2
+    job = done(asked, {"verb": "drain", "nodes": [other.name], "reason": "a new disk"})
+    assert (job["verb"], job["reason"]) == ("drain", "a new disk") and other.name not in c.spread("web@*")
+    done(asked, {"verb": "uncordon", "nodes": [node.name for node in c.nodes]})
+    done(asked, {"verb": "label", "node": other.name, "set": {"zone": "b", "disk": "new"}, "unset": ["none"]})
+    undone = done(asked, {"verb": "label", "node": other.name, "set": {"zone": "c"}, "unset": ["disk"]})
+    assert c.json("list-nodes")[1]["labels"] == {"zone": "c"}
+    done(asked, {"verb": "undo", "job": undone["job"]})
+    assert c.json("list-nodes")[1]["labels"] == {"zone": "b", "disk": "new"}
+    done(asked, {"verb": "label", "node": other.name, "unset": ["zone", "disk"]})
+    c.submit("web@.service", SLEEPER)
+    job = done(asked, {"verb": "update", "unit": "web@.service", "file": SLEEPER + "# new\n", "max-unavailable": "50%", "health": "0s"})
+    assert job["verb"] == "update" and c.ctl("cat web@1") == SLEEPER + "# new\n"
+    status, _, held = post(asked, {"verb": "stop", "units": WEBS, "hold": True})
+    assert status == 202 and held["held"] and len(c.active("web@*")) == 6
+    done(asked, {"verb": "job release", "jobs": [held["job"]]})
+    assert send(asked, "GET", f"/v1/jobs/{held['job']}?wait=60")[2]["jobs"][0]["state"] == "done" and not c.active("web@*")
+    _, _, held = post(asked, {"verb": "start", "units": WEBS, "hold": True})
+    done(asked, {"verb": "job cancel", "jobs": [held["job"]]})
+    assert send(asked, "GET", f"/v1/jobs/{held['job']}")[2]["jobs"][0]["state"] == "cancelled"
+    refused(post(asked, {"verb": "drain", "nodes": ["nowhere"]}), 404, "nowhere")
+
+
+def test_rules_of_the_cluster_are_changed_by_it(c: Cluster):
+    asked = c.nodes[0]
+    done(asked, {"verb": "role set", "role": "web", "weight": 3, "guarantee": {"cpu": "0.5"}, "limit": {"gpu": 2}})
+    [role] = c.json("role show web")
+    assert role["weight"] == 3 and {"cpu", "gpu"} <= {use["resource"] for use in role["resources"]}, role
+    done(asked, {"verb": "pool set", "pool": "fast", "nodes": ["n1", "n3"]})
+    assert c.json("pool show fast")[0]["nodes"] == ["n1", "n3"]
+    done(asked, {"verb": "access grant", "right": "operate", "who": "user:ann", "role": "web"})
+    assert "ann" in c.ctl("access list")
+    rule = post(asked, {"verb": "queue rule add", "rule": {"action": "refuse", "text": "not today", "verb": "destroy"}})[2]["rule"]
+    [row] = c.json("queue rule list")["rules"]
+    assert (row["rule"], row["action"], row["text"], row["verb"]) == (rule, "refuse", "not today", "destroy"), row
+    said = bulk(asked, [{"verb": "queue rule delete", "rule": rule}, {"verb": "access revoke", "right": "operate", "who": "user:ann", "role": "web"},
+                        {"verb": "pool delete", "pool": "fast"}, {"verb": "role delete", "role": "web"}, {"verb": "queue close", "reason": "now"},
+                        {"verb": "queue open"}], "?wait=60")
+    assert [(line["status"], line["state"]) for line in said] == [(200, "done")] * 6, said
+    assert not c.json("queue rule list")["rules"] and "ann" not in c.ctl("access list") and not c.json("pool show")
+    assert "web" not in [role["role"] for role in c.json("role show")]
+
+
 def test_thousands_in_one_request(c: Cluster):
     c.submit("many@.service", SLEEPER)
     many = units(*(f"many@{i}" for i in range(2000)))

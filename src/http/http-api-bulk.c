@@ -171,18 +171,12 @@ static void on_level(HttpCall *call, const Argosy__Response *r) {
 }
 
 void http_bulk_respond(HttpCall *call, const Argosy__Response *response) {
-        switch (call->step) {
-        case HTTP_STEP_LEVEL:
+        if (call->step == HTTP_STEP_LEVEL)
                 on_level(call, response);
-                break;
-        case HTTP_STEP_ASK:
+        else if (call->step == HTTP_STEP_ASK)
                 on_answer(call, response);
-                break;
-        case HTTP_STEP_WAIT:
-        case HTTP_STEP_JOB:
+        else
                 on_ended(call, response);
-                break;
-        }
 }
 
 void http_bulk_fail(HttpCall *call, int status, const char *message) {

@@ -7,6 +7,8 @@
 #include "event-kind.h"
 #include "json.h"
 
+// Keys and values of its first `n` fields.
+void event_fields_json(const Argosy__Event *e, const EventKindInfo *info, size_t n, Json *j);
 // The object, and the newline behind it. cursor: behind that event.
 void event_json(const Argosy__Event *e, const EventKindInfo *info, const char *cursor, Json *j);
 // The cursor behind one event of an answer whose own is `all`; behind the last of them it is that.

@@ -16,6 +16,7 @@
 
 #include "argosy.pb-c.h"
 
+struct EventCursor;
 typedef struct AuthorNames AuthorNames;
 typedef struct HttpApi HttpApi;
 typedef struct HttpCall HttpCall; // one request of one client, while the loop has it
@@ -36,7 +37,13 @@ enum {
         HTTP_BODY_SEC = 60,          // from a request's headers to the last byte of its body
         // Bytes of answers that were not read yet, as the loop handed them over; beyond them requests are refused.
         HTTP_HELD_MAX = 128 * 1024 * 1024,
+        // A copy of the cluster, of which state documents are made, is dropped when nobody has asked for one for so long.
+        HTTP_STATE_KEPT_SEC = 60,
+        // Questions for a state document at a time that need a copy of their own: what has changed, or who may not see everything.
+        HTTP_STATE_OWN_MAX = 16,
 };
+// Bytes of such a copy, and of the documents that are being sent: beyond the one there is none, beyond the other no newer one.
+#define HTTP_STATE_BYTES_MAX ((size_t) 2 << 30)
 
 typedef struct HttpApiOps {
         // A new request, to be freed by the receiver, who answers with http_call_respond() or http_call_fail(), later.
@@ -63,5 +70,8 @@ void http_call_set_route(HttpCall *call, void *route);
 void http_call_respond(HttpCall *call, const Argosy__Response *response);
 // A final one that only carries an error. `status`: a positive errno value.
 void http_call_fail(HttpCall *call, int status, const char *message);
+// Where the stream of events is now (LeaderOps.present): until then who has a document of that place is told so without asking.
+// NULL: not known.
+void http_api_set_present(HttpApi *a, const struct EventCursor *cursor, uint64_t access_revision, uint64_t until_us);
 // Whether there is a thread.
 bool http_api_is_running(const HttpApi *a);

@@ -31,6 +31,7 @@
 #include "store.h"
 
 typedef struct Leader Leader;
+struct EventCursor;
 
 typedef struct LeaderOps {
         // Borrows the message. -ENOTCONN: no link, nothing is lost. -EMSGSIZE: it is longer than a frame may
@@ -55,6 +56,9 @@ typedef struct LeaderOps {
         uint64_t (*authority_until)(void *userdata);
         // The tables are whole, and it leads from now on; see leader_set_leading().
         void (*leads)(void *userdata);
+        // Where the stream of events is now, for who may see everything by rights of that revision, and until when (boot clock) that
+        // is true if it is not called again; NULL: not known. Before anything is answered that came of it. May be NULL.
+        void (*present)(const struct EventCursor *cursor, uint64_t access_revision, uint64_t until_us, void *userdata);
 } LeaderOps;
 
 typedef struct LeaderConfig {

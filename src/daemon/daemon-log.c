@@ -16,7 +16,9 @@
 #include "cluster-state.h"
 #include "daemon-log.h"
 #include "daemon.h"
+#include "event-cursor.h"
 #include "feature-level.h"
+#include "http-api.h"
 #include "leader.h"
 #include "log.h"
 #include "mesh.h"
@@ -508,6 +510,13 @@ static uint64_t leader_authority_until(void *userdata) {
         return store_authority_until(((Daemon *) userdata)->store);
 }
 
+static void on_present(const EventCursor *cursor, uint64_t access_revision, uint64_t until_us, void *userdata) {
+        Daemon *d = userdata;
+
+        if (d->http)
+                http_api_set_present(d->http, cursor, access_revision, until_us);
+}
+
 static const LeaderOps leader_ops = {
         .to_host = leader_to_host,
         .host_is_full = leader_host_is_full,
@@ -521,6 +530,7 @@ static const LeaderOps leader_ops = {
         .stats = leader_log_stats,
         .authority_until = leader_authority_until,
         .leads = on_leads,
+        .present = on_present,
 };
 
 // ---- opening and closing

@@ -32,6 +32,7 @@ enum { MESSAGE_SIZE = AUTHOR_TEXT_SIZE + 128 };
 // ---- the way back
 
 void http_call_give_back(HttpCall *call) {
+        http_state_leave(call);
         list_unlink(&call->link);
         author_names_forget(&call->question);
         http_steps_end(call);
@@ -193,6 +194,10 @@ void http_call_respond(HttpCall *call, const Argosy__Response *response) {
 
         if (response->final)
                 call->route = NULL;
+        if (call->target.resource == HTTP_STATE) {
+                http_state_respond(call, response);
+                return;
+        }
         if (call->bulk) {
                 http_bulk_respond(call, response);
                 return;
@@ -241,7 +246,10 @@ static void on_author(const Argosy__Author *author, int error, void *userdata) {
                 http_call_fail(call, EACCES, why);
                 return;
         }
-        http_steps_begin(call, author);
+        if (call->target.resource == HTTP_STATE)
+                http_state_begin(call, author);
+        else
+                http_steps_begin(call, author);
 }
 
 static void begin(HttpCall *call) {
@@ -342,6 +350,8 @@ int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *
                 return r;
         }
         r = uvx_errno(uv_async_init(loop, &a->async, on_async));
+        if (r == 0)
+                r = http_states_init(a, loop);
         assert(r == 0); // it fails only where a loop has none yet, and no descriptor for it: argosyd's has
         (void) uv_timer_init(loop, &a->timer); // that cannot fail
         a->first.data = a->async.data = a->timer.data = a;
@@ -350,10 +360,8 @@ int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *
         return 0;
 }
 
-static void on_handle_closed(uv_handle_t *handle) {
-        HttpApi *a = handle->data;
-
-        if (--a->closing > 0)
+void http_api_on_ended(HttpApi *a) {
+        if (!a->ended || a->closing > 0 || a->states.n > 0)
                 return;
         close(a->fd);
         deadline_heap_done(&a->deadlines);
@@ -363,11 +371,19 @@ static void on_handle_closed(uv_handle_t *handle) {
         free(a);
 }
 
+static void on_handle_closed(uv_handle_t *handle) {
+        HttpApi *a = handle->data;
+
+        a->closing--;
+        http_api_on_ended(a);
+}
+
 void http_api_close(HttpApi *a, void (*closed)(void *userdata), void *userdata) {
         pthread_mutex_lock(&a->lock);
         a->ended = true;
         pthread_mutex_unlock(&a->lock);
         a->ending = true;
+        a->closing = 4; // before anything that ends may be the last
         take_arrived(a, &a->asked);
         list_foreach_safe (n, &a->asked)
                 http_call_fail(CONTAINER_OF(n, HttpCall, link), ESHUTDOWN, "argosyd is ending");
@@ -375,8 +391,8 @@ void http_api_close(HttpApi *a, void (*closed)(void *userdata), void *userdata) 
                 http_thread_stop(a->thread);
         a->closed = closed;
         a->closed_data = userdata;
-        a->closing = 3;
         uv_close((uv_handle_t *) &a->timer, on_handle_closed);
+        http_states_close(a, on_handle_closed);
         uv_close((uv_handle_t *) &a->first, on_handle_closed);
         uv_close((uv_handle_t *) &a->async, on_handle_closed);
 }

@@ -112,6 +112,7 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                 break;
         case HTTP_METRICS:
         case HTTP_EVENTS:
+        case HTTP_STATE:
         case HTTP_HEALTHZ:
         case HTTP_READYZ:
                 break;

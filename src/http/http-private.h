@@ -20,6 +20,7 @@
 #include "author-names.h"
 #include "buf.h"
 #include "deadline-heap.h"
+#include "http-api-state.h"
 #include "http-api.h"
 #include "http-body.h"
 #include "http-bulk.h"
@@ -37,6 +38,8 @@ typedef struct HttpPeer {
         gid_t *groups;
         size_t n_groups;
         bool one_too_many; // it is told so, and has to go
+        uint64_t
+                sees_all_by; // 1 + the revision of rights by which he was found to see everything; 0: he was not
 } HttpPeer;
 
 typedef enum HttpStage {
@@ -60,7 +63,7 @@ struct HttpCall {
         HttpApi *api;
         ListNode link; // in HttpApi.arrived, or `asked`
         struct MHD_Connection *connection;
-        const HttpPeer *peer;
+        HttpPeer *peer; // the thread's; its names are the loop's to read
         HttpStage stage;
         char *text; // its target, as it came
         HttpMethod method;
@@ -76,6 +79,7 @@ struct HttpCall {
         Argosy__Author *author;   // of a call that asks more than once
         void *route;              // of what is asked now; NULL: nothing is, or it has no more answers
         HttpStep step;
+        HttpStateCall state;
         HttpBulk *bulk;   // it has many operations (http-api-bulk.c); NULL: one
         size_t bulk_step; // that is asked for, or whose job is waited for
         Deadline
@@ -108,13 +112,14 @@ struct HttpApi {
         int fd;
         uv_poll_t first;  // somebody connects: there is to be a thread
         uv_async_t async; // calls have arrived
+        HttpStates states;
         HttpThread *thread;
         ListNode asked;         // calls that the loop has
         uv_timer_t timer;       // for the first of
         DeadlineHeap deadlines; // HttpCall.deadline
         bool keeps_jobs;        // the cluster was seen to
         bool ending;
-        int closing;            // handles that are still open
+        int closing; // handles that are still open
         void (*closed)(void *userdata);
         void *closed_data;
 
@@ -122,6 +127,7 @@ struct HttpApi {
         ListNode arrived;     // at most HTTP_CONNECTIONS_MAX
         bool ended;           // nobody takes calls any more
         size_t held;          // bytes of answers that were not read to their end
+        HttpPresent present;
 };
 
 // ---- by the thread: http-api.c
@@ -147,8 +153,9 @@ bool http_steps_again(HttpCall *call, int status);
 void http_steps_end(HttpCall *call);
 void http_steps_on_timer(uv_timer_t *timer);
 
-#define HTTP_NEEDS_JOBS \
-        "'reason', 'hold', 'after', 'queue' and If-Match need a cluster that keeps jobs, which this one does not before all its " \
+#define HTTP_NEEDS_JOBS                                                                                   \
+        "'reason', 'hold', 'after', 'queue' and If-Match need a cluster that keeps jobs, which this one " \
+        "does not before all its "                                                                        \
         "voters are upgraded; nothing was changed"
 
 // For http-api-bulk.c; NULL: out of memory.
@@ -171,6 +178,8 @@ void http_bulk_fail(HttpCall *call, int status, const char *message);
 void http_call_drop_parts(HttpCall *call);
 // It is answered.
 void http_call_give_back(HttpCall *call);
+// What has to end before it has ended.
+void http_api_on_ended(HttpApi *a);
 
 // ---- by the loop: http-thread.c
 

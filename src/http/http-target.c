@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <strings.h>
 
+#include "event-cursor.h"
 #include "job-state.h"
 #include "macro.h"
 #include "message.h"
@@ -26,6 +27,7 @@ enum {
         TAKES_PAGE = 32,
         TAKES_WAIT = 64,
         TAKES_EVENTS = 128,
+        TAKES_SINCE = 256,
 };
 
 static const struct {
@@ -47,6 +49,7 @@ static const struct {
         {HTTP_POST, "/v1/jobs", HTTP_NEW_JOB, TAKES_WAIT},
         {HTTP_GET, "/v1/jobs/", HTTP_JOB, TAKES_NUMBER | TAKES_WAIT},
         {HTTP_GET, "/v1/events", HTTP_EVENTS, TAKES_PATTERN | TAKES_EVENTS},
+        {HTTP_GET, "/v1/state", HTTP_STATE, TAKES_SINCE},
         {HTTP_GET, "/metrics", HTTP_METRICS, 0},
 };
 
@@ -114,6 +117,7 @@ void http_target_done(HttpTarget *t) {
         for (size_t i = 0; i < t->n_states; i++)
                 free(t->states[i]);
         free(t->author);
+        free(t->since);
         *t = (HttpTarget){};
 }
 
@@ -146,6 +150,19 @@ static int set_author(HttpTarget *t, char *value, const char **ret_why) {
         }
         t->author = value;
         return 0;
+}
+
+// Takes the value, also when it fails.
+static int set_since(HttpTarget *t, char *value, const char **ret_why) {
+        EventCursor cursor;
+
+        if (!t->since && event_cursor_parse(value, &cursor)) {
+                t->since = value;
+                return 0;
+        }
+        free(value);
+        *ret_why = "since is one cursor, as another answer has it";
+        return -EINVAL;
 }
 
 static int parse_limit(HttpTarget *t, const char *value, const char **ret_why) {
@@ -234,12 +251,15 @@ static int set_parameter(HttpTarget *t, unsigned what, const char *key, size_t l
                 return add_state(t, value, ret_why);
         if (what == TAKES_AUTHOR)
                 return set_author(t, value, ret_why);
+        if (what == TAKES_SINCE)
+                return set_since(t, value, ret_why);
         if (what == TAKES_EVENTS)
                 r = is_word(key, len, "kind") ? add_kind(t, value, ret_why) : parse_since(t, value, ret_why);
         else if (what == TAKES_WAIT)
                 r = parse_wait(t, value, ret_why);
         else
-                r = is_word(key, len, "limit") ? parse_limit(t, value, ret_why) : parse_page(t, value, ret_why);
+                r = is_word(key, len, "limit") ? parse_limit(t, value, ret_why)
+                                               : parse_page(t, value, ret_why);
         free(value);
         return r;
 }
@@ -247,14 +267,9 @@ static int set_parameter(HttpTarget *t, unsigned what, const char *key, size_t l
 static const struct {
         const char *key;
         unsigned what;
-} parameters[] = {{"pattern", TAKES_PATTERN},
-                  {"state", TAKES_STATE},
-                  {"author", TAKES_AUTHOR},
-                  {"limit", TAKES_PAGE},
-                  {"page", TAKES_PAGE},
-                  {"wait", TAKES_WAIT},
-                  {"since", TAKES_EVENTS},
-                  {"kind", TAKES_EVENTS}};
+} parameters[] = {{"pattern", TAKES_PATTERN}, {"state", TAKES_STATE}, {"author", TAKES_AUTHOR},
+                  {"limit", TAKES_PAGE},      {"page", TAKES_PAGE},   {"wait", TAKES_WAIT},
+                  {"since", TAKES_EVENTS},    {"kind", TAKES_EVENTS}, {"since", TAKES_SINCE}};
 
 // 0: none that this resource takes.
 static unsigned find_parameter(const char *key, size_t len, unsigned takes) {
@@ -328,7 +343,8 @@ static bool is_path(const char *text, size_t len, size_t i) {
 
         if (!(resources[i].takes & (TAKES_NAME | TAKES_NUMBER)))
                 return is_word(text, len, resources[i].path);
-        return len > fixed && memcmp(text, resources[i].path, fixed) == 0 && !memchr(text + fixed, '/', len - fixed);
+        return len > fixed && memcmp(text, resources[i].path, fixed) == 0 &&
+               !memchr(text + fixed, '/', len - fixed);
 }
 
 static unsigned find_methods(const char *text) {
@@ -509,6 +525,7 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
                 return ask_for_counters();
         case HTTP_EVENTS:
                 return http_target_events(t, "");
+        case HTTP_STATE: // several questions: http-api-state.c
         case HTTP_HEALTHZ:
         case HTTP_READYZ:
         case HTTP_NEW_JOB:

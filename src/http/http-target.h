@@ -24,6 +24,7 @@ typedef enum HttpResource {
         HTTP_NEW_JOB,
         HTTP_PUT_UNIT_FILE,
         HTTP_DELETE_UNIT_FILE,
+        HTTP_STATE, // all there is, or what has changed
 } HttpResource;
 
 // Bits.
@@ -59,6 +60,7 @@ typedef struct HttpTarget {
         char *states[HTTP_STATES_MAX]; // any of load, active and sub state; none: all
         size_t n_states;
         uint64_t job;      // of HTTP_JOB
+        char *since;       // of HTTP_STATE: a cursor; NULL: all there is
         char *author;      // pattern of who asked for jobs; NULL: anybody
         uint32_t limit;    // rows; 0: as many as one answer takes
         uint64_t before;   // where a list of jobs goes on; 0: at the newest

@@ -300,6 +300,10 @@ static enum MHD_Result send_answer(HttpCall *call) {
                 return send_lines(call);
         if (call->target.resource == HTTP_EVENTS)
                 return send_stream(call);
+        if (call->target.resource == HTTP_STATE) {
+                call->peer->sees_all_by = call->state.sees_all_by;
+                return http_state_send(call);
+        }
         return call->target.resource == HTTP_METRICS ? send_metrics(call) : send_document(call);
 }
 
@@ -467,6 +471,15 @@ static int make_request(HttpCall *call, char **ret_why, unsigned *ret_line) {
         return r;
 }
 
+// *ret_known: what he has is the newest, and nobody has to be asked. 0 or -ENOMEM.
+static int take_condition(HttpCall *call, bool *ret_known) {
+        const char *tags = header(call, "If-None-Match");
+
+        *ret_known = tags && http_state_is_unchanged(call->api, call->peer, tags, &call->state.wanted);
+        call->state.condition = tags ? strdup(tags) : NULL;
+        return tags && !call->state.condition ? -ENOMEM : 0;
+}
+
 // What is handed over here may be answered before this returns; then the connection goes on as soon as it has.
 static enum MHD_Result ask(HttpCall *call) {
         _cleanup_free_ char *why = NULL;
@@ -489,6 +502,15 @@ static enum MHD_Result ask(HttpCall *call) {
         if (r < 0)
                 return refuse_line(call, http_status_of(-r), why, line, false);
         call->stage = HTTP_CALL_ASKED;
+        if (call->target.resource == HTTP_STATE && !call->target.since) {
+                bool known;
+
+                r = take_condition(call, &known);
+                if (r < 0)
+                        return MHD_NO;
+                if (known)
+                        return http_state_send_unchanged(call->connection, &call->state.wanted);
+        }
         MHD_suspend_connection(call->connection);
         if (http_api_post(call))
                 return MHD_YES;
@@ -559,6 +581,7 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
         message_free(call->request);
         http_bulk_free(call->bulk);
         message_free(call->author);
+        http_state_done(call);
         free(call->message);
         free(call->unit);
         free(call->node);

@@ -33,6 +33,11 @@ static void json_field(Json *j, const EventField *field, const char *value) {
                 json_null(j);
 }
 
+void event_fields_json(const Argosy__Event *e, const EventKindInfo *info, size_t n, Json *j) {
+        for (size_t i = 0; i < n; i++)
+                json_field(j, &info->fields[i], event_value(e, i));
+}
+
 void event_json(const Argosy__Event *e, const EventKindInfo *info, const char *cursor, Json *j) {
         size_t n = e->gone ? info->n_names : event_kind_n_fields(info);
 
@@ -53,8 +58,7 @@ void event_json(const Argosy__Event *e, const EventKindInfo *info, const char *c
                 if (event_has_changed(e, i))
                         json_string(j, info->fields[i].name);
         json_end(j, ']');
-        for (size_t i = 0; i < n; i++)
-                json_field(j, &info->fields[i], event_value(e, i));
+        event_fields_json(e, info, n, j);
         json_end(j, '}');
         json_finish(j);
 }

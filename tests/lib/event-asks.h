@@ -16,7 +16,8 @@ enum { ASKED_EVENTS_MAX = 256 };
 
 typedef struct Asked {
         char cursor[EVENT_CURSOR_SIZE]; // goes in; comes out
-        bool from_now;
+        bool from_now, no_wait;
+        bool all; // he was told that there is nothing more
         uint64_t since_job;     // with no cursor; 0: none
         const char *pattern;    // NULL: none
         Argosy__EventKind kind; // NONE: all
@@ -49,6 +50,7 @@ static inline void asked_on_response(const Argosy__Response *r, void *userdata) 
         snprintf(a->cursor, sizeof(a->cursor), "%s", r->events->cursor);
         assert_true(r->events->n_events <= ASKED_EVENTS_MAX);
         a->bytes = 0;
+        a->all = r->events->all;
         for (size_t i = 0; i < r->events->n_events; i++) {
                 a->bytes += r->events->events[i].len;
                 assert_int_equal(message_unpack(&argosy__event__descriptor, r->events->events[i].data,
@@ -65,6 +67,7 @@ static inline void asked_ask(Rig *g, Asked *a) {
         a->answered = false;
         q.cursor = a->cursor;
         q.from_now = a->from_now;
+        q.no_wait = a->no_wait;
         q.since_job = *a->cursor ? 0 : a->since_job;
         q.patterns = (char **) &a->pattern;
         q.n_patterns = a->pattern != NULL;

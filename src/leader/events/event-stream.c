@@ -67,6 +67,8 @@ void event_stream_clear(Leader *l) {
         l->n_events_jobs = l->events_jobs_allocated = 0;
         if (!s)
                 return;
+        if (l->ops.present)
+                l->ops.present(NULL, 0, 0, l->userdata);
         list_splice(&l->events_gone, &s->gone);
         list_foreach_safe (i, &l->events_gone)
                 gone_object_free(CONTAINER_OF(i, GoneObject, kept));

@@ -15,6 +15,7 @@ struct Watcher {
         uint32_t anew;            // of these kinds, a set; 0: of all
         uint64_t access_revision; // by which it was judged what he may see (cursor.scope)
         bool from_now;            // he is told where he is, and nothing else
+        bool told_all;            // there is nothing more for him now
         uint32_t kinds;           // event_kind_bit() of each
         Argosy__Response *answer;
         size_t bytes; // of its events

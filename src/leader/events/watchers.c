@@ -171,6 +171,15 @@ static uint64_t forgotten_seq(const Leader *l, const Watcher *w) {
         return w->cursor.scope == 0 ? s->forgotten_seq : MAX_OF(s->forgotten_seq, s->roles->changed_seq);
 }
 
+// Of somebody who has been told of everything that he may see.
+static EventCursor place_of(const Leader *l, const Watcher *w) {
+        EventCursor c = event_stream_cursor(l);
+
+        c.scope = w->cursor.scope;
+        c.forgotten = forgotten_seq(l, w);
+        return c;
+}
+
 // He goes by the order from where he stands, or from the beginning if something that he knows of may be gone and
 // forgotten: since he was told of everything, or since he went by the order.
 static void note_missed(const Leader *l, Watcher *w) {
@@ -234,6 +243,8 @@ static void answer(Watcher *w) {
         char text[EVENT_CURSOR_SIZE];
 
         event_cursor_format(&w->cursor, text);
+        if (response)
+                response->events->all = w->told_all;
         if (response && field_set(&response->events->cursor, text) < 0) {
                 message_free(response);
                 response = NULL;
@@ -241,11 +252,32 @@ static void answer(Watcher *w) {
         ticket_settle(w->ticket, response);
 }
 
+// Who does not wait is told that there is nothing more as soon as that is so: what was marked comes first.
+static int answer_at_once(Watcher *w, bool drained, bool *full) {
+        if (!w->ticket->request->events->no_wait || *full)
+                return 0;
+        *full = !drained;
+        w->told_all = drained;
+        return drained ? watcher_need_answer(w) : 0;
+}
+
+static int tell_place(const Leader *l, Watcher *w, bool drained) {
+        if (w->ticket->request->events->no_wait) {
+                note_scope(l, w);
+                if (!drained)
+                        return 0;
+                w->cursor = place_of(l, w);
+        }
+        return watcher_need_answer(w);
+}
+
 // The watcher may be gone afterwards.
 static void serve(Leader *l, Watcher *w, Turn *turn, bool drained) {
         bool full = false;
-        int r = w->from_now ? watcher_need_answer(w) : look(l, w, turn, drained, &full);
+        int r = w->from_now ? tell_place(l, w, drained) : look(l, w, turn, drained, &full);
 
+        if (r == 0)
+                r = answer_at_once(w, drained, &full);
         list_unlink(&w->all);
         if (r == 0 && full)
                 enqueue(l, w);
@@ -262,6 +294,15 @@ static void serve_some(Leader *l, ListNode *list, Turn *turn, bool drained) {
                 serve(l, CONTAINER_OF(list->next, Watcher, all), turn, drained);
 }
 
+// What is answered in this turn is not known to anybody before this is.
+static void tell_present(const Leader *l, bool drained) {
+        EventCursor c = event_stream_cursor(l);
+
+        if (l->ops.present)
+                l->ops.present(drained ? &c : NULL, cluster_state_access_revision(l->state),
+                               l->ops.authority_until(l->userdata), l->userdata);
+}
+
 void watchers_turn(Leader *l) {
         Turn turn = {TURN_BYTES, TURN_LOOKS};
         uint64_t seq = l->events->last_seq;
@@ -275,4 +316,5 @@ void watchers_turn(Leader *l) {
         serve_some(l, &l->watchers_behind, &turn, drained);
         if (!list_is_empty(&l->watchers) || !list_is_empty(&l->watchers_behind))
                 leader_mark(l);
+        tell_present(l, drained);
 }

@@ -16,8 +16,10 @@
 #include "cluster-state.h"
 #include "daemon-log.h"
 #include "daemon.h"
+#include "event-cursor.h"
 #include "feature-level.h"
 #include "fileio.h"
+#include "http-api.h"
 #include "leader.h"
 #include "log.h"
 #include "mesh.h"
@@ -90,6 +92,9 @@ static void assert_recorded(const char *expected) {
 void socket_access_update(Daemon *d) {
         w.access_updates++;
         d->access_revision = cluster_state_access_revision(d->state);
+}
+
+void http_api_set_present(HttpApi *a, const EventCursor *cursor, uint64_t access_revision, uint64_t until_us) {
 }
 
 void router_on_access_changed(Router *r) {

@@ -5,6 +5,8 @@
 #include "macro.h"
 #include "message.h"
 
+#define CURSOR "021ca28de6010100f80f000e00b0a39aab"
+
 static HttpTarget parsed(const char *text) {
         HttpTarget t;
         const char *why;
@@ -32,6 +34,8 @@ static void paths_name_resources(void **state) {
                      {"/v1/jobs/7", HTTP_JOB, NULL},
                      {"/v1/events?since=0&kind=unit&kind=job", HTTP_EVENTS, NULL},
                      {"/v1/events?since=@7&pattern=a*", HTTP_EVENTS, NULL},
+                     {"/v1/state", HTTP_STATE, NULL},
+                     {"/v1/state?since=" CURSOR, HTTP_STATE, NULL},
                      {"/metrics", HTTP_METRICS, NULL}};
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -106,6 +110,10 @@ static void what_is_no_proper_target_is_refused(void **state) {
                      {"/v1/jobs/7?wait=0", -EINVAL},
                      {"/v1/jobs/7?wait=61", -EINVAL},
                      {"/v1/jobs/7?wait=1&wait=1", -EINVAL},
+                     {"/v1/state?since=0", -EINVAL},
+                     {"/v1/state?since=p7", -EINVAL},
+                     {"/v1/state?since=" CURSOR "&since=" CURSOR, -EINVAL},
+                     {"/v1/state?pattern=a", -EINVAL},
                      {"/metrics?a=b", -EINVAL},
                      {"/healthz?a=b", -EINVAL}};
 

@@ -494,6 +494,35 @@ static void who_has_fallen_behind_is_told_the_newest_of_what_has_changed(void **
         end(&c);
 }
 
+// Who does not wait hears at once that there is nothing more, and never before he was told everything.
+static void who_does_not_wait_is_answered_at_once(void **state) {
+        Asked a = {.no_wait = true, .max_bytes = 1024}, place = {.no_wait = true, .from_now = true};
+        size_t parts = 0;
+
+        rig_change(&g, START, "a.service", SERVICE);
+        rig_change(&g, START, "b.service", SERVICE);
+        rig_change(&g, START, "c.service", SERVICE);
+        rig_pass_ms(&g, 3000);
+        for (; !a.all; parts++)
+                assert_true(asked_pull(&g, &a));
+        assert_true(parts > 1);
+        assert_true(event_is_word(a.events[a.n - 1], EVENT_STREAM_COMPLETE));
+        assert_true(asked_pull(&g, &a));
+        assert_true(a.all && a.n == 0);
+        assert_true(asked_pull(&g, &place));
+        assert_true(place.all && place.n == 0);
+        assert_string_equal(place.cursor, a.cursor);
+        rig_change(&g, STOP, "a.service", NULL);
+        assert_true(asked_pull(&g, &a));
+        assert_true(a.n > 0);
+        asked_forget(&a);
+        place.from_now = true;
+        *place.cursor = 0;
+        assert_true(asked_pull(&g, &place));
+        assert_true(place.all && place.n == 0);
+        assert_string_not_equal(place.cursor, "");
+}
+
 static void a_cursor_of_another_leader_begins_anew(void **state) {
         Copy c = {};
 
@@ -913,6 +942,7 @@ int main(void) {
                 TEST(an_update_is_told_of_and_that_it_is_over),
                 TEST(only_what_is_asked_for_is_told),
                 TEST(who_has_fallen_behind_is_told_the_newest_of_what_has_changed),
+                TEST(who_does_not_wait_is_answered_at_once),
                 TEST(a_cursor_of_another_leader_begins_anew),
                 TEST(who_waits_hears_that_his_leader_is_gone),
                 TEST(a_cursor_that_is_none_or_another_cluster_s_is_refused),

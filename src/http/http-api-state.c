@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See http-api-state.h. What a copy is doing:
+//
+//      asking     one of those who wait asks what is new since `text`; answers are kept packed, and the next is asked for
+//      working    a worker takes what was answered into the copy, and writes a version if that was all
+//
+// Both at the same time, and nothing when nobody waits. The worker alone touches the copy then. Whoever asks is one of those who
+// wait, and the next one goes on when he is refused; so nobody is told anything that he might not ask for himself. A version
+// serves all who wanted one that is not newer; for the others it begins again.
+//
+// A copy that fails is dropped, with all who wait for it, and the next call begins with a new one.
+
+#include "http-api-state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "array.h"
+#include "clock.h"
+#include "cluster-copy.h"
+#include "http-etag.h"
+#include "http-private.h"
+#include "message.h"
+#include "str.h"
+#include "uvx.h"
+
+enum {
+        PARTS_MAX = 64,     // answers that wait for the worker
+        QUESTION_MS = 2000, // that there may be no leader
+};
+
+typedef struct StateWork {
+        HttpPart *parts;
+        size_t n_parts;
+        bool last; // a version is to be made
+        EventCursor cursor;
+        int error;
+        HttpVersion *made;
+} StateWork;
+
+struct HttpState {
+        HttpApi *api;
+        bool shared, changes;
+        bool dropped; // it is freed when the worker has ended
+        bool working, paused, all;
+        int error; // it failed while somebody asks, and is dropped when he was answered; 0: it has not
+        EventCursor cursor; // of what was answered
+        char text[EVENT_CURSOR_SIZE];
+        HttpCall *asking;
+        ListNode waiting;
+        HttpPart *parts;
+        size_t n_parts;
+        HttpVersion *newest;
+        ClusterCopy *copy; // the worker's, while there is one
+        uv_work_t work;
+        StateWork todo;
+};
+
+static void go_on(HttpState *s);
+
+// ---- life
+
+static void state_free(HttpState *s) {
+        HttpApi *a = s->api;
+
+        if (!s->shared)
+                a->states.n_own--;
+        http_parts_free(s->parts, s->n_parts);
+        http_parts_free(s->todo.parts, s->todo.n_parts);
+        http_version_unref(s->todo.made);
+        http_version_unref(s->newest);
+        cluster_copy_free(s->copy);
+        free(s);
+        a->states.n--;
+        http_api_on_ended(a);
+}
+
+static void drop(HttpState *s) {
+        if (s->api->states.shared == s)
+                s->api->states.shared = NULL;
+        if (s->working)
+                s->dropped = true;
+        else
+                state_free(s);
+}
+
+static HttpState *state_new(HttpApi *a, bool shared, const char *since) {
+        HttpState *s = calloc(1, sizeof(*s));
+
+        if (!s)
+                return NULL;
+        s->copy = cluster_copy_new(since, &a->states.held);
+        if (!s->copy) {
+                free(s);
+                return NULL;
+        }
+        s->api = a;
+        s->shared = shared;
+        s->changes = since;
+        s->work.data = s;
+        list_init(&s->waiting);
+        if (since)
+                (void) str_copy(s->text, sizeof(s->text), since); // it was parsed
+        a->states.n++;
+        if (!shared)
+                a->states.n_own++;
+        return s;
+}
+
+static void on_idle(uv_timer_t *timer) {
+        HttpApi *a = timer->data;
+        HttpState *s = a->states.shared;
+
+        if (s && list_is_empty(&s->waiting))
+                drop(s);
+}
+
+// ---- who is answered
+
+static void note_sees_all(HttpCall *call, const EventCursor *told) {
+        const HttpPresent *p = &call->api->present; // nobody else writes it
+
+        if (told->scope == 0 && p->known)
+                call->state.sees_all_by = p->access_revision + 1;
+}
+
+static void serve(HttpCall *call, HttpVersion *v) {
+        HttpApi *a = call->api;
+
+        call->state.version = http_version_ref(v);
+        note_sees_all(call, http_version_cursor(v));
+        if (a->states.shared)
+                (void) uv_timer_start(&a->states.idle, on_idle, (uint64_t) HTTP_STATE_KEPT_SEC * 1000, 0);
+        http_call_give_back(call);
+}
+
+static bool serves(const HttpVersion *v, const EventCursor *wanted) {
+        const EventCursor *c = http_version_cursor(v);
+
+        return c->generation != wanted->generation ? c->generation > wanted->generation
+               : c->term != wanted->term           ? c->term > wanted->term
+                                                   : c->seq >= wanted->seq;
+}
+
+static void serve_all(HttpState *s) {
+        if (!s->shared) {
+                if (!list_is_empty(&s->waiting))
+                        serve(CONTAINER_OF(s->waiting.next, HttpCall, state.waiting),
+                              s->newest); // it drops this one
+                return;
+        }
+        list_foreach_safe (n, &s->waiting) {
+                HttpCall *call = CONTAINER_OF(n, HttpCall, state.waiting);
+
+                if (serves(s->newest, &call->state.wanted))
+                        serve(call, s->newest);
+        }
+        go_on(s);
+}
+
+static const char *why_failed(int error) {
+        return error == EBUSY    ? "too many documents wait to be read"
+               : error == E2BIG  ? "the cluster is too large for one document: ask for lists, or for events"
+               : error == EAGAIN ? "what you may see has changed in the middle: ask again"
+                                 : "the state could not be made";
+}
+
+static void fail_all(HttpState *s, int error) {
+        ListNode calls = LIST_INIT(calls);
+
+        list_splice(&calls, &s->waiting);
+        list_foreach (n, &calls)
+                CONTAINER_OF(n, HttpCall, state.waiting)->state.of = NULL;
+        drop(s);
+        while (!list_is_empty(&calls)) {
+                HttpCall *call = CONTAINER_OF(calls.next, HttpCall, state.waiting);
+
+                list_unlink(&call->state.waiting);
+                http_call_fail(call, error, why_failed(error));
+        }
+}
+
+// ---- the worker
+
+static int take_part(ClusterCopy *copy, const HttpPart *p) {
+        Argosy__Response *response;
+        int r = message_unpack(&argosy__response__descriptor, p->data, p->len, (void **) &response);
+
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < response->events->n_events && r == 0; i++)
+                r = cluster_copy_take_packed(copy, &response->events->events[i]);
+        message_free(response);
+        return r;
+}
+
+static int make_version(HttpState *s) {
+        char text[EVENT_CURSOR_SIZE];
+        TextPiece *pieces;
+        size_t n;
+        int r;
+
+        if (s->api->states.held > HTTP_STATE_BYTES_MAX)
+                return -EBUSY;
+        event_cursor_format(&s->todo.cursor, text);
+        r = cluster_copy_write(s->copy, text, &pieces, &n);
+        if (r < 0)
+                return r;
+        s->todo.made = http_version_new(&s->todo.cursor, pieces, n);
+        return s->todo.made ? 0 : -ENOMEM;
+}
+
+static void run(uv_work_t *work) {
+        HttpState *s = work->data;
+        int r = 0;
+
+        for (size_t i = 0; i < s->todo.n_parts && r == 0; i++)
+                r = take_part(s->copy, &s->todo.parts[i]);
+        if (r == 0 && cluster_copy_bytes(s->copy) > HTTP_STATE_BYTES_MAX)
+                r = -E2BIG;
+        if (r == 0 && s->todo.last)
+                r = make_version(s);
+        s->todo.error = r;
+}
+
+static void on_ran(uv_work_t *work, int status) {
+        HttpState *s = work->data;
+
+        s->working = false;
+        http_parts_free(TAKE_PTR(s->todo.parts), s->todo.n_parts);
+        s->todo.n_parts = 0;
+        if (s->dropped)
+                state_free(s);
+        else if (s->todo.error < 0) {
+                s->error = -s->todo.error;
+                go_on(s);
+        } else if (s->todo.made) {
+                http_version_unref(s->newest);
+                s->newest = TAKE_PTR(s->todo.made);
+                serve_all(s);
+        } else
+                go_on(s);
+}
+
+static void ask(HttpState *s);
+
+static void hand_over(HttpState *s) {
+        s->todo.parts = TAKE_PTR(s->parts);
+        s->todo.n_parts = s->n_parts;
+        s->n_parts = 0;
+        s->todo.last = s->all;
+        s->todo.cursor = s->cursor;
+        s->all = false;
+        s->working = true;
+        (void) uv_queue_work(s->api->async.loop, &s->work, run, on_ran); // it fails only without a function
+        if (s->paused) {
+                s->paused = false;
+                ask(s);
+        }
+}
+
+// ---- questions
+
+static void send_question(HttpCall *call, const char *cursor, bool from_now) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT, *copy;
+        Argosy__Request__Events m = ARGOSY__REQUEST__EVENTS__INIT;
+        HttpApi *a = call->api;
+
+        m.cursor = (char *) cursor;
+        m.from_now = from_now;
+        m.no_wait = true;
+        q.timeout_ms = QUESTION_MS;
+        q.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
+        q.events = &m;
+        copy = message_copy(&q);
+        if (copy)
+                a->ops->request(call, copy, call->author, a->userdata);
+        else
+                http_call_fail(call, ENOMEM, "this host has no memory for the request");
+}
+
+static void ask(HttpState *s) {
+        send_question(s->asking, s->text, false);
+}
+
+static void go_on(HttpState *s) {
+        if (s->working)
+                return;
+        if (s->error != 0) {
+                if (!s->asking || s->paused)
+                        fail_all(s, s->error);
+        } else if (s->n_parts > 0 || s->all)
+                hand_over(s);
+        else if (!s->asking && !list_is_empty(&s->waiting) && !s->api->ended) {
+                s->asking = CONTAINER_OF(s->waiting.next, HttpCall, state.waiting);
+                ask(s);
+        }
+}
+
+// 0 or -ENOMEM.
+static int keep(HttpState *s, const Argosy__Response *response) {
+        size_t len = argosy__response__get_packed_size(response);
+        uint8_t *data;
+
+        if (response->events->n_events == 0)
+                return 0;
+        if (ARRAY_RESERVE(s->parts, s->n_parts + 1) < 0 || !(data = malloc(len)))
+                return -ENOMEM;
+        s->parts[s->n_parts++] = (HttpPart){data, argosy__response__pack(response, data)};
+        return 0;
+}
+
+static void on_news(HttpState *s, const Argosy__Response *response, const EventCursor *cursor) {
+        bool more;
+
+        if (s->shared && cursor->scope != 0) { // what he may see has changed: the next one asks
+                http_call_fail(s->asking, EAGAIN, why_failed(EAGAIN));
+                return;
+        }
+        if (s->error == 0)
+                s->error = -keep(s, response);
+        s->cursor = *cursor;
+        event_cursor_format(cursor, s->text);
+        s->all = response->events->all;
+        s->paused = !s->all && (s->n_parts >= PARTS_MAX || s->error != 0);
+        more = !s->all && !s->paused;
+        if (s->all)
+                s->asking = NULL;
+        go_on(s); // without more, it may be the last that is heard of it
+        if (more)
+                ask(s);
+}
+
+// ---- calls
+
+static void join(HttpState *s, HttpCall *call) {
+        if (!s) {
+                http_call_fail(call, ENOMEM, "this host has no memory for the state");
+                return;
+        }
+        call->state.of = s;
+        list_append(&s->waiting, &call->state.waiting);
+        go_on(s);
+}
+
+static void join_own(HttpCall *call) {
+        if (call->api->states.n_own >= HTTP_STATE_OWN_MAX)
+                http_call_fail(call, EBUSY, "too many others ask for what has changed");
+        else
+                join(state_new(call->api, false, call->target.since), call);
+}
+
+static void join_shared(HttpCall *call) {
+        HttpStates *states = &call->api->states;
+
+        if (!states->shared)
+                states->shared = state_new(call->api, true, NULL);
+        if (states->shared && states->shared->newest && serves(states->shared->newest, &call->state.wanted))
+                serve(call, states->shared->newest);
+        else
+                join(states->shared, call);
+}
+
+static void on_place(HttpCall *call, const EventCursor *cursor) {
+        HttpStateCall *c = &call->state;
+
+        c->wanted = *cursor;
+        if (c->condition && http_etag_matches(c->condition, cursor)) {
+                c->unchanged = true;
+                note_sees_all(call, cursor);
+                http_call_give_back(call);
+        } else if (cursor->scope == 0)
+                join_shared(call);
+        else
+                join_own(call);
+}
+
+void http_state_respond(HttpCall *call, const Argosy__Response *response) {
+        HttpState *s = call->state.of;
+        EventCursor cursor;
+
+        if (response->status != 0)
+                http_call_fail(call, response->status, response->message);
+        else if (response->what_case != ARGOSY__RESPONSE__WHAT_EVENTS ||
+                 !event_cursor_parse(response->events->cursor, &cursor))
+                http_call_fail(call, EPROTO, "the leader's answer is none");
+        else if (s)
+                on_news(s, response, &cursor);
+        else
+                on_place(call, &cursor);
+}
+
+void http_state_begin(HttpCall *call, const Argosy__Author *author) {
+        list_init(&call->state.waiting);
+        call->author = message_copy(author);
+        if (!call->author)
+                http_call_fail(call, ENOMEM, "this host has no memory for the request");
+        else if (call->target.since)
+                join_own(call);
+        else
+                send_question(call, "", true);
+}
+
+void http_state_leave(HttpCall *call) {
+        HttpState *s = call->state.of;
+        bool was_asking;
+
+        if (!s)
+                return;
+        call->state.of = NULL;
+        list_unlink(&call->state.waiting);
+        was_asking = s->asking == call;
+        if (was_asking) {
+                s->asking = NULL;
+                s->paused = false;
+        }
+        if (!s->shared)
+                drop(s);
+        else if (was_asking)
+                go_on(s); // the next one asks
+}
+
+int http_states_init(HttpApi *a, uv_loop_t *loop) {
+        int r = uvx_errno(uv_timer_init(loop, &a->states.idle));
+
+        a->states.idle.data = a;
+        return r;
+}
+
+void http_states_close(HttpApi *a, uv_close_cb closed) {
+        if (a->states.shared)
+                drop(a->states.shared);
+        uv_close((uv_handle_t *) &a->states.idle, closed);
+}
+
+// ---- what is known without asking
+
+void http_api_set_present(HttpApi *a, const EventCursor *cursor, uint64_t access_revision,
+                          uint64_t until_us) {
+        if (!a->thread)
+                return;
+        pthread_mutex_lock(&a->lock);
+        a->present.known = cursor;
+        if (cursor)
+                a->present = (HttpPresent){true, *cursor, access_revision, until_us};
+        pthread_mutex_unlock(&a->lock);
+}
+
+bool http_state_is_unchanged(HttpApi *a, const HttpPeer *peer, const char *condition, EventCursor *ret) {
+        HttpPresent p;
+
+        if (peer->sees_all_by == 0)
+                return false;
+        pthread_mutex_lock(&a->lock);
+        p = a->present;
+        pthread_mutex_unlock(&a->lock);
+        *ret = p.cursor;
+        return p.known && peer->sees_all_by == p.access_revision + 1 && clock_boot_us() < p.until_us &&
+               http_etag_matches(condition, &p.cursor);
+}
+
+enum MHD_Result http_state_send_unchanged(struct MHD_Connection *connection, const EventCursor *cursor) {
+        struct MHD_Response *r = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+        enum MHD_Result queued = MHD_NO;
+        char tag[HTTP_ETAG_SIZE];
+
+        http_etag_format(cursor, tag);
+        if (r && MHD_add_response_header(r, "ETag", tag) == MHD_YES &&
+            MHD_add_response_header(r, "Cache-Control", "no-store") == MHD_YES)
+                queued = MHD_queue_response(connection, MHD_HTTP_NOT_MODIFIED, r);
+        if (r)
+                MHD_destroy_response(r);
+        return queued;
+}
+
+enum MHD_Result http_state_send(HttpCall *call) {
+        HttpStateCall *c = &call->state;
+
+        if (c->unchanged)
+                return http_state_send_unchanged(call->connection, &c->wanted);
+        return http_version_send(c->version, call->connection);
+}
+
+void http_state_done(HttpCall *call) {
+        http_version_unref(call->state.version);
+        free(call->state.condition);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A document of which many clients get the same one: it is written once, as pieces that the versions before and after it share,
+// and libmicrohttpd sends it from there to whoever asks. Made by a worker, handed out by the loop, sent by the HTTP thread; its
+// users are counted, and the last one frees it. It lives as long as somebody is sent it.
+
+#include <microhttpd.h>
+
+#include "event-cursor.h"
+#include "text-chunk.h"
+
+typedef struct HttpVersion HttpVersion;
+
+// Takes the pieces, also when it fails: NULL, out of memory. `cursor` is what it is the document of.
+HttpVersion *http_version_new(const EventCursor *cursor, TextPiece *pieces, size_t n);
+HttpVersion *http_version_ref(HttpVersion *v);
+HttpVersion *http_version_unref(HttpVersion *v); // NULL, and takes NULL
+const EventCursor *http_version_cursor(const HttpVersion *v);
+size_t http_version_bytes(const HttpVersion *v);
+// By the HTTP thread.
+enum MHD_Result http_version_send(HttpVersion *v, struct MHD_Connection *connection);

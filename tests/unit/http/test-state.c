@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The state document: clients, the thread and the loop, and a leader that is played. It says where its stream is, and tells of
+// one unit for each change.
+#include "test.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "array.h"
+#include "author-names.h"
+#include "buf.h"
+#include "clock.h"
+#include "error-response.h"
+#include "event-cursor.h"
+#include "event-kind.h"
+#include "http-api.h"
+#include "message.h"
+#include "str.h"
+#include "stream.h"
+#include "tmpdir.h"
+
+enum { CLIENTS = 20 };
+
+typedef struct Client {
+        Stream *stream;
+        Buf got;
+        bool closed;
+} Client;
+
+static struct World {
+        uv_loop_t loop;
+        AuthorNames *names;
+        HttpApi *api;
+        char *path;
+        bool api_closed;
+        EventCursor now;   // where the leader is: one change for each sequence
+        uint64_t per_part; // events of one answer
+        HttpCall *held[CLIENTS];
+        Argosy__Request *asked[CLIENTS]; // by whom
+        size_t n_held;
+        bool holds;  // it answers later
+        int refuses; // errno with which it answers
+        unsigned n_places, n_news;
+        Client clients[CLIENTS];
+} w;
+
+// ---- the leader
+
+static bool add_event(Argosy__Response__Events *events, Argosy__EventKind kind, const char *a,
+                      const char *b) {
+        Argosy__Event e = ARGOSY__EVENT__INIT;
+        char *values[] = {(char *) a, (char *) b};
+        uint8_t *bytes;
+
+        e.kind = kind;
+        e.values = values;
+        e.n_values = ELEMENTSOF(values);
+        bytes = malloc(argosy__event__get_packed_size(&e));
+        assert_non_null(bytes);
+        assert_int_equal(ARRAY_RESERVE(events->events, events->n_events + 1), 0);
+        events->events[events->n_events++] = (ProtobufCBinaryData){argosy__event__pack(&e, bytes), bytes};
+        return true;
+}
+
+static void tell_since(Argosy__Response__Events *events, EventCursor *at) {
+        for (uint64_t n = w.per_part; n > 0 && at->seq < w.now.seq; n--) {
+                char unit[32];
+
+                at->seq++;
+                str_fit(unit, sizeof(unit), "u%u.service", (unsigned) at->seq);
+                (void) add_event(events, ARGOSY__EVENT_KIND__EVENT_STATE, unit, "n1");
+        }
+        events->all = at->seq == w.now.seq;
+}
+
+static void answer(HttpCall *call, Argosy__Request *request) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
+        EventCursor at = w.now;
+        char text[EVENT_CURSOR_SIZE];
+
+        assert_int_equal(request->what_case, ARGOSY__REQUEST__WHAT_EVENTS);
+        assert_true(request->events->no_wait);
+        if (w.refuses) {
+                http_call_fail(call, w.refuses, "it says no");
+                message_free(request);
+                return;
+        }
+        if (request->events->from_now) {
+                events.all = true;
+        } else {
+                at.seq = 0;
+                if (*request->events->cursor)
+                        assert_true(event_cursor_parse(request->events->cursor, &at));
+                if (at.term != w.now.term) {
+                        at = w.now;
+                        at.seq = 0;
+                }
+                at.scope = w.now.scope;
+                tell_since(&events, &at);
+        }
+        event_cursor_format(&at, text);
+        events.cursor = text;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
+        r.events = &events;
+        message_free(request);
+        http_call_respond(call, &r);
+        for (size_t i = 0; i < events.n_events; i++)
+                free(events.events[i].data);
+        free(events.events);
+}
+
+static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
+                       void *userdata) {
+        assert_int_equal(author->uid, getuid());
+        if (request->events->from_now)
+                w.n_places++;
+        else
+                w.n_news++;
+        if (!w.holds) {
+                answer(call, request);
+                return;
+        }
+        w.held[w.n_held] = call;
+        w.asked[w.n_held++] = request;
+}
+
+static void answer_held(void) {
+        size_t n = w.n_held;
+
+        w.n_held = 0;
+        for (size_t i = 0; i < n; i++)
+                answer(w.held[i], w.asked[i]);
+}
+
+static bool admits(const Argosy__Author *author, void *userdata) {
+        return true;
+}
+
+static bool is_ready(void *userdata) {
+        return true;
+}
+
+static const HttpApiOps ops = {.request = on_request, .admits = admits, .is_ready = is_ready};
+
+// ---- clients
+
+static int on_data(Stream *s, const uint8_t *data, size_t len, void *userdata) {
+        return buf_append(&((Client *) userdata)->got, data, len);
+}
+
+static void on_closed(Stream *s, int error, void *userdata) {
+        ((Client *) userdata)->closed = true;
+}
+
+static const StreamOps client_ops = {.data = on_data, .closed = on_closed};
+
+static void on_api_closed(void *userdata) {
+        w.api_closed = true;
+}
+
+static int begin(void **state) {
+        int fd;
+
+        memset(&w, 0, sizeof(w));
+        w.now = (EventCursor){.cluster = {1, 2, 3, 4}, .generation = 1, .term = 1, .seq = 3};
+        w.per_part = 2;
+        tmpdir_make(state);
+        w.path = str_printf("%s/http", (char *) *state);
+        assert_int_equal(uv_loop_init(&w.loop), 0);
+        assert_int_equal(author_names_new(&w.loop, &account_source_system, &w.names), 0);
+        assert_int_equal(listener_bind_unix(w.path, 0600, (gid_t) -1, &fd), 0);
+        assert_int_equal(http_api_new(&w.loop, fd, w.names, &ops, NULL, &w.api), 0);
+        return 0;
+}
+
+static void close_api(void) {
+        http_api_close(w.api, on_api_closed, NULL);
+        w.api = NULL;
+}
+
+static int end(void **state) {
+        if (w.api)
+                close_api();
+        author_names_close(w.names);
+        for (size_t i = 0; i < CLIENTS; i++)
+                if (w.clients[i].stream && !w.clients[i].closed)
+                        stream_close(w.clients[i].stream, 0, false);
+        assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+        assert_true(w.api_closed);
+        assert_int_equal(uv_loop_close(&w.loop), 0);
+        for (size_t i = 0; i < CLIENTS; i++)
+                buf_done(&w.clients[i].got);
+        free(w.path);
+        return tmpdir_drop(state);
+}
+
+#define RUN_UNTIL(condition) \
+        while (!(condition)) \
+        uv_run(&w.loop, UV_RUN_ONCE)
+
+static bool has(const Client *c, const char *words) {
+        return c->got.len > 0 && memmem(c->got.data, c->got.len, words, strlen(words));
+}
+
+static void say(size_t i, const char *text) {
+        Client *c = &w.clients[i];
+
+        c->got.len = 0;
+        if (!c->stream)
+                assert_int_equal(stream_dial_unix(&w.loop, w.path, &client_ops, c, &c->stream), 0);
+        assert_int_equal(stream_write(c->stream, text, strlen(text)), 0);
+}
+
+static const char *tag(void) {
+        static char text[EVENT_CURSOR_SIZE];
+
+        event_cursor_format(&w.now, text);
+        return text;
+}
+
+static void ask(size_t i) {
+        say(i, "GET /v1/state HTTP/1.1\r\nHost: x\r\n\r\n");
+}
+
+static void ask_with(size_t i, const char *format, const char *cursor) {
+        char text[512];
+
+        str_fit(text, sizeof(text), format, cursor);
+        say(i, text);
+}
+
+#define IF_NONE_MATCH "GET /v1/state HTTP/1.1\r\nHost: x\r\nIf-None-Match: \"%s\"\r\n\r\n"
+#define SINCE "GET /v1/state?since=%s HTTP/1.1\r\nHost: x\r\n\r\n"
+
+static const Client *told(size_t i) {
+        RUN_UNTIL(has(&w.clients[i], "]}\n") || has(&w.clients[i], "{}}\n") ||
+                  has(&w.clients[i], "\"status\":"));
+        return &w.clients[i];
+}
+
+static const Client *unchanged(size_t i) {
+        RUN_UNTIL(has(&w.clients[i], "\r\n\r\n"));
+        assert_true(has(&w.clients[i], "HTTP/1.1 304 "));
+        return &w.clients[i];
+}
+
+// ---- tests
+
+static void the_whole_is_asked_for_in_parts_and_answered_as_one_document(void **state) {
+        const Client *c;
+        char etag[EVENT_CURSOR_SIZE + 16];
+
+        ask(0);
+        c = told(0);
+        str_fit(etag, sizeof(etag), "ETag: \"%s\"\r\n", tag());
+        assert_true(has(c, "HTTP/1.1 200 "));
+        assert_true(has(c, etag));
+        assert_true(has(c, "Content-Type: application/json\r\n"));
+        assert_true(has(c, "Cache-Control: no-store\r\n"));
+        assert_true(has(c, "u1.service"));
+        assert_true(has(c, "u3.service"));
+        assert_int_equal(w.n_places, 1);
+        assert_int_equal(w.n_news, 2);
+}
+
+static void of_a_version_that_is_there_nothing_is_made(void **state) {
+        for (size_t i = 0; i < 5; i++) {
+                ask(i % 2);
+                (void) told(i % 2);
+        }
+        assert_int_equal(w.n_places, 5);
+        assert_int_equal(w.n_news, 2);
+        w.now.seq++;
+        ask(0);
+        assert_true(has(told(0), "u4.service"));
+        assert_true(has(&w.clients[0], "u1.service"));
+        assert_int_equal(w.n_news, 3); // and no more than that is told
+}
+
+static void who_comes_while_it_is_made_waits_for_the_same(void **state) {
+        w.holds = true;
+        for (size_t i = 0; i < CLIENTS; i++)
+                ask(i);
+        RUN_UNTIL(w.n_held == CLIENTS);
+        answer_held(); // all know where it is, and one asks
+        RUN_UNTIL(w.n_held == 1);
+        answer_held();
+        RUN_UNTIL(w.n_held == 1);
+        answer_held();
+        for (size_t i = 0; i < CLIENTS; i++)
+                assert_true(has(told(i), "u3.service"));
+        assert_int_equal(w.n_news, 2);
+}
+
+static void whoever_asks_for_the_others_and_is_refused_is_refused_alone(void **state) {
+        HttpCall *refused;
+
+        w.holds = true;
+        ask(0);
+        ask(1);
+        RUN_UNTIL(w.n_held == 2);
+        answer_held();
+        RUN_UNTIL(w.n_held == 1);
+        refused = w.held[0];
+        message_free(w.asked[0]);
+        w.n_held = 0;
+        w.holds = false;
+        http_call_fail(refused, EACCES, "it says no");
+        (void) told(0);
+        (void) told(1);
+        assert_true(has(&w.clients[0], "it says no") != has(&w.clients[1], "it says no"));
+        assert_true(has(&w.clients[0], "u3.service") != has(&w.clients[1], "u3.service"));
+}
+
+static void who_has_the_newest_is_told_so(void **state) {
+        ask(0);
+        (void) told(0);
+        ask_with(0, IF_NONE_MATCH, tag());
+        (void) unchanged(0);
+        assert_int_equal(w.n_places, 2);
+        w.now.seq++;
+        ask_with(0, IF_NONE_MATCH, "00");
+        assert_true(has(told(0), "u4.service"));
+}
+
+// Who was found to see everything need not ask again as long as the leader says where it is.
+static void what_is_known_to_be_unchanged_is_not_asked_for(void **state) {
+        ask(0);
+        (void) told(0);
+        http_api_set_present(w.api, &w.now, 7, clock_boot_us() + 60 * USEC_PER_SEC);
+        for (size_t i = 0; i < 3; i++) {
+                ask_with(0, IF_NONE_MATCH, tag());
+                (void) unchanged(0);
+        }
+        assert_int_equal(w.n_places, 2);   // it was not known when he asked first
+        ask_with(1, IF_NONE_MATCH, tag()); // somebody else, who was never judged
+        (void) unchanged(1);
+        assert_int_equal(w.n_places, 3);
+}
+
+static void what_may_have_changed_is_asked_for(void **state) {
+        static const struct {
+                bool known;
+                uint64_t revision;
+                int seconds;
+                unsigned places; // questions
+        } cases[] = {{true, 7, 60, 0},  {true, 8, 60, 1}, {true, 8, -1, 1},
+                     {false, 8, 60, 1}, {true, 8, 60, 1}, {true, 8, 60, 0}};
+
+        ask(0);
+        (void) told(0);
+        http_api_set_present(w.api, &w.now, 7, clock_boot_us() + 60 * USEC_PER_SEC);
+        ask_with(0, IF_NONE_MATCH, tag());
+        (void) unchanged(0);
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                unsigned before = w.n_places;
+
+                http_api_set_present(w.api, cases[i].known ? &w.now : NULL, cases[i].revision,
+                                     clock_boot_us() +
+                                             (uint64_t) (cases[i].seconds * (int64_t) USEC_PER_SEC));
+                ask_with(0, IF_NONE_MATCH, tag());
+                (void) unchanged(0);
+                assert_int_equal(w.n_places - before, cases[i].places);
+        }
+        w.now.seq++;
+        http_api_set_present(w.api, &w.now, 8, clock_boot_us() + 60 * USEC_PER_SEC);
+        ask_with(0, IF_NONE_MATCH, "00");
+        assert_true(has(told(0), "u4.service"));
+}
+
+static void since_a_cursor_only_what_is_new_is_told(void **state) {
+        char before[EVENT_CURSOR_SIZE];
+
+        (void) str_copy(before, sizeof(before), tag());
+        ask_with(0, SINCE, before);
+        assert_true(has(told(0), "\"gone\":{}}\n"));
+        w.now.seq += 5;
+        ask_with(0, SINCE, before);
+        assert_true(has(told(0), "u4.service"));
+        assert_true(has(&w.clients[0], "u8.service"));
+        assert_false(has(&w.clients[0], "u3.service"));
+        assert_true(has(&w.clients[0], tag()));
+        assert_int_equal(w.n_places, 0);
+}
+
+static void who_may_not_see_everything_has_a_document_of_his_own(void **state) {
+        ask(0);
+        (void) told(0);
+        w.now.scope = 9;
+        ask(1);
+        assert_true(has(told(1), tag()));
+        assert_int_equal(w.n_news, 4); // from the beginning
+        ask(1);
+        (void) told(1);
+        assert_int_equal(w.n_news, 6);
+        http_api_set_present(w.api, &w.now, 7, clock_boot_us() + 60 * USEC_PER_SEC);
+        for (size_t i = 0; i < 2; i++) {
+                ask_with(1, IF_NONE_MATCH, tag());
+                (void) unchanged(1);
+        }
+        assert_int_equal(w.n_places, 5); // he is judged each time
+}
+
+// Of those who share one, whose rights have changed in the middle is told to ask again, and the others get theirs.
+static void whose_rights_change_in_the_middle_asks_again(void **state) {
+        w.holds = true;
+        ask(0);
+        RUN_UNTIL(w.n_held == 1);
+        answer_held();
+        RUN_UNTIL(w.n_held == 1);
+        w.now.scope = 9;
+        answer_held();
+        assert_true(has(told(0), "\"status\":503"));
+        assert_true(has(&w.clients[0], "has changed in the middle"));
+        w.now.scope = 0;
+        w.holds = false;
+        ask(0);
+        assert_true(has(told(0), "u3.service"));
+}
+
+static void the_next_leader_s_places_are_later_ones(void **state) {
+        ask(0);
+        (void) told(0);
+        w.now.term++;
+        w.now.seq = 1;
+        ask(0);
+        assert_true(has(told(0), tag()));
+}
+
+static void an_error_is_the_leader_s(void **state) {
+        w.refuses = EACCES;
+        ask(0);
+        assert_true(has(told(0), "\"detail\":\"it says no\""));
+        assert_true(has(&w.clients[0], "HTTP/1.1 403 "));
+        ask_with(1, SINCE, tag());
+        assert_true(has(told(1), "HTTP/1.1 403 "));
+        w.refuses = 0;
+        ask(0);
+        assert_true(has(told(0), "HTTP/1.1 200 "));
+}
+
+static void the_end_waits_for_no_leader_and_for_the_worker(void **state) {
+        w.per_part = 1;
+        w.holds = true;
+        ask(0);
+        ask_with(1, SINCE, tag());
+        RUN_UNTIL(w.n_held == 2);
+        w.now.seq = 100;
+        answer_held();
+        RUN_UNTIL(w.n_held == 2); // each has a part, which a worker may have
+        close_api();
+        for (size_t i = 0; i < w.n_held; i++)
+                message_free(w.asked[i]);
+        w.n_held = 0;
+        RUN_UNTIL(w.api_closed);
+}
+
+static void the_end_of_the_last_copy_is_not_the_end_of_all(void **state) {
+        w.holds = true;
+        ask_with(0, SINCE, tag());
+        RUN_UNTIL(w.n_held == 1);
+        close_api();
+        message_free(w.asked[0]);
+        w.n_held = 0;
+        RUN_UNTIL(w.api_closed);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(the_whole_is_asked_for_in_parts_and_answered_as_one_document,
+                                                begin, end),
+                cmocka_unit_test_setup_teardown(of_a_version_that_is_there_nothing_is_made, begin, end),
+                cmocka_unit_test_setup_teardown(who_comes_while_it_is_made_waits_for_the_same, begin, end),
+                cmocka_unit_test_setup_teardown(whoever_asks_for_the_others_and_is_refused_is_refused_alone,
+                                                begin, end),
+                cmocka_unit_test_setup_teardown(who_has_the_newest_is_told_so, begin, end),
+                cmocka_unit_test_setup_teardown(what_is_known_to_be_unchanged_is_not_asked_for, begin, end),
+                cmocka_unit_test_setup_teardown(what_may_have_changed_is_asked_for, begin, end),
+                cmocka_unit_test_setup_teardown(since_a_cursor_only_what_is_new_is_told, begin, end),
+                cmocka_unit_test_setup_teardown(who_may_not_see_everything_has_a_document_of_his_own, begin,
+                                                end),
+                cmocka_unit_test_setup_teardown(whose_rights_change_in_the_middle_asks_again, begin, end),
+                cmocka_unit_test_setup_teardown(the_next_leader_s_places_are_later_ones, begin, end),
+                cmocka_unit_test_setup_teardown(an_error_is_the_leader_s, begin, end),
+                cmocka_unit_test_setup_teardown(the_end_of_the_last_copy_is_not_the_end_of_all, begin, end),
+                cmocka_unit_test_setup_teardown(the_end_waits_for_no_leader_and_for_the_worker, begin, end),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

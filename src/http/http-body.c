@@ -12,13 +12,15 @@
 
 #include "message.h"
 #include "row-fields.h"
+#include "row-json.h"
 
 enum { ROWS_PER_STEP = 64 };
 
 typedef struct Rows {
-        const char *key; // in the document
-        const Field *fields;
+        const char *key;     // in the document
+        const Field *fields; // NULL: `write` knows
         size_t n_fields;
+        void (*write)(const void *row, Json *j);
         void *const *rows;
         size_t n;
 } Rows;
@@ -72,7 +74,7 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
         switch (resource) {
         case HTTP_UNITS:
         case HTTP_UNIT:
-                rows = (Rows){"units", unit_row_fields, UNIT_ROW_FIELDS, NULL, 0};
+                rows = (Rows){"units", unit_row_fields, UNIT_ROW_FIELDS, NULL, NULL, 0};
                 if (r && r->what_case == ARGOSY__RESPONSE__WHAT_UNITS) {
                         rows.rows = (void *const *) r->units->rows;
                         rows.n = r->units->n_rows;
@@ -80,14 +82,14 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                 break;
         case HTTP_UNIT_FILES:
         case HTTP_UNIT_FILE:
-                rows = (Rows){"unit_files", unit_file_row_fields, UNIT_FILE_ROW_FIELDS, NULL, 0};
+                rows = (Rows){"unit_files", unit_file_row_fields, UNIT_FILE_ROW_FIELDS, NULL, NULL, 0};
                 if (r && r->what_case == ARGOSY__RESPONSE__WHAT_UNIT_FILES) {
                         rows.rows = (void *const *) r->unit_files->rows;
                         rows.n = r->unit_files->n_rows;
                 }
                 break;
         case HTTP_NODES:
-                rows = (Rows){"nodes", node_row_fields, NODE_ROW_FIELDS, NULL, 0};
+                rows = (Rows){"nodes", node_row_fields, NODE_ROW_FIELDS, NULL, NULL, 0};
                 if (r && r->what_case == ARGOSY__RESPONSE__WHAT_NODES) {
                         rows.rows = (void *const *) r->nodes->rows;
                         rows.n = r->nodes->n_rows;
@@ -95,16 +97,51 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                 break;
         case HTTP_JOBS:
         case HTTP_JOB:
-                rows = (Rows){"jobs", job_row_fields, JOB_ROW_FIELDS, NULL, 0};
+                rows = (Rows){"jobs", job_row_fields, JOB_ROW_FIELDS, NULL, NULL, 0};
                 if (r && r->what_case == ARGOSY__RESPONSE__WHAT_JOBS) {
                         rows.rows = (void *const *) r->jobs->rows;
                         rows.n = r->jobs->n_rows;
                 }
                 break;
+        case HTTP_ROLES:
+                rows = (Rows){"roles", NULL, 0, role_json, NULL, 0};
+                if (r && r->what_case == ARGOSY__RESPONSE__WHAT_ROLES) {
+                        rows.rows = (void *const *) r->roles->rows;
+                        rows.n = r->roles->n_rows;
+                }
+                break;
+        case HTTP_POOLS:
+                rows = (Rows){"pools", NULL, 0, pool_json, NULL, 0};
+                if (r && r->what_case == ARGOSY__RESPONSE__WHAT_POOLS) {
+                        rows.rows = (void *const *) r->pools->rows;
+                        rows.n = r->pools->n_rows;
+                }
+                break;
+        case HTTP_QUEUE:
+                rows = (Rows){"rules", NULL, 0, queue_rule_json, NULL, 0};
+                if (r && r->what_case == ARGOSY__RESPONSE__WHAT_QUEUE) {
+                        rows.rows = (void *const *) r->queue->rows;
+                        rows.n = r->queue->n_rows;
+                }
+                break;
+        case HTTP_ACCESS:
+                rows = (Rows){"access", NULL, 0, grant_json, NULL, 0};
+                if (r && r->what_case == ARGOSY__RESPONSE__WHAT_ACCESS) {
+                        rows.rows = (void *const *) r->access->rows;
+                        rows.n = r->access->n_rows;
+                }
+                break;
+        case HTTP_HOSTS:
+                rows = (Rows){"hosts", NULL, 0, member_json, NULL, 0};
+                if (r && r->what_case == ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS) {
+                        rows.rows = (void *const *) r->cluster_status->members;
+                        rows.n = r->cluster_status->n_members;
+                }
+                break;
         case HTTP_NEW_JOB:
         case HTTP_PUT_UNIT_FILE:
         case HTTP_DELETE_UNIT_FILE:
-                rows = (Rows){"units", unit_result_fields, UNIT_RESULT_FIELDS, NULL, 0};
+                rows = (Rows){"units", unit_result_fields, UNIT_RESULT_FIELDS, NULL, NULL, 0};
                 if (r && r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE) {
                         rows.rows = (void *const *) r->change->units;
                         rows.n = r->change->n_units;
@@ -186,6 +223,8 @@ static int begin(HttpBody *b) {
         if (*b->response->message)
                 json_strings(j, (const char *const[][2]){{"message", b->response->message}}, 1);
         write_next(j, b->response);
+        if (b->response->what_case == ARGOSY__RESPONSE__WHAT_QUEUE)
+                queue_json(b->response->queue, j);
         json_key(j, rows_of(b->target.resource, NULL).key);
         json_begin(j, '[');
         if (b->n_parts > 1) {
@@ -202,6 +241,10 @@ static void write_row(HttpBody *b, const Rows *rows, const void *row) {
 
         if (of_units && !http_target_wants(&b->target, row))
                 return;
+        if (rows->write) {
+                rows->write(row, &b->json);
+                return;
+        }
         json_begin(&b->json, '{');
         for (size_t i = 0; i < rows->n_fields; i++)
                 field_json(&rows->fields[i], row, &b->json);

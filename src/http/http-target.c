@@ -48,6 +48,11 @@ static const struct {
         {HTTP_GET, "/v1/jobs", HTTP_JOBS, TAKES_PATTERN | TAKES_STATE | TAKES_AUTHOR | TAKES_PAGE},
         {HTTP_POST, "/v1/jobs", HTTP_NEW_JOB, TAKES_WAIT},
         {HTTP_GET, "/v1/jobs/", HTTP_JOB, TAKES_NUMBER | TAKES_WAIT},
+        {HTTP_GET, "/v1/hosts", HTTP_HOSTS, 0},
+        {HTTP_GET, "/v1/roles", HTTP_ROLES, 0},
+        {HTTP_GET, "/v1/pools", HTTP_POOLS, 0},
+        {HTTP_GET, "/v1/queue", HTTP_QUEUE, 0},
+        {HTTP_GET, "/v1/access", HTTP_ACCESS, 0},
         {HTTP_GET, "/v1/events", HTTP_EVENTS, TAKES_PATTERN | TAKES_EVENTS},
         {HTTP_GET, "/v1/state", HTTP_STATE, TAKES_SINCE},
         {HTTP_GET, "/metrics", HTTP_METRICS, 0},
@@ -471,21 +476,41 @@ static Argosy__Request *ask_for_jobs(const HttpTarget *t) {
         return message_copy(&q);
 }
 
-static Argosy__Request *ask_for_nodes(void) {
+// What has no parameters.
+static Argosy__Request *ask_for_all(Argosy__Request__WhatCase what) {
+        Argosy__Request__ListNodes nodes = ARGOSY__REQUEST__LIST_NODES__INIT;
+        Argosy__Request__Counters counters = ARGOSY__REQUEST__COUNTERS__INIT;
+        Argosy__Request__RoleList roles = ARGOSY__REQUEST__ROLE_LIST__INIT;
+        Argosy__Request__PoolList pools = ARGOSY__REQUEST__POOL_LIST__INIT;
+        Argosy__Request__QueueList queue = ARGOSY__REQUEST__QUEUE_LIST__INIT;
+        Argosy__Request__AccessList access = ARGOSY__REQUEST__ACCESS_LIST__INIT;
+        Argosy__Request__ClusterStatus status = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
         Argosy__Request q = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ListNodes m = ARGOSY__REQUEST__LIST_NODES__INIT;
 
-        q.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
-        q.list_nodes = &m;
-        return message_copy(&q);
-}
-
-static Argosy__Request *ask_for_counters(void) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
-        Argosy__Request__Counters m = ARGOSY__REQUEST__COUNTERS__INIT;
-
-        q.what_case = ARGOSY__REQUEST__WHAT_COUNTERS;
-        q.counters = &m;
+        q.what_case = what;
+        switch (what) {
+        case ARGOSY__REQUEST__WHAT_LIST_NODES:
+                q.list_nodes = &nodes;
+                break;
+        case ARGOSY__REQUEST__WHAT_COUNTERS:
+                q.counters = &counters;
+                break;
+        case ARGOSY__REQUEST__WHAT_ROLE_LIST:
+                q.role_list = &roles;
+                break;
+        case ARGOSY__REQUEST__WHAT_POOL_LIST:
+                q.pool_list = &pools;
+                break;
+        case ARGOSY__REQUEST__WHAT_QUEUE_LIST:
+                q.queue_list = &queue;
+                break;
+        case ARGOSY__REQUEST__WHAT_ACCESS_LIST:
+                q.access_list = &access;
+                break;
+        default:
+                q.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
+                q.cluster_status = &status;
+        }
         return message_copy(&q);
 }
 
@@ -517,14 +542,24 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
         case HTTP_UNIT_FILE:
                 return ask_for_files(names, n);
         case HTTP_NODES:
-                return ask_for_nodes();
+                return ask_for_all(ARGOSY__REQUEST__WHAT_LIST_NODES);
         case HTTP_JOBS:
         case HTTP_JOB:
                 return ask_for_jobs(t);
         case HTTP_METRICS:
-                return ask_for_counters();
+                return ask_for_all(ARGOSY__REQUEST__WHAT_COUNTERS);
         case HTTP_EVENTS:
                 return http_target_events(t, "");
+        case HTTP_ROLES:
+                return ask_for_all(ARGOSY__REQUEST__WHAT_ROLE_LIST);
+        case HTTP_POOLS:
+                return ask_for_all(ARGOSY__REQUEST__WHAT_POOL_LIST);
+        case HTTP_QUEUE:
+                return ask_for_all(ARGOSY__REQUEST__WHAT_QUEUE_LIST);
+        case HTTP_ACCESS:
+                return ask_for_all(ARGOSY__REQUEST__WHAT_ACCESS_LIST);
+        case HTTP_HOSTS:
+                return ask_for_all(ARGOSY__REQUEST__WHAT_CLUSTER_STATUS);
         case HTTP_STATE: // several questions: http-api-state.c
         case HTTP_HEALTHZ:
         case HTTP_READYZ:

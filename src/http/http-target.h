@@ -21,6 +21,11 @@ typedef enum HttpResource {
         HTTP_JOB, // one of them, by number
         HTTP_METRICS,
         HTTP_EVENTS,
+        HTTP_ROLES,
+        HTTP_POOLS,
+        HTTP_QUEUE,
+        HTTP_ACCESS,
+        HTTP_HOSTS,
         HTTP_NEW_JOB,
         HTTP_PUT_UNIT_FILE,
         HTTP_DELETE_UNIT_FILE,

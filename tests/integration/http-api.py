@@ -67,6 +67,20 @@ def test_every_host_says_what_argosyctl_says(c: Cluster):
         assert row["desired"] == "launched"
 
 
+def test_settings_are_those_that_argosyctl_shows(c: Cluster):
+    c.ctl("role set web Weight=7")
+    c.ctl("pool set left n1")
+    c.ctl("queue rule add hold verb=destroy")
+    for node in c.nodes:
+        for target, key, verb in [("roles", "roles", "role show"), ("pools", "pools", "pool show"), ("access", "access", "access list")]:
+            assert get(node, f"/v1/{target}")[key] == c.json(verb, node), f"{node.name} {target}"
+        said, shown = get(node, "/v1/queue"), c.json("queue rule list", node)
+        assert {key: said[key] for key in shown} == shown, said
+        hosts = get(node, "/v1/hosts")["hosts"]
+        assert [host["host"] for host in hosts if host["leader"]] == [c.leader().name] and len(hosts) == 3, hosts
+    c.ctl("queue rule delete 1")
+
+
 def test_jobs_come_page_by_page(c: Cluster):
     for i in range(5):
         c.start(f"job{i}")

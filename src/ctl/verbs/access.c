@@ -8,7 +8,7 @@
 
 #include "access.h"
 #include "ctl.h"
-#include "json.h"
+#include "row-json.h"
 #include "str.h"
 #include "table.h"
 #include "verbs.h"
@@ -91,24 +91,6 @@ static int table_row(Table *t, const Argosy__Response__AccessRow *row) {
         return r < 0 ? r : table_add(t, row->grant->role, COLOUR_NONE);
 }
 
-static void json_words(Json *j, const char *key, const char *value) {
-        json_key(j, key);
-        if (*value)
-                json_string(j, value);
-        else
-                json_null(j);
-}
-
-static void json_row(Json *j, const Argosy__Response__AccessRow *row) {
-        json_begin(j, '{');
-        json_words(j, "right", right_to_string(row->grant->right));
-        json_words(j, "user", row->grant->user);
-        json_words(j, "group", row->grant->group);
-        json_words(j, "host", row->host);
-        json_words(j, "role", row->grant->role);
-        json_end(j, '}');
-}
-
 static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Show *s = userdata;
         int e = 0;
@@ -118,7 +100,7 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 if (!r->access->rows[i]->grant)
                         continue;
                 if (ctl->opt.json != JSON_OFF)
-                        json_row(&s->json, r->access->rows[i]);
+                        grant_json(r->access->rows[i], &s->json);
                 else
                         e = table_row(&s->table, r->access->rows[i]);
         }

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 
 #include "ctl.h"
-#include "json.h"
+#include "row-json.h"
 #include "str.h"
 #include "table.h"
 #include "text.h"
@@ -210,36 +210,6 @@ static int table_row(Table *t, const Argosy__Response__QueueRow *row) {
         return r < 0 ? r : table_add(t, held, COLOUR_NONE);
 }
 
-static void json_word(Json *j, const char *key, const char *value) {
-        json_key(j, key);
-        if (*value)
-                json_string(j, value);
-        else
-                json_null(j);
-}
-
-static void json_row(Json *j, const Argosy__Response__QueueRow *row) {
-        size_t action = (size_t) row->rule->action;
-
-        json_begin(j, '{');
-        json_key(j, "rule");
-        json_u64(j, row->rule->number);
-        json_word(j, "action", action < ELEMENTSOF(actions) ? actions[action] : "");
-        json_word(j, "text", row->rule->text);
-        json_key(j, "limit");
-        json_u64(j, row->rule->limit);
-        json_word(j, "author", row->rule->author);
-        json_word(j, "verb", row->rule->verb);
-        json_word(j, "unit", row->rule->unit);
-        json_word(j, "role", row->rule->role);
-        json_word(j, "reason", row->rule->reason);
-        json_key(j, "running");
-        json_u64(j, row->running);
-        json_key(j, "held");
-        json_u64(j, row->held);
-        json_end(j, '}');
-}
-
 static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Show *s = userdata;
         int e = 0;
@@ -254,7 +224,7 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 return -ENOMEM;
         for (size_t i = 0; i < r->queue->n_rows && e == 0; i++)
                 if (r->queue->rows[i]->rule && ctl->opt.json != JSON_OFF)
-                        json_row(&s->json, r->queue->rows[i]);
+                        queue_rule_json(r->queue->rows[i], &s->json);
                 else if (r->queue->rows[i]->rule)
                         e = table_row(&s->table, r->queue->rows[i]);
         return e;
@@ -268,13 +238,11 @@ static int list_as_json(Ctl *ctl, Argosy__Request *request, Show *s) {
         json_begin(&s->json, '[');
         code = ctl_ask(ctl, request, 0, on_rows, s);
         json_end(&s->json, ']');
-        json_key(&s->json, "closed");
-        json_bool(&s->json, s->closed);
-        json_word(&s->json, "reason", s->reason ?: "");
-        json_key(&s->json, "held");
-        json_u64(&s->json, s->held);
-        json_key(&s->json, "open_max");
-        json_u64(&s->json, s->open_max);
+        queue_json(&(Argosy__Response__Queue){.closed = s->closed,
+                                              .reason = s->reason ?: (char *) "",
+                                              .held = s->held,
+                                              .open_max = s->open_max},
+                   &s->json);
         json_end(&s->json, '}');
         json_finish(&s->json);
         return code;

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #include "ctl.h"
-#include "json.h"
+#include "row-json.h"
 #include "str.h"
 #include "table.h"
 #include "unit-file.h"
@@ -218,41 +218,6 @@ static int table_role(Table *t, const Argosy__Response__RoleRow *row) {
         return r < 0 ? r : add_uses(t, row, USE_LIMIT);
 }
 
-static void json_number(Json *j, const char *key, uint64_t value, bool is) {
-        json_key(j, key);
-        if (is)
-                json_u64(j, value);
-        else
-                json_null(j);
-}
-
-// CPU in thousandths of a core, memory in MiB.
-static void json_role(Json *j, const Argosy__Response__RoleRow *row) {
-        json_begin(j, '{');
-        json_key(j, "role");
-        json_string(j, row->name);
-        json_number(j, "weight", row->weight, true);
-        json_number(j, "share_permille", row->share_permille, true);
-        json_number(j, "units", row->units, true);
-        json_number(j, "waiting", row->waiting, true);
-        json_key(j, "resources");
-        json_begin(j, '[');
-        for (size_t i = 0; i < row->n_uses; i++) {
-                const Argosy__Response__RoleUse *u = row->uses[i];
-
-                json_begin(j, '{');
-                json_key(j, "resource");
-                json_string(j, u->resource);
-                json_number(j, "used", u->used, true);
-                json_number(j, "total", u->total, true);
-                json_number(j, "guarantee", u->guarantee, u->has_guarantee);
-                json_number(j, "limit", u->limit, u->has_limit);
-                json_end(j, '}');
-        }
-        json_end(j, ']');
-        json_end(j, '}');
-}
-
 static int add_joined(Table *table, char *const *words, size_t n, Argosy__Label *const *labels,
                       size_t n_labels) {
         _cleanup_free_ char *text = NULL;
@@ -274,30 +239,6 @@ static int table_pool(Table *t, const Argosy__Response__PoolRow *row) {
         return r < 0 ? r : add_joined(t, row->nodes, row->n_nodes, NULL, 0);
 }
 
-static void json_words(Json *j, const char *key, char *const *words, size_t n) {
-        json_key(j, key);
-        json_begin(j, '[');
-        for (size_t i = 0; i < n; i++)
-                json_string(j, words[i]);
-        json_end(j, ']');
-}
-
-static void json_pool(Json *j, const Argosy__Response__PoolRow *row) {
-        json_begin(j, '{');
-        json_key(j, "pool");
-        json_string(j, row->name);
-        json_words(j, "named", row->hosts, row->n_hosts);
-        json_key(j, "labels");
-        json_begin(j, '{');
-        for (size_t i = 0; i < row->n_labels; i++) {
-                json_key(j, row->labels[i]->key);
-                json_string(j, row->labels[i]->value);
-        }
-        json_end(j, '}');
-        json_words(j, "nodes", row->nodes, row->n_nodes);
-        json_end(j, '}');
-}
-
 static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         bool json = ctl->opt.json != JSON_OFF;
         Show *s = userdata;
@@ -306,13 +247,13 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_ROLES && i < r->roles->n_rows && e == 0;
              i++)
                 if (json)
-                        json_role(&s->json, r->roles->rows[i]);
+                        role_json(r->roles->rows[i], &s->json);
                 else
                         e = table_role(&s->table, r->roles->rows[i]);
         for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_POOLS && i < r->pools->n_rows && e == 0;
              i++)
                 if (json)
-                        json_pool(&s->json, r->pools->rows[i]);
+                        pool_json(r->pools->rows[i], &s->json);
                 else
                         e = table_pool(&s->table, r->pools->rows[i]);
         return e;

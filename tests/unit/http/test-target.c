@@ -36,6 +36,11 @@ static void paths_name_resources(void **state) {
                      {"/v1/events?since=@7&pattern=a*", HTTP_EVENTS, NULL},
                      {"/v1/state", HTTP_STATE, NULL},
                      {"/v1/state?since=" CURSOR, HTTP_STATE, NULL},
+                     {"/v1/hosts", HTTP_HOSTS, NULL},
+                     {"/v1/roles", HTTP_ROLES, NULL},
+                     {"/v1/pools", HTTP_POOLS, NULL},
+                     {"/v1/queue", HTTP_QUEUE, NULL},
+                     {"/v1/access", HTTP_ACCESS, NULL},
                      {"/metrics", HTTP_METRICS, NULL}};
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Rows that are more than a list of fields (row-fields.h), as JSON: an object each, the same from argosyctl and over HTTP. Pure.
+
+#include "argosy.pb-c.h"
+#include "json.h"
+
+// Each is the value: a `const Argosy__Response__...Row *`, and what is borrowed by it.
+void role_json(const void *row, Json *j); // CPU in thousandths of a core, memory in MiB
+void pool_json(const void *row, Json *j);
+void queue_rule_json(const void *row, Json *j); // nothing, if it has no rule
+void grant_json(const void *row, Json *j);      // nothing, if it has no grant
+void member_json(const void *row, Json *j);     // a ...ClusterStatus__Member
+
+// What the queue is besides its rules: keys and values.
+void queue_json(const Argosy__Response__Queue *queue, Json *j);

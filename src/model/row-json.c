@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See row-json.h. A word that is empty is null, and so is a number that there is not.
+
+#include "row-json.h"
+
+#include "access.h"
+#include "macro.h"
+
+static void json_number(Json *j, const char *key, uint64_t value, bool is) {
+        json_key(j, key);
+        if (is)
+                json_u64(j, value);
+        else
+                json_null(j);
+}
+
+static void json_word(Json *j, const char *key, const char *value) {
+        json_key(j, key);
+        if (*value)
+                json_string(j, value);
+        else
+                json_null(j);
+}
+
+static void json_words(Json *j, const char *key, char *const *words, size_t n) {
+        json_key(j, key);
+        json_begin(j, '[');
+        for (size_t i = 0; i < n; i++)
+                json_string(j, words[i]);
+        json_end(j, ']');
+}
+
+// ---- roles and pools
+
+static void use_json(const Argosy__Response__RoleUse *u, Json *j) {
+        json_begin(j, '{');
+        json_key(j, "resource");
+        json_string(j, u->resource);
+        json_number(j, "used", u->used, true);
+        json_number(j, "total", u->total, true);
+        json_number(j, "guarantee", u->guarantee, u->has_guarantee);
+        json_number(j, "limit", u->limit, u->has_limit);
+        json_end(j, '}');
+}
+
+void role_json(const void *row, Json *j) {
+        const Argosy__Response__RoleRow *role = row;
+
+        json_begin(j, '{');
+        json_key(j, "role");
+        json_string(j, role->name);
+        json_number(j, "weight", role->weight, true);
+        json_number(j, "share_permille", role->share_permille, true);
+        json_number(j, "units", role->units, true);
+        json_number(j, "waiting", role->waiting, true);
+        json_key(j, "resources");
+        json_begin(j, '[');
+        for (size_t i = 0; i < role->n_uses; i++)
+                use_json(role->uses[i], j);
+        json_end(j, ']');
+        json_end(j, '}');
+}
+
+void pool_json(const void *row, Json *j) {
+        const Argosy__Response__PoolRow *pool = row;
+
+        json_begin(j, '{');
+        json_key(j, "pool");
+        json_string(j, pool->name);
+        json_words(j, "named", pool->hosts, pool->n_hosts);
+        json_key(j, "labels");
+        json_begin(j, '{');
+        for (size_t i = 0; i < pool->n_labels; i++) {
+                json_key(j, pool->labels[i]->key);
+                json_string(j, pool->labels[i]->value);
+        }
+        json_end(j, '}');
+        json_words(j, "nodes", pool->nodes, pool->n_nodes);
+        json_end(j, '}');
+}
+
+// ---- the queue
+
+static const char *action_word(Argosy__QueueAction action) {
+        static const char *const words[] = {[ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT] = "accept",
+                                            [ARGOSY__QUEUE_ACTION__QUEUE_HOLD] = "hold",
+                                            [ARGOSY__QUEUE_ACTION__QUEUE_REFUSE] = "refuse",
+                                            [ARGOSY__QUEUE_ACTION__QUEUE_LIMIT] = "limit"};
+
+        return (size_t) action < ELEMENTSOF(words) ? words[action] : "";
+}
+
+void queue_rule_json(const void *row, Json *j) {
+        const Argosy__Response__QueueRow *r = row;
+
+        if (!r->rule)
+                return;
+        json_begin(j, '{');
+        json_number(j, "rule", r->rule->number, true);
+        json_word(j, "action", action_word(r->rule->action));
+        json_word(j, "text", r->rule->text);
+        json_number(j, "limit", r->rule->limit, true);
+        json_word(j, "author", r->rule->author);
+        json_word(j, "verb", r->rule->verb);
+        json_word(j, "unit", r->rule->unit);
+        json_word(j, "role", r->rule->role);
+        json_word(j, "reason", r->rule->reason);
+        json_number(j, "running", r->running, true);
+        json_number(j, "held", r->held, true);
+        json_end(j, '}');
+}
+
+void queue_json(const Argosy__Response__Queue *queue, Json *j) {
+        json_key(j, "closed");
+        json_bool(j, queue->closed);
+        json_word(j, "reason", queue->reason);
+        json_number(j, "held", queue->held, true);
+        json_number(j, "open_max", queue->open_max, true);
+}
+
+// ---- rights
+
+void grant_json(const void *row, Json *j) {
+        const Argosy__Response__AccessRow *r = row;
+
+        if (!r->grant)
+                return;
+        json_begin(j, '{');
+        json_word(j, "right", right_to_string(r->grant->right));
+        json_word(j, "user", r->grant->user);
+        json_word(j, "group", r->grant->group);
+        json_word(j, "host", r->host);
+        json_word(j, "role", r->grant->role);
+        json_end(j, '}');
+}
+
+// ---- hosts
+
+void member_json(const void *row, Json *j) {
+        const Argosy__Response__ClusterStatus__Member *m = row;
+
+        json_begin(j, '{');
+        json_strings(
+                j,
+                (const char *const[][2]){
+                        {"host", m->name}, {"address", m->address}, {"role", m->role}, {"state", m->state}},
+                4);
+        json_key(j, "leader");
+        json_bool(j, m->leader);
+        json_number(j, "log_index", m->log_index, m->raft_id > 0);
+        json_number(j, "lag", m->lag, m->raft_id > 0);
+        json_word(j, "version", m->version);
+        json_end(j, '}');
+}

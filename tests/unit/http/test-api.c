@@ -332,8 +332,9 @@ static void a_change_is_answered_with_its_job(void **state) {
         RUN_UNTIL(w.n_calls == 1);
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
         answer_change(w.calls[0], 0, 17);
-        RUN_UNTIL(has(c, "0\r\n\r\n"));
+        RUN_UNTIL(has(c, "]}\n"));
         assert_true(has(c, "HTTP/1.1 202 "));
+        assert_true(has(c, "Content-Length: ")); // it is not sent in pieces
         assert_true(has(c, "Location: /v1/jobs/17\r\n"));
         assert_true(has(c, "{\"job\":17,\"units\":[{\"unit\":\"a.service\",\"ok\":true,"));
 }
@@ -375,7 +376,7 @@ static void who_waits_is_told_how_it_ended(void **state) {
         respond_job(w.calls[1], "done");
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_LIST_JOBS);
         respond_job(w.calls[2], "done");
-        RUN_UNTIL(has(c, "0\r\n\r\n"));
+        RUN_UNTIL(has(c, "]}\n"));
         assert_true(has(c, "HTTP/1.1 200 "));
         assert_true(has(c, "Location: /v1/jobs/17\r\n"));
         assert_true(has(c, "\"state\":\"done\""));
@@ -393,6 +394,49 @@ static void who_has_waited_long_enough_is_told_how_far_it_is(void **state) {
         assert_int_equal(w.n_cancelled, 1);
         respond_job(w.calls[1], "running");
         RUN_UNTIL(has(c, "\"state\":\"running\""));
+}
+
+#define LINES "{\"verb\":\"stop\",\"units\":[\"a.service\"]}\n"
+
+static void lines_are_asked_for_one_after_the_other(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs?wait=60", "application/x-ndjson", "114", LINES LINES LINES));
+        RUN_UNTIL(w.n_calls == 1); // each is about the same unit
+        answer_change(w.calls[0], 0, 17);
+        assert_int_equal(w.n_calls, 2);
+        answer_change(w.calls[1], EACCES, 0); // that is nothing to the next one
+        assert_int_equal(w.n_calls, 3);
+        answer_change(w.calls[2], 0, 18);
+        assert_int_equal(w.n_calls, 4);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_JOB_WAIT);
+        respond_job(w.calls[3], "done");
+        respond_job(w.calls[4], "failed");
+        RUN_UNTIL(has(c, "{\"line\":3,"));
+        assert_true(has(c, "{\"line\":1,\"status\":200,\"job\":17,\"state\":\"done\""));
+        assert_true(has(c, "{\"line\":2,\"type\":\"about:blank\",\"title\":\"Forbidden\",\"status\":403,"));
+        assert_true(has(c, "{\"line\":3,\"status\":200,\"job\":18,\"state\":\"failed\""));
+}
+
+static void behind_a_line_without_an_answer_nothing_is_asked_for(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs", "application/x-ndjson", "114", LINES LINES LINES));
+        RUN_UNTIL(w.n_calls == 1);
+        answer_change(w.calls[0], 0, 17);
+        http_call_fail(w.calls[1], EHOSTUNREACH, "no leader can be reached");
+        RUN_UNTIL(has(c, "{\"line\":3,"));
+        assert_int_equal(w.n_calls, 2);
+        assert_true(has(c, "{\"line\":1,\"status\":202,\"job\":17,"));
+        assert_true(has(c, "\"status\":503,\"detail\":\"no leader can be reached\"}"));
+        assert_true(has(c, "\"status\":503,\"detail\":\"this was not asked for any more"));
+        c->got.len = 0;
+        (void) say(0, POST("/v1/jobs", "application/x-ndjson", "114", LINES LINES LINES));
+        RUN_UNTIL(w.n_calls == 3);
+        http_call_fail(w.calls[2], EHOSTUNREACH, "no leader can be reached");
+        RUN_UNTIL(has(c, "HTTP/1.1 503 ")); // of the first line: of the whole
 }
 
 static void what_depends_on_jobs_asks_first_whether_there_are_any(void **state) {
@@ -732,6 +776,8 @@ int main(void) {
                 TEST(a_list_of_which_a_part_is_missing_is_none),
                 TEST(a_change_is_answered_with_its_job),
                 TEST(a_change_of_which_nothing_was_done_is_a_problem),
+                TEST(lines_are_asked_for_one_after_the_other),
+                TEST(behind_a_line_without_an_answer_nothing_is_asked_for),
                 TEST(who_waits_is_told_how_it_ended),
                 TEST(who_has_waited_long_enough_is_told_how_far_it_is),
                 TEST(what_depends_on_jobs_asks_first_whether_there_are_any),

@@ -46,54 +46,61 @@ static void end_at(Json *j, const uint8_t *at) {
         j->text.len = (size_t) (at - j->text.data);
 }
 
-static void put(Json *j, const char *bytes, size_t len) {
-        uint8_t *at = make_room(j, len);
+// There is room for it.
+static uint8_t *put_newline(const Json *j, uint8_t *at) {
+        size_t indent = (size_t) INDENT * j->depth;
+
+        if (!j->pretty)
+                return at;
+        *at = '\n';
+        memset(at + 1, ' ', indent);
+        return at + 1 + indent;
+}
+
+// Room for a value of so many bytes, behind what must stand before it: a comma behind its neighbour, a line break.
+static uint8_t *begin_value(Json *j, size_t max) {
+        size_t indent = j->pretty ? (size_t) INDENT * j->depth : 0;
+        uint8_t *at = make_room(j, 2 + indent + max);
+
+        if (!at || j->after_key) {
+                j->after_key = false;
+                return at;
+        }
+        if (j->used[j->depth])
+                *at++ = ',';
+        j->used[j->depth] = true;
+        return j->depth > 0 ? put_newline(j, at) : at;
+}
+
+// One without anything to be escaped.
+static void put_word(Json *j, const char *word, size_t len) {
+        uint8_t *at = begin_value(j, len);
 
         if (!at)
                 return;
-        memcpy(at, bytes, len);
+        memcpy(at, word, len);
         end_at(j, at + len);
 }
 
-static void newline(Json *j) {
-        size_t indent = (size_t) INDENT * j->depth;
-        uint8_t *at = j->pretty ? make_room(j, 1 + indent) : NULL;
-
-        if (!at)
-                return;
-        *at = '\n';
-        memset(at + 1, ' ', indent);
-        end_at(j, at + 1 + indent);
-}
-
-// What must stand before a value: a comma behind its neighbour, a line break.
-static void before(Json *j) {
-        if (j->after_key) {
-                j->after_key = false;
-                return;
-        }
-        if (j->used[j->depth])
-                put(j, ",", 1);
-        j->used[j->depth] = true;
-        if (j->depth > 0)
-                newline(j);
-}
-
 void json_begin(Json *j, char bracket) {
-        before(j);
-        put(j, &bracket, 1);
+        put_word(j, &bracket, 1);
         assert(j->depth + 1 < JSON_DEPTH_MAX);
         j->used[++j->depth] = false;
 }
 
 void json_end(Json *j, char bracket) {
         bool empty = !j->used[j->depth];
+        uint8_t *at;
 
         assert(j->depth > 0);
         j->depth--;
+        at = make_room(j, 2 + (size_t) INDENT * j->depth);
+        if (!at)
+                return;
         if (!empty)
-                newline(j);
-        put(j, &bracket, 1);
+                at = put_newline(j, at);
+        *at++ = (uint8_t) bracket;
+        end_at(j, at);
         if (j->f && j->depth <= 1)
                 flush(j);
 }
@@ -106,6 +113,8 @@ static const uint8_t escapes[256] = {
         ['"'] = '"',           ['\\'] = '\\', [0x7f] = 'u', [0x80 ... 0xff] = 8,
 };
 
+// For a piece of so many bytes, whose last character may end behind it, with what stands around it.
+#define PIECE_ROOM(len) (((size_t) (len) + 4) * ESCAPED_MAX + 4)
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 // Not zero if one of the eight bytes is zero. (A byte above a zero one may be taken for another: that is no harm.)
@@ -151,45 +160,70 @@ static const uint8_t *put_one(uint8_t **at, const uint8_t *p) {
         return p;
 }
 
-static void put_string(Json *j, const char *s) {
-        const uint8_t *p = (const uint8_t *) s, *end = p + strlen(s);
+// Up to `end`, or behind the character that stands there. There is room for all of it, whatever it becomes.
+static const uint8_t *put_piece(uint8_t **to, const uint8_t *p, const uint8_t *end) {
+        uint8_t *at = *to;
+        uint32_t first, last;
+        uint64_t eight;
 
-        put(j, "\"", 1);
+        while (end - p >= 8) {
+                memcpy(&eight, p, sizeof(eight));
+                if (is_plain(eight)) {
+                        memcpy(at, &eight, sizeof(eight));
+                        at += sizeof(eight);
+                        p += sizeof(eight);
+                } else
+                        p = put_one(&at, p);
+        }
+        if (end - p >= 4) { // two of four bytes, which overlap
+                memcpy(&first, p, sizeof(first));
+                memcpy(&last, end - sizeof(last), sizeof(last));
+                if (is_plain(first | (uint64_t) last << 32)) {
+                        memcpy(at, &first, sizeof(first));
+                        memcpy(at + (end - p) - sizeof(last), &last, sizeof(last));
+                        at += end - p;
+                        p = end;
+                }
+        }
+        while (p < end)
+                p = put_one(&at, p);
+        *to = at;
+        return p;
+}
+
+// A string, and what stands behind it, if that is not zero.
+static void put_string(Json *j, const char *s, char behind) {
+        const uint8_t *p = (const uint8_t *) s, *end = p + strlen(s),
+                      *until = p + MIN_OF((size_t) (end - p), (size_t) PIECE_BYTES);
+        uint8_t *at = begin_value(j, PIECE_ROOM(until - p));
+
+        if (!at)
+                return;
+        *at++ = '"';
+        p = put_piece(&at, p, until);
         while (p < end) {
-                const uint8_t *until = p + MIN_OF((size_t) (end - p), (size_t) PIECE_BYTES);
-                uint8_t *at = make_room(j, (size_t) (until - p + 4) *
-                                                   ESCAPED_MAX); // a character may end behind the piece
-                uint64_t eight;
-
+                end_at(j, at);
+                until = p + MIN_OF((size_t) (end - p), (size_t) PIECE_BYTES);
+                at = make_room(j, PIECE_ROOM(until - p));
                 if (!at)
                         return;
-                while (p < until) {
-                        if (until - p >= 8) {
-                                memcpy(&eight, p, sizeof(eight));
-                                if (is_plain(eight)) {
-                                        memcpy(at, &eight, sizeof(eight));
-                                        at += sizeof(eight);
-                                        p += sizeof(eight);
-                                        continue;
-                                }
-                        }
-                        p = put_one(&at, p);
-                }
-                end_at(j, at);
+                p = put_piece(&at, p, until);
         }
-        put(j, "\"", 1);
+        *at++ = '"';
+        if (behind)
+                *at++ = (uint8_t) behind;
+        if (behind && j->pretty)
+                *at++ = ' ';
+        end_at(j, at);
 }
 
 void json_key(Json *j, const char *key) {
-        before(j);
-        put_string(j, key);
-        put(j, ": ", j->pretty ? 2 : 1);
+        put_string(j, key, ':');
         j->after_key = true;
 }
 
 void json_string(Json *j, const char *value) {
-        before(j);
-        put_string(j, value);
+        put_string(j, value, 0);
 }
 
 void json_strings(Json *j, const char *const pairs[][2], size_t n) {
@@ -201,47 +235,62 @@ void json_strings(Json *j, const char *const pairs[][2], size_t n) {
 
 // ---- what is no string
 
-static void put_u64(Json *j, uint64_t value) {
-        char digits[NUMBER_MAX], *first = digits + sizeof(digits);
+// Before `end`; returns where it begins. Two digits at a time.
+static char *write_u64(uint64_t value, char *end) {
+        for (; value >= 100; value /= 100) {
+                unsigned two = (unsigned) (value % 100);
 
-        do
-                *--first = (char) ('0' + value % 10);
-        while ((value /= 10) > 0);
-        put(j, first, (size_t) (digits + sizeof(digits) - first));
+                *--end = (char) ('0' + two % 10);
+                *--end = (char) ('0' + two / 10);
+        }
+        if (value >= 10) {
+                *--end = (char) ('0' + value % 10);
+                value /= 10;
+        }
+        *--end = (char) ('0' + value);
+        return end;
 }
 
 void json_u64(Json *j, uint64_t value) {
-        before(j);
-        put_u64(j, value);
+        char text[NUMBER_MAX], *end = text + sizeof(text), *first = write_u64(value, end);
+
+        put_word(j, first, (size_t) (end - first));
 }
 
 void json_i64(Json *j, int64_t value) {
-        before(j);
+        char text[1 + NUMBER_MAX], *end = text + sizeof(text), *first;
+
+        first = write_u64(value < 0 ? -(uint64_t) value : (uint64_t) value, end);
         if (value < 0)
-                put(j, "-", 1);
-        put_u64(j, value < 0 ? -(uint64_t) value : (uint64_t) value);
+                *--first = '-';
+        put_word(j, first, (size_t) (end - first));
 }
 
 void json_bool(Json *j, bool value) {
-        before(j);
-        put(j, value ? "true" : "false", value ? 4 : 5);
+        put_word(j, value ? "true" : "false", value ? 4 : 5);
 }
 
 void json_tenths(Json *j, uint64_t tenths) {
-        before(j);
-        put_u64(j, tenths / 10);
-        put(j, ".", 1);
-        put_u64(j, tenths % 10);
+        char text[NUMBER_MAX + 2], *end = text + sizeof(text), *first = end;
+
+        *--first = (char) ('0' + tenths % 10);
+        *--first = '.';
+        first = write_u64(tenths / 10, first);
+        put_word(j, first, (size_t) (end - first));
 }
 
 void json_null(Json *j) {
-        before(j);
-        put(j, "null", 4);
+        put_word(j, "null", 4);
 }
 
 void json_finish(Json *j) {
+        uint8_t *at = make_room(j, 1);
+
         assert(j->depth == 0);
-        put(j, "\n", 1);
+        if (at) {
+                *at = '\n';
+                end_at(j, at + 1);
+        }
         if (!j->f)
                 return;
         flush(j);

@@ -237,9 +237,11 @@ static int begin(HttpBody *b) {
 }
 
 static void write_row(HttpBody *b, const Rows *rows, const void *row) {
-        bool of_units = rows->fields == unit_row_fields;
+        const Argosy__Response__UnitFileRow *file = row;
 
-        if (of_units && !http_target_wants(&b->target, row))
+        if (rows->fields == unit_row_fields && !http_target_wants(&b->target, row))
+                return;
+        if (rows->fields == unit_file_row_fields && !http_target_wants_node(&b->target, file->node))
                 return;
         if (rows->write) {
                 rows->write(row, &b->json);

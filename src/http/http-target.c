@@ -28,6 +28,7 @@ enum {
         TAKES_WAIT = 64,
         TAKES_EVENTS = 128,
         TAKES_SINCE = 256,
+        TAKES_NODE = 512,
 };
 
 static const struct {
@@ -38,9 +39,9 @@ static const struct {
 } resources[] = {
         {HTTP_GET, "/healthz", HTTP_HEALTHZ, 0},
         {HTTP_GET, "/readyz", HTTP_READYZ, 0},
-        {HTTP_GET, "/v1/units", HTTP_UNITS, TAKES_PATTERN | TAKES_STATE},
+        {HTTP_GET, "/v1/units", HTTP_UNITS, TAKES_PATTERN | TAKES_STATE | TAKES_NODE},
         {HTTP_GET, "/v1/units/", HTTP_UNIT, TAKES_NAME},
-        {HTTP_GET, "/v1/unit-files", HTTP_UNIT_FILES, TAKES_PATTERN},
+        {HTTP_GET, "/v1/unit-files", HTTP_UNIT_FILES, TAKES_PATTERN | TAKES_NODE},
         {HTTP_GET, "/v1/unit-files/", HTTP_UNIT_FILE, TAKES_NAME},
         {HTTP_PUT, "/v1/unit-files/", HTTP_PUT_UNIT_FILE, TAKES_NAME | TAKES_WAIT},
         {HTTP_DELETE, "/v1/unit-files/", HTTP_DELETE_UNIT_FILE, TAKES_NAME | TAKES_WAIT},
@@ -121,6 +122,8 @@ void http_target_done(HttpTarget *t) {
                 free(t->patterns[i]);
         for (size_t i = 0; i < t->n_states; i++)
                 free(t->states[i]);
+        for (size_t i = 0; i < t->n_nodes; i++)
+                free(t->nodes[i]);
         free(t->author);
         free(t->since);
         *t = (HttpTarget){};
@@ -254,6 +257,8 @@ static int set_parameter(HttpTarget *t, unsigned what, const char *key, size_t l
                                  ret_why);
         if (what == TAKES_STATE)
                 return add_state(t, value, ret_why);
+        if (what == TAKES_NODE)
+                return add_value(t->nodes, &t->n_nodes, HTTP_STATES_MAX, value, "too many nodes", ret_why);
         if (what == TAKES_AUTHOR)
                 return set_author(t, value, ret_why);
         if (what == TAKES_SINCE)
@@ -272,9 +277,10 @@ static int set_parameter(HttpTarget *t, unsigned what, const char *key, size_t l
 static const struct {
         const char *key;
         unsigned what;
-} parameters[] = {{"pattern", TAKES_PATTERN}, {"state", TAKES_STATE}, {"author", TAKES_AUTHOR},
-                  {"limit", TAKES_PAGE},      {"page", TAKES_PAGE},   {"wait", TAKES_WAIT},
-                  {"since", TAKES_EVENTS},    {"kind", TAKES_EVENTS}, {"since", TAKES_SINCE}};
+} parameters[] = {{"pattern", TAKES_PATTERN}, {"state", TAKES_STATE},  {"node", TAKES_NODE},
+                  {"author", TAKES_AUTHOR},   {"limit", TAKES_PAGE},   {"page", TAKES_PAGE},
+                  {"wait", TAKES_WAIT},       {"since", TAKES_EVENTS}, {"kind", TAKES_EVENTS},
+                  {"since", TAKES_SINCE}};
 
 // 0: none that this resource takes.
 static unsigned find_parameter(const char *key, size_t len, unsigned takes) {
@@ -571,7 +577,16 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
         return NULL;
 }
 
+bool http_target_wants_node(const HttpTarget *t, const char *node) {
+        for (size_t i = 0; i < t->n_nodes; i++)
+                if (streq(node, t->nodes[i]))
+                        return true;
+        return t->n_nodes == 0;
+}
+
 bool http_target_wants(const HttpTarget *t, const Argosy__Response__UnitRow *row) {
+        if (!http_target_wants_node(t, row->node))
+                return false;
         for (size_t i = 0; i < t->n_states; i++)
                 if (streq(row->load, t->states[i]) || streq(row->active, t->states[i]) ||
                     streq(row->sub, t->states[i]))

@@ -64,6 +64,8 @@ typedef struct HttpTarget {
         size_t n_patterns;
         char *states[HTTP_STATES_MAX]; // any of load, active and sub state; none: all
         size_t n_states;
+        char *nodes[HTTP_STATES_MAX]; // where a unit is; none: anywhere
+        size_t n_nodes;
         uint64_t job;      // of HTTP_JOB
         char *since;       // of HTTP_STATE: a cursor; NULL: all there is
         char *author;      // pattern of who asked for jobs; NULL: anybody
@@ -104,7 +106,9 @@ bool http_target_is_open(const HttpTarget *t);
 bool http_target_is_one(const HttpTarget *t);
 // Where a list goes on, for programs: not to be taken for a number of theirs.
 void http_page_format(uint64_t before, char ret[HTTP_PAGE_SIZE]);
-// Whether a row of units is in the states that were asked for.
+// Whether something there was asked for.
+bool http_target_wants_node(const HttpTarget *t, const char *node);
+// Whether a row of units is in the states, and on the nodes, that were asked for.
 bool http_target_wants(const HttpTarget *t, const Argosy__Response__UnitRow *row);
 // Whether a page of that origin may change things: there is none, or it is ours, as the Host says. Either may be NULL.
 bool http_origin_is_ours(const char *origin, const char *host);

@@ -61,6 +61,9 @@ def test_every_host_says_what_argosyctl_says(c: Cluster):
         assert names(get(node, "/v1/units?pattern=web@*&state=running")["units"]) == [f"web@{i}.service" for i in range(1, 7)]
         assert names(get(node, "/v1/units?pattern=db.service&pattern=web@3.service")["units"]) == ["db.service", "web@3.service"]
         assert get(node, "/v1/units?state=failed")["units"] == []
+        on_n1 = [row["unit"] for row in c.json("list-unit-files", node) if row["node"] == "n1"]
+        assert names(get(node, "/v1/unit-files?node=n1")["unit_files"]) == sorted(on_n1) != []
+        assert {row["node"] for row in get(node, "/v1/units?node=n2&node=n3")["units"]} == {"n2", "n3"}
         [row] = get(node, "/v1/units/web%403.service")["units"]
         assert (row["unit"], row["sub"]) == ("web@3.service", "running")
         [row] = get(node, "/v1/unit-files/db.service")["unit_files"]

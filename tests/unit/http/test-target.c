@@ -89,6 +89,8 @@ static void what_is_no_proper_target_is_refused(void **state) {
                      {"/v1/units?PATTERN=a", -EINVAL},
                      {"/v1/units?=a", -EINVAL},
                      {"/v1/unit-files?state=a", -EINVAL},
+                     {"/v1/nodes?node=a", -EINVAL},
+                     {"/v1/units?node=", -EINVAL},
                      {"/v1/nodes?state=a", -EINVAL},
                      {"/v1/jobs/", -ENOENT},
                      {"/v1/jobs/0", -EINVAL},
@@ -190,6 +192,23 @@ static void parameters_may_come_several_times(void **state) {
         assert_int_equal(t.n_states, 2);
         assert_string_equal(t.states[1], "active");
         http_target_done(&t);
+}
+
+static void only_what_is_on_the_nodes_that_are_named_is_wanted(void **state) {
+        HttpTarget t = parsed("/v1/units?node=n1&node=n2&state=failed"), all = parsed("/v1/unit-files");
+        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+
+        row.active = (char *) "failed";
+        row.node = (char *) "n2";
+        assert_true(http_target_wants(&t, &row));
+        row.node = (char *) "n21";
+        assert_false(http_target_wants(&t, &row));
+        row.node = (char *) "n1";
+        row.active = (char *) "active";
+        assert_false(http_target_wants(&t, &row));
+        assert_true(http_target_wants_node(&all, "n3"));
+        http_target_done(&t);
+        http_target_done(&all);
 }
 
 static void parameters_have_a_limit(void **state) {
@@ -328,6 +347,7 @@ int main(void) {
                 cmocka_unit_test(a_method_is_one_of_those_that_fit),
                 cmocka_unit_test(events_are_asked_for_behind_the_cursor),
                 cmocka_unit_test(parameters_may_come_several_times),
+                cmocka_unit_test(only_what_is_on_the_nodes_that_are_named_is_wanted),
                 cmocka_unit_test(parameters_have_a_limit),
                 cmocka_unit_test(it_becomes_the_request_that_argosyctl_would_send),
                 cmocka_unit_test(jobs_are_chosen_and_come_in_pages),

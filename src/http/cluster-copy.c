@@ -24,7 +24,7 @@
 #include "str.h"
 
 enum {
-        ROWS_PER_BLOCK = 256,
+        ROWS_PER_BLOCK = 1024,
         NOWHERE = UINT32_MAX, // place of a row that is none: a unit of which only states were told
 };
 

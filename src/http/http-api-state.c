@@ -474,12 +474,21 @@ enum MHD_Result http_state_send_unchanged(struct MHD_Connection *connection, con
         return queued;
 }
 
+// A connection has memory for its header, and what else libmicrohttpd keeps of it.
+static bool has_room(const HttpCall *call) {
+        const union MHD_ConnectionInfo *header =
+                MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+        static_assert(16 * HTTP_VERSION_PIECES_MAX <= HTTP_HEADER_MAX / 4, "there is room beside half of it");
+        return header && header->header_size <= HTTP_HEADER_MAX / 2;
+}
+
 enum MHD_Result http_state_send(HttpCall *call) {
         HttpStateCall *c = &call->state;
 
         if (c->unchanged)
                 return http_state_send_unchanged(call->connection, &c->wanted);
-        return http_version_send(c->version, call->connection);
+        return http_version_send(c->version, call->connection, has_room(call));
 }
 
 void http_state_done(HttpCall *call) {

@@ -6,17 +6,19 @@
 // users are counted, and the last one frees it. It lives as long as somebody is sent it.
 
 #include <microhttpd.h>
+#include <stdbool.h>
 
 #include "event-cursor.h"
 #include "text-chunk.h"
 
 typedef struct HttpVersion HttpVersion;
 
+enum { HTTP_VERSION_PIECES_MAX = 128 }; // that are sent as they are; libmicrohttpd keeps 16 bytes of each for a connection
+
 // Takes the pieces, also when it fails: NULL, out of memory. `cursor` is what it is the document of.
 HttpVersion *http_version_new(const EventCursor *cursor, TextPiece *pieces, size_t n);
 HttpVersion *http_version_ref(HttpVersion *v);
 HttpVersion *http_version_unref(HttpVersion *v); // NULL, and takes NULL
 const EventCursor *http_version_cursor(const HttpVersion *v);
-size_t http_version_bytes(const HttpVersion *v);
-// By the HTTP thread.
-enum MHD_Result http_version_send(HttpVersion *v, struct MHD_Connection *connection);
+// By the HTTP thread. has_room: there is room for what libmicrohttpd keeps of so many pieces.
+enum MHD_Result http_version_send(HttpVersion *v, struct MHD_Connection *connection, bool has_room);

@@ -16,7 +16,7 @@
 #define STATE ARGOSY__EVENT_KIND__EVENT_STATE
 #define STREAM ARGOSY__EVENT_KIND__EVENT_STREAM
 
-enum { UNITS = 700, WORD = 32 }; // several blocks of rows
+enum { UNITS = 2700, WORD = 32 }; // several blocks of rows
 
 typedef struct Story {
         ClusterCopy *copy;
@@ -226,10 +226,10 @@ static void random_lives(void **state) {
         Story s;
 
         begin(&s, false);
-        for (unsigned round = 1; round < 300; round++) {
+        for (unsigned round = 1; round < 150; round++) {
                 _cleanup_free_ char *text = NULL;
 
-                for (unsigned i = (unsigned) rand_r(&seed) % 60; i > 0; i--) {
+                for (unsigned i = (unsigned) rand_r(&seed) % 300; i > 0; i--) {
                         unsigned at = (unsigned) rand_r(&seed) % UNITS;
                         char unit[WORD], load[WORD];
                         bool gone = rand_r(&seed) % 100 < (int) (round % 100);
@@ -245,7 +245,7 @@ static void random_lives(void **state) {
                 assert_null(strstr(text, ",,"));
                 assert_null(strstr(text, "[,"));
                 assert_int_equal(count(text, "},{"), n > 0 ? n - 1 : 0);
-                for (unsigned at = 0; at < UNITS; at += 1 + round % 7) {
+                for (unsigned at = 0; at < UNITS; at += 1 + round % 97) {
                         char row[3 * WORD];
 
                         str_fit(row, sizeof(row),

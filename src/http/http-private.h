@@ -70,6 +70,7 @@ struct HttpCall {
         HttpTarget target;
         bool lines;           // its body has an operation on each
         Buf upload;           // its body, so far
+        size_t upload_length; // that it is to have
         uint64_t upload_us;   // boot time at which that began
         unsigned drop_status; // HTTP_CALL_DROPS: what is answered behind it
         const char *drop_why; // borrowed for good

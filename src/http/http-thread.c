@@ -419,12 +419,10 @@ static enum MHD_Result on_body_headers(HttpCall *call) {
                 return refuse_body(call, 415, type);
         if (n > (call->lines ? HTTP_LINES_BYTES_MAX : HTTP_BODY_MAX))
                 return refuse(call, 413, "the body is too long", true);
-        if (!http_api_hold(call->api, (size_t) n))
-                return refuse_body(call, 503, "too many long bodies and answers are under way");
-        call->n_bytes = (size_t) n;
         call->upload_us = clock_boot_us();
+        call->upload_length = (size_t) n;
         call->stage = HTTP_CALL_READ;
-        return buf_reserve(&call->upload, (size_t) n + 1) ? MHD_YES : MHD_NO;
+        return MHD_YES;
 }
 
 // 0, or the status with which it is refused.
@@ -460,14 +458,29 @@ static enum MHD_Result on_headers(HttpCall *call, const char *method, const char
         return refuse_body(call, 400, "a request of that kind has no body");
 }
 
+// What has come counts, and not what was announced: who says that much is coming, and sends nothing, takes room from nobody.
+static void drop_upload(HttpCall *call) {
+        http_api_release(call->api, call->n_bytes);
+        call->n_bytes = 0;
+        buf_done(&call->upload);
+        call->stage = HTTP_CALL_DROPS;
+        call->drop_status = 503;
+        call->drop_why = "too many long bodies and answers are under way";
+}
+
 // A piece of the body. MHD_NO: its connection ends; nothing else can be answered in the middle of one.
 static enum MHD_Result on_upload(HttpCall *call, const char *data, size_t len) {
         if (clock_boot_us() - call->upload_us > HTTP_BODY_SEC * (uint64_t) USEC_PER_SEC)
                 return MHD_NO;
         if (call->stage == HTTP_CALL_DROPS)
                 return MHD_YES;
-        if (call->upload.len + len > call->n_bytes)
+        if (call->upload.len + len > call->upload_length)
                 return MHD_NO;
+        if (!http_api_hold(call->api, len)) {
+                drop_upload(call);
+                return MHD_YES;
+        }
+        call->n_bytes += len;
         return buf_append(&call->upload, data, len) == 0 ? MHD_YES : MHD_NO;
 }
 

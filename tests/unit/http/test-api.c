@@ -396,6 +396,23 @@ static void who_has_waited_long_enough_is_told_how_far_it_is(void **state) {
         RUN_UNTIL(has(c, "\"state\":\"running\""));
 }
 
+static void who_only_announces_a_body_takes_room_from_nobody(void **state) {
+        Client *c;
+
+        for (size_t i = 0; i < 5; i++)
+                (void) say(i, POST("/v1/jobs", "application/x-ndjson", "33554432", ""));
+        for (size_t i = 0; i < 5; i++) { // and they were heard
+                (void) say(i, "{");
+                uv_run(&w.loop, UV_RUN_NOWAIT);
+        }
+        w.waits = true;
+        c = say(5, POST("/v1/jobs", "application/json", "37", STOP));
+        RUN_UNTIL(w.n_calls == 1 || has(c, "HTTP/1.1 "));
+        assert_int_equal(w.n_calls, 1);
+        answer_change(w.calls[0], 0, 17);
+        RUN_UNTIL(has(c, "HTTP/1.1 202 "));
+}
+
 #define LINES "{\"verb\":\"stop\",\"units\":[\"a.service\"]}\n"
 
 static void lines_are_asked_for_one_after_the_other(void **state) {
@@ -776,6 +793,7 @@ int main(void) {
                 TEST(a_list_of_which_a_part_is_missing_is_none),
                 TEST(a_change_is_answered_with_its_job),
                 TEST(a_change_of_which_nothing_was_done_is_a_problem),
+                TEST(who_only_announces_a_body_takes_room_from_nobody),
                 TEST(lines_are_asked_for_one_after_the_other),
                 TEST(behind_a_line_without_an_answer_nothing_is_asked_for),
                 TEST(who_waits_is_told_how_it_ended),

@@ -130,10 +130,13 @@ void http_steps_go_on(HttpCall *call) {
                 pull(call);
 }
 
-// No leader: as argosyctl watch, a stream waits for the next one.
+// No leader, or too much to do for anybody: what passes a stream waits for, as argosyctl watch waits for the next leader.
 bool http_steps_again(HttpCall *call, int status) {
-        if (!call->streams || (status != ETIMEDOUT && status != EAGAIN && status != EHOSTUNREACH))
+        if (!call->streams || call->api->ending ||
+            (status != ETIMEDOUT && status != EAGAIN && status != EHOSTUNREACH && status != EBUSY))
                 return false;
+        http_call_drop_parts(call);
+        call->status = 0;
         return set_deadline(call, now_us(call->api) + HTTP_AGAIN_MS * (uint64_t) USEC_PER_MSEC);
 }
 

@@ -55,6 +55,8 @@ void http_call_fail(HttpCall *call, int status, const char *message) {
                 http_bulk_fail(call, status, message);
                 return;
         }
+        if (http_steps_again(call, status))
+                return;
         http_call_drop_parts(call);
         call->status = status;
         free(call->message);
@@ -202,8 +204,6 @@ void http_call_respond(HttpCall *call, const Argosy__Response *response) {
                 http_bulk_respond(call, response);
                 return;
         }
-        if (response->status != 0 && http_steps_again(call, response->status))
-                return;
         if (response->status != 0) {
                 fail_with(call, response);
                 return;

@@ -34,6 +34,7 @@
 enum {
         STACK_BYTES = 256 * 1024,
         BLOCK_BYTES = 32 * 1024, // of a document that are written at a time
+        STREAM_BLOCK_BYTES = 4 * 1024, // of a stream, which has them for as long as it is there
         SHORT_ROWS = 16,         // of one that is written whole, which these are for
         SHORT_BYTES = 2048,
         GROUPS_MAX = 65536,      // the kernel's NGROUPS_MAX
@@ -287,7 +288,7 @@ static ssize_t on_stream_read(void *userdata, uint64_t pos, char *buf, size_t ma
 static enum MHD_Result send_stream(HttpCall *call) {
         call->streams = true;
         return send_response(call->connection, 200, http_events_type(call->format),
-                             MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, on_stream_read,
+                             MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, on_stream_read,
                                                                call, NULL));
 }
 

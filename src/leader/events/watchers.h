@@ -6,7 +6,7 @@
 #include "leader-core.h"
 
 enum {
-        WATCHERS_MAX = 1000, // who wait at a time; further ones are refused
+        WATCHERS_MAX = 2000, // who wait at a time; further ones are refused
 };
 
 int watcher_start(Leader *l, Ticket *t); // Handler.begin

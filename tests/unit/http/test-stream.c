@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Streams of events: the loop and the thread together, with many clients, and with one that does not read.
+
+#include "test.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "error-response.h"
+#include "http-private.h"
+#include "message.h"
+#include "str.h"
+#include "stream.h"
+#include "tmpdir.h"
+
+enum { MANY = 1000, CLIENTS = MANY + 1, QUIET_MS = 200 };
+
+typedef struct Client {
+        Stream *stream;
+        Buf got;
+        bool closed;
+} Client;
+
+// A question of a stream that was not answered.
+typedef struct Question {
+        HttpCall *call;
+        Argosy__Request *request;
+} Question;
+
+static struct World {
+        uv_loop_t loop;
+        uv_timer_t timer;
+        AuthorNames *names;
+        HttpApi *api;
+        char *path;
+        bool api_closed, quiet;
+        Question open[CLIENTS];
+        size_t n_open, n_asked;
+        uint64_t seq;
+        Client clients[CLIENTS];
+} w;
+
+static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
+                       void *userdata) {
+        assert_int_equal(request->what_case, ARGOSY__REQUEST__WHAT_EVENTS);
+        assert_true(w.n_open < CLIENTS);
+        w.open[w.n_open++] = (Question){call, request};
+        w.n_asked++;
+        http_call_set_route(call, call);
+}
+
+static void on_cancel(void *route, void *userdata) {
+        for (size_t i = 0; i < w.n_open; i++)
+                if (w.open[i].call == route) {
+                        message_free(w.open[i].request);
+                        w.open[i] = w.open[--w.n_open];
+                        return;
+                }
+        fail_msg("what is not asked was called off");
+}
+
+static bool yes(const Argosy__Author *author, void *userdata) {
+        return true;
+}
+
+static bool is_ready(void *userdata) {
+        return true;
+}
+
+static const HttpApiOps ops = {
+        .request = on_request, .cancel = on_cancel, .admits = yes, .is_ready = is_ready};
+
+static int on_data(Stream *s, const uint8_t *data, size_t len, void *userdata) {
+        return buf_append(&((Client *) userdata)->got, data, len);
+}
+
+static void on_closed(Stream *s, int error, void *userdata) {
+        ((Client *) userdata)->closed = true;
+}
+
+static const StreamOps client_ops = {.data = on_data, .closed = on_closed};
+
+static void on_api_closed(void *userdata) {
+        w.api_closed = true;
+}
+
+static int begin(void **state) {
+        struct rlimit files;
+        int fd;
+
+        memset(&w, 0, sizeof(w));
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+        files.rlim_cur = files.rlim_max;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+        tmpdir_make(state);
+        w.path = str_printf("%s/http", (char *) *state);
+        assert_int_equal(uv_loop_init(&w.loop), 0);
+        assert_int_equal(uv_timer_init(&w.loop, &w.timer), 0);
+        assert_int_equal(author_names_new(&w.loop, &account_source_system, &w.names), 0);
+        assert_int_equal(listener_bind_unix(w.path, 0600, (gid_t) -1, &fd), 0);
+        assert_int_equal(http_api_new(&w.loop, fd, w.names, &ops, NULL, &w.api), 0);
+        return 0;
+}
+
+static void close_api(void) {
+        http_api_close(w.api, on_api_closed, NULL);
+        w.api = NULL;
+}
+
+static int end(void **state) {
+        if (w.api)
+                close_api();
+        author_names_close(w.names);
+        uv_close((uv_handle_t *) &w.timer, NULL);
+        for (size_t i = 0; i < CLIENTS; i++)
+                if (w.clients[i].stream && !w.clients[i].closed)
+                        stream_close(w.clients[i].stream, 0, false);
+        assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+        assert_true(w.api_closed);
+        assert_int_equal(uv_loop_close(&w.loop), 0);
+        for (size_t i = 0; i < CLIENTS; i++)
+                buf_done(&w.clients[i].got);
+        for (size_t i = 0; i < w.n_open; i++)
+                message_free(w.open[i].request);
+        free(w.path);
+        return tmpdir_drop(state);
+}
+
+#define RUN_UNTIL(condition) \
+        while (!(condition)) \
+        uv_run(&w.loop, UV_RUN_ONCE)
+
+#define GET(target, headers) "GET " target " HTTP/1.1\r\nHost: x\r\n" headers "\r\n"
+
+static Client *say(size_t i, const char *text) {
+        Client *c = &w.clients[i];
+
+        if (!c->stream)
+                assert_int_equal(stream_dial_unix(&w.loop, w.path, &client_ops, c, &c->stream), 0);
+        assert_int_equal(stream_write(c->stream, text, strlen(text)), 0);
+        return c;
+}
+
+static bool has(const Client *c, const char *words) {
+        return c->got.len > 0 && memmem(c->got.data, c->got.len, words, strlen(words));
+}
+
+static EventCursor cursor_at(uint64_t seq) {
+        return (EventCursor){.generation = 1, .term = 1, .mode = EVENT_CURSOR_RING, .seq = seq};
+}
+
+static const Argosy__Request__Events *question(size_t i) {
+        return w.open[i].request->events;
+}
+
+static Question take_question(size_t i) {
+        Question q = w.open[i];
+
+        w.open[i] = w.open[--w.n_open];
+        return q;
+}
+
+// The oldest question gets so many events of a node, with so much text in each.
+static void answer(size_t n_events, size_t n_text) {
+        Question q = take_question(0);
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
+        Argosy__Event e = ARGOSY__EVENT__INIT;
+        _cleanup_free_ char *text = malloc(n_text + 1);
+        char cursor[EVENT_CURSOR_SIZE],
+                *values[] = {(char *) "n1", (char *) "online", (char *) "", (char *) "", text};
+        ProtobufCBinaryData packed[64] = {};
+        EventCursor at;
+
+        assert_true(text && n_events <= ELEMENTSOF(packed));
+        memset(text, 'x', n_text);
+        text[n_text] = '\0';
+        e.kind = ARGOSY__EVENT_KIND__EVENT_NODE;
+        e.values = values;
+        e.n_values = ELEMENTSOF(values);
+        for (size_t i = 0; i < n_events; i++) {
+                e.seq = ++w.seq;
+                packed[i].data = malloc(argosy__event__get_packed_size(&e));
+                packed[i].len = argosy__event__pack(&e, packed[i].data);
+        }
+        at = cursor_at(w.seq);
+        event_cursor_format(&at, cursor);
+        events.cursor = cursor;
+        events.events = packed;
+        events.n_events = n_events;
+        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
+        r.events = &events;
+        r.final = true;
+        message_free(q.request);
+        http_call_respond(q.call, &r);
+        for (size_t i = 0; i < n_events; i++)
+                free(packed[i].data);
+}
+
+static void refuse(int status, const char *why) {
+        Question q = take_question(0);
+        Argosy__Response r = error_response(status, why);
+
+        message_free(q.request);
+        http_call_respond(q.call, &r);
+}
+
+static void on_quiet(uv_timer_t *timer) {
+        w.quiet = true;
+}
+
+static int connect_raw(const char *text) {
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        struct sockaddr_un sun = {.sun_family = AF_UNIX};
+
+        assert_true(fd >= 0 && str_copy(sun.sun_path, sizeof(sun.sun_path), w.path));
+        assert_int_equal(connect(fd, (struct sockaddr *) &sun, sizeof(sun)), 0);
+        assert_int_equal(write(fd, text, strlen(text)), (ssize_t) strlen(text));
+        assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+        return fd;
+}
+
+static void for_who_does_not_read_nothing_is_asked(void **state) {
+        int fd = connect_raw(GET("/v1/events", ""));
+        size_t n_before, n_read = 0;
+        char buf[65536];
+
+        do {
+                if (w.n_open > 0)
+                        answer(48, 1000);
+                w.quiet = false;
+                uv_timer_start(&w.timer, on_quiet, QUIET_MS, 0);
+                RUN_UNTIL(w.n_open > 0 || w.quiet);
+                assert_true(w.n_asked < 100);
+        } while (w.n_open > 0);
+        n_before = w.n_asked;
+        pthread_mutex_lock(&w.api->lock);
+        assert_true(w.api->held <= EVENTS_BYTES_MAX);
+        pthread_mutex_unlock(&w.api->lock);
+        while (w.n_asked == n_before) {
+                ssize_t n = read(fd, buf, sizeof(buf));
+
+                n_read += n > 0 ? (size_t) n : 0;
+                uv_run(&w.loop, UV_RUN_NOWAIT);
+        }
+        assert_true(n_read > 1000);
+        close(fd);
+}
+
+static void answer_beginning(void) {
+        for (size_t i = 0; i < w.n_open; i++)
+                if (question(i)->from_now) {
+                        Question q = w.open[0];
+
+                        w.open[0] = w.open[i];
+                        w.open[i] = q;
+                        answer(0, 0);
+                        return;
+                }
+}
+
+// So many clients are streams that wait, and each of them has a question open.
+static void open_streams(size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                (void) say(i, GET("/v1/events", ""));
+                while (!has(&w.clients[i], "id: ")) {
+                        uv_run(&w.loop, UV_RUN_ONCE);
+                        answer_beginning();
+                }
+        }
+        RUN_UNTIL(w.n_open == n);
+}
+
+static void a_thousand_wait_and_all_are_told(void **state) {
+        open_streams(MANY);
+        for (size_t i = 0; i < MANY; i++)
+                answer(1, 1);
+        for (size_t i = 0; i < MANY; i++)
+                RUN_UNTIL(has(&w.clients[i], "event: node"));
+}
+
+// Too many watch, or ask: that passes, and he is told what there was meanwhile.
+static void who_is_one_too_many_for_a_while_goes_on(void **state) {
+        Client *c = &w.clients[0];
+
+        open_streams(1);
+        refuse(EBUSY, "1000 others watch already");
+        RUN_UNTIL(w.n_open == 1);
+        answer(1, 1);
+        RUN_UNTIL(has(c, "event: node"));
+        assert_false(c->closed || has(c, "problem"));
+}
+
+static void it_may_end_in_the_middle_of_everything(void **state) {
+        for (size_t i = 0; i < 32; i++)
+                (void) say(i, GET("/v1/events", ""));
+        while (w.n_asked < 64) {
+                if (w.n_open > 0)
+                        answer(8, 100);
+                uv_run(&w.loop, UV_RUN_ONCE);
+        }
+        close_api();
+        RUN_UNTIL(w.api_closed);
+        for (size_t i = 0; i < 32; i++)
+                RUN_UNTIL(w.clients[i].closed);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+                TEST(for_who_does_not_read_nothing_is_asked),
+                TEST(a_thousand_wait_and_all_are_told),
+                TEST(who_is_one_too_many_for_a_while_goes_on),
+                TEST(it_may_end_in_the_middle_of_everything),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -143,6 +143,8 @@ static void rollouts_have_their_pace(void **state) {
         assert_int_equal(q->rollout->max_unavailable, 25);
         assert_true(q->rollout->percent);
         assert_int_equal(q->rollout->health_us, 10000000);
+        assert_int_equal(q->rollout->id.len, REQUEST_KEY_ID_SIZE); // it has a place of its own, where leaders look
+        assert_int_equal(q->job->id.len, 0);
         message_free(q);
         q = parsed("{\"verb\":\"restart --rolling\",\"unit\":\"a@.service\",\"max-unavailable\":2}");
         assert_int_equal(q->rollout->kind, ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART);

@@ -1006,7 +1006,7 @@ FAULTS = [
     Fault("one-key-for-some-requests-only", "src/http/http-write.c",
           "return &q->rollout->id;",
           "return &q->job->id;",
-          "http/verbs: each_verb_is_a_request_that_argosyctl_would_send"),
+          "http/verbs: rollouts_have_their_pace"),
     Fault("lines-behind-one-that-is-lost", "src/http/http-api-bulk.c",
           "if (call->bulk_step > 0) {",
           "if (call->bulk_step == SIZE_MAX) {",

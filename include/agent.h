@@ -110,14 +110,14 @@ void agent_attach_again(Agent *a);
 void agent_systemd_stats(const Agent *a, SystemdStats *ret);
 
 // What an agent counts itself, since it was made. What an Attach tells is not among the `reports`.
-#define AGENT_COUNTERS(COUNTER)                                                                               \
+#define AGENT_COUNTERS(COUNTER, GAUGE) \
         COUNTER(reports, "changes of units that leaders were told")                                           \
-        COUNTER(journals_read, "journals that are being read on this host now")                               \
-        COUNTER(journals_held, "of these, that wait until somebody takes their lines")                        \
+        GAUGE(journals_read, "journals that are being read on this host now")                               \
+        GAUGE(journals_held, "of these, that wait until somebody takes their lines")                        \
         COUNTER(searches, "times that unit files were looked for, since somebody else may have changed them")
 
 typedef struct AgentStats {
-        AGENT_COUNTERS(COUNTER_FIELD)
+        AGENT_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
 } AgentStats;
 AgentStats agent_stats(const Agent *a);
 

@@ -106,12 +106,18 @@ void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello 
 // A host that was full takes more again.
 void leader_on_host_drained(Leader *l);
 
-// What a leader counts, in all terms of this process.
-#define LEADER_COUNTERS(COUNTER)                                                                   \
-        COUNTER(beats_acknowledged, "signs of life of hosts that this host answered while it led")
+// What a leader counts, in all terms of this process; of a host that does not lead now the gauges are 0.
+#define LEADER_COUNTERS(COUNTER, GAUGE)                                                             \
+        COUNTER(beats_acknowledged, "signs of life of hosts that this host answered while it led") \
+        GAUGE(leads, "1 while this host leads the cluster")                                        \
+        GAUGE(units, "units and templates of the cluster, as its leader has them")                 \
+        GAUGE(units_pending, "of these, units that wait for a node")                               \
+        GAUGE(hosts, "members of the cluster, as its leader has them")                             \
+        GAUGE(jobs_open, "jobs that are under way")                                                \
+        GAUGE(watchers, "streams of events that wait for the next one")
 
 typedef struct LeaderStats {
-        LEADER_COUNTERS(COUNTER_FIELD)
+        LEADER_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
 } LeaderStats;
 LeaderStats leader_stats(const Leader *l);
 

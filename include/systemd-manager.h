@@ -240,13 +240,13 @@ int systemd_manager_pid(const SystemdManager *m);
 // What a connection counts. `resync_us` is of the last one, after a new connection from systemd's first answer;
 // `check_names` are units that the check asked for or found in the control groups; at most for `check_wait_us`
 // systemd was busy with it.
-#define SYSTEMD_COUNTERS(COUNTER)                                                                               \
+#define SYSTEMD_COUNTERS(COUNTER, GAUGE) \
         COUNTER(calls, "calls made to systemd")                                                                 \
         COUNTER(signals, "signals received from systemd")                                                       \
         COUNTER(connects, "connections to systemd")                                                             \
         COUNTER(losses, "times that systemd dropped messages for us, or held too many")                         \
         COUNTER(resyncs, "times that everything was asked for: after connecting, after a reload, after a loss") \
-        COUNTER(resync_us, "microseconds that the last of them took")                                           \
+        GAUGE(resync_us, "microseconds that the last of them took")                                           \
         COUNTER(checks, "rounds of the check for lost signals")                                                 \
         COUNTER(check_calls, "calls that it made to systemd")                                                   \
         COUNTER(check_names, "units that it looked at")                                                         \
@@ -256,7 +256,7 @@ int systemd_manager_pid(const SystemdManager *m);
         COUNTER(jobs, "systemd jobs begun")
 
 typedef struct SystemdStats {
-        SYSTEMD_COUNTERS(COUNTER_FIELD)
+        SYSTEMD_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
 } SystemdStats;
 void systemd_manager_stats(const SystemdManager *m, SystemdStats *ret);
 // Of several managers: sums, of `resync_us` the longest.

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A figure is three lines: what it is, its type, its value. The tables of counters (counter.h) do not say which of them only ever
-// grow and which go up and down, and what is said to be a counter and falls is taken for a new beginning by those who compute
-// rates. So the type is unknown, of all of them. What is no name of a metric is left out.
+// A figure is three lines: what it is, its type, its value. What only ever grows is a counter, and OpenMetrics wants its name to end in
+// _total; what goes up and down is a gauge, and said to be one, since what falls would be taken for a new beginning by those
+// who compute rates. What is no name of a metric is left out.
 
 #include "http-metrics.h"
 
 #include <inttypes.h>
 
 #include "buf.h"
+#include "clock.h"
 #include "message.h"
 
 #define PREFIX "argosy_"
@@ -40,10 +41,44 @@ static int append(Buf *out, const Argosy__Response__Counter *c) {
 
         if (!is_name(c->name))
                 return 0;
-        r = buf_printf(out, "# TYPE " PREFIX "%s unknown\n# HELP " PREFIX "%s ", c->name, c->name);
+        r = buf_printf(out, "# TYPE " PREFIX "%s %s\n# HELP " PREFIX "%s ", c->name,
+                       c->gauge ? "gauge" : "counter", c->name);
         if (r == 0)
                 r = append_help(out, c->help);
-        return r < 0 ? r : buf_printf(out, PREFIX "%s %" PRIu64 "\n", c->name, c->value);
+        return r < 0 ? r
+                     : buf_printf(out, PREFIX "%s%s %" PRIu64 "\n", c->name, c->gauge ? "" : "_total",
+                                  c->value);
+}
+
+static int append_seconds(Buf *out, uint64_t us) {
+        return buf_printf(out, "%" PRIu64 ".%06" PRIu64, us / USEC_PER_SEC, us % USEC_PER_SEC);
+}
+
+// Whoever sent it may be of another version: what has no number for each bound is left out.
+static int append_turns(Buf *out, const Argosy__Response__TurnTimes *t) {
+        int r;
+
+        if (!t || t->n_counts != t->n_bounds_us + 1)
+                return 0;
+        r = buf_printf(out,
+                       "# TYPE " PREFIX "turn_seconds histogram\n# UNIT " PREFIX "turn_seconds seconds\n"
+                       "# HELP " PREFIX
+                       "turn_seconds How long turns of the loop took, in which all waits for one.\n");
+        for (size_t i = 0; r == 0 && i < t->n_bounds_us; i++) {
+                r = buf_printf(out, PREFIX "turn_seconds_bucket{le=\"");
+                if (r == 0)
+                        r = append_seconds(out, t->bounds_us[i]);
+                if (r == 0)
+                        r = buf_printf(out, "\"} %" PRIu64 "\n", t->counts[i]);
+        }
+        if (r == 0)
+                r = buf_printf(out,
+                               PREFIX "turn_seconds_bucket{le=\"+Inf\"} %" PRIu64 "\n" PREFIX
+                                      "turn_seconds_count %" PRIu64 "\n" PREFIX "turn_seconds_sum ",
+                               t->counts[t->n_counts - 1], t->counts[t->n_counts - 1]);
+        if (r == 0)
+                r = append_seconds(out, t->sum_us);
+        return r < 0 ? r : buf_append(out, "\n", 1);
 }
 
 char *http_metrics(const HttpPart *part) {
@@ -54,6 +89,8 @@ char *http_metrics(const HttpPart *part) {
         if (r == 0 && response->what_case == ARGOSY__RESPONSE__WHAT_COUNTERS) {
                 for (size_t i = 0; i < response->counters->n_rows && r == 0; i++)
                         r = append(&out, response->counters->rows[i]);
+                if (r == 0)
+                        r = append_turns(&out, response->counters->turns);
                 if (r == 0)
                         r = buf_printf(&out, "# EOF\n");
         }

@@ -107,9 +107,16 @@ def test_figures_are_those_of_argosyctl_counters(c: Cluster):
         assert (status, kind) == (200, "application/openmetrics-text; version=1.0.0; charset=utf-8")
         lines = text.splitlines()
         assert lines[-1] == "# EOF"
-        figures = dict(line.split() for line in lines if not line.startswith("#"))
-        assert set(figures) == {f"argosy_{name}" for name in c.json("counters", node)}, figures
-        assert all(value.isdigit() for value in figures.values())
+        kinds = {words[2]: words[3] for words in map(str.split, lines) if words[1:2] == ["TYPE"]}
+        figures = {name: float(value) for name, value in (line.split() for line in lines if not line.startswith("#"))}
+        counted = {f"argosy_{name}": value for name, value in c.json("counters", node).items()}
+        assert set(kinds) == {*counted, "argosy_turn_seconds"}, kinds
+        for name in counted:
+            assert figures[name + ("_total" if kinds[name] == "counter" else "")] >= 0, name
+        buckets = [value for name, value in figures.items() if name.startswith("argosy_turn_seconds_bucket")]
+        assert buckets == sorted(buckets) and buckets[-1] == figures["argosy_turn_seconds_count"] > 0, buckets
+    leader = next(node for node in c.nodes if node.name == c.leader().name)
+    assert "\nargosy_hosts 3\n" in ask(leader, "/metrics")[2]
 
 
 def test_what_cannot_be_answered_is_a_problem(c: Cluster):

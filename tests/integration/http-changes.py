@@ -3,9 +3,14 @@
 """A cluster that is run over HTTP alone, through the loss of a node and of the leader."""
 
 import http.client
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
 
 from lib import QUICK, SLEEPER, Cluster, eventually, main
-from over_http import JSON, Events, ask, change, get, refuses
+from over_http import JSON, Events, ask, change, directory, get, refuses
 
 TEXT = {"Content-Type": "text/plain"}
 BAD = SLEEPER + "[X-Argosy]\nColour=red\n"
@@ -125,6 +130,35 @@ def test_a_stream_says_when_it_ends_and_goes_on_elsewhere(c: Cluster):
     stream.close()
     refuses(second, "/v1/events?since=00", 400)
     refuses(second, "/v1/events?kind=weather", 400)
+
+
+def example(node, name, *args):
+    """What it prints, and it must succeed."""
+    program = Path(__file__).parents[2] / "examples" / name
+    done = subprocess.run([program, *args], env=os.environ | {"ARGOSY_SOCKET": str(directory(node) / "http.sock")}, text=True,
+                          capture_output=True, timeout=60)
+    assert done.returncode == 0, f"{name}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def test_the_examples_do_what_they_say(c: Cluster):
+    node = c.nodes[2]
+    c.submit("web@.service", SLEEPER)
+    c.ctl("start web@{1..2}")
+    before = c.invocation("web@2.service")
+    new = Path(tempfile.mkdtemp()) / "web@.service"
+    new.write_text(SLEEPER + "# another one\n")
+    try:
+        assert "done" in example(node, "rolling-update.py", "web@.service", str(new))
+    finally:
+        shutil.rmtree(new.parent)
+    assert c.invocation("web@2.service") != before and active(node, "web@*") == names("web", [1, 2])
+    c.submit("once.service", "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/ls /run/now\n")
+    c.ctl_fails("start once")
+    for each in c.nodes:
+        each.run("touch /run/now")
+    assert example(node, "restart-failed.sh") == "once.service: done\n"
+    assert active(node, "once.service") == [] and get(node, "/v1/units/once.service")["units"][0]["active"] == "active"
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@
 #include "store.h"
 #include "time-limit.h"
 #include "uvx.h"
+#include "turn-times.h"
 
 typedef struct Agent Agent;
 typedef struct ClusterState ClusterState;
@@ -61,14 +62,14 @@ typedef struct VoterJob VoterJob;
 typedef enum DaemonEnd { DAEMON_RUNNING, DAEMON_EXIT, DAEMON_RESTART, DAEMON_FAILED } DaemonEnd;
 
 // What the daemon counts itself.
-#define DAEMON_COUNTERS(COUNTER)                                                                                   \
-        COUNTER(turn_max_us, "longest turn of the loop, in microseconds, since SIGUSR1")                           \
-        COUNTER(turn_cpu_max_us, "most CPU time of one turn, in microseconds, since SIGUSR1: without what others " \
+#define DAEMON_COUNTERS(COUNTER, GAUGE) \
+        GAUGE(turn_max_us, "longest turn of the loop, in microseconds, since SIGUSR1")                           \
+        GAUGE(turn_cpu_max_us, "most CPU time of one turn, in microseconds, since SIGUSR1: without what others " \
                                  "of this machine took meanwhile")                                                 \
         COUNTER(slow_turns, "turns of the loop of more than 10 ms")
 
 typedef struct DaemonStats {
-        DAEMON_COUNTERS(COUNTER_FIELD)
+        DAEMON_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
 } DaemonStats;
 
 typedef struct Daemon Daemon;
@@ -152,6 +153,7 @@ struct Daemon {
         Arena applied; // the entry of the log that is being applied
         bool turn_uncounted; // of the turn under way
         DaemonStats stats;
+        TurnTimes turns;
         DaemonEnd end;
         bool transferring;
         bool handing_over, handed_over; // leadership, since the machine is shutting down

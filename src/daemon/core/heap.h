@@ -32,13 +32,13 @@ void heap_tune_pool_thread(void);
 void heap_release(void);
 
 // In bytes, now. What is resident is so with the allocator's own bookkeeping, as far as the allocator tells that.
-#define HEAP_COUNTERS(COUNTER)                                                        \
-        COUNTER(heap_allocated_bytes, "what argosyd has in use of its heap")          \
-        COUNTER(heap_resident_bytes, "memory that the heap has from the kernel")      \
-        COUNTER(heap_metadata_bytes, "of that what the allocator keeps its books in")
+#define HEAP_COUNTERS(COUNTER, GAUGE) \
+        GAUGE(heap_allocated_bytes, "what argosyd has in use of its heap")          \
+        GAUGE(heap_resident_bytes, "memory that the heap has from the kernel")      \
+        GAUGE(heap_metadata_bytes, "of that what the allocator keeps its books in")
 
 typedef struct HeapStats {
-        HEAP_COUNTERS(COUNTER_FIELD)
+        HEAP_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
 } HeapStats;
 HeapStats heap_stats(void);
 

@@ -20,42 +20,43 @@ typedef struct AllStats {
 _Static_assert(sizeof(AllStats) / sizeof(uint64_t) <= COUNTERS_MAX, "COUNTERS_MAX has to grow");
 
 // Of a row of a table: its figure in `stats`.
-#define SHOW(name, help) *to++ = (Counter){#name, help, stats.name};
+#define SHOW(name, help) *to++ = (Counter){#name, help, stats.name, false};
+#define SHOW_GAUGE(name, help) *to++ = (Counter){#name, help, stats.name, true};
 
 static Counter *show_systemd(const Daemon *d, Counter *to) {
         SystemdStats stats = {};
 
         if (d->agent)
                 agent_systemd_stats(d->agent, &stats);
-        SYSTEMD_COUNTERS(SHOW)
+        SYSTEMD_COUNTERS(SHOW, SHOW_GAUGE)
         return to;
 }
 
 static Counter *show_daemon(const Daemon *d, Counter *to) {
         const DaemonStats stats = d->stats;
 
-        DAEMON_COUNTERS(SHOW)
+        DAEMON_COUNTERS(SHOW, SHOW_GAUGE)
         return to;
 }
 
 static Counter *show_agent(const Daemon *d, Counter *to) {
         const AgentStats stats = d->agent ? agent_stats(d->agent) : (AgentStats){};
 
-        AGENT_COUNTERS(SHOW)
+        AGENT_COUNTERS(SHOW, SHOW_GAUGE)
         return to;
 }
 
 static Counter *show_heap(Counter *to) {
         const HeapStats stats = heap_stats();
 
-        HEAP_COUNTERS(SHOW)
+        HEAP_COUNTERS(SHOW, SHOW_GAUGE)
         return to;
 }
 
 static Counter *show_leader(const Daemon *d, Counter *to) {
         const LeaderStats stats = d->leader ? leader_stats(d->leader) : (LeaderStats){};
 
-        LEADER_COUNTERS(SHOW)
+        LEADER_COUNTERS(SHOW, SHOW_GAUGE)
         return to;
 }
 

@@ -14,6 +14,7 @@ enum { COUNTERS_MAX = 64 };
 typedef struct Counter {
         const char *name, *help;
         uint64_t value;
+        bool gauge; // it goes up and down
 } Counter;
 
 // How many of them there are.

@@ -226,6 +226,9 @@ static void answer_counters(Route *route) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
         Argosy__Response__Counter rows[COUNTERS_MAX], *pointers[COUNTERS_MAX];
+        Argosy__Response__TurnTimes times = ARGOSY__RESPONSE__TURN_TIMES__INIT;
+        const TurnTimes *turns = &route->router->daemon->turns;
+        uint64_t counts[TURN_BOUNDS + 1];
         Counter values[COUNTERS_MAX];
         size_t n = daemon_counters(route->router->daemon, values);
 
@@ -234,8 +237,16 @@ static void answer_counters(Route *route) {
                 rows[i].name = (char *) values[i].name;
                 rows[i].help = (char *) values[i].help;
                 rows[i].value = values[i].value;
+                rows[i].gauge = values[i].gauge;
                 pointers[i] = &rows[i];
         }
+        turn_times_cumulate(turns, counts);
+        times.bounds_us = (uint64_t *) turn_bounds_us;
+        times.n_bounds_us = TURN_BOUNDS;
+        times.counts = counts;
+        times.n_counts = TURN_BOUNDS + 1;
+        times.sum_us = turns->sum_us;
+        counters.turns = &times;
         counters.rows = pointers;
         counters.n_rows = n;
         response.final = true;

@@ -221,7 +221,19 @@ void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
 }
 
 LeaderStats leader_stats(const Leader *l) {
-        return l->stats;
+        LeaderStats stats = l->stats;
+        size_t n_hosts;
+
+        if (!l->leading)
+                return stats;
+        stats.leads = 1;
+        (void) cluster_state_hosts(l->state, &n_hosts);
+        stats.hosts = n_hosts;
+        stats.units = cluster_state_n_units(l->state);
+        stats.units_pending = l->n_pending;
+        stats.jobs_open = l->open_jobs.count;
+        stats.watchers = l->n_watchers;
+        return stats;
 }
 
 void sessions_acknowledge(Leader *l) {

@@ -10,6 +10,6 @@
 void systemd_stats_add(SystemdStats *sum, const SystemdStats *more) {
         uint64_t longest = MAX_OF(sum->resync_us, more->resync_us);
 
-        SYSTEMD_COUNTERS(ADD)
+        SYSTEMD_COUNTERS(ADD, ADD)
         sum->resync_us = longest;
 }

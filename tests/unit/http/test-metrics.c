@@ -31,11 +31,13 @@ static char *metrics_of(Argosy__Response__Counter **rows, size_t n) {
 static void a_figure_is_type_help_and_value(void **state) {
         Argosy__Response__Counter a = counter("slow_turns", "turns of more than 10 ms", 3),
                                   b = counter("entries", "", UINT64_MAX);
-        _cleanup_free_ char *text = metrics_of((Argosy__Response__Counter *[]){&a, &b}, 2);
+        _cleanup_free_ char *text = NULL;
 
-        assert_string_equal(text, "# TYPE argosy_slow_turns unknown\n# HELP argosy_slow_turns turns of more "
-                                  "than 10 ms\nargosy_slow_turns 3\n"
-                                  "# TYPE argosy_entries unknown\n# HELP argosy_entries \nargosy_entries "
+        b.gauge = true;
+        text = metrics_of((Argosy__Response__Counter *[]){&a, &b}, 2);
+        assert_string_equal(text, "# TYPE argosy_slow_turns counter\n# HELP argosy_slow_turns turns of more "
+                                  "than 10 ms\nargosy_slow_turns_total 3\n"
+                                  "# TYPE argosy_entries gauge\n# HELP argosy_entries \nargosy_entries "
                                   "18446744073709551615\n# EOF\n");
 }
 
@@ -44,7 +46,37 @@ static void help_is_one_line(void **state) {
         _cleanup_free_ char *text = metrics_of((Argosy__Response__Counter *[]){&a}, 1);
 
         assert_non_null(
-                strstr(text, "# HELP argosy_a a \\\"b\\\" \\\\ c\\nargosy_b 7\nargosy_a 1\n# EOF\n"));
+                strstr(text, "# HELP argosy_a a \\\"b\\\" \\\\ c\\nargosy_b 7\nargosy_a_total 1\n# EOF\n"));
+}
+
+static void turns_of_the_loop_are_a_histogram(void **state) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
+        Argosy__Response__TurnTimes turns = ARGOSY__RESPONSE__TURN_TIMES__INIT;
+        uint64_t bounds[] = {100, 10000}, counts[] = {5, 7, 8};
+        _cleanup_free_ char *text = NULL, *without = NULL;
+        uint8_t data[256];
+        HttpPart part = {.data = data};
+
+        turns.bounds_us = bounds;
+        turns.n_bounds_us = 2;
+        turns.counts = counts;
+        turns.n_counts = 3;
+        turns.sum_us = 1234567;
+        counters.turns = &turns;
+        r.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
+        r.counters = &counters;
+        part.len = argosy__response__pack(&r, data);
+        text = http_metrics(&part);
+        assert_non_null(strstr(text, "# TYPE argosy_turn_seconds histogram\n"));
+        assert_non_null(strstr(text, "argosy_turn_seconds_bucket{le=\"0.000100\"} 5\n"
+                                     "argosy_turn_seconds_bucket{le=\"0.010000\"} 7\n"
+                                     "argosy_turn_seconds_bucket{le=\"+Inf\"} 8\n"
+                                     "argosy_turn_seconds_count 8\nargosy_turn_seconds_sum 1.234567\n# EOF\n"));
+        turns.n_counts = 2; // not one for each bound
+        part.len = argosy__response__pack(&r, data);
+        without = http_metrics(&part);
+        assert_string_equal(without, "# EOF\n");
 }
 
 static void what_is_no_name_is_left_out(void **state) {
@@ -52,7 +84,7 @@ static void what_is_no_name_is_left_out(void **state) {
                                   c = counter("ok", "", 1), d = counter("x{y=\"z\"}", "", 1);
         _cleanup_free_ char *text = metrics_of((Argosy__Response__Counter *[]){&a, &b, &c, &d}, 4);
 
-        assert_string_equal(text, "# TYPE argosy_ok unknown\n# HELP argosy_ok \nargosy_ok 1\n# EOF\n");
+        assert_string_equal(text, "# TYPE argosy_ok counter\n# HELP argosy_ok \nargosy_ok_total 1\n# EOF\n");
 }
 
 static void what_has_no_counters_is_none(void **state) {
@@ -69,6 +101,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_figure_is_type_help_and_value),
                 cmocka_unit_test(help_is_one_line),
+                cmocka_unit_test(turns_of_the_loop_are_a_histogram),
                 cmocka_unit_test(what_is_no_name_is_left_out),
                 cmocka_unit_test(what_has_no_counters_is_none),
         };

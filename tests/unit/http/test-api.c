@@ -210,7 +210,7 @@ static void figures_are_openmetrics(void **state) {
         r.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
         r.counters = &counters;
         http_call_respond(w.calls[0], &r);
-        RUN_UNTIL(has(c, "argosy_slow_turns 0\n# EOF\n"));
+        RUN_UNTIL(has(c, "argosy_slow_turns_total 0\n# EOF\n"));
         assert_true(has(c, "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"));
 }
 

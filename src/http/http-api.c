@@ -365,6 +365,7 @@ void http_api_on_ended(HttpApi *a) {
                 return;
         close(a->fd);
         deadline_heap_done(&a->deadlines);
+        events_memo_free(a->memo);
         pthread_mutex_destroy(&a->lock);
         if (a->closed)
                 a->closed(a->closed_data);

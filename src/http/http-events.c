@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "event-json.h"
+#include "events-memo.h"
 #include "macro.h"
 #include "message.h"
 #include "str.h"
@@ -52,25 +53,51 @@ static int append_event(const ProtobufCBinaryData *packed, const EventCursor *al
         return r;
 }
 
-static int append_all(const Argosy__Response__Events *events, HttpEventsFormat format, Buf *out) {
-        EventCursor all;
+static int append_once(const EventsMemoKey *key, const ProtobufCBinaryData *packed, const EventCursor *all,
+                       EventsMemo *memo, Buf *out) {
+        size_t begin = out->len;
+        int r = memo ? events_memo_append(memo, key, out) : 0;
+
+        if (r != 0)
+                return MIN_OF(r, 0);
+        r = append_event(packed, all, key->last, key->format, out);
+        if (r == 0 && memo)
+                events_memo_keep(memo, key, out->data + begin, out->len - begin);
+        return r;
+}
+
+static int append_all(const Argosy__Response__Events *events, HttpEventsFormat format, EventsMemo *memo,
+                      Buf *out) {
+        char places[EVENT_CURSOR_SIZE]; // what the cursors of all events but the last have in common
+        EventCursor all, common;
         int r = event_cursor_parse(events->cursor, &all) ? 0 : -EBADMSG;
 
-        for (size_t i = 0; r == 0 && i < events->n_events; i++)
-                r = append_event(&events->events[i], &all, i + 1 == events->n_events, format, out);
+        if (r < 0)
+                return r;
+        common = all;
+        common.mode = EVENT_CURSOR_RING;
+        common.seq = common.index = 0;
+        event_cursor_format(&common, places);
+        for (size_t i = 0; r == 0 && i < events->n_events; i++) {
+                const ProtobufCBinaryData *packed = &events->events[i];
+                bool last = i + 1 == events->n_events;
+                EventsMemoKey key = {packed->data, packed->len, last ? events->cursor : places, last, format};
+
+                r = append_once(&key, packed, &all, memo, out);
+        }
         if (r == 0 && events->n_events == 0 && format == HTTP_EVENTS_SSE)
                 r = buf_printf(out, "id: %s\n\n", events->cursor);
         return r;
 }
 
-int http_events_append(const HttpPart *part, HttpEventsFormat format, Buf *out,
+int http_events_append(const HttpPart *part, HttpEventsFormat format, EventsMemo *memo, Buf *out,
                        char cursor[EVENT_CURSOR_SIZE]) {
         Argosy__Response *response;
         int r = message_unpack(&argosy__response__descriptor, part->data, part->len, (void **) &response);
 
         if (r < 0)
                 return r;
-        r = response->what_case == ARGOSY__RESPONSE__WHAT_EVENTS ? append_all(response->events, format, out)
+        r = response->what_case == ARGOSY__RESPONSE__WHAT_EVENTS ? append_all(response->events, format, memo, out)
                                                                  : -EBADMSG;
         if (r == 0 && !str_copy(cursor, EVENT_CURSOR_SIZE, response->events->cursor))
                 r = -EBADMSG;

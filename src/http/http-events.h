@@ -13,13 +13,16 @@
 #include "http-body.h"
 #include "http-problem.h"
 
+typedef struct EventsMemo EventsMemo;
+
 typedef enum HttpEventsFormat { HTTP_EVENTS_SSE, HTTP_EVENTS_LINES } HttpEventsFormat;
 
 // As the header Accept wants it; NULL: it has no wishes.
 HttpEventsFormat http_events_format(const char *accept);
 const char *http_events_type(HttpEventsFormat format); // Content-Type
-// What one answer has; the cursor behind it is copied to `cursor`. 0, -EBADMSG: it is none, or -ENOMEM.
-int http_events_append(const HttpPart *part, HttpEventsFormat format, Buf *out,
+// What one answer has; the cursor behind it is copied to `cursor`. memo: what others were told; NULL: none. 0, -EBADMSG: it is
+// none, or -ENOMEM.
+int http_events_append(const HttpPart *part, HttpEventsFormat format, EventsMemo *memo, Buf *out,
                        char cursor[EVENT_CURSOR_SIZE]);
 // The end of a stream, and why. 0 or -ENOMEM.
 int http_events_append_problem(const HttpProblem *problem, HttpEventsFormat format, Buf *out);

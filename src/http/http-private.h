@@ -19,6 +19,7 @@
 
 #include "author-names.h"
 #include "buf.h"
+#include "events-memo.h"
 #include "deadline-heap.h"
 #include "http-api-state.h"
 #include "http-api.h"
@@ -115,6 +116,7 @@ struct HttpApi {
         uv_async_t async; // calls have arrived
         HttpStates states;
         HttpThread *thread;
+        EventsMemo *memo; // the thread's; NULL: nobody was told of events
         ListNode asked;         // calls that the loop has
         uv_timer_t timer;       // for the first of
         DeadlineHeap deadlines; // HttpCall.deadline

@@ -237,7 +237,9 @@ static int write_more(HttpCall *call) {
 
         call->out.len = call->out_at = 0;
         if (call->n_parts > 0) {
-                r = http_events_append(&call->parts[0], call->format, &call->out, call->cursor);
+                if (!call->api->memo)
+                        call->api->memo = events_memo_new(); // without it there is more to do
+                r = http_events_append(&call->parts[0], call->format, call->api->memo, &call->out, call->cursor);
                 http_parts_free(TAKE_PTR(call->parts), call->n_parts);
                 call->n_parts = 0;
         } else if (call->status != 0 && !call->over) {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A table without chains: each key has one slot, by a checksum, and the newest of those that share one is kept. A slot is one
+// allocation, of the event, its place and its text behind each other, and is compared whole before it is believed.
+
+#include "events-memo.h"
+
+#include <errno.h>
+
+#include "hash.h"
+#include "macro.h"
+
+typedef struct Slot {
+        uint8_t *data;
+        uint32_t len, n_place, n_text;
+        bool last;
+        HttpEventsFormat format;
+} Slot;
+
+struct EventsMemo {
+        Slot slots[EVENTS_MEMO_SLOTS];
+};
+
+EventsMemo *events_memo_new(void) {
+        return calloc(1, sizeof(EventsMemo));
+}
+
+void events_memo_free(EventsMemo *m) {
+        for (size_t i = 0; m && i < EVENTS_MEMO_SLOTS; i++)
+                free(m->slots[i].data);
+        free(m);
+}
+
+static size_t slot_of(const EventsMemoKey *key) {
+        return crc32c(key->last * 2 + (uint32_t) key->format, key->packed, key->len) % EVENTS_MEMO_SLOTS;
+}
+
+static bool is_slot_of(const Slot *s, const EventsMemoKey *key) {
+        return s->data && s->len == key->len && s->last == key->last && s->format == key->format &&
+               memcmp(s->data, key->packed, key->len) == 0 && s->n_place == strlen(key->place) &&
+               memcmp(s->data + s->len, key->place, s->n_place) == 0;
+}
+
+int events_memo_append(const EventsMemo *m, const EventsMemoKey *key, Buf *out) {
+        const Slot *s = &m->slots[slot_of(key)];
+
+        if (!is_slot_of(s, key))
+                return 0;
+        return buf_append(out, s->data + s->len + s->n_place, s->n_text) < 0 ? -ENOMEM : 1;
+}
+
+void events_memo_keep(EventsMemo *m, const EventsMemoKey *key, const void *text, size_t len) {
+        Slot *s = &m->slots[slot_of(key)];
+        size_t n_place = strlen(key->place);
+        uint8_t *data;
+
+        if (len == 0 || key->len + n_place + len > EVENTS_MEMO_BYTES_MAX)
+                return;
+        data = malloc(key->len + n_place + len);
+        if (!data)
+                return;
+        memcpy(data, key->packed, key->len);
+        memcpy(data + key->len, key->place, n_place);
+        memcpy(data + key->len + n_place, text, len);
+        free(s->data);
+        *s = (Slot){data, (uint32_t) key->len, (uint32_t) n_place, (uint32_t) len, key->last, key->format};
+}

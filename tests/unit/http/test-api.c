@@ -585,7 +585,8 @@ static void a_stream_begins_though_nothing_happens(void **state) {
         RUN_UNTIL(w.n_calls == 1);
         http_call_set_route(w.calls[0], &w);
         RUN_UNTIL(has(c, "HTTP/1.1 200 "));
-        assert_in_range(uv_hrtime() - began, HTTP_BEGIN_MS * UINT64_C(1000000), HTTP_COMMENT_SEC * UINT64_C(500000000));
+        // (A loop's clock is that of when its turn began, so what it waits may be less.)
+        assert_in_range(uv_hrtime() - began, HTTP_BEGIN_MS * UINT64_C(500000), HTTP_COMMENT_SEC * UINT64_C(500000000));
         assert_int_equal(w.n_cancelled, 1);
         RUN_UNTIL(w.n_calls == 2); // and asks again
 }

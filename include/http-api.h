@@ -31,7 +31,7 @@ enum {
         HTTP_HEADER_MAX = 8 * 1024, // bytes of a request's line and headers, kept for each connection
         HTTP_IDLE_SEC = 30,          // without a byte from or to a client that is not waited for
         HTTP_COMMENT_SEC = 15,       // without an event, until the client of a stream is told that it goes on
-        HTTP_BATCH_MS = 20,          // from one answer to a stream to the next: what happens meanwhile is told together
+        HTTP_BATCH_MS = 20,          // from one answer to streams to the next: what happens meanwhile is told together
         HTTP_BEGIN_MS = 100,         // until a stream begins although there is nothing to tell yet
         HTTP_AGAIN_MS = 1000,        // until a stream asks again when no leader could be reached
         HTTP_BODY_SEC = 60,          // from a request's headers to the last byte of its body

@@ -115,6 +115,13 @@ static void show_job(HttpCall *call) {
 
 // ---- streams
 
+// Answers of all streams begin together: so they are behind the same cursor, and the text of an event is made once for all of them.
+static uint64_t next_tick(const HttpApi *a) {
+        const uint64_t tick_us = HTTP_BATCH_MS * (uint64_t) USEC_PER_MSEC;
+
+        return (now_us(a) / tick_us + 1) * tick_us;
+}
+
 static void pull(HttpCall *call) {
         uint64_t silent_us = call->streams ? HTTP_COMMENT_SEC * (uint64_t) USEC_PER_SEC
                                            : HTTP_BEGIN_MS * (uint64_t) USEC_PER_MSEC;
@@ -218,7 +225,7 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
                 show_job(call);
                 return true;
         case HTTP_STEP_EVENTS:
-                call->pull_from_us = now_us(call->api) + HTTP_BATCH_MS * (uint64_t) USEC_PER_MSEC;
+                call->pull_from_us = next_tick(call->api);
                 break;
         case HTTP_STEP_JOB:
                 break;

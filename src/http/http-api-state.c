@@ -20,6 +20,7 @@
 #include "clock.h"
 #include "cluster-copy.h"
 #include "http-etag.h"
+#include "http-headers.h"
 #include "http-private.h"
 #include "message.h"
 #include "str.h"
@@ -466,8 +467,7 @@ enum MHD_Result http_state_send_unchanged(struct MHD_Connection *connection, con
         char tag[HTTP_ETAG_SIZE];
 
         http_etag_format(cursor, tag);
-        if (r && MHD_add_response_header(r, "ETag", tag) == MHD_YES &&
-            MHD_add_response_header(r, "Cache-Control", "no-store") == MHD_YES)
+        if (r && MHD_add_response_header(r, "ETag", tag) == MHD_YES && http_headers_add(r))
                 queued = MHD_queue_response(connection, MHD_HTTP_NOT_MODIFIED, r);
         if (r)
                 MHD_destroy_response(r);

@@ -26,22 +26,12 @@
 #include "http-body.h"
 #include "http-bulk.h"
 #include "http-events.h"
+#include "http-limits.h"
+#include "http-peer.h"
 #include "http-target.h"
 #include "list.h"
 
 typedef struct HttpThread HttpThread;
-
-// Whoever is at the other end of a connection, as the kernel says.
-typedef struct HttpPeer {
-        ListNode link; // in HttpThread.peers
-        uid_t uid;
-        gid_t gid;
-        gid_t *groups;
-        size_t n_groups;
-        bool one_too_many; // it is told so, and has to go
-        uint64_t
-                sees_all_by; // 1 + the revision of rights by which he was found to see everything; 0: he was not
-} HttpPeer;
 
 typedef enum HttpStage {
         HTTP_CALL_NEW,     // its first line has come

@@ -19,10 +19,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <strings.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "http-headers.h"
 #include "http-metrics.h"
 #include "http-private.h"
 #include "http-problem.h"
@@ -37,7 +37,6 @@ enum {
         STREAM_BLOCK_BYTES = 4 * 1024, // of a stream, which has them for as long as it is there
         SHORT_ROWS = 16,         // of one that is written whole, which these are for
         SHORT_BYTES = 2048,
-        GROUPS_MAX = 65536,      // the kernel's NGROUPS_MAX
 };
 
 struct HttpThread {
@@ -48,89 +47,27 @@ struct HttpThread {
 
 // ---- who connects
 
-static void peer_free(HttpPeer *p) {
-        list_unlink(&p->link);
-        free(p->groups);
-        free(p);
-}
-
-static int find_groups(int fd, HttpPeer *p) {
-        socklen_t len = 0;
-
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &len) == 0 || errno != ERANGE)
-                return len == 0 ? 0 : -errno;
-        if (len / sizeof(gid_t) > GROUPS_MAX)
-                return -E2BIG;
-        p->groups = malloc(len);
-        if (!p->groups)
-                return -ENOMEM;
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, p->groups, &len) < 0)
-                return -errno;
-        p->n_groups = len / sizeof(gid_t);
-        return 0;
-}
-
-static bool is_owner(uid_t uid) {
-        return uid == 0 || uid == geteuid();
-}
-
-static bool is_one_too_many(const HttpThread *t, uid_t uid) {
-        size_t n_of_user = 0, n_others = 0;
-
-        list_foreach (n, &t->peers) {
-                const HttpPeer *p = CONTAINER_OF(n, const HttpPeer, link);
-
-                n_of_user += p->uid == uid;
-                n_others += !is_owner(p->uid);
-        }
-        if (is_owner(uid))
-                return n_of_user >= HTTP_CONNECTIONS_PER_OWNER;
-        return n_of_user >= HTTP_CONNECTIONS_PER_USER || n_others >= HTTP_CONNECTIONS_OTHERS_MAX;
-}
-
-// NULL: it is not known who that is, and he is not answered.
-static HttpPeer *peer_new(HttpThread *t, int fd) {
-        HttpPeer *p = calloc(1, sizeof(*p));
-        struct ucred creds;
-        socklen_t len = sizeof(creds);
-
-        if (!p)
-                return NULL;
-        list_init(&p->link);
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &creds, &len) < 0 || find_groups(fd, p) < 0) {
-                peer_free(p);
-                return NULL;
-        }
-        p->uid = creds.uid;
-        p->gid = creds.gid;
-        p->one_too_many = is_one_too_many(t, p->uid);
-        list_append(&t->peers, &p->link);
-        return p;
-}
-
 static void on_connection(void *userdata, struct MHD_Connection *connection, void **peer,
                           enum MHD_ConnectionNotificationCode code) {
+        HttpThread *t = userdata;
         const union MHD_ConnectionInfo *info;
 
         if (code == MHD_CONNECTION_NOTIFY_STARTED) {
                 info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-                *peer = info ? peer_new(userdata, info->connect_fd) : NULL;
+                *peer = info ? http_peer_new(&t->peers, info->connect_fd) : NULL;
         } else if (*peer) {
-                peer_free(*peer);
+                http_peer_free(*peer);
                 *peer = NULL;
         }
 }
 
 // ---- answers
 
-// What every answer says of itself: it is what it says it is, and of this moment.
 static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status, const char *type,
                                      struct MHD_Response *r) {
         enum MHD_Result queued = MHD_NO;
 
-        if (r && MHD_add_response_header(r, "Content-Type", type) == MHD_YES &&
-            MHD_add_response_header(r, "Cache-Control", "no-store") == MHD_YES &&
-            MHD_add_response_header(r, "X-Content-Type-Options", "nosniff") == MHD_YES)
+        if (r && MHD_add_response_header(r, "Content-Type", type) == MHD_YES && http_headers_add(r))
                 queued = MHD_queue_response(connection, status, r);
         if (r)
                 MHD_destroy_response(r); // it counts its references

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "http-etag.h"
+#include "http-headers.h"
 #include "macro.h"
 
 enum { BLOCK_BYTES = 128 * 1024 }; // that are written at a time
@@ -72,9 +73,7 @@ static bool add_headers(const HttpVersion *v, struct MHD_Response *r) {
 
         http_etag_format(&v->cursor, tag);
         return MHD_add_response_header(r, "Content-Type", "application/json") == MHD_YES &&
-               MHD_add_response_header(r, "ETag", tag) == MHD_YES &&
-               MHD_add_response_header(r, "Cache-Control", "no-store") == MHD_YES &&
-               MHD_add_response_header(r, "X-Content-Type-Options", "nosniff") == MHD_YES;
+               MHD_add_response_header(r, "ETag", tag) == MHD_YES && http_headers_add(r);
 }
 
 // Without one there are blocks.

@@ -14,6 +14,7 @@
 #include "event-cursor.h"
 #include "feature-level.h"
 #include "http-api.h"
+#include "http-limits.h"
 #include "list.h"
 #include "log.h"
 #include "message.h"
@@ -161,6 +162,7 @@ static void what_is_asked_goes_to_the_loop_and_comes_back_as_json(void **state) 
         assert_true(has(c, "Content-Type: application/json\r\n"));
         assert_true(has(c, "Cache-Control: no-store\r\n"));
         assert_true(has(c, "X-Content-Type-Options: nosniff\r\n"));
+        assert_true(has(c, "Content-Security-Policy: frame-ancestors 'none'\r\n"));
         assert_true(has(c, "{\"no_leader\":false,\"nodes\":[]}\n"));
 }
 

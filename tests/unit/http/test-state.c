@@ -260,6 +260,7 @@ static void the_whole_is_asked_for_in_parts_and_answered_as_one_document(void **
         assert_true(has(c, etag));
         assert_true(has(c, "Content-Type: application/json\r\n"));
         assert_true(has(c, "Cache-Control: no-store\r\n"));
+        assert_true(has(c, "Content-Security-Policy: frame-ancestors 'none'\r\n"));
         assert_true(has(c, "u1.service"));
         assert_true(has(c, "u3.service"));
         assert_int_equal(w.n_places, 1);

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The limits of HTTP, by name. Who needs them alone need not know what an HttpApi is.
+
+#include <stddef.h>
+
+enum {
+        // Connections, each with one request at a time; those of one user; those of all but root and whom this process runs
+        // as; and of each of these two. Beyond the first, others wait in the backlog; who is one too many of the others is told so.
+        HTTP_CONNECTIONS_MAX = 2048,
+        HTTP_CONNECTIONS_PER_USER = 64,
+        HTTP_CONNECTIONS_OTHERS_MAX = 768,
+        HTTP_CONNECTIONS_PER_OWNER = HTTP_CONNECTIONS_MAX - HTTP_CONNECTIONS_OTHERS_MAX, // root's, and whom this process runs as
+        HTTP_HEADER_MAX = 8 * 1024, // bytes of a request's line and headers, kept for each connection
+        HTTP_IDLE_SEC = 30,          // without a byte from or to a client that is not waited for
+        HTTP_COMMENT_SEC = 15,       // without an event, until the client of a stream is told that it goes on
+        HTTP_BATCH_MS = 20,          // from one answer to streams to the next: what happens meanwhile is told together
+        HTTP_BEGIN_MS = 100,         // until a stream begins although there is nothing to tell yet
+        HTTP_AGAIN_MS = 1000,        // until a stream asks again when no leader could be reached
+        HTTP_BODY_SEC = 60,          // from a request's headers to the last byte of its body
+        // Bytes of answers that were not read yet, as the loop handed them over; beyond them requests are refused.
+        HTTP_HELD_MAX = 128 * 1024 * 1024,
+        // A copy of the cluster, of which state documents are made, is dropped when nobody has asked for one for so long.
+        HTTP_STATE_KEPT_SEC = 60,
+        // Questions for a state document at a time that need a copy of their own: what has changed, or who may not see everything.
+        HTTP_STATE_OWN_MAX = 16,
+};
+// Bytes of such a copy, and of the documents that are being sent: beyond the one there is none, beyond the other no newer one.
+#define HTTP_STATE_BYTES_MAX ((size_t) 2 << 30)

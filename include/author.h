@@ -3,11 +3,13 @@
 
 // Who asks for something: a user of one host with the groups that he is in, by their names (message Author). The daemon
 // of that host attests it (api/author-names.c) and nobody else can: what a host says of its users is believed as
-// `user@that host`, whatever else stands in the message. Pure.
+// `user@that host`, whatever else stands in the message. Or a program that shows a token, of which the host
+// says no more than the proof; which token that is, the leader finds out. Pure.
 
 #include <stdbool.h>
 
 #include "argosy.pb-c.h"
+#include "hash.h"
 
 // Of the local socket, and of the system's accounts (data/argosy.sysusers): its members had all rights before there were
 // any.
@@ -17,12 +19,17 @@ enum {
         AUTHOR_NAME_MAX = 255,     // bytes of the name of a user or a group
         AUTHOR_GROUPS_MAX = 1024,  // that one user is in
         AUTHOR_GROUPS_BYTES = 32 * 1024, // of all their names: each request that is forwarded carries them
+        AUTHOR_PROOF_SIZE = HASH_SIZE,   // of a token: SHA-256 of its text
 };
+
+// Before the name of a token, where users have theirs: "token:ci". No user of a host is called so.
+#define AUTHOR_TOKEN_PREFIX "token:"
 
 // A name that an account may have, and that can be shown: 1 to AUTHOR_NAME_MAX bytes, plain (str_is_plain()).
 bool author_name_is_valid(const char *name);
-// What a host said of its own user, from now on the word of that host: `host` is put in. -EINVAL: it has names that no
-// account has, or more than there may be; nobody is to go by it then.
+// What a host said of its own user, or of a token that it was shown, from now on the word of that host: `host` is put in.
+// -EINVAL: it has names that no account has, or more than there may be; or a proof that is none, or besides a user; nobody
+// is to go by it then.
 int author_admit(Argosy__Author *author, uint32_t host) __attribute__((warn_unused_result));
 // The daemon of `host` itself, and root there.
 Argosy__Author author_of_host(uint32_t host);
@@ -31,6 +38,8 @@ Argosy__Author author_of_host(uint32_t host);
 Argosy__Author author_of_daemon(uint32_t host, uint32_t uid, const char *user);
 // Somebody of a host that does not say who: root, or a member of the group of its socket (ACCESS_GROUP).
 Argosy__Author author_unattested(uint32_t host);
-// For people: "alice", or "uid 1234"; in `buf` if need be.
+// Whoever has shown a token of this proof, which is borrowed.
+Argosy__Author author_of_token(const Hash *proof);
+// For people: "alice", "token:ci", or "uid 1234"; in `buf` if need be.
 enum { AUTHOR_TEXT_SIZE = AUTHOR_NAME_MAX + 1 };
 const char *author_text(const Argosy__Author *author, char buf[AUTHOR_TEXT_SIZE]);

@@ -15,10 +15,21 @@ bool author_name_is_valid(const char *name) {
         return *name && strnlen(name, AUTHOR_NAME_MAX + 1) <= AUTHOR_NAME_MAX && str_is_plain(name);
 }
 
-int author_admit(Argosy__Author *author, uint32_t host) {
+// A proof that comes with a name could be taken for either's; one that is cut off, for another one's.
+static int admit_token(Argosy__Author *author) {
+        if (author->token_proof.len != AUTHOR_PROOF_SIZE)
+                return -EINVAL;
+        if (*author->user || author->n_groups > 0 || author->owner)
+                return -EINVAL;
+        author->uid = UINT32_MAX;
+        return 0;
+}
+
+static int admit_user(const Argosy__Author *author) {
         size_t bytes = 0;
 
-        if ((*author->user && !author_name_is_valid(author->user)) || author->n_groups > AUTHOR_GROUPS_MAX)
+        if ((*author->user && !author_name_is_valid(author->user)) || author->n_groups > AUTHOR_GROUPS_MAX ||
+            str_has_prefix(author->user, AUTHOR_TOKEN_PREFIX))
                 return -EINVAL;
         for (size_t i = 0; i < author->n_groups; i++) {
                 if (!author_name_is_valid(author->groups[i]))
@@ -27,6 +38,17 @@ int author_admit(Argosy__Author *author, uint32_t host) {
         }
         if (bytes > AUTHOR_GROUPS_BYTES)
                 return -EINVAL;
+        return 0;
+}
+
+int author_admit(Argosy__Author *author, uint32_t host) {
+        int r;
+
+        if (*author->token) // only the leader says that
+                return -EINVAL;
+        r = author->token_proof.len > 0 ? admit_token(author) : admit_user(author);
+        if (r < 0)
+                return r;
         author->host = host;
         return 0;
 }
@@ -61,9 +83,19 @@ Argosy__Author author_unattested(uint32_t host) {
         return author;
 }
 
+Argosy__Author author_of_token(const Hash *proof) {
+        Argosy__Author author = ARGOSY__AUTHOR__INIT;
+
+        author.uid = UINT32_MAX;
+        author.token_proof = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) proof->bytes};
+        return author;
+}
+
 const char *author_text(const Argosy__Author *author, char buf[AUTHOR_TEXT_SIZE]) {
         if (*author->user)
                 return author->user;
+        if (author->token_proof.len > 0 || *author->token)
+                return "the bearer of a token";
         if (author->uid == UINT32_MAX)
                 return "somebody";
         snprintf(buf, AUTHOR_TEXT_SIZE, "uid %u", author->uid);

@@ -48,6 +48,8 @@ static const struct LaterPart {
         {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_GRANT_REMOVE, FEATURE_ACCESS},
         {&argosy__state_image__descriptor, 216, FEATURE_ACCESS}, // grants
         {&argosy__state_image__descriptor, 217, FEATURE_ACCESS}, // access_set
+        {&argosy__author__descriptor, 430, FEATURE_ACCESS}, // token_proof
+        {&argosy__author__descriptor, 431, FEATURE_ACCESS}, // token
         {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_JOB_ENDS, FEATURE_JOBS},
         {&argosy__state_image__descriptor, 230, FEATURE_JOBS}, // held_jobs
         {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_SPEC_FORGET, FEATURE_JOBS},

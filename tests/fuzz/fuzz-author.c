@@ -24,6 +24,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (author_admit(author, 7) == 0) {
                 if (author->host != 7 || author->n_groups > AUTHOR_GROUPS_MAX)
                         abort();
+                if (*author->token || (author->token_proof.len > 0 &&
+                                       (author->token_proof.len != AUTHOR_PROOF_SIZE || *author->user || author->owner ||
+                                        author->n_groups > 0 || author->uid != UINT32_MAX)))
+                        abort();
                 if (*author->user)
                         check_name(author->user);
                 for (size_t i = 0; i < author->n_groups; i++)

@@ -87,6 +87,58 @@ static void a_users_daemon_is_that_user(void **state) {
         assert_int_equal(author_admit(&strange, 4), 0);
 }
 
+static const Hash proof = {{7}};
+
+static void a_token_is_shown_instead_of_a_user(void **state) {
+        char *groups[] = {(char *) "users"};
+        Argosy__Author good = author_of_token(&proof), a;
+        char buf[AUTHOR_TEXT_SIZE];
+
+        assert_int_equal(author_admit(&good, 3), 0);
+        assert_int_equal(good.host, 3);
+        assert_int_equal(good.uid, UINT32_MAX);
+        assert_string_equal(author_text(&good, buf), "the bearer of a token");
+        good.uid = 0; // whatever it says
+        assert_int_equal(author_admit(&good, 3), 0);
+        assert_int_equal(good.uid, UINT32_MAX);
+        a = good;
+        a.user = (char *) "alice";
+        assert_int_equal(author_admit(&a, 3), -EINVAL);
+        a = good;
+        a.groups = groups;
+        a.n_groups = 1;
+        assert_int_equal(author_admit(&a, 3), -EINVAL);
+        a = good;
+        a.owner = true;
+        assert_int_equal(author_admit(&a, 3), -EINVAL);
+}
+
+static void a_proof_has_its_length(void **state) {
+        uint8_t bytes[AUTHOR_PROOF_SIZE + 1] = {};
+
+        for (size_t len = 1; len <= sizeof(bytes); len++) {
+                Argosy__Author a = ARGOSY__AUTHOR__INIT;
+
+                a.token_proof = (ProtobufCBinaryData){len, bytes};
+                assert_int_equal(author_admit(&a, 3), len == AUTHOR_PROOF_SIZE ? 0 : -EINVAL);
+        }
+}
+
+// Or any host could say that some token has asked, and without its secret.
+static void no_host_says_which_token_it_is(void **state) {
+        Argosy__Author a = author_of_token(&proof);
+
+        a.token = (char *) "0123abcd";
+        assert_int_equal(author_admit(&a, 3), -EINVAL);
+        a.token_proof.len = 0;
+        assert_int_equal(author_admit(&a, 3), -EINVAL);
+        a = author_in(NULL, 0);
+        a.user = (char *) "token:ci";
+        assert_int_equal(author_admit(&a, 3), -EINVAL);
+        a.user = (char *) "token";
+        assert_int_equal(author_admit(&a, 3), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_host_speaks_for_its_own_users),
@@ -94,6 +146,9 @@ int main(void) {
                 cmocka_unit_test(groups_have_a_limit),
                 cmocka_unit_test(whoever_is_not_named_is_no_root),
                 cmocka_unit_test(a_users_daemon_is_that_user),
+                cmocka_unit_test(a_token_is_shown_instead_of_a_user),
+                cmocka_unit_test(a_proof_has_its_length),
+                cmocka_unit_test(no_host_says_which_token_it_is),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

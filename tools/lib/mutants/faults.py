@@ -420,6 +420,18 @@ FAULTS = [
           "leader/jobs: a_change_can_be_bound_to_a_revision"),
 
     # ---- rights: nobody does or sees more than he was given
+    Fault("proof-of-any-length", "src/model/author.c",
+          "if (author->token_proof.len != AUTHOR_PROOF_SIZE)",
+          "if (false)",
+          "model/author: a_proof_has_its_length"),
+    Fault("proof-beside-a-user", "src/model/author.c",
+          "if (*author->user || author->n_groups > 0 || author->owner)",
+          "if (false)",
+          "model/author: a_token_is_shown_instead_of_a_user"),
+    Fault("host-says-which-token", "src/model/author.c",
+          "if (*author->token) // only the leader says that",
+          "if (false)",
+          "model/author: no_host_says_which_token_it_is"),
     Fault("role-does-not-narrow", "src/model/access.c",
           "if (g->right >= right && (!*g->role || (role && streq(g->role, role))) &&",
           "if (g->right >= right &&",

@@ -8,9 +8,11 @@
 // -EINVAL for what was to be made, -EIO for lack of randomness. Times are not checked anywhere: a pinned key
 // is trusted by its pin.
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <gnutls/crypto.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "x509.h"
@@ -210,6 +212,27 @@ static size_t common_name_length(const char *name) {
         return strnlen(name, COMMON_NAME_MAX);
 }
 
+static int add_name(gnutls_x509_crt_t cert, const char *name) {
+        struct in6_addr address;
+
+        if (inet_pton(AF_INET, name, &address) == 1)
+                return gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_IPADDRESS, &address, sizeof(struct in_addr),
+                                                            GNUTLS_FSAN_APPEND);
+        if (inet_pton(AF_INET6, name, &address) == 1)
+                return gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_IPADDRESS, &address, sizeof(address),
+                                                            GNUTLS_FSAN_APPEND);
+        return gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_DNSNAME, name, (unsigned) strlen(name),
+                                                    GNUTLS_FSAN_APPEND);
+}
+
+static int add_names(gnutls_x509_crt_t cert, const X509Template *template) {
+        int r = 0;
+
+        for (size_t i = 0; i < template->n_names && r >= 0; i++)
+                r = add_name(cert, template->names[i]);
+        return r;
+}
+
 static int fill(gnutls_x509_crt_t cert, const X509Template *template, gnutls_pubkey_t subject_key,
                 gnutls_x509_crt_t ca) {
         int r;
@@ -227,6 +250,8 @@ static int fill(gnutls_x509_crt_t cert, const X509Template *template, gnutls_pub
                 r = set_validity(cert, template->days);
         if (r >= 0)
                 r = set_usage(cert, template->is_ca);
+        if (r >= 0)
+                r = add_names(cert, template);
         if (r >= 0)
                 r = set_key_ids(cert, ca);
         return r;

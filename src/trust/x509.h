@@ -42,6 +42,8 @@ typedef struct X509Template {
         const char *common_name; // cut to what X.509 allows
         bool is_ca;
         unsigned days;
+        const char *const *names; // of a web server, and addresses: subjectAltName
+        size_t n_names;
 } X509Template;
 int x509_cert_sign(const X509Template *template, gnutls_pubkey_t subject_key, gnutls_x509_crt_t ca,
                    gnutls_x509_privkey_t ca_key, Buf *out);

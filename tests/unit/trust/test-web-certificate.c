@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tmpdir.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "fileio.h"
+#include "macro.h"
+#include "str.h"
+#include "web-certificate.h"
+
+static const char *const names[] = {"10.0.7.12", "::1", "argosy.example.org"};
+#define DAY_US (UINT64_C(24) * 3600 * USEC_PER_SEC)
+
+static bool own(const char *dir, size_t n, uint64_t wall_us) {
+        WebCertificate c = {};
+        bool made;
+
+        assert_int_equal(web_certificate_own(dir, names, n, wall_us, &c, &made), 0);
+        assert_int_equal(c.n, 1);
+        assert_non_null(c.key);
+        web_certificate_done(&c);
+        return made;
+}
+
+static void ours_is_made_once_and_for_all_names(void **state) {
+        uint64_t now = clock_wall_us();
+        WebCertificate c = {};
+        bool made;
+
+        assert_true(own(*state, 3, now));
+        assert_int_equal(web_certificate_own(*state, names, 3, now, &c, &made), 0);
+        assert_false(made);
+        assert_true(gnutls_x509_crt_check_hostname(c.chain[0], "argosy.example.org"));
+        assert_true(gnutls_x509_crt_check_hostname(c.chain[0], "10.0.7.12"));
+        assert_true(gnutls_x509_crt_check_hostname(c.chain[0], "::1"));
+        assert_false(gnutls_x509_crt_check_hostname(c.chain[0], "example.org"));
+        web_certificate_done(&c);
+}
+
+static void ours_is_made_anew_for_other_names_and_before_it_ends(void **state) {
+        uint64_t now = clock_wall_us();
+
+        assert_true(own(*state, 2, now));
+        assert_true(own(*state, 3, now));
+        assert_true(own(*state, 2, now));
+        assert_false(own(*state, 2, now + (WEB_CERTIFICATE_DAYS - WEB_CERTIFICATE_RENEW_DAYS - 1) * DAY_US));
+        assert_true(own(*state, 2, now + (WEB_CERTIFICATE_DAYS - WEB_CERTIFICATE_RENEW_DAYS + 1) * DAY_US));
+        assert_true(own(*state, 2, now - 30 * DAY_US)); // it is not good yet by that clock
+}
+
+static void nobody_else_can_read_ours(void **state) {
+        _cleanup_free_ char *path = str_printf("%s/http.pem", (char *) *state);
+        struct stat st;
+
+        assert_true(own(*state, 1, clock_wall_us()));
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 07777, 0600);
+}
+
+static void what_is_damaged_is_made_anew(void **state) {
+        _cleanup_free_ char *path = str_printf("%s/http.pem", (char *) *state);
+
+        assert_true(own(*state, 1, clock_wall_us()));
+        assert_int_equal(truncate(path, 300), 0);
+        assert_true(own(*state, 1, clock_wall_us()));
+        assert_false(own(*state, 1, clock_wall_us()));
+}
+
+static void load_fails(const char *certificate, const char *key, int error, const char *saying) {
+        _cleanup_free_ char *why = NULL;
+        WebCertificate c = {};
+
+        assert_int_equal(web_certificate_load(certificate, key, &c, &why), error);
+        assert_non_null(strstr(why, saying));
+        assert_int_equal(c.n, 0);
+        assert_null(c.key);
+}
+
+static void that_of_the_administrator_is_two_files(void **state) {
+        _cleanup_free_ char *path = str_printf("%s/http.pem", (char *) *state),
+                            *other = str_printf("%s/other", (char *) *state), *why = NULL,
+                            *old = str_printf("%s/old.pem", (char *) *state);
+        WebCertificate c = {};
+
+        assert_true(own(*state, 1, clock_wall_us()));
+        assert_int_equal(web_certificate_load(path, path, &c, &why), 0);
+        assert_int_equal(c.n, 1);
+        web_certificate_done(&c);
+        assert_int_equal(file_replace(AT_FDCWD, other, "what?\n", 6, 0600, 0), 0);
+        load_fails(other, path, -EBADMSG, "no certificates");
+        load_fails(path, other, -EBADMSG, "no private key");
+        load_fails("/nowhere", path, -ENOENT, "/nowhere cannot be read");
+        load_fails(path, "/nowhere", -ENOENT, "/nowhere cannot be read");
+        assert_int_equal(rename(path, old), 0);
+        assert_true(own(*state, 1, clock_wall_us()));
+        load_fails(path, old, -EBADMSG, "is not that of the first certificate");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(ours_is_made_once_and_for_all_names, tmpdir_make,
+                                                tmpdir_drop),
+                cmocka_unit_test_setup_teardown(ours_is_made_anew_for_other_names_and_before_it_ends,
+                                                tmpdir_make, tmpdir_drop),
+                cmocka_unit_test_setup_teardown(nobody_else_can_read_ours, tmpdir_make, tmpdir_drop),
+                cmocka_unit_test_setup_teardown(what_is_damaged_is_made_anew, tmpdir_make, tmpdir_drop),
+                cmocka_unit_test_setup_teardown(that_of_the_administrator_is_two_files, tmpdir_make,
+                                                tmpdir_drop),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// HTTP for programs, on a unix socket. A thread of its own (libmicrohttpd's) reads requests, writes answers as JSON and sends
-// them; it sees nothing of the program's state. What is asked goes to the loop as the Request that argosyctl would send, and
+// HTTP for programs, on a unix socket and over TCP. A thread of its own for each (libmicrohttpd's) reads requests, writes answers
+// as JSON and sends them; it sees nothing of the program's state. What is asked goes to the loop as the Request that argosyctl would send, and
 // comes back as Responses, so rights and the way to the leader are those of the local socket.
 //
 //      the thread    connection -> what is asked for (http-target.h) -> suspended
-//      the loop      who asks (author-names.h) -> ops->request() -> http_call_respond() ... the final one -> resumed
+//      the loop      who asks (author-names.h, or the token of the request) -> ops->request() -> http_call_respond() ... the final one -> resumed
 //      the thread    problem (http-problem.h), or document (http-body.h), piece by piece as the client reads
 //
 // A call belongs to one of the two at a time, and is handed over whole. Before the first connection there is no thread.
@@ -15,6 +15,8 @@
 #include <uv.h>
 
 #include "argosy.pb-c.h"
+#include "http-listen.h"
+#include "http-names.h"
 
 struct EventCursor;
 typedef struct AuthorNames AuthorNames;
@@ -34,9 +36,13 @@ typedef struct HttpApiOps {
         bool (*is_ready)(void *userdata);
 } HttpApiOps;
 
-// fd: a listening unix socket, taken over on success only. `names` and `ops` are borrowed.
+// fd: a listening unix socket, taken over on success only; -1: none. `names` and `ops` are borrowed.
 int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *ops, void *userdata,
                  HttpApi **ret);
+// Over TCP, too. 0 or negative errno: as of bind(2); -E2BIG, -EOPNOTSUPP (libmicrohttpd cannot do TLS).
+int http_api_listen(HttpApi *a, const HttpListen *at, bool tls);
+// By which one may ask for this host over TCP; none before that. `own_addresses`: and by that which one has connected to.
+void http_api_set_names(HttpApi *a, const HttpNames *names, bool own_addresses);
 // Ends all connections, and waits for the thread. Calls that are not answered are gone when this returns, and are told nobody of.
 void http_api_close(HttpApi *a, void (*closed)(void *userdata), void *userdata);
 

@@ -2,11 +2,15 @@
 //
 // HTTP for programs: its socket, and the router, which knows the way of a request from there.
 //
-//      [Http] Listen=unix -> RUNTIME_DIR/http.sock -> HttpApi -> router_submit() -> the leader, wherever it is
+//      [Http] Listen=unix         -> RUNTIME_DIR/http.sock -> HttpApi -> router_submit() -> the leader, wherever it is
+//             Listen=ADDRESS:PORT -> TCP, mostly with TLS  ->
 //
 // The socket is made here and not by systemd. Nothing is to wait in it while argosyd is away: who asks over HTTP, a
 // monitor above all, is to be told so. Whoever may use the local socket may use this one: it has the same group and mode
 // (socket-access.h changes both). Without it argosyd is as useful as before, so that it cannot be had is a warning.
+//
+// Over TCP who asks shows a token, and we show a certificate: the administrator's, or our own, which is made anew here when it ends
+// soon or Names= has changed. Without any there are no handshakes, and nothing is said in clear text instead.
 
 #include "daemon-http.h"
 
@@ -14,8 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "daemon.h"
 #include "http-api.h"
+#include "http-tls.h"
 #include "local-api.h"
 #include "log.h"
 #include "paths.h"
@@ -23,6 +29,7 @@
 #include "socket-access.h"
 #include "str.h"
 #include "stream.h"
+#include "web-certificate.h"
 
 static void on_route_answer(const Argosy__Response *response, void *userdata) {
         http_call_respond(userdata, response);
@@ -61,25 +68,134 @@ static gid_t group_of_socket(const Daemon *d) {
         return path && stat(path, &st) == 0 ? st.st_gid : (gid_t) -1;
 }
 
-static int open_socket(Daemon *d, const char *path) {
-        int fd, r = listener_bind_unix(path, d->paths->socket_mode, group_of_socket(d), &fd);
+static int open_unix(Daemon *d, int *ret_fd) {
+        _cleanup_free_ char *path = str_printf("%s/http.sock", d->paths->runtime_dir);
 
+        *ret_fd = -1;
+        if (!path)
+                return -ENOMEM;
+        if (d->config.http)
+                return listener_bind_unix(path, d->paths->socket_mode, group_of_socket(d), ret_fd);
+        (void) unlink(path); // of an argosyd that had one
+        return 0;
+}
+
+// ---- over TCP
+
+static void add_name(HttpNames *names, const char *text) {
+        HttpName name;
+
+        if (http_name_parse(text, strlen(text), &name))
+                (void) http_names_add(names, &name);
+}
+
+// Where Names= does not say: our host name, and what leads to where we listen.
+static void find_names(const Daemon *d, HttpNames *ret) {
+        char host[256] = "";
+
+        *ret = (HttpNames){};
+        if (d->config.http_names) {
+                *ret = *d->config.http_names;
+                return;
+        }
+        if (gethostname(host, sizeof(host) - 1) == 0)
+                add_name(ret, host);
+        for (size_t i = 0; i < d->config.n_http_listen; i++) {
+                const HttpListen *l = &d->config.http_listen[i];
+
+                if (l->loopback || l->wildcard)
+                        add_name(ret, "localhost");
+                if (!l->wildcard)
+                        add_name(ret, l->address);
+                else if (*d->own.text)
+                        add_name(ret, d->own.text);
+        }
+}
+
+static int own_certificate(const Daemon *d, const HttpNames *names, WebCertificate *ret) {
+        const char *texts[HTTP_NAMES_MAX];
+        bool made;
+        int r;
+
+        for (size_t i = 0; i < names->n; i++)
+                texts[i] = names->names[i].text;
+        r = web_certificate_own(d->paths->state_dir, texts, names->n, clock_wall_us(), ret, &made);
         if (r < 0)
-                return r;
-        r = http_api_new(d->loop, fd, local_api_names(d->api), &http_ops, d, &d->http);
-        if (r < 0)
-                close(fd);
+                log_warning("There is no certificate for HTTP over TLS: %s.", strerror(-r));
+        else if (made)
+                log_info("Made a new key and certificate for HTTP over TLS, signed by itself: %s/http.pem.",
+                         d->paths->state_dir);
         return r;
 }
 
-void daemon_http_open(Daemon *d) {
-        _cleanup_free_ char *path = str_printf("%s/http.sock", d->paths->runtime_dir);
-        int r = path ? 0 : -ENOMEM;
+static int given_certificate(const Daemon *d, WebCertificate *ret) {
+        _cleanup_free_ char *why = NULL;
+        int r = -EINVAL;
 
-        if (r == 0 && !d->config.http)
-                (void) unlink(path); // of an argosyd that had one
-        else if (r == 0)
-                r = open_socket(d, path);
-        if (r < 0)
+        if (!*d->config.http_certificate || !*d->config.http_key)
+                log_warning("Certificate= and Key= of [Http] go together; there is no certificate for HTTP "
+                            "over TLS.");
+        else
+                r = web_certificate_load(d->config.http_certificate, d->config.http_key, ret, &why);
+        if (why)
+                log_warning("There is no new certificate for HTTP over TLS: %s.", why);
+        return r;
+}
+
+static int update_certificate(const Daemon *d, const HttpNames *names) {
+        bool given = *d->config.http_certificate || *d->config.http_key;
+        WebCertificate c = {};
+        int r = given ? given_certificate(d, &c) : own_certificate(d, names, &c);
+
+        if (r == 0)
+                http_tls_set_certificate(&c);
+        return r;
+}
+
+static bool has_tls(const Config *c) {
+        for (size_t i = 0; i < c->n_http_listen; i++)
+                if (config_http_has_tls(c, &c->http_listen[i]))
+                        return true;
+        return false;
+}
+
+void daemon_http_update(Daemon *d) {
+        HttpNames names;
+
+        if (!d->http || d->config.n_http_listen == 0)
+                return;
+        find_names(d, &names);
+        http_api_set_names(d->http, &names, !d->config.http_names);
+        if (has_tls(&d->config))
+                (void) update_certificate(d, &names); // else the one before goes on
+}
+
+static void open_tcp(Daemon *d) {
+        for (size_t i = 0; i < d->config.n_http_listen; i++) {
+                const HttpListen *l = &d->config.http_listen[i];
+                bool tls = config_http_has_tls(&d->config, l);
+                int r = http_api_listen(d->http, l, tls);
+
+                if (r < 0)
+                        log_warning("HTTP is not answered at %s: %s.", l->text, strerror(-r));
+                else
+                        log_info("HTTP is answered at %s://%s, to whoever has a token.",
+                                 tls ? "https" : "http", l->text);
+        }
+}
+
+void daemon_http_open(Daemon *d) {
+        int fd, r = open_unix(d, &fd);
+
+        if (r == 0 && (fd >= 0 || d->config.n_http_listen > 0)) {
+                r = http_api_new(d->loop, fd, local_api_names(d->api), &http_ops, d, &d->http);
+                if (r < 0 && fd >= 0)
+                        close(fd);
+        }
+        if (r < 0) {
                 log_warning("HTTP is not answered, for want of its socket: %s.", strerror(-r));
+                return;
+        }
+        daemon_http_update(d);
+        open_tcp(d);
 }

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "cluster-state.h"
 #include "counters.h"
+#include "daemon-http.h"
 #include "daemon-log.h"
 #include "daemon.h"
 #include "log.h"
@@ -63,8 +64,9 @@ static void on_hangup(uv_signal_t *signal, int number) {
         if (r < 0)
                 log_error("Cannot read the configuration: %s; the old one stays.", strerror(-r));
         else {
-                if (next.port != d->config.port || next.election_us != d->config.election_us || next.http != d->config.http)
-                        log_notice("Port=, ElectionTimeoutSec= and Listen= change with the next restart of argosyd.");
+                if (next.port != d->config.port || next.election_us != d->config.election_us ||
+                    !config_http_is_same(&next, &d->config))
+                        log_notice("Port=, ElectionTimeoutSec=, Listen= and Tls= change with the next restart of argosyd.");
                 before = d->config;
                 d->config = next;
                 managers_on_config(d, before.managers, before.n_managers);
@@ -73,6 +75,7 @@ static void on_hangup(uv_signal_t *signal, int number) {
                 agent_set_labels(d->agent, (const Argosy__Label *const *) d->config.labels,
                                  d->config.n_labels);
                 address_check(d);
+                daemon_http_update(d);
                 log_info("The configuration was read again.");
         }
         (void) sd_notify(0, "READY=1");
@@ -97,6 +100,7 @@ static void on_usr1(uv_signal_t *signal, int number) {
 
 static void on_daily(uv_timer_t *timer) {
         renew_if_due(timer->data);
+        daemon_http_update(timer->data);
         daemon_log_tidy_again(timer->data);
 }
 

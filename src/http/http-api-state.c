@@ -439,7 +439,7 @@ void http_states_close(HttpApi *a, uv_close_cb closed) {
 
 void http_api_set_present(HttpApi *a, const EventCursor *cursor, uint64_t access_revision,
                           uint64_t until_us) {
-        if (!a->thread)
+        if (!http_api_is_running(a))
                 return;
         pthread_mutex_lock(&a->lock);
         a->present.known = cursor;

@@ -20,7 +20,9 @@
 
 #include "array.h"
 #include "author.h"
+#include "clock.h"
 #include "http-private.h"
+#include "http-tls.h"
 #include "log.h"
 #include "message.h"
 #include "str.h"
@@ -28,6 +30,8 @@
 
 // Of what is said about a call that fails, the rest is cut.
 enum { MESSAGE_SIZE = AUTHOR_TEXT_SIZE + 128 };
+
+enum { LATE_MS = 1000 }; // between two looks at who is late over TCP
 
 // ---- the way back
 
@@ -241,6 +245,10 @@ static void on_author(const Argosy__Author *author, int error, void *userdata) {
                 http_call_fail(call, EBUSY, why);
                 return;
         }
+        if (!a->ops->admits(author, a->userdata) && author->token_proof.len > 0) {
+                http_call_fail(call, EKEYREJECTED, "there is no such token, or none any more");
+                return;
+        }
         if (!a->ops->admits(author, a->userdata)) {
                 str_fit(why, sizeof(why), "%s has no rights in this cluster", author_text(author, who));
                 http_call_fail(call, EACCES, why);
@@ -255,7 +263,7 @@ static void on_author(const Argosy__Author *author, int error, void *userdata) {
 static void begin(HttpCall *call) {
         HttpApi *a = call->api;
         const HttpPeer *peer = call->peer;
-        Argosy__Author root = author_of_host(0);
+        Argosy__Author root = author_of_host(0), bearer = author_of_token(&call->proof);
 
         list_append(&a->asked, &call->link);
         if (call->streams) {
@@ -271,7 +279,9 @@ static void begin(HttpCall *call) {
                 return;
         }
         call->question = (AuthorQuestion){.answered = on_author, .userdata = call};
-        if (peer->uid == 0)
+        if (peer->tcp.listener)
+                on_author(&bearer, 0, call);
+        else if (peer->uid == 0)
                 on_author(&root, 0, call);
         else
                 author_names_ask(a->names, peer->uid, peer->gid, peer->groups, peer->n_groups,
@@ -284,10 +294,16 @@ static void take_arrived(HttpApi *a, ListNode *to) {
         pthread_mutex_unlock(&a->lock);
 }
 
+static void on_late(uv_timer_t *timer);
+
 static void on_async(uv_async_t *async) {
+        HttpApi *a = async->data;
         ListNode arrived = LIST_INIT(arrived);
 
-        take_arrived(async->data, &arrived);
+        if (!uv_is_active((uv_handle_t *) &a->late) && http_tcp_is_waited_for(&a->tcp))
+                uv_timer_start(&a->late, on_late, LATE_MS, LATE_MS);
+
+        take_arrived(a, &arrived);
         while (!list_is_empty(&arrived)) {
                 HttpCall *call = CONTAINER_OF(arrived.next, HttpCall, link);
 
@@ -310,23 +326,80 @@ bool http_api_post(HttpCall *call) {
         return taken;
 }
 
+// ---- over TCP
+
+static void on_late(uv_timer_t *timer) {
+        HttpApi *a = timer->data;
+
+        if (!http_tcp_end_late(&a->tcp, clock_boot_us()))
+                uv_timer_stop(timer);
+}
+
+void http_api_set_names(HttpApi *a, const HttpNames *names, bool own_addresses) {
+        http_gate_set_names(&a->gate, names, own_addresses);
+}
+
 // ---- life
 
 // The first connection; from here on the thread accepts.
 static void on_first(uv_poll_t *poll, int status, int events) {
-        HttpApi *a = poll->data;
-        int r = http_thread_start(a, a->fd, &a->thread);
+        HttpDoor *door = poll->data;
+        int r = http_thread_start(door, &door->thread);
 
         uv_poll_stop(poll);
         if (r == 0)
                 return;
         log_warning("HTTP is not answered until argosyd begins anew, there can be no thread for it: %s.",
                     strerror(-r));
-        (void) shutdown(a->fd, SHUT_RDWR); // who connects is refused and does not wait
+        (void) shutdown(door->fd, SHUT_RDWR); // who connects is refused and does not wait
 }
 
 bool http_api_is_running(const HttpApi *a) {
-        return a->thread;
+        for (size_t i = 0; i < a->n_doors; i++)
+                if (a->doors[i]->thread)
+                        return true;
+        return false;
+}
+
+static int add_door(HttpApi *a, int fd, bool tcp, bool tls) {
+        HttpDoor *door = calloc(1, sizeof(*door));
+        int r;
+
+        if (!door)
+                return -ENOMEM;
+        *door = (HttpDoor){.api = a, .fd = fd, .tcp = tcp, .tls = tls};
+        r = uvx_errno(uv_poll_init(a->async.loop, &door->first, fd));
+        if (r < 0) {
+                free(door);
+                return r;
+        }
+        door->first.data = door;
+        (void) uv_poll_start(&door->first, UV_READABLE, on_first);
+        a->doors[a->n_doors++] = door;
+        return 0;
+}
+
+int http_api_listen(HttpApi *a, const HttpListen *at, bool tls) {
+        int fd, r;
+
+        if (a->n_doors == ELEMENTSOF(a->doors))
+                return -E2BIG;
+        if (tls && !http_tls_is_possible())
+                return -EOPNOTSUPP;
+        r = http_listen_open(at, &fd);
+        if (r < 0)
+                return r;
+        r = add_door(a, fd, true, tls);
+        if (r < 0)
+                close(fd);
+        return r;
+}
+
+static void free_api(HttpApi *a) {
+        http_tcp_done(&a->tcp);
+        http_gate_done(&a->gate);
+        pthread_mutex_destroy(&a->lock);
+        free(a);
 }
 
 int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *ops, void *userdata,
@@ -339,14 +412,15 @@ int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *
         a->ops = ops;
         a->userdata = userdata;
         a->names = names;
-        a->fd = fd;
         list_init(&a->asked);
         list_init(&a->arrived);
         pthread_mutex_init(&a->lock, NULL);
-        r = uvx_errno(uv_poll_init(loop, &a->first, fd));
+        http_tcp_init(&a->tcp);
+        http_gate_init(&a->gate);
+        a->async.loop = loop;
+        r = fd < 0 ? 0 : add_door(a, fd, false, false);
         if (r < 0) {
-                pthread_mutex_destroy(&a->lock);
-                free(a);
+                free_api(a);
                 return r;
         }
         r = uvx_errno(uv_async_init(loop, &a->async, on_async));
@@ -354,8 +428,8 @@ int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *
                 r = http_states_init(a, loop);
         assert(r == 0); // it fails only where a loop has none yet, and no descriptor for it: argosyd's has
         (void) uv_timer_init(loop, &a->timer); // that cannot fail
-        a->first.data = a->async.data = a->timer.data = a;
-        (void) uv_poll_start(&a->first, UV_READABLE, on_first);
+        (void) uv_timer_init(loop, &a->late);
+        a->async.data = a->timer.data = a->late.data = a;
         *ret = a;
         return 0;
 }
@@ -363,13 +437,14 @@ int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *
 void http_api_on_ended(HttpApi *a) {
         if (!a->ended || a->closing > 0 || a->states.n > 0)
                 return;
-        close(a->fd);
+        for (size_t i = 0; i < a->n_doors; i++) {
+                close(a->doors[i]->fd);
+                free(a->doors[i]);
+        }
         deadline_heap_done(&a->deadlines);
-        events_memo_free(a->memo);
-        pthread_mutex_destroy(&a->lock);
         if (a->closed)
                 a->closed(a->closed_data);
-        free(a);
+        free_api(a);
 }
 
 static void on_handle_closed(uv_handle_t *handle) {
@@ -379,21 +454,37 @@ static void on_handle_closed(uv_handle_t *handle) {
         http_api_on_ended(a);
 }
 
+static void on_door_closed(uv_handle_t *handle) {
+        HttpApi *a = ((HttpDoor *) handle->data)->api;
+
+        a->closing--;
+        http_api_on_ended(a);
+}
+
+static void close_doors(HttpApi *a) {
+        for (size_t i = 0; i < a->n_doors; i++) {
+                HttpDoor *door = a->doors[i];
+
+                if (door->thread)
+                        http_thread_stop(TAKE_PTR(door->thread));
+                uv_close((uv_handle_t *) &door->first, on_door_closed);
+        }
+}
+
 void http_api_close(HttpApi *a, void (*closed)(void *userdata), void *userdata) {
         pthread_mutex_lock(&a->lock);
         a->ended = true;
         pthread_mutex_unlock(&a->lock);
         a->ending = true;
-        a->closing = 4; // before anything that ends may be the last
+        a->closing = 4 + (int) a->n_doors; // before anything that ends may be the last
         take_arrived(a, &a->asked);
         list_foreach_safe (n, &a->asked)
                 http_call_fail(CONTAINER_OF(n, HttpCall, link), ESHUTDOWN, "argosyd is ending");
-        if (a->thread)
-                http_thread_stop(a->thread);
+        close_doors(a);
         a->closed = closed;
         a->closed_data = userdata;
         uv_close((uv_handle_t *) &a->timer, on_handle_closed);
+        uv_close((uv_handle_t *) &a->late, on_handle_closed);
         http_states_close(a, on_handle_closed);
-        uv_close((uv_handle_t *) &a->first, on_handle_closed);
         uv_close((uv_handle_t *) &a->async, on_handle_closed);
 }

@@ -12,6 +12,13 @@ enum {
         HTTP_CONNECTIONS_PER_USER = 64,
         HTTP_CONNECTIONS_OTHERS_MAX = 768,
         HTTP_CONNECTIONS_PER_OWNER = HTTP_CONNECTIONS_MAX - HTTP_CONNECTIONS_OTHERS_MAX, // root's, and whom this process runs as
+        // Over TCP, where nobody says who he is before he has asked: beside those above, of all listeners; of one; and from one
+        // address, or one /64 of IPv6. Who is one too many of these is closed without a word.
+        HTTP_TCP_CONNECTIONS_MAX = 1024,
+        HTTP_TCP_PER_LISTENER = 512,
+        HTTP_TCP_PER_ADDRESS = 64,
+        HTTP_TCP_BEGIN_SEC = 10,      // from a connection to the last header of its first request, with the handshake of TLS
+        HTTP_TCP_UNANSWERED_SEC = 30, // until a client whose kernel takes nothing is given up
         HTTP_HEADER_MAX = 8 * 1024, // bytes of a request's line and headers, kept for each connection
         HTTP_IDLE_SEC = 30,          // without a byte from or to a client that is not waited for
         HTTP_COMMENT_SEC = 15,       // without an event, until the client of a stream is told that it goes on

@@ -55,6 +55,19 @@ bool http_peer_is_one_too_many(const ListNode *peers, uid_t uid) {
         return n_of_user >= HTTP_CONNECTIONS_PER_USER || n_others >= HTTP_CONNECTIONS_OTHERS_MAX;
 }
 
+HttpPeer *http_peer_new_tcp(ListNode *peers, bool tls) {
+        HttpPeer *p = calloc(1, sizeof(*p));
+
+        if (!p)
+                return NULL;
+        p->uid = UINT32_MAX; // nobody's
+        p->gid = UINT32_MAX;
+        p->tls = tls;
+        list_init(&p->link);
+        list_append(peers, &p->link);
+        return p;
+}
+
 HttpPeer *http_peer_new(ListNode *peers, int fd) {
         HttpPeer *p = calloc(1, sizeof(*p));
         struct ucred creds;

@@ -7,11 +7,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "http-tcp.h"
 #include "list.h"
 
 // Whoever is at the other end of a connection, as the kernel says.
 typedef struct HttpPeer {
         ListNode link; // in HttpThread.peers
+        HttpTcpConnection tcp; // if it is one: then nothing is known of who it is
+        bool tls;
         uid_t uid;
         gid_t gid;
         gid_t *groups;
@@ -23,6 +26,8 @@ typedef struct HttpPeer {
 
 // Of a connection's socket, to the end of `peers`. NULL: it is not known who that is, and he is not answered.
 HttpPeer *http_peer_new(ListNode *peers, int fd);
+// The same of one over TCP: nobody, until a request of his has a token. NULL: out of memory.
+HttpPeer *http_peer_new_tcp(ListNode *peers, bool tls);
 // And out of that list.
 void http_peer_free(HttpPeer *p);
 // Pure, but for whom this process runs as: whether there is no room beside those for one more connection of that user.

@@ -20,15 +20,19 @@
 #include "author-names.h"
 #include "buf.h"
 #include "events-memo.h"
+#include "hash.h"
 #include "deadline-heap.h"
 #include "http-api-state.h"
 #include "http-api.h"
 #include "http-body.h"
 #include "http-bulk.h"
 #include "http-events.h"
+#include "http-gate.h"
 #include "http-limits.h"
+#include "http-listen.h"
 #include "http-peer.h"
 #include "http-target.h"
+#include "http-tcp.h"
 #include "list.h"
 
 typedef struct HttpThread HttpThread;
@@ -52,6 +56,7 @@ typedef enum HttpStep {
 
 struct HttpCall {
         HttpApi *api;
+        HttpThread *thread; // by which it came
         ListNode link; // in HttpApi.arrived, or `asked`
         struct MHD_Connection *connection;
         HttpPeer *peer; // the thread's; its names are the loop's to read
@@ -66,6 +71,7 @@ struct HttpCall {
         unsigned drop_status; // HTTP_CALL_DROPS: what is answered behind it
         const char *drop_why; // borrowed for good
         AuthorQuestion question;
+        Hash proof; // of the token of one who came over TCP
         // what is asked
         Argosy__Request *request; // of what changes something: made by the thread
         Argosy__Author *author;   // of a call that asks more than once
@@ -97,16 +103,26 @@ struct HttpCall {
         size_t n_parts, n_rows, n_bytes;
 };
 
+// A socket on which is listened. Each has a thread of its own, so that handshakes of strangers delay nobody on the unix socket.
+typedef struct HttpDoor {
+        HttpApi *api;
+        int fd;
+        bool tcp, tls;
+        uv_poll_t first; // somebody connects: there is to be a thread
+        HttpThread *thread;
+} HttpDoor;
+
 struct HttpApi {
         const HttpApiOps *ops;
         void *userdata;
         AuthorNames *names;
-        int fd;
-        uv_poll_t first;  // somebody connects: there is to be a thread
-        uv_async_t async; // calls have arrived
+        uv_async_t async; // calls have arrived, or somebody over TCP is waited for
         HttpStates states;
-        HttpThread *thread;
-        EventsMemo *memo; // the thread's; NULL: nobody was told of events
+        HttpDoor *doors[1 + HTTP_LISTENERS_MAX];
+        size_t n_doors;
+        HttpTcp tcp;
+        HttpGate gate;
+        uv_timer_t late; // of connections over TCP
         ListNode asked;         // calls that the loop has
         uv_timer_t timer;       // for the first of
         DeadlineHeap deadlines; // HttpCall.deadline
@@ -176,8 +192,8 @@ void http_api_on_ended(HttpApi *a);
 
 // ---- by the loop: http-thread.c
 
-// On a listening socket, of which it uses a copy. 0 or negative errno.
-int http_thread_start(HttpApi *a, int fd, HttpThread **ret);
+// On the door's socket, of which it uses a copy. 0 or negative errno.
+int http_thread_start(HttpDoor *door, HttpThread **ret);
 // The call was answered: it is the thread's again.
 void http_thread_take_back(HttpCall *call);
 // All calls were taken back. Returns when the thread has ended.

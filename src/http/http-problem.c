@@ -16,6 +16,7 @@ static const struct {
         int errors[8]; // up to the first that is 0
 } problems[] = {
         {400, "Bad Request", {EINVAL, EBADMSG}},
+        {401, "Unauthorized", {EKEYREJECTED, EKEYEXPIRED, EKEYREVOKED}},
         {403, "Forbidden", {EACCES, EPERM}},
         {404, "Not Found", {ENOENT}},
         {405, "Method Not Allowed", {}},
@@ -24,6 +25,7 @@ static const struct {
         {412, "Precondition Failed", {ESTALE}},
         {413, "Content Too Large", {E2BIG, EMSGSIZE}},
         {415, "Unsupported Media Type", {}},
+        {421, "Misdirected Request", {}},
         {429, "Too Many Requests", {}},
         {500, "Internal Server Error", {}},
         {501, "Not Implemented", {EOPNOTSUPP, ENOSYS}},

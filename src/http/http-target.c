@@ -358,6 +358,15 @@ static bool is_path(const char *text, size_t len, size_t i) {
                !memchr(text + fixed, '/', len - fixed);
 }
 
+bool http_target_is_public(const char *text) {
+        size_t len = strcspn(text, "?");
+
+        for (size_t i = 0; i < ELEMENTSOF(resources); i++)
+                if (is_path(text, len, i))
+                        return http_target_is_open(&(HttpTarget){.resource = resources[i].resource});
+        return false;
+}
+
 static unsigned find_methods(const char *text) {
         size_t len = strcspn(text, "?");
         unsigned methods = 0;

@@ -102,6 +102,8 @@ bool http_target_writes(const HttpTarget *t);
 bool http_target_has_body(const HttpTarget *t);
 // It says how this process is and nothing else, so anybody may know.
 bool http_target_is_open(const HttpTarget *t);
+// The same of a target as it came, whatever else may be wrong with it.
+bool http_target_is_public(const char *text);
 // Whether it is about one thing, which may not be there.
 bool http_target_is_one(const HttpTarget *t);
 // Where a list goes on, for programs: not to be taken for a number of theirs.

@@ -26,6 +26,7 @@
 #include "http-metrics.h"
 #include "http-private.h"
 #include "http-problem.h"
+#include "http-tls.h"
 #include "http-write.h"
 #include "macro.h"
 #include "message.h"
@@ -41,11 +42,40 @@ enum {
 
 struct HttpThread {
         HttpApi *api;
+        const HttpDoor *door;
         struct MHD_Daemon *daemon;
-        ListNode peers; // of open connections
+        ListNode peers;   // of open connections
+        EventsMemo *memo; // NULL: nobody was told of events
 };
 
 // ---- who connects
+
+// The loop looks at who is late as long as there is anybody who may be.
+static void watch_late(HttpApi *a, bool first) {
+        if (first)
+                uv_async_send(&a->async);
+}
+
+static HttpPeer *new_peer_tcp(HttpThread *t, struct MHD_Connection *connection, int fd) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        HttpPeer *p = info ? http_peer_new_tcp(&t->peers, t->door->tls) : NULL;
+
+        if (p)
+                watch_late(t->api, http_tcp_begin(&t->api->tcp, &p->tcp, t->door, info->client_addr, fd, clock_boot_us()));
+        return p;
+}
+
+static enum MHD_Result on_accept(void *userdata, const struct sockaddr *from, socklen_t len) {
+        HttpThread *t = userdata;
+
+        return !t->door->tcp || http_tcp_may_come(&t->api->tcp, t->door, from) ? MHD_YES : MHD_NO;
+}
+
+static void end_peer(HttpThread *t, HttpPeer *p) {
+        if (p->tcp.listener)
+                http_tcp_end(&t->api->tcp, &p->tcp);
+        http_peer_free(p);
+}
 
 static void on_connection(void *userdata, struct MHD_Connection *connection, void **peer,
                           enum MHD_ConnectionNotificationCode code) {
@@ -54,9 +84,11 @@ static void on_connection(void *userdata, struct MHD_Connection *connection, voi
 
         if (code == MHD_CONNECTION_NOTIFY_STARTED) {
                 info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-                *peer = info ? http_peer_new(&t->peers, info->connect_fd) : NULL;
+                *peer = !info            ? NULL
+                        : t->door->tcp ? new_peer_tcp(t, connection, info->connect_fd)
+                                       : http_peer_new(&t->peers, info->connect_fd);
         } else if (*peer) {
-                http_peer_free(*peer);
+                end_peer(t, *peer);
                 *peer = NULL;
         }
 }
@@ -85,6 +117,7 @@ static enum MHD_Result send_problem(struct MHD_Connection *connection, const Htt
                 free(text);
         if (r && ((methods && MHD_add_response_header(r, "Allow", methods) != MHD_YES) ||
                   (problem->status == 503 && MHD_add_response_header(r, "Retry-After", "1") != MHD_YES) ||
+                  (problem->status == 401 && MHD_add_response_header(r, "WWW-Authenticate", "Bearer") != MHD_YES) ||
                   (last && MHD_add_response_header(r, "Connection", "close") != MHD_YES))) {
                 MHD_destroy_response(r);
                 r = NULL;
@@ -174,9 +207,9 @@ static int write_more(HttpCall *call) {
 
         call->out.len = call->out_at = 0;
         if (call->n_parts > 0) {
-                if (!call->api->memo)
-                        call->api->memo = events_memo_new(); // without it there is more to do
-                r = http_events_append(&call->parts[0], call->format, call->api->memo, &call->out, call->cursor);
+                if (!call->thread->memo)
+                        call->thread->memo = events_memo_new(); // without it there is more to do
+                r = http_events_append(&call->parts[0], call->format, call->thread->memo, &call->out, call->cursor);
                 http_parts_free(TAKE_PTR(call->parts), call->n_parts);
                 call->n_parts = 0;
         } else if (call->status != 0 && !call->over) {
@@ -265,7 +298,7 @@ static enum MHD_Result send_answer(HttpCall *call) {
         if (call->target.resource == HTTP_EVENTS)
                 return send_stream(call);
         if (call->target.resource == HTTP_STATE) {
-                call->peer->sees_all_by = call->state.sees_all_by;
+                call->peer->sees_all_by = call->peer->tcp.listener ? 0 : call->state.sees_all_by; // each request has its own token there
                 return http_state_send(call);
         }
         return call->target.resource == HTTP_METRICS ? send_metrics(call) : send_document(call);
@@ -333,7 +366,15 @@ static bool has_two_ends(const HttpCall *call) {
 
 static const char foreign_origin[] = "a page of another origin changes nothing here";
 
+static HttpClaim claim_of(const HttpCall *call) {
+        return (HttpClaim){call->connection, call->text, call->peer->tcp.fd, call->peer->tls};
+}
+
 static bool is_foreign(const HttpCall *call) {
+        HttpClaim claim = claim_of(call);
+
+        if (call->peer->tcp.listener)
+                return call->method != HTTP_GET && http_gate_is_foreign(&claim);
         return call->method != HTTP_GET &&
                !http_origin_is_ours(header(call, "Origin"), header(call, "Host"));
 }
@@ -375,7 +416,7 @@ static unsigned find_target(HttpCall *call, const char **ret_why) {
 // What has no body is answered when its end has come: a connection on which libmicrohttpd has an answer before that is closed.
 static enum MHD_Result on_headers(HttpCall *call, const char *method, const char *version) {
         const char *why;
-        unsigned status;
+        unsigned status = 0;
 
         call->method = http_method_from_string(method);
         if (has_two_ends(call))
@@ -384,11 +425,18 @@ static enum MHD_Result on_headers(HttpCall *call, const char *method, const char
                 return refuse(call, 429, "too many connections are open", true);
         if (!has_host(call, version))
                 return refuse(call, 400, "the request has no Host", true);
-        if (!has_body(call)) {
+        if (call->peer->tcp.listener) {
+                HttpClaim claim = claim_of(call);
+
+                http_tcp_asks(&call->api->tcp, &call->peer->tcp);
+                status = http_gate_judge(&call->api->gate, &claim, &call->proof, &why);
+        }
+        if (status == 0 && !has_body(call)) {
                 call->stage = HTTP_CALL_READ;
                 return MHD_YES;
         }
-        status = find_target(call, &why);
+        if (status == 0)
+                status = find_target(call, &why);
         if (status > 0)
                 return refuse_body(call, status, why);
         if (is_foreign(call))
@@ -535,6 +583,7 @@ static void *on_target(void *userdata, const char *text, struct MHD_Connection *
         if (!call)
                 return NULL;
         call->api = t->api;
+        call->thread = t;
         list_init(&call->link);
         call->text = strdup(text);
         if (call->text)
@@ -550,6 +599,8 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
         *request = NULL;
         if (!call)
                 return;
+        if (call->peer && call->peer->tcp.listener)
+                watch_late(call->api, http_tcp_waits(&call->api->tcp, &call->peer->tcp, clock_boot_us()));
         http_api_release(call->api, call->n_bytes);
         http_parts_free(call->parts, call->n_parts);
         http_target_done(&call->target);
@@ -569,25 +620,30 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 // ---- by the loop
 
 static struct MHD_Daemon *start_daemon(HttpThread *t, int fd) {
+        unsigned n = t->door->tcp ? HTTP_TCP_PER_LISTENER + 1 : HTTP_CONNECTIONS_MAX; // who is one too many is not to wait
+        unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (t->door->tls ? MHD_USE_TLS : 0);
+
         return MHD_start_daemon(
-                MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, t,
-                MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_URI_LOG_CALLBACK, on_target, t,
-                MHD_OPTION_NOTIFY_COMPLETED, on_completed, t, MHD_OPTION_NOTIFY_CONNECTION, on_connection, t,
-                MHD_OPTION_CONNECTION_LIMIT, (unsigned) HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+                flags, 0, on_accept, t, on_request, t, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_URI_LOG_CALLBACK,
+                on_target, t, MHD_OPTION_NOTIFY_COMPLETED, on_completed, t, MHD_OPTION_NOTIFY_CONNECTION,
+                on_connection, t, MHD_OPTION_CONNECTION_LIMIT, n, MHD_OPTION_CONNECTION_TIMEOUT,
                 (unsigned) HTTP_IDLE_SEC, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) HTTP_HEADER_MAX,
-                MHD_OPTION_THREAD_STACK_SIZE, (size_t) STACK_BYTES, MHD_OPTION_END);
+                MHD_OPTION_THREAD_STACK_SIZE, (size_t) STACK_BYTES, 
+                t->door->tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, // which ends this, whatever stands behind it
+                HTTP_TLS_PRIORITIES, MHD_OPTION_HTTPS_CERT_CALLBACK2, http_tls_on_certificate, MHD_OPTION_END);
 }
 
-int http_thread_start(HttpApi *a, int fd, HttpThread **ret) {
+int http_thread_start(HttpDoor *door, HttpThread **ret) {
         HttpThread *t = calloc(1, sizeof(*t));
         sigset_t all, before;
         int copy;
 
         if (!t)
                 return -ENOMEM;
-        t->api = a;
+        t->api = door->api;
+        t->door = door;
         list_init(&t->peers);
-        copy = fcntl(fd, F_DUPFD_CLOEXEC, 3); // libmicrohttpd closes its own
+        copy = fcntl(door->fd, F_DUPFD_CLOEXEC, 3); // libmicrohttpd closes its own
         if (copy < 0) {
                 free(t);
                 return -errno;
@@ -611,5 +667,6 @@ void http_thread_take_back(HttpCall *call) {
 
 void http_thread_stop(HttpThread *t) {
         MHD_stop_daemon(t->daemon);
+        events_memo_free(t->memo);
         free(t);
 }

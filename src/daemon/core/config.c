@@ -34,9 +34,12 @@ typedef enum KeyType {
         KEY_NUMBER,
         KEY_ODD,
         KEY_SPAN,
+        KEY_BOOL,
+        KEY_PATH,
+        KEY_LABELS, // from here on several lines add up, and an empty one resets
+        KEY_MANAGERS,
         KEY_LISTEN,
-        KEY_LABELS,
-        KEY_MANAGERS
+        KEY_NAMES,
 } KeyType;
 
 // The one table of all keys. Defaults are written as people would write them.
@@ -83,7 +86,15 @@ static const struct ConfigKey {
         {"Cluster", "EventsMiB", KEY_NUMBER, offsetof(Config, events_mib), "16", 1, 4096,
          "how much of the newest events the leader keeps for those who watch"},
         {"Http", "Listen", KEY_LISTEN, offsetof(Config, http), "unix", 0, 0,
-         "where programs are answered over HTTP: unix, the socket http.sock beside the local one; or none"},
+         "where programs are answered over HTTP: unix, the socket http.sock beside the local one; ADDRESS:PORT ..., over "
+         "TCP, too; or none, and what stands behind that"},
+        {"Http", "Names", KEY_NAMES, offsetof(Config, http_names), "", 0, 0,
+         "names and addresses by which one may ask for this host over TCP (default: its host name, and where it listens)"},
+        {"Http", "Tls", KEY_BOOL, offsetof(Config, http_tls), "yes", 0, 0,
+         "no: what stands in Listen= and is a loopback address goes without TLS"},
+        {"Http", "Certificate", KEY_PATH, offsetof(Config, http_certificate), "", 0, 0,
+         "file of PEM with the certificate for TLS, and those that lead to who has signed it (default: our own)"},
+        {"Http", "Key", KEY_PATH, offsetof(Config, http_key), "", 0, 0, "file of PEM with its private key"},
         {"Log", "Level", KEY_NUMBER, offsetof(Config, log_level), "6", 3, 7,
          "3 errors ... 6 information, 7 debugging"},
 };
@@ -104,9 +115,19 @@ static void labels_clear(Config *c) {
         c->n_labels = 0;
 }
 
+static void listen_clear(Config *c) {
+        free(c->http_listen);
+        c->http_listen = NULL;
+        c->n_http_listen = 0;
+}
+
 void config_done(Config *c) {
         labels_clear(c);
         managers_clear(c);
+        listen_clear(c);
+        free(c->http_names);
+        free(c->http_certificate);
+        free(c->http_key);
         free(c->name);
         free(c->address);
         *c = (Config){};
@@ -210,6 +231,89 @@ static int assign_managers(Config *c, const char *value) {
         return bad;
 }
 
+static bool listens(const Config *c, const HttpListen *l) {
+        for (size_t i = 0; i < c->n_http_listen; i++)
+                if (streq(c->http_listen[i].text, l->text))
+                        return true;
+        return false;
+}
+
+static int add_listen(Config *c, const char *word) {
+        HttpListen l;
+
+        if (!http_listen_parse(word, &l) || c->n_http_listen == HTTP_LISTENERS_MAX)
+                return 1;
+        if (listens(c, &l))
+                return 0;
+        if (ARRAY_RESERVE(c->http_listen, c->n_http_listen + 1) < 0)
+                return -ENOMEM;
+        c->http_listen[c->n_http_listen++] = l;
+        return 0;
+}
+
+// "unix 192.0.2.7:8443"; an address comes beside the unix socket, and "none" takes away all that was said before. 1: a word is none of these.
+static int assign_listen(Config *c, const char *value) {
+        _cleanup_free_ char *copy = strdup(value);
+        char *save = NULL;
+        int bad = 0;
+
+        if (!copy)
+                return -ENOMEM;
+        if (!*value) {
+                listen_clear(c);
+                c->http = true;
+        }
+        for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
+                int r = 0;
+
+                if (streq(word, "unix"))
+                        c->http = true;
+                else if (streq(word, "none")) {
+                        listen_clear(c);
+                        c->http = false;
+                } else
+                        r = add_listen(c, word);
+                if (r < 0)
+                        return r;
+                bad |= r;
+        }
+        return bad;
+}
+
+// "argosy.example.org 192.0.2.7"; as above.
+static int assign_names(Config *c, const char *value) {
+        _cleanup_free_ char *copy = strdup(value);
+        char *save = NULL;
+        HttpName name;
+        int bad = 0;
+
+        if (!copy)
+                return -ENOMEM;
+        if (!*value) {
+                free(c->http_names);
+                c->http_names = NULL;
+        }
+        for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
+                if (!c->http_names)
+                        c->http_names = calloc(1, sizeof(*c->http_names));
+                if (!c->http_names)
+                        return -ENOMEM;
+                bad |= !http_name_parse(word, strlen(word), &name) || !http_names_add(c->http_names, &name);
+        }
+        return bad;
+}
+
+static int assign_bool(bool *where, const char *value) {
+        static const char *const words[][2] = {{"no", "yes"}, {"false", "true"}, {"off", "on"}, {"0", "1"}};
+
+        for (size_t i = 0; i < ELEMENTSOF(words); i++)
+                if (streq(value, words[i][0]) || streq(value, words[i][1])) {
+                        *where = streq(value, words[i][1]);
+                        return 0;
+                }
+        return 1;
+}
+
 static int assign_string(char **where, const char *value) {
         char *s = strdup(value);
 
@@ -241,15 +345,18 @@ static int assign_key(Config *c, const struct ConfigKey *k, const char *value) {
                         return 1;
                 *(uint64_t *) where = n;
                 return 0;
-        case KEY_LISTEN:
-                if (!streq(value, "unix") && !streq(value, "none"))
-                        return 1;
-                *(bool *) where = streq(value, "unix");
-                return 0;
+        case KEY_BOOL:
+                return assign_bool(where, value);
+        case KEY_PATH:
+                return *value && *value != '/' ? 1 : assign_string(where, value);
         case KEY_LABELS:
                 return assign_labels(c, value);
         case KEY_MANAGERS:
                 return assign_managers(c, value);
+        case KEY_LISTEN:
+                return assign_listen(c, value);
+        case KEY_NAMES:
+                return assign_names(c, value);
         }
         return 1;
 }
@@ -438,6 +545,24 @@ static int default_name(Config *c, const char *user_name) {
         return c->name ? 0 : -ENOMEM;
 }
 
+bool config_http_has_tls(const Config *c, const HttpListen *l) {
+        return c->http_tls || !l->loopback;
+}
+
+bool config_http_is_same(const Config *a, const Config *b) {
+        for (size_t i = 0; i < a->n_http_listen && i < b->n_http_listen; i++)
+                if (!streq(a->http_listen[i].text, b->http_listen[i].text))
+                        return false;
+        return a->http == b->http && a->http_tls == b->http_tls && a->n_http_listen == b->n_http_listen;
+}
+
+// Tokens go over these.
+static void refuse_clear_text(const Config *c) {
+        for (size_t i = 0; i < c->n_http_listen; i++)
+                if (!c->http_tls && !c->http_listen[i].loopback)
+                        log_warning("Tls=no is refused for %s, which is no loopback address: it keeps TLS.", c->http_listen[i].text);
+}
+
 int config_load(const ConfigSource *source, Config *ret) {
         Config c = {};
         int r = 0;
@@ -448,6 +573,8 @@ int config_load(const ConfigSource *source, Config *ret) {
                 r = load_main_file(source, &c);
         if (r >= 0)
                 r = load_dropins(source, &c);
+        if (r >= 0)
+                refuse_clear_text(&c);
         if (r >= 0)
                 r = default_name(&c, source->user_name);
         if (r >= 0 && c.heartbeat_us * 2 > c.lease_us) {

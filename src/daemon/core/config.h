@@ -10,6 +10,8 @@
 #include <stdbool.h>
 
 #include "argosy.pb-c.h"
+#include "http-listen.h"
+#include "http-names.h"
 #include "macro.h"
 
 enum { ARGOSY_PORT = 7867 }; // one port for everything
@@ -31,7 +33,12 @@ typedef struct Config {
         uint64_t voters;   // of a new cluster
         bool voters_given; // by a file
         uint64_t log_level;
-        bool http; // there is a socket for it
+        bool http;              // there is a unix socket for it
+        HttpListen *http_listen; // and these over TCP
+        size_t n_http_listen;
+        HttpNames *http_names; // by which one may ask there; NULL: not said
+        bool http_tls;
+        char *http_certificate, *http_key; // paths; empty: our own
 } Config;
 
 typedef struct ConfigSource {
@@ -43,5 +50,9 @@ typedef struct ConfigSource {
 // keeps a host out of its cluster. -ENOMEM, or another errno for an unreadable file.
 int config_load(const ConfigSource *source, Config *ret);
 void config_done(Config *c);
+// Whether what cannot change while argosyd runs is the same in both.
+bool config_http_is_same(const Config *a, const Config *b);
+// Whether TLS is spoken there: everywhere, but with Tls=no on loopback addresses.
+bool config_http_has_tls(const Config *c, const HttpListen *l);
 // One line per key, for --help.
 char *config_describe(bool user);

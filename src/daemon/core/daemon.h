@@ -22,7 +22,7 @@
 //                    port.c           the TCP port: which, and whether it is open
 //                    daemon-log.c     the replicated log: applying batches, leadership
 //                    daemon-log-voter.c  whether this host has one
-//                    daemon-http.c    HTTP for programs
+//                    daemon-http.c    HTTP for programs, its names and its certificate
 //                    renew.c          the certificate
 //                    daemon-mesh.c    messages from the mesh
 //                    run*.c           start, signals, orderly end

@@ -177,14 +177,76 @@ static void http_is_answered_on_its_socket_or_nowhere(void **state) {
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_false(c.http);
         config_done(&c);
-        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nListen=0.0.0.0:80\n"); // is no value, and left out
+        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nListen=localhost:80\n"); // is no value, and left out
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_false(c.http);
+        assert_int_equal(c.n_http_listen, 0);
         config_done(&c);
         put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nListen=\n");
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_true(c.http);
         config_done(&c);
+}
+
+static void http_over_tcp_is_what_was_asked_for(void **state) {
+        Config c;
+
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_int_equal(c.n_http_listen, 0);
+        assert_true(c.http_tls);
+        assert_null(c.http_names);
+        config_done(&c);
+        put(*state, "/etc/argosy/argosy.conf",
+            "[Http]\nListen=127.0.0.1:80 127.0.0.1:80 bad\nListen=[::1]:0080\nNames=A.example x/y\nNames=[::1]\n"
+            "Certificate=/a\nKey=b\n");
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_true(c.http);
+        assert_int_equal(c.n_http_listen, 2);
+        assert_string_equal(c.http_listen[0].text, "127.0.0.1:80");
+        assert_string_equal(c.http_listen[1].text, "[::1]:80");
+        assert_int_equal(c.http_names->n, 2);
+        assert_string_equal(c.http_names->names[0].text, "::1");
+        assert_string_equal(c.http_names->names[1].text, "a.example");
+        assert_string_equal(c.http_certificate, "/a");
+        assert_string_equal(c.http_key, "");
+        config_done(&c);
+        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nListen=none\nListen=10.0.0.1:80\nNames=\n");
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_false(c.http);
+        assert_int_equal(c.n_http_listen, 1);
+        assert_null(c.http_names);
+        config_done(&c);
+}
+
+static void clear_text_stays_on_loopback(void **state) {
+        Config c;
+
+        put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:80 [::1]:80 10.0.0.1:80 0.0.0.0:81 [::]:82\n");
+        assert_int_equal(load(*state, NULL, &c), 0);
+        for (size_t i = 0; i < 5; i++)
+                assert_true(config_http_has_tls(&c, &c.http_listen[i]));
+        config_done(&c);
+        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nTls=no\n");
+        assert_int_equal(load(*state, NULL, &c), 0);
+        for (size_t i = 0; i < 5; i++)
+                assert_int_equal(config_http_has_tls(&c, &c.http_listen[i]), i >= 2);
+        config_done(&c);
+}
+
+static void what_needs_a_restart_is_known(void **state) {
+        Config a, b;
+
+        put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:80\nNames=a\n");
+        assert_int_equal(load(*state, NULL, &a), 0);
+        put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:80\nNames=b\n");
+        assert_int_equal(load(*state, NULL, &b), 0);
+        assert_true(config_http_is_same(&a, &b));
+        config_done(&b);
+        put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:81\n");
+        assert_int_equal(load(*state, NULL, &b), 0);
+        assert_false(config_http_is_same(&a, &b));
+        config_done(&a);
+        config_done(&b);
 }
 
 static void help_names_every_key(void **state) {
@@ -214,6 +276,9 @@ int main(void) {
                 IN_DIR(whether_somebody_said_how_many_vote_is_known),
                 IN_DIR(what_cannot_be_is_skipped_and_the_rest_taken),
                 IN_DIR(http_is_answered_on_its_socket_or_nowhere),
+                IN_DIR(http_over_tcp_is_what_was_asked_for),
+                IN_DIR(clear_text_stays_on_loopback),
+                IN_DIR(what_needs_a_restart_is_known),
                 cmocka_unit_test(help_names_every_key),
         };
 

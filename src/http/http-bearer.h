@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Who asks over TCP says so by a token: text that is shown to its owner once and that nobody else keeps, this host neither. What goes
+// on from here is its proof, the SHA-256 of the text, and what stands in the log is that of the proof. Pure; a client's bytes.
+
+#include <stdbool.h>
+
+#include "hash.h"
+
+#define HTTP_TOKEN_PREFIX "argosy_"
+#define HTTP_COOKIE \
+        "__Host-argosy" // RFC 6265bis: over TLS alone, from this host alone, for all of its paths
+
+enum {
+        HTTP_SECRET_CHARS = 43, // of base64url: 32 random bytes
+        HTTP_SECRET_SIZE = HTTP_SECRET_CHARS + 1,
+};
+
+// Of a token's text. False: it is none.
+bool http_token_proof(const char *text, Hash *ret);
+// Of the token in a header Authorization: "Bearer argosy_...". False: there is none.
+bool http_bearer_proof(const char *authorization, Hash *ret);
+// The id of a session in a header Cookie. False: there is none, or more than one.
+bool http_cookie_find(const char *cookie, char ret[HTTP_SECRET_SIZE]);
+// Whether somebody has put a token into the query of a target, where logs and histories of others find it.
+bool http_target_has_token(const char *text);

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The loop sets it, and the threads of listeners take copies, which gnutls frees with each handshake. So a certificate is replaced at any time,
+// and nobody has to know who still shows the old one.
+
+#include "http-tls.h"
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static WebCertificate current;
+
+bool http_tls_is_possible(void) {
+        return MHD_is_feature_supported(MHD_FEATURE_SSL) == MHD_YES &&
+               MHD_is_feature_supported(MHD_FEATURE_HTTPS_CERT_CALLBACK2) == MHD_YES;
+}
+
+void http_tls_set_certificate(WebCertificate *c) {
+        WebCertificate before;
+
+        pthread_mutex_lock(&lock);
+        before = current;
+        current = *c;
+        pthread_mutex_unlock(&lock);
+        *c = (WebCertificate){};
+        web_certificate_done(&before);
+}
+
+static gnutls_privkey_t copy_key(void) {
+        gnutls_privkey_t key;
+
+        if (gnutls_privkey_init(&key) < 0)
+                return NULL;
+        if (gnutls_privkey_import_x509(key, current.key, GNUTLS_PRIVKEY_IMPORT_COPY) >= 0)
+                return key;
+        gnutls_privkey_deinit(key);
+        return NULL;
+}
+
+static gnutls_pcert_st *copy_chain(void) {
+        gnutls_pcert_st *chain = gnutls_calloc(current.n, sizeof(*chain));
+        unsigned n = 0;
+
+        while (chain && n < current.n && gnutls_pcert_import_x509(&chain[n], current.chain[n], 0) >= 0)
+                n++;
+        if (!chain || n == current.n)
+                return chain;
+        while (n > 0)
+                gnutls_pcert_deinit(&chain[--n]);
+        gnutls_free(chain);
+        return NULL;
+}
+
+static int copy(gnutls_pcert_st **ret_chain, unsigned *ret_n, gnutls_privkey_t *ret_key) {
+        gnutls_privkey_t key = current.n > 0 ? copy_key() : NULL;
+        gnutls_pcert_st *chain = key ? copy_chain() : NULL;
+
+        if (!chain) {
+                if (key)
+                        gnutls_privkey_deinit(key);
+                return -1; // the handshake fails
+        }
+        *ret_chain = chain;
+        *ret_n = current.n;
+        *ret_key = key;
+        return 0;
+}
+
+int http_tls_on_certificate(gnutls_session_t session, const struct gnutls_cert_retr_st *info,
+                            gnutls_pcert_st **ret_chain, unsigned *ret_n, gnutls_ocsp_data_st **ret_ocsp,
+                            unsigned *ret_n_ocsp, gnutls_privkey_t *ret_key, unsigned *ret_flags) {
+        int r;
+
+        pthread_mutex_lock(&lock);
+        r = copy(ret_chain, ret_n, ret_key);
+        pthread_mutex_unlock(&lock);
+        *ret_ocsp = NULL;
+        *ret_n_ocsp = 0;
+        *ret_flags = GNUTLS_CERT_RETR_DEINIT_ALL;
+        return r;
+}

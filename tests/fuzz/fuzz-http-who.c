@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// What of a request over TCP says who asks, and whom: a Host, an Authorization, a Cookie, a target. The first byte says which.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "http-bearer.h"
+#include "http-listen.h"
+#include "http-names.h"
+#include "macro.h"
+#include "str.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_name(const HttpName *name) {
+        HttpName again;
+
+        if (!http_name_parse(name->text, strlen(name->text), &again) || !streq(name->text, again.text))
+                abort(); // what it is called is what it is called
+}
+
+static void check_host(const char *text) {
+        HttpName name;
+
+        if (http_name_of_host(text, &name))
+                check_name(&name);
+        if (http_name_parse(text, strlen(text), &name))
+                check_name(&name);
+        if (http_origin_is(text, true, text))
+                abort(); // there is a scheme in front of it
+}
+
+static void check_listen(const char *text) {
+        HttpListen l, again;
+
+        if (http_listen_parse(text, &l) &&
+            (!http_listen_parse(l.text, &again) || !streq(l.text, again.text)))
+                abort();
+}
+
+static void check_cookie(const char *text) {
+        char id[HTTP_SECRET_SIZE];
+
+        if (http_cookie_find(text, id) && (strlen(id) != HTTP_SECRET_CHARS || !strstr(text, id)))
+                abort();
+}
+
+static void check_bearer(const char *text) {
+        const char *token = strstr(text, HTTP_TOKEN_PREFIX);
+        Hash proof, other;
+
+        if (http_bearer_proof(text, &proof) &&
+            (!token || !http_token_proof(token, &other) || !hash_equal(&proof, &other)))
+                abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        _cleanup_free_ char *text = calloc(1, size + 1);
+
+        if (size == 0 || !text)
+                return 0;
+        memcpy(text, data + 1, size - 1);
+        if (data[0] == 'h')
+                check_host(text);
+        else if (data[0] == 'l')
+                check_listen(text);
+        else if (data[0] == 'c')
+                check_cookie(text);
+        else if (data[0] == 'b')
+                check_bearer(text);
+        else
+                (void) http_target_has_token(text);
+        return 0;
+}

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""HTTP over TCP: whom a host lets in, and by which name, which certificate it shows, and what becomes of those who say nothing."""
+
+import ctypes
+import http.client
+import json
+import os
+import socket
+import ssl
+import time
+import warnings
+from contextlib import closing, contextmanager
+
+from lib import QUICK, Cluster, eventually, main
+from over_http import directory
+
+TLS_PORT, PLAIN_PORT = 8443, 8080
+NOBODY_S = "argosy_" + 43 * "A"  # a token that is like one, and nobody's
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+@contextmanager
+def network_of(node):
+    """What is opened inside belongs to the network of the node."""
+    with open("/proc/self/ns/net") as home, open(f"/proc/{node.init_pid()}/ns/net") as there:
+        assert libc.setns(there.fileno(), 0) == 0, os.strerror(ctypes.get_errno())
+        try:
+            yield
+        finally:
+            assert libc.setns(home.fileno(), 0) == 0
+
+
+def dial(node, port=TLS_PORT, address="127.0.0.1"):
+    with network_of(node):
+        return socket.create_connection((address, port), timeout=30)
+
+
+def certificate(node):
+    """In PEM, as the node shows it."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with context.wrap_socket(dial(node)) as connection:
+        return ssl.DER_cert_to_PEM_cert(connection.getpeercert(True))
+
+
+def trusting(node, **limits):
+    context = ssl.create_default_context(cadata=certificate(node))
+    for name, value in limits.items():
+        setattr(context, name, value)
+    return context
+
+
+class Connection(http.client.HTTPConnection):
+    """Over TCP, as somebody on that node; with TLS unless it goes to the other port."""
+
+    def __init__(self, node, port=TLS_PORT, name="127.0.0.1", context=None):
+        super().__init__(name, port, timeout=30)
+        self._node, self._context = node, None if port == PLAIN_PORT else context or trusting(node)
+
+    def connect(self):
+        self.sock = dial(self._node, self.port)
+        if self._context:
+            self.sock = self._context.wrap_socket(self.sock, server_hostname=self.host)
+
+    def ask(self, target, method="GET", body=None, headers={}):
+        """(status, headers, what it says)"""
+        self.request(method, target, body, headers)
+        answer = self.getresponse()
+        text = answer.read().decode()
+        assert answer.headers["Cache-Control"] == "no-store", target
+        return answer.status, answer.headers, json.loads(text) if "json" in (answer.headers["Content-Type"] or "") else text
+
+
+def ask(node, target, token=None, headers={}, method="GET", body=None, **how):
+    with closing(Connection(node, **how)) as connection:
+        return connection.ask(target, method, body, headers | ({"Authorization": f"Bearer {token}"} if token else {}))
+
+
+def status(node, target, *rest, **how):
+    return ask(node, target, *rest, **how)[0]
+
+
+def reload(node):
+    node.run("systemctl reload argosyd")
+
+
+def is_ended(connection, within):
+    """Whether the other side closes it, without a word."""
+    connection.settimeout(within)
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+    except TimeoutError:
+        return False
+
+
+def test_how_it_is_anybody_may_ask_and_nothing_else(c: Cluster):
+    for node in c.nodes:
+        context = trusting(node)
+        for port in TLS_PORT, PLAIN_PORT:
+            how = {"port": port, "context": context}
+            assert ask(node, "/healthz", **how)[::2] == (200, "ok\n")
+            assert status(node, "/readyz", **how) == 200
+            for target in "/v1/nodes", "/v1/state", "/v1/events", "/metrics", "/v1/nothing", "/":
+                seen, headers, problem = ask(node, target, **how)
+                assert (seen, headers["WWW-Authenticate"], problem["status"]) == (401, "Bearer", 401), (target, problem)
+                seen, _, problem = ask(node, target, NOBODY_S, **how)
+                assert seen in (401, 404) and NOBODY_S not in str(problem), (target, problem)
+            assert status(node, "/v1/jobs", method="POST", body='{"verb":"stop","units":["a"]}', **how,
+                          headers={"Content-Type": "application/json"}) == 401
+            assert status(node, "/v1/nodes?access_token=" + NOBODY_S, **how) == 400
+        assert "argosy_A" not in node.journal("argosyd", lines=200)
+
+
+def test_it_is_asked_for_by_its_names(c: Cluster):
+    node = c.nodes[0]
+    for name in "127.0.0.1", "127.0.0.1:1", "localhost", node.name, node.name.upper() + ".", node.address:
+        assert status(node, "/healthz", headers={"Host": name}) == 200, name
+    for name in "rebound.example", "10.255.255.255", "[::1]", "argosy.example.org":
+        assert status(node, "/healthz", headers={"Host": name}) == 421, name
+    for name in "", "a b", "127.0.0.1:x", "[::1":
+        assert status(node, "/healthz", headers={"Host": name}) == 400, name
+    before = certificate(node)
+    node.write("/etc/argosy/argosy.conf.d/names.conf", "[Http]\nNames=argosy.example.org\nNames=127.0.0.1\n")
+    try:
+        reload(node)
+        assert status(node, "/healthz", headers={"Host": "Argosy.example.org:8443"}) == 200
+        assert status(node, "/healthz", headers={"Host": "localhost"}) == 421
+        assert certificate(node) != before
+        with closing(Connection(node, name="argosy.example.org")) as connection:
+            assert connection.ask("/healthz")[0] == 200  # the certificate has that name
+    finally:
+        node.run("rm /etc/argosy/argosy.conf.d/names.conf")
+        reload(node)
+    assert status(node, "/healthz", headers={"Host": "localhost"}) == 200
+
+
+def test_tls_is_new_enough_and_its_key_nobody_else_s(c: Cluster):
+    node = c.nodes[0]
+    for version in ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3:
+        context = trusting(node, minimum_version=version, maximum_version=version)
+        assert status(node, "/healthz", context=context) == 200
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        context = trusting(node, minimum_version=ssl.TLSVersion.TLSv1, maximum_version=ssl.TLSVersion.TLSv1_1)
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    try:
+        status(node, "/healthz", context=context)
+        assert False, "TLS 1.1 is spoken"
+    except ssl.SSLError:
+        pass
+    assert node.run("stat -c %a /var/lib/argosy/http.pem").strip() == "600"
+    shown = certificate(node)
+    assert shown.strip() in node.run("cat /var/lib/argosy/http.pem")
+    assert shown.strip() not in node.run("cat /var/lib/argosy/identity.pem")
+    node.run("systemctl restart argosyd")
+    eventually(lambda: status(node, "/healthz") == 200)
+    assert certificate(node) == shown
+    answer = dial(node)
+    answer.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")  # in the clear, to who speaks TLS
+    assert b"200" not in answer.recv(4096)
+    answer.close()
+
+
+def test_a_certificate_of_the_administrator_is_shown_and_read_again(c: Cluster):
+    node, other = c.nodes[0], c.nodes[1]
+    before = certificate(node)
+    given = other.run("cat /var/lib/argosy/http.pem")
+    node.write("/etc/argosy/given.pem", given)
+    node.write("/etc/argosy/argosy.conf.d/given.conf", "[Http]\nCertificate=/etc/argosy/given.pem\nKey=/etc/argosy/given.pem\n")
+    try:
+        reload(node)
+        assert certificate(node) == certificate(other) != before
+        node.write("/etc/argosy/given.pem", given[:100])
+        reload(node)
+        assert certificate(node) == certificate(other)  # the one before goes on
+        assert "/etc/argosy/given.pem has no" in node.journal("argosyd", lines=20)
+    finally:
+        node.run("rm /etc/argosy/argosy.conf.d/given.conf /etc/argosy/given.pem")
+        reload(node)
+    assert certificate(node) == before
+
+
+def test_clear_text_is_refused_where_others_could_read_it(c: Cluster):
+    for node in c.nodes:
+        assert "Tls=no is refused for 0.0.0.0:8443" in node.run("journalctl -b -u argosyd --no-pager | head -50")
+
+
+def drips(connection, text):
+    """Says a byte now and then; whether the other side ends that in the middle."""
+    for byte in text:
+        try:
+            connection.sendall(bytes([byte]))
+        except OSError:
+            return True
+        if is_ended(connection, 0.5):
+            return True
+    return False
+
+
+def test_who_says_nothing_or_little_is_ended_in_ten_seconds(c: Cluster):
+    node = c.nodes[0]
+    begin = time.monotonic()
+    silent, plain, dripping, hello = dial(node), dial(node, PLAIN_PORT), dial(node, PLAIN_PORT), dial(node)
+    hello.sendall(b"\x16\x03\x01\x02\x00\x01")  # of a handshake
+    half = trusting(node).wrap_socket(dial(node), server_hostname="127.0.0.1")
+    half.sendall(b"GET /healthz HTTP/1.1\r\n")
+    assert drips(dripping, b"GET /healthz HTTP/1.1\r\nHost: local")
+    assert 8 < time.monotonic() - begin < 14, time.monotonic() - begin
+    for connection in silent, plain, hello, half:
+        assert is_ended(connection, 3)
+    for connection in silent, plain, dripping, hello, half:
+        connection.close()
+    assert status(node, "/healthz") == 200
+
+
+def test_connections_have_a_limit_for_each_address(c: Cluster):
+    node = c.nodes[0]
+    connections = []
+    try:
+        for _ in range(64):
+            connections.append(dial(node, PLAIN_PORT))
+            connections[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert connections[-1].recv(4096).startswith(b"HTTP/1.1 200 ")
+        with dial(node, PLAIN_PORT) as one_too_many:
+            assert is_ended(one_too_many, 5)
+        with dial(node, TLS_PORT) as one_too_many:
+            assert is_ended(one_too_many, 5)
+        with dial(node, TLS_PORT, node.address) as from_another:
+            assert not is_ended(from_another, 0.5)
+    finally:
+        for connection in connections:
+            connection.close()
+    eventually(lambda: status(node, "/healthz") == 200)
+
+
+def test_who_asks_nowhere_else_still_has_the_socket(c: Cluster):
+    for node in c.nodes:
+        assert (directory(node) / "http.sock").exists()
+
+
+if __name__ == "__main__":
+    main(conf=[*QUICK, f"Http.Listen=0.0.0.0:{TLS_PORT} 127.0.0.1:{PLAIN_PORT}", "Http.Tls=no"])

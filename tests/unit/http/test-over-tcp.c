@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Whom an HttpApi lets in over TCP, which is loopback here, without TLS: nobody who does not show a token.
+
+#include "test.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "author-names.h"
+#include "buf.h"
+#include "error-response.h"
+#include "event-cursor.h"
+#include "http-api.h"
+#include "http-limits.h"
+#include "message.h"
+#include "str.h"
+#include "stream.h"
+
+#define TOKEN "argosy_abcdefghijklmnopqrstuvwxyzABCDEFGHIJ-_01234"
+#define HOST "Host: Here.example:1\r\n"
+#define BEARER "Authorization: Bearer " TOKEN "\r\n"
+#define GET(path, headers) "GET " path " HTTP/1.1\r\n" headers "\r\n"
+#define STOP "{\"verb\":\"stop\",\"units\":[\"a.service\"]}"
+#define POST(headers)                             \
+        "POST /v1/jobs HTTP/1.1\r\n" HOST headers \
+        "Content-Type: application/json\r\nContent-Length: 37\r\n\r\n" STOP
+
+enum { CLIENTS = HTTP_TCP_PER_ADDRESS + 2 };
+
+typedef struct Client {
+        Stream *stream;
+        Buf got;
+        bool closed;
+} Client;
+
+static struct World {
+        uv_loop_t loop;
+        AuthorNames *names;
+        HttpApi *api;
+        uint16_t port;
+        bool api_closed, no_such_token, waits;
+        HttpCall *call; // that waits
+        size_t n_requests;
+        Hash proof; // of the last one
+        Client clients[CLIENTS];
+} w;
+
+static void answer_nodes(HttpCall *call) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
+
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_NODES;
+        r.nodes = &nodes;
+        http_call_respond(call, &r);
+}
+
+static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
+                       void *userdata) {
+        assert_int_equal(author->uid, UINT32_MAX);
+        assert_string_equal(author->user, "");
+        assert_false(author->owner);
+        assert_int_equal(author->n_groups, 0);
+        assert_true(hash_from_bytes(author->token_proof.data, author->token_proof.len, &w.proof));
+        w.n_requests++;
+        message_free(request);
+        if (w.waits)
+                w.call = call;
+        else
+                answer_nodes(call);
+}
+
+static bool admits(const Argosy__Author *author, void *userdata) {
+        return !w.no_such_token;
+}
+
+static bool is_ready(void *userdata) {
+        return true;
+}
+
+static void on_cancel(void *route, void *userdata) {
+}
+
+static const HttpApiOps ops = {
+        .request = on_request, .cancel = on_cancel, .admits = admits, .is_ready = is_ready};
+
+static int on_data(Stream *s, const uint8_t *data, size_t len, void *userdata) {
+        return buf_append(&((Client *) userdata)->got, data, len);
+}
+
+static void on_closed(Stream *s, int error, void *userdata) {
+        ((Client *) userdata)->closed = true;
+}
+
+static const StreamOps client_ops = {.data = on_data, .closed = on_closed};
+
+static void on_api_closed(void *userdata) {
+        w.api_closed = true;
+}
+
+static void set_names(bool own_addresses) {
+        HttpNames names = {};
+        HttpName name;
+
+        assert_true(http_name_parse("here.example", 12, &name) && http_names_add(&names, &name));
+        http_api_set_names(w.api, &names, own_addresses);
+}
+
+// Of several tests at a time each has its own port.
+static void listen_somewhere(void) {
+        HttpListen l;
+        char text[64];
+        int r = -EADDRINUSE;
+
+        for (unsigned i = 0; i < 100 && r == -EADDRINUSE; i++) {
+                w.port = (uint16_t) (20000 + ((unsigned) getpid() * 7 + i) % 10000);
+                str_fit(text, sizeof(text), "127.0.0.1:%u", (unsigned) w.port);
+                assert_true(http_listen_parse(text, &l));
+                r = http_api_listen(w.api, &l, false);
+        }
+        assert_int_equal(r, 0);
+}
+
+static int begin(void **state) {
+        memset(&w, 0, sizeof(w));
+        assert_int_equal(uv_loop_init(&w.loop), 0);
+        assert_int_equal(author_names_new(&w.loop, &account_source_system, &w.names), 0);
+        assert_int_equal(http_api_new(&w.loop, -1, w.names, &ops, NULL, &w.api), 0);
+        listen_somewhere();
+        set_names(false);
+        return 0;
+}
+
+static int end(void **state) {
+        http_api_close(w.api, on_api_closed, NULL);
+        author_names_close(w.names);
+        for (size_t i = 0; i < CLIENTS; i++)
+                if (w.clients[i].stream && !w.clients[i].closed)
+                        stream_close(w.clients[i].stream, 0, false);
+        assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+        assert_true(w.api_closed);
+        assert_int_equal(uv_loop_close(&w.loop), 0);
+        for (size_t i = 0; i < CLIENTS; i++)
+                buf_done(&w.clients[i].got);
+        return 0;
+}
+
+#define RUN_UNTIL(condition) \
+        while (!(condition)) \
+        uv_run(&w.loop, UV_RUN_ONCE)
+
+static Client *say(size_t i, const char *text) {
+        Client *c = &w.clients[i];
+
+        if (!c->stream)
+                assert_int_equal(stream_dial(&w.loop, "127.0.0.1", w.port, NULL, NULL, NULL, &client_ops, c,
+                                             &c->stream),
+                                 0);
+        assert_int_equal(stream_write(c->stream, text, strlen(text)), 0);
+        return c;
+}
+
+static bool has(const Client *c, const char *words) {
+        return c->got.len > 0 && memmem(c->got.data, c->got.len, words, strlen(words));
+}
+
+// Each on a connection of its own, to its end.
+static void is_answered(size_t i, const char *text, const char *status) {
+        Client *c = say(i, text);
+        char line[32];
+
+        str_fit(line, sizeof(line), "HTTP/1.1 %s ", status);
+        RUN_UNTIL(has(c, "\r\n\r\n"));
+        assert_memory_equal(c->got.data, line, strlen(line));
+}
+
+static void who_shows_no_token_gets_nothing(void **state) {
+        static const char *const headers[] = {
+                "",
+                "Authorization: Basic cm9vdDpyb290\r\n",
+                "Authorization: Bearer\r\n",
+                "Authorization: Bearer argosy_short\r\n",
+                "Cookie: __Host-argosy=abcdefghijklmnopqrstuvwxyzABCDEFGHIJ-_01234\r\n",
+                "X-Remote-User: root\r\n"};
+        char text[512];
+
+        for (size_t i = 0; i < ELEMENTSOF(headers); i++) {
+                str_fit(text, sizeof(text), "GET /v1/nodes HTTP/1.1\r\n" HOST "%s\r\n", headers[i]);
+                is_answered(i, text, "401");
+                assert_true(has(&w.clients[i], "WWW-Authenticate: Bearer\r\n"));
+        }
+        is_answered(10, GET("/v1/no-such-thing", HOST), "401");
+        is_answered(11, GET("/metrics", HOST), "401");
+        is_answered(12, POST(""), "401");
+        assert_int_equal(w.n_requests, 0);
+}
+
+static void a_token_says_who_asks_and_nothing_else_does(void **state) {
+        Hash proof = hash_of(TOKEN, strlen(TOKEN));
+
+        is_answered(0, GET("/v1/nodes", HOST BEARER), "200");
+        assert_true(hash_equal(&w.proof, &proof));
+        RUN_UNTIL(has(&w.clients[0], "0\r\n\r\n"));
+        w.clients[0].got.len = 0;
+        is_answered(0, GET("/v1/nodes", HOST), "401"); // on the same connection
+        assert_int_equal(w.n_requests, 1);
+}
+
+static void a_header_that_is_there_twice_is_believed_never(void **state) {
+        is_answered(0, GET("/v1/nodes", HOST BEARER BEARER), "400");
+        is_answered(1, GET("/v1/nodes", HOST HOST BEARER), "400");
+        is_answered(2, GET("/v1/nodes", BEARER), "400");
+        assert_int_equal(w.n_requests, 0);
+}
+
+static void a_token_that_is_not_there_any_more_is_told_from_a_right_that_is_missing(void **state) {
+        Argosy__Response gone = error_response(EKEYREJECTED, "there is no such token"),
+                         no = error_response(EACCES, "no");
+
+        w.waits = true;
+        for (size_t i = 0; i < 2; i++) {
+                Client *c = say(i, GET("/v1/nodes", HOST BEARER));
+
+                RUN_UNTIL(w.n_requests == i + 1);
+                http_call_respond(w.call, i == 0 ? &gone : &no);
+                RUN_UNTIL(has(c, "\r\n\r\n"));
+                assert_true(has(c, i == 0 ? "HTTP/1.1 401 " : "HTTP/1.1 403 "));
+                assert_int_equal(has(c, "WWW-Authenticate: Bearer\r\n"), i == 0);
+        }
+}
+
+static void a_token_is_refused_before_anything_is_asked_for(void **state) {
+        w.no_such_token = true;
+        is_answered(0, GET("/v1/nodes", HOST BEARER), "401");
+        assert_int_equal(w.n_requests, 0);
+}
+
+static void who_asks_for_another_host_is_not_answered(void **state) {
+        is_answered(0, GET("/v1/nodes", "Host: rebound.example\r\n" BEARER), "421");
+        is_answered(1, GET("/healthz", "Host: rebound.example\r\n"), "421");
+        is_answered(2, GET("/healthz", "Host: 127.0.0.1\r\n"), "421");
+        is_answered(3, GET("/healthz", "Host: a b\r\n"), "400");
+        set_names(true);
+        is_answered(4, GET("/healthz", "Host: 127.0.0.1:99\r\n"), "200");
+        is_answered(5, GET("/healthz", "Host: 127.0.0.2\r\n"), "421");
+        assert_int_equal(w.n_requests, 0);
+}
+
+static void how_it_is_anybody_may_ask(void **state) {
+        is_answered(0, GET("/healthz", HOST), "200");
+        is_answered(1, GET("/readyz", HOST), "200");
+        is_answered(2, GET("/healthz?a=b", HOST), "400");
+        assert_int_equal(w.n_requests, 0);
+}
+
+static void a_token_in_a_url_is_refused(void **state) {
+        is_answered(0, GET("/v1/nodes?access_token=" TOKEN, HOST BEARER), "400");
+        is_answered(1, GET("/v1/nodes?access_token=" TOKEN, HOST), "400");
+        assert_false(has(&w.clients[0], TOKEN));
+        assert_int_equal(w.n_requests, 0);
+}
+
+static void a_page_of_another_origin_changes_nothing(void **state) {
+        is_answered(0, POST(BEARER "Origin: http://evil.example\r\n"), "403");
+        is_answered(1, POST(BEARER "Origin: https://here.example:1\r\n"), "403");
+        is_answered(2, POST(BEARER "Origin: null\r\n"), "403");
+        assert_int_equal(w.n_requests, 0);
+        is_answered(3, POST(BEARER "Origin: http://here.example:1\r\n"), "200");
+        is_answered(4, POST(BEARER), "200");
+}
+
+static void who_is_one_too_many_is_closed(void **state) {
+        for (size_t i = 0; i < HTTP_TCP_PER_ADDRESS; i++)
+                is_answered(i, GET("/healthz", HOST), "200");
+        (void) say(HTTP_TCP_PER_ADDRESS, GET("/healthz", HOST));
+        RUN_UNTIL(w.clients[HTTP_TCP_PER_ADDRESS].closed);
+        assert_int_equal(w.clients[HTTP_TCP_PER_ADDRESS].got.len, 0);
+        stream_close(w.clients[0].stream, 0, false);
+        RUN_UNTIL(w.clients[0].closed);
+        // that this end is closed is seen by the thread a little later
+        for (bool in = false; !in;) {
+                Client *c = &w.clients[HTTP_TCP_PER_ADDRESS + 1];
+
+                *c = (Client){};
+                (void) say(HTTP_TCP_PER_ADDRESS + 1, GET("/healthz", HOST));
+                RUN_UNTIL(c->closed || has(c, "ok\n"));
+                in = !c->closed;
+        }
+}
+
+static void what_was_seen_by_one_token_is_not_known_to_the_next(void **state) {
+        EventCursor place = {.generation = 1, .term = 2, .mode = EVENT_CURSOR_RING, .seq = 7};
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
+        char cursor[EVENT_CURSOR_SIZE], text[512];
+
+        memset(place.cluster, 3, sizeof(place.cluster));
+        event_cursor_format(&place, cursor);
+        w.waits = true;
+        (void) say(1, GET("/healthz", HOST)); // there is a thread
+        RUN_UNTIL(has(&w.clients[1], "ok\n"));
+        http_api_set_present(w.api, &place, 0, UINT64_MAX);
+        str_fit(text, sizeof(text), "GET /v1/state HTTP/1.1\r\n" HOST BEARER "If-None-Match: \"%s\"\r\n\r\n",
+                cursor);
+        events.cursor = cursor;
+        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
+        r.events = &events;
+        r.final = true;
+        for (size_t i = 1; i <= 2; i++) {
+                (void) say(0, text);
+                RUN_UNTIL(w.n_requests == i); // each time
+                http_call_respond(w.call, &r);
+                RUN_UNTIL(has(&w.clients[0], "\r\n\r\n"));
+                assert_true(has(&w.clients[0], "HTTP/1.1 304 "));
+                w.clients[0].got.len = 0;
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(who_shows_no_token_gets_nothing, begin, end),
+                cmocka_unit_test_setup_teardown(a_token_says_who_asks_and_nothing_else_does, begin, end),
+                cmocka_unit_test_setup_teardown(a_header_that_is_there_twice_is_believed_never, begin, end),
+                cmocka_unit_test_setup_teardown(
+                        a_token_that_is_not_there_any_more_is_told_from_a_right_that_is_missing, begin, end),
+                cmocka_unit_test_setup_teardown(a_token_is_refused_before_anything_is_asked_for, begin, end),
+                cmocka_unit_test_setup_teardown(who_asks_for_another_host_is_not_answered, begin, end),
+                cmocka_unit_test_setup_teardown(how_it_is_anybody_may_ask, begin, end),
+                cmocka_unit_test_setup_teardown(a_token_in_a_url_is_refused, begin, end),
+                cmocka_unit_test_setup_teardown(a_page_of_another_origin_changes_nothing, begin, end),
+                cmocka_unit_test_setup_teardown(who_is_one_too_many_is_closed, begin, end),
+                cmocka_unit_test_setup_teardown(what_was_seen_by_one_token_is_not_known_to_the_next, begin,
+                                                end),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -131,6 +131,10 @@ static void pull(HttpCall *call) {
 }
 
 void http_steps_go_on(HttpCall *call) {
+        if (!http_gate_still_lets(&call->api->gate, &call->pass)) {
+                http_call_fail(call, EKEYREVOKED, "the session has ended");
+                return;
+        }
         if (call->pull_from_us > now_us(call->api))
                 (void) set_deadline(call, call->pull_from_us);
         else

@@ -263,7 +263,7 @@ static void on_author(const Argosy__Author *author, int error, void *userdata) {
 static void begin(HttpCall *call) {
         HttpApi *a = call->api;
         const HttpPeer *peer = call->peer;
-        Argosy__Author root = author_of_host(0), bearer = author_of_token(&call->proof);
+        Argosy__Author root = author_of_host(0), bearer = author_of_token(&call->pass.proof);
 
         list_append(&a->asked, &call->link);
         if (call->streams) {

@@ -149,6 +149,8 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                 break;
         case HTTP_METRICS:
         case HTTP_EVENTS:
+        case HTTP_LOGIN:
+        case HTTP_LOGOUT:
         case HTTP_STATE:
         case HTTP_HEALTHZ:
         case HTTP_READYZ:

@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <strings.h>
 
+#include "clock.h"
 #include "http-bearer.h"
 #include "http-target.h"
 #include "macro.h"
@@ -17,6 +18,7 @@ void http_gate_init(HttpGate *g) {
 }
 
 void http_gate_done(HttpGate *g) {
+        http_sessions_done(&g->sessions);
         pthread_mutex_destroy(&g->lock);
 }
 
@@ -33,13 +35,13 @@ typedef struct Header {
 } Header;
 
 typedef struct Headers {
-        Header host, authorization, origin;
+        Header host, authorization, cookie, origin;
 } Headers;
 
 static enum MHD_Result on_header(void *userdata, enum MHD_ValueKind kind, const char *name,
                                  const char *value) {
         Headers *h = userdata;
-        Header *all[] = {&h->host, &h->authorization, &h->origin};
+        Header *all[] = {&h->host, &h->authorization, &h->cookie, &h->origin};
 
         for (size_t i = 0; i < ELEMENTSOF(all); i++)
                 if (strcasecmp(name, all[i]->name) == 0) {
@@ -50,7 +52,7 @@ static enum MHD_Result on_header(void *userdata, enum MHD_ValueKind kind, const 
 }
 
 static Headers find_headers(const HttpClaim *c) {
-        Headers h = {{"Host"}, {"Authorization"}, {"Origin"}};
+        Headers h = {{"Host"}, {"Authorization"}, {"Cookie"}, {"Origin"}};
 
         (void) MHD_get_connection_values(c->connection, MHD_HEADER_KIND, on_header, &h);
         return h;
@@ -80,7 +82,27 @@ static bool is_asked_for_us(HttpGate *g, const HttpClaim *c, const HttpName *nam
         return is || (own_addresses && is_where_he_came(c, name));
 }
 
-unsigned http_gate_judge(HttpGate *g, const HttpClaim *c, Hash *ret_proof, const char **ret_why) {
+static bool has_session(HttpGate *g, const Hash *session, Hash *ret_proof) {
+        bool has;
+
+        pthread_mutex_lock(&g->lock);
+        has = http_sessions_find(&g->sessions, session, clock_boot_us(), ret_proof);
+        pthread_mutex_unlock(&g->lock);
+        return has;
+}
+
+// A cookie that was seen in clear text would be anybody's.
+static bool find_session(HttpGate *g, const HttpClaim *c, const Header *cookie, HttpPass *ret) {
+        char id[HTTP_SECRET_SIZE];
+
+        if (!c->tls || cookie->n != 1 || !http_cookie_find(cookie->value, id))
+                return false;
+        ret->by_session = true;
+        ret->session = hash_of(id, strlen(id));
+        return has_session(g, &ret->session, &ret->proof);
+}
+
+unsigned http_gate_judge(HttpGate *g, const HttpClaim *c, HttpPass *ret, const char **ret_why) {
         Headers h = find_headers(c);
         HttpName name;
 
@@ -96,14 +118,46 @@ unsigned http_gate_judge(HttpGate *g, const HttpClaim *c, Hash *ret_proof, const
                 return 400;
         if (http_target_is_public(c->target))
                 return 0;
+        *ret_why = "there is no session of that cookie, or none any more";
+        if (h.authorization.n == 0 && h.cookie.n > 0)
+                return find_session(g, c, &h.cookie, ret) ? 0 : 401;
         *ret_why = "who asks says so by one header Authorization: Bearer, with a token";
-        if (h.authorization.n != 1 || !http_bearer_proof(h.authorization.value, ret_proof))
+        if (h.authorization.n != 1 || !http_bearer_proof(h.authorization.value, &ret->proof))
                 return h.authorization.n > 1 ? 400 : 401;
         return 0;
 }
 
-bool http_gate_is_foreign(const HttpClaim *c) {
+int http_gate_begin_session(HttpGate *g, const Hash *proof, char ret_id[HTTP_SECRET_SIZE]) {
+        int r;
+
+        pthread_mutex_lock(&g->lock);
+        r = http_sessions_begin(&g->sessions, proof, clock_boot_us(), ret_id);
+        pthread_mutex_unlock(&g->lock);
+        return r;
+}
+
+void http_gate_end_session(HttpGate *g, const HttpPass *pass) {
+        pthread_mutex_lock(&g->lock);
+        http_sessions_end(&g->sessions, &pass->session);
+        pthread_mutex_unlock(&g->lock);
+}
+
+void http_gate_refuse(HttpGate *g, const HttpPass *pass) {
+        pthread_mutex_lock(&g->lock);
+        http_sessions_end_of(&g->sessions, &pass->proof);
+        pthread_mutex_unlock(&g->lock);
+}
+
+bool http_gate_still_lets(HttpGate *g, const HttpPass *pass) {
+        Hash proof;
+
+        return !pass->by_session || has_session(g, &pass->session, &proof);
+}
+
+bool http_gate_is_foreign(const HttpClaim *c, const HttpPass *pass) {
         Headers h = find_headers(c);
 
-        return h.origin.n > 0 && (h.origin.n > 1 || !http_origin_is(h.origin.value, c->tls, h.host.value));
+        if (h.origin.n == 0)
+                return pass->by_session;
+        return h.origin.n > 1 || !http_origin_is(h.origin.value, c->tls, h.host.value);
 }

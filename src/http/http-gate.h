@@ -6,7 +6,9 @@
 //      Host is one of [Http] Names=           else 421
 //      no token in the target                 else 400
 //      /healthz, /readyz                      need nothing more
-//      Authorization: Bearer                  else 401
+//      POST /v1/login                         neither: its body has the token
+//      Authorization: Bearer; over TLS, and   else 401
+//      without that, the cookie of a session
 //
 // What the token may do, and whether there is such a token at all, is the leader's to say. Threads of all listeners ask, and the loop
 // sets the names.
@@ -17,11 +19,13 @@
 
 #include "hash.h"
 #include "http-names.h"
+#include "http-sessions.h"
 
 typedef struct HttpGate {
         pthread_mutex_t lock;
         HttpNames names;    // by which one may ask
         bool own_addresses; // and by the address that one has connected to
+        HttpSessions sessions;
 } HttpGate;
 
 // Of a request; borrowed.
@@ -32,10 +36,26 @@ typedef struct HttpClaim {
         bool tls;
 } HttpClaim;
 
+// As whom a request goes on.
+typedef struct HttpPass {
+        Hash proof;      // of a token
+        bool by_session; // it came with a cookie
+        Hash session;    // then
+} HttpPass;
+
 void http_gate_init(HttpGate *g);
 void http_gate_done(HttpGate *g);
 void http_gate_set_names(HttpGate *g, const HttpNames *names, bool own_addresses);
-// 0, and *ret_proof of its token if it needs one; or the status with which it is refused, and *ret_why (borrowed for good).
-unsigned http_gate_judge(HttpGate *g, const HttpClaim *c, Hash *ret_proof, const char **ret_why);
-// Whether a page of another origin asks.
-bool http_gate_is_foreign(const HttpClaim *c);
+// 0, and *ret if it needs a token; or the status with which it is refused, and *ret_why (borrowed for good).
+unsigned http_gate_judge(HttpGate *g, const HttpClaim *c, HttpPass *ret, const char **ret_why);
+// Whether a page of another origin asks, or nobody says which: who comes with a cookie has to.
+bool http_gate_is_foreign(const HttpClaim *c, const HttpPass *pass);
+
+// Logs in: the cookie's id. 0; -ENOMEM, -EIO.
+int http_gate_begin_session(HttpGate *g, const Hash *proof, char ret_id[HTTP_SECRET_SIZE]);
+// Logs out.
+void http_gate_end_session(HttpGate *g, const HttpPass *pass);
+// Its token was refused: with it end all of its sessions.
+void http_gate_refuse(HttpGate *g, const HttpPass *pass);
+// False: it came with a session that has ended since.
+bool http_gate_still_lets(HttpGate *g, const HttpPass *pass);

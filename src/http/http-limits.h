@@ -17,6 +17,8 @@ enum {
         HTTP_TCP_CONNECTIONS_MAX = 1024,
         HTTP_TCP_PER_LISTENER = 512,
         HTTP_TCP_PER_ADDRESS = 64,
+        // Bytes of bodies that have come so and were not read yet: a part of HTTP_HELD_MAX, since nobody knows whose they are.
+        HTTP_TCP_UPLOADS_MAX = 32 * 1024 * 1024 + 1024 * 1024,
         HTTP_TCP_BEGIN_SEC = 10,      // from a connection to the last header of its first request, with the handshake of TLS
         HTTP_TCP_UNANSWERED_SEC = 30, // until a client whose kernel takes nothing is given up
         HTTP_HEADER_MAX = 8 * 1024, // bytes of a request's line and headers, kept for each connection

@@ -71,7 +71,8 @@ struct HttpCall {
         unsigned drop_status; // HTTP_CALL_DROPS: what is answered behind it
         const char *drop_why; // borrowed for good
         AuthorQuestion question;
-        Hash proof; // of the token of one who came over TCP
+        HttpPass pass;      // of one who came over TCP
+        size_t n_uploaded;  // bytes of its body, if it came so
         // what is asked
         Argosy__Request *request; // of what changes something: made by the thread
         Argosy__Author *author;   // of a call that asks more than once
@@ -121,6 +122,7 @@ struct HttpApi {
         HttpDoor *doors[1 + HTTP_LISTENERS_MAX];
         size_t n_doors;
         HttpTcp tcp;
+        _Atomic size_t tcp_uploads; // bytes of bodies that have come so
         HttpGate gate;
         uv_timer_t late; // of connections over TCP
         ListNode asked;         // calls that the loop has

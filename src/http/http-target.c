@@ -57,6 +57,8 @@ static const struct {
         {HTTP_GET, "/v1/events", HTTP_EVENTS, TAKES_PATTERN | TAKES_EVENTS},
         {HTTP_GET, "/v1/state", HTTP_STATE, TAKES_SINCE},
         {HTTP_GET, "/metrics", HTTP_METRICS, 0},
+        {HTTP_POST, "/v1/login", HTTP_LOGIN, 0},
+        {HTTP_POST, "/v1/logout", HTTP_LOGOUT, 0},
 };
 
 static const char *const method_names[] = {"GET", "POST", "PUT", "DELETE"}; // by bit
@@ -363,7 +365,8 @@ bool http_target_is_public(const char *text) {
 
         for (size_t i = 0; i < ELEMENTSOF(resources); i++)
                 if (is_path(text, len, i))
-                        return http_target_is_open(&(HttpTarget){.resource = resources[i].resource});
+                        return resources[i].resource == HTTP_LOGIN ||
+                               http_target_is_open(&(HttpTarget){.resource = resources[i].resource});
         return false;
 }
 
@@ -381,6 +384,8 @@ const char *http_target_methods(const char *text) {
         switch (find_methods(text)) {
         case HTTP_GET:
                 return "GET, HEAD";
+        case HTTP_POST:
+                return "POST";
         case HTTP_GET | HTTP_POST:
                 return "GET, HEAD, POST";
         case HTTP_GET | HTTP_PUT | HTTP_DELETE:
@@ -439,7 +444,7 @@ bool http_target_writes(const HttpTarget *t) {
 }
 
 bool http_target_has_body(const HttpTarget *t) {
-        return t->resource == HTTP_NEW_JOB || t->resource == HTTP_PUT_UNIT_FILE;
+        return t->resource == HTTP_NEW_JOB || t->resource == HTTP_PUT_UNIT_FILE || t->resource == HTTP_LOGIN;
 }
 
 bool http_target_is_one(const HttpTarget *t) {
@@ -545,6 +550,17 @@ Argosy__Request *http_target_events(const HttpTarget *t, const char *cursor) {
         return message_copy(&q);
 }
 
+// A question that the leader alone answers, and to whoever has any right at all.
+static Argosy__Request *ask_whether_he_is_known(void) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Events m = ARGOSY__REQUEST__EVENTS__INIT;
+
+        m.from_now = m.no_wait = true;
+        q.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
+        q.events = &m;
+        return message_copy(&q);
+}
+
 Argosy__Request *http_target_request(const HttpTarget *t) {
         char **names = t->name ? (char **) &t->name : (char **) t->patterns;
         size_t n = t->name ? 1 : t->n_patterns;
@@ -575,7 +591,10 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
                 return ask_for_all(ARGOSY__REQUEST__WHAT_ACCESS_LIST);
         case HTTP_HOSTS:
                 return ask_for_all(ARGOSY__REQUEST__WHAT_CLUSTER_STATUS);
+        case HTTP_LOGIN:
+                return ask_whether_he_is_known();
         case HTTP_STATE: // several questions: http-api-state.c
+        case HTTP_LOGOUT:
         case HTTP_HEALTHZ:
         case HTTP_READYZ:
         case HTTP_NEW_JOB:

@@ -30,6 +30,8 @@ typedef enum HttpResource {
         HTTP_PUT_UNIT_FILE,
         HTTP_DELETE_UNIT_FILE,
         HTTP_STATE, // all there is, or what has changed
+        HTTP_LOGIN,
+        HTTP_LOGOUT,
 } HttpResource;
 
 // Bits.

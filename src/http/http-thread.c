@@ -23,6 +23,7 @@
 
 #include "clock.h"
 #include "http-headers.h"
+#include "http-login.h"
 #include "http-metrics.h"
 #include "http-private.h"
 #include "http-problem.h"
@@ -198,6 +199,12 @@ static enum MHD_Result send_metrics(HttpCall *call) {
                              "application/openmetrics-text; version=1.0.0; charset=utf-8", r);
 }
 
+// What the leader says of a token over TCP is true of all sessions that began with it.
+static void note_refusal(HttpCall *call) {
+        if (call->peer->tcp.listener && http_status_of(call->status) == 401)
+                http_gate_refuse(&call->api->gate, &call->pass);
+}
+
 // ---- streams
 
 // What is to be read next, to call->out. 0: that is all at present; -ENODATA: for good; or another error.
@@ -213,6 +220,7 @@ static int write_more(HttpCall *call) {
                 http_parts_free(TAKE_PTR(call->parts), call->n_parts);
                 call->n_parts = 0;
         } else if (call->status != 0 && !call->over) {
+                note_refusal(call);
                 r = http_events_append_problem(&problem, call->format, &call->out);
                 call->over = true;
         } else if (call->over)
@@ -285,12 +293,45 @@ static enum MHD_Result send_lines(HttpCall *call) {
         return send_response(call->connection, 200, "application/x-ndjson", r);
 }
 
+// ---- sessions of browsers
+
+static enum MHD_Result send_cookie(HttpCall *call, const char *id) {
+        struct MHD_Response *r = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+        enum MHD_Result queued = MHD_NO;
+        char cookie[HTTP_LOGIN_COOKIE_SIZE];
+
+        http_login_cookie(id, cookie);
+        if (r && MHD_add_response_header(r, "Set-Cookie", cookie) == MHD_YES && http_headers_add(r))
+                queued = MHD_queue_response(call->connection, MHD_HTTP_NO_CONTENT, r);
+        if (r)
+                MHD_destroy_response(r);
+        explicit_bzero(cookie, sizeof(cookie));
+        return queued;
+}
+
+// The leader knows the token.
+static enum MHD_Result send_login(HttpCall *call) {
+        char id[HTTP_SECRET_SIZE];
+
+        return http_gate_begin_session(&call->api->gate, &call->pass.proof, id) == 0 ? send_cookie(call, id)
+                                                                                     : MHD_NO;
+}
+
+static enum MHD_Result send_logout(HttpCall *call) {
+        http_gate_end_session(&call->api->gate, &call->pass);
+        return send_cookie(call, NULL);
+}
+
 static enum MHD_Result send_answer(HttpCall *call) {
         HttpProblem problem = {http_status_of(call->status), call->message, call->unit, call->node,
                                call->line};
 
-        if (call->status != 0)
+        if (call->status != 0) {
+                note_refusal(call);
                 return send_problem(call->connection, &problem, NULL, call->status == ESHUTDOWN);
+        }
+        if (call->target.resource == HTTP_LOGIN)
+                return send_login(call);
         if (http_target_is_open(&call->target))
                 return send_word(call);
         if (call->bulk)
@@ -374,7 +415,7 @@ static bool is_foreign(const HttpCall *call) {
         HttpClaim claim = claim_of(call);
 
         if (call->peer->tcp.listener)
-                return call->method != HTTP_GET && http_gate_is_foreign(&claim);
+                return call->method != HTTP_GET && http_gate_is_foreign(&claim, &call->pass);
         return call->method != HTTP_GET &&
                !http_origin_is_ours(header(call, "Origin"), header(call, "Host"));
 }
@@ -400,6 +441,8 @@ static enum MHD_Result on_body_headers(HttpCall *call) {
                 return refuse_body(call, 415, type);
         if (n > (call->lines ? HTTP_LINES_BYTES_MAX : HTTP_BODY_MAX))
                 return refuse(call, 413, "the body is too long", true);
+        if (call->target.resource == HTTP_LOGIN && n > HTTP_LOGIN_BODY_MAX)
+                return refuse(call, 413, "the body is too long", true);
         call->upload_us = clock_boot_us();
         call->upload_length = (size_t) n;
         call->stage = HTTP_CALL_READ;
@@ -409,7 +452,12 @@ static enum MHD_Result on_body_headers(HttpCall *call) {
 // 0, or the status with which it is refused.
 static unsigned find_target(HttpCall *call, const char **ret_why) {
         int r = http_target_parse(call->text, call->method, &call->target, ret_why);
+        bool session = call->target.resource == HTTP_LOGIN || call->target.resource == HTTP_LOGOUT;
 
+        if (r == 0 && session && !call->peer->tls) {
+                *ret_why = "sessions are there for browsers, over TLS";
+                return 403;
+        }
         return r == 0 ? 0 : r == -EPERM ? 405 : http_status_of(-r);
 }
 
@@ -429,7 +477,7 @@ static enum MHD_Result on_headers(HttpCall *call, const char *method, const char
                 HttpClaim claim = claim_of(call);
 
                 http_tcp_asks(&call->api->tcp, &call->peer->tcp);
-                status = http_gate_judge(&call->api->gate, &claim, &call->proof, &why);
+                status = http_gate_judge(&call->api->gate, &claim, &call->pass, &why);
         }
         if (status == 0 && !has_body(call)) {
                 call->stage = HTTP_CALL_READ;
@@ -446,11 +494,32 @@ static enum MHD_Result on_headers(HttpCall *call, const char *method, const char
         return refuse_body(call, 400, "a request of that kind has no body");
 }
 
+// Of what has come over TCP nobody knows whose it is, so all of it together has a part of the room only.
+static bool hold_upload(HttpCall *call, size_t len) {
+        bool tcp = call->peer->tcp.listener;
+
+        if (tcp && call->api->tcp_uploads + len > HTTP_TCP_UPLOADS_MAX)
+                return false;
+        if (!http_api_hold(call->api, len))
+                return false;
+        call->n_bytes += len;
+        if (tcp) {
+                call->n_uploaded += len;
+                call->api->tcp_uploads += len;
+        }
+        return true;
+}
+
+static void release_upload(HttpCall *call) {
+        http_api_release(call->api, call->n_bytes);
+        call->api->tcp_uploads -= call->n_uploaded;
+        call->n_bytes = call->n_uploaded = 0;
+        buf_done(&call->upload);
+}
+
 // What has come counts, and not what was announced: who says that much is coming, and sends nothing, takes room from nobody.
 static void drop_upload(HttpCall *call) {
-        http_api_release(call->api, call->n_bytes);
-        call->n_bytes = 0;
-        buf_done(&call->upload);
+        release_upload(call);
         call->stage = HTTP_CALL_DROPS;
         call->drop_status = 503;
         call->drop_why = "too many long bodies and answers are under way";
@@ -464,11 +533,10 @@ static enum MHD_Result on_upload(HttpCall *call, const char *data, size_t len) {
                 return MHD_YES;
         if (call->upload.len + len > call->upload_length)
                 return MHD_NO;
-        if (!http_api_hold(call->api, len)) {
+        if (!hold_upload(call, len)) {
                 drop_upload(call);
                 return MHD_YES;
         }
-        call->n_bytes += len;
         return buf_append(&call->upload, data, len) == 0 ? MHD_YES : MHD_NO;
 }
 
@@ -490,9 +558,17 @@ static int make_request(HttpCall *call, char **ret_why, unsigned *ret_line) {
         else
                 r = http_write_parse(&call->target, &headers, (const char *) call->upload.data,
                                      call->upload.len - 1, &call->request, ret_why);
-        buf_done(&call->upload);
-        http_api_release(call->api, call->n_bytes);
-        call->n_bytes = 0;
+        release_upload(call);
+        return r;
+}
+
+static int read_login(HttpCall *call, const char **ret_why) {
+        int r = -ENOMEM;
+
+        if (buf_append(&call->upload, "", 1) == 0)
+                r = http_login_parse((char *) call->upload.data, call->upload.len - 1, &call->pass.proof,
+                                     ret_why);
+        release_upload(call);
         return r;
 }
 
@@ -522,6 +598,13 @@ static enum MHD_Result ask(HttpCall *call) {
                 call->format = http_events_format(header(call, "Accept"));
                 if (id && *id && !http_target_set_place(&call->target, id))
                         return refuse(call, 400, "Last-Event-ID is none of ours", false);
+        }
+        if (call->target.resource == HTTP_LOGOUT)
+                return send_logout(call);
+        if (call->target.resource == HTTP_LOGIN) {
+                r = read_login(call, &not_found);
+                if (r < 0)
+                        return refuse(call, http_status_of(-r), not_found, false);
         }
         r = make_request(call, &why, &line);
         if (r < 0)
@@ -601,10 +684,9 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
                 return;
         if (call->peer && call->peer->tcp.listener)
                 watch_late(call->api, http_tcp_waits(&call->api->tcp, &call->peer->tcp, clock_boot_us()));
-        http_api_release(call->api, call->n_bytes);
+        release_upload(call);
         http_parts_free(call->parts, call->n_parts);
         http_target_done(&call->target);
-        buf_done(&call->upload);
         buf_done(&call->out);
         message_free(call->request);
         http_bulk_free(call->bulk);

@@ -339,7 +339,7 @@ static int parse(Write *w, const HttpTarget *t, const HttpWriteHeaders *h, const
 }
 
 const char *http_write_type(const HttpTarget *t) {
-        return t->resource == HTTP_NEW_JOB         ? "application/json"
+        return t->resource == HTTP_NEW_JOB || t->resource == HTTP_LOGIN ? "application/json"
                : t->resource == HTTP_PUT_UNIT_FILE ? "text/plain"
                                                    : NULL;
 }

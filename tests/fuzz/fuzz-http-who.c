@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What of a request over TCP says who asks, and whom: a Host, an Authorization, a Cookie, a target. The first byte says which.
+// What of a request over TCP says who asks, and whom: a Host, an Authorization, a Cookie, a target, a login. The first byte says which.
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "http-bearer.h"
 #include "http-listen.h"
+#include "http-login.h"
 #include "http-names.h"
 #include "macro.h"
 #include "str.h"
@@ -55,6 +56,17 @@ static void check_bearer(const char *text) {
                 abort();
 }
 
+static void check_login(char *body, size_t len) {
+        const char *why = NULL;
+        Hash proof;
+
+        if (http_login_parse(body, len, &proof, &why) < 0 && !why)
+                abort();
+        for (size_t i = 0; i < len; i++)
+                if (body[i])
+                        abort(); // a token may stand there yet
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         _cleanup_free_ char *text = calloc(1, size + 1);
 
@@ -69,6 +81,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 check_cookie(text);
         else if (data[0] == 'b')
                 check_bearer(text);
+        else if (data[0] == 'j')
+                check_login(text, size - 1);
         else
                 (void) http_target_has_token(text);
         return 0;

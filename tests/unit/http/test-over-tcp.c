@@ -270,6 +270,15 @@ static void a_page_of_another_origin_changes_nothing(void **state) {
         is_answered(4, POST(BEARER), "200");
 }
 
+static void without_tls_there_are_no_sessions(void **state) {
+        is_answered(0,
+                    "POST /v1/login HTTP/1.1\r\n" HOST
+                    "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+                    "403");
+        is_answered(1, "POST /v1/logout HTTP/1.1\r\n" HOST BEARER "\r\n", "403");
+        assert_int_equal(w.n_requests, 0);
+}
+
 static void who_is_one_too_many_is_closed(void **state) {
         for (size_t i = 0; i < HTTP_TCP_PER_ADDRESS; i++)
                 is_answered(i, GET("/healthz", HOST), "200");
@@ -329,6 +338,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(how_it_is_anybody_may_ask, begin, end),
                 cmocka_unit_test_setup_teardown(a_token_in_a_url_is_refused, begin, end),
                 cmocka_unit_test_setup_teardown(a_page_of_another_origin_changes_nothing, begin, end),
+                cmocka_unit_test_setup_teardown(without_tls_there_are_no_sessions, begin, end),
                 cmocka_unit_test_setup_teardown(who_is_one_too_many_is_closed, begin, end),
                 cmocka_unit_test_setup_teardown(what_was_seen_by_one_token_is_not_known_to_the_next, begin,
                                                 end),

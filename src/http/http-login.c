@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A cookie goes along with whatever page asks for something here, so it is one that no other page can use: SameSite=Strict keeps it at
+// home, HttpOnly from scripts, and its name binds it to TLS, to this host and to no other path (RFC 6265bis, 4.1.3.2).
+
+#include "http-login.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "http-json.h"
+#include "http-sessions.h"
+#include "macro.h"
+#include "str.h"
+
+static bool find_proof(const cJSON *object, Hash *ret) {
+        const cJSON *token = object->child;
+
+        return token && !token->next && streq(token->string, "token") && cJSON_IsString(token) &&
+               http_token_proof(token->valuestring, ret);
+}
+
+static void forget(cJSON *object) {
+        for (cJSON *m = object->child; m; m = m->next)
+                if (cJSON_IsString(m))
+                        explicit_bzero(m->valuestring, strlen(m->valuestring));
+        cJSON_Delete(object);
+}
+
+int http_login_parse(char *body, size_t len, Hash *ret_proof, const char **ret_why) {
+        cJSON *object;
+        int r = http_json_parse(body, len, &object, ret_why);
+
+        if (r == 0) {
+                if (!find_proof(object, ret_proof)) {
+                        *ret_why = "the body is an object with a token and nothing else";
+                        r = -EINVAL;
+                }
+                forget(object);
+        }
+        explicit_bzero(body, len);
+        return r;
+}
+
+void http_login_cookie(const char *id, char ret[HTTP_LOGIN_COOKIE_SIZE]) {
+        str_fit(ret, HTTP_LOGIN_COOKIE_SIZE,
+                HTTP_COOKIE "=%s; Path=/; Max-Age=%i; Secure; HttpOnly; SameSite=Strict", id ?: "",
+                id ? (int) HTTP_SESSION_SEC : 0);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// All sessions last equally long, so the oldest is the first to end and stands in front. They are few and looked at from one end to the
+// other; what is compared is a hash, so how long that takes tells nobody anything.
+
+#include "http-sessions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "clock.h"
+#include "macro.h"
+
+enum { SECRET_BYTES = 32 };
+
+void http_sessions_done(HttpSessions *s) {
+        free(s->list);
+        *s = (HttpSessions){};
+}
+
+static void drop(HttpSessions *s, size_t first, size_t n) {
+        memmove(&s->list[first], &s->list[first + n], (s->n - first - n) * sizeof(*s->list));
+        s->n -= n;
+}
+
+static void drop_ended(HttpSessions *s, uint64_t now_us) {
+        size_t n = 0;
+
+        while (n < s->n && s->list[n].until_us <= now_us)
+                n++;
+        drop(s, 0, n);
+}
+
+// base64url (RFC 4648, 5) without what fills the end.
+static void write_secret(const uint8_t bytes[SECRET_BYTES], char ret[HTTP_SECRET_SIZE]) {
+        static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+        for (size_t i = 0; i < HTTP_SECRET_CHARS; i++) {
+                size_t bit = i * 6, at = bit / 8;
+                unsigned two = (unsigned) bytes[at] << 8 | (at + 1 < SECRET_BYTES ? bytes[at + 1] : 0);
+
+                ret[i] = alphabet[two >> (10 - bit % 8) & 63];
+        }
+        ret[HTTP_SECRET_CHARS] = 0;
+}
+
+int http_sessions_begin(HttpSessions *s, const Hash *proof, uint64_t now_us, char ret_id[HTTP_SECRET_SIZE]) {
+        uint8_t secret[SECRET_BYTES];
+
+        if (!s->list)
+                s->list = calloc(HTTP_SESSIONS_MAX, sizeof(*s->list));
+        if (!s->list)
+                return -ENOMEM;
+        if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+                return -EIO;
+        drop_ended(s, now_us);
+        if (s->n == HTTP_SESSIONS_MAX)
+                drop(s, 0, 1);
+        write_secret(secret, ret_id);
+        s->list[s->n++] = (HttpSession){.id = hash_of(ret_id, HTTP_SECRET_CHARS),
+                                        .proof = *proof,
+                                        .until_us = now_us + HTTP_SESSION_SEC * (uint64_t) USEC_PER_SEC};
+        return 0;
+}
+
+bool http_sessions_find(const HttpSessions *s, const Hash *id, uint64_t now_us, Hash *ret_proof) {
+        for (size_t i = 0; i < s->n; i++)
+                if (hash_equal(&s->list[i].id, id) && s->list[i].until_us > now_us) {
+                        *ret_proof = s->list[i].proof;
+                        return true;
+                }
+        return false;
+}
+
+void http_sessions_end(HttpSessions *s, const Hash *id) {
+        for (size_t i = s->n; i > 0; i--)
+                if (hash_equal(&s->list[i - 1].id, id))
+                        drop(s, i - 1, 1);
+}
+
+void http_sessions_end_of(HttpSessions *s, const Hash *proof) {
+        for (size_t i = s->n; i > 0; i--)
+                if (hash_equal(&s->list[i - 1].proof, proof))
+                        drop(s, i - 1, 1);
+}

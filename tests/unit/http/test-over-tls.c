@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Browsers, over TLS: they log in with a token, and go on with a cookie.
+
+#include "tmpdir.h"
+
+#include <arpa/inet.h>
+#include <gnutls/gnutls.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "author-names.h"
+#include "clock.h"
+#include "error-response.h"
+#include "http-api.h"
+#include "http-bearer.h"
+#include "http-tls.h"
+#include "message.h"
+#include "str.h"
+#include "web-certificate.h"
+
+#define TOKEN "argosy_abcdefghijklmnopqrstuvwxyzABCDEFGHIJ-_01234"
+#define HOST "Host: here.example:1\r\n"
+#define ORIGIN "Origin: https://here.example:1\r\n"
+#define LOGIN_BODY "{\"token\":\"" TOKEN "\"}"
+#define LOGIN(headers)                             \
+        "POST /v1/login HTTP/1.1\r\n" HOST headers \
+        "Content-Type: application/json\r\nContent-Length: 62\r\n\r\n" LOGIN_BODY
+#define STOP "{\"verb\":\"stop\",\"units\":[\"a.service\"]}"
+
+static_assert(sizeof(LOGIN_BODY) == 62 + 1, "as its Content-Length says");
+
+static struct World {
+        uv_loop_t loop;
+        AuthorNames *names;
+        HttpApi *api;
+        uint16_t port;
+        bool api_closed;
+        int refusal; // of every token
+        size_t n_requests;
+        Hash proof; // of the last one
+        gnutls_certificate_credentials_t trusts;
+        char cookie[HTTP_SECRET_SIZE];
+        char got[4096];
+} w;
+
+static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
+                       void *userdata) {
+        Argosy__Response r = error_response(w.refusal, w.refusal ? "no" : "");
+
+        assert_true(hash_from_bytes(author->token_proof.data, author->token_proof.len, &w.proof));
+        w.n_requests++;
+        message_free(request);
+        r.final = true;
+        http_call_respond(call, &r);
+}
+
+static bool admits(const Argosy__Author *author, void *userdata) {
+        return true;
+}
+
+static bool is_ready(void *userdata) {
+        return true;
+}
+
+static void on_cancel(void *route, void *userdata) {
+}
+
+static const HttpApiOps ops = {
+        .request = on_request, .cancel = on_cancel, .admits = admits, .is_ready = is_ready};
+
+static void on_api_closed(void *userdata) {
+        w.api_closed = true;
+}
+
+static void listen_somewhere(void) {
+        HttpListen l;
+        char text[64];
+        int r = -EADDRINUSE;
+
+        for (unsigned i = 0; i < 100 && r == -EADDRINUSE; i++) {
+                w.port = (uint16_t) (10000 + ((unsigned) getpid() * 7 + i) % 10000);
+                str_fit(text, sizeof(text), "127.0.0.1:%u", (unsigned) w.port);
+                assert_true(http_listen_parse(text, &l));
+                r = http_api_listen(w.api, &l, true);
+        }
+        assert_int_equal(r, 0);
+}
+
+static int begin(void **state) {
+        const char *const name = "here.example";
+        WebCertificate c = {};
+        HttpNames names = {};
+        HttpName parsed;
+        bool made;
+
+        memset(&w, 0, sizeof(w));
+        tmpdir_make(state);
+        assert_int_equal(web_certificate_own(*state, &name, 1, clock_wall_us(), &c, &made), 0);
+        assert_int_equal(gnutls_certificate_allocate_credentials(&w.trusts), 0);
+        assert_int_equal(gnutls_certificate_set_x509_trust(w.trusts, c.chain, 1), 1);
+        http_tls_set_certificate(&c);
+        assert_int_equal(uv_loop_init(&w.loop), 0);
+        assert_int_equal(author_names_new(&w.loop, &account_source_system, &w.names), 0);
+        assert_int_equal(http_api_new(&w.loop, -1, w.names, &ops, NULL, &w.api), 0);
+        listen_somewhere();
+        assert_true(http_name_parse(name, strlen(name), &parsed) && http_names_add(&names, &parsed));
+        http_api_set_names(w.api, &names, false);
+        return 0;
+}
+
+static int end(void **state) {
+        http_api_close(w.api, on_api_closed, NULL);
+        author_names_close(w.names);
+        assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+        assert_true(w.api_closed);
+        assert_int_equal(uv_loop_close(&w.loop), 0);
+        gnutls_certificate_free_credentials(w.trusts);
+        http_tls_set_certificate(&(WebCertificate){});
+        return tmpdir_drop(state);
+}
+
+// The loop goes on meanwhile.
+static bool again(ssize_t r) {
+        assert_true(r >= 0 || !gnutls_error_is_fatal((int) r));
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        return r < 0;
+}
+
+// What is answered, on a connection of its own: its status.
+static int ask(const char *text) {
+        struct sockaddr_in at = {
+                .sin_family = AF_INET, .sin_port = htons(w.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        int status, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        gnutls_session_t session;
+        size_t len = 0;
+        ssize_t r;
+
+        assert_int_equal(connect(fd, (struct sockaddr *) &at, sizeof(at)), 0);
+        assert_int_equal(gnutls_init(&session, GNUTLS_CLIENT | GNUTLS_NONBLOCK), 0);
+        assert_int_equal(gnutls_set_default_priority(session), 0);
+        assert_int_equal(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, w.trusts), 0);
+        gnutls_session_set_verify_cert(session, "here.example", 0);
+        gnutls_transport_set_int(session, fd);
+        assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+        while (again(gnutls_handshake(session)))
+                ;
+        assert_true(gnutls_protocol_get_version(session) >= GNUTLS_TLS1_2);
+        while (again(gnutls_record_send(session, text, strlen(text))))
+                ;
+        while (len == 0 || !memmem(w.got, len, "\r\n\r\n", 4)) {
+                while (again(r = gnutls_record_recv(session, w.got + len, sizeof(w.got) - 1 - len)))
+                        ;
+                assert_true(r > 0);
+                len += (size_t) r;
+        }
+        w.got[len] = 0;
+        gnutls_deinit(session);
+        close(fd);
+        assert_int_equal(sscanf(w.got, "HTTP/1.1 %i ", &status), 1);
+        return status;
+}
+
+static int ask_with_cookie(const char *line, const char *headers, const char *body) {
+        char text[1024];
+
+        str_fit(text, sizeof(text),
+                "%s HTTP/1.1\r\n" HOST "Cookie: theme=dark; " HTTP_COOKIE "=%s\r\n%s\r\n%s", line, w.cookie,
+                headers, body);
+        return ask(text);
+}
+
+static void log_in(void) {
+        const char *cookie;
+
+        assert_int_equal(ask(LOGIN(ORIGIN)), 204);
+        cookie = strstr(w.got, "Set-Cookie: " HTTP_COOKIE "=");
+        assert_non_null(cookie);
+        str_fit(w.cookie, sizeof(w.cookie), "%.43s", cookie + strlen("Set-Cookie: " HTTP_COOKIE "="));
+        assert_non_null(strstr(cookie, "; Path=/; Max-Age=43200; Secure; HttpOnly; SameSite=Strict\r\n"));
+        assert_null(strstr(w.got, TOKEN));
+}
+
+static const Hash no_proof;
+
+static void a_session_is_the_token_s_until_it_logs_out(void **state) {
+        Hash proof = hash_of(TOKEN, strlen(TOKEN));
+
+        log_in();
+        assert_int_equal(w.n_requests, 1); // somebody was asked whether there is such a token
+        w.proof = no_proof;
+        assert_int_equal(ask_with_cookie("GET /v1/nodes", "", ""), 200);
+        assert_true(hash_equal(&w.proof, &proof));
+        assert_int_equal(ask_with_cookie("POST /v1/logout", ORIGIN, ""), 204);
+        assert_non_null(strstr(w.got, HTTP_COOKIE "=; Path=/; Max-Age=0;"));
+        assert_int_equal(ask_with_cookie("GET /v1/nodes", "", ""), 401);
+        assert_int_equal(w.n_requests, 2);
+}
+
+static void who_logs_in_with_no_token_has_no_session(void **state) {
+        w.refusal = EKEYREJECTED;
+        assert_int_equal(ask(LOGIN(ORIGIN)), 401);
+        assert_null(strstr(w.got, "Set-Cookie"));
+        w.refusal = EHOSTUNREACH;
+        assert_int_equal(ask(LOGIN(ORIGIN)), 503);
+        assert_null(strstr(w.got, "Set-Cookie"));
+        assert_int_equal(ask("POST /v1/login HTTP/1.1\r\n" HOST ORIGIN
+                             "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"),
+                         400);
+        assert_int_equal(ask("POST /v1/login HTTP/1.1\r\n" HOST ORIGIN
+                             "Content-Type: application/json\r\nContent-Length: 1025\r\n\r\n"),
+                         413);
+        assert_int_equal(ask("POST /v1/login HTTP/1.1\r\n" HOST ORIGIN "\r\n"), 411);
+        assert_int_equal(w.n_requests, 2);
+}
+
+static void nobody_is_logged_in_by_a_page_of_somebody_else(void **state) {
+        assert_int_equal(ask(LOGIN("Origin: https://evil.example\r\n")), 403);
+        assert_int_equal(ask(LOGIN("Origin: http://here.example:1\r\n")), 403);
+        assert_int_equal(w.n_requests, 0);
+}
+
+static void with_a_cookie_a_change_says_where_it_comes_from(void **state) {
+        static const char line[] = "POST /v1/jobs",
+                          type[] = "Content-Type: application/json\r\nContent-Length: 37\r\n";
+        char headers[256];
+
+        log_in();
+        assert_int_equal(ask_with_cookie(line, type, STOP), 403);
+        str_fit(headers, sizeof(headers), "%sOrigin: https://evil.example\r\n", type);
+        assert_int_equal(ask_with_cookie(line, headers, STOP), 403);
+        str_fit(headers, sizeof(headers), "%sOrigin: null\r\n", type);
+        assert_int_equal(ask_with_cookie(line, headers, STOP), 403);
+        assert_int_equal(ask_with_cookie("POST /v1/logout", "", ""), 403);
+        assert_int_equal(w.n_requests, 1);
+        str_fit(headers, sizeof(headers), "%s" ORIGIN, type);
+        assert_int_equal(ask_with_cookie(line, headers, STOP), 200);
+        assert_int_equal(w.n_requests, 2);
+}
+
+static void a_session_ends_with_its_token(void **state) {
+        log_in();
+        w.refusal = EACCES;
+        assert_int_equal(ask_with_cookie("GET /v1/nodes", "", ""), 403);
+        w.refusal = EKEYREVOKED;
+        assert_int_equal(ask_with_cookie("GET /v1/nodes", "", ""), 401);
+        w.refusal = 0;
+        assert_int_equal(ask_with_cookie("GET /v1/nodes", "", ""), 401);
+        assert_int_equal(w.n_requests, 3); // the last time nobody was asked
+}
+
+static void a_token_in_a_header_counts_and_not_the_cookie_beside_it(void **state) {
+        log_in();
+        w.proof = no_proof;
+        assert_int_equal(ask_with_cookie("GET /v1/nodes", "Authorization: Bearer argosy_short\r\n", ""),
+                         401);
+        assert_true(hash_equal(&w.proof, &no_proof));
+        assert_int_equal(
+                ask_with_cookie("POST /v1/logout", "Authorization: Bearer " TOKEN "\r\n" ORIGIN, ""), 204);
+        assert_int_equal(ask_with_cookie("GET /v1/nodes", "", ""),
+                         200); // it was not this session that logged out
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(a_session_is_the_token_s_until_it_logs_out, begin, end),
+                cmocka_unit_test_setup_teardown(who_logs_in_with_no_token_has_no_session, begin, end),
+                cmocka_unit_test_setup_teardown(nobody_is_logged_in_by_a_page_of_somebody_else, begin, end),
+                cmocka_unit_test_setup_teardown(with_a_cookie_a_change_says_where_it_comes_from, begin, end),
+                cmocka_unit_test_setup_teardown(a_session_ends_with_its_token, begin, end),
+                cmocka_unit_test_setup_teardown(a_token_in_a_header_counts_and_not_the_cookie_beside_it,
+                                                begin, end),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who may do what: rights that users and groups have been given (GrantRecord), and whether they are enough for somebody.
+// Who may do what: rights that users and groups have been given (GrantRecord), or that a token has (access-token.h), and whether
+// they are enough for somebody.
 // Pure: it knows no units and no log. Which right a request needs is in request-kind.h, of which units leader/hosts/authorization.h.
 //
 //      view        see units, their files, logs and history
@@ -17,10 +18,13 @@
 
 #include "argosy.pb-c.h"
 
-// Borrowed: those who have rights, in the order of grant_compare().
+// Borrowed: those who have rights, in the order of grant_compare(); and tokens by their ids, which are judged as of that time.
 typedef struct AccessList {
         Argosy__GrantRecord *const *grants;
         size_t n;
+        Argosy__AccessTokenRecord *const *tokens;
+        size_t n_tokens;
+        uint64_t now_us;
 } AccessList;
 
 // What counts as long as nobody has changed it: members of ACCESS_GROUP (author.h) may do everything.

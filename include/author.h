@@ -3,7 +3,7 @@
 
 // Who asks for something: a user of one host with the groups that he is in, by their names (message Author). The daemon
 // of that host attests it (api/author-names.c) and nobody else can: what a host says of its users is believed as
-// `user@that host`, whatever else stands in the message. Or a program that shows a token, of which the host
+// `user@that host`, whatever else stands in the message. Or a program that shows a token (access-token.h), of which the host
 // says no more than the proof; which token that is, the leader finds out. Pure.
 
 #include <stdbool.h>

@@ -32,6 +32,10 @@ enum {
         CLUSTER_ROLES_MAX = 1024,
         CLUSTER_POOLS_MAX = 256,
         CLUSTER_GRANTS_MAX = 512,
+        CLUSTER_ACCESS_TOKENS_MAX = 1024, // of those that are over the oldest go first
+        CLUSTER_ACCESS_TOKEN_DAYS = 30,   // that one is kept when it is over, by cluster_state_time_us()
+        CLUSTER_ACCESS_TOKENS_DROPPED = 64, // of these, by one entry
+        CLUSTER_ACCESS_TOKEN_BY_MAX = 1024, // bytes of who made one
         CLUSTER_SET_NAME_MAX = 63, // bytes
         CLUSTER_TOKENS_MAX = 1024, // expired ones go when a token is added
         CLUSTER_TOMBSTONES_MAX = 1000000, // no unit is removed that would leave more
@@ -165,6 +169,12 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //                   is of no user and no group, or of both; a name of more than AUTHOR_NAME_MAX bytes, a role of more
 //                   than LABEL_MAX, users of an unknown host, CLUSTER_GRANTS_MAX. What a host's users have goes with
 //                   the host.
+//      access token A token that can be used from now on. Skipped: one of that id is there, an id, hash, name or role of a
+//                   length that none has, CLUSTER_ACCESS_TOKENS_MAX of which none is over.
+//      access token end, uses
+//                   It cannot be used any more; it was used at that time. Skipped: it is not there, it was revoked
+//                   before, or used later. Each entry drops some of those that have been over for
+//                   CLUSTER_ACCESS_TOKEN_DAYS.
 //      job          Gets the next number, or is the next part of one that is kept. The applier fills in what the
 //                   operations before it have changed of units. Its request's id is remembered as a key.
 //                   One that is held back brings its request, and is cancelled at once if that does not fit
@@ -266,10 +276,12 @@ Argosy__PoolRecord *const *cluster_state_pools(const ClusterState *s, size_t *re
 const Argosy__PoolRecord *cluster_state_find_pool(const ClusterState *s, const char *name); // NULL: none
 // Whether the host is named by the pool or has one of its labels.
 bool pool_has_host(const Argosy__PoolRecord *pool, const Argosy__HostRecord *host);
-// Who may do what, in the order of grant_compare(). Before anybody has changed that: access_of_new_cluster().
+// Who may do what, in the order of grant_compare(). Before anybody has changed that: access_of_new_cluster(). Tokens are
+// judged as of cluster_state_time_us(), which stands still while nothing comes to the log.
 AccessList cluster_state_access(const ClusterState *s);
-// The revision of the last change of that.
+// The revision of the last change of that; and of what is given to users and groups.
 uint64_t cluster_state_access_revision(const ClusterState *s);
+uint64_t cluster_state_grants_revision(const ClusterState *s);
 // Tombstones of a name, and on a node with the oldest first: rings of Tombstone.by_name and .on_node. NULL:
 // none.
 const ListNode *cluster_state_tombstones_of(const ClusterState *s, const char *name);

@@ -30,7 +30,7 @@ enum {
         FEATURE_CHANGE_PARTS = 2, // a Change may be several entries of the log
         FEATURE_AUTHOR = 2, // Forward.author
         FEATURE_JOBS = 2, // LogOp.JobPut and what follows from it, LogOp.JobEnds, the requests ListJobs and JobWait
-        FEATURE_ACCESS = 2, // LogOp.GrantRecord, the requests AccessChange and AccessList, ToHost.Access
+        FEATURE_ACCESS = 2, // LogOp.GrantRecord, the requests AccessChange and AccessList, ToHost.Access; tokens, Author.token_proof
         FEATURE_EVENTS = 2, // the request Events, Request.Wait.goal
         FEATURE_SETS = 2, // UnitRecord.set and JobUnits.set, the request Apply
         FEATURE_NEWEST = 2,

@@ -153,7 +153,7 @@ static Argosy__Response *forbid_running(const Leader *l, const Argosy__Author *a
         _cleanup_free_ char **names = NULL;
         char why[AUTHORIZATION_WHY_SIZE];
 
-        if (access_has(cluster_state_access(l->state), author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
+        if (access_has(authorization_list(l), author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
                 return NULL;
         switch (kind_of(job)) {
         case KIND_ROLLOUT:

@@ -174,6 +174,8 @@ static int check_revision(const Leader *l, Ticket *t, uint64_t revision) {
                 at = cluster_state_queue_revision(l->state);
                 break;
         case ARGOSY__REQUEST__WHAT_ACCESS_CHANGE:
+        case ARGOSY__REQUEST__WHAT_TOKEN_CREATE:
+        case ARGOSY__REQUEST__WHAT_TOKEN_REVOKE:
                 what = "rights";
                 at = cluster_state_access_revision(l->state);
                 break;

@@ -22,6 +22,7 @@
 #include "access.h"
 #include "answer-jobs.h"
 #include "author.h"
+#include "authorization.h"
 #include "decide-private.h"
 #include "decide.h"
 #include "message.h"
@@ -170,7 +171,7 @@ static int refuse_unauthorised(const Leader *l, Ticket *t, const UndoList *list)
         char who[AUTHOR_TEXT_SIZE];
 
         if (list->settings.n == 0 ||
-            access_has(cluster_state_access(l->state), t->author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
+            access_has(authorization_list(l), t->author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
                 return 1;
         return settle(t, response_error(EACCES,
                                         "job %" PRIu64

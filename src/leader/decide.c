@@ -5,10 +5,11 @@
 //
 // In this order: units whose node is lost or refuses them, those that failed, outcomes, what hosts say about
 // themselves, voters, units without a node if something has changed for them, requests as they came,
-// tombstones that are not needed any more, and how jobs have ended. Who only asks what a change would do is answered before all that.
+// tombstones that are not needed any more, when tokens were used, and how jobs have ended. Who only asks what a change would do is answered before all that.
 // Whatever touches a record that the entry touches already waits.
 #include <errno.h>
 
+#include "access-tokens.h"
 #include "answer-cursor.h"
 #include "author-jobs.h"
 #include "authorization.h"
@@ -517,6 +518,8 @@ void decide(Leader *l) {
                 r = decide_requests(&d, &taken);
         if (r >= 0 && !paused) // last: what is cleared along with others costs no entry
                 r = tombstones_clear_decide(l, &d.batch);
+        if (r >= 0 && !paused)
+                r = access_tokens_decide(l, &d.batch);
         if (r >= 0 && !paused) // behind what begins jobs
                 r = held_jobs_decide(l, &d.batch);
         if (r >= 0 && !paused)

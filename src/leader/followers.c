@@ -305,7 +305,7 @@ void followers_build_begin(Leader *l) {
         cluster_state_drop_dirty(l->state); // all of it is looked at
         event_stream_begin(l);
         l->hosts_revision = cluster_state_hosts_revision(l->state);
-        l->access_revision = cluster_state_access_revision(l->state);
+        authorization_begin(l);
         l->level = cluster_state_feature_level(l->state);
         registry_build_hosts(l);
         open_jobs_build_begin(l);

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "access-changes.h"
+#include "access-tokens.h"
 #include "authorization.h"
 #include "answer-jobs.h"
 #include "answer.h"
@@ -71,6 +72,8 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_POOL_LIST] = {.answer = roles_answer_pools},
         [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {.answer_to = answer_jobs, .refuse = answer_jobs_refuse, .level = FEATURE_JOBS},
         [ARGOSY__REQUEST__WHAT_ACCESS_LIST] = {.answer = access_answer_list, .level = FEATURE_ACCESS},
+        [ARGOSY__REQUEST__WHAT_TOKEN_LIST] = {.answer = access_tokens_answer_list, .level = FEATURE_ACCESS},
+        [ARGOSY__REQUEST__WHAT_RIGHT_CHECK] = {.answer_to = access_tokens_answer_check, .level = FEATURE_ACCESS},
         [ARGOSY__REQUEST__WHAT_QUEUE_LIST] = {.answer = queue_answer_list, .level = FEATURE_JOBS},
 
         [ARGOSY__REQUEST__WHAT_WAIT] = {.begin = waiter_start},
@@ -101,6 +104,8 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_CLUSTER_ROLE] = {.plan = members_plan_role},
         [ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS] = {.plan = members_plan_voters},
         [ARGOSY__REQUEST__WHAT_ACCESS_CHANGE] = {.plan = access_plan_change, .level = FEATURE_ACCESS},
+        [ARGOSY__REQUEST__WHAT_TOKEN_CREATE] = {.plan = access_tokens_plan_create, .level = FEATURE_ACCESS},
+        [ARGOSY__REQUEST__WHAT_TOKEN_REVOKE] = {.plan = access_tokens_plan_revoke, .level = FEATURE_ACCESS},
         [ARGOSY__REQUEST__WHAT_JOIN] = {.plan = members_plan_join},
 };
 

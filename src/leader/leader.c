@@ -5,6 +5,7 @@
 // Events only note what changed and mark the drain. What follows from that, and in which order, stands in followers.c.
 #include <errno.h>
 
+#include "access-tokens.h"
 #include "answer-cursor.h"
 #include "authorization.h"
 #include "author.h"
@@ -84,6 +85,7 @@ static void arm_timer(Leader *l) {
         due = earlier(due, l->rollout_due_us);
         due = earlier(due, l->rebalance_due_us);
         due = earlier(due, l->tombstones_due_us);
+        due = earlier(due, l->token_expiry_us);
         due = earlier(due, open_jobs_next_deadline(l));
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;
@@ -111,6 +113,7 @@ void leader_on_time(Leader *l) {
                 l->rebalance_due_us = 0; // the next look sets it anew
         if (l->tombstones_due_us && l->tombstones_due_us <= leader_now(l))
                 tombstones_on_time(l);
+        authorization_on_time(l);
         leader_mark(l);
 }
 
@@ -141,7 +144,7 @@ static bool asks_nodes_enough(const Leader *l, const Argosy__Author *author) {
                 const Ticket *t = CONTAINER_OF(i, const Ticket, all);
 
                 n += (t->n_calls > 0 || list_is_linked(&t->status_due)) && t->author->host == author->host &&
-                     t->author->uid == author->uid;
+                     t->author->uid == author->uid && streq(t->author->token, author->token);
         }
         return n >= NODE_QUESTIONS_PER_USER;
 }
@@ -234,9 +237,10 @@ static int request_start(Leader *l, Ticket *t, const Argosy__Author *author, uin
 int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
                    void *userdata, uint64_t *ret_cancel) {
         Argosy__Author own = author_of_host(l->config.self);
+        Asker asker;
 
         *ret_cancel = 0;
-        author = author ?: &own;
+        author = access_tokens_asker(l, author ?: &own, &asker);
         if (!l->leading)
                 return -EAGAIN;
         if (is_answered_at_once(l, author, request, respond, userdata))
@@ -247,9 +251,10 @@ int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Reques
 int leader_request_take(Leader *l, const Argosy__Author *author, Argosy__Request *request, LeaderRespond respond,
                         void *userdata, uint64_t *ret_cancel) {
         Argosy__Author own = author_of_host(l->config.self);
+        Asker asker;
 
         *ret_cancel = 0;
-        author = author ?: &own;
+        author = access_tokens_asker(l, author ?: &own, &asker);
         if (!l->leading)
                 return -EAGAIN;
         if (is_answered_at_once(l, author, request, respond, userdata))
@@ -262,9 +267,10 @@ void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__
         const Handler *h = handler_find(request->what_case);
         Argosy__Author own = author_of_host(l->config.self);
         Argosy__Response *refusal;
+        Asker asker;
 
         *ret_cancel = 0;
-        author = author ?: &own;
+        author = access_tokens_asker(l, author ?: &own, &asker);
         if (is_forbidden(l, author, request, respond, userdata) || handler_answer(l, author, request, respond, userdata))
                 return;
         if (h && h->is_long)
@@ -438,7 +444,8 @@ static void stop_leading(Leader *l) {
         l->voters_wait_us = l->barriers_pause_us = 0;
         l->voters_next = (MembershipStep){};
         l->voters_blocked = false;
-        l->rebalance_due_us = l->tombstones_due_us = 0;
+        l->rebalance_due_us = l->tombstones_due_us = l->token_expiry_us = 0;
+        access_tokens_clear(l);
         l->in_mass_loss = false;
 }
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "access-token.h"
 #include "author.h"
 #include "macro.h"
 #include "str.h"
@@ -20,21 +21,42 @@ static bool is_member(const Argosy__Author *author, const char *group) {
         return false;
 }
 
+static bool shows_token(const Argosy__Author *author) {
+        return *author->token || author->token_proof.len > 0;
+}
+
+// Of whoever shows a token nothing else counts.
+static const Argosy__AccessTokenRecord *active_token(AccessList list, const Argosy__Author *author) {
+        const Argosy__AccessTokenRecord *token = access_token_of(list, author);
+
+        return token && access_token_state(token, list.now_us) == ACCESS_TOKEN_ACTIVE ? token : NULL;
+}
+
 bool grant_is_of(const Argosy__GrantRecord *grant, const Argosy__Author *author) {
+        if (shows_token(author))
+                return false;
         if (*grant->group)
                 return is_member(author, grant->group);
         return *grant->user && streq(grant->user, author->user) &&
                (grant->host == 0 || grant->host == author->host);
 }
 
+static bool covers(const char *of, const char *role) {
+        return !*of || (role && streq(of, role));
+}
+
 bool access_has(AccessList list, const Argosy__Author *author, Argosy__Right right, const char *role) {
         if (author->owner || right == ARGOSY__RIGHT__RIGHT_NONE)
                 return true;
+        if (shows_token(author)) {
+                const Argosy__AccessTokenRecord *token = active_token(list, author);
+
+                return token && token->right >= right && covers(token->role, role);
+        }
         for (size_t i = 0; i < list.n; i++) {
                 const Argosy__GrantRecord *g = list.grants[i];
 
-                if (g->right >= right && (!*g->role || (role && streq(g->role, role))) &&
-                    grant_is_of(g, author))
+                if (g->right >= right && covers(g->role, role) && grant_is_of(g, author))
                         return true;
         }
         return false;
@@ -43,6 +65,11 @@ bool access_has(AccessList list, const Argosy__Author *author, Argosy__Right rig
 bool access_has_some(AccessList list, const Argosy__Author *author, Argosy__Right right) {
         if (author->owner || right == ARGOSY__RIGHT__RIGHT_NONE)
                 return true;
+        if (shows_token(author)) {
+                const Argosy__AccessTokenRecord *token = active_token(list, author);
+
+                return token && token->right >= right;
+        }
         for (size_t i = 0; i < list.n; i++)
                 if (list.grants[i]->right >= right && grant_is_of(list.grants[i], author))
                         return true;
@@ -66,7 +93,7 @@ AccessList access_of_new_cluster(void) {
         };
         static Argosy__GrantRecord *const grants[] = {&grant};
 
-        return (AccessList){grants, ELEMENTSOF(grants)};
+        return (AccessList){.grants = grants, .n = ELEMENTSOF(grants)};
 }
 
 // ------------------------------------------------------------------------------------------------ records

@@ -354,6 +354,8 @@ static int encode_keys(ClusterEncoder *e, Buf *ret) {
                 image.grants = e->view->grants;
                 image.n_grants = e->view->n_grants;
                 image.access_set = e->view->access_set;
+                image.access_tokens = e->view->access_tokens;
+                image.n_access_tokens = e->view->n_access_tokens;
                 held = held_jobs(&e->view->jobs);
                 if (!held)
                         return -ENOMEM;

@@ -16,11 +16,24 @@
 #include "unit-options.h"
 
 AccessList cluster_state_access(const ClusterState *s) {
-        return s->access_set ? (AccessList){s->grants, s->n_grants} : access_of_new_cluster();
+        AccessList list = access_of_new_cluster();
+
+        if (s->access_set) {
+                list.grants = s->grants;
+                list.n = s->n_grants;
+        }
+        list.tokens = s->access_tokens;
+        list.n_tokens = s->n_access_tokens;
+        list.now_us = s->time_us;
+        return list;
 }
 
 uint64_t cluster_state_access_revision(const ClusterState *s) {
         return s->access_revision;
+}
+
+uint64_t cluster_state_grants_revision(const ClusterState *s) {
+        return s->grants_revision;
 }
 
 // Index of the record, or where it would go.

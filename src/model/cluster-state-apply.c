@@ -296,7 +296,7 @@ static int remove_host(ClusterState *s, uint32_t host) {
                 return r;
         hosts_changed(s);
         if (grants)
-                s->access_revision = s->revision;
+                s->access_revision = s->grants_revision = s->revision;
         return 0;
 }
 
@@ -425,7 +425,7 @@ static int change_access(ClusterState *s, const Argosy__GrantRecord *grant, bool
         int r = revoke ? state_remove_grant(s, grant, &changed) : state_put_grant(s, grant, &changed);
 
         if (changed)
-                s->access_revision = ++s->revision;
+                s->access_revision = s->grants_revision = ++s->revision;
         return r;
 }
 
@@ -480,6 +480,12 @@ static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
                 return state_release_request(s, op->stored_release);
         case ARGOSY__LOG_OP__OP_QUEUE:
                 return state_put_queue(s, op->queue);
+        case ARGOSY__LOG_OP__OP_ACCESS_TOKEN:
+                return state_put_access_token(s, op->access_token);
+        case ARGOSY__LOG_OP__OP_ACCESS_TOKEN_END:
+                return state_end_access_token(s, op->access_token_end);
+        case ARGOSY__LOG_OP__OP_ACCESS_TOKEN_USES:
+                return state_note_access_token_uses(s, op->access_token_uses);
         case ARGOSY__LOG_OP__OP_JOB: // apply_ops()
         default: // none at all: nobody writes that, and one of a newer version was refused before
                 return 0;
@@ -526,6 +532,7 @@ static int apply_with_jobs(ClusterState *s, const Argosy__LogBatch *batch) {
         r = apply_ops(s, batch, &notes);
         if (r == 0)
                 r = state_drop_old_jobs(s, notes.n_jobs);
+        state_drop_old_access_tokens(s);
         return r;
 }
 

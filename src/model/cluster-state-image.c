@@ -220,6 +220,13 @@ static int load_access(ClusterState *s, Argosy__StateImage *image) {
                         return r;
                 image->grants[i] = NULL;
         }
+        for (size_t i = 0; i < image->n_access_tokens; i++) {
+                int r = state_load_access_token(s, image->access_tokens[i]);
+
+                if (r < 0)
+                        return r;
+                image->access_tokens[i] = NULL;
+        }
         return 0;
 }
 
@@ -274,7 +281,7 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
         if (image->revision > REVISION_MAX)
                 return -EBADMSG;
         s->revision = s->hosts_revision = s->rollouts_revision = s->roles_revision = s->access_revision =
-                s->queue_revision = image->revision;
+                s->grants_revision = s->queue_revision = image->revision;
         s->last_host = image->last_host;
         s->last_node = image->last_node;
         s->last_raft_id = image->last_raft_id;

@@ -2,7 +2,7 @@
 #pragma once
 
 // Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and cluster-state-units.c, cluster-state-sets.c,
-// cluster-state-specs.c, cluster-state-hosts.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-access.c,
+// cluster-state-specs.c, cluster-state-hosts.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-access.c, cluster-state-access-tokens.c,
 // cluster-state-tombstones.c, cluster-state-jobs.c, cluster-state-job-settings.c, cluster-state-keys.c, cluster-state-stored-requests.c), what batches do to them
 // (cluster-state-apply.c), snapshots (cluster-snapshot.c), and the image (cluster-encoder.c, cluster-state-image.c).
 //
@@ -179,7 +179,8 @@ typedef struct StateView {
         Argosy__PoolRecord **pools;
         Argosy__FormerHost **former;
         Argosy__GrantRecord **grants;
-        size_t n_tokens, n_rollouts, n_roles, n_pools, n_former, n_grants;
+        Argosy__AccessTokenRecord **access_tokens;
+        size_t n_tokens, n_rollouts, n_roles, n_pools, n_former, n_grants, n_access_tokens;
         bool access_set;
         JobView jobs;
         KeyTable keys;
@@ -235,7 +236,10 @@ struct ClusterState {
         Argosy__GrantRecord **grants; // in the order of grant_compare()
         size_t n_grants;
         bool access_set; // somebody has changed them; else access_of_new_cluster() counts
-        uint64_t access_revision;
+        Argosy__AccessTokenRecord **access_tokens; // by id
+        size_t n_access_tokens;
+        uint64_t access_tokens_due_us; // when the next of them is to be dropped, by time_us; that of none counts for nothing
+        uint64_t access_revision, grants_revision;
 
         PagedTable tombstone_entries;
         uint64_t last_order;    // that a tombstone got
@@ -372,6 +376,16 @@ bool state_drop_grants_of(ClusterState *s, uint32_t host);
 // Of an image: takes the record, which must come behind all others. -EBADMSG: it does not.
 int state_load_grant(ClusterState *s, Argosy__GrantRecord *grant);
 void state_access_done(ClusterState *s);
+
+// cluster-state-access-tokens.c. What they are given is borrowed; what does not fit is skipped.
+int state_put_access_token(ClusterState *s, const Argosy__AccessTokenRecord *token);
+int state_end_access_token(ClusterState *s, const Argosy__LogOp__AccessTokenEnd *end);
+int state_note_access_token_uses(ClusterState *s, const Argosy__LogOp__AccessTokenUses *uses);
+// At the end of a batch: some of those that have been over for long enough.
+void state_drop_old_access_tokens(ClusterState *s);
+// Of an image: takes the record, which must come behind all others. -EBADMSG: it does not.
+int state_load_access_token(ClusterState *s, Argosy__AccessTokenRecord *token);
+void state_access_tokens_done(ClusterState *s);
 
 // cluster-state-tombstones.c. Nodes that are no host's are left out.
 int state_put_tombstones(ClusterState *s, const char *name, const uint32_t *nodes, size_t n,

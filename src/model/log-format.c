@@ -60,6 +60,10 @@ static const struct LaterPart {
         {&argosy__state_image__descriptor, 275, FEATURE_JOBS}, // stored_requests
         {&argosy__state_image__descriptor, 276, FEATURE_JOBS}, // queue
         {&argosy__state_image__descriptor, 350, FEATURE_JOBS}, // clock_us
+        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_ACCESS_TOKEN, FEATURE_ACCESS},
+        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_ACCESS_TOKEN_END, FEATURE_ACCESS},
+        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_ACCESS_TOKEN_USES, FEATURE_ACCESS},
+        {&argosy__state_image__descriptor, 430, FEATURE_ACCESS}, // access_tokens
 };
 
 uint32_t log_format_level(const void *descriptor, int64_t number) {

@@ -73,6 +73,10 @@ static const struct {
         {ARGOSY__REQUEST__WHAT_JOB_RELEASE, OPERATE},
         {ARGOSY__REQUEST__WHAT_JOB_CANCEL, OPERATE},
         {ARGOSY__REQUEST__WHAT_ACCESS_LIST, NOTHING}, // of his own
+        {ARGOSY__REQUEST__WHAT_TOKEN_CREATE, ADMIN},
+        {ARGOSY__REQUEST__WHAT_TOKEN_REVOKE, ADMIN},
+        {ARGOSY__REQUEST__WHAT_TOKEN_LIST, ADMIN},
+        {ARGOSY__REQUEST__WHAT_RIGHT_CHECK, NOTHING}, // it is what is asked
 };
 
 static inline Argosy__Right right_needed_for(Argosy__Request__WhatCase what) {

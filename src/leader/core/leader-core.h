@@ -91,6 +91,11 @@ struct Leader {
         uint64_t term, index;
         uint64_t hosts_revision; // of the hosts as the tables have them
         uint64_t access_revision; // by which tickets were judged last
+        uint64_t grants_revision; // that hosts were told last
+        Map token_uses;           // by the token's id: when it was used last (TokenUse), since this leader leads
+        bool token_uses_due;      // the log is to hear of some of that
+        uint64_t token_expiry_us; // boot time: who listens with a token is to be judged again; 0: never
+        uint64_t n_token_expiries; // times that this was so
         uint32_t level;          // of the log's features, likewise
         uint64_t n_followed;     // entries of the log
 

@@ -26,6 +26,9 @@ static bool is_needed(AccessList list) {
         for (size_t i = 0; i < list.n; i++)
                 if (*list.grants[i]->role)
                         return true;
+        for (size_t i = 0; i < list.n_tokens; i++)
+                if (*list.tokens[i]->role)
+                        return true;
         return false;
 }
 

@@ -299,7 +299,7 @@ static void tell_present(const Leader *l, bool drained) {
         EventCursor c = event_stream_cursor(l);
 
         if (l->ops.present)
-                l->ops.present(drained ? &c : NULL, cluster_state_access_revision(l->state),
+                l->ops.present(drained ? &c : NULL, authorization_revision(l),
                                l->ops.authority_until(l->userdata), l->userdata);
 }
 

@@ -13,6 +13,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "access-token.h"
+#include "access-tokens.h"
 #include "author.h"
 #include "disruption-budget.h"
 #include "feature-level.h"
@@ -25,7 +27,16 @@
 #include "str.h"
 #include "tables.h"
 #include "tickets.h"
+#include "turn.h"
 #include "unit-record.h"
+
+AccessList authorization_list(const Leader *l) {
+        AccessList list = cluster_state_access(l->state);
+
+        if (list.n_tokens > 0)
+                list.now_us = MAX_OF(list.now_us, leader_wall(l));
+        return list;
+}
 
 // ------------------------------------------------------------------------------------------------ units
 
@@ -38,7 +49,7 @@ static bool has_for_unit(const Leader *l, const Argosy__Author *author, Argosy__
 
         if (!e || unit_options_of(e, &options) < 0)
                 return false;
-        has = access_has(cluster_state_access(l->state), author, right, options->role ?: ROLE_DEFAULT);
+        has = access_has(authorization_list(l), author, right, options->role ?: ROLE_DEFAULT);
         unit_options_unref(options);
         return has;
 }
@@ -189,9 +200,11 @@ static bool refuses_new(const Leader *l, const Argosy__Author *author, const Arg
 
 bool authorization_refuses(const Leader *l, const Argosy__Author *author, const Argosy__Request *q,
                            char why[AUTHORIZATION_WHY_SIZE]) {
-        AccessList list = cluster_state_access(l->state);
+        AccessList list = authorization_list(l);
         Argosy__Right right = request_right(q);
 
+        if (access_token_refuses(list, author, why))
+                return true;
         if (is_plan(q) && !access_has(list, author, ARGOSY__RIGHT__RIGHT_VIEW, NULL))
                 return refuse(author, ARGOSY__RIGHT__RIGHT_VIEW, NULL, false, why);
         if (access_has(list, author, right, NULL))
@@ -203,7 +216,7 @@ bool authorization_refuses(const Leader *l, const Argosy__Author *author, const 
 }
 
 bool authorization_views_all(const Leader *l, const Argosy__Author *author) {
-        return access_has(cluster_state_access(l->state), author, ARGOSY__RIGHT__RIGHT_VIEW, NULL);
+        return access_has(authorization_list(l), author, ARGOSY__RIGHT__RIGHT_VIEW, NULL);
 }
 
 bool authorization_may_view(const Leader *l, const Argosy__Author *author, const char *unit) {
@@ -222,15 +235,18 @@ bool authorization_may_view_group(const Leader *l, const Argosy__Author *author,
 }
 
 bool authorization_may_view_role(const Leader *l, const Argosy__Author *author, const char *role) {
-        return access_has(cluster_state_access(l->state), author, ARGOSY__RIGHT__RIGHT_VIEW, role);
+        return access_has(authorization_list(l), author, ARGOSY__RIGHT__RIGHT_VIEW, role);
 }
 
 uint32_t authorization_scope(const Leader *l, const Argosy__Author *author) {
-        AccessList list = cluster_state_access(l->state);
+        AccessList list = authorization_list(l);
+        const Argosy__AccessTokenRecord *token = access_token_of(list, author);
         uint32_t crc = 0;
 
         if (authorization_views_all(l, author))
                 return 0;
+        if (token)
+                crc = crc32c(crc, token->role, strlen(token->role) + 1);
         for (size_t i = 0; i < list.n; i++)
                 if (grant_is_of(list.grants[i], author))
                         crc = crc32c(crc, list.grants[i]->role, strlen(list.grants[i]->role) + 1);
@@ -276,7 +292,7 @@ static void filter_usage(const Leader *l, const Argosy__Author *author, Argosy__
 static void filter_access(const Leader *l, const Argosy__Author *author, Argosy__Response__Access *access) {
         size_t kept = 0;
 
-        if (access_has(cluster_state_access(l->state), author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
+        if (access_has(authorization_list(l), author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
                 return;
         for (size_t i = 0; i < access->n_rows; i++)
                 if (grant_is_of(access->rows[i]->grant, author))
@@ -312,7 +328,7 @@ void authorization_drop_files(const Leader *l, Ticket *t) {
         Argosy__Request__Change *change = t->request->change;
 
         if (t->request->what_case != ARGOSY__REQUEST__WHAT_CHANGE || change->n_files == 0 ||
-            access_has(cluster_state_access(l->state), t->author, ARGOSY__RIGHT__RIGHT_DEPLOY, NULL))
+            access_has(authorization_list(l), t->author, ARGOSY__RIGHT__RIGHT_DEPLOY, NULL))
                 return;
         for (size_t i = 0; i < change->n_files; i++)
                 message_free(change->files[i]);
@@ -338,7 +354,7 @@ void authorization_tell(Leader *l, Host *h) {
                 return;
         access.grants = (Argosy__GrantRecord **) list.grants;
         access.n_grants = list.n;
-        access.revision = cluster_state_access_revision(l->state);
+        access.revision = cluster_state_grants_revision(l->state);
         m.msg_case = ARGOSY__TO_HOST__MSG_ACCESS;
         m.access = &access;
         leader_to_host(l, h, &m);
@@ -353,19 +369,44 @@ static void tell_all(Leader *l) {
         }
 }
 
-void authorization_on_applied(Leader *l) {
-        uint64_t revision = cluster_state_access_revision(l->state);
+static void judge_listeners(Leader *l) {
         char why[AUTHORIZATION_WHY_SIZE];
 
-        if (l->access_revision == revision)
-                return;
-        l->access_revision = revision;
-        if (l->leading)
-                tell_all(l);
         list_foreach (i, &l->tickets) {
                 Ticket *t = CONTAINER_OF(i, Ticket, all);
 
                 if (only_listens(t) && authorization_refuses(l, t->author, t->request, why))
                         ticket_fail(t, response_error(EACCES, "%s", why));
         }
+}
+
+void authorization_on_applied(Leader *l) {
+        uint64_t revision = cluster_state_access_revision(l->state), grants = cluster_state_grants_revision(l->state);
+
+        if (l->access_revision == revision)
+                return;
+        l->access_revision = revision;
+        l->token_expiry_us = access_tokens_next_expiry(l);
+        if (l->leading && l->grants_revision != grants)
+                tell_all(l);
+        l->grants_revision = grants;
+        judge_listeners(l);
+}
+
+void authorization_begin(Leader *l) {
+        l->access_revision = cluster_state_access_revision(l->state);
+        l->grants_revision = cluster_state_grants_revision(l->state);
+        l->token_expiry_us = access_tokens_next_expiry(l);
+}
+
+void authorization_on_time(Leader *l) {
+        if (l->token_expiry_us == 0 || l->token_expiry_us > leader_now(l))
+                return;
+        l->n_token_expiries++;
+        l->token_expiry_us = access_tokens_next_expiry(l);
+        judge_listeners(l);
+}
+
+uint64_t authorization_revision(const Leader *l) {
+        return cluster_state_access_revision(l->state) + l->n_token_expiries;
 }

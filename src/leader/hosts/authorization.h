@@ -13,6 +13,9 @@ enum {
         AUTHORIZATION_UNITS_MAX = 1000,
 };
 
+// The rights as they are, with tokens as of now: by the leader's clock, or the log's own time if that is later, so that a clock
+// that is set back lets nobody in again.
+AccessList authorization_list(const Leader *l);
 // True: he may not, with the reason for people. What a host answers alone never comes here.
 bool authorization_refuses(const Leader *l, const Argosy__Author *author, const Argosy__Request *q,
                            char why[AUTHORIZATION_WHY_SIZE]);
@@ -36,3 +39,9 @@ void authorization_tell(Leader *l, Host *h);
 // The rights have changed: all hosts are told; who only listens, and would not be allowed to any more, hears no more. What is meant for the log
 // is judged again when its turn comes.
 void authorization_on_applied(Leader *l);
+// Who begins to lead.
+void authorization_begin(Leader *l);
+// The same of who listens with a token that has expired, if that is due.
+void authorization_on_time(Leader *l);
+// Another number when somebody may be allowed something else than before.
+uint64_t authorization_revision(const Leader *l);

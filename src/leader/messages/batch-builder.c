@@ -402,6 +402,34 @@ bool batch_builder_has_access(const BatchBuilder *b) {
         return touched(b, KEY_ACCESS, NULL, 0);
 }
 
+int batch_builder_put_access_token(BatchBuilder *b, Argosy__AccessTokenRecord *token) {
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        op.op_case = ARGOSY__LOG_OP__OP_ACCESS_TOKEN;
+        op.access_token = token;
+        return append_on(b, KEY_ACCESS, NULL, 0, &op);
+}
+
+int batch_builder_end_access_token(BatchBuilder *b, const char *id, uint64_t at_us, const char *by) {
+        Argosy__LogOp__AccessTokenEnd end = ARGOSY__LOG_OP__ACCESS_TOKEN_END__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        end.id = (char *) id;
+        end.at_us = at_us;
+        end.by = (char *) by;
+        op.op_case = ARGOSY__LOG_OP__OP_ACCESS_TOKEN_END;
+        op.access_token_end = &end;
+        return append_on(b, KEY_ACCESS, NULL, 0, &op);
+}
+
+int batch_builder_note_access_token_uses(BatchBuilder *b, Argosy__LogOp__AccessTokenUses *uses) {
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        op.op_case = ARGOSY__LOG_OP__OP_ACCESS_TOKEN_USES;
+        op.access_token_uses = uses;
+        return append_op(b, &op);
+}
+
 int batch_builder_forget_specs(BatchBuilder *b, ProtobufCBinaryData *hashes, size_t n) {
         Argosy__LogOp__SpecForget forget = ARGOSY__LOG_OP__SPEC_FORGET__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;

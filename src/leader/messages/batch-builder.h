@@ -97,6 +97,9 @@ int batch_builder_remove_pool(BatchBuilder *b, const char *name);
 int batch_builder_put_cluster(BatchBuilder *b, Argosy__ClusterRecord *record); // -EBUSY: the batch has one
                                                                                // already
 int batch_builder_change_access(BatchBuilder *b, Argosy__GrantRecord *grant, bool revoke);
+int batch_builder_put_access_token(BatchBuilder *b, Argosy__AccessTokenRecord *token);
+int batch_builder_end_access_token(BatchBuilder *b, const char *id, uint64_t at_us, const char *by);
+int batch_builder_note_access_token_uses(BatchBuilder *b, Argosy__LogOp__AccessTokenUses *uses); // of no right
 int batch_builder_forget_specs(BatchBuilder *b, ProtobufCBinaryData *hashes, size_t n);
 // Behind the operations that are its own.
 int batch_builder_put_job(BatchBuilder *b, Argosy__LogOp__JobPut *put);
@@ -124,7 +127,7 @@ bool batch_builder_has_role(const BatchBuilder *b, const char *name);
 int batch_builder_use_role(BatchBuilder *b, const char *name); // a unit in it is of this role; no operation
 bool batch_builder_uses_role(const BatchBuilder *b, const char *name);
 bool batch_builder_has_pool(const BatchBuilder *b, const char *name);
-bool batch_builder_has_access(const BatchBuilder *b); // a right is given or taken back
+bool batch_builder_has_access(const BatchBuilder *b); // a right is given or taken back, also with a token
 bool batch_builder_has_queue(const BatchBuilder *b);
 bool batch_builder_has_cluster(const BatchBuilder *b);
 bool batch_builder_has_host(const BatchBuilder *b, uint32_t host);

@@ -80,6 +80,10 @@ const char *job_verb(const Argosy__Request *q) {
                 return "cluster voters";
         case ARGOSY__REQUEST__WHAT_ACCESS_CHANGE:
                 return q->access_change->revoke ? "access revoke" : "access grant";
+        case ARGOSY__REQUEST__WHAT_TOKEN_CREATE:
+                return "token create";
+        case ARGOSY__REQUEST__WHAT_TOKEN_REVOKE:
+                return "token revoke";
         case ARGOSY__REQUEST__WHAT_JOIN:
                 return "cluster join";
         case ARGOSY__REQUEST__WHAT_FORGET:
@@ -169,6 +173,10 @@ static int add_what_it_names(JobWords *w, const Argosy__Request *q) {
                 return add_number(w, q->cluster_voters->wanted);
         case ARGOSY__REQUEST__WHAT_ACCESS_CHANGE:
                 return add_access(w, q->access_change);
+        case ARGOSY__REQUEST__WHAT_TOKEN_CREATE:
+                return add(w, q->token_create->name);
+        case ARGOSY__REQUEST__WHAT_TOKEN_REVOKE:
+                return add_all(w, q->token_revoke->tokens, q->token_revoke->n_tokens);
         case ARGOSY__REQUEST__WHAT_APPLY:
                 return add(w, q->apply->set);
         case ARGOSY__REQUEST__WHAT_UNDO:

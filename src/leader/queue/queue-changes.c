@@ -247,7 +247,7 @@ Argosy__Response *queue_forbid_held(const Leader *l, const Argosy__Author *autho
 
         if (!m || cluster_state_job_state(l->state, number) != ARGOSY__JOB_STATE__JOB_HELD)
                 return refuse_not_held(l, number);
-        if (access_has(cluster_state_access(l->state), author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
+        if (access_has(authorization_list(l), author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
                 return NULL;
         if (message_unpack(&argosy__request__descriptor, m->request.data, m->request.len, &request) < 0)
                 return response_error(EACCES, "job %" PRIu64 " is for those who have the right 'admin'",
@@ -260,7 +260,7 @@ Argosy__Response *queue_forbid_held(const Leader *l, const Argosy__Author *autho
 int queue_plan_release(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__JobRelease *m = t->request->job_release;
         bool past_rules =
-                access_has(cluster_state_access(l->state), t->author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL);
+                access_has(authorization_list(l), t->author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL);
         int r = 0;
 
         for (size_t i = 0; i < m->n_numbers; i++) {

@@ -51,6 +51,7 @@ static bool stops(const Argosy__Request *q) {
 bool queue_policy_is_for(const Argosy__Request *q, const Argosy__Author *author) {
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
+        case ARGOSY__REQUEST__WHAT_TOKEN_REVOKE: // at once
         case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
         case ARGOSY__REQUEST__WHAT_JOB_CANCEL:
         case ARGOSY__REQUEST__WHAT_JOIN:
@@ -64,6 +65,7 @@ bool queue_policy_is_limited(const Argosy__Request *q) {
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
         case ARGOSY__REQUEST__WHAT_ACCESS_CHANGE:
+        case ARGOSY__REQUEST__WHAT_TOKEN_REVOKE:
         case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
         case ARGOSY__REQUEST__WHAT_JOB_CANCEL:
         case ARGOSY__REQUEST__WHAT_JOIN:
@@ -77,6 +79,8 @@ bool queue_policy_is_limited(const Argosy__Request *q) {
 bool queue_policy_can_hold(const Argosy__Request *q) {
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
+        case ARGOSY__REQUEST__WHAT_TOKEN_REVOKE:
+        case ARGOSY__REQUEST__WHAT_TOKEN_CREATE:
         case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
         case ARGOSY__REQUEST__WHAT_JOB_CANCEL:
         case ARGOSY__REQUEST__WHAT_JOIN:

@@ -105,6 +105,24 @@ static void random_right(Batch *b, const char *name, uint64_t *seed) {
         batch_op(b, below(seed, 3) ? ARGOSY__LOG_OP__OP_GRANT : ARGOSY__LOG_OP__OP_GRANT_REMOVE)->grant = grant;
 }
 
+static void random_token(Batch *b, uint64_t *seed) {
+        Argosy__AccessTokenRecord *token = BATCH_NEW(b, Argosy__AccessTokenRecord, argosy__access_token_record__init);
+        Argosy__LogOp__AccessTokenEnd *end =
+                BATCH_NEW(b, Argosy__LogOp__AccessTokenEnd, argosy__log_op__access_token_end__init);
+        char id[16];
+
+        snprintf(id, sizeof(id), "%08x", (unsigned) below(seed, 8));
+        token->id = end->id = batch_own(b, strdup(id));
+        token->name = (char *) "ci";
+        token->hash = batch_bytes(b, "0123456789abcdef0123456789abcdef", HASH_SIZE);
+        token->expires_us = below(seed, 100);
+        end->at_us = below(seed, 100);
+        if (below(seed, 3))
+                batch_op(b, ARGOSY__LOG_OP__OP_ACCESS_TOKEN)->access_token = token;
+        else
+                batch_op(b, ARGOSY__LOG_OP__OP_ACCESS_TOKEN_END)->access_token_end = end;
+}
+
 static void random_role_or_pool(Batch *b, const char *name, uint64_t *seed) {
         Argosy__RoleRecord *role = BATCH_NEW(b, Argosy__RoleRecord, argosy__role_record__init);
         Argosy__PoolRecord *pool = BATCH_NEW(b, Argosy__PoolRecord, argosy__pool_record__init);
@@ -179,7 +197,7 @@ static void random_op(Batch *b, const ClusterState *s, uint64_t *seed) {
         else if (kind == 19)
                 random_role_or_pool(b, name, seed);
         else if (kind == 28)
-                random_right(b, name, seed);
+                (void) (below(seed, 2) ? random_right(b, name, seed) : random_token(b, seed));
         else if (kind == 29) {
                 snprintf(content, sizeof content, "[Unit]\n# %u", (unsigned) below(seed, 5)); // as units have them
                 batch_spec_forget(b, content);

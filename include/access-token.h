@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Tokens by which programs are let in: who shows one may do what was given with it, from whatever host.
+//
+//      the text       "argosy_" and 43 characters of base64url: 32 random bytes. Whoever made it has it, and nobody else keeps it
+//      the proof      SHA-256 of the text: what a host that was shown it says of who asks (Author.token_proof)
+//      the hash       SHA-256 of the proof: what the log has (AccessTokenRecord.hash), which lets nobody in
+//      the id         8 hex digits, the beginning of the hash: by which people may name it
+//
+// Pure: rules of records and texts. Whether a right is enough for somebody is said by access.h, for tokens, too.
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "access.h"
+#include "hash.h"
+
+#define ACCESS_TOKEN_PREFIX "argosy_"
+#define ACCESS_TOKEN_UNKNOWN "-" // Author.token of one whose token is not in the log
+
+enum {
+        ACCESS_TOKEN_SECRET_SIZE = 32, // random bytes
+        ACCESS_TOKEN_TEXT_LEN = 7 + 43,
+        ACCESS_TOKEN_ID_LEN = 8,
+        ACCESS_TOKEN_NAME_MAX =
+                240, // bytes, of 64 characters: "token:NAME" stands where users have their names
+        ACCESS_TOKEN_TTL_SEC = 90 * 24 * 3600, // unless somebody says otherwise
+        ACCESS_TOKEN_TTL_MAX_SEC = 5 * 365 * 24 * 3600,
+        ACCESS_TOKEN_WHY_SIZE = 160,
+};
+
+// ---- texts
+
+void access_token_text(const uint8_t secret[ACCESS_TOKEN_SECRET_SIZE], char ret[ACCESS_TOKEN_TEXT_LEN + 1]);
+// False: no token looks like that, and *ret is untouched.
+bool access_token_proof(const char *text, Hash *ret);
+Hash access_token_hash(const Hash *proof);
+void access_token_id(const Hash *hash, char ret[ACCESS_TOKEN_ID_LEN + 1]);
+// 1 to 64 characters of plain text, as a key of a job, that cannot be mistaken for an id.
+bool access_token_name_is_valid(const char *name);
+
+// ---- records
+
+typedef enum AccessTokenState {
+        ACCESS_TOKEN_ACTIVE,
+        ACCESS_TOKEN_EXPIRED,
+        ACCESS_TOKEN_REVOKED
+} AccessTokenState;
+
+AccessTokenState access_token_state(const Argosy__AccessTokenRecord *token, uint64_t now_us);
+const char *access_token_state_to_string(AccessTokenState state); // "active", "expired", "revoked"
+// Since when it lets nobody in, or will.
+uint64_t access_token_end_us(const Argosy__AccessTokenRecord *token);
+
+// Of this id, whatever has become of it; NULL: none.
+const Argosy__AccessTokenRecord *access_token_find(AccessList list, const char *id);
+// By an id, or by the name of one that is active. NULL: there is none.
+const Argosy__AccessTokenRecord *access_token_resolve(AccessList list, const char *word);
+// The one that lets him in who shows a token, or that would; NULL: he is somebody else, or no record is about it.
+const Argosy__AccessTokenRecord *access_token_of(AccessList list, const Argosy__Author *author);
+
+// ---- who shows one
+
+// Who he is to the leader: as a proof was found in the list, or not. It borrows from `shown`, which has a proof, and from
+// the list and `user`, and keeps nothing of the proof.
+Argosy__Author access_token_author(AccessList list, const Argosy__Author *shown,
+                                   char user[ACCESS_TOKEN_NAME_MAX + 16]);
+// True: he has shown a token that lets nobody in, and why.
+bool access_token_refuses(AccessList list, const Argosy__Author *author, char why[ACCESS_TOKEN_WHY_SIZE]);

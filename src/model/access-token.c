@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See access-token.h. The list is in the order of its ids, so the record of somebody who asks is found by comparing a few; the hash
+// of a proof is looked for once, when a request comes in. Hashes are of what nobody can choose, so that comparing them takes longer or
+// shorter tells nobody anything.
+//
+// A token that is over is still found, so that who shows it is told what became of it.
+
+#include "access-token.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "author.h"
+#include "clock.h"
+#include "macro.h"
+#include "request-key.h"
+#include "str.h"
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+// ------------------------------------------------------------------------------------------------ texts
+
+void access_token_text(const uint8_t secret[ACCESS_TOKEN_SECRET_SIZE], char ret[ACCESS_TOKEN_TEXT_LEN + 1]) {
+        size_t at = strlen(ACCESS_TOKEN_PREFIX);
+        unsigned bits = 0, n_bits = 0;
+
+        memcpy(ret, ACCESS_TOKEN_PREFIX, at);
+        for (size_t i = 0; i < ACCESS_TOKEN_SECRET_SIZE; i++) {
+                bits = bits << 8 | secret[i];
+                for (n_bits += 8; n_bits >= 6; n_bits -= 6)
+                        ret[at++] = alphabet[bits >> (n_bits - 6) & 63];
+        }
+        ret[at++] = alphabet[bits << (6 - n_bits) & 63];
+        ret[at] = 0;
+}
+
+bool access_token_proof(const char *text, Hash *ret) {
+        size_t prefix = strlen(ACCESS_TOKEN_PREFIX);
+
+        if (strnlen(text, ACCESS_TOKEN_TEXT_LEN + 1) != ACCESS_TOKEN_TEXT_LEN ||
+            !str_has_prefix(text, ACCESS_TOKEN_PREFIX) ||
+            strspn(text + prefix, alphabet) != ACCESS_TOKEN_TEXT_LEN - prefix)
+                return false;
+        *ret = hash_of(text, ACCESS_TOKEN_TEXT_LEN);
+        return true;
+}
+
+Hash access_token_hash(const Hash *proof) {
+        return hash_of(proof->bytes, HASH_SIZE);
+}
+
+void access_token_id(const Hash *hash, char ret[ACCESS_TOKEN_ID_LEN + 1]) {
+        hash_hex(hash, ACCESS_TOKEN_ID_LEN / 2, ret);
+}
+
+static bool looks_like_id(const char *word) {
+        return strlen(word) == ACCESS_TOKEN_ID_LEN &&
+               strspn(word, "0123456789abcdef") == ACCESS_TOKEN_ID_LEN;
+}
+
+bool access_token_name_is_valid(const char *name) {
+        return request_key_is_valid(name) && strlen(name) <= ACCESS_TOKEN_NAME_MAX && !looks_like_id(name);
+}
+
+// ------------------------------------------------------------------------------------------------ records
+
+AccessTokenState access_token_state(const Argosy__AccessTokenRecord *token, uint64_t now_us) {
+        if (token->revoked_us > 0)
+                return ACCESS_TOKEN_REVOKED;
+        return token->expires_us <= now_us ? ACCESS_TOKEN_EXPIRED : ACCESS_TOKEN_ACTIVE;
+}
+
+const char *access_token_state_to_string(AccessTokenState state) {
+        static const char *const words[] = {
+                [ACCESS_TOKEN_ACTIVE] = "active",
+                [ACCESS_TOKEN_EXPIRED] = "expired",
+                [ACCESS_TOKEN_REVOKED] = "revoked",
+        };
+
+        return words[state];
+}
+
+uint64_t access_token_end_us(const Argosy__AccessTokenRecord *token) {
+        return token->revoked_us > 0 ? MIN_OF(token->revoked_us, token->expires_us) : token->expires_us;
+}
+
+const Argosy__AccessTokenRecord *access_token_find(AccessList list, const char *id) {
+        size_t low = 0, high = list.n_tokens;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+                int r = strcmp(list.tokens[middle]->id, id);
+
+                if (r == 0)
+                        return list.tokens[middle];
+                if (r < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return NULL;
+}
+
+const Argosy__AccessTokenRecord *access_token_resolve(AccessList list, const char *word) {
+        const Argosy__AccessTokenRecord *by_id = access_token_find(list, word);
+
+        if (by_id)
+                return by_id;
+        for (size_t i = 0; i < list.n_tokens; i++)
+                if (streq(list.tokens[i]->name, word) &&
+                    access_token_state(list.tokens[i], list.now_us) == ACCESS_TOKEN_ACTIVE)
+                        return list.tokens[i];
+        return NULL;
+}
+
+static const Argosy__AccessTokenRecord *find_by_proof(AccessList list, const ProtobufCBinaryData *bytes) {
+        Hash proof, hash;
+
+        if (!hash_from_bytes(bytes->data, bytes->len, &proof))
+                return NULL;
+        hash = access_token_hash(&proof);
+        for (size_t i = 0; i < list.n_tokens; i++)
+                if (memcmp(list.tokens[i]->hash.data, hash.bytes, HASH_SIZE) == 0)
+                        return list.tokens[i];
+        return NULL;
+}
+
+const Argosy__AccessTokenRecord *access_token_of(AccessList list, const Argosy__Author *author) {
+        if (author->token_proof.len > 0)
+                return find_by_proof(list, &author->token_proof);
+        return *author->token ? access_token_find(list, author->token) : NULL;
+}
+
+// ------------------------------------------------------------------------------------------------ who shows one
+
+Argosy__Author access_token_author(AccessList list, const Argosy__Author *shown,
+                                   char user[ACCESS_TOKEN_NAME_MAX + 16]) {
+        const Argosy__AccessTokenRecord *token = access_token_of(list, shown);
+        Argosy__Author author = ARGOSY__AUTHOR__INIT;
+
+        author.host = shown->host;
+        author.uid = UINT32_MAX;
+        author.token = token ? token->id : (char *) ACCESS_TOKEN_UNKNOWN;
+        if (token) {
+                str_fit(user, ACCESS_TOKEN_NAME_MAX + 16, "%s%s", AUTHOR_TOKEN_PREFIX, token->name);
+                author.user = user;
+        }
+        return author;
+}
+
+static void say_time(uint64_t at_us, char ret[32]) {
+        time_t seconds = (time_t) (at_us / USEC_PER_SEC);
+        struct tm tm;
+
+        *ret = 0;
+        if (gmtime_r(&seconds, &tm))
+                strftime(ret, 32, "%Y-%m-%d %H:%M:%S UTC", &tm);
+}
+
+bool access_token_refuses(AccessList list, const Argosy__Author *author, char why[ACCESS_TOKEN_WHY_SIZE]) {
+        const Argosy__AccessTokenRecord *token = access_token_of(list, author);
+        char at[32];
+
+        if (author->token_proof.len == 0 && !*author->token)
+                return false;
+        if (!token) {
+                str_fit(why, ACCESS_TOKEN_WHY_SIZE, "this token is not known");
+                return true;
+        }
+        say_time(access_token_end_us(token), at);
+        switch (access_token_state(token, list.now_us)) {
+        case ACCESS_TOKEN_REVOKED:
+                str_fit(why, ACCESS_TOKEN_WHY_SIZE, "this token was revoked at %s", at);
+                return true;
+        case ACCESS_TOKEN_EXPIRED:
+                str_fit(why, ACCESS_TOKEN_WHY_SIZE, "this token has expired at %s", at);
+                return true;
+        default:
+                return false;
+        }
+}

@@ -66,5 +66,5 @@ const Argosy__AccessTokenRecord *access_token_of(AccessList list, const Argosy__
 // the list and `user`, and keeps nothing of the proof.
 Argosy__Author access_token_author(AccessList list, const Argosy__Author *shown,
                                    char user[ACCESS_TOKEN_NAME_MAX + 16]);
-// True: he has shown a token that lets nobody in, and why.
-bool access_token_refuses(AccessList list, const Argosy__Author *author, char why[ACCESS_TOKEN_WHY_SIZE]);
+// 0, or he has shown a token that lets nobody in: EKEYREJECTED, EKEYEXPIRED or EKEYREVOKED, and why.
+int access_token_error(AccessList list, const Argosy__Author *author, char why[ACCESS_TOKEN_WHY_SIZE]);

@@ -187,7 +187,7 @@ static bool forbid(Leader *l, Ticket *t) {
                 authorization_drop_files(l, t);
                 return false;
         }
-        ticket_settle(t, response_error(EACCES, "%s", why));
+        ticket_settle(t, response_error(authorization_error(l, t->author), "%s", why));
         return true;
 }
 

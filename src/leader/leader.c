@@ -193,7 +193,7 @@ static bool is_forbidden(Leader *l, const Argosy__Author *author, const Argosy__
 
         if (!handler_find(request->what_case) || !authorization_refuses(l, author, request, why))
                 return false;
-        response = error_response(EACCES, why);
+        response = error_response(authorization_error(l, author), why);
         response.id = request->id;
         respond(&response, userdata);
         return true;

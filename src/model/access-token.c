@@ -8,6 +8,7 @@
 
 #include "access-token.h"
 
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -158,25 +159,25 @@ static void say_time(uint64_t at_us, char ret[32]) {
                 strftime(ret, 32, "%Y-%m-%d %H:%M:%S UTC", &tm);
 }
 
-bool access_token_refuses(AccessList list, const Argosy__Author *author, char why[ACCESS_TOKEN_WHY_SIZE]) {
+int access_token_error(AccessList list, const Argosy__Author *author, char why[ACCESS_TOKEN_WHY_SIZE]) {
         const Argosy__AccessTokenRecord *token = access_token_of(list, author);
         char at[32];
 
         if (author->token_proof.len == 0 && !*author->token)
-                return false;
+                return 0;
         if (!token) {
                 str_fit(why, ACCESS_TOKEN_WHY_SIZE, "this token is not known");
-                return true;
+                return EKEYREJECTED;
         }
         say_time(access_token_end_us(token), at);
         switch (access_token_state(token, list.now_us)) {
         case ACCESS_TOKEN_REVOKED:
                 str_fit(why, ACCESS_TOKEN_WHY_SIZE, "this token was revoked at %s", at);
-                return true;
+                return EKEYREVOKED;
         case ACCESS_TOKEN_EXPIRED:
                 str_fit(why, ACCESS_TOKEN_WHY_SIZE, "this token has expired at %s", at);
-                return true;
+                return EKEYEXPIRED;
         default:
-                return false;
+                return 0;
         }
 }

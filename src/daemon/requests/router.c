@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "access-token.h"
 #include "access.h"
 #include "agent.h"
 #include "author.h"
@@ -60,6 +61,8 @@ struct Route {
         uint64_t age_ms;      // of its job, as it came
         bool answered;        // at least one response has gone out
         bool makeshift;       // this host's agent answers until somebody leads
+        bool checking;        // while AWAY: the leader is asked whether its author may have this host answer it
+        bool checked;         // it has said so
         bool in_call;         // inside leader_request() or agent_call(): free after it returns
         bool done;
 };
@@ -76,6 +79,7 @@ struct Router {
 };
 
 static void arm_limit(Router *r);
+static void on_checked(Route *route, const Argosy__Response *response);
 static void route_respond(Route *route, const Argosy__Response *response);
 
 static void route_free(Route *route) {
@@ -156,6 +160,7 @@ static void on_answer(const Argosy__Response *response, void *userdata) {
 // so it is asked again a little later also if there is no news.
 static void wait_again(Route *route) {
         route->place = ROUTE_WAITING;
+        route->checking = false;
         route->cancel = 0;
         route->again_us = clock_boot_us() + ROUTER_AGAIN_MS * USEC_PER_MSEC;
         arm_limit(route->router);
@@ -183,14 +188,17 @@ void router_on_forward_reply(Router *r, uint64_t id, const Argosy__Response *res
                 wait_again(route);
                 return;
         }
-        if (!is_leave_granted(route, response))
+        if (route->checking)
+                on_checked(route, response);
+        else if (!is_leave_granted(route, response))
                 route_respond(route, response);
 }
 
 // ---- who may ask
 
 static bool may_here(const Route *route) {
-        return access_has(socket_access_list(route->router->daemon), route->author, request_right(route->request),
+        return route->checked ||
+               access_has(socket_access_list(route->router->daemon), route->author, request_right(route->request),
                           NULL);
 }
 
@@ -198,10 +206,20 @@ static bool may_here(const Route *route) {
 // them has to ask a leader. True: refused, and the route may be gone.
 static bool refuse_here(Route *route) {
         Argosy__Right right = request_right(route->request);
-        char who[AUTHOR_TEXT_SIZE];
+        char who[AUTHOR_TEXT_SIZE], why[ACCESS_TOKEN_WHY_SIZE];
+        int error;
 
         if (may_here(route))
                 return false;
+        error = access_token_error(socket_access_list(route->router->daemon), route->author, why);
+        if (error == EKEYREJECTED && !route->router->daemon->leading) {
+                route_fail(route, EHOSTUNREACH, "no leader can be reached, and this host alone does not know the token");
+                return true;
+        }
+        if (error > 0) {
+                route_fail(route, error, "%s", why);
+                return true;
+        }
         route_fail(route, EACCES,
                    "this host answers that alone, and it needs the right '%s' on all units, which %s does not have",
                    right_to_string(right), author_text(route->author, who));
@@ -378,11 +396,63 @@ static void dispatch_here(Route *route) {
                 note_asked(route);
 }
 
+// Hosts without a log know no tokens, and one that was just made may not have come to the log here.
+static bool needs_check(const Route *route) {
+        const Daemon *d = route->router->daemon;
+
+        return route->author->token_proof.len > 0 && !route->checked && !d->leading &&
+               request_right(route->request) != ARGOSY__RIGHT__RIGHT_NONE &&
+               !access_token_of(socket_access_list(d), route->author);
+}
+
+static bool leader_is_too_old(Route *route) {
+        if (route->author->token_proof.len == 0 || mesh_leader_level(route->router->daemon->mesh) >= FEATURE_ACCESS)
+                return false;
+        route_fail(route, EOPNOTSUPP, "the leader of this cluster does not know of tokens yet");
+        return true;
+}
+
+// What this host answers alone, if the leader says that he may have it.
+static void dispatch_check(Route *route) {
+        Argosy__Request__RightCheck check = ARGOSY__REQUEST__RIGHT_CHECK__INIT;
+        Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        if (leader_is_too_old(route))
+                return;
+        check.right = request_right(route->request);
+        request.id = route->request->id;
+        request.what_case = ARGOSY__REQUEST__WHAT_RIGHT_CHECK;
+        request.right_check = &check;
+        forward.id = route->id;
+        forward.request = &request;
+        forward.author = route->author;
+        message.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
+        message.forward = &forward;
+        if (mesh_to_leader(route->router->daemon->mesh, &message) == 0) {
+                route->place = ROUTE_AWAY;
+                route->checking = true;
+        }
+}
+
+static void on_checked(Route *route, const Argosy__Response *response) {
+        route->checking = false;
+        if (response->status != 0) {
+                route_respond(route, response);
+                return;
+        }
+        route->checked = true;
+        dispatch_local(route);
+}
+
 static void dispatch_away(Route *route) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
         int r;
 
+        if (leader_is_too_old(route))
+                return;
         offer_window(route, mesh_leader_level(route->router->daemon->mesh));
         tell_age(route);
         forward.id = route->id;
@@ -406,7 +476,10 @@ static bool dispatch(Route *route) {
         uint64_t id = route->id;
 
         route->again_us = 0;
-        if (request_is_local(route->request))
+        if (request_is_local(route->request) && needs_check(route)) {
+                if (d->known_leader != 0)
+                        dispatch_check(route);
+        } else if (request_is_local(route->request))
                 dispatch_local(route);
         else if (d->leading)
                 dispatch_here(route);
@@ -583,6 +656,7 @@ void router_on_leader_changed(Router *r) {
                 if (route->place == ROUTE_HERE && route->cancel && r->daemon->leader)
                         leader_cancel(r->daemon->leader, route->cancel);
                 route->cancel = 0;
+                route->checking = false;
                 route->place = ROUTE_WAITING;
                 route->deadline_us = MAX_OF(route->deadline_us, now + ROUTER_READ_MS * USEC_PER_MSEC);
         }

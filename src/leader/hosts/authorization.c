@@ -203,7 +203,7 @@ bool authorization_refuses(const Leader *l, const Argosy__Author *author, const 
         AccessList list = authorization_list(l);
         Argosy__Right right = request_right(q);
 
-        if (access_token_refuses(list, author, why))
+        if (access_token_error(list, author, why) > 0)
                 return true;
         if (is_plan(q) && !access_has(list, author, ARGOSY__RIGHT__RIGHT_VIEW, NULL))
                 return refuse(author, ARGOSY__RIGHT__RIGHT_VIEW, NULL, false, why);
@@ -213,6 +213,10 @@ bool authorization_refuses(const Leader *l, const Argosy__Author *author, const 
         if (!access_has_some(list, author, right) || !(names_units(q) || is_for_some(q)))
                 return refuse(author, right, NULL, false, why);
         return refuses_units(l, author, q, right, why);
+}
+
+int authorization_error(const Leader *l, const Argosy__Author *author) {
+        return access_token_error(authorization_list(l), author, (char[ACCESS_TOKEN_WHY_SIZE]){}) ?: EACCES;
 }
 
 bool authorization_views_all(const Leader *l, const Argosy__Author *author) {
@@ -376,7 +380,7 @@ static void judge_listeners(Leader *l) {
                 Ticket *t = CONTAINER_OF(i, Ticket, all);
 
                 if (only_listens(t) && authorization_refuses(l, t->author, t->request, why))
-                        ticket_fail(t, response_error(EACCES, "%s", why));
+                        ticket_fail(t, response_error(authorization_error(l, t->author), "%s", why));
         }
 }
 

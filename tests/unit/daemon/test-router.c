@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "access-token.h"
 #include "access.h"
 #include "agent.h"
 #include "author.h"
@@ -40,6 +41,7 @@ static struct World {
         Argosy__Request__WhatCase forwarded_what;
         uint64_t age_ms, forwarded_age_ms; // of the job that a change is: as the client says, and as a leader hears
         char removed_host[64], waiting_host[64];
+        Argosy__Right checked_right;
         bool link_down, force;
         uint32_t leader_level, window;
         uint64_t taken_away, taken_here, taken_local; // marks
@@ -90,6 +92,9 @@ int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
                 w.forwarded++;
                 w.forward_id = message->forward->id;
                 note_author(message->forward->author);
+                w.checked_right = message->forward->request->what_case == ARGOSY__REQUEST__WHAT_RIGHT_CHECK
+                                          ? message->forward->request->right_check->right
+                                          : NOTHING;
                 w.forwarded_what = message->forward->request->what_case;
                 if (message->forward->request->job)
                         w.forwarded_age_ms = message->forward->request->job->age_ms;
@@ -541,7 +546,7 @@ static void whatever_this_host_answers_alone_needs_its_right(void **state) {
         w.author = &alice;
         for (Argosy__Right given = NOTHING; given <= ADMIN; given++) {
                 grant.right = given;
-                w.access = (AccessList){&grants, given > NOTHING};
+                w.access = (AccessList){.grants = &grants, .n = given > NOTHING};
                 request_kinds_foreach (field, kind)
                         if ((kind->by == REQUEST_BY_DAEMON || kind->by == REQUEST_BY_AGENT) &&
                             refused_here(field) != (given < right_needed_for((Argosy__Request__WhatCase) field->id)))
@@ -563,7 +568,7 @@ static void this_host_judges_by_what_it_knows(void **state) {
         w.access = (AccessList){};
         w.author = &member;
         assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), EACCES); // it was taken back
-        w.access = (AccessList){&grants, 1};
+        w.access = (AccessList){.grants = &grants, .n = 1};
         w.author = &alice;
         assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), 0);
         grant.role = (char *) "web"; // of which units are, this host does not know
@@ -596,7 +601,7 @@ static void who_loses_his_right_follows_nothing_here_any_more(void **state) {
 
         alice.user = grant.user = (char *) "alice";
         grant.right = ARGOSY__RIGHT__RIGHT_VIEW;
-        w.access = (AccessList){&grants, 1};
+        w.access = (AccessList){.grants = &grants, .n = 1};
         w.author = &alice;
         w.now_us += 3 * USEC_PER_SEC;
         submit(ARGOSY__REQUEST__WHAT_JOURNAL);
@@ -608,6 +613,78 @@ static void who_loses_his_right_follows_nothing_here_any_more(void **state) {
         router_on_access_changed(w.daemon.router);
         assert_int_equal(w.answers, 1);
         assert_int_equal(w.status, EACCES);
+}
+
+// ---- tokens
+
+static const Hash proof = {{7}};
+
+// As this host knows them.
+static void know_token(uint64_t expires_us) {
+        static Argosy__AccessTokenRecord token = ARGOSY__ACCESS_TOKEN_RECORD__INIT, *const tokens[] = {&token};
+        static char id[ACCESS_TOKEN_ID_LEN + 1];
+        static Hash hash;
+
+        hash = access_token_hash(&proof);
+        access_token_id(&hash, id);
+        token.id = id;
+        token.name = (char *) "ci";
+        token.hash = (ProtobufCBinaryData){HASH_SIZE, hash.bytes};
+        token.right = ARGOSY__RIGHT__RIGHT_OPERATE;
+        token.expires_us = expires_us;
+        w.access = (AccessList){.tokens = tokens, .n_tokens = 1, .now_us = 100};
+}
+
+static void a_host_that_knows_no_tokens_asks_the_leader(void **state) {
+        Argosy__Author bearer = author_of_token(&proof);
+
+        w.author = &bearer;
+        w.leader_level = FEATURE_NEWEST;
+        submit(ARGOSY__REQUEST__WHAT_LOCAL_STOP);
+        turn();
+        assert_int_equal(w.answers + w.forwarded, 0); // nobody leads
+        leader_is(2);
+        assert_int_equal(w.forwarded_what, ARGOSY__REQUEST__WHAT_RIGHT_CHECK);
+        assert_int_equal(w.checked_right, ARGOSY__RIGHT__RIGHT_OPERATE);
+        assert_true(w.attested);
+        assert_int_equal(w.local, 0);
+        leader_is(1); // before the first has answered
+        assert_int_equal(w.forwarded, 2);
+        reply(true, 0);
+        assert_int_equal(w.local, 1);
+        assert_int_equal(w.forwarded, 2);
+        submit(ARGOSY__REQUEST__WHAT_LOCAL_STOP); // each is asked about
+        turn();
+        reply(true, EKEYREVOKED);
+        assert_int_equal(w.local, 1);
+        assert_int_equal(w.status, EKEYREVOKED);
+}
+
+static void a_host_that_knows_the_token_judges_it(void **state) {
+        Argosy__Author bearer = author_of_token(&proof);
+
+        w.author = &bearer;
+        w.leader_level = FEATURE_NEWEST;
+        know_token(101);
+        assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), 0);
+        know_token(100);
+        assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), EKEYEXPIRED);
+        assert_int_equal(w.forwarded, 0);
+        w.access = (AccessList){};
+        w.daemon.leading = true; // there is nobody who knows more
+        assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), EKEYREJECTED);
+}
+
+// It would take him for a member of the group of the socket.
+static void a_leader_that_knows_no_tokens_is_shown_none(void **state) {
+        Argosy__Author bearer = author_of_token(&proof);
+
+        w.author = &bearer;
+        w.leader_level = FEATURE_BASE;
+        leader_is(2);
+        assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LIST_NODES), EOPNOTSUPP);
+        assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), EOPNOTSUPP);
+        assert_int_equal(w.forwarded, 0);
 }
 
 static void in_the_leaders_process_it_is_asked_directly(void **state) {
@@ -866,6 +943,9 @@ int main(void) {
                 CASE(this_host_judges_by_what_it_knows),
                 CASE(without_a_leader_only_who_may_see_all_is_answered_from_here),
                 CASE(who_loses_his_right_follows_nothing_here_any_more),
+                CASE(a_host_that_knows_no_tokens_asks_the_leader),
+                CASE(a_host_that_knows_the_token_judges_it),
+                CASE(a_leader_that_knows_no_tokens_is_shown_none),
                 CASE(in_the_leaders_process_it_is_asked_directly),
                 CASE(a_read_without_a_leader_is_answered_with_its_age),
                 CASE(a_long_list_without_a_leader_comes_later),

@@ -2,6 +2,8 @@
 //
 // Tokens as texts, and who is let in by one.
 
+#include <errno.h>
+
 #include "test.h"
 
 #include "access-token.h"
@@ -91,13 +93,13 @@ static void whoever_shows_it_is_let_in_as_long_as_it_lasts(void **state) {
         assert_true(access_has(w.list, &w.shown, OPERATE, NULL));
         assert_true(access_has(w.list, &w.shown, VIEW, "web"));
         assert_false(access_has(w.list, &w.shown, ARGOSY__RIGHT__RIGHT_DEPLOY, NULL));
-        assert_false(access_token_refuses(w.list, &w.shown, why));
+        assert_int_equal(access_token_error(w.list, &w.shown, why), 0);
         w.list.now_us = 199;
         assert_true(access_has(w.list, &w.shown, OPERATE, NULL));
         w.list.now_us = 200;
         assert_false(access_has(w.list, &w.shown, VIEW, NULL));
         assert_false(access_has_some(w.list, &w.shown, VIEW));
-        assert_true(access_token_refuses(w.list, &w.shown, why));
+        assert_int_equal(access_token_error(w.list, &w.shown, why), EKEYEXPIRED);
         assert_string_equal(why, "this token has expired at 1970-01-01 00:00:00 UTC");
 }
 
@@ -108,10 +110,10 @@ static void a_revoked_one_lets_nobody_in(void **state) {
         set_up(&w);
         w.token.revoked_us = UINT64_C(1795449600000000);
         assert_false(access_has(w.list, &w.shown, VIEW, NULL));
-        assert_true(access_token_refuses(w.list, &w.shown, why));
+        assert_int_equal(access_token_error(w.list, &w.shown, why), EKEYREVOKED);
         assert_non_null(strstr(why, "was revoked at 1970-01-01 00:00:00 UTC")); // it had expired before
         w.token.expires_us = UINT64_MAX;
-        assert_true(access_token_refuses(w.list, &w.shown, why));
+        assert_int_equal(access_token_error(w.list, &w.shown, why), EKEYREVOKED);
         assert_non_null(strstr(why, "was revoked at 2026-11-23 16:00:00 UTC"));
 }
 
@@ -123,11 +125,11 @@ static void an_unknown_one_is_refused_by_that(void **state) {
         set_up(&w);
         w.proof.bytes[0] ^= 1;
         assert_false(access_has(w.list, &w.shown, VIEW, NULL));
-        assert_true(access_token_refuses(w.list, &w.shown, why));
+        assert_int_equal(access_token_error(w.list, &w.shown, why), EKEYREJECTED);
         assert_string_equal(why, "this token is not known");
         known = access_token_author(w.list, &w.shown, w.user);
         assert_false(access_has(w.list, &known, VIEW, NULL));
-        assert_true(access_token_refuses(w.list, &known, why));
+        assert_int_equal(access_token_error(w.list, &known, why), EKEYREJECTED);
 }
 
 // Neither a proof nor a hash of one lets anybody in again: what is kept of who asked is the id alone.

@@ -315,9 +315,9 @@ static void an_unknown_one_is_refused_by_that(void **state) {
         key_init(&k, "nobody's");
         g.author = &k.author;
         r = nodes();
-        assert_int_equal(r->status, EACCES);
+        assert_int_equal(r->status, EKEYREJECTED);
         assert_string_equal(r->message, "this token is not known");
-        assert_int_equal(check(ARGOSY__RIGHT__RIGHT_NONE)->status, EACCES); // even what needs no right
+        assert_int_equal(check(ARGOSY__RIGHT__RIGHT_NONE)->status, EKEYREJECTED); // even what needs no right
 }
 
 // ------------------------------------------------------------------------------------------------ its end
@@ -338,7 +338,7 @@ static void who_listens_with_one_that_is_revoked_hears_no_more(void **state) {
         assert_false(a.answered);
         assert_int_equal(end_token("ci")->status, 0);
         assert_true(a.answered); // without any time passing
-        assert_int_equal(a.status, EACCES);
+        assert_int_equal(a.status, EKEYREVOKED);
         assert_false(other.answered);
         g.author = &k.author;
         assert_non_null(strstr(nodes()->message, "this token was revoked at "));
@@ -359,12 +359,12 @@ static void who_listens_with_one_that_expires_hears_no_more(void **state) {
         revision = authorization_revision(g.leader);
         pass(2);
         assert_true(a.answered);
-        assert_int_equal(a.status, EACCES);
+        assert_int_equal(a.status, EKEYEXPIRED);
         assert_true(authorization_revision(g.leader) >
                     revision); // for those who keep what they were found to see
         g.author = &k.author;
         assert_non_null(strstr(nodes()->message, "this token has expired at "));
-        assert_int_equal(change(START, "web.service", WEB), EACCES);
+        assert_int_equal(change(START, "web.service", WEB), EKEYEXPIRED);
 }
 
 // As when the battery of its clock is empty.
@@ -377,7 +377,7 @@ static void a_clock_that_is_set_back_lets_nobody_in_again(void **state) {
                          0); // the log hears what time it is
         g.wall_us -= 2ull * DAY * USEC_PER_SEC;
         g.author = &k.author;
-        assert_int_equal(nodes()->status, EACCES);
+        assert_int_equal(nodes()->status, EKEYEXPIRED);
 }
 
 static void what_waits_for_its_turn_is_judged_again(void **state) {
@@ -406,7 +406,7 @@ static void what_waits_for_its_turn_is_judged_again(void **state) {
         rig_release(&g);
         rig_settle(&g);
         assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, EACCES);
+        assert_int_equal(rig_last(a)->status, EKEYREVOKED);
 }
 
 // What is kept of who asked is judged when its time comes, and is no way in.
@@ -499,7 +499,7 @@ static void it_outlives_its_leader(void **state) {
         g.author = &k.author;
         assert_int_equal(nodes()->status, 0);
         g.author = &l.author;
-        assert_int_equal(nodes()->status, EACCES);
+        assert_int_equal(nodes()->status, EKEYREVOKED);
 }
 
 #define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -204,6 +204,11 @@ static void drain_content(Leader *l, Unit *u, unsigned role_before) {
         end_draft(r, &d);
 }
 
+// Else it is only a name that somebody has asked about: it may be that of a unit which is gone, and has to be told as that.
+static bool is_told_of(const Unit *u) {
+        return u->recorded || !list_is_empty(&u->on_nodes) || u->event.seq > 0;
+}
+
 static void drain_unit(Leader *l, Unit *u) {
         EventStream *s = l->events;
         unsigned before;
@@ -211,8 +216,8 @@ static void drain_unit(Leader *l, Unit *u) {
         int r;
 
         mark_unheard(l, u);
-        if (!u->recorded && list_is_empty(&u->on_nodes) && u->event.seq == 0)
-                return; // only a name that somebody has asked about
+        if (!is_told_of(u))
+                return;
         if (!l->events_kept) {
                 event_stream_move_to_end(l, &u->event, ++s->last_seq);
                 return;
@@ -264,7 +269,9 @@ static UnitOnNode *find_row_again(const Leader *l, const GoneObject *g) {
 }
 
 static bool is_there_again(const Leader *l, const GoneObject *g) {
-        return g->event.kind == ARGOSY__EVENT_KIND__EVENT_UNIT && unit_find(l, g->name);
+        const Unit *u = g->event.kind == ARGOSY__EVENT_KIND__EVENT_UNIT ? unit_find(l, g->name) : NULL;
+
+        return u && is_told_of(u);
 }
 
 // A unit has left a node: the unit has changed, if there is still something of it. Who attaches anew tells all of it again,
@@ -279,7 +286,7 @@ static void drain_state_gone(Leader *l, GoneObject *g) {
         d.role = d.role_before = g->event.role;
         if (again && !again->told)
                 again->told = TAKE_PTR(g->event.told);
-        else if (r == 0 && l->events_kept && !again && event_stream_tell(l, &g->event.told, &d) && u)
+        else if (r == 0 && l->events_kept && !again && event_stream_tell(l, &g->event.told, &d) && u && is_told_of(u))
                 event_stream_move_to_end(l, &u->event, s->last_seq);
         gone_object_free(g);
         end_draft(r, &d);

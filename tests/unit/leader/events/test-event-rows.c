@@ -153,6 +153,57 @@ static void all_nodes_are_told_of_when_the_unit_goes_from_all(void **state) {
         asked_forget(&a);
 }
 
+enum { GOING = 600 }; // so many that they are told to be gone in several turns
+
+static unsigned n_asked;
+
+// While there are some that nobody was told of yet.
+static void ask_about_the_gone(Rig *rig) {
+        Argosy__Request__Wait__Item items[GOING], *pointers[GOING];
+        Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char names[GOING][32];
+
+        for (unsigned i = 0; i < GOING; i++) {
+                snprintf(names[i], sizeof(names[i]), "many@%u.service", i);
+                argosy__request__wait__item__init(&items[i]);
+                items[i].name = names[i];
+                if (!unit_find(g.leader, names[i]))
+                        pointers[wait.n_items++] = &items[i];
+        }
+        if (wait.n_items == 0 || list_is_empty(&g.leader->events_due))
+                return;
+        wait.verb = ARGOSY__VERB__VERB_DESTROY;
+        wait.items = pointers;
+        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
+        request.wait = &wait;
+        rig_ask(rig, &request);
+        n_asked++;
+}
+
+static void units_that_somebody_asks_about_as_they_go_are_told_to_be_gone(void **state) {
+        unsigned gone = 0;
+        Asked a;
+
+        leave_one_open("n2");
+        rig_change_many(&g, START, "many", GOING, SERVICE);
+        from_now(&a);
+        a.kind = ARGOSY__EVENT_KIND__EVENT_UNIT;
+        a.max_bytes = 4096;
+        cut_off(2);
+        rig_change_many(&g, ARGOSY__VERB__VERB_DESTROY, "many", GOING, NULL);
+        n_asked = 0;
+        g.on_turn = ask_about_the_gone;
+        rig_host_on(&g, 2, true); // nothing is left of them, all at once
+        g.on_turn = NULL;
+        assert_true(n_asked > 0);
+        while (asked_pull(&g, &a))
+                for (size_t i = 0; i < a.n; i++)
+                        gone += a.events[i]->gone;
+        assert_int_equal(gone, GOING);
+        asked_forget(&a);
+}
+
 // ------------------------------------------------------------------------------------------------ who is not heard
 
 static void what_a_host_has_said_is_unknown_when_its_link_is_lost(void **state) {
@@ -248,6 +299,7 @@ int main(void) {
                 TEST_MANY(a_host_that_attaches_anew_costs_its_own_rows),
                 TEST_MANY(another_unit_on_all_nodes_costs_no_rows_of_the_others),
                 TEST_MANY(all_nodes_are_told_of_when_the_unit_goes_from_all),
+                TEST(units_that_somebody_asks_about_as_they_go_are_told_to_be_gone),
                 TEST(what_a_host_has_said_is_unknown_when_its_link_is_lost),
                 TEST(of_a_host_that_is_lost_nothing_is_left_when_the_unit_is_elsewhere),
                 TEST(who_attaches_anew_and_says_the_same_tells_nothing_new),

@@ -10,6 +10,7 @@
 #include "tmpdir.h"
 
 #include "agent.h"
+#include "clock.h"
 #include "fence.h"
 #include "hash.h"
 #include "log.h"
@@ -32,6 +33,9 @@ typedef struct World {
         size_t frame_max; // bytes of a message to the leader; 0: any number
         Map seen;
         Argosy__ToVoter *attach, *goodbye; // the newest ones
+        uint32_t beat_ms;                  // of the next Welcome; 0: 20
+        uint64_t reports_us,
+                reports_gap_us; // boot time of the last message with reports; the shortest time between two
         unsigned n_attaches, n_beats, n_report_messages, n_node_reports;
         uint64_t last_beat, told_ms; // told_ms: of the last beat
         Argosy__ToVoter *call_reply;
@@ -98,6 +102,8 @@ static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
                 break;
         case ARGOSY__TO_VOTER__MSG_REPORTS:
                 w.n_report_messages++;
+                w.reports_gap_us = MIN_OF(w.reports_gap_us, clock_boot_us() - w.reports_us);
+                w.reports_us = clock_boot_us();
                 for (size_t i = 0; i < m->reports->n_reports; i++)
                         note_report(m->reports->reports[i]);
                 break;
@@ -224,7 +230,7 @@ static inline void send_wanted(const Order *orders, size_t n, uint32_t lease_ms,
         welcome.term = p_message.term = w.term;
         welcome.index = p_message.index = w.index++;
         welcome.lease_ms = lease_ms;
-        welcome.beat_ms = 20;
+        welcome.beat_ms = w.beat_ms ?: 20;
         welcome.parts = parts;
         welcome.nodes = p_message.nodes = nodes;
         welcome.n_nodes = p_message.n_nodes = 1;

@@ -2,7 +2,8 @@
 //
 // What the leader is told: one report per changed unit and turn of the loop, however often it changed, the
 // whole of what is known about it. A unit that changes all the time by itself is told about once a second
-// (report-pace.h) and waits for its turn in Agent.paced; so does what an order comes to on its way. Reports wait until
+// (report-pace.h) and waits for its turn in Agent.paced; so does what an order comes to on its way. While many jobs
+// are under way reports leave together, and with each beat, which says until when all was told. Reports wait until
 // the Welcome of the session; a link that takes no more leaves them waiting, and so does a turn that has sent
 // AGENT_MESSAGES_PER_TURN of them.
 
@@ -34,10 +35,10 @@ uint64_t agent_report_sent_us(const Agent *a, uint64_t now_us) {
 // Boot time, 0: nobody waits. At most so many looks a second as a second has ticks.
 uint64_t agent_report_next_wake(Agent *a) {
         if (list_is_empty(&a->paced))
-                return 0;
+                return a->gather_until_us;
         if (a->paced_due_us == 0)
                 a->paced_due_us = (clock_boot_us() / REPORT_TICK_US + 1) * REPORT_TICK_US;
-        return a->paced_due_us;
+        return a->gather_until_us > 0 ? MIN_OF(a->gather_until_us, a->paced_due_us) : a->paced_due_us;
 }
 
 static void fill_outcome(const AgentUnit *u, Argosy__Outcome *o) {
@@ -185,15 +186,29 @@ static bool send_next(Agent *a) {
         return true;
 }
 
+static bool waits_for_more(Agent *a) {
+        size_t n_jobs = 0;
+
+        agent_foreach_node (node, a)
+                n_jobs += node->n_jobs;
+        a->gather_until_us = report_gather(n_jobs, a->reported_us, clock_boot_us());
+        return a->gather_until_us > 0;
+}
+
 // Thousands, when all are told anew: what is left is for the next turn.
 void agent_report_drain(Agent *a) {
         unsigned n = 0;
 
-        while (a->attached && !list_is_empty(&a->report) && send_next(a))
+        a->gather_until_us = 0;
+        if (!a->attached || list_is_empty(&a->report) || waits_for_more(a))
+                return;
+        while (!list_is_empty(&a->report) && send_next(a))
                 if (++n == AGENT_MESSAGES_PER_TURN) {
                         drain_mark(&a->drain);
-                        return;
+                        break;
                 }
+        if (list_is_empty(&a->report))
+                a->reported_us = clock_boot_us();
 }
 
 void agent_report_all(Agent *a) {

@@ -237,6 +237,8 @@ static void on_beat_timer(uv_timer_t *timer) {
                 set_attached(a, false);
                 a->attach_wanted = true;
         }
+        if (a->gather_until_us > 0)
+                agent_report_all(a); // what waits for more is no reason to say that less was told
         reported_us = a->attached && has_received_all(a) ? agent_report_sent_us(a, now_us) : 0;
         if (a->attached || a->welcome_parts > 0)
                 send_beat(a, now_us, reported_us);

@@ -17,3 +17,9 @@ uint64_t report_pace(ReportPace *p, uint64_t now_us) {
         p->used_until_us = used_until + REPORT_INTERVAL_US;
         return 0;
 }
+
+uint64_t report_gather(size_t n_jobs, uint64_t sent_us, uint64_t now_us) {
+        uint64_t until = sent_us + REPORT_GATHER_US;
+
+        return n_jobs >= REPORT_GATHER_JOBS && until > now_us ? until : 0;
+}

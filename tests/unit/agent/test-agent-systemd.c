@@ -6,6 +6,7 @@
 #include "agent-rig.h"
 
 #include "clock.h"
+#include "report-pace.h"
 
 #include "fake-systemd.h"
 
@@ -133,6 +134,47 @@ static void what_was_not_read_yet_was_not_told_either(void **state) {
                 assert_true(w.told_ms <= failed_ms);
         loop_until(w.told_ms > failed_ms);
         assert_int_equal(report_of("web.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+}
+
+// So many jobs are under way that never end, and these units run.
+static void meet_leader_with_many_jobs(uint32_t beat_ms, const char *const *running, int n) {
+        Order all[REPORT_GATHER_JOBS + 8] = {};
+
+        a_hundred_instances();
+        w.beat_ms = beat_ms;
+        meet_leader(NULL, 0);
+        for (int i = 0; i < n; i++) {
+                send_order((Order){.name = running[i], .content = web, .revision = 5, .start = 5});
+                loop_until(answered(running[i], 5));
+        }
+        for (size_t i = 0; i < ELEMENTSOF(all); i++) {
+                fake_systemd_behave(systemd, names[i], FAKE_HANGS);
+                all[i] = orders[i];
+        }
+        send_orders(all, ELEMENTSOF(all));
+        loop_until(fake_systemd_calls(systemd, "StartUnit") == (unsigned) n + SYSTEMD_JOBS_MAX);
+}
+
+static const char *const running[] = {"a.service", "b.service", "c.service", "d.service", "e.service"};
+
+static void while_many_jobs_are_under_way_reports_leave_together(void **state) {
+        meet_leader_with_many_jobs(10000, running, ELEMENTSOF(running));
+        w.reports_gap_us = UINT64_MAX;
+        for (size_t i = 0; i < ELEMENTSOF(running); i++) {
+                fake_systemd_set(systemd, running[i], "failed", "failed", "exit-code");
+                loop_until(report_of(running[i])->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+        }
+        assert_in_range(w.reports_gap_us, REPORT_GATHER_US, 1000 * 1000);
+}
+
+static void reports_that_wait_for_more_leave_with_the_next_beat(void **state) {
+        meet_leader_with_many_jobs(2, running, ELEMENTSOF(running));
+        w.reports_gap_us = UINT64_MAX;
+        for (size_t i = 0; i < ELEMENTSOF(running); i++) {
+                fake_systemd_set(systemd, running[i], "failed", "failed", "exit-code");
+                loop_until(report_of(running[i])->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+        }
+        assert_in_range(w.reports_gap_us, 0, REPORT_GATHER_US - 1);
 }
 
 static void a_oneshot_ends_and_is_told_as_done(void **state) {
@@ -413,6 +455,8 @@ int main(void) {
                 WORLD_TEST(the_end_of_a_job_may_come_before_the_change),
                 WORLD_TEST(a_report_says_when_it_happened_and_a_beat_until_when_all_was_told),
                 WORLD_TEST(what_was_not_read_yet_was_not_told_either),
+                WORLD_TEST(while_many_jobs_are_under_way_reports_leave_together),
+                WORLD_TEST(reports_that_wait_for_more_leave_with_the_next_beat),
                 WORLD_TEST(a_oneshot_ends_and_is_told_as_done),
                 WORLD_TEST(a_failed_start_says_why),
                 WORLD_TEST(new_content_is_taken_up_with_and_without_a_pin),

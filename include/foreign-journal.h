@@ -12,6 +12,8 @@ typedef struct ForeignJournal ForeignJournal;
 typedef struct JournalOps {
         // In order. Borrowed.
         void (*lines)(char **lines, size_t n, void *userdata);
+        // All that there was has been handed over, and more is waited for. Each time anew, while following. May be NULL.
+        void (*read)(void *userdata);
         // 0: there are no more (never while following). -EACCES: not one file of the journal may be read by
         // who we are. -ETIMEDOUT, -EBADMSG, -ECONNRESET: of a helper, see HelperOps. Nothing is called after it, before
         // another question.

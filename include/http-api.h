@@ -30,6 +30,8 @@ typedef struct HttpApiOps {
                         void *userdata);
         // It is not to be answered any more.
         void (*cancel)(void *route, void *userdata);
+        // What has come of a journal was taken: as much again may come.
+        void (*taken)(void *route, void *userdata);
         // Whether he may ask for anything.
         bool (*admits)(const Argosy__Author *author, void *userdata);
         // Whether this host can be asked about the cluster now: for /readyz.

@@ -52,6 +52,10 @@ static void on_cancel(void *route, void *userdata) {
         router_cancel(route);
 }
 
+static void on_taken(void *route, void *userdata) {
+        router_taken(route);
+}
+
 static bool is_ready(void *userdata) {
         const Daemon *d = userdata;
 
@@ -59,7 +63,12 @@ static bool is_ready(void *userdata) {
 }
 
 static const HttpApiOps http_ops = {
-        .request = on_request, .cancel = on_cancel, .admits = socket_access_admits, .is_ready = is_ready};
+        .request = on_request,
+        .cancel = on_cancel,
+        .taken = on_taken,
+        .admits = socket_access_admits,
+        .is_ready = is_ready,
+};
 
 static gid_t group_of_socket(const Daemon *d) {
         _cleanup_free_ char *path = str_printf("%s/argosy.sock", d->paths->runtime_dir);

@@ -14,7 +14,7 @@ typedef struct Slot {
         uint8_t *data;
         uint32_t len, n_place, n_text;
         bool last;
-        HttpEventsFormat format;
+        HttpStreamFormat format;
 } Slot;
 
 struct EventsMemo {

@@ -19,7 +19,7 @@ typedef struct EventsMemoKey {
         const char *
                 place; // the answer's cursor, or of an event that is not its last, what that has but for the place itself
         bool last;
-        HttpEventsFormat format;
+        HttpStreamFormat format;
 } EventsMemoKey;
 
 typedef struct EventsMemo EventsMemo;

@@ -7,9 +7,10 @@
 //      WAIT    ?wait=: until that job has ended, or the time is over
 //      JOB     what became of it, or how far it is
 //
-// A stream asks for EVENTS behind its cursor, over and over: for the first time when it is begun, and then when its client has read
-// what there was, but no sooner than HTTP_BATCH_MS after the last answer. If there is nothing for HTTP_COMMENT_SEC, the question is
-// called off, the client gets a comment, and it begins anew.
+// A stream asks for EVENTS behind its cursor, over and over: for the first time when it is begun, and this is answered at once, so
+// that the status says whether there can be a stream; and then when its client has read what there was, but no sooner than
+// HTTP_BATCH_MS after the last answer. If there is nothing for HTTP_COMMENT_SEC, the question is called off, the client gets a
+// comment, and it begins anew.
 //
 // A call that waits is not told that its client has gone (http-thread.c), so it does not wait for longer than HTTP_WAIT_SEC_MAX.
 
@@ -50,7 +51,7 @@ static Argosy__Request *request_of(HttpCall *call) {
                         return TAKE_PTR(call->request);
                 break;
         case HTTP_STEP_EVENTS:
-                return http_target_events(&call->target, call->cursor);
+                return http_target_events(&call->target, call->cursor, !call->streams);
         case HTTP_STEP_JOB:
                 break;
         }
@@ -67,12 +68,12 @@ static void ask(HttpCall *call, const Argosy__Author *author) {
                 http_call_fail(call, ENOMEM, "this host has no memory for the request");
 }
 
-static uint64_t now_us(const HttpApi *a) {
+uint64_t http_steps_now_us(const HttpApi *a) {
         return uv_now(a->timer.loop) * USEC_PER_MSEC;
 }
 
 static void arm(HttpApi *a) {
-        uint64_t next_us = deadline_heap_next(&a->deadlines), now = now_us(a);
+        uint64_t next_us = deadline_heap_next(&a->deadlines), now = http_steps_now_us(a);
 
         if (next_us == 0)
                 uv_timer_stop(&a->timer);
@@ -81,21 +82,25 @@ static void arm(HttpApi *a) {
                                next_us > now ? (next_us - now) / USEC_PER_MSEC : 0, 0);
 }
 
+int http_steps_arm(HttpCall *call, uint64_t at_us) {
+        int r = deadline_heap_set(&call->api->deadlines, &call->deadline, at_us);
+
+        if (r >= 0)
+                arm(call->api);
+        return r;
+}
+
 // False: out of memory, and the call has failed.
 static bool set_deadline(HttpCall *call, uint64_t at_us) {
-        HttpApi *a = call->api;
-
-        if (deadline_heap_set(&a->deadlines, &call->deadline, at_us) < 0) {
-                http_call_fail(call, ENOMEM, "this host has no memory for the request");
-                return false;
-        }
-        arm(a);
-        return true;
+        if (http_steps_arm(call, at_us) >= 0)
+                return true;
+        http_call_fail(call, ENOMEM, "this host has no memory for the request");
+        return false;
 }
 
 // False: out of memory, and the call has failed.
 bool http_steps_wait_for(HttpCall *call) {
-        return set_deadline(call, now_us(call->api) + call->target.wait_sec * (uint64_t) USEC_PER_SEC);
+        return set_deadline(call, http_steps_now_us(call->api) + call->target.wait_sec * (uint64_t) USEC_PER_SEC);
 }
 
 static void wait(HttpCall *call, uint64_t job, const Argosy__Author *author) {
@@ -119,14 +124,13 @@ static void show_job(HttpCall *call) {
 static uint64_t next_tick(const HttpApi *a) {
         const uint64_t tick_us = HTTP_BATCH_MS * (uint64_t) USEC_PER_MSEC;
 
-        return (now_us(a) / tick_us + 1) * tick_us;
+        return (http_steps_now_us(a) / tick_us + 1) * tick_us;
 }
 
 static void pull(HttpCall *call) {
-        uint64_t silent_us = call->streams ? HTTP_COMMENT_SEC * (uint64_t) USEC_PER_SEC
-                                           : HTTP_BEGIN_MS * (uint64_t) USEC_PER_MSEC;
+        uint64_t silent_us = http_steps_now_us(call->api) + HTTP_COMMENT_SEC * (uint64_t) USEC_PER_SEC;
 
-        if (set_deadline(call, now_us(call->api) + silent_us))
+        if (!call->streams || set_deadline(call, silent_us))
                 ask(call, call->author);
 }
 
@@ -135,7 +139,7 @@ void http_steps_go_on(HttpCall *call) {
                 http_call_fail(call, EKEYREVOKED, "the session has ended");
                 return;
         }
-        if (call->pull_from_us > now_us(call->api))
+        if (call->pull_from_us > http_steps_now_us(call->api))
                 (void) set_deadline(call, call->pull_from_us);
         else
                 pull(call);
@@ -148,7 +152,7 @@ bool http_steps_again(HttpCall *call, int status) {
                 return false;
         http_call_drop_parts(call);
         call->status = 0;
-        return set_deadline(call, now_us(call->api) + HTTP_AGAIN_MS * (uint64_t) USEC_PER_MSEC);
+        return set_deadline(call, http_steps_now_us(call->api) + HTTP_AGAIN_MS * (uint64_t) USEC_PER_MSEC);
 }
 
 static void on_stream_due(HttpCall *call) {
@@ -252,10 +256,12 @@ void http_steps_on_timer(uv_timer_t *timer) {
         HttpApi *a = timer->data;
         Deadline *d;
 
-        while ((d = deadline_heap_pop(&a->deadlines, now_us(a)))) {
+        while ((d = deadline_heap_pop(&a->deadlines, http_steps_now_us(a)))) {
                 HttpCall *call = CONTAINER_OF(d, HttpCall, deadline);
 
-                if (call->step == HTTP_STEP_EVENTS)
+                if (call->journal.open)
+                        http_journal_on_due(call);
+                else if (call->step == HTTP_STEP_EVENTS)
                         on_stream_due(call);
                 else
                         on_waited(call);

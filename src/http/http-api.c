@@ -55,6 +55,10 @@ void http_call_set_route(HttpCall *call, void *route) {
 }
 
 void http_call_fail(HttpCall *call, int status, const char *message) {
+        if (call->journal.open && !call->api->ending) {
+                http_journal_fail(call, status, message);
+                return;
+        }
         if (call->bulk && call->author && !call->api->ending) {
                 http_bulk_fail(call, status, message);
                 return;
@@ -109,22 +113,33 @@ static size_t count_rows(const Argosy__Response *r, size_t *ret_first) {
         }
 }
 
-// 0, -EAGAIN: one before it is missing, -EBUSY: too much waits to be read, or -ENOMEM.
-static int keep_part(HttpCall *call, const Argosy__Response *response, size_t first, size_t n_rows) {
+int http_part_pack(HttpApi *a, const Argosy__Response *response, HttpPart *ret) {
         size_t len = argosy__response__get_packed_size(response);
         uint8_t *data;
+
+        if (!http_api_hold(a, len))
+                return -EBUSY;
+        data = malloc(MAX_OF(len, (size_t) 1));
+        if (!data) {
+                http_api_release(a, len);
+                return -ENOMEM;
+        }
+        *ret = (HttpPart){data, argosy__response__pack(response, data)};
+        return 0;
+}
+
+// 0, -EAGAIN: one before it is missing, -EBUSY: too much waits to be read, or -ENOMEM.
+static int keep_part(HttpCall *call, const Argosy__Response *response, size_t first, size_t n_rows) {
+        int r;
 
         if (first != call->n_rows)
                 return -EAGAIN;
         if (ARRAY_RESERVE(call->parts, call->n_parts + 1) < 0)
                 return -ENOMEM;
-        if (!http_api_hold(call->api, len))
-                return -EBUSY;
-        call->n_bytes += len;
-        data = malloc(MAX_OF(len, (size_t) 1));
-        if (!data)
-                return -ENOMEM;
-        call->parts[call->n_parts++] = (HttpPart){data, argosy__response__pack(response, data)};
+        r = http_part_pack(call->api, response, &call->parts[call->n_parts]);
+        if (r < 0)
+                return r;
+        call->n_bytes += call->parts[call->n_parts++].len;
         call->n_rows += n_rows;
         return 0;
 }
@@ -204,6 +219,10 @@ void http_call_respond(HttpCall *call, const Argosy__Response *response) {
                 http_state_respond(call, response);
                 return;
         }
+        if (call->target.resource == HTTP_JOURNAL) {
+                http_journal_respond(call, response);
+                return;
+        }
         if (call->bulk) {
                 http_bulk_respond(call, response);
                 return;
@@ -256,6 +275,8 @@ static void on_author(const Argosy__Author *author, int error, void *userdata) {
         }
         if (call->target.resource == HTTP_STATE)
                 http_state_begin(call, author);
+        else if (call->target.resource == HTTP_JOURNAL)
+                http_journal_begin(call, author);
         else
                 http_steps_begin(call, author);
 }
@@ -265,7 +286,15 @@ static void begin(HttpCall *call) {
         const HttpPeer *peer = call->peer;
         Argosy__Author root = author_of_host(0), bearer = author_of_token(&call->pass.proof);
 
+        if (call->journal.gone) {
+                http_call_free(call);
+                return;
+        }
         list_append(&a->asked, &call->link);
+        if (call->journal.open) {
+                http_journal_go_on(call);
+                return;
+        }
         if (call->streams) {
                 http_steps_go_on(call);
                 return;
@@ -414,6 +443,7 @@ int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *
         a->names = names;
         list_init(&a->asked);
         list_init(&a->arrived);
+        list_init(&a->journals);
         pthread_mutex_init(&a->lock, NULL);
         http_tcp_init(&a->tcp);
         http_gate_init(&a->gate);
@@ -471,15 +501,24 @@ static void close_doors(HttpApi *a) {
         }
 }
 
+static void end_call(HttpCall *call) {
+        if (call->journal.gone) {
+                list_unlink(&call->link);
+                http_call_free(call);
+        } else
+                http_call_fail(call, ESHUTDOWN, "argosyd is ending");
+}
+
 void http_api_close(HttpApi *a, void (*closed)(void *userdata), void *userdata) {
+        a->ending = true;
+        http_journals_forget(a); // before the thread may free them
         pthread_mutex_lock(&a->lock);
         a->ended = true;
         pthread_mutex_unlock(&a->lock);
-        a->ending = true;
         a->closing = 4 + (int) a->n_doors; // before anything that ends may be the last
         take_arrived(a, &a->asked);
         list_foreach_safe (n, &a->asked)
-                http_call_fail(CONTAINER_OF(n, HttpCall, link), ESHUTDOWN, "argosyd is ending");
+                end_call(CONTAINER_OF(n, HttpCall, link));
         close_doors(a);
         a->closed = closed;
         a->closed_data = userdata;

@@ -152,6 +152,7 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
         case HTTP_LOGIN:
         case HTTP_LOGOUT:
         case HTTP_STATE:
+        case HTTP_JOURNAL:
         case HTTP_HEALTHZ:
         case HTTP_READYZ:
                 break;

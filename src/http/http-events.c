@@ -13,14 +13,8 @@
 #include "message.h"
 #include "str.h"
 
-#define LINES "application/x-ndjson"
-
-HttpEventsFormat http_events_format(const char *accept) {
-        return accept && strstr(accept, LINES) ? HTTP_EVENTS_LINES : HTTP_EVENTS_SSE;
-}
-
-const char *http_events_type(HttpEventsFormat format) {
-        return format == HTTP_EVENTS_LINES ? LINES : "text/event-stream";
+HttpStreamFormat http_events_format(const char *accept) {
+        return http_stream_wants_lines(accept) ? HTTP_STREAM_LINES : HTTP_STREAM_SSE;
 }
 
 // JSON of ours has no line break but the one at its end.
@@ -33,7 +27,7 @@ static int append_json(const Argosy__Event *e, const EventKindInfo *info, const 
 }
 
 static int append_event(const ProtobufCBinaryData *packed, const EventCursor *all, bool last,
-                        HttpEventsFormat format, Buf *out) {
+                        HttpStreamFormat format, Buf *out) {
         char cursor[EVENT_CURSOR_SIZE];
         const EventKindInfo *info;
         Argosy__Event *e;
@@ -43,11 +37,11 @@ static int append_event(const ProtobufCBinaryData *packed, const EventCursor *al
                 return r;
         info = event_kind_info(e->kind);
         event_cursor_of(all, e, last, cursor);
-        if (info && format == HTTP_EVENTS_SSE)
+        if (info && format == HTTP_STREAM_SSE)
                 r = buf_printf(out, "id: %s\nevent: %s\ndata: ", cursor, info->name);
         if (info && r == 0)
                 r = append_json(e, info, cursor, out);
-        if (info && r == 0 && format == HTTP_EVENTS_SSE)
+        if (info && r == 0 && format == HTTP_STREAM_SSE)
                 r = buf_append(out, "\n", 1);
         message_free(e);
         return r;
@@ -66,7 +60,7 @@ static int append_once(const EventsMemoKey *key, const ProtobufCBinaryData *pack
         return r;
 }
 
-static int append_all(const Argosy__Response__Events *events, HttpEventsFormat format, EventsMemo *memo,
+static int append_all(const Argosy__Response__Events *events, HttpStreamFormat format, EventsMemo *memo,
                       Buf *out) {
         char places[EVENT_CURSOR_SIZE]; // what the cursors of all events but the last have in common
         EventCursor all, common;
@@ -85,12 +79,12 @@ static int append_all(const Argosy__Response__Events *events, HttpEventsFormat f
 
                 r = append_once(&key, packed, &all, memo, out);
         }
-        if (r == 0 && events->n_events == 0 && format == HTTP_EVENTS_SSE)
+        if (r == 0 && events->n_events == 0 && format == HTTP_STREAM_SSE)
                 r = buf_printf(out, "id: %s\n\n", events->cursor);
         return r;
 }
 
-int http_events_append(const HttpPart *part, HttpEventsFormat format, EventsMemo *memo, Buf *out,
+int http_events_append(const HttpPart *part, HttpStreamFormat format, EventsMemo *memo, Buf *out,
                        char cursor[EVENT_CURSOR_SIZE]) {
         Argosy__Response *response;
         int r = message_unpack(&argosy__response__descriptor, part->data, part->len, (void **) &response);
@@ -103,19 +97,4 @@ int http_events_append(const HttpPart *part, HttpEventsFormat format, EventsMemo
                 r = -EBADMSG;
         message_free(response);
         return r;
-}
-
-int http_events_append_problem(const HttpProblem *problem, HttpEventsFormat format, Buf *out) {
-        _cleanup_free_ char *text = http_problem(problem);
-        int r = text ? 0 : -ENOMEM;
-
-        if (r == 0 && format == HTTP_EVENTS_SSE)
-                r = buf_printf(out, "event: problem\ndata: ");
-        if (r == 0)
-                r = buf_append(out, text, strlen(text));
-        return r < 0 || format == HTTP_EVENTS_LINES ? r : buf_append(out, "\n", 1);
-}
-
-int http_events_append_comment(HttpEventsFormat format, Buf *out) {
-        return format == HTTP_EVENTS_SSE ? buf_append(out, ":\n\n", 3) : buf_append(out, "\n", 1);
 }

@@ -11,20 +11,13 @@
 #include "buf.h"
 #include "event-cursor.h"
 #include "http-body.h"
-#include "http-problem.h"
+#include "http-stream-format.h"
 
 typedef struct EventsMemo EventsMemo;
 
-typedef enum HttpEventsFormat { HTTP_EVENTS_SSE, HTTP_EVENTS_LINES } HttpEventsFormat;
-
 // As the header Accept wants it; NULL: it has no wishes.
-HttpEventsFormat http_events_format(const char *accept);
-const char *http_events_type(HttpEventsFormat format); // Content-Type
+HttpStreamFormat http_events_format(const char *accept);
 // What one answer has; the cursor behind it is copied to `cursor`. memo: what others were told; NULL: none. 0, -EBADMSG: it is
 // none, or -ENOMEM.
-int http_events_append(const HttpPart *part, HttpEventsFormat format, EventsMemo *memo, Buf *out,
+int http_events_append(const HttpPart *part, HttpStreamFormat format, EventsMemo *memo, Buf *out,
                        char cursor[EVENT_CURSOR_SIZE]);
-// The end of a stream, and why. 0 or -ENOMEM.
-int http_events_append_problem(const HttpProblem *problem, HttpEventsFormat format, Buf *out);
-// What means nothing to whoever reads it. 0 or -ENOMEM.
-int http_events_append_comment(HttpEventsFormat format, Buf *out);

@@ -8,8 +8,9 @@
 // loop          posted -> answered    all but `connection`'s own state: that is suspended, so it does not go away
 // HTTP thread   answered -> completed
 //
-// One that streams goes to and fro: it is posted again when its client has read what there was, and answered when there is more.
-// So nothing is ever queued for a client, and who is slow costs nothing.
+// One that streams events goes to and fro: it is posted again when its client has read what there was, and answered when there is more.
+// So nothing is ever queued for a client, and who is slow costs nothing. Of a journal the loop has a part that it keeps meanwhile
+// (http-api-journal.h).
 //
 // Handing over is a mutex each time (ours on the way to the loop, libmicrohttpd's on the way back), so nobody sees half of
 // one. The thread never calls the loop's functions, the loop of libmicrohttpd's only those that resume a connection and that end all.
@@ -22,6 +23,7 @@
 #include "events-memo.h"
 #include "hash.h"
 #include "deadline-heap.h"
+#include "http-api-journal.h"
 #include "http-api-state.h"
 #include "http-api.h"
 #include "http-body.h"
@@ -79,6 +81,7 @@ struct HttpCall {
         void *route;              // of what is asked now; NULL: nothing is, or it has no more answers
         HttpStep step;
         HttpStateCall state;
+        HttpJournalCall journal;
         HttpBulk *bulk;   // it has many operations (http-api-bulk.c); NULL: one
         size_t bulk_step; // that is asked for, or whose job is waited for
         Deadline
@@ -88,7 +91,7 @@ struct HttpCall {
         bool streams; // its answer has begun
         bool over;    // and so has its end
         bool comment; // it was silent for so long that its client is to be told that we are there, or we that he is not
-        HttpEventsFormat format;
+        HttpStreamFormat format;
         Buf out; // text that is being read
         size_t out_at;
         char cursor[EVENT_CURSOR_SIZE]; // behind that
@@ -102,6 +105,7 @@ struct HttpCall {
         int refusal;                 // status of the first of these
         HttpPart *parts;
         size_t n_parts, n_rows, n_bytes;
+        size_t part; // of a stream: the next that is written
 };
 
 // A socket on which is listened. Each has a thread of its own, so that handshakes of strangers delay nobody on the unix socket.
@@ -126,6 +130,7 @@ struct HttpApi {
         HttpGate gate;
         uv_timer_t late; // of connections over TCP
         ListNode asked;         // calls that the loop has
+        ListNode journals;      // HttpJournalCall.link, whoever has them
         uv_timer_t timer;       // for the first of
         DeadlineHeap deadlines; // HttpCall.deadline
         bool keeps_jobs;        // the cluster was seen to
@@ -150,6 +155,24 @@ bool http_api_hold(HttpApi *a, size_t bytes);
 // They are gone.
 void http_api_release(HttpApi *a, size_t bytes);
 
+// ---- by the thread: http-thread.c
+
+// What its streams were told of; NULL: out of memory, and there is more to do.
+EventsMemo *http_thread_memo(HttpThread *t);
+// It was refused, and perhaps because of its token.
+void http_thread_note_refusal(HttpCall *call);
+
+// ---- by the thread: http-thread-stream.c
+
+// As the header Accept wants it; NULL: it has no wishes.
+void http_thread_choose_stream(HttpCall *call, const char *accept);
+// The answer that goes on for as long as there is something. NULL: out of memory.
+struct MHD_Response *http_thread_begin_stream(HttpCall *call);
+
+// ---- by the thread, and by the loop if it has one that the thread has no more: http-thread.c
+
+void http_call_free(HttpCall *call);
+
 // ---- by the loop: http-api-steps.c
 
 // Asks for what the call is about, as that author.
@@ -163,6 +186,8 @@ bool http_steps_again(HttpCall *call, int status);
 // Nothing more is to be asked.
 void http_steps_end(HttpCall *call);
 void http_steps_on_timer(uv_timer_t *timer);
+uint64_t http_steps_now_us(const HttpApi *a); // by the loop's clock
+int http_steps_arm(HttpCall *call, uint64_t at_us); // its deadline, by that. 0 or -ENOMEM
 
 #define HTTP_NEEDS_JOBS                                                                                   \
         "'reason', 'hold', 'after', 'queue' and If-Match need a cluster that keeps jobs, which this one " \
@@ -187,6 +212,8 @@ void http_bulk_fail(HttpCall *call, int status, const char *message);
 // ---- by the loop: http-api.c
 
 void http_call_drop_parts(HttpCall *call);
+// A response as the thread gets it, and so long its bytes count. 0; -EBUSY: too much waits to be read, or -ENOMEM.
+int http_part_pack(HttpApi *a, const Argosy__Response *response, HttpPart *ret);
 // It is answered.
 void http_call_give_back(HttpCall *call);
 // What has to end before it has ended.

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "event-cursor.h"
+#include "http-limits.h"
 #include "job-state.h"
 #include "macro.h"
 #include "message.h"
@@ -29,6 +30,7 @@ enum {
         TAKES_EVENTS = 128,
         TAKES_SINCE = 256,
         TAKES_NODE = 512,
+        TAKES_JOURNAL = 1024,
 };
 
 static const struct {
@@ -55,6 +57,7 @@ static const struct {
         {HTTP_GET, "/v1/queue", HTTP_QUEUE, 0},
         {HTTP_GET, "/v1/access", HTTP_ACCESS, 0},
         {HTTP_GET, "/v1/events", HTTP_EVENTS, TAKES_PATTERN | TAKES_EVENTS},
+        {HTTP_GET, "/v1/journal/", HTTP_JOURNAL, TAKES_NAME | TAKES_NODE | TAKES_JOURNAL},
         {HTTP_GET, "/v1/state", HTTP_STATE, TAKES_SINCE},
         {HTTP_GET, "/metrics", HTTP_METRICS, 0},
         {HTTP_POST, "/v1/login", HTTP_LOGIN, 0},
@@ -238,6 +241,25 @@ static int parse_page(HttpTarget *t, const char *value, const char **ret_why) {
         return -EINVAL;
 }
 
+static int parse_follow(HttpTarget *t, const char *value, const char **ret_why) {
+        t->follow = streq(value, "1") || streq(value, "true");
+        if (t->follow || streq(value, "0") || streq(value, "false"))
+                return 0;
+        *ret_why = "follow is true or false";
+        return -EINVAL;
+}
+
+static int parse_lines(HttpTarget *t, const char *value, const char **ret_why) {
+        uint64_t n;
+
+        if (!parse_u64(value, HTTP_JOURNAL_LINES_MAX, &n)) {
+                *ret_why = "lines is a number from 0 to 100000";
+                return -EINVAL;
+        }
+        t->lines = (uint32_t) n;
+        return 0;
+}
+
 static int add_state(HttpTarget *t, char *value, const char **ret_why) {
         Argosy__JobState state;
 
@@ -260,13 +282,17 @@ static int set_parameter(HttpTarget *t, unsigned what, const char *key, size_t l
         if (what == TAKES_STATE)
                 return add_state(t, value, ret_why);
         if (what == TAKES_NODE)
-                return add_value(t->nodes, &t->n_nodes, HTTP_STATES_MAX, value, "too many nodes", ret_why);
+                return add_value(t->nodes, &t->n_nodes, t->resource == HTTP_JOURNAL ? 1 : HTTP_STATES_MAX, value,
+                                 "too many nodes", ret_why);
         if (what == TAKES_AUTHOR)
                 return set_author(t, value, ret_why);
         if (what == TAKES_SINCE)
                 return set_since(t, value, ret_why);
         if (what == TAKES_EVENTS)
                 r = is_word(key, len, "kind") ? add_kind(t, value, ret_why) : parse_since(t, value, ret_why);
+        else if (what == TAKES_JOURNAL)
+                r = is_word(key, len, "lines") ? parse_lines(t, value, ret_why)
+                                               : parse_follow(t, value, ret_why);
         else if (what == TAKES_WAIT)
                 r = parse_wait(t, value, ret_why);
         else
@@ -282,7 +308,7 @@ static const struct {
 } parameters[] = {{"pattern", TAKES_PATTERN}, {"state", TAKES_STATE},  {"node", TAKES_NODE},
                   {"author", TAKES_AUTHOR},   {"limit", TAKES_PAGE},   {"page", TAKES_PAGE},
                   {"wait", TAKES_WAIT},       {"since", TAKES_EVENTS}, {"kind", TAKES_EVENTS},
-                  {"since", TAKES_SINCE}};
+                  {"since", TAKES_SINCE},     {"lines", TAKES_JOURNAL}, {"follow", TAKES_JOURNAL}};
 
 // 0: none that this resource takes.
 static unsigned find_parameter(const char *key, size_t len, unsigned takes) {
@@ -401,6 +427,7 @@ static int parse_as(const char *text, size_t len, size_t i, HttpTarget *t, const
         int r = 0;
 
         t->resource = resources[i].resource;
+        t->lines = HTTP_JOURNAL_LINES;
         if (takes & TAKES_NAME)
                 r = parse_name(text + fixed, len - fixed, t, ret_why);
         else if (takes & TAKES_NUMBER)
@@ -436,6 +463,10 @@ int http_target_parse(const char *text, HttpMethod method, HttpTarget *ret, cons
 
 bool http_target_is_open(const HttpTarget *t) {
         return t->resource == HTTP_HEALTHZ || t->resource == HTTP_READYZ;
+}
+
+bool http_target_streams(const HttpTarget *t) {
+        return t->resource == HTTP_EVENTS || t->resource == HTTP_JOURNAL;
 }
 
 bool http_target_writes(const HttpTarget *t) {
@@ -534,7 +565,7 @@ static Argosy__Request *ask_for_all(Argosy__Request__WhatCase what) {
         return message_copy(&q);
 }
 
-Argosy__Request *http_target_events(const HttpTarget *t, const char *cursor) {
+Argosy__Request *http_target_events(const HttpTarget *t, const char *cursor, bool at_once) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Events m = ARGOSY__REQUEST__EVENTS__INIT;
 
@@ -545,6 +576,7 @@ Argosy__Request *http_target_events(const HttpTarget *t, const char *cursor) {
         m.n_patterns = t->n_patterns;
         m.kinds = (Argosy__EventKind *) t->kinds;
         m.n_kinds = t->n_kinds;
+        m.no_wait = at_once;
         q.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
         q.events = &m;
         return message_copy(&q);
@@ -558,6 +590,20 @@ static Argosy__Request *ask_whether_he_is_known(void) {
         m.from_now = m.no_wait = true;
         q.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
         q.events = &m;
+        return message_copy(&q);
+}
+
+Argosy__Request *http_target_journal(const HttpTarget *t, bool again) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Journal m = ARGOSY__REQUEST__JOURNAL__INIT;
+
+        m.name = t->name;
+        m.lines = again ? 0 : t->lines;
+        m.follow = m.says_read = t->follow;
+        m.node = (char *) (t->n_nodes > 0 ? t->nodes[0] : "");
+        m.window = HTTP_JOURNAL_WINDOW;
+        q.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
+        q.journal = &m;
         return message_copy(&q);
 }
 
@@ -580,7 +626,9 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
         case HTTP_METRICS:
                 return ask_for_all(ARGOSY__REQUEST__WHAT_COUNTERS);
         case HTTP_EVENTS:
-                return http_target_events(t, "");
+                return http_target_events(t, "", true);
+        case HTTP_JOURNAL:
+                return http_target_journal(t, false);
         case HTTP_ROLES:
                 return ask_for_all(ARGOSY__REQUEST__WHAT_ROLE_LIST);
         case HTTP_POOLS:

@@ -32,6 +32,7 @@ typedef enum HttpResource {
         HTTP_STATE, // all there is, or what has changed
         HTTP_LOGIN,
         HTTP_LOGOUT,
+        HTTP_JOURNAL, // of a unit, by name
 } HttpResource;
 
 // Bits.
@@ -47,6 +48,8 @@ enum {
         HTTP_STATES_MAX = 16,
         HTTP_LIMIT_MAX = 1000,       // rows that may be asked for at once
         HTTP_PAGE_SIZE = 1 + 20 + 1, // bytes of a page token
+        HTTP_JOURNAL_LINES = 10,     // of a journal, as argosyctl has it
+        HTTP_JOURNAL_LINES_MAX = 100000,
         HTTP_WAIT_SEC_MAX = 60,      // until a job has ended; who wants to wait longer asks again
 };
 
@@ -78,6 +81,8 @@ typedef struct HttpTarget {
         size_t n_kinds;                 // of events; none: all
         EventPlace place;               // where events begin
         char cursor[EVENT_CURSOR_SIZE]; // EVENTS_FROM_CURSOR
+        bool follow;                    // of a journal
+        uint32_t lines;                 // and the newest so many come first
 } HttpTarget;
 
 // 0: none that we know.
@@ -94,10 +99,15 @@ void http_target_done(HttpTarget *t);
 // What is to be asked, as argosyctl would; to be freed. NULL: out of memory. Not of /healthz and /readyz, and not of what changes
 // something (http-write.h).
 Argosy__Request *http_target_request(const HttpTarget *t);
-// What there is of HTTP_EVENTS behind the cursor; "": where the target says. To be freed; NULL: out of memory.
-Argosy__Request *http_target_events(const HttpTarget *t, const char *cursor);
+// What there is of HTTP_EVENTS behind the cursor; "": where the target says. at_once: it is answered also if there is nothing. To be
+// freed; NULL: out of memory.
+Argosy__Request *http_target_events(const HttpTarget *t, const char *cursor, bool at_once);
+// The lines of HTTP_JOURNAL. again: only those that are written from now on. To be freed; NULL: out of memory.
+Argosy__Request *http_target_journal(const HttpTarget *t, bool again);
 // As `since` has it: a cursor, @JOB, or 0 for all there is. False: none of these, and nothing was changed.
 bool http_target_set_place(HttpTarget *t, const char *place);
+// Its answer goes on, for as long as the client wants.
+bool http_target_streams(const HttpTarget *t);
 // It changes something.
 bool http_target_writes(const HttpTarget *t);
 // It comes with a body.

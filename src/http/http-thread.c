@@ -36,7 +36,6 @@
 enum {
         STACK_BYTES = 256 * 1024,
         BLOCK_BYTES = 32 * 1024, // of a document that are written at a time
-        STREAM_BLOCK_BYTES = 4 * 1024, // of a stream, which has them for as long as it is there
         SHORT_ROWS = 16,         // of one that is written whole, which these are for
         SHORT_BYTES = 2048,
 };
@@ -200,76 +199,17 @@ static enum MHD_Result send_metrics(HttpCall *call) {
 }
 
 // What the leader says of a token over TCP is true of all sessions that began with it.
-static void note_refusal(HttpCall *call) {
+void http_thread_note_refusal(HttpCall *call) {
         if (call->peer->tcp.listener && http_status_of(call->status) == 401)
                 http_gate_refuse(&call->api->gate, &call->pass);
 }
 
 // ---- streams
 
-// What is to be read next, to call->out. 0: that is all at present; -ENODATA: for good; or another error.
-static int write_more(HttpCall *call) {
-        HttpProblem problem = {http_status_of(call->status), call->message, NULL, NULL, 0};
-        int r = 0;
-
-        call->out.len = call->out_at = 0;
-        if (call->n_parts > 0) {
-                if (!call->thread->memo)
-                        call->thread->memo = events_memo_new(); // without it there is more to do
-                r = http_events_append(&call->parts[0], call->format, call->thread->memo, &call->out, call->cursor);
-                http_parts_free(TAKE_PTR(call->parts), call->n_parts);
-                call->n_parts = 0;
-        } else if (call->status != 0 && !call->over) {
-                note_refusal(call);
-                r = http_events_append_problem(&problem, call->format, &call->out);
-                call->over = true;
-        } else if (call->over)
-                r = -ENODATA;
-        else if (call->comment)
-                r = http_events_append_comment(call->format, &call->out);
-        call->comment = false;
-        return r;
-}
-
-// All that there was has been read: the loop asks for more. It may be there before this returns.
-static void ask_for_more(HttpCall *call) {
-        buf_done(&call->out);
-        call->out_at = 0;
-        http_api_release(call->api, call->n_bytes);
-        call->n_bytes = 0;
-        MHD_suspend_connection(call->connection);
-        if (http_api_post(call))
-                return;
-        call->status = ESHUTDOWN;
-        MHD_resume_connection(call->connection);
-}
-
-static ssize_t on_stream_read(void *userdata, uint64_t pos, char *buf, size_t max) {
-        HttpCall *call = userdata;
-        size_t n;
-
-        if (call->out_at == call->out.len) {
-                int r = write_more(call);
-
-                if (r < 0)
-                        return r == -ENODATA ? MHD_CONTENT_READER_END_OF_STREAM
-                                             : MHD_CONTENT_READER_END_WITH_ERROR;
-                if (call->out.len == 0) {
-                        ask_for_more(call);
-                        return 0;
-                }
-        }
-        n = MIN_OF(max, call->out.len - call->out_at);
-        memcpy(buf, call->out.data + call->out_at, n);
-        call->out_at += n;
-        return (ssize_t) n;
-}
-
-static enum MHD_Result send_stream(HttpCall *call) {
-        call->streams = true;
-        return send_response(call->connection, 200, http_events_type(call->format),
-                             MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, on_stream_read,
-                                                               call, NULL));
+EventsMemo *http_thread_memo(HttpThread *t) {
+        if (!t->memo)
+                t->memo = events_memo_new();
+        return t->memo;
 }
 
 // ---- the others
@@ -327,7 +267,7 @@ static enum MHD_Result send_answer(HttpCall *call) {
                                call->line};
 
         if (call->status != 0) {
-                note_refusal(call);
+                http_thread_note_refusal(call);
                 return send_problem(call->connection, &problem, NULL, call->status == ESHUTDOWN);
         }
         if (call->target.resource == HTTP_LOGIN)
@@ -336,8 +276,8 @@ static enum MHD_Result send_answer(HttpCall *call) {
                 return send_word(call);
         if (call->bulk)
                 return send_lines(call);
-        if (call->target.resource == HTTP_EVENTS)
-                return send_stream(call);
+        if (http_target_streams(&call->target))
+                return send_response(call->connection, 200, http_stream_type(call->format), http_thread_begin_stream(call));
         if (call->target.resource == HTTP_STATE) {
                 call->peer->sees_all_by = call->peer->tcp.listener ? 0 : call->state.sees_all_by; // each request has its own token there
                 return http_state_send(call);
@@ -594,11 +534,10 @@ static enum MHD_Result ask(HttpCall *call) {
                 return refuse(call, 411, "it has no body", false);
         if (is_foreign(call))
                 return refuse(call, 403, foreign_origin, false);
-        if (call->target.resource == HTTP_EVENTS) {
-                call->format = http_events_format(header(call, "Accept"));
-                if (id && *id && !http_target_set_place(&call->target, id))
-                        return refuse(call, 400, "Last-Event-ID is none of ours", false);
-        }
+        if (http_target_streams(&call->target))
+                http_thread_choose_stream(call, header(call, "Accept"));
+        if (call->target.resource == HTTP_EVENTS && id && *id && !http_target_set_place(&call->target, id))
+                return refuse(call, 400, "Last-Event-ID is none of ours", false);
         if (call->target.resource == HTTP_LOGOUT)
                 return send_logout(call);
         if (call->target.resource == HTTP_LOGIN) {
@@ -668,6 +607,7 @@ static void *on_target(void *userdata, const char *text, struct MHD_Connection *
         call->api = t->api;
         call->thread = t;
         list_init(&call->link);
+        list_init(&call->journal.link);
         call->text = strdup(text);
         if (call->text)
                 return call;
@@ -675,16 +615,10 @@ static void *on_target(void *userdata, const char *text, struct MHD_Connection *
         return NULL;
 }
 
-static void on_completed(void *userdata, struct MHD_Connection *connection, void **request,
-                         enum MHD_RequestTerminationCode code) {
-        HttpCall *call = *request;
-
-        *request = NULL;
-        if (!call)
-                return;
-        if (call->peer && call->peer->tcp.listener)
-                watch_late(call->api, http_tcp_waits(&call->api->tcp, &call->peer->tcp, clock_boot_us()));
-        release_upload(call);
+void http_call_free(HttpCall *call) {
+        if (call->target.resource == HTTP_JOURNAL)
+                http_journal_done(call);
+        http_api_release(call->api, call->n_bytes);
         http_parts_free(call->parts, call->n_parts);
         http_target_done(&call->target);
         buf_done(&call->out);
@@ -697,6 +631,22 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
         free(call->node);
         free(call->text);
         free(call);
+}
+
+// The loop may still have something of a journal, which it has to take back before.
+static void on_completed(void *userdata, struct MHD_Connection *connection, void **request,
+                         enum MHD_RequestTerminationCode code) {
+        HttpCall *call = *request;
+
+        *request = NULL;
+        if (!call)
+                return;
+        if (call->peer && call->peer->tcp.listener)
+                watch_late(call->api, http_tcp_waits(&call->api->tcp, &call->peer->tcp, clock_boot_us()));
+        release_upload(call);
+        call->journal.gone = call->target.resource == HTTP_JOURNAL && call->stage == HTTP_CALL_ASKED;
+        if (!call->journal.gone || !http_api_post(call))
+                http_call_free(call);
 }
 
 // ---- by the loop

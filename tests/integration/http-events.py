@@ -3,51 +3,22 @@
 """Events over HTTP: what they say, how they begin and end, and who comes again after his host or the leader went away."""
 
 import json
-import socket
 from pathlib import Path
 
 from lib import QUICK, SLEEPER, Cluster, eventually, main
+from over_http import Stream
 
 
-class Events:
+class Events(Stream):
     """One stream, as root has it, from outside of the node."""
 
     def __init__(self, node, target="/v1/events", **headers):
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(60)
-        self._socket.connect(f"/proc/{node.init_pid()}/root/run/argosy/http.sock")
-        lines = [f"GET {target} HTTP/1.1", "Host: localhost", *[f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]]
-        self._socket.sendall("\r\n".join([*lines, "", ""]).encode())
-        self._file = self._socket.makefile("rb")
-        self.status = int(self._file.readline().split()[1])
-        self.headers = dict(line.split(": ", 1) for line in iter(lambda: self._file.readline().decode().strip(), ""))
-        self._text = b""
-
-    def close(self):
-        self._file.close()
-        self._socket.close()
-
-    def _line(self):
-        """NULL: the stream has ended."""
-        while b"\n" not in self._text:
-            size = self._file.readline()
-            if not size.strip() or int(size, 16) == 0:
-                return None
-            self._text += self._file.read(int(size, 16))
-            self._file.readline()
-        line, self._text = self._text.split(b"\n", 1)
-        return line.decode()
-
-    def lines(self):
-        """Of JSON."""
-        while (line := self._line()) is not None:
-            if line:
-                yield json.loads(line)
+        super().__init__(node, target, **headers)
 
     def events(self):
         """(id, kind, what it says), as a browser has them; without kind: only an id."""
         fields = {}
-        while (line := self._line()) is not None:
+        while (line := self.line()) is not None:
             if line.startswith(":"):
                 continue
             if line:

@@ -92,3 +92,44 @@ class Events:
 
     def close(self):
         self._connection.close()
+
+
+class Stream:
+    """An answer that goes on, as root has it, from outside of the node."""
+
+    def __init__(self, node, target, **headers):
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(60)
+        self._socket.connect(str(directory(node) / "http.sock"))
+        lines = [f"GET {target} HTTP/1.1", "Host: localhost", *[f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]]
+        self._socket.sendall("\r\n".join([*lines, "", ""]).encode())
+        self._file = self._socket.makefile("rb")
+        self.status = int(self._file.readline().split()[1])
+        self.headers = dict(line.split(": ", 1) for line in iter(lambda: self._file.readline().decode().strip(), ""))
+        self._text = b""
+        self.complete = False  # it came to its end, which is more than that its connection did
+
+    def close(self):
+        self._file.close()
+        self._socket.close()
+
+    def line(self):
+        """None: the stream has ended."""
+        while b"\n" not in self._text:
+            size = self._file.readline()
+            if not size.strip() or int(size, 16) == 0:
+                self.complete = bool(size.strip())
+                return None
+            self._text += self._file.read(int(size, 16))
+            self._file.readline()
+        line, self._text = self._text.split(b"\n", 1)
+        return line.decode()
+
+    def all_lines(self):
+        return list(iter(self.line, None))
+
+    def lines(self):
+        """Of JSON."""
+        while (line := self.line()) is not None:
+            if line:
+                yield json.loads(line)

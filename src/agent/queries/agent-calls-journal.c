@@ -106,6 +106,7 @@ static void on_journal_lines(char **lines, size_t n, void *userdata) {
 
         for (size_t i = 0; i < n; i++)
                 bytes += strlen(lines[i]) + 1;
+        c->says_read = false;
         journal.lines = lines;
         journal.n_lines = n;
         journal.mark = flow_window_sent(&c->window, bytes);
@@ -117,13 +118,27 @@ static void on_journal_lines(char **lines, size_t n, void *userdata) {
                 journal_reader_hold(c->reader, true);
 }
 
+// The reply may have cancelled the call.
+static void on_journal_read(void *userdata) {
+        Call *c = userdata;
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
+
+        if (!c->says_read)
+                return;
+        c->says_read = false;
+        response.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
+        response.journal = &journal;
+        c->reply(&response, c->userdata);
+}
+
 static void on_journal_end(int error, void *userdata) {
         _cleanup_free_ char *why = error < 0 ? call_why_no_lines(userdata, error) : NULL;
 
         call_end(userdata, error, why);
 }
 
-static const JournalOps journal_ops = {.lines = on_journal_lines, .ended = on_journal_end};
+static const JournalOps journal_ops = {.lines = on_journal_lines, .read = on_journal_read, .ended = on_journal_end};
 
 // What the journal has under that name may be about anything else.
 static int refuse_unheld(const char *unit, AgentReply reply, void *userdata, uint64_t *ret) {
@@ -153,6 +168,7 @@ int call_start_journal(Agent *a, AgentNode *node, const Argosy__Request__Journal
                 return r;
         if (FEATURE_LEVEL >= FEATURE_JOURNAL_WINDOW)
                 c->window.size = q->window;
+        c->says_read = q->says_read;
         r = call_read_lines(c, q->name, MIN_OF(q->lines, (unsigned) JOURNAL_LINES_LIMIT), q->follow,
                        &journal_ops);
         if (r < 0) {

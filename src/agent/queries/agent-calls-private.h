@@ -25,6 +25,7 @@ typedef struct Call {
         const AgentNode *reads; // a container: `reader`, or `unread`, is about it; NULL: neither is
         int unread;             // why no lines of it can be had; 0: they can
         FlowWindow window; // of a journal call
+        bool says_read;    // of one that has not said anything yet, and is to
         Argosy__Response__Property **properties; // status: of names[at]
         size_t n_properties;
         char **lines;

@@ -95,6 +95,8 @@ static void on_read(uv_work_t *work, int status) {
         }
         if (e >= 0 && r->question.follow) {
                 e = wait_for_more(r);
+                if (e >= 0 && r->ops.read)
+                        r->ops.read(r->userdata);
                 if (e >= 0)
                         return;
         }

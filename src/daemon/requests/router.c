@@ -55,6 +55,7 @@ struct Route {
         uint64_t deadline_us; // while WAITING
         uint64_t again_us;    // while WAITING, 0: only when the leader changes
         uint64_t mark;        // newest of a journal's lines that were not taken yet; 0: none
+        uint32_t window;      // of a journal: that was asked for; 0: the usual one
         bool leaving;         // `cluster leave`
         bool asked;           // a leader was given it
         uint64_t asked_us;    // the first one, then
@@ -281,13 +282,20 @@ static void answer_local_units(Route *route) {
         route_respond(route, &response);
 }
 
-// Whoever answers a journal may be so far ahead of the client; `level` is his.
+// Whoever answers a journal may be so far ahead of the client, who may want less than usual; `level` is his.
+static uint32_t window_of(const Route *route, uint32_t level) {
+        if (MIN_OF(level, FEATURE_LEVEL) < FEATURE_JOURNAL_WINDOW)
+                return 0;
+        if (route->window == 0)
+                return FLOW_WINDOW_BYTES;
+        return MIN_OF(MAX_OF(route->window, (uint32_t) FLOW_WINDOW_SHARE_MIN), (uint32_t) FLOW_WINDOW_BYTES);
+}
+
 static void offer_window(Route *route, uint32_t level) {
         if (route->request->what_case != ARGOSY__REQUEST__WHAT_JOURNAL)
                 return;
         route->mark = 0;
-        route->request->journal->window =
-                MIN_OF(level, FEATURE_LEVEL) >= FEATURE_JOURNAL_WINDOW ? FLOW_WINDOW_BYTES : 0;
+        route->request->journal->window = window_of(route, level);
 }
 
 static void ask_agent(Route *route, AgentReply reply) {
@@ -755,6 +763,7 @@ int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *aut
         r->n_routes++;
         route->request = request;
         route->age_ms = request && request->job ? request->job->age_ms : 0;
+        route->window = request && request->what_case == ARGOSY__REQUEST__WHAT_JOURNAL ? request->journal->window : 0;
         route->author = copy_author(r->daemon, author);
         k = route->request && route->author ? translate_leave(r->daemon, route) : -ENOMEM;
         if (k >= 0)

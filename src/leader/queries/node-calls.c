@@ -612,8 +612,10 @@ static void complete_status_reply(Leader *l, Argosy__Response *r, NodeCall *c) {
 }
 
 static void complete_journal(Leader *l, Argosy__Response *r, NodeCall *c) {
-        if (r->what_case == ARGOSY__RESPONSE__WHAT_JOURNAL)
-                pass_mark_on(c->ticket, c, r->journal);
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_JOURNAL)
+                return;
+        pass_mark_on(c->ticket, c, r->journal);
+        (void) field_set(&r->journal->node, c->node->name);
 }
 
 static Argosy__Response *status_lost(Leader *l, const NodeCall *c) {

@@ -113,6 +113,8 @@ static void on_reply(const Argosy__HelperReply *reply, int fd, void *userdata) {
         j->at_end = reply->at_end;
         if (reply->n_lines > 0)
                 j->ops.lines(reply->lines, reply->n_lines, j->userdata);
+        if (!j->closing && j->at_end && j->follow && j->ops.read)
+                j->ops.read(j->userdata);
         if (j->closing)
                 return;
         if (j->at_end && !j->follow)

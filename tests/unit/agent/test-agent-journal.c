@@ -60,7 +60,7 @@ static int world_down(void **state) {
         return rig_down();
 }
 
-static void ask(uint32_t window) {
+static void ask_as(uint32_t window, bool says_read) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
         Argosy__ToHost__Call call = ARGOSY__TO_HOST__CALL__INIT;
@@ -69,6 +69,7 @@ static void ask(uint32_t window) {
         journal.name = "web.service";
         journal.lines = 100000;
         journal.window = window;
+        journal.says_read = says_read;
         request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
         request.journal = &journal;
         call.id = CALL;
@@ -77,6 +78,10 @@ static void ask(uint32_t window) {
         m.msg_case = ARGOSY__TO_HOST__MSG_CALL;
         m.call = &call;
         agent_on_message(w.agent, &m);
+}
+
+static void ask(uint32_t window) {
+        ask_as(window, false);
 }
 
 static void taken(uint64_t id, uint64_t mark) {
@@ -143,6 +148,28 @@ static void a_small_window_has_small_batches(void **state) {
         assert_int_equal(reader.batch_bytes, FLOW_WINDOW_SHARE_MIN);
 }
 
+static size_t lines_of_reply(void) {
+        return w.call_reply->call_reply->response->journal->n_lines;
+}
+
+static void who_wants_to_know_is_told_once_that_it_is_read(void **state) {
+        char *batch[] = {reader.line};
+
+        ask(WINDOW);
+        reader.ops.read(reader.userdata);
+        assert_null(w.call_reply); // he did not
+        ask_as(WINDOW, true);
+        reader.ops.read(reader.userdata);
+        assert_int_equal(lines_of_reply(), 0);
+        reader.ops.lines(batch, 1, reader.userdata);
+        reader.ops.read(reader.userdata);
+        assert_int_equal(lines_of_reply(), 1);
+        ask_as(WINDOW, true);
+        reader.ops.lines(batch, 1, reader.userdata);
+        reader.ops.read(reader.userdata);
+        assert_int_equal(lines_of_reply(), 1); // he knows
+}
+
 static void a_reader_that_waits_ends_when_its_asker_goes(void **state) {
         Argosy__ToHost__CallCancel cancel = ARGOSY__TO_HOST__CALL_CANCEL__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
@@ -164,6 +191,7 @@ int main(void) {
                 CASE(a_reader_that_is_heard_in_time_is_never_held),
                 CASE(an_asker_who_offers_no_window_gets_everything_at_once),
                 CASE(a_small_window_has_small_batches),
+                CASE(who_wants_to_know_is_told_once_that_it_is_read),
                 CASE(a_reader_that_waits_ends_when_its_asker_goes),
         };
 

@@ -4,7 +4,7 @@
 #include "journal.h"
 #include "macro.h"
 
-static bool reader_ended, reader_closed;
+static bool reader_ended, reader_closed, reader_read;
 
 static void on_lines(char **lines, size_t n, void *userdata) {
         fail_msg("a unit that never was has written: %s", lines[0]);
@@ -19,7 +19,11 @@ static void on_closed(void *userdata) {
         reader_closed = true;
 }
 
-static const JournalOps ops = {.lines = on_lines, .ended = on_ended};
+static void on_read(void *userdata) {
+        reader_read = true;
+}
+
+static const JournalOps ops = {.lines = on_lines, .read = on_read, .ended = on_ended};
 
 static JournalReader *read_nobodys(unsigned n_lines, bool follow) {
         const JournalQuestion q = {
@@ -51,10 +55,23 @@ static void following_ends_only_when_it_is_closed(void **state) {
         reader_closed = false;
 }
 
+static void it_is_said_when_all_was_read_and_more_is_waited_for(void **state) {
+        JournalReader *r = read_nobodys(5, true);
+
+        reader_read = false;
+        loop_until(reader_read);
+        assert_false(reader_ended);
+        journal_reader_close(r, on_closed, NULL);
+        loop_until(reader_closed);
+        reader_closed = false;
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(the_journal_of_nobody_is_empty, loop_setup, loop_teardown),
                 cmocka_unit_test_setup_teardown(following_ends_only_when_it_is_closed, loop_setup,
+                                                loop_teardown),
+                cmocka_unit_test_setup_teardown(it_is_said_when_all_was_read_and_more_is_waited_for, loop_setup,
                                                 loop_teardown),
         };
 

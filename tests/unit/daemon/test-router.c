@@ -43,7 +43,7 @@ static struct World {
         char removed_host[64], waiting_host[64];
         Argosy__Right checked_right;
         bool link_down, force;
-        uint32_t leader_level, window;
+        uint32_t leader_level, window, wanted_window;
         uint64_t taken_away, taken_here, taken_local; // marks
         AgentReply reply_local; // of a journal, which does not end at once
         void *reply_data;
@@ -255,8 +255,7 @@ static Route *submit(Argosy__Request__WhatCase what) {
         static Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         static Argosy__Request__Journal journal = {PROTOBUF_C_MESSAGE_INIT(&argosy__request__journal__descriptor),
                                                    .name = "a.service",
-                                                   .node = "",
-                                                   .window = 1}; // of a client: nobody asked it
+                                                   .node = ""};
         static Argosy__Request__ClusterLeave leave = ARGOSY__REQUEST__CLUSTER_LEAVE__INIT;
         static Argosy__Request__LocalStop local_stop = ARGOSY__REQUEST__LOCAL_STOP__INIT;
         static Argosy__Request__ManagerWait manager_wait = ARGOSY__REQUEST__MANAGER_WAIT__INIT;
@@ -266,6 +265,7 @@ static Route *submit(Argosy__Request__WhatCase what) {
         Route *route;
 
         leave.force = w.force;
+        journal.window = w.wanted_window;
         q.what_case = what;
         if (what == ARGOSY__REQUEST__WHAT_LIST_NODES)
                 q.list_nodes = &list_nodes;
@@ -440,6 +440,21 @@ static void what_the_client_took_of_a_journal_is_said_where_it_comes_from(void *
         assert_int_equal(w.taken_here, 7);
         router_cancel(route);
         w.daemon.leader = NULL;
+}
+
+static void who_wants_a_small_window_has_one_that_is_not_too_small(void **state) {
+        static const uint32_t cases[][2] = {{1, FLOW_WINDOW_SHARE_MIN},
+                                            {FLOW_WINDOW_BYTES / 2, FLOW_WINDOW_BYTES / 2},
+                                            {UINT32_MAX, FLOW_WINDOW_BYTES}};
+
+        w.leader_level = FEATURE_JOURNAL_WINDOW;
+        leader_is(2);
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                w.wanted_window = cases[i][0];
+                submit(ARGOSY__REQUEST__WHAT_JOURNAL);
+                turn();
+                assert_int_equal(w.window, cases[i][1]);
+        }
 }
 
 static void a_leader_that_knows_no_window_is_offered_none(void **state) {
@@ -935,6 +950,7 @@ int main(void) {
                 CASE(the_next_leader_hears_how_old_it_is),
                 CASE(a_journal_that_flowed_ends_with_the_leader),
                 CASE(what_the_client_took_of_a_journal_is_said_where_it_comes_from),
+                CASE(who_wants_a_small_window_has_one_that_is_not_too_small),
                 CASE(a_leader_that_knows_no_window_is_offered_none),
                 CASE(without_a_leader_this_hosts_own_reader_hears_what_was_taken),
                 CASE(who_asks_is_said_to_a_leader_that_takes_it),

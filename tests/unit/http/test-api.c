@@ -578,21 +578,6 @@ static void a_program_may_have_lines(void **state) {
         assert_false(has(c, "data:"));
 }
 
-static void a_stream_begins_though_nothing_happens(void **state) {
-        uint64_t began = uv_hrtime();
-        Client *c;
-
-        w.waits = true;
-        c = say(0, GET("/v1/events?since=0"));
-        RUN_UNTIL(w.n_calls == 1);
-        http_call_set_route(w.calls[0], &w);
-        RUN_UNTIL(has(c, "HTTP/1.1 200 "));
-        // (A loop's clock is that of when its turn began, so what it waits may be less.)
-        assert_in_range(uv_hrtime() - began, HTTP_BEGIN_MS * UINT64_C(500000), HTTP_COMMENT_SEC * UINT64_C(500000000));
-        assert_int_equal(w.n_cancelled, 1);
-        RUN_UNTIL(w.n_calls == 2); // and asks again
-}
-
 static void a_stream_that_cannot_begin_is_a_problem(void **state) {
         Argosy__Response r = error_response(ESTALE, "this cursor is of another cluster");
         Client *c;
@@ -805,7 +790,6 @@ int main(void) {
                 TEST(a_body_that_nobody_takes_is_refused),
                 TEST(events_come_as_they_happen),
                 TEST(a_program_may_have_lines),
-                TEST(a_stream_begins_though_nothing_happens),
                 TEST(a_stream_that_cannot_begin_is_a_problem),
                 TEST(a_stream_that_is_refused_later_says_so_and_ends),
                 TEST(a_stream_waits_for_the_next_leader),

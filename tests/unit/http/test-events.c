@@ -37,7 +37,7 @@ static void make_answer(Answer *a, uint64_t term, uint64_t first, size_t n, cons
         a->part = (HttpPart){a->data, argosy__response__pack(&r, a->data)};
 }
 
-static char *text_of(const Answer *a, HttpEventsFormat format, EventsMemo *memo) {
+static char *text_of(const Answer *a, HttpStreamFormat format, EventsMemo *memo) {
         char cursor[EVENT_CURSOR_SIZE];
         Buf out = {};
 
@@ -56,7 +56,7 @@ static void what_was_written_before_changes_nothing(void **state) {
                 make_answer(&answers[i], 1 + i % 2, 1 + i / 2 % 8, 1 + i % 5, i % 3 ? "online" : "lost");
         for (size_t round = 0; round < 2000; round++) {
                 const Answer *a = &answers[(round * 7919 + round / 64) % ELEMENTSOF(answers)];
-                HttpEventsFormat format = round % 3 ? HTTP_EVENTS_SSE : HTTP_EVENTS_LINES;
+                HttpStreamFormat format = round % 3 ? HTTP_STREAM_SSE : HTTP_STREAM_LINES;
                 _cleanup_free_ char *with = text_of(a, format, memo), *without = text_of(a, format, NULL);
 
                 assert_string_equal(with, without);
@@ -66,7 +66,7 @@ static void what_was_written_before_changes_nothing(void **state) {
 
 static void what_was_kept_is_found_under_its_key_alone(void **state) {
         EventsMemo *memo = events_memo_new();
-        EventsMemoKey key = {(const uint8_t *) "event", 5, "place", false, HTTP_EVENTS_SSE}, other = key;
+        EventsMemoKey key = {(const uint8_t *) "event", 5, "place", false, HTTP_STREAM_SSE}, other = key;
         Buf out = {};
 
         assert_non_null(memo);
@@ -81,7 +81,7 @@ static void what_was_kept_is_found_under_its_key_alone(void **state) {
         other.last = true;
         assert_int_equal(events_memo_append(memo, &other, &out), 0);
         other = key;
-        other.format = HTTP_EVENTS_LINES;
+        other.format = HTTP_STREAM_LINES;
         assert_int_equal(events_memo_append(memo, &other, &out), 0);
         other = key;
         other.len = 4;

@@ -283,6 +283,23 @@ static void a_thousand_wait_and_all_are_told(void **state) {
                 RUN_UNTIL(has(&w.clients[i], "event: node"));
 }
 
+// However long that takes, the status is true.
+static void whether_there_can_be_a_stream_is_known_before_it_begins(void **state) {
+        (void) say(0, GET("/v1/events?since=0", ""));
+        (void) say(1, GET("/v1/events", ""));
+        RUN_UNTIL(w.n_open == 2);
+        assert_true(question(0)->no_wait && question(1)->no_wait);
+        uv_timer_start(&w.timer, on_quiet, QUIET_MS, 0);
+        RUN_UNTIL(w.quiet);
+        assert_true(w.clients[0].got.len == 0 && w.clients[1].got.len == 0);
+        refuse(EINVAL, "this cursor is none");
+        answer(0, 0);
+        RUN_UNTIL(has(&w.clients[0], "HTTP/1.1 ") && has(&w.clients[1], "HTTP/1.1 "));
+        assert_int_equal(has(&w.clients[0], "400 Bad Request") + has(&w.clients[1], "400 Bad Request"), 1);
+        RUN_UNTIL(w.n_open == 1);
+        assert_false(question(0)->no_wait);
+}
+
 // Too many watch, or ask: that passes, and he is told what there was meanwhile.
 static void who_is_one_too_many_for_a_while_goes_on(void **state) {
         Client *c = &w.clients[0];
@@ -314,6 +331,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
                 TEST(for_who_does_not_read_nothing_is_asked),
                 TEST(a_thousand_wait_and_all_are_told),
+                TEST(whether_there_can_be_a_stream_is_known_before_it_begins),
                 TEST(who_is_one_too_many_for_a_while_goes_on),
                 TEST(it_may_end_in_the_middle_of_everything),
         };

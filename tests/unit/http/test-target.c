@@ -165,22 +165,52 @@ static void a_method_is_one_of_those_that_fit(void **state) {
 
 static void events_are_asked_for_behind_the_cursor(void **state) {
         HttpTarget t = parsed("/v1/events?since=@7&kind=job");
-        Argosy__Request *q = http_target_events(&t, "");
+        Argosy__Request *q = http_target_events(&t, "", false);
 
         assert_int_equal(q->events->since_job, 7);
         assert_false(q->events->from_now);
         assert_int_equal(q->events->kinds[0], ARGOSY__EVENT_KIND__EVENT_JOB);
         message_free(q);
-        q = http_target_events(&t, "ab");
+        q = http_target_events(&t, "ab", false);
         assert_string_equal(q->events->cursor, "ab");
         assert_int_equal(q->events->since_job, 0);
         message_free(q);
         http_target_done(&t);
         t = parsed("/v1/events");
-        q = http_target_events(&t, "");
+        q = http_target_events(&t, "", false);
         assert_true(q->events->from_now);
         message_free(q);
         http_target_done(&t);
+}
+
+static void a_journal_has_its_own_parameters(void **state) {
+        static const char *const bad[] = {"/v1/journal/", "/v1/journal/a", "/v1/journal/a.service?lines=100001",
+                                          "/v1/journal/a.service?follow=maybe", "/v1/journal/a.service?node=a&node=b",
+                                          "/v1/journal/a.service?pattern=b", "/v1/units/a.service?lines=1"};
+        HttpTarget t = parsed("/v1/journal/a.service?follow=true&lines=0&node=n1");
+        Argosy__Request *q = http_target_request(&t);
+
+        assert_true(http_target_streams(&t));
+        assert_true(q->journal->follow);
+        assert_int_equal(q->journal->lines, 0);
+        assert_string_equal(q->journal->node, "n1");
+        message_free(q);
+        http_target_done(&t);
+        t = parsed("/v1/journal/a.service?follow=0");
+        q = http_target_request(&t);
+        assert_false(q->journal->follow);
+        assert_int_equal(q->journal->lines, HTTP_JOURNAL_LINES);
+        message_free(q);
+        q = http_target_journal(&t, true);
+        assert_int_equal(q->journal->lines, 0);
+        message_free(q);
+        http_target_done(&t);
+        for (size_t i = 0; i < ELEMENTSOF(bad); i++) {
+                const char *why;
+
+                assert_true(http_target_parse(bad[i], HTTP_GET, &t, &why) < 0);
+                assert_true(*why);
+        }
 }
 
 static void parameters_may_come_several_times(void **state) {
@@ -346,6 +376,7 @@ int main(void) {
                 cmocka_unit_test(what_is_no_proper_target_is_refused),
                 cmocka_unit_test(a_method_is_one_of_those_that_fit),
                 cmocka_unit_test(events_are_asked_for_behind_the_cursor),
+                cmocka_unit_test(a_journal_has_its_own_parameters),
                 cmocka_unit_test(parameters_may_come_several_times),
                 cmocka_unit_test(only_what_is_on_the_nodes_that_are_named_is_wanted),
                 cmocka_unit_test(parameters_have_a_limit),

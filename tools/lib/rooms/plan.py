@@ -36,7 +36,8 @@ FACETS = {
     "leader/changes": ["request"],    # one function that says what a request means, by kind of option
     "leader/campaigns": ["rollout"],  # one controller: its steps, its requests, what it shows
     "leader/queries": ["open-jobs"],  # jobs that are running: what they wait for, how their end is written
-    "http": ["http-api"],        # the loop's side: calls, what is asked for each, and the state document that many wait for
+    "http": ["http-api",         # the loop's side: calls, what is asked for each, and the state document that many wait for
+             "http-thread"],     # the thread's: connections, answers, and those that go on
     "daemon": ["run",             # the life of the daemon: beginning, loop, end
                "daemon-log"],     # the log of this host, and how it gets one
     "leader/events": ["event-stream"],  # the stream: its order, and the kinds of objects in it

@@ -53,6 +53,7 @@ static uint64_t line_from(uint32_t host, uint64_t mark, const RigAnswer *a) {
         leader_on_message(g.leader, host, &m);
         rig_settle(&g);
         assert_int_equal(a->n, before + 1);
+        assert_string_equal(rig_last(a)->journal->node, cluster_state_find_host(g.leader->state, host)->name);
         return rig_last(a)->journal->mark;
 }
 

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See http-api-journal.h. The status that is answered is true: the answer begins when a node has lines, or says that it reads the
+// journal (Request.Journal.says_read) and there are none. Until then what goes wrong is the status.
+//
+// Of a journal that is followed the node may be lost, the leader may change, or the unit may move: its client is told so in the
+// stream, once, and it is asked for again, from then on, every HTTP_AGAIN_MS. Anything else ends it.
+
+#include "http-api-journal.h"
+
+#include <errno.h>
+
+#include "array.h"
+#include "clock.h"
+#include "error-response.h"
+#include "http-private.h"
+#include "macro.h"
+#include "message.h"
+
+static bool passes(int status) {
+        return status == ECONNRESET || status == EHOSTUNREACH || status == ETIMEDOUT || status == EAGAIN ||
+               status == EBUSY;
+}
+
+static void ask(HttpCall *call) {
+        HttpApi *a = call->api;
+        Argosy__Request *request = http_target_journal(&call->target, call->journal.began);
+
+        call->journal.again_us = 0;
+        if (request)
+                a->ops->request(call, request, call->author, a->userdata);
+        else
+                http_journal_fail(call, ENOMEM, "this host has no memory for the request");
+}
+
+static void call_off(HttpCall *call) {
+        if (call->route)
+                call->api->ops->cancel(TAKE_PTR(call->route), call->api->userdata);
+}
+
+static void drop_parts(HttpCall *call) {
+        HttpJournalCall *j = &call->journal;
+
+        http_api_release(call->api, j->n_bytes);
+        http_parts_free(TAKE_PTR(j->parts), j->n_parts);
+        j->n_parts = j->n_bytes = 0;
+}
+
+// For good. What was said first stays.
+static void end(HttpCall *call, int status, const char *message) {
+        HttpJournalCall *j = &call->journal;
+
+        call_off(call);
+        j->ended = true;
+        j->again_us = 0;
+        if (j->status != 0 || status == 0)
+                return;
+        j->status = status;
+        j->message = message ? strdup(message) : NULL;
+}
+
+// What there is, and the end if it has come.
+static void hand_over(HttpCall *call) {
+        HttpJournalCall *j = &call->journal;
+        HttpApi *a = call->api;
+
+        if (call->route && j->n_parts > 0)
+                a->ops->taken(call->route, a->userdata);
+        call->parts = TAKE_PTR(j->parts);
+        call->n_parts = j->n_parts;
+        call->n_bytes = j->n_bytes;
+        j->n_parts = j->n_bytes = 0;
+        call->over = j->ended && j->status == 0;
+        if (j->ended && j->status != 0) {
+                call->status = j->status;
+                call->message = TAKE_PTR(j->message);
+        }
+        j->away = true;
+        http_call_give_back(call);
+}
+
+// False: out of memory, and it has ended.
+static bool arm(HttpCall *call) {
+        const HttpJournalCall *j = &call->journal;
+        uint64_t at = j->again_us > 0 ? MIN_OF(j->again_us, j->silent_us) : j->silent_us;
+
+        return http_steps_arm(call, at) == 0;
+}
+
+static void settle(HttpCall *call) {
+        HttpJournalCall *j = &call->journal;
+
+        if (j->away)
+                return;
+        if (!j->ended && (!j->began || (j->n_parts == 0 && call->streams))) {
+                if (arm(call))
+                        return;
+                end(call, ENOMEM, "this host has no memory for the request");
+        }
+        if (j->ended && !j->began && j->status != 0)
+                drop_parts(call); // they are what the status says
+        hand_over(call);
+}
+
+void http_journal_begin(HttpCall *call, const Argosy__Author *author) {
+        HttpJournalCall *j = &call->journal;
+
+        call->author = message_copy(author);
+        if (!call->author) {
+                http_call_fail(call, ENOMEM, "this host has no memory for the request");
+                return;
+        }
+        list_append(&call->api->journals, &j->link);
+        j->open = true;
+        j->silent_us = http_steps_now_us(call->api) + HTTP_BEGIN_MS * (uint64_t) USEC_PER_MSEC;
+        if (arm(call))
+                ask(call);
+        else
+                http_journal_fail(call, ENOMEM, "this host has no memory for the request");
+}
+
+// 0, -EBUSY or -ENOMEM.
+static int keep(HttpCall *call, const Argosy__Response *response) {
+        HttpJournalCall *j = &call->journal;
+        int r;
+
+        if (ARRAY_RESERVE(j->parts, j->n_parts + 1) < 0)
+                return -ENOMEM;
+        r = http_part_pack(call->api, response, &j->parts[j->n_parts]);
+        if (r == 0)
+                j->n_bytes += j->parts[j->n_parts++].len;
+        return r;
+}
+
+// One of several nodes, or all. Before the answer has begun this may be the status, and else a line of it.
+static int note_problem(HttpCall *call, const Argosy__Response *response) {
+        HttpJournalCall *j = &call->journal;
+
+        if (j->lost && passes(response->status))
+                return 0;
+        if (!j->began && j->status == 0) {
+                j->status = response->status;
+                j->message = strdup(response->message);
+        }
+        return keep(call, response);
+}
+
+static void note_began(HttpJournalCall *j) {
+        j->began = true;
+        j->status = 0; // its part says that
+        free(TAKE_PTR(j->message));
+}
+
+static void on_final(HttpCall *call, int status) {
+        HttpJournalCall *j = &call->journal;
+
+        j->lost = j->began && call->target.follow && (status == 0 || passes(status));
+        if (j->lost)
+                j->again_us = http_steps_now_us(call->api) + HTTP_AGAIN_MS * (uint64_t) USEC_PER_MSEC;
+        else
+                end(call, 0, NULL);
+}
+
+void http_journal_respond(HttpCall *call, const Argosy__Response *response) {
+        HttpJournalCall *j = &call->journal;
+        int r = 0;
+
+        if (response->status != 0)
+                r = note_problem(call, response);
+        else if (response->what_case == ARGOSY__RESPONSE__WHAT_JOURNAL) {
+                if (!j->began)
+                        note_began(j);
+                j->lost = false;
+                if (response->journal->n_lines > 0)
+                        r = keep(call, response);
+        }
+        if (r < 0)
+                end(call, -r,
+                    r == -EBUSY ? "too many long answers wait to be read"
+                                : "this host has no memory for the answer");
+        else if (response->final)
+                on_final(call, response->status);
+        settle(call);
+}
+
+void http_journal_fail(HttpCall *call, int status, const char *message) {
+        Argosy__Response response = error_response(status, message);
+
+        http_journal_respond(call, &response);
+}
+
+void http_journal_go_on(HttpCall *call) {
+        HttpJournalCall *j = &call->journal;
+
+        j->away = false;
+        if (!http_gate_still_lets(&call->api->gate, &call->pass)) {
+                drop_parts(call);
+                end(call, EKEYREVOKED, "the session has ended");
+        }
+        j->silent_us = http_steps_now_us(call->api) + HTTP_COMMENT_SEC * (uint64_t) USEC_PER_SEC;
+        settle(call);
+}
+
+void http_journal_on_due(HttpCall *call) {
+        HttpJournalCall *j = &call->journal;
+        uint64_t now = http_steps_now_us(call->api);
+
+        if (j->silent_us <= now) {
+                call->comment = call->streams;
+                if (!j->began)
+                        note_began(j); // by a node of an older version
+                hand_over(call);
+        } else if (j->again_us > 0 && j->again_us <= now)
+                ask(call);
+        else
+                settle(call);
+}
+
+void http_journals_forget(HttpApi *a) {
+        list_foreach_safe (n, &a->journals) {
+                HttpCall *call = CONTAINER_OF(n, HttpCall, journal.link);
+
+                list_unlink(&call->journal.link);
+                call->route = NULL;
+                drop_parts(call);
+        }
+}
+
+void http_journal_done(HttpCall *call) {
+        list_unlink(&call->journal.link);
+        call_off(call);
+        drop_parts(call);
+        free(TAKE_PTR(call->journal.message));
+}

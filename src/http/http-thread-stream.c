@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Answers that go on, as the thread sends them:
+//
+//      on_read() -> text that is there -> ... -> none is left: the connection is suspended, and the loop asked for more
+//                -> the loop answered: the next text, or that it is over
+//
+// What has gone wrong behind the beginning is said in the stream, and then it ends as it should. Only without memory its
+// connection breaks.
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "http-journal.h"
+#include "http-private.h"
+#include "macro.h"
+
+enum { BLOCK_BYTES = 4 * 1024 }; // that are sent at a time; a stream has them for as long as it is there
+
+// Somebody who is told nothing for long, because nothing can be said to him without meaning something. On a unix socket who will
+// say no more may yet read; of TCP he has most likely gone.
+static bool is_gone(const HttpCall *call) {
+        const union MHD_ConnectionInfo *info =
+                MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        struct pollfd p = {.events = POLLRDHUP};
+        int domain = AF_UNIX;
+
+        if (!info)
+                return false;
+        p.fd = info->connect_fd;
+        (void) getsockopt(p.fd, SOL_SOCKET, SO_DOMAIN, &domain, &(socklen_t){sizeof(domain)});
+        if (poll(&p, 1, 0) <= 0)
+                return false;
+        return (p.revents & (POLLHUP | POLLERR)) || (domain != AF_UNIX && (p.revents & POLLRDHUP));
+}
+
+static int write_comment(HttpCall *call) {
+        if (call->format == HTTP_STREAM_TEXT)
+                return is_gone(call) ? -EPIPE : 0;
+        return http_stream_append_comment(call->format, &call->out);
+}
+
+static int write_part(HttpCall *call, const HttpPart *part) {
+        if (call->target.resource == HTTP_JOURNAL)
+                return http_journal_append(part, call->target.name, call->format, &call->out);
+        return http_events_append(part, call->format, http_thread_memo(call->thread), &call->out, call->cursor);
+}
+
+static void drop_parts(HttpCall *call) {
+        http_parts_free(TAKE_PTR(call->parts), call->n_parts);
+        call->n_parts = call->part = 0;
+        http_api_release(call->api, call->n_bytes);
+        call->n_bytes = 0;
+}
+
+// What is to be read next, to call->out. 0: that is all at present; -ENODATA: for good; or another error.
+static int write_more(HttpCall *call) {
+        HttpProblem problem = {http_status_of(call->status), call->message, NULL, NULL, 0};
+        int r = 0;
+
+        call->out.len = call->out_at = 0;
+        if (call->part < call->n_parts)
+                r = write_part(call, &call->parts[call->part++]);
+        else if (call->status != 0 && !call->over) {
+                http_thread_note_refusal(call);
+                r = http_stream_append_problem(&problem, call->format, &call->out);
+                call->over = true;
+        } else if (call->over)
+                r = -ENODATA;
+        else if (call->comment)
+                r = write_comment(call);
+        call->comment = false;
+        return r;
+}
+
+// All that there was has been read: the loop asks for more. It may be there before this returns.
+static void ask_for_more(HttpCall *call) {
+        buf_done(&call->out);
+        call->out_at = 0;
+        drop_parts(call);
+        MHD_suspend_connection(call->connection);
+        if (http_api_post(call))
+                return;
+        call->status = ESHUTDOWN;
+        MHD_resume_connection(call->connection);
+}
+
+static ssize_t on_read(void *userdata, uint64_t pos, char *buf, size_t max) {
+        HttpCall *call = userdata;
+        size_t n;
+
+        if (call->out_at == call->out.len) {
+                int r = write_more(call);
+
+                if (r < 0)
+                        return r == -ENODATA ? MHD_CONTENT_READER_END_OF_STREAM
+                                             : MHD_CONTENT_READER_END_WITH_ERROR;
+                if (call->out.len == 0) {
+                        ask_for_more(call);
+                        return 0;
+                }
+        }
+        n = MIN_OF(max, call->out.len - call->out_at);
+        memcpy(buf, call->out.data + call->out_at, n);
+        call->out_at += n;
+        return (ssize_t) n;
+}
+
+void http_thread_choose_stream(HttpCall *call, const char *accept) {
+        call->format = call->target.resource == HTTP_JOURNAL ? http_journal_format(accept)
+                                                             : http_events_format(accept);
+}
+
+struct MHD_Response *http_thread_begin_stream(HttpCall *call) {
+        call->streams = true;
+        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, on_read, call, NULL);
+}

@@ -11,7 +11,10 @@ void role_json(const void *row, Json *j); // CPU in thousandths of a core, memor
 void pool_json(const void *row, Json *j);
 void queue_rule_json(const void *row, Json *j); // nothing, if it has no rule
 void grant_json(const void *row, Json *j);      // nothing, if it has no grant
+void token_json(const void *row, Json *j);      // nothing, if it has no token
 void member_json(const void *row, Json *j);     // a ...ClusterStatus__Member
 
+// The keys and values of one.
+void token_json_fields(const Argosy__Response__TokenRow *row, Json *j);
 // What the queue is besides its rules: keys and values.
 void queue_json(const Argosy__Response__Queue *queue, Json *j);

@@ -44,6 +44,6 @@ bool hex_decode(const char *hex, void *ret, size_t len);
 // strangers. NULL: out of memory.
 char *str_printable(const char *s, size_t max);
 bool parse_u64(const char *s, uint64_t max, uint64_t *ret);
-// systemd's way to write a time span, as far as configuration needs it: "5", "5s", "500ms", "1.5", "2min".
+// systemd's way to write a time span, as far as configuration needs it: "5", "5s", "500ms", "1.5", "2min", "30d".
 // Microseconds.
 bool parse_span_us(const char *s, uint64_t *ret);

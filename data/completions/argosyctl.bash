@@ -46,6 +46,7 @@ _argosyctl() {
         compopt -o nospace
         ;;
     --state) found=($(compgen -W "active inactive failed unknown activating deactivating running exited dead held done overtaken cancelled" -- "$cur")) ;;
+    --right) found=($(compgen -W "view operate deploy admin" -- "$cur")) ;;
     --for) found=($(compgen -W "active inactive failed gone" -- "$cur")) ;;
     --kinds)
         local before=""

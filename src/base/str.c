@@ -223,6 +223,7 @@ bool parse_span_us(const char *s, uint64_t *ret) {
                      {"ms", USEC_PER_MSEC},
                      {"min", 60 * USEC_PER_SEC},
                      {"h", 3600 * USEC_PER_SEC},
+                     {"d", 24 * 3600 * USEC_PER_SEC},
                      {"s", USEC_PER_SEC},
                      {"", USEC_PER_SEC}};
         uint64_t whole = 0, frac = 0, scale = 1, span;

@@ -135,6 +135,34 @@ void grant_json(const void *row, Json *j) {
         json_end(j, '}');
 }
 
+// ---- tokens
+
+void token_json_fields(const Argosy__Response__TokenRow *r, Json *j) {
+        const Argosy__AccessTokenRecord *t = r->token;
+
+        json_word(j, "id", t->id);
+        json_word(j, "name", t->name);
+        json_word(j, "right", right_to_string(t->right));
+        json_word(j, "role", t->role);
+        json_word(j, "created_by", t->created_by);
+        json_number(j, "created_us", t->created_us, true);
+        json_number(j, "expires_us", t->expires_us, true);
+        json_number(j, "used_us", t->used_us, t->used_us > 0);
+        json_number(j, "revoked_us", t->revoked_us, t->revoked_us > 0);
+        json_word(j, "revoked_by", t->revoked_by);
+        json_word(j, "state", r->state);
+}
+
+void token_json(const void *row, Json *j) {
+        const Argosy__Response__TokenRow *r = row;
+
+        if (!r->token)
+                return;
+        json_begin(j, '{');
+        token_json_fields(r, j);
+        json_end(j, '}');
+}
+
 // ---- hosts
 
 void member_json(const void *row, Json *j) {

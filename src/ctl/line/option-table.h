@@ -64,6 +64,8 @@ typedef enum Option {
         OPT_HOLD = 1LL << 31,
         OPT_AFTER = 1LL << 32,
         OPT_QUEUE = 1LL << 33,
+        OPT_RIGHT = 1LL << 34,
+        OPT_NAME = 1LL << 35,
         OPT_KINDS = 1LL << 59,
         OPT_CURSOR_FILE = 1LL << 60,
         OPT_EXEC = 1LL << 61,

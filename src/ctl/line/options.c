@@ -51,8 +51,14 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
                 return 0;
         case OPT_TTL:
                 if (!parse_span_us(value, &n) || n < USEC_PER_SEC || n / USEC_PER_SEC > TTL_SEC_MAX)
-                        return bad(why, info->name, value, "a time span between 1s and 30 days");
+                        return bad(why, info->name, value, "a time span between 1s and 5 years, like 12h or 30d");
                 o->ttl_sec = (uint32_t) (n / USEC_PER_SEC);
+                return 0;
+        case OPT_RIGHT:
+                o->right = value;
+                return 0;
+        case OPT_NAME:
+                o->name = value;
                 return 0;
         case OPT_DEADLINE:
                 if (!parse_span_us(value, &n) || n < USEC_PER_SEC || n / USEC_PER_SEC > DEADLINE_SEC_MAX)

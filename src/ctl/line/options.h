@@ -17,7 +17,7 @@ typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
 enum {
         LINES_DEFAULT = 10,
         LINES_MAX = 1000000,
-        TTL_SEC_MAX = 30 * 86400,
+        TTL_SEC_MAX = 5 * 365 * 86400,
         DEADLINE_SEC_MAX = 30 * 86400,
         HEALTH_SEC_MAX = 3600,
         MAX_MOVES_MAX = 1000,
@@ -41,6 +41,7 @@ typedef struct CtlOptions {
         unsigned lines;
         const char *node;      // NULL: not given
         uint32_t ttl_sec;      // 0: the daemon's default
+        const char *right, *name; // of a token; NULL: not given
         uint32_t leader;       // 0: not given
         uint32_t deadline_sec; // 0: none
         const char *reason;    // NULL: none

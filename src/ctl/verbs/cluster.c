@@ -16,7 +16,7 @@
 #include "terminal.h"
 #include "verbs.h"
 
-enum { TOKEN_MAX = 256, VOTERS_MAX = 5, HOSTS_NAMED_MAX = 3 };
+enum { TOKEN_MAX = 256, TOKEN_TTL_SEC_MAX = 30 * 86400, VOTERS_MAX = 5, HOSTS_NAMED_MAX = 3 };
 
 // ---- status
 
@@ -247,6 +247,8 @@ int verb_cluster_token(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ClusterToken token = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
+        if (ctl->opt.ttl_sec > TOKEN_TTL_SEC_MAX)
+                return ctl_usage(ctl, "a token with which hosts join can be used for 30 days at most");
         token.ttl_sec = ctl->opt.ttl_sec;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
         request.cluster_token = &token;

@@ -8,7 +8,7 @@ static void spans_are_read_as_systemd_writes_them(void **state) {
                 const char *text;
                 uint64_t us;
         } good[] = {{"5", 5000000},   {"5s", 5000000}, {"500ms", 500000},
-                    {"1.5", 1500000}, {"0.6", 600000}, {"2min", 120000000}};
+                    {"1.5", 1500000}, {"0.6", 600000}, {"2min", 120000000}, {"30d", 2592000000000}};
         static const char *const bad[] = {"", "s", "-1", "5x", "1,5", "99999999999"};
         uint64_t us;
 

@@ -35,6 +35,8 @@ expect "set show delete" argosyctl role ""
 expect "Weight=" argosyctl role set web We
 expect "grant revoke list" argosyctl access ""
 expect "operate" argosyctl access grant op
+expect "create revoke list" argosyctl token ""
+expect "deploy" argosyctl token create --right = de
 [[ $(argosyctl complete arguments role delete) == role ]] || { echo "role delete takes other arguments" >&2; exit 1; }
 [[ $(argosyctl complete arguments pool set) == $'node\npool' ]] || { echo "pool set takes other arguments" >&2; exit 1; }
 [[ $(argosyctl complete arguments cluster remove) == node ]] || { echo "cluster remove takes other arguments" >&2; exit 1; }

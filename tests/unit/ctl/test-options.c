@@ -102,7 +102,7 @@ static void bad_lines_say_what_is_wrong(void **state) {
                 {"start web --timeout 0", "--timeout: '0' is not a time span like 30s or 5min"},
                 {"list-units --json=xml", "--json: 'xml' is not one of short, pretty and off"},
                 {"journal web -n -3", "--lines: '-3' is not a number of lines"},
-                {"cluster token --ttl=2000h0", "--ttl: '2000h0' is not a time span between 1s and 30 days"},
+                {"cluster token --ttl=2000h0", "--ttl: '2000h0' is not a time span between 1s and 5 years, like 12h or 30d"},
                 {"start web --no-block=yes", "--no-block takes no value"},
         };
         CtlOptions o;

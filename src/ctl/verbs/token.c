@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// token: programs that are let in. The secret is made here and printed once; what is sent is the hash of its proof, of which
+// nobody can make either again. A request whose answer was lost is sent once more with the same hash, and makes no second token. What the
+// cluster does not take is never printed.
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "access-token.h"
+#include "ctl.h"
+#include "row-json.h"
+#include "str.h"
+#include "table.h"
+#include "text.h"
+#include "verbs.h"
+
+// ---- create
+
+typedef struct Create {
+        const char *text;
+        bool shown;
+} Create;
+
+static void show_json(Ctl *ctl, const char *text, const Argosy__Response__TokenRow *row) {
+        Json j = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY};
+
+        json_begin(&j, '{');
+        json_key(&j, "token");
+        json_string(&j, text);
+        if (row && row->token)
+                token_json_fields(row, &j);
+        json_end(&j, '}');
+        json_finish(&j);
+}
+
+static void show(Ctl *ctl, const char *text, const Argosy__Response__TokenRow *row) {
+        _cleanup_buf_ Buf when = {};
+
+        if (ctl->opt.json != JSON_OFF) {
+                show_json(ctl, text, row);
+                return;
+        }
+        fprintf(ctl->term.out, "%s\n", text);
+        if (row && row->token && ctl->term.err_tty && !(ctl->opt.given & OPT_QUIET) &&
+            text_append_time(&when, row->token->expires_us) == 0)
+                fprintf(ctl->term.err, "It lets whoever shows it %s until %.*s, and is not shown again.\n",
+                        right_to_string(row->token->right), (int) when.len, (const char *) when.data);
+}
+
+static int on_created(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Create *c = userdata;
+
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_TOKENS && r->tokens->n_rows == 1 && !c->shown) {
+                show(ctl, c->text, r->tokens->rows[0]);
+                c->shown = true;
+        }
+        return 0;
+}
+
+// EXIT_OK, or the code after a complaint.
+static int read_words(Ctl *ctl, char **words, size_t n, Argosy__Request__TokenCreate *m) {
+        if (!ctl->opt.right || !right_from_string(ctl->opt.right, &m->right))
+                return ctl_usage(ctl, "token create needs --right, one of view, operate, deploy and admin");
+        if (!ctl->opt.name || !access_token_name_is_valid(ctl->opt.name))
+                return ctl_usage(
+                        ctl,
+                        "token create needs --name: 1 to 64 characters, and not 8 hex digits, as ids are");
+        if (n > 0 && (n != 3 || !streq(words[0], "on") || !streq(words[1], "role") || !*words[2]))
+                return ctl_usage(ctl, "it is: argosyctl token create --right RIGHT --name NAME [--ttl SPAN] "
+                                      "[on role ROLE]");
+        m->name = (char *) ctl->opt.name;
+        m->role = n > 0 ? words[2] : (char *) "";
+        m->ttl_sec = ctl->opt.ttl_sec;
+        return EXIT_OK;
+}
+
+int verb_token_create(Ctl *ctl, char **words, size_t n) {
+        Argosy__Request__TokenCreate m = ARGOSY__REQUEST__TOKEN_CREATE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint8_t secret[ACCESS_TOKEN_SECRET_SIZE];
+        char text[ACCESS_TOKEN_TEXT_LEN + 1];
+        Create c = {.text = text};
+        int code = read_words(ctl, words, n, &m);
+        Hash proof, hash;
+
+        if (code != EXIT_OK)
+                return code;
+        if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+                return ctl_fail(ctl, "the kernel gives no random bytes: %s", strerror(errno));
+        access_token_text(secret, text);
+        (void) access_token_proof(text, &proof); // it was made as they are
+        hash = access_token_hash(&proof);
+        m.hash = (ProtobufCBinaryData){HASH_SIZE, hash.bytes};
+        request.what_case = ARGOSY__REQUEST__WHAT_TOKEN_CREATE;
+        request.token_create = &m;
+        code = ctl_ask(ctl, &request, 0, on_created, &c);
+        // Else the first answer was lost, and the second says no more than that it was made.
+        if (code == EXIT_OK && !c.shown)
+                show(ctl, text, NULL);
+        explicit_bzero(secret, sizeof(secret));
+        explicit_bzero(text, sizeof(text));
+        explicit_bzero(&proof, sizeof(proof));
+        return code;
+}
+
+// ---- revoke
+
+int verb_token_revoke(Ctl *ctl, char **words, size_t n) {
+        Argosy__Request__TokenRevoke m = ARGOSY__REQUEST__TOKEN_REVOKE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.tokens = words;
+        m.n_tokens = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_TOKEN_REVOKE;
+        request.token_revoke = &m;
+        return ctl_ask(ctl, &request, 0, NULL, NULL);
+}
+
+// ---- list
+
+typedef struct Show {
+        Table table;
+        Json json;
+} Show;
+
+static int add_time(Table *t, uint64_t at_us, const char *never) {
+        _cleanup_buf_ Buf text = {};
+        int r = 0;
+
+        if (at_us == 0)
+                return table_add(t, never, COLOUR_NONE);
+        r = text_append_time(&text, at_us);
+        r = r < 0 ? r : buf_append(&text, "", 1);
+        return r < 0 ? r : table_add(t, (const char *) text.data, COLOUR_NONE);
+}
+
+static Colour colour_of(const char *state) {
+        return streq(state, "active") ? COLOUR_NONE : COLOUR_GREY;
+}
+
+static int table_row(Table *t, const Argosy__Response__TokenRow *row) {
+        const char *const words[] = {row->token->id, row->token->name, right_to_string(row->token->right),
+                                     row->token->role, row->token->created_by};
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(words); i++)
+                r = table_add(t, words[i], COLOUR_NONE);
+        r = r < 0 ? r : add_time(t, row->token->expires_us, "");
+        r = r < 0 ? r : add_time(t, row->token->used_us, "");
+        return r < 0 ? r : table_add(t, row->state, colour_of(row->state));
+}
+
+static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Show *s = userdata;
+        int e = 0;
+
+        for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_TOKENS && i < r->tokens->n_rows && e == 0;
+             i++) {
+                if (!r->tokens->rows[i]->token)
+                        continue;
+                if (ctl->opt.json != JSON_OFF)
+                        token_json(r->tokens->rows[i], &s->json);
+                else
+                        e = table_row(&s->table, r->tokens->rows[i]);
+        }
+        return e;
+}
+
+int verb_token_list(Ctl *ctl, char **words, size_t n) {
+        static const char *const headers[] = {"ID",         "NAME",    "RIGHT",     "ON ROLE",
+                                              "CREATED BY", "EXPIRES", "LAST USED", "STATE"};
+        Show s = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        Argosy__Request__TokenList list = ARGOSY__REQUEST__TOKEN_LIST__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        int code;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_TOKEN_LIST;
+        request.token_list = &list;
+        if (ctl->opt.json != JSON_OFF)
+                return ctl_ask_for_list(ctl, &s.json, &request, 0, on_rows, &s);
+        for (size_t i = 0; i < ELEMENTSOF(headers); i++)
+                table_add_column(&s.table, headers[i], false, false);
+        code = ctl_ask(ctl, &request, 0, on_rows, &s);
+        if (code == EXIT_OK)
+                code = ctl_print_table(ctl, &s.table);
+        table_done(&s.table);
+        return code;
+}

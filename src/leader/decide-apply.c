@@ -10,6 +10,9 @@
 //      3. units that are to go, then those that are named. A leader that goes on with what another one has begun looks at no
 //         fingerprint: what is there already is as the folder says
 //
+// With `rolling` all is brought there by one rollout, if what differs is the file of one template, or of one unit, and nothing else;
+// it gets the files of all units of a template, so a folder that does not name all of them is refused.
+//
 // What the cluster itself does (where units are, what became of them) is no part of the fingerprint.
 
 #include <errno.h>
@@ -19,12 +22,17 @@
 #include "apply-policy.h"
 #include "batch-builder.h"
 #include "buf.h"
-#include "decide-private.h"
+#include "decide-rolling.h"
+#include "disruption-budget.h"
 #include "feature-level.h"
 #include "message.h"
+#include "registry.h"
 #include "response.h"
+#include "rollout-group.h"
 #include "set-file.h"
 #include "str.h"
+#include "tables.h"
+#include "unit-name.h"
 #include "unit-state.h"
 
 typedef struct ApplyItem {
@@ -42,6 +50,8 @@ typedef struct ApplyList {
         ApplyItem *items;
         ApplyCounts counts;
         size_t n_left;
+        const Leader *leader;
+        RolloutGroup rolls;     // what gets its files a few at a time
         Argosy__JobRecord *job; // of what is in the log already; NULL: nothing is
         Map done;               // names of its units
 } ApplyList;
@@ -50,6 +60,7 @@ static void list_done(ApplyList *list) {
         map_done(&list->aims.by_name);
         map_done(&list->done);
         free(list->items);
+        rollout_group_done(&list->rolls);
         message_free(list->job);
 }
 
@@ -237,6 +248,99 @@ static int fingerprint(const ApplyList *list, uint64_t *ret) {
         return 0;
 }
 
+// ------------------------------------------------------------------------------------------------ a few at a time
+
+// Also of what the cluster still has to be sent.
+static bool is_due(const ApplyItem *item) {
+        return item->to.aimed || item->lost;
+}
+
+static bool is_about_content_only(const ApplyList *list, const ApplyItem *item) {
+        const ApplyUnit *u = &item->unit;
+
+        return item->verdict == APPLY_CHANGE && u->now.target == u->target &&
+               streq(u->now.set, list->m->set);
+}
+
+static int add_to_rollout(ApplyList *list, const ApplyItem *item, const char **ret_why) {
+        const UnitEntry *u = cluster_state_find_unit(list->leader->state, item->to.name);
+
+        if (!is_about_content_only(list, item)) {
+                *ret_why = "is new, goes, or is to be something else, too";
+                return -EINVAL;
+        }
+        return rollout_group_add(&list->rolls, item->to.name,
+                                 u->record->from_template && item->wanted->from_template, &item->unit.spec,
+                                 ret_why);
+}
+
+// An update gives the file to all that is made from a template, and a folder is about what it names only. NULL: nobody.
+static const char *find_bystander(const ApplyList *list) {
+        const DisruptionBudget *g = disruption_budget_find(list->leader, list->rolls.name);
+
+        if (!g || unit_name_kind(list->rolls.name, NULL) != UNIT_NAME_TEMPLATE)
+                return NULL;
+        list_foreach (i, &g->units) {
+                const UnitEntry *u =
+                        cluster_state_find_unit(list->leader->state, CONTAINER_OF(i, Unit, of_budget)->name);
+                const AimItem *named = u ? map_find_str(&list->aims.by_name, u->record->name) : NULL;
+
+                if (u && u->record->from_template && !hash_equal(&u->spec->hash, &list->rolls.spec) &&
+                    !(named && is_due(apply_item(named))))
+                        return u->record->name;
+        }
+        return NULL;
+}
+
+// What is to be done is what one rollout does. 0; -EINVAL: it is not, of *ret_unit because of *ret_why; -ENOMEM.
+static int find_rollout(ApplyList *list, const char **ret_unit, const char **ret_why) {
+        int r = 0;
+
+        rollout_group_done(&list->rolls);
+        for (size_t i = 0; r == 0 && i < list->aims.n; i++) {
+                const ApplyItem *item = &list->items[i];
+
+                *ret_unit = item->to.name;
+                if (is_due(item))
+                        r = add_to_rollout(list, item, ret_why);
+        }
+        if (r < 0 || !list->rolls.name)
+                return r;
+        *ret_unit = find_bystander(list);
+        *ret_why = "is an instance that the folder does not name, and would get the file, too";
+        return *ret_unit ? -EINVAL : 0;
+}
+
+static int phrase_rolling(ApplyList *list, Buf *b) {
+        const char *unit = "", *why = "";
+        int r = find_rollout(list, &unit, &why);
+
+        return r != -EINVAL
+                       ? r
+                       : buf_printf(
+                                 b,
+                                 "the set %s cannot be changed a few units at a time, as an update of one "
+                                 "template: %s %s",
+                                 list->m->set, unit, why);
+}
+
+// Of what came along, or of what the cluster has. False: neither.
+static bool find_content(const ApplyList *list, ProtobufCBinaryData *ret) {
+        const SpecEntry *spec = cluster_state_find_spec(list->leader->state, &list->rolls.spec);
+
+        if (spec)
+                *ret = (ProtobufCBinaryData){spec->len, spec->content};
+        for (size_t i = 0; !spec && i < list->aims.n; i++) {
+                const ApplyItem *item = &list->items[i];
+
+                if (!item->to.aimed || !item->wanted || item->wanted->file == 0)
+                        continue;
+                *ret = list->m->files[item->wanted->file - 1]->content;
+                return true;
+        }
+        return spec;
+}
+
 // ------------------------------------------------------------------------------------------------ refusing
 
 static int settle(Ticket *t, Argosy__Response *response) {
@@ -260,8 +364,7 @@ static int phrase_others(const ApplyList *list, Buf *b) {
         return r < 0 ? r : buf_printf(b, "; --adopt takes over what is there");
 }
 
-// Why it is not done: nothing is appended if it may be.
-static int phrase_refusal(const ApplyList *list, Buf *b) {
+static int phrase_policy(const ApplyList *list, Buf *b) {
         switch (apply_refusal(&list->counts, &list->options)) {
         case APPLY_IS_EMPTY:
                 return buf_printf(b, "there are no units in the folder; --force overrules that");
@@ -275,6 +378,13 @@ static int phrase_refusal(const ApplyList *list, Buf *b) {
         default:
                 return 0;
         }
+}
+
+// Why it is not done: nothing is appended if it may be.
+static int phrase_refusal(ApplyList *list, Buf *b) {
+        int r = phrase_policy(list, b);
+
+        return r < 0 || b->len > 0 || !list->m->rolling ? r : phrase_rolling(list, b);
 }
 
 // Since the plan was made. The cluster's own moves give units new revisions, too: it is only a hint.
@@ -340,7 +450,7 @@ static int add_row(const ApplyList *list, const ApplyItem *item, Argosy__Respons
 }
 
 // NULL: out of memory.
-static Argosy__Response *tell_plan(const ApplyList *list, const ClusterState *state) {
+static Argosy__Response *tell_plan(ApplyList *list, const ClusterState *state) {
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_APPLY_PLAN);
         Argosy__Response__ApplyPlan *plan = response ? response->apply_plan : NULL;
         _cleanup_buf_ Buf refusal = {};
@@ -442,7 +552,7 @@ static int settle_twice(Ticket *t) {
 }
 
 // 1: it may be done.
-static int check_plan(const ApplyList *list, const ClusterState *state, Ticket *t) {
+static int check_plan(ApplyList *list, const ClusterState *state, Ticket *t) {
         _cleanup_buf_ Buf why = {};
         uint64_t plan = 0;
         int r = fingerprint(list, &plan);
@@ -460,7 +570,7 @@ static int check_plan(const ApplyList *list, const ClusterState *state, Ticket *
 
 // As it is now. 1: it is still what was asked about, and may be done.
 static int compare(Decision *d, Ticket *t) {
-        _cleanup_(list_done) ApplyList list = {.m = t->request->apply};
+        _cleanup_(list_done) ApplyList list = {.m = t->request->apply, .leader = d->leader};
         const ClusterState *state = d->leader->state;
         int r;
 
@@ -486,9 +596,40 @@ static int tell_done(Decision *d, Ticket *t, ApplyList *list) {
         return settle(t, TAKE_PTR(response));
 }
 
+// By one entry, which begins a rollout that does all of it. One that was begun is never begun again.
+static int decide_rolling(Decision *d, Ticket *t, ApplyList *list) {
+        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        const char *unit, *why;
+        int r;
+
+        if (t->job > 0)
+                return settle(t, decide_rolling_tell(d->leader, t));
+        r = find_rollout(list, &unit, &why);
+        if (r == -EINVAL)
+                return settle(t, response_error(EINVAL, "%s %s: nothing was changed", unit, why));
+        if (r < 0 || !list->rolls.name)
+                return r < 0 ? r : settle(t, response_new(ARGOSY__RESPONSE__WHAT_CHANGE));
+        if (!find_content(list, &file.content))
+                return settle(
+                        t,
+                        response_error(
+                                ENODATA,
+                                "the cluster does not have the file of %s any more; apply the folder again",
+                                list->rolls.name));
+        file.name = list->rolls.name;
+        m.name = list->rolls.name;
+        m.file = &file;
+        m.max_unavailable = list->m->max_unavailable;
+        m.percent = list->m->percent;
+        m.health_us = list->m->health_us;
+        return decide_rolling_begin(d, t, &m);
+}
+
 int decide_apply(Decision *d, Ticket *t) {
         const ClusterState *state = d->leader->state;
         _cleanup_(list_done) ApplyList list = {.m = t->request->apply,
+                                               .leader = d->leader,
                                                .aims = {.item = item_at, .describe = on_describe}};
         int r = 1;
 
@@ -511,5 +652,7 @@ int decide_apply(Decision *d, Ticket *t) {
         list.aims.files = list.m->files;
         list.aims.n_files = list.m->n_files;
         list_judge(&list, state);
+        if (list.m->rolling)
+                return decide_rolling(d, t, &list);
         return decide_aims_are_over(d->leader, t) ? tell_done(d, t, &list) : decide_aims(d, t, &list.aims);
 }

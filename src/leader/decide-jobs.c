@@ -429,7 +429,7 @@ int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
         if (!keeps_jobs(d->leader) || (n_ops == 0 && t->n_cancels == 0 && !ticket_has_open_job(t)))
                 return 0;
         source.failed = t->job_failed;
-        source.rollout = decide_undo_rollout(t);
+        source.rollout = t->rolls;
         if (t->held)
                 source.refused = results_of(t);
         if (source.id)

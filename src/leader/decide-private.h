@@ -2,7 +2,7 @@
 #pragma once
 
 // Shared by decide.c, decide-moves.c, decide-changes.c, decide-jobs.c, decide-parts.c, decide-plan.c, decide-aims.c,
-// decide-undo.c, decide-apply.c, decide-cancel.c, decide-queue.c and decide-dry-runs.c.
+// decide-undo.c, decide-apply.c, decide-rolling.c, decide-cancel.c, decide-queue.c and decide-dry-runs.c.
 
 #include "batch-builder.h"
 #include "dependencies.h"
@@ -145,8 +145,6 @@ int decide_aims_describe(const Leader *l, const Ticket *t, const AimList *list, 
 
 // decide-undo.c. As decide_change().
 int decide_undo(Decision *d, Ticket *t);
-// Name of the rollout that it begins; NULL: none.
-const char *decide_undo_rollout(const Ticket *t);
 // decide-cancel.c. As decide_change().
 int decide_cancel(Decision *d, Ticket *t);
 // decide-apply.c. As decide_change().

@@ -11,7 +11,7 @@
 //         already stays, also what an earlier leader has put back
 //      3. when the log has the last part, the answer names all units
 //
-// Or, a few units at a time, by a rollout (undo-rollout.c), which is begun by one entry.
+// Or, a few units at a time, by a rollout (undo-rollout.c), which is begun by one entry (decide-rolling.c).
 //
 // A request that comes again when all of it is in the log is answered and changes nothing.
 
@@ -24,6 +24,7 @@
 #include "author.h"
 #include "authorization.h"
 #include "decide-private.h"
+#include "decide-rolling.h"
 #include "decide.h"
 #include "message.h"
 #include "oom.h"
@@ -31,7 +32,6 @@
 #include "request.h"
 #include "response.h"
 #include "retry-controller.h"
-#include "rollout-controller.h"
 #include "setting-words.h"
 #include "str.h"
 #include "tables.h"
@@ -55,7 +55,7 @@ struct UndoWork {
         bool last;                // nothing is to be done behind these
         size_t n_stored;          // of these, once they are in the batch
         bool settings_done;       // the log has those, or there are none
-        UndoRollout rollout;      // that puts the files back, a few at a time
+        RolloutGroup rolls;       // what gets its files back a few at a time
         Argosy__Response *part;   // what becomes of these
         Argosy__Response *answer; // to all before
 };
@@ -66,7 +66,7 @@ void undo_work_free(Ticket *t) {
         if (!w)
                 return;
         undo_list_done(&w->list);
-        undo_rollout_done(&w->rollout);
+        rollout_group_done(&w->rolls);
         message_free(w->part);
         message_free(w->answer);
         free(w);
@@ -442,37 +442,11 @@ static int refuse_rolling(Ticket *t) {
         UndoWork *w = t->undo;
         int r;
 
-        undo_rollout_done(&w->rollout);
-        w->rollout = (UndoRollout){};
-        r = undo_rollout_find(&w->list, &w->rollout, &why);
+        rollout_group_done(&w->rolls);
+        r = undo_rollout_find(&w->list, &w->rolls, &why);
         if (r == -EINVAL)
                 return settle(t, response_error(EOPNOTSUPP, "%s; nothing was changed", why));
         return r < 0 ? r : 1;
-}
-
-// It was begun before: its rollout, as long as no other one has taken its place. NULL: out of memory.
-static Argosy__Response *tell_rollout(const Leader *l, const Ticket *t) {
-        _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
-        const ProtobufCBinaryData *id = &t->request->job->id;
-        const Argosy__RolloutRecord *rollout;
-        Argosy__Response__UnitResult *result;
-        Argosy__JobRecord *job;
-
-        if (!response || cluster_state_read_job(l->state, t->job, &job) < 0)
-                return TAKE_PTR(response);
-        rollout = cluster_state_find_rollout(l->state, job->rollout);
-        message_free(job);
-        if (!rollout || rollout->request.len != id->len || memcmp(rollout->request.data, id->data, id->len) != 0)
-                return TAKE_PTR(response);
-        result = unit_result_new(rollout->name);
-        if (FIELD_APPEND(response->change->units, response->change->n_units, result) < 0)
-                return NULL;
-        result->revision = rollout->revision;
-        return TAKE_PTR(response);
-}
-
-const char *decide_undo_rollout(const Ticket *t) {
-        return t->undo ? t->undo->rollout.name : NULL;
 }
 
 // There is no rollout that could be waited for. NULL: out of memory.
@@ -489,21 +463,19 @@ static int decide_rolling(Decision *d, Ticket *t) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
         const Argosy__Request__Undo *undo = t->request->undo;
-        const UndoRollout *r = &t->undo->rollout;
+        const RolloutGroup *g = &t->undo->rolls;
+        const SpecEntry *spec = g->name ? cluster_state_find_spec(d->leader->state, &g->spec) : NULL;
 
-        if (!r->name)
+        if (!spec)
                 return settle(t, tell_nothing_to_roll(d->leader, t));
-        file.name = r->name;
-        file.content = (ProtobufCBinaryData){r->spec->len, r->spec->content};
-        m.name = r->name;
-        m.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+        file.name = g->name;
+        file.content = (ProtobufCBinaryData){spec->len, spec->content};
+        m.name = g->name;
         m.file = &file;
         m.max_unavailable = undo->max_unavailable;
         m.percent = undo->percent;
         m.health_us = undo->health_us;
-        if (t->request->job)
-                m.id = t->request->job->id;
-        return rollout_controller_plan_as(d->leader, t, &d->batch, &m);
+        return decide_rolling_begin(d, t, &m);
 }
 
 // 1: it is to be done.
@@ -520,7 +492,7 @@ static int check(Leader *l, Ticket *t) {
         if (r != 1)
                 return r;
         if (!w->checked && (t->request->undo->dry_run || is_over(l, t)))
-                return settle(t, t->request->undo->rolling && t->job > 0 ? tell_rollout(l, t) : tell(l, t));
+                return settle(t, t->request->undo->rolling && t->job > 0 ? decide_rolling_tell(l, t) : tell(l, t));
         w->checked = true;
         return 1;
 }

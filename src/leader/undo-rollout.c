@@ -7,28 +7,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "str.h"
-#include "unit-name.h"
-
-void undo_rollout_done(UndoRollout *r) {
-        free(r->name);
-}
 
 static int cannot(const UndoList *list, char **ret_why, const char *why, const char *unit) {
         *ret_why = str_printf("job %" PRIu64
                               " (%s) cannot be undone a few units at a time, as an update: %s%s%s",
                               list->job->number, list->job->verb, unit, *unit ? " " : "", why);
         return *ret_why ? -EINVAL : -ENOMEM;
-}
-
-// What an update would name. NULL: out of memory.
-static char *group_of(const UndoItem *item) {
-        return unit_name_kind(item->name, NULL) == UNIT_NAME_INSTANCE && item->unit.now.from_template &&
-                               item->wanted.from_template
-                       ? unit_name_template(item->name)
-                       : strdup(item->name);
 }
 
 static bool is_about_content_only(const UndoItem *item) {
@@ -38,31 +24,19 @@ static bool is_about_content_only(const UndoItem *item) {
                !item->leaves_set;
 }
 
-static int add(const UndoList *list, const UndoItem *item, UndoRollout *ret, char **ret_why) {
-        char *group;
+static int add(const UndoList *list, const UndoItem *item, RolloutGroup *ret, char **ret_why) {
+        bool from_template = item->unit.now.from_template && item->wanted.from_template;
+        const char *why;
+        int r;
 
         if (!is_about_content_only(item))
                 return cannot(list, ret_why, "is to be something else again, too, or was not there",
                               item->name);
-        group = group_of(item);
-        if (!group)
-                return -ENOMEM;
-        if (!ret->name) {
-                ret->name = group;
-                ret->spec = item->aim.spec;
-                return 0;
-        }
-        if (!streq(ret->name, group)) {
-                free(group);
-                return cannot(list, ret_why, "is of another template, or of none", item->name);
-        }
-        free(group);
-        return ret->spec == item->aim.spec
-                       ? 0
-                       : cannot(list, ret_why, "had another file than others", item->name);
+        r = rollout_group_add(ret, item->name, from_template, &item->aim.spec->hash, &why);
+        return r == -EINVAL ? cannot(list, ret_why, why, item->name) : r;
 }
 
-int undo_rollout_find(const UndoList *list, UndoRollout *ret, char **ret_why) {
+int undo_rollout_find(const UndoList *list, RolloutGroup *ret, char **ret_why) {
         int r = 0;
 
         for (size_t i = 0; i < list->settings.n; i++)

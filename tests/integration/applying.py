@@ -134,6 +134,35 @@ def test_a_plan_for_programs_has_the_revision_to_apply_it_at(c: Cluster):
     assert json.loads(c.ctl(f"apply {FOLDER} --json=short", on=node)) == []
 
 
+def test_files_are_put_in_place_a_few_at_a_time(c: Cluster):
+    node = c.node("n1")
+    files = {"web@.service": SLEEPER, "db.service": SLEEPER, "argosy.set": "launched web@{1..3}\n"}
+    write(node, files)
+    c.ctl(f"apply {FOLDER}", on=node)
+    units = ("web@1", "web@2", "web@3")
+    runs = {unit: c.invocation(unit) for unit in (*units, "db")}
+
+    write(node, files | {"web@.service": OTHER, "db.service": OTHER})
+    c.ctl_fails(f"apply --rolling {FOLDER}", on=node, saying=("web@", "another template, or of none", "nothing was changed"))
+    write(node, files | {"web@.service": OTHER})
+    c.ctl_fails(f"apply --plan --rolling {FOLDER}", on=node, status=5, saying="gets another file")
+    assert runs == {unit: c.invocation(unit) for unit in runs}, "what was refused, or asked about, was done"
+    assert "web@.service: applied" in c.ctl(f"apply {FOLDER} --rolling --health=0.3s --verbose --reason=slowly", on=node)
+    assert not [unit for unit in units if c.invocation(unit) == runs[unit]], "with the file of before"
+    assert c.invocation("db") == runs["db"], "what did not differ was started again"
+    assert "# another one" in c.ctl("cat web@2")
+    [job] = c.json("list-jobs --limit=1")
+    assert (job["verb"], job["targets"], job["changed"]) == ("apply", ["shop"], 4), job
+    c.ctl(f"job wait {job['job']}")  # done, and the log says so
+    assert "5 units, nothing to do" in c.ctl(f"apply --rolling {FOLDER}", on=node)
+
+    write(node, files | {"web@.service": OTHER.replace("/bin/sleep", "/bin/false")})
+    c.ctl_fails(f"apply {FOLDER} --health=0.3s", on=node, saying="goes back to the file of before")
+    assert "/bin/false" not in c.ctl("cat web@2") and all(c.where(unit) for unit in units)
+    c.ctl(f"undo {job['job']} --rolling --health=0.3s", on=node)
+    assert "# another one" not in c.ctl("cat web@2")
+
+
 def test_an_apply_goes_on_when_its_leader_is_lost(c: Cluster):
     count = 4000
     leader = c.leader()

@@ -5,7 +5,7 @@
 //      1. the folder is read (unit-folder.c)
 //      2. the leader is asked what it would change, by hashes alone
 //      3. with --plan the difference is printed, else what the cluster does not have is sent, with the plan's fingerprint
-//      4. what each unit is to come to is waited for (mixed-change.c)
+//      4. what each unit is to come to is waited for (mixed-change.c), or the end of the rollout that brings it there (rollouts.c)
 //
 // When something has changed between 2 and 3, nothing is done and that is said. What the leader would refuse, --plan shows all
 // the same, with the reason.
@@ -21,6 +21,7 @@
 #include "json.h"
 #include "message.h"
 #include "mixed-change.h"
+#include "rollouts.h"
 #include "str.h"
 #include "terminal.h"
 #include "unit-folder.h"
@@ -94,6 +95,12 @@ static int fill_message(Apply *a) {
         m->prune = (given & OPT_PRUNE) != 0;
         m->force = (given & OPT_FORCE) != 0;
         m->adopt = (given & OPT_ADOPT) != 0;
+        m->rolling = rollouts_wanted(a->ctl);
+        if (m->rolling) {
+                m->max_unavailable = a->ctl->opt.max_unavailable.value;
+                m->percent = a->ctl->opt.max_unavailable.percent;
+                m->health_us = rollouts_health_us(a->ctl);
+        }
         return 0;
 }
 
@@ -311,6 +318,8 @@ static int carry_out(Apply *a) {
                 return ctl_oom(a->ctl);
         request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
         request.apply = &a->message;
+        if (a->message.rolling)
+                return rollouts_ask(a->ctl, &request, apply_verb.name, apply_verb.past);
         return mixed_change_run(a->ctl, &apply_verb, &request);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// update, and restart --rolling: new content, or a restart, a few units at a time.
+// update, and restart --rolling: new content, or a restart, a few units at a time; and the same of an undo and of an apply, which
+// the leader makes a rollout of.
 //
 // Two requests for each name, as for other changes: the rollout goes into the log, then its end is waited
 // for. Both may be repeated.
@@ -43,6 +44,14 @@ static int on_begun(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         return 0;
 }
 
+bool rollouts_wanted(const Ctl *ctl) {
+        return (ctl->opt.given & (OPT_ROLLING | OPT_MAX_UNAVAILABLE | OPT_HEALTH)) != 0;
+}
+
+uint64_t rollouts_health_us(const Ctl *ctl) {
+        return ctl->opt.given & OPT_HEALTH ? ctl->opt.health_us : HEALTH_DEFAULT_US;
+}
+
 static int begin(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitArgsFile *file) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -63,7 +72,7 @@ static int begin(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitArgsF
         m.name = (char *) o->name;
         m.max_unavailable = ctl->opt.max_unavailable.value;
         m.percent = ctl->opt.max_unavailable.percent;
-        m.health_us = ctl->opt.given & OPT_HEALTH ? ctl->opt.health_us : HEALTH_DEFAULT_US;
+        m.health_us = rollouts_health_us(ctl);
         m.abort = (ctl->opt.given & OPT_ABORT) != 0; // too great for its type
         request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
         request.rollout = &m;
@@ -188,8 +197,8 @@ int rollouts_run(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n) {
         return code;
 }
 
-// What is put back, the leader says.
-static int on_undone(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+// What gets another file, the leader says.
+static int on_named(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Rollout *o = userdata;
 
         if (r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE && r->change->n_units == 1 && !o->own_name) {
@@ -201,21 +210,16 @@ static int on_undone(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         return on_begun(ctl, r, userdata);
 }
 
-int rollouts_undo(Ctl *ctl, Argosy__Request *request) {
-        Argosy__Request__Undo *m = request->undo;
-        Rollout o = {.name = "", .verb = "undo"};
+int rollouts_ask(Ctl *ctl, Argosy__Request *request, const char *verb, const char *past) {
+        Rollout o = {.name = "", .verb = verb};
         int code;
 
-        m->rolling = true;
-        m->max_unavailable = ctl->opt.max_unavailable.value;
-        m->percent = ctl->opt.max_unavailable.percent;
-        m->health_us = ctl->opt.given & OPT_HEALTH ? ctl->opt.health_us : HEALTH_DEFAULT_US;
         ctl_catch_interrupt(ctl);
-        code = ctl_ask(ctl, request, 0, on_undone, &o);
+        code = ctl_ask(ctl, request, 0, on_named, &o);
         if (code == EXIT_OK && o.own_name && o.revision && !(ctl->opt.given & OPT_NO_BLOCK)) {
                 code = wait_for_end(ctl, &o);
                 if (code == EXIT_OK && ctl->opt.given & OPT_VERBOSE)
-                        fprintf(ctl->term.out, "%s: put back\n", o.name);
+                        fprintf(ctl->term.out, "%s: %s\n", o.name, past);
         }
         free(o.own_name);
         return code;

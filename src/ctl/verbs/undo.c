@@ -26,8 +26,13 @@ int verb_undo(Ctl *ctl, char **args, size_t n) {
         undo.force = (ctl->opt.given & OPT_FORCE) != 0;
         request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
         request.undo = &undo;
-        undo.rolling = (ctl->opt.given & (OPT_ROLLING | OPT_MAX_UNAVAILABLE | OPT_HEALTH)) != 0;
+        undo.rolling = rollouts_wanted(ctl);
+        if (undo.rolling) {
+                undo.max_unavailable = ctl->opt.max_unavailable.value;
+                undo.percent = ctl->opt.max_unavailable.percent;
+                undo.health_us = rollouts_health_us(ctl);
+        }
         if (undo.rolling && !undo.dry_run)
-                return rollouts_undo(ctl, &request);
+                return rollouts_ask(ctl, &request, undo_verb.name, undo_verb.past);
         return mixed_change_run(ctl, &undo_verb, &request);
 }

@@ -21,7 +21,9 @@ CHANGE("unload", OPT_WAITING | OPT_JOB, verb_unload, "Stop units and take them o
 CHANGE("plan", OPT_REPLACE | OPT_JSON | OPT_FULL, verb_plan,
        "Say what `start` would do, and do nothing")
 VERB("apply", NULL, "DIR", GROUP_CHANGE,
-     OPT_SET | OPT_PRUNE | OPT_ADOPT | OPT_FORCE | OPT_PLAN | OPT_WAITING | OPT_JOB, 1, 1, verb_apply,
+     OPT_SET | OPT_PRUNE | OPT_ADOPT | OPT_FORCE | OPT_PLAN | OPT_ROLLING | OPT_MAX_UNAVAILABLE | OPT_HEALTH |
+             OPT_WAITING | OPT_JOB,
+     1, 1, verb_apply,
      "Make the units of a set what a folder says")
 CHANGE("destroy", OPT_WAITING | OPT_JOB, verb_destroy, "Stop units and forget them")
 

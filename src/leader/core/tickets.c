@@ -85,6 +85,7 @@ void ticket_free(Ticket *t) {
         drop_responses(t);
         message_free(t->request);
         message_free(t->author);
+        free(t->rolls);
         message_free(t->response);
         buf_done(&t->cert);
         free(t);

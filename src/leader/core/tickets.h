@@ -36,6 +36,7 @@ struct Ticket {
         UndoWork *undo;     // of an Undo, once it is begun
         AimWork *aims;      // of an Apply, once it is begun; or of a JobCancel
         CancelWork *cancel; // of a JobCancel, once it is begun
+        char *rolls;        // of an Undo or an Apply: name of the rollout that it begins; owned; NULL: it begins none
         const uint64_t *cancels; // jobs that are running, of which its next entry calls off what has not begun
         size_t n_cancels;
         size_t n_kept;      // units that these have changed in the log

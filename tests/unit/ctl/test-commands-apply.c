@@ -181,6 +181,37 @@ static void a_key_is_the_same_request_again_and_the_plan_goes_with_it(void **sta
         assert_memory_equal(seen_id[0], seen_id[1], 16);
 }
 
+static void rolls(FakeDaemon *d) {
+        Argosy__Response__ApplyRow row = new_row();
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = read_apply(d, true);
+        assert(q->apply->rolling && q->apply->max_unavailable == 2 && q->apply->health_us == 5000000);
+        done(q);
+        reply_plan(d, &row, 0, "");
+        q = read_apply(d, false);
+        assert(q->apply->rolling && q->apply->max_unavailable == 2 && !q->apply->percent);
+        assert(q->apply->health_us == 5000000);
+        done(q);
+        reply_change(d, RESULTS({.name = "a.service", .revision = 7}));
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT);
+        assert(streq(q->rollout_wait->name, "a.service") && q->rollout_wait->revision == 7);
+        done(q);
+        reply_left(d, 0, "", true);
+        fake_expect_end(d);
+}
+
+static void an_update_of_a_folder_is_waited_for_as_a_rollout(void **state) {
+        _cleanup_outcome_ Outcome o =
+                run_here(rolls, "apply --set=shop --max-unavailable=2 --health=5s --verbose", "");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "a.service: applied\n");
+        assert_string_equal(o.err, "");
+}
+
 static void refuses(FakeDaemon *d) {
         Argosy__Response__ApplyRow row = new_row();
 
@@ -301,6 +332,7 @@ int main(void) {
                 FOLDER_CASE(programs_get_the_plan_with_its_revision),
                 FOLDER_CASE(nothing_to_do_is_said_or_an_empty_list),
                 FOLDER_CASE(a_key_is_the_same_request_again_and_the_plan_goes_with_it),
+                FOLDER_CASE(an_update_of_a_folder_is_waited_for_as_a_rollout),
                 FOLDER_CASE(what_would_be_refused_is_not_asked_for),
                 CASE(an_export_fetches_what_it_does_not_have),
                 CASE(a_content_that_is_another_one_is_not_written),

@@ -10,18 +10,6 @@
 
 // ---- drain
 
-static void reply_left(FakeDaemon *d, uint32_t remaining, const char *message, bool final) {
-        Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-
-        progress.remaining = remaining;
-        r.final = final;
-        r.message = (char *) message;
-        r.what_case = ARGOSY__RESPONSE__WHAT_PROGRESS;
-        r.progress = &progress;
-        fake_reply(d, &r);
-}
-
 static void reply_ok(FakeDaemon *d) {
         reply_error(d, 0, "", false);
 }

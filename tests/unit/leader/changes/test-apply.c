@@ -31,13 +31,14 @@ static int teardown(void **state) {
 typedef struct Wanted {
         const char *name, *content;
         Argosy__Target target;
+        bool from_template;
 } Wanted;
 
 typedef struct Folder {
         const char *set;
         const Wanted *units;
         size_t n;
-        bool prune, adopt, force;
+        bool prune, adopt, force, rolling;
         uint64_t id; // 0: a new one
 } Folder;
 
@@ -59,6 +60,7 @@ static Argosy__Request__Apply message_of(const Folder *f) {
                 u->name = (char *) f->units[i].name;
                 u->spec = (ProtobufCBinaryData){HASH_SIZE, room.hashes[i].bytes};
                 u->target = f->units[i].target;
+                u->from_template = f->units[i].from_template;
         }
         m.set = (char *) (f->set ?: "shop");
         m.units = room.unit_pointers;
@@ -66,6 +68,8 @@ static Argosy__Request__Apply message_of(const Folder *f) {
         m.prune = f->prune;
         m.adopt = f->adopt;
         m.force = f->force;
+        m.rolling = f->rolling;
+        m.health_us = f->rolling ? 5 * USEC_PER_SEC : 0;
         return m;
 }
 
@@ -511,6 +515,100 @@ static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+// ------------------------------------------------------------------------------------------------ a few at a time
+
+#define WEB(file)                                                                                     \
+        {                                                                                             \
+                {"w@.service", file, INACTIVE}, {"w@1.service", file, LAUNCHED, .from_template = true}, \
+                        {"w@2.service", file, LAUNCHED, .from_template = true}, {                     \
+                        "w@3.service", file, LAUNCHED, .from_template = true                          \
+                }                                                                                     \
+        }
+
+static const Wanted web_before[] = WEB(ONE), web_after[] = WEB(TWO);
+static const Folder before = {.units = web_before, .n = ELEMENTSOF(web_before)},
+                    after = {.units = web_after, .n = ELEMENTSOF(web_after), .rolling = true, .id = 4711};
+
+static size_t count_web(const char *content) {
+        Hash hash = hash_of(content, strlen(content));
+        size_t n = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(web_before); i++)
+                n += memcmp(rig_record(&g, web_before[i].name)->spec.data, &hash, HASH_SIZE) == 0;
+        return n;
+}
+
+static void files_are_put_in_place_a_few_at_a_time(void **state) {
+        const Argosy__RolloutRecord *rollout;
+        const Argosy__Response *p, *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_SETS);
+        assert_int_equal(apply(before)->status, 0);
+        job = last_job() + 1;
+        p = plan(after);
+        assert_int_equal(p->apply_plan->n_rows, 4);
+        assert_string_equal(p->apply_plan->refusal, "");
+        r = apply_planned(after, p);
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, job);
+        assert_int_equal(r->change->n_units, 1);
+        assert_string_equal(r->change->units[0]->name, "w@.service");
+        rollout = cluster_state_find_rollout(g.state, "w@.service");
+        assert_int_equal(r->change->units[0]->revision, rollout->revision);
+        assert_true(rollout->health_us == 5 * USEC_PER_SEC);
+        assert_in_range(count_web(TWO), 1, 3); // not all at once
+        assert_int_equal(cluster_state_job_state(g.state, job), ARGOSY__JOB_STATE__JOB_RUNNING);
+        r = apply_planned(after, p); // who asks again waits for the same
+        assert_int_equal(r->job, job);
+        assert_int_equal(r->change->units[0]->revision, cluster_state_find_rollout(g.state, "w@.service")->revision);
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(count_web(TWO), 4);
+        assert_unit("w@2.service", TWO, LAUNCHED, "shop");
+        assert_unit("w@.service", TWO, INACTIVE, "shop");
+        assert_int_equal(last_job(), job);
+        assert_int_equal(rig_show_job(&g, job)->changed, 4);
+        assert_string_equal(rig_show_job(&g, job)->state, "done");
+        assert_int_equal(plan(after)->apply_plan->n_rows, 0);
+        r = apply((Folder){.units = web_after, .n = ELEMENTSOF(web_after), .rolling = true});
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->change->n_units, 0); // nothing to wait for
+        assert_int_equal(last_job(), job);
+}
+
+static void assert_not_rolled(const Wanted *units, size_t n, bool prune, const char *why) {
+        Folder f = {.units = units, .n = n, .prune = prune, .force = true, .rolling = true};
+        const Argosy__Response *p = plan(f), *r;
+        uint64_t job = last_job();
+
+        if (!strstr(p->apply_plan->refusal, why))
+                fail_msg("'%s', not '%s'", p->apply_plan->refusal, why);
+        r = apply_planned(f, p);
+        assert_int_equal(r->status, EBUSY);
+        assert_non_null(strstr(r->message, why));
+        assert_int_equal(last_job(), job);
+}
+
+static void what_is_no_update_is_not_applied_a_few_at_a_time(void **state) {
+        Wanted units[] = WEB(TWO), more[] = {{"a.service", TWO, LAUNCHED}, {"b.service", TWO, LAUNCHED}};
+        const Wanted two[] = {{"a.service", ONE, LAUNCHED}, {"b.service", ONE, LAUNCHED}};
+
+        SKIP_BELOW(FEATURE_SETS);
+        assert_int_equal(apply(before)->status, 0);
+        assert_not_rolled(units, 3, false, "w@3.service is an instance that the folder does not name");
+        assert_not_rolled(units, 3, true, "w@3.service is new, goes");
+        units[3].target = LOADED;
+        assert_not_rolled(units, 4, false, "w@3.service is new, goes, or is to be something else");
+        units[3] = (Wanted){"w@4.service", TWO, LAUNCHED, true};
+        assert_not_rolled(units, 4, false, "w@4.service is new");
+        units[3] = (Wanted){"w@3.service", TWO, LAUNCHED, false}; // from a file of its own
+        assert_not_rolled(units, 4, false, "w@3.service is of another template, or of none");
+        assert_int_equal(apply((Folder){.set = "more", .units = two, .n = 2})->status, 0);
+        assert_non_null(strstr(plan((Folder){.set = "more", .units = more, .n = 2, .rolling = true})->apply_plan->refusal,
+                               "b.service is of another template"));
+        assert_int_equal(count_web(ONE), 4);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_folder_becomes_units),
@@ -527,6 +625,8 @@ int main(void) {
                 TEST(many_are_one_job_and_the_next_leader_goes_on_with_it),
                 TEST(a_command_that_is_given_again_goes_on),
                 TEST(who_fails_in_the_middle_hears_how_many_were_changed),
+                TEST(files_are_put_in_place_a_few_at_a_time),
+                TEST(what_is_no_update_is_not_applied_a_few_at_a_time),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A rollout brings one content to a template and to all its instances that have no file of their own, or to one unit. So
+// all units have to have the same name in that sense, and to get the same file: the first one says which.
+
+#include "rollout-group.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "macro.h"
+#include "unit-name.h"
+
+void rollout_group_done(RolloutGroup *g) {
+        free(g->name);
+        *g = (RolloutGroup){};
+}
+
+// NULL: out of memory.
+static char *name_of(const char *unit, bool from_template) {
+        return from_template && unit_name_kind(unit, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(unit)
+                                                                                 : strdup(unit);
+}
+
+int rollout_group_add(RolloutGroup *g, const char *unit, bool from_template, const Hash *spec,
+                      const char **ret_why) {
+        _cleanup_free_ char *name = name_of(unit, from_template);
+
+        if (!name)
+                return -ENOMEM;
+        if (!g->name) {
+                g->name = TAKE_PTR(name);
+                g->spec = *spec;
+                return 0;
+        }
+        if (!streq(g->name, name)) {
+                *ret_why = "is of another template, or of none";
+                return -EINVAL;
+        }
+        if (!hash_equal(&g->spec, spec)) {
+                *ret_why = "is to have another file than others";
+                return -EINVAL;
+        }
+        return 0;
+}

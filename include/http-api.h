@@ -45,7 +45,8 @@ int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *
 int http_api_listen(HttpApi *a, const HttpListen *at, bool tls);
 // By which one may ask for this host over TCP; none before that. `own_addresses`: and by that which one has connected to.
 void http_api_set_names(HttpApi *a, const HttpNames *names, bool own_addresses);
-// Ends all connections, and waits for the thread. Calls that are not answered are gone when this returns, and are told nobody of.
+// Ends all connections, as they should within half a second; then the thread is waited for. Calls that are not answered are gone when
+// this returns, and are told nobody of; nothing of `ops` is called any more.
 void http_api_close(HttpApi *a, void (*closed)(void *userdata), void *userdata);
 
 // What ops->cancel() is given while that request has no final response; borrowed.

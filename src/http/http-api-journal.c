@@ -138,6 +138,10 @@ static int note_problem(HttpCall *call, const Argosy__Response *response) {
 
         if (j->lost && passes(response->status))
                 return 0;
+        if (j->began && response->final && !passes(response->status)) {
+                end(call, response->status, response->message);
+                return 0;
+        }
         if (!j->began && j->status == 0) {
                 j->status = response->status;
                 j->message = strdup(response->message);

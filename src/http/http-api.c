@@ -8,7 +8,8 @@
 // thread. A list whose leader went away in the middle begins again with its first part; nothing of it was sent by then. So the
 // status that is answered is true of the whole, and a program needs to read no document to know that it failed.
 //
-// Nothing is lost when it ends: calls that arrived are answered 503 while their connections are open.
+// Nothing is lost when it ends: calls that arrived are answered 503, streams get a problem and their last chunk, and for HTTP_END_MS
+// the thread may send that. Only then it is stopped.
 
 #include "http-api.h"
 
@@ -324,11 +325,16 @@ static void take_arrived(HttpApi *a, ListNode *to) {
 }
 
 static void on_late(uv_timer_t *timer);
+static void finish_if_sent(HttpApi *a);
 
 static void on_async(uv_async_t *async) {
         HttpApi *a = async->data;
         ListNode arrived = LIST_INIT(arrived);
 
+        if (a->ending) {
+                finish_if_sent(a);
+                return;
+        }
         if (!uv_is_active((uv_handle_t *) &a->late) && http_tcp_is_waited_for(&a->tcp))
                 uv_timer_start(&a->late, on_late, LATE_MS, LATE_MS);
 
@@ -353,6 +359,22 @@ bool http_api_post(HttpCall *call) {
         if (taken)
                 uv_async_send(&a->async); // it is closed after the thread has ended
         return taken;
+}
+
+void http_api_call_begins(HttpApi *a) {
+        pthread_mutex_lock(&a->lock);
+        a->n_calls++;
+        pthread_mutex_unlock(&a->lock);
+}
+
+void http_api_call_ends(HttpApi *a) {
+        bool is_awaited;
+
+        pthread_mutex_lock(&a->lock);
+        is_awaited = --a->n_calls == 0 && a->ended;
+        pthread_mutex_unlock(&a->lock);
+        if (is_awaited)
+                uv_async_send(&a->async);
 }
 
 // ---- over TCP
@@ -509,6 +531,33 @@ static void end_call(HttpCall *call) {
                 http_call_fail(call, ESHUTDOWN, "argosyd is ending");
 }
 
+static void finish(HttpApi *a) {
+        a->finished = true;
+        close_doors(a);
+        uv_close((uv_handle_t *) &a->timer, on_handle_closed);
+        uv_close((uv_handle_t *) &a->late, on_handle_closed);
+        http_states_close(a, on_handle_closed);
+        uv_close((uv_handle_t *) &a->async, on_handle_closed);
+}
+
+static void on_end_due(uv_timer_t *timer) {
+        HttpApi *a = timer->data;
+
+        if (!a->finished)
+                finish(a);
+}
+
+// Of the answers that have begun.
+static void finish_if_sent(HttpApi *a) {
+        size_t n;
+
+        pthread_mutex_lock(&a->lock);
+        n = a->n_calls;
+        pthread_mutex_unlock(&a->lock);
+        if (n == 0 && !a->finished)
+                finish(a);
+}
+
 void http_api_close(HttpApi *a, void (*closed)(void *userdata), void *userdata) {
         a->ending = true;
         http_journals_forget(a); // before the thread may free them
@@ -516,14 +565,12 @@ void http_api_close(HttpApi *a, void (*closed)(void *userdata), void *userdata) 
         a->ended = true;
         pthread_mutex_unlock(&a->lock);
         a->closing = 4 + (int) a->n_doors; // before anything that ends may be the last
+        a->closed = closed;
+        a->closed_data = userdata;
         take_arrived(a, &a->asked);
         list_foreach_safe (n, &a->asked)
                 end_call(CONTAINER_OF(n, HttpCall, link));
-        close_doors(a);
-        a->closed = closed;
-        a->closed_data = userdata;
-        uv_close((uv_handle_t *) &a->timer, on_handle_closed);
-        uv_close((uv_handle_t *) &a->late, on_handle_closed);
-        http_states_close(a, on_handle_closed);
-        uv_close((uv_handle_t *) &a->async, on_handle_closed);
+        uv_update_time(a->async.loop); // this turn may have been a long one
+        uv_timer_start(&a->timer, on_end_due, HTTP_END_MS, 0);
+        finish_if_sent(a);
 }

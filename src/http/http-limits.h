@@ -28,6 +28,7 @@ enum {
         HTTP_BEGIN_MS = 3000,        // until a journal begins whose node says nothing: one of an older version does not
         HTTP_AGAIN_MS = 1000,        // until a stream asks again when no leader could be reached
         HTTP_JOURNAL_WINDOW = 64 * 1024, // bytes of a journal's lines under way; as many more may wait until their client reads
+        HTTP_END_MS = 500,           // at the end of argosyd, for what has begun to be told so
         HTTP_BODY_SEC = 60,          // from a request's headers to the last byte of its body
         // Bytes of answers that were not read yet, as the loop handed them over; beyond them requests are refused.
         HTTP_HELD_MAX = 128 * 1024 * 1024,

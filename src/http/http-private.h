@@ -134,7 +134,7 @@ struct HttpApi {
         uv_timer_t timer;       // for the first of
         DeadlineHeap deadlines; // HttpCall.deadline
         bool keeps_jobs;        // the cluster was seen to
-        bool ending;
+        bool ending, finished;  // finished: the thread is to be gone, or has
         int closing; // handles that are still open
         void (*closed)(void *userdata);
         void *closed_data;
@@ -142,12 +142,16 @@ struct HttpApi {
         pthread_mutex_t lock; // of what follows
         ListNode arrived;     // at most HTTP_CONNECTIONS_MAX
         bool ended;           // nobody takes calls any more
+        size_t n_calls;         // whose answers were not sent yet
         size_t held;          // bytes of answers that were not read to their end
         HttpPresent present;
 };
 
 // ---- by the thread: http-api.c
 
+// A request has come, and its answer was sent or will not be: who ends waits for that.
+void http_api_call_begins(HttpApi *a);
+void http_api_call_ends(HttpApi *a);
 // The call is the loop's from here on, or (false) nobody takes it any more.
 bool http_api_post(HttpCall *call);
 // Whether so many bytes more may be kept for a body or an answer; then they count until they are released.

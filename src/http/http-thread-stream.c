@@ -83,6 +83,7 @@ static void ask_for_more(HttpCall *call) {
         if (http_api_post(call))
                 return;
         call->status = ESHUTDOWN;
+        call->message = strdup("argosyd is ending");
         MHD_resume_connection(call->connection);
 }
 

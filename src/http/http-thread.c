@@ -609,10 +609,12 @@ static void *on_target(void *userdata, const char *text, struct MHD_Connection *
         list_init(&call->link);
         list_init(&call->journal.link);
         call->text = strdup(text);
-        if (call->text)
-                return call;
-        free(call);
-        return NULL;
+        if (!call->text) {
+                free(call);
+                return NULL;
+        }
+        http_api_call_begins(call->api);
+        return call;
 }
 
 void http_call_free(HttpCall *call) {
@@ -637,6 +639,7 @@ void http_call_free(HttpCall *call) {
 static void on_completed(void *userdata, struct MHD_Connection *connection, void **request,
                          enum MHD_RequestTerminationCode code) {
         HttpCall *call = *request;
+        HttpApi *a = ((HttpThread *) userdata)->api;
 
         *request = NULL;
         if (!call)
@@ -647,6 +650,7 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
         call->journal.gone = call->target.resource == HTTP_JOURNAL && call->stage == HTTP_CALL_ASKED;
         if (!call->journal.gone || !http_api_post(call))
                 http_call_free(call);
+        http_api_call_ends(a);
 }
 
 // ---- by the loop

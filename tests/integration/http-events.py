@@ -122,8 +122,8 @@ def test_streams_end_with_argosyd_and_their_readers_go_on_there(c: Cluster):
     node.run("systemctl restart argosyd")
     assert "takes too long" not in node.journal("argosyd", lines=30)
     for stream in streams:
-        for _ in stream.events():
-            pass
+        assert [(kind, said["status"]) for _, kind, said in stream.events() if kind] == [("problem", 503)]
+        assert stream.complete
         stream.close()
     eventually(lambda: Path(f"/proc/{node.init_pid()}/root/run/argosy/http.sock").exists() and c.ctl("list-nodes", on=node))
     stream = Events(node, "/v1/events?kind=unit", Last_Event_ID=places[0])

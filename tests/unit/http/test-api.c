@@ -622,21 +622,22 @@ static void a_stream_waits_for_the_next_leader(void **state) {
 }
 
 static void streams_end_with_the_daemon(void **state) {
-        Client *c;
-
         w.waits = true;
         for (size_t i = 0; i < 8; i++)
                 (void) say(i, GET("/v1/events"));
         RUN_UNTIL(w.n_calls == 8);
         for (size_t i = 0; i < 4; i++)
                 respond_events(w.calls[i], 1, "a.service");
-        c = &w.clients[0];
         RUN_UNTIL(w.n_calls == 12);
         close_api();
         RUN_UNTIL(w.api_closed);
-        for (size_t i = 0; i < 8; i++)
-                RUN_UNTIL(w.clients[i].closed);
-        assert_true(has(c, "a.service"));
+        for (size_t i = 0; i < 8; i++) {
+                Client *c = &w.clients[i];
+
+                RUN_UNTIL(c->closed);
+                assert_true(has(c, "argosyd is ending"));
+                assert_true(has(c, " 503 ") || (has(c, "a.service") && has(c, "event: problem\ndata: {") && has(c, "\r\n0\r\n\r\n")));
+        }
 }
 
 static void a_unit_that_is_not_there_is_not_found(void **state) {

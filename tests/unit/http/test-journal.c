@@ -369,6 +369,8 @@ static void they_end_with_the_daemon_wherever_they_are(void **state) {
         RUN_UNTIL(w.api_closed);
         for (size_t i = 0; i < 8; i++)
                 RUN_UNTIL(w.clients[i].closed);
+        assert_true(has(&w.clients[0], "-- argosyd is ending\n") && has_ended(&w.clients[0]));
+        assert_true(has(&w.clients[7], " 503 "));
         assert_int_equal(w.n_cancelled, 0); // whoever has their questions ends by himself
 }
 

@@ -326,6 +326,28 @@ static void it_may_end_in_the_middle_of_everything(void **state) {
                 RUN_UNTIL(w.clients[i].closed);
 }
 
+// He has half a second, and the others do not need that long.
+static void who_does_not_read_does_not_keep_it_from_its_end(void **state) {
+        int fd = connect_raw(GET("/v1/events", ""));
+        uint64_t began;
+
+        do {
+                if (w.n_open > 0)
+                        answer(48, 1000);
+                w.quiet = false;
+                uv_timer_start(&w.timer, on_quiet, QUIET_MS, 0);
+                RUN_UNTIL(w.n_open > 0 || w.quiet);
+        } while (w.n_open > 0);
+        open_streams(1);
+        began = uv_hrtime();
+        close_api();
+        RUN_UNTIL(has(&w.clients[0], "event: problem\n") && has(&w.clients[0], "\r\n0\r\n\r\n"));
+        assert_false(w.api_closed);
+        RUN_UNTIL(w.api_closed);
+        assert_in_range((uv_hrtime() - began) / 1000000, HTTP_END_MS / 2, 10 * HTTP_END_MS);
+        close(fd);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -333,6 +355,7 @@ int main(void) {
                 TEST(a_thousand_wait_and_all_are_told),
                 TEST(whether_there_can_be_a_stream_is_known_before_it_begins),
                 TEST(who_is_one_too_many_for_a_while_goes_on),
+                TEST(who_does_not_read_does_not_keep_it_from_its_end),
                 TEST(it_may_end_in_the_middle_of_everything),
         };
 

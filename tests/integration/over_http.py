@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What programs say to argosyd over HTTP: root's connections to the socket of a node, from outside of it."""
 
+import ctypes
 import http.client
 import json
+import os
 import socket
+from contextlib import contextmanager
 from pathlib import Path
 
 JSON = {"Content-Type": "application/json"}
@@ -71,6 +74,39 @@ def change(node, verb, wait=None, key=None, status=None, **members):
     seen, _, said = ask(node, "/v1/jobs" + (f"?wait={wait}" if wait else ""), "POST", json.dumps({"verb": verb} | members), headers)
     assert seen == (status or (200 if wait else 202)), f"{verb}: {seen} {said}"
     return said
+
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+@contextmanager
+def network_of(node):
+    """What is opened inside belongs to the network of the node."""
+    with open("/proc/self/ns/net") as home, open(f"/proc/{node.init_pid()}/ns/net") as there:
+        assert libc.setns(there.fileno(), 0) == 0, os.strerror(ctypes.get_errno())
+        try:
+            yield
+        finally:
+            assert libc.setns(home.fileno(), 0) == 0
+
+
+def dial(node, port, address="127.0.0.1"):
+    with network_of(node):
+        return socket.create_connection((address, port), timeout=30)
+
+
+class Bearer(Connection):
+    """Of a program on that node, by TCP in clear text, that shows a token."""
+
+    def __init__(self, node, port, token):
+        super().__init__(node)
+        self._node, self._port, self._token = node, port, token
+
+    def connect(self):
+        self.sock = dial(self._node, self._port)
+
+    def request(self, method, target, body=None, headers={}):
+        super().request(method, target, body, headers | {"Authorization": f"Bearer {self._token}"})
 
 
 class Events:

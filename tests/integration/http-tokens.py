@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Tokens: made and revoked by argosyctl, shown to hosts with a log and without, kept through the loss of the leader."""
+
+import json
+import time
+
+from lib import QUICK, SLEEPER, Cluster, Node, eventually, main
+from over_http import JSON, Bearer, Events
+
+PORT = 8080
+
+
+def create(c, name, right="view", options="", on=None):
+    return c.ctl(f"token create --right {right} --name {name} {options}", on=on).strip()
+
+
+def tokens(c):
+    return {row["name"]: row for row in json.loads(c.ctl("token list --json=short"))}
+
+
+def ask(node, token, target="/v1/nodes", method="GET", body=None, headers={}):
+    """(status, what it says)"""
+    connection = Bearer(node, PORT, token)
+    try:
+        status, _, said = connection.ask(target, method, body, headers)
+        return status, said
+    finally:
+        connection.close()
+
+
+def status(*what, **how):
+    return ask(*what, **how)[0]
+
+
+def comes_to_be(node, token, wanted, target="/v1/nodes", within=20):
+    def is_so():
+        try:
+            return status(node, token, target) == wanted
+        except OSError:  # it is just being started
+            return False
+
+    eventually(is_so, within, what=f"{node.name} does not answer {wanted}")
+
+
+class Stream(Events):
+    """Of events, for whoever has the token."""
+
+    def __init__(self, node: Node, token):
+        self._connection = Bearer(node, PORT, token)
+        self._connection.request("GET", "/v1/events", headers={"Accept": "application/x-ndjson"})
+        self._answer = self._connection.getresponse()
+        assert self._answer.status == 200, self._answer.read()
+
+    def ends(self):
+        """When that is."""
+        while self.next():
+            pass
+        return time.monotonic()
+
+
+def end_all(c):
+    """Tokens stay when units go."""
+    active = [row["id"] for row in tokens(c).values() if row["state"] == "active"]
+    if active:
+        c.ctl("token revoke " + " ".join(active))
+
+
+def test_whoever_shows_one_is_let_in_by_every_host(c: Cluster):
+    c.start("web")
+    token = create(c, "ci", "operate", on=c.nodes[-1])
+    for node in c.nodes:
+        assert status(node, token) == 200, node.name
+        assert status(node, token, "/metrics") == 200, node.name  # which a host answers alone
+        assert status(node, token, "/v1/unit-files/new.service", "PUT", SLEEPER, {"Content-Type": "text/plain"}) == 403
+        seen, said = ask(node, token, "/v1/jobs?wait=30", "POST", json.dumps({"verb": "restart", "units": ["web.service"]}), JSON)
+        assert seen == 200, said
+        assert f"token:ci@{node.name}" in c.ctl("list-jobs --limit=1 --no-legend")
+        assert status(node, token[:-1] + ("A" if token[-1] != "A" else "B")) == 401, node.name
+    log = "".join(node.run("journalctl -b -u argosyd --no-pager") for node in c.nodes)
+    assert "argosy_" not in log
+    for node in c.nodes:
+        node.run(f"! grep -r -F -q {token} /var/lib/argosy /run/argosy")
+
+
+def test_they_are_listed(c: Cluster):
+    begin = time.time() * 1e6
+    token = create(c, "grafana", options="--ttl 30d on role default", on=c.nodes[1])
+    row = tokens(c)["grafana"]
+    assert (row["right"], row["role"], row["created_by"], row["state"]) == ("view", "default", f"root@{c.nodes[1].name}", "active"), row
+    assert row["used_us"] is None and abs(row["expires_us"] - begin - 30 * 86400e6) < 60e6, row
+    assert status(c.nodes[0], token, "/v1/units") == 200
+    assert tokens(c)["grafana"]["used_us"] >= row["created_us"]
+    assert "grafana" in c.ctl("token list")
+    c.ctl_fails("token create --right view --name grafana", saying=["there is a token called 'grafana' already"])
+    c.ctl_fails("token revoke nobodys", saying=["no token that can be used is called 'nobodys'"])
+
+
+def test_a_revoked_one_loses_its_streams_at_once(c: Cluster):
+    token, other = create(c, "going"), create(c, "staying")
+    streams, stays = [Stream(node, token) for node in c.nodes], Stream(c.nodes[0], other)
+    begin = time.monotonic()
+    c.ctl("token revoke going")
+    for stream in streams:
+        assert stream.ends() - begin < 2, "a stream goes on"
+        stream.close()
+    for node in c.nodes:
+        assert status(node, token) == 401
+        comes_to_be(node, token, 401, "/metrics", within=2)  # which it judges by its own copy of the log
+    c.ctl("cordon n1")
+    c.ctl("uncordon n1")
+    while stays.next()["kind"] != "node":
+        pass
+    stays.close()
+    assert tokens(c)["going"]["state"] == "revoked"
+
+
+def test_an_expired_one_loses_its_streams_too(c: Cluster):
+    token = create(c, "short", options="--ttl 4s")
+    begin = time.monotonic()
+    streams = [Stream(node, token) for node in c.nodes]
+    for stream in streams:
+        assert 2 < stream.ends() - begin < 6
+        stream.close()
+    for node in c.nodes:
+        seen, problem = ask(node, token)
+        assert seen == 401 and "this token has expired at" in problem["detail"], problem
+    assert tokens(c)["short"]["state"] == "expired"
+
+
+def test_they_outlive_the_leader_and_a_restart(c: Cluster):
+    token, gone = create(c, "kept"), create(c, "gone")
+    assert status(c.nodes[0], token) == 200
+    c.ctl("token revoke gone")
+    leader = c.leader()
+    others = [node for node in c.nodes if node.name != leader.name]
+    leader.run("systemctl stop argosyd.socket argosyd.service")
+    try:
+        for node in others:
+            comes_to_be(node, token, 200)
+            assert status(node, gone) == 401
+        fresh = create(c, "fresh", on=others[0])
+        assert status(others[1], fresh) == 200
+    finally:
+        leader.run("systemctl start argosyd.socket argosyd.service")
+        c.wait_online()
+    for node in c.nodes:
+        node.run("systemctl restart argosyd")
+    c.wait_online()
+    for node in c.nodes:
+        comes_to_be(node, fresh, 200)
+        assert status(node, gone) == 401
+    rows = tokens(c)
+    assert rows["kept"]["used_us"] and rows["gone"]["state"] == "revoked", rows
+
+
+if __name__ == "__main__":
+    main(nodes=4, voters=3, conf=[*QUICK, f"Http.Listen=127.0.0.1:{PORT}", "Http.Tls=no"], after=end_all)

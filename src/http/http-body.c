@@ -131,6 +131,13 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                         rows.n = r->access->n_rows;
                 }
                 break;
+        case HTTP_TOKENS:
+                rows = (Rows){"tokens", NULL, 0, token_json, NULL, 0};
+                if (r && r->what_case == ARGOSY__RESPONSE__WHAT_TOKENS) {
+                        rows.rows = (void *const *) r->tokens->rows;
+                        rows.n = r->tokens->n_rows;
+                }
+                break;
         case HTTP_HOSTS:
                 rows = (Rows){"hosts", NULL, 0, member_json, NULL, 0};
                 if (r && r->what_case == ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS) {

@@ -56,6 +56,7 @@ static const struct {
         {HTTP_GET, "/v1/pools", HTTP_POOLS, 0},
         {HTTP_GET, "/v1/queue", HTTP_QUEUE, 0},
         {HTTP_GET, "/v1/access", HTTP_ACCESS, 0},
+        {HTTP_GET, "/v1/tokens", HTTP_TOKENS, 0},
         {HTTP_GET, "/v1/events", HTTP_EVENTS, TAKES_PATTERN | TAKES_EVENTS},
         {HTTP_GET, "/v1/journal/", HTTP_JOURNAL, TAKES_NAME | TAKES_NODE | TAKES_JOURNAL},
         {HTTP_GET, "/v1/state", HTTP_STATE, TAKES_SINCE},
@@ -535,6 +536,7 @@ static Argosy__Request *ask_for_all(Argosy__Request__WhatCase what) {
         Argosy__Request__PoolList pools = ARGOSY__REQUEST__POOL_LIST__INIT;
         Argosy__Request__QueueList queue = ARGOSY__REQUEST__QUEUE_LIST__INIT;
         Argosy__Request__AccessList access = ARGOSY__REQUEST__ACCESS_LIST__INIT;
+        Argosy__Request__TokenList tokens = ARGOSY__REQUEST__TOKEN_LIST__INIT;
         Argosy__Request__ClusterStatus status = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
         Argosy__Request q = ARGOSY__REQUEST__INIT;
 
@@ -557,6 +559,9 @@ static Argosy__Request *ask_for_all(Argosy__Request__WhatCase what) {
                 break;
         case ARGOSY__REQUEST__WHAT_ACCESS_LIST:
                 q.access_list = &access;
+                break;
+        case ARGOSY__REQUEST__WHAT_TOKEN_LIST:
+                q.token_list = &tokens;
                 break;
         default:
                 q.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
@@ -637,6 +642,8 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
                 return ask_for_all(ARGOSY__REQUEST__WHAT_QUEUE_LIST);
         case HTTP_ACCESS:
                 return ask_for_all(ARGOSY__REQUEST__WHAT_ACCESS_LIST);
+        case HTTP_TOKENS:
+                return ask_for_all(ARGOSY__REQUEST__WHAT_TOKEN_LIST);
         case HTTP_HOSTS:
                 return ask_for_all(ARGOSY__REQUEST__WHAT_CLUSTER_STATUS);
         case HTTP_LOGIN:

@@ -25,6 +25,7 @@ typedef enum HttpResource {
         HTTP_POOLS,
         HTTP_QUEUE,
         HTTP_ACCESS,
+        HTTP_TOKENS,
         HTTP_HOSTS,
         HTTP_NEW_JOB,
         HTTP_PUT_UNIT_FILE,

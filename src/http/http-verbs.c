@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "access-token.h"
 #include "access.h"
 #include "clock.h"
 #include "macro.h"
@@ -356,6 +357,50 @@ static int make_access(Make *m, int revoke) {
         return 0;
 }
 
+// ---- tokens
+
+// Of a secret that stays where it was made.
+static int take_hash(Make *m, ProtobufCBinaryData *ret) {
+        char *hex = NULL;
+        int r = take_text(m, "hash", true, &hex);
+
+        if (r < 0)
+                return r;
+        *ret = (ProtobufCBinaryData){HASH_SIZE, room_for(m, 1, HASH_SIZE)};
+        if (!ret->data)
+                return -ENOMEM;
+        return hex_decode(hex, ret->data, HASH_SIZE)
+                       ? 0
+                       : refuse(m, "'hash' is 64 hexadecimal digits: SHA-256 of the SHA-256 of the token's text");
+}
+
+// {"name": "ci", "right": "operate", "role": "web", "ttl": "30d", "hash": "..."}
+static int make_token(Make *m, int which) {
+        Argosy__Request__TokenCreate *token = MESSAGE(m, TokenCreate, TOKEN_CREATE, token_create);
+        uint64_t ttl_us = 0;
+        char *right = NULL;
+        int r = token ? take_text(m, "name", true, &token->name) : -ENOMEM;
+
+        if (r == 0)
+                r = take_text(m, "right", true, &right);
+        if (r == 0)
+                r = take_text(m, "role", false, &token->role);
+        if (r == 0)
+                r = take_span(m, "ttl", ACCESS_TOKEN_TTL_MAX_SEC, &ttl_us);
+        if (r == 0)
+                r = take_hash(m, &token->hash);
+        if (r < 0)
+                return r;
+        token->ttl_sec = ttl_us / USEC_PER_SEC;
+        return right_from_string(right, &token->right) ? 0 : refuse(m, "'right' is one of view, operate, deploy and admin");
+}
+
+static int make_token_revoke(Make *m, int which) {
+        Argosy__Request__TokenRevoke *revoke = MESSAGE(m, TokenRevoke, TOKEN_REVOKE, token_revoke);
+
+        return revoke ? take_texts(m, "tokens", true, &revoke->tokens, &revoke->n_tokens) : -ENOMEM;
+}
+
 // ---- jobs and rollouts
 
 static int make_job_cancel(Make *m, int which) {
@@ -565,6 +610,8 @@ static const HttpVerb verbs[] = {
         {"pool delete", {"pool"}, make_pool, true},
         {"access grant", {"right", "who", "role"}, make_access, false},
         {"access revoke", {"right", "who", "role"}, make_access, true},
+        {"token create", {"name", "right", "role", "ttl", "hash"}, make_token, 0},
+        {"token revoke", {"tokens"}, make_token_revoke, 0},
         {"queue rule add", {"rule", "before"}, make_rule, 0},
         {"queue rule delete", {"rule"}, make_queue, RULE_DELETE},
         {"queue close", {NULL}, make_queue, QUEUE_CLOSE},

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tokens: made and revoked by argosyctl, shown to hosts with a log and without, kept through the loss of the leader."""
 
+import base64
+import hashlib
 import json
+import os
 import time
 
 from lib import QUICK, SLEEPER, Cluster, Node, eventually, main
@@ -94,6 +97,24 @@ def test_they_are_listed(c: Cluster):
     assert "grafana" in c.ctl("token list")
     c.ctl_fails("token create --right view --name grafana", saying=["there is a token called 'grafana' already"])
     c.ctl_fails("token revoke nobodys", saying=["no token that can be used is called 'nobodys'"])
+
+
+def test_programs_make_and_revoke_them(c: Cluster):
+    """With one that may; the secret stays with them."""
+    admin, made = create(c, "robot", "admin"), "argosy_" + base64.urlsafe_b64encode(os.urandom(32)).decode().rstrip("=")
+    digest = hashlib.sha256(hashlib.sha256(made.encode()).digest()).hexdigest()
+    body = {"verb": "token create", "name": "made", "right": "view", "ttl": "1h", "hash": digest}
+    node = c.nodes[-1]
+    assert status(node, made) == 401
+    assert status(node, create(c, "less", "deploy"), "/v1/jobs", "POST", json.dumps(body), JSON) == 403
+    seen, said = ask(node, admin, "/v1/jobs?wait=30", "POST", json.dumps(body), JSON)
+    assert seen == 200, said
+    assert status(c.nodes[0], made) == 200
+    assert status(c.nodes[0], made, "/v1/tokens") == 403
+    row = next(row for row in ask(node, admin, "/v1/tokens")[1]["tokens"] if row["name"] == "made")
+    assert row["created_by"] == f"token:robot@{node.name}" and row["id"] == digest[:8] and row["used_us"], row
+    assert ask(node, admin, "/v1/jobs?wait=30", "POST", json.dumps({"verb": "token revoke", "tokens": ["made"]}), JSON)[0] == 200
+    assert status(c.nodes[0], made) == 401
 
 
 def test_a_revoked_one_loses_its_streams_at_once(c: Cluster):

@@ -41,6 +41,7 @@ static void paths_name_resources(void **state) {
                      {"/v1/pools", HTTP_POOLS, NULL},
                      {"/v1/queue", HTTP_QUEUE, NULL},
                      {"/v1/access", HTTP_ACCESS, NULL},
+                     {"/v1/tokens", HTTP_TOKENS, NULL},
                      {"/metrics", HTTP_METRICS, NULL}};
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {

@@ -27,6 +27,8 @@ static Argosy__Request *parsed(const char *body) {
         return q;
 }
 
+#define HEX64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 // Each is a request that changes something, and is known again by its key.
 static void each_verb_is_a_request_that_argosyctl_would_send(void **state) {
         static const struct {
@@ -58,6 +60,9 @@ static void each_verb_is_a_request_that_argosyctl_would_send(void **state) {
                  ARGOSY__REQUEST__WHAT_ACCESS_CHANGE},
                 {"{\"verb\":\"access revoke\",\"right\":\"admin\",\"who\":\"group:adm\"}",
                  ARGOSY__REQUEST__WHAT_ACCESS_CHANGE},
+                {"{\"verb\":\"token create\",\"name\":\"ci\",\"right\":\"view\",\"hash\":\"" HEX64 "\"}",
+                 ARGOSY__REQUEST__WHAT_TOKEN_CREATE},
+                {"{\"verb\":\"token revoke\",\"tokens\":[\"ci\"]}", ARGOSY__REQUEST__WHAT_TOKEN_REVOKE},
                 {"{\"verb\":\"queue rule add\",\"rule\":{\"action\":\"hold\"}}",
                  ARGOSY__REQUEST__WHAT_QUEUE_CHANGE},
                 {"{\"verb\":\"queue rule delete\",\"rule\":1}", ARGOSY__REQUEST__WHAT_QUEUE_CHANGE},
@@ -135,6 +140,23 @@ static void rules_and_rights_have_their_words(void **state) {
         message_free(q);
 }
 
+static void tokens_have_what_argosyctl_says_of_them(void **state) {
+        Argosy__Request *q = parsed("{\"verb\":\"token create\",\"name\":\"ci\",\"right\":\"operate\",\"role\":\"web\","
+                                    "\"ttl\":\"30d\",\"hash\":\"" HEX64 "\"}");
+
+        assert_string_equal(q->token_create->name, "ci");
+        assert_int_equal(q->token_create->right, ARGOSY__RIGHT__RIGHT_OPERATE);
+        assert_string_equal(q->token_create->role, "web");
+        assert_int_equal(q->token_create->ttl_sec, 30 * 86400);
+        assert_int_equal(q->token_create->hash.len, 32);
+        assert_int_equal(q->token_create->hash.data[31], 0xef);
+        message_free(q);
+        q = parsed("{\"verb\":\"token revoke\",\"tokens\":[\"ci\",\"0123abcd\"]}");
+        assert_int_equal(q->token_revoke->n_tokens, 2);
+        assert_string_equal(q->token_revoke->tokens[1], "0123abcd");
+        message_free(q);
+}
+
 static void rollouts_have_their_pace(void **state) {
         Argosy__Request *q = parsed("{\"verb\":\"update\",\"unit\":\"a@.service\",\"file\":\"[Service]\\n\","
                                     "\"max-unavailable\":\"25%\",\"health\":\"10s\"}");
@@ -182,6 +204,11 @@ static void what_is_no_proper_operation_is_refused(void **state) {
                 {"{\"verb\":\"pool set\",\"pool\":\"p\"}", "'nodes', or 'labels'"},
                 {"{\"verb\":\"access grant\",\"right\":\"fly\",\"who\":\"user:a\"}", "'right'"},
                 {"{\"verb\":\"access grant\",\"right\":\"view\",\"who\":\"ann\"}", "'who'"},
+                {"{\"verb\":\"token create\",\"name\":\"ci\",\"right\":\"fly\",\"hash\":\"" HEX64 "\"}", "'right'"},
+                {"{\"verb\":\"token create\",\"name\":\"ci\",\"right\":\"view\"}", "'hash'"},
+                {"{\"verb\":\"token create\",\"name\":\"ci\",\"right\":\"view\",\"hash\":\"abc\"}", "'hash'"},
+                {"{\"verb\":\"token create\",\"name\":\"ci\",\"right\":\"view\",\"hash\":\"" HEX64 "\",\"ttl\":\"1826d\"}", "'ttl'"},
+                {"{\"verb\":\"token revoke\"}", "'tokens'"},
                 {"{\"verb\":\"queue rule add\",\"rule\":{\"action\":\"fly\"}}", "'action'"},
                 {"{\"verb\":\"queue rule add\",\"rule\":{\"action\":\"limit\"}}", "'limit'"},
                 {"{\"verb\":\"queue rule add\",\"rule\":{\"action\":\"refuse\"}}", "'text'"},
@@ -208,6 +235,7 @@ int main(void) {
                 cmocka_unit_test(nodes_have_their_mode_and_the_reason),
                 cmocka_unit_test(roles_have_amounts),
                 cmocka_unit_test(rules_and_rights_have_their_words),
+                cmocka_unit_test(tokens_have_what_argosyctl_says_of_them),
                 cmocka_unit_test(rollouts_have_their_pace),
                 cmocka_unit_test(what_is_no_proper_operation_is_refused),
         };

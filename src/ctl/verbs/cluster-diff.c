@@ -10,6 +10,8 @@
 #include "contents.h"
 #include "ctl.h"
 #include "job-changes.h"
+#include "json.h"
+#include "macro.h"
 #include "str.h"
 #include "terminal.h"
 
@@ -213,11 +215,75 @@ static int print_files(ClusterDiff *d) {
         return code;
 }
 
+// ---- for programs: what differs, and by which hashes, not how
+
+static const char *change_of(const char *before, const char *after) {
+        return !*before ? "make" : !*after ? "destroy" : "change";
+}
+
+static void json_settings(const ClusterDiff *d, Json *j) {
+        json_key(j, "settings");
+        json_begin(j, '[');
+        for (size_t i = 0; i < d->n_settings; i++) {
+                const SettingChange *s = d->settings[i];
+                const char *const words[][2] = {{"setting", s->setting},
+                                                {"change", change_of(s->before, s->after)},
+                                                {"before", s->before},
+                                                {"after", s->after}};
+
+                json_begin(j, '{');
+                json_strings(j, words, ELEMENTSOF(words));
+                json_end(j, '}');
+        }
+        json_end(j, ']');
+}
+
+static void json_units(const ClusterDiff *d, Json *j) {
+        json_key(j, "units");
+        json_begin(j, '[');
+        for (size_t i = 0; i < d->n_units; i++) {
+                const UnitChange *u = d->units[i];
+                const char *const words[][2] = {{"unit", u->unit},
+                                                {"change", change_of(u->before.rev, u->after.rev)},
+                                                {"rev", u->before.rev},
+                                                {"rev_after", u->after.rev},
+                                                {"desired", u->before.desired},
+                                                {"desired_after", u->after.desired}};
+
+                json_begin(j, '{');
+                json_strings(j, words, ELEMENTSOF(words));
+                json_end(j, '}');
+        }
+        json_end(j, ']');
+}
+
+static int print_json(ClusterDiff *d) {
+        Json j = {.f = d->ctl->term.out, .pretty = d->ctl->opt.json == JSON_PRETTY};
+
+        if (d->n_units > 0)
+                qsort(d->units, d->n_units, sizeof(*d->units), by_name);
+        json_begin(&j, '{');
+        json_key(&j, "from");
+        json_u64(&j, d->from);
+        json_key(&j, "to");
+        if (d->to > 0)
+                json_u64(&j, d->to);
+        else
+                json_null(&j);
+        json_settings(d, &j);
+        json_units(d, &j);
+        json_end(&j, '}');
+        json_finish(&j);
+        return EXIT_OK;
+}
+
 // ---- the verb
 
 static int print(ClusterDiff *d) {
         int code;
 
+        if (d->ctl->opt.json != JSON_OFF)
+                return print_json(d);
         if (d->n_units + d->n_settings == 0)
                 return EXIT_OK;
         pager_open(&d->ctl->term);

@@ -294,6 +294,8 @@ int verb_diff(Ctl *ctl, char **args, size_t n) {
 
         if (*args[0] == '@')
                 return cluster_diff_run(ctl, args, n);
+        if (ctl->opt.json != JSON_OFF)
+                return ctl_usage(ctl, "--json is for what differs in the cluster: diff @JOB [@JOB]");
         for (size_t i = 1; i < n; i++)
                 if (!parse_u64(args[i], INT64_MAX, &jobs[i - 1]) || jobs[i - 1] == 0)
                         return ctl_usage(ctl, "'%s' is not the number of a job", args[i]);

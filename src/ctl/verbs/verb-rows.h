@@ -60,7 +60,7 @@ VERB("history forget", NULL, "JOB|UNIT...", GROUP_SEE, OPT_REASON | OPT_KEY, 1, 
      "Erase the old files that jobs or units are remembered with")
 VERB("history", NULL, "UNIT...", GROUP_SEE, OPT_LIST | OPT_LIMIT | OPT_AUTHOR, 1, ARGS_MAX, verb_history,
      "List the jobs that changed a unit, and what they did to it, newest first")
-VERB("diff", NULL, "UNIT [JOB [JOB]]|@JOB [@JOB]", GROUP_SEE, OPT_NO_PAGER, 1, 3, verb_diff,
+VERB("diff", NULL, "UNIT [JOB [JOB]]|@JOB [@JOB]", GROUP_SEE, OPT_NO_PAGER | OPT_JSON, 1, 3, verb_diff,
      "Print what the last job that changed a unit's file, or what came after a job, did to it, or to all")
 VERB("cat", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_AT, 1, ARGS_MAX, verb_cat,
      "Print unit files, byte for byte as submitted")

@@ -353,6 +353,47 @@ static void all_that_differs_between_two_jobs_is_printed(void **state) {
         assert_int_equal(none.code, 2);
 }
 
+static void tells_programs(FakeDaemon *d) {
+        fake_accept(d);
+        knows_job(d, 2);
+        knows_job(d, 7);
+        read_all_changes(d, 8);
+        reply_changes(d, 1, 4, 0);
+        tells_of_no_late_jobs(d);
+        fake_expect_end(d);
+}
+
+static void tells_programs_of_a_template(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        knows_job(d, 4);
+        read_all_changes(d, 0);
+        reply_template(d, 1);
+        tells_of_no_late_jobs(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 7);
+        done(q);
+        reply_changes(d, 2, 1, 0);
+        fake_expect_end(d);
+}
+
+static void programs_get_what_differs_with_its_hashes(void **state) {
+        _cleanup_outcome_ Outcome back = run(tells_programs, "diff @7 @2 --json=short"),
+                                  since = run(tells_programs_of_a_template, "diff @4 --json=short"),
+                                  bad = run_at("/nowhere", "diff a.service --json");
+
+        assert_int_equal(back.code + since.code, 0);
+        assert_string_equal(back.out, "{\"from\":7,\"to\":2,\"settings\":[],\"units\":[{\"unit\":\"a.service\","
+                                      "\"change\":\"change\",\"rev\":\"" TWO "\",\"rev_after\":\"" ONE
+                                      "\",\"desired\":\"loaded\",\"desired_after\":\"launched\"}]}\n");
+        assert_non_null(strstr(since.out, "{\"from\":4,\"to\":null,\"settings\":[{\"setting\":\"label disk of n2\","
+                                          "\"change\":\"change\",\"before\":\"hdd\",\"after\":\"ssd\"},"
+                                          "{\"setting\":\"role web\",\"change\":\"make\",\"before\":\"\","));
+        assert_non_null(strstr(since.out, "\"unit\":\"w@2.service\""));
+        assert_int_equal(bad.code, 2);
+}
+
 static void reply_any_content(FakeDaemon *d, const char *content) {
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
@@ -658,6 +699,7 @@ int main(void) {
                 cmocka_unit_test(a_difference_is_printed),
                 cmocka_unit_test(all_that_differs_between_two_jobs_is_printed),
                 cmocka_unit_test(what_changed_alike_is_printed_once),
+                cmocka_unit_test(programs_get_what_differs_with_its_hashes),
                 cmocka_unit_test(a_job_that_was_held_back_counts_when_it_began),
                 cmocka_unit_test(units_are_listed_as_they_were),
                 cmocka_unit_test(old_files_are_erased_by_their_hashes),

@@ -4,6 +4,10 @@
 // what is asked for is the same whenever it is, and --key makes it one job. Then it goes as the verb itself does, with its
 // waiting, its rights and the rules of the queue.
 //
+// A job names the first 1,000 units that did not end well, and counts the others. Those others are known if they are all that
+// the job changed and says no end of; else some of these ended well, nobody has written down which, and it is refused: a
+// restart that went well is not to be done again.
+//
 // What is no verb of units, is not over, or has nothing to be asked for again, is refused in a sentence. A unit that is not
 // there any more is the leader's to refuse.
 
@@ -19,46 +23,64 @@
 #include "str.h"
 #include "verbs.h"
 
+typedef struct RetryNames {
+        char **names;
+        size_t n, allocated;
+        Map known;
+} RetryNames;
+
 typedef struct Retry {
         uint64_t number;
         char *state, *verb;
-        size_t n_bad; // units that did not end well, by the job's counters
-        char **names;
-        size_t n_names, allocated;
-        Map known; // of these names
+        size_t n_bad;           // units that did not end well, by the job's counters
+        size_t n_told;          // units of which it names the end
+        bool cut;               // not all units that it changed are named
+        RetryNames bad, unsaid; // units; and those of which no end is known
+        size_t n_said;          // of those that it changed
         uint32_t n_units, more;
 } Retry;
 
+static void names_done(RetryNames *names) {
+        map_done(&names->known);
+        for (size_t i = 0; i < names->n; i++)
+                free(names->names[i]);
+        free(names->names);
+}
+
 static void retry_done(Retry *r) {
-        map_done(&r->known);
-        for (size_t i = 0; i < r->n_names; i++)
-                free(r->names[i]);
-        free(r->names);
+        names_done(&r->bad);
+        names_done(&r->unsaid);
         free(r->state);
         free(r->verb);
 }
 
 // ---- which units
 
-static int add(Retry *r, const Argosy__Response__JobUnitRow *u) {
-        static const char *const bad[] = {"failed", "unplaced", "cancelled"};
-        bool is_bad = false;
+static int add(RetryNames *names, const char *unit) {
         char *name;
-        int e;
+        int r;
 
-        for (size_t i = 0; i < ELEMENTSOF(bad); i++)
-                is_bad |= streq(u->end, bad[i]);
-        if (!is_bad || map_find_str(&r->known, u->unit))
+        if (map_find_str(&names->known, unit))
                 return 0;
-        if (ARRAY_GROW(r->names, r->allocated, r->n_names + 1) < 0 || !(name = strdup(u->unit)))
+        if (ARRAY_GROW(names->names, names->allocated, names->n + 1) < 0 || !(name = strdup(unit)))
                 return -ENOMEM;
-        e = map_add_str(&r->known, name, name);
-        if (e < 0) {
+        r = map_add_str(&names->known, name, name);
+        if (r < 0) {
                 free(name);
-                return e;
+                return r;
         }
-        r->names[r->n_names++] = name;
+        names->names[names->n++] = name;
         return 0;
+}
+
+static bool is_bad(const char *end) {
+        return streq(end, "failed") || streq(end, "unplaced") || streq(end, "cancelled");
+}
+
+static int add_unit(Retry *r, const Argosy__Response__JobUnitRow *u) {
+        if (!*u->end)
+                return add(&r->unsaid, u->unit);
+        return is_bad(u->end) ? add(&r->bad, u->unit) : 0;
 }
 
 static int on_job(Ctl *ctl, const Argosy__Response *response, void *userdata) {
@@ -72,10 +94,14 @@ static int on_job(Ctl *ctl, const Argosy__Response *response, void *userdata) {
         if (!r->state && (!(r->state = strdup(job->state)) || !(r->verb = strdup(job->verb))))
                 return -ENOMEM;
         r->n_bad = (size_t) job->failed + job->unplaced + job->cancelled;
-        for (size_t i = 0; e == 0 && i < job->n_units; i++)
-                e = add(r, job->units[i]);
+        r->n_told = job->n_ends;
+        r->cut = job->cut;
+        for (size_t i = 0; e == 0 && i < job->n_units; i++) {
+                r->n_said += *job->units[i]->end != 0;
+                e = add_unit(r, job->units[i]);
+        }
         for (size_t i = 0; e == 0 && i < job->n_ends; i++)
-                e = add(r, job->ends[i]);
+                e = add_unit(r, job->ends[i]);
         r->n_units += (uint32_t) job->n_units;
         r->more = job->n_units > 0 ? job->more_units : 0;
         return e;
@@ -101,6 +127,27 @@ static int read_job(Ctl *ctl, Retry *r) {
 
 // ---- whether it can be
 
+// Whether all that did not end well are named, or are all of which nothing is said; so none of these ended well, or was
+// overtaken.
+static bool knows_all(const Retry *r) {
+        size_t n_bad_told = r->bad.n, n_rest = r->n_bad - MIN_OF(r->n_bad, n_bad_told);
+
+        if (n_rest == 0)
+                return true;
+        return !r->cut && r->n_said == r->n_told && r->unsaid.n == n_rest;
+}
+
+static int refuse_unknown(Ctl *ctl, const Retry *r) {
+        if (knows_all(r))
+                return EXIT_OK;
+        return ctl_fail(ctl,
+                        "of the %zu units of job %" PRIu64
+                        " that did not end well it names %zu only, and nobody has written down which the "
+                        "others are: give "
+                        "the command itself again, for the units that need it",
+                        r->n_bad, r->number, r->bad.n);
+}
+
 static int refuse(Ctl *ctl, const Retry *r) {
         if (streq(r->state, "running") || streq(r->state, "held"))
                 return ctl_fail(ctl,
@@ -116,8 +163,8 @@ static int refuse(Ctl *ctl, const Retry *r) {
                         "job %" PRIu64
                         " is no verb that is asked for unit by unit (%s): give the command itself again",
                         r->number, r->verb);
-        if (r->n_names > 0)
-                return EXIT_OK;
+        if (r->bad.n > 0)
+                return refuse_unknown(ctl, r);
         if (r->n_units == 0 && !streq(r->state, "done"))
                 return ctl_fail(ctl, "job %" PRIu64 " has not begun anything: give the command itself again",
                                 r->number);
@@ -135,12 +182,12 @@ static int retry(Ctl *ctl, uint64_t number) {
                 code = refuse(ctl, &r);
         if (code != EXIT_OK)
                 return code;
-        if (r.n_bad > r.n_names)
-                ctl_warn(ctl, "of job %" PRIu64 " %zu more units did not end well, and are not named by it",
-                         number, r.n_bad - r.n_names);
-        if (ctl_jobs_retry(ctl, number, r.names, r.n_names) < 0)
+        for (size_t i = 0; r.bad.n < r.n_bad && i < r.unsaid.n; i++)
+                if (add(&r.bad, r.unsaid.names[i]) < 0)
+                        return ctl_oom(ctl);
+        if (ctl_jobs_retry(ctl, number, r.bad.names, r.bad.n) < 0)
                 return ctl_oom(ctl);
-        return change_again(ctl, r.verb, r.names, r.n_names);
+        return change_again(ctl, r.verb, r.bad.names, r.bad.n);
 }
 
 int verb_job_retry(Ctl *ctl, char **words, size_t n) {

@@ -478,8 +478,7 @@ static void shows_ended(FakeDaemon *d, const char *state, const char *verb, bool
         job.state = (char *) state;
         job.verb = (char *) verb;
         if (with_ends) {
-                job.failed = job.cancelled = 1;
-                job.unplaced = 2; // one more than it names
+                job.failed = job.cancelled = job.unplaced = 1;
                 job.units = pointers;
                 job.n_units = 3;
                 job.ends = &ends;
@@ -507,7 +506,62 @@ static void what_did_not_end_well_is_asked_for_again(void **state) {
 
         assert_int_equal(o.code, 0);
         assert_string_equal(o.out, "17\n");
-        assert_non_null(strstr(o.err, "1 more units did not end well"));
+        assert_string_equal(o.err, "");
+}
+
+// It has changed so many units, names the end of the first, and counts the others.
+static void shows_more_than_named(FakeDaemon *d, size_t n_units, uint32_t failed, uint32_t overtaken) {
+        static const char *const names[] = {"a.service", "b.service", "c.service", "d.service"};
+        Argosy__Response__JobUnitRow units[4], *pointers[4] = {&units[0], &units[1], &units[2], &units[3]};
+        Argosy__Response__JobRow job = row(9);
+
+        fake_accept(d);
+        done(fake_read(d));
+        for (size_t i = 0; i < n_units; i++) {
+                argosy__response__job_unit_row__init(&units[i]);
+                units[i].unit = (char *) names[i];
+        }
+        units[0].end = (char *) "failed";
+        job.state = (char *) "failed";
+        job.verb = (char *) "restart";
+        job.failed = failed;
+        job.overtaken = overtaken;
+        job.units = job.ends = pointers;
+        job.n_units = n_units;
+        job.n_ends = 1;
+        reply_jobs(d, &job, 1, 0);
+}
+
+static void all_three_failed(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        shows_more_than_named(d, 3, 3, 0);
+        q = read_change(d, ARGOSY__VERB__VERB_RESTART);
+        assert(q->change->n_names == 3 && streq(q->change->names[2], "c.service"));
+        done(q);
+        answer(d, "a.service", 17);
+        fake_expect_end(d);
+}
+
+static void one_of_four_did_not(FakeDaemon *d) {
+        shows_more_than_named(d, 4, 3, 0);
+        fake_expect_end(d);
+}
+
+static void one_of_three_was_overtaken(FakeDaemon *d) {
+        shows_more_than_named(d, 3, 2, 1);
+        fake_expect_end(d);
+}
+
+static void what_ended_well_is_never_asked_for_again(void **state) {
+        _cleanup_outcome_ Outcome all = run(all_three_failed, "job retry --no-block 9"),
+                                  some = run(one_of_four_did_not, "job retry --no-block 9"),
+                                  overtaken = run(one_of_three_was_overtaken, "job retry --no-block 9");
+
+        assert_int_equal(all.code, 0);
+        assert_int_equal(some.code + overtaken.code, 2);
+        assert_non_null(strstr(some.err, "of the 3 units of job 9 that did not end well it names 1 only"));
+        assert_non_null(strstr(overtaken.err, "of the 2 units of job 9 that did not end well it names 1 only"));
 }
 
 static void runs(FakeDaemon *d) {
@@ -564,6 +618,7 @@ int main(void) {
                 cmocka_unit_test(what_failed_is_named),
                 cmocka_unit_test(what_is_not_there_is_not_waited_for),
                 cmocka_unit_test(what_did_not_end_well_is_asked_for_again),
+                cmocka_unit_test(what_ended_well_is_never_asked_for_again),
                 cmocka_unit_test(what_cannot_be_asked_for_again_is_refused),
         };
 

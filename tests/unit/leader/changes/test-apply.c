@@ -509,7 +509,8 @@ static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
         rig_settle(&g);
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, E2BIG);
-        assert_non_null(strstr(rig_last(a)->message, ": 256 units were changed before, the others were not"));
+        assert_non_null(
+                strstr(rig_last(a)->message, ": 256 units were changed before, the others were not"));
         assert_int_equal(count(TWO), 256);
 }
 
@@ -517,12 +518,12 @@ static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
 
 // ------------------------------------------------------------------------------------------------ a few at a time
 
-#define WEB(file)                                                                                     \
-        {                                                                                             \
+#define WEB(file)                                                                                       \
+        {                                                                                               \
                 {"w@.service", file, INACTIVE}, {"w@1.service", file, LAUNCHED, .from_template = true}, \
-                        {"w@2.service", file, LAUNCHED, .from_template = true}, {                     \
-                        "w@3.service", file, LAUNCHED, .from_template = true                          \
-                }                                                                                     \
+                        {"w@2.service", file, LAUNCHED, .from_template = true}, {                       \
+                        "w@3.service", file, LAUNCHED, .from_template = true                            \
+                }                                                                                       \
         }
 
 static const Wanted web_before[] = WEB(ONE), web_after[] = WEB(TWO);
@@ -561,7 +562,8 @@ static void files_are_put_in_place_a_few_at_a_time(void **state) {
         assert_int_equal(cluster_state_job_state(g.state, job), ARGOSY__JOB_STATE__JOB_RUNNING);
         r = apply_planned(after, p); // who asks again waits for the same
         assert_int_equal(r->job, job);
-        assert_int_equal(r->change->units[0]->revision, cluster_state_find_rollout(g.state, "w@.service")->revision);
+        assert_int_equal(r->change->units[0]->revision,
+                         cluster_state_find_rollout(g.state, "w@.service")->revision);
         rig_pass_ms(&g, 60000);
         assert_int_equal(count_web(TWO), 4);
         assert_unit("w@2.service", TWO, LAUNCHED, "shop");
@@ -574,6 +576,25 @@ static void files_are_put_in_place_a_few_at_a_time(void **state) {
         assert_int_equal(r->status, 0);
         assert_int_equal(r->change->n_units, 0); // nothing to wait for
         assert_int_equal(last_job(), job);
+}
+
+// Not even after another one has taken the place of its rollout.
+static void a_rolling_apply_that_comes_again_begins_nothing(void **state) {
+        const Argosy__Response *p, *r;
+
+        SKIP_BELOW(FEATURE_SETS);
+        assert_int_equal(apply(before)->status, 0);
+        p = plan(after);
+        assert_int_equal(apply_planned(after, p)->status, 0);
+        rig_pass_ms(&g, 60000);
+        (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", ONE});
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(count_web(ONE), 4);
+        r = apply_planned(after, p);
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->change->n_units, 0); // nothing to wait for
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(count_web(ONE), 4);
 }
 
 static void assert_not_rolled(const Wanted *units, size_t n, bool prune, const char *why) {
@@ -604,8 +625,9 @@ static void what_is_no_update_is_not_applied_a_few_at_a_time(void **state) {
         units[3] = (Wanted){"w@3.service", TWO, LAUNCHED, false}; // from a file of its own
         assert_not_rolled(units, 4, false, "w@3.service is of another template, or of none");
         assert_int_equal(apply((Folder){.set = "more", .units = two, .n = 2})->status, 0);
-        assert_non_null(strstr(plan((Folder){.set = "more", .units = more, .n = 2, .rolling = true})->apply_plan->refusal,
-                               "b.service is of another template"));
+        assert_non_null(strstr(
+                plan((Folder){.set = "more", .units = more, .n = 2, .rolling = true})->apply_plan->refusal,
+                "b.service is of another template"));
         assert_int_equal(count_web(ONE), 4);
 }
 
@@ -626,6 +648,7 @@ int main(void) {
                 TEST(a_command_that_is_given_again_goes_on),
                 TEST(who_fails_in_the_middle_hears_how_many_were_changed),
                 TEST(files_are_put_in_place_a_few_at_a_time),
+                TEST(a_rolling_apply_that_comes_again_begins_nothing),
                 TEST(what_is_no_update_is_not_applied_a_few_at_a_time),
         };
 

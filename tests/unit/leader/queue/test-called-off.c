@@ -6,7 +6,7 @@
 #define NEEDS "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRequires=first.service\n"
 #define NEEDS_OTHER "[Service]\nExecStart=/bin/sleep 2000\n[X-Argosy]\nRequires=first.service\n"
 
-enum { HEALTH_MS = 2000 };
+enum { HEALTH_MS = 2000, START_MS = 5000 };
 
 // Several units in one job.
 static RigAnswer *start_all(const char *const *names, const char *const *contents, size_t n) {
@@ -45,11 +45,11 @@ static uint64_t start_both(void) {
         return job;
 }
 
-static const Argosy__Response *cancel_all(const uint64_t *numbers, size_t n) {
+static RigAnswer *ask_to_cancel(const uint64_t *numbers, size_t n, uint64_t number) {
         Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        uint64_t id[2] = {++g.id, 88};
+        uint64_t id[2] = {number, 88};
 
         job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         m.numbers = (uint64_t *) numbers;
@@ -57,7 +57,11 @@ static const Argosy__Response *cancel_all(const uint64_t *numbers, size_t n) {
         request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
         request.job_cancel = &m;
         request.job = &job;
-        return rig_last(ask_and_go_on(&request));
+        return ask_and_go_on(&request);
+}
+
+static const Argosy__Response *cancel_all(const uint64_t *numbers, size_t n) {
+        return rig_last(ask_to_cancel(numbers, n, ++g.id));
 }
 
 static const Argosy__Response__UnitResult *result_of(const Argosy__Response *r, const char *name) {
@@ -220,6 +224,81 @@ static void a_new_leader_knows_what_was_called_off(void **state) {
         }
 }
 
+// ---- of more units than one entry has
+
+// All of them wait for the first one, which is being started, whoever leads.
+static uint64_t start_many(void) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char names[MANY][24], *pointers[MANY];
+        uint64_t id[2] = {++g.id, 66}, job;
+
+        for (unsigned i = 0; i < MANY; i++) {
+                snprintf(names[i], sizeof(names[i]), "w@%u.service", i);
+                pointers[i] = names[i];
+        }
+        g.start_ms = START_MS;
+        (void) answer((Ask){SUBMIT, "first.service", SERVICE});
+        file.name = file.path = (char *) "w@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) NEEDS, .len = strlen(NEEDS)};
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = START;
+        change.names = pointers;
+        change.n_names = MANY;
+        change.files = &files;
+        change.n_files = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        job = rig_last(ask_and_go_on(&request))->job;
+        assert_int_equal(state_of(job), RUNNING);
+        return job;
+}
+
+static size_t count_many(void) {
+        size_t n = 0;
+        char name[24];
+
+        for (unsigned i = 0; i < MANY; i++) {
+                snprintf(name, sizeof(name), "w@%u.service", i);
+                n += rig_record(&g, name) != NULL;
+        }
+        return n;
+}
+
+static void many_are_called_off_whoever_leads(void **state) {
+        const Argosy__Response *r;
+        uint64_t job, number;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = start_many();
+        assert_int_equal(count_many(), MANY);
+        number = ++g.id;
+        g.slow = true;
+        (void) ask_to_cancel(&job, 1, number);
+        for (unsigned committed = g.batches; g.batches < committed + 1;) {
+                rig_turns(&g, 1);
+                rig_release(&g);
+        }
+        rig_depose(&g);
+        g.slow = false;
+        rig_release(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_in_range(count_many(), 1, MANY - 1); // in the middle of it
+        assert_int_equal(state_of(job), RUNNING);
+        r = rig_last(ask_to_cancel(&job, 1, number)); // as a client does that has lost its leader
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, job + 1);
+        assert_int_equal(count_many(), 0);
+        assert_int_equal(last_job(), job + 1);
+        rig_pass_ms(&g, START_MS + LATER_MS);
+        assert_int_equal(state_of(job), CANCELLED);
+        assert_int_equal(rig_show_job(&g, job)->cancelled, MANY);
+        assert_int_equal(rig_show_job(&g, job)->overtaken, 0);
+        assert_int_equal(state_of(job + 1), DONE);
+}
+
 static void a_closed_queue_and_rules_do_not_hold_it(void **state) {
         uint64_t job;
 
@@ -313,6 +392,28 @@ static void a_drain_is_called_off(void **state) {
         set_deaf(false);
 }
 
+// May use the verb, but could not have asked for the drain.
+static void a_right_to_units_calls_off_no_drain(void **state) {
+        Argosy__Author bob = user("bob", 1001);
+        uint32_t host;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        (void) answer((Ask){START, "a.service", SERVICE});
+        host = rig_host_of(&g, "a.service");
+        set_deaf(true);
+        (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        job = last_job();
+        give(ARGOSY__RIGHT__RIGHT_DEPLOY, "bob", false);
+        g.author = &bob;
+        assert_int_equal(cancel_all(&job, 1)->status, EACCES);
+        assert_int_equal(cluster_state_find_host(g.state, host)->nodes[0]->mode,
+                         ARGOSY__NODE_MODE__MODE_DRAINING);
+        g.author = NULL;
+        assert_int_equal(cancel_all(&job, 1)->status, 0);
+        set_deaf(false);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(what_has_not_begun_is_called_off_and_the_rest_goes_on),
@@ -321,10 +422,12 @@ int main(void) {
                 RIG_TEST(what_has_begun_is_refused),
                 RIG_TEST(a_held_one_and_a_running_one_go_together),
                 RIG_TEST(a_new_leader_knows_what_was_called_off),
+                RIG_TEST(many_are_called_off_whoever_leads),
                 RIG_TEST(a_closed_queue_and_rules_do_not_hold_it),
                 RIG_TEST(who_could_not_ask_for_it_cannot_call_it_off),
                 RIG_TEST(an_update_ends_where_it_is),
                 RIG_TEST(a_drain_is_called_off),
+                RIG_TEST(a_right_to_units_calls_off_no_drain),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

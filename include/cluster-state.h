@@ -229,6 +229,8 @@ const ListNode *cluster_state_units_on(const ClusterState *s, uint32_t node, siz
 const ListNode *cluster_state_global_units(const ClusterState *s, size_t *ret_n);
 // The units of a set: name -> UnitEntry, in no particular order. NULL: it has none.
 const Map *cluster_state_units_of_set(const ClusterState *s, const char *set);
+// The revision by which a unit was removed, or left its set, last.
+uint64_t cluster_state_left_revision(const ClusterState *s);
 
 // Also one that no unit has any more and a job names.
 SpecEntry *cluster_state_find_spec(const ClusterState *s, const Hash *hash);

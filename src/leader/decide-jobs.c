@@ -142,6 +142,26 @@ static uint64_t newest_revision(const Leader *l, const char *name) {
         return newest;
 }
 
+// Of what a plan looks at: the units that the folder names, and those of the set. What is not there any more has no
+// revision: so it is that of the last unit that went, whichever it was.
+static uint64_t newest_of_folder(const ClusterState *state, const Argosy__Request__Apply *m) {
+        const Map *members = cluster_state_units_of_set(state, m->set);
+        uint64_t newest = cluster_state_left_revision(state);
+
+        for (size_t i = 0; i < m->n_units; i++) {
+                const UnitEntry *u = cluster_state_find_unit(state, m->units[i]->name);
+
+                newest = MAX_OF(newest, u ? u->record->revision : 0);
+        }
+        if (members)
+                map_foreach (slot, members) {
+                        const UnitEntry *u = slot->value;
+
+                        newest = MAX_OF(newest, u->record->revision);
+                }
+        return newest;
+}
+
 // What has no revision of its own has one with all of its kind, which a voter that has read a snapshot knows no better
 // than that of the snapshot: rather refused than done. Of thousands of units all are looked at once, before the first is
 // changed, and each part again when its turn has come.
@@ -159,7 +179,7 @@ static int check_revision(const Leader *l, Ticket *t, uint64_t revision) {
                 break;
         case ARGOSY__REQUEST__WHAT_APPLY:
                 what = "what the folder is about";
-                at = cluster_state_revision(l->state);
+                at = newest_of_folder(l->state, q->apply);
                 break;
         case ARGOSY__REQUEST__WHAT_UNDO:
                 what = "what the job changed";

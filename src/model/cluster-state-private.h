@@ -227,6 +227,8 @@ struct ClusterState {
         size_t n_rollouts;
         uint64_t rollouts_revision;
 
+        uint64_t left_revision; // when a unit was removed, or left its set, last
+
         Argosy__RoleRecord **roles; // by name
         size_t n_roles;
         uint64_t roles_revision;

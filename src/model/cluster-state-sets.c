@@ -69,3 +69,7 @@ const Map *cluster_state_units_of_set(const ClusterState *s, const char *name) {
 
         return set ? &set->units : NULL;
 }
+
+uint64_t cluster_state_left_revision(const ClusterState *s) {
+        return s->left_revision;
+}

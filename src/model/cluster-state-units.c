@@ -111,6 +111,8 @@ int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record
         unlink_placed(s, u);
         if (moves)
                 state_leave_set(s, u);
+        if (moves && *before->set)
+                s->left_revision = record->revision;
         record->name = before->name; // which is the map's key
         if (inherit) {
                 record->outcomes = before->outcomes;
@@ -135,6 +137,7 @@ int state_take_unit(ClusterState *s, UnitEntry *u) {
                 return r;
         unlink_placed(s, u);
         state_leave_set(s, u);
+        s->left_revision = s->revision;
         if (s->walk == &u->all)
                 s->walk = u->all.next;
         list_unlink(&u->all);

@@ -125,13 +125,15 @@ def test_a_plan_for_programs_has_the_revision_to_apply_it_at(c: Cluster):
     write(node, {"a.service": SLEEPER})
     [row] = json.loads(c.ctl_fails(f"apply --plan --json=short {FOLDER}", on=node, status=5).out)
     assert (row["unit"], row["change"], row["desired_after"]) == ("a.service", "make", "launched"), row
-    c.start("mine.service")
-    c.ctl_fails(f"apply {FOLDER} --if-revision={row['revision']}", on=node, saying="nothing was changed")
-    assert "a.service" not in c.known()
-    [row] = json.loads(c.ctl_fails(f"apply --plan --json=short {FOLDER}", on=node, status=5).out)
+    c.start("mine.service")  # that is no matter of the folder
     [done] = json.loads(c.ctl(f"apply {FOLDER} --json=short --if-revision={row['revision']}", on=node))
     assert (done["unit"], done["ok"]) == ("a.service", True) and done["job"] > 0, done
     assert json.loads(c.ctl(f"apply {FOLDER} --json=short", on=node)) == []
+    write(node, {"a.service": OTHER})
+    [row] = json.loads(c.ctl_fails(f"apply --plan --json=short {FOLDER}", on=node, status=5).out)
+    c.ctl("stop a")
+    c.ctl_fails(f"apply {FOLDER} --if-revision={row['revision']}", on=node, saying="nothing was changed")
+    assert not c.where("a") and "# another one" not in c.ctl("cat a")
 
 
 def test_files_are_put_in_place_a_few_at_a_time(c: Cluster):

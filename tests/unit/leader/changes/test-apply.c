@@ -40,6 +40,7 @@ typedef struct Folder {
         size_t n;
         bool prune, adopt, force, rolling;
         uint64_t id; // 0: a new one
+        uint64_t if_revision;
 } Folder;
 
 static struct {
@@ -73,12 +74,13 @@ static Argosy__Request__Apply message_of(const Folder *f) {
         return m;
 }
 
-static RigAnswer *ask(Argosy__Request__Apply *m, uint64_t number) {
+static RigAnswer *ask(Argosy__Request__Apply *m, uint64_t number, uint64_t if_revision) {
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t id[2] = {number ?: ++g.id, 55};
 
         job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        job.if_revision = if_revision;
         request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
         request.apply = m;
         request.job = &job;
@@ -90,7 +92,7 @@ static const Argosy__Response *plan(Folder f) {
         RigAnswer *a;
 
         m.dry_run = true;
-        a = ask(&m, 0);
+        a = ask(&m, 0, f.if_revision);
         rig_settle(&g);
         return rig_last(a);
 }
@@ -116,7 +118,7 @@ static RigAnswer *begin(Folder f, const Argosy__Response__ApplyPlan *p) {
         m.gone = room.gone;
         m.revision = p->revision;
         m.plan = p->plan;
-        return ask(&m, f.id);
+        return ask(&m, f.id, f.if_revision);
 }
 
 static const Argosy__Response *apply_planned(Folder f, const Argosy__Response *p) {
@@ -310,6 +312,26 @@ static void what_changed_since_the_plan_ends_it(void **state) {
         r = apply_planned(f, p);
         assert_int_equal(r->status, ESTALE);
         assert_unit("a.service", ONE, LAUNCHED, "shop");
+}
+
+// What somebody was told of before is compared with what the plan looks at, and not with all that has happened since.
+static void a_revision_binds_it_to_what_it_is_about(void **state) {
+        Folder f = whole, part = {.units = shop, .n = 1};
+
+        SKIP_BELOW(FEATURE_SETS);
+        assert_int_equal(apply(whole)->status, 0);
+        f.if_revision = part.if_revision = cluster_state_revision(g.state);
+        change(ARGOSY__VERB__VERB_START, "other.service", ONE);
+        assert_int_equal(apply(f)->status, 0);
+        change(ARGOSY__VERB__VERB_STOP, "w@1.service", NULL);
+        assert_int_equal(plan(f)->status, ESTALE);
+        assert_int_equal(plan(part)->status, ESTALE); // it is of the set, although nobody names it
+        f.if_revision = part.if_revision = cluster_state_revision(g.state);
+        assert_int_equal(plan(f)->status, 0);
+        assert_int_equal(plan(part)->status, 0);
+        change(ARGOSY__VERB__VERB_DESTROY, "b.service", NULL);
+        assert_int_equal(plan(f)->status, ESTALE);
+        assert_int_equal(plan(part)->status, ESTALE);
 }
 
 static void the_clusters_own_moves_do_not(void **state) {
@@ -640,6 +662,7 @@ int main(void) {
                 TEST(an_empty_folder_and_a_wrong_one_need_force),
                 TEST(what_belongs_to_others_is_left_alone),
                 TEST(what_changed_since_the_plan_ends_it),
+                TEST(a_revision_binds_it_to_what_it_is_about),
                 TEST(the_clusters_own_moves_do_not),
                 TEST(a_unit_that_cannot_be_has_its_own_error),
                 TEST(undo_puts_back_what_it_changed),

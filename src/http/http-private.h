@@ -18,6 +18,7 @@
 #include <microhttpd.h>
 #include <pthread.h>
 
+#include "answers-memo.h"
 #include "author-names.h"
 #include "buf.h"
 #include "events-memo.h"
@@ -93,6 +94,7 @@ struct HttpCall {
         bool comment; // it was silent for so long that its client is to be told that we are there, or we that he is not
         HttpStreamFormat format;
         Buf out; // text that is being read
+        TextChunk *shared; // or this one, that others read, too; NULL: `out`
         size_t out_at;
         char cursor[EVENT_CURSOR_SIZE]; // behind that
         // the answer
@@ -161,8 +163,9 @@ void http_api_release(HttpApi *a, size_t bytes);
 
 // ---- by the thread: http-thread.c
 
-// What its streams were told of; NULL: out of memory, and there is more to do.
+// What its streams were told of, each event and all together; NULL: out of memory, and there is more to do.
 EventsMemo *http_thread_memo(HttpThread *t);
+AnswersMemo *http_thread_answers(HttpThread *t);
 // It was refused, and perhaps because of its token.
 void http_thread_note_refusal(HttpCall *call);
 

@@ -16,7 +16,9 @@
 #include "http-private.h"
 #include "macro.h"
 
-enum { BLOCK_BYTES = 4 * 1024 }; // that are sent at a time; a stream has them for as long as it is there
+// That are sent at a time to a client of HTTP/1.0; to others it is what is left of HTTP_HEADER_MAX. A stream has them for as long as it
+// is there.
+enum { BLOCK_BYTES = 1024 };
 
 // Somebody who is told nothing for long, because nothing can be said to him without meaning something. On a unix socket who will
 // say no more may yet read; of TCP he has most likely gone.
@@ -41,10 +43,29 @@ static int write_comment(HttpCall *call) {
         return http_stream_append_comment(call->format, &call->out);
 }
 
+// Of those that are behind the same cursor only the first one's text is written.
+static int write_events(HttpCall *call, const HttpPart *part) {
+        AnswersMemo *answers = http_thread_answers(call->thread);
+        int r;
+
+        call->shared = answers ? answers_memo_find(answers, part, call->format, call->cursor) : NULL;
+        if (call->shared)
+                return 0;
+        r = http_events_append(part, call->format, http_thread_memo(call->thread), &call->out, call->cursor);
+        if (r < 0 || !answers || call->out.len == 0)
+                return r;
+        call->shared = text_chunk_new(call->out.len, NULL);
+        if (!call->shared)
+                return 0; // it has its own
+        memcpy(call->shared->text, call->out.data, call->out.len);
+        answers_memo_keep(answers, part, call->format, call->cursor, call->shared);
+        return 0;
+}
+
 static int write_part(HttpCall *call, const HttpPart *part) {
         if (call->target.resource == HTTP_JOURNAL)
                 return http_journal_append(part, call->target.name, call->format, &call->out);
-        return http_events_append(part, call->format, http_thread_memo(call->thread), &call->out, call->cursor);
+        return write_events(call, part);
 }
 
 static void drop_parts(HttpCall *call) {
@@ -59,6 +80,7 @@ static int write_more(HttpCall *call) {
         HttpProblem problem = {http_status_of(call->status), call->message, NULL, NULL, 0};
         int r = 0;
 
+        call->shared = text_chunk_unref(call->shared);
         call->out.len = call->out_at = 0;
         if (call->part < call->n_parts)
                 r = write_part(call, &call->parts[call->part++]);
@@ -76,6 +98,7 @@ static int write_more(HttpCall *call) {
 
 // All that there was has been read: the loop asks for more. It may be there before this returns.
 static void ask_for_more(HttpCall *call) {
+        call->shared = text_chunk_unref(call->shared);
         buf_done(&call->out);
         call->out_at = 0;
         drop_parts(call);
@@ -87,23 +110,30 @@ static void ask_for_more(HttpCall *call) {
         MHD_resume_connection(call->connection);
 }
 
+static size_t text_of(const HttpCall *call, const void **ret) {
+        *ret = call->shared ? (const void *) call->shared->text : call->out.data;
+        return call->shared ? call->shared->len : call->out.len;
+}
+
 static ssize_t on_read(void *userdata, uint64_t pos, char *buf, size_t max) {
         HttpCall *call = userdata;
-        size_t n;
+        const void *text;
+        size_t n, len = text_of(call, &text);
 
-        if (call->out_at == call->out.len) {
+        if (call->out_at == len) {
                 int r = write_more(call);
 
                 if (r < 0)
                         return r == -ENODATA ? MHD_CONTENT_READER_END_OF_STREAM
                                              : MHD_CONTENT_READER_END_WITH_ERROR;
-                if (call->out.len == 0) {
+                len = text_of(call, &text);
+                if (len == 0) {
                         ask_for_more(call);
                         return 0;
                 }
         }
-        n = MIN_OF(max, call->out.len - call->out_at);
-        memcpy(buf, call->out.data + call->out_at, n);
+        n = MIN_OF(max, len - call->out_at);
+        memcpy(buf, (const char *) text + call->out_at, n);
         call->out_at += n;
         return (ssize_t) n;
 }

@@ -46,6 +46,7 @@ struct HttpThread {
         struct MHD_Daemon *daemon;
         ListNode peers;   // of open connections
         EventsMemo *memo; // NULL: nobody was told of events
+        AnswersMemo *answers;
 };
 
 // ---- who connects
@@ -210,6 +211,12 @@ EventsMemo *http_thread_memo(HttpThread *t) {
         if (!t->memo)
                 t->memo = events_memo_new();
         return t->memo;
+}
+
+AnswersMemo *http_thread_answers(HttpThread *t) {
+        if (!t->answers)
+                t->answers = answers_memo_new();
+        return t->answers;
 }
 
 // ---- the others
@@ -624,6 +631,7 @@ void http_call_free(HttpCall *call) {
         http_parts_free(call->parts, call->n_parts);
         http_target_done(&call->target);
         buf_done(&call->out);
+        text_chunk_unref(call->shared);
         message_free(call->request);
         http_bulk_free(call->bulk);
         message_free(call->author);
@@ -704,5 +712,6 @@ void http_thread_take_back(HttpCall *call) {
 void http_thread_stop(HttpThread *t) {
         MHD_stop_daemon(t->daemon);
         events_memo_free(t->memo);
+        answers_memo_free(t->answers);
         free(t);
 }

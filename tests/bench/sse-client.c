@@ -33,6 +33,10 @@ enum {
 
 typedef struct Reader {
         int fd;
+        bool answered;    // the headers have come
+        size_t chunk;     // bytes of the chunk that are yet to come
+        char size[16];    // of the next one, as far as that has come
+        size_t n_size;
         uint64_t n;
         char tail[TAIL];
         size_t n_tail;
@@ -59,7 +63,7 @@ static void begin(Reader *r, int epoll, const char *path, const char *target) {
         struct sockaddr_un a = {.sun_family = AF_UNIX};
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = r};
         char text[512];
-        int len = snprintf(text, sizeof(text), "GET %s HTTP/1.0\r\nHost: localhost\r\n\r\n", target);
+        int len = snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", target);
 
         if (len >= (int) sizeof(text) || strlen(path) >= sizeof(a.sun_path))
                 fail("too long a name");
@@ -71,7 +75,45 @@ static void begin(Reader *r, int epoll, const char *path, const char *target) {
                 fail("asking");
 }
 
-// HTTP/1.0: there are no chunks that end in the middle of a word. Each event has one place with its time, and no other text of ours looks so.
+// What stands between chunks is taken out, in place. How many bytes are left.
+static size_t join_chunks(Reader *r, char *p, size_t n) {
+        size_t to = 0;
+
+        for (size_t at = 0; at < n;) {
+                size_t more = MIN_OF(r->chunk, n - at);
+
+                memmove(p + to, p + at, more);
+                to += more;
+                at += more;
+                r->chunk -= more;
+                for (; r->chunk == 0 && at < n; at++) { // CR, LF, the size, CR, LF
+                        if (p[at] == '\n' && r->n_size > 0) {
+                                r->size[r->n_size] = 0;
+                                r->chunk = strtoul(r->size, NULL, 16);
+                                r->n_size = 0;
+                                if (r->chunk == 0)
+                                        fail("a stream has ended");
+                        } else if (p[at] != '\r' && p[at] != '\n' && r->n_size + 1 < sizeof(r->size))
+                                r->size[r->n_size++] = p[at];
+                }
+        }
+        return to;
+}
+
+// The headers come first, and all at once. How many bytes are left behind them.
+static size_t skip_headers(Reader *r, char *p, size_t n) {
+        char *end = memmem(p, n, "\r\n\r\n", 4);
+
+        if (!end)
+                fail("no answer");
+        r->answered = true;
+        end += 4;
+        n -= (size_t) (end - p);
+        memmove(p, end, n);
+        return n;
+}
+
+// Each event has one place with its time, and no other text of ours looks so.
 static const char *take_events(Reader *r, const char *p, const char *end, uint64_t now) {
         static const char words[] = "\",\"time\":";
         const char *done = p;
@@ -101,7 +143,10 @@ static void receive_some(Reader *r) {
         n = read(r->fd, buf + r->n_tail, READ_BYTES);
         if (n <= 0)
                 fail("a stream has ended");
-        if (!r->begun && memmem(buf, r->n_tail + (size_t) n, "\nid: ", 5)) {
+        if (!r->answered)
+                n = (ssize_t) skip_headers(r, buf + r->n_tail, (size_t) n);
+        n = (ssize_t) join_chunks(r, buf + r->n_tail, (size_t) n);
+        if (!r->begun && memmem(buf, r->n_tail + (size_t) n, "id: ", 4)) {
                 r->begun = true;
                 n_begun++;
         }

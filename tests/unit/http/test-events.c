@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
+#include "answers-memo.h"
 #include "event-kind.h"
 #include "events-memo.h"
 #include "str.h"
@@ -94,8 +95,38 @@ static void what_was_kept_is_found_under_its_key_alone(void **state) {
         events_memo_free(memo);
 }
 
+static void an_answer_is_known_by_all_of_it(void **state) {
+        AnswersMemo *memo = answers_memo_new();
+        TextChunk *text = text_chunk_new(4, NULL), *found;
+        char cursor[EVENT_CURSOR_SIZE] = "there", seen[EVENT_CURSOR_SIZE];
+        static uint8_t bytes[ANSWERS_MEMO_BYTES_MAX + 1];
+        uint8_t other[200];
+        HttpPart answer = {bytes, 200}, like_it = {other, 200}, shorter = {bytes, 199}, long_one = {bytes, sizeof(bytes)};
+
+        assert_true(memo && text);
+        assert_null(answers_memo_find(memo, &answer, HTTP_STREAM_SSE, seen));
+        answers_memo_keep(memo, &answer, HTTP_STREAM_SSE, cursor, text);
+        memcpy(other, bytes, sizeof(other));
+        found = answers_memo_find(memo, &like_it, HTTP_STREAM_SSE, seen);
+        assert_ptr_equal(found, text);
+        assert_string_equal(seen, "there");
+        text_chunk_unref(found);
+        other[0] = 1; // its end is what its slot is found by
+        assert_null(answers_memo_find(memo, &like_it, HTTP_STREAM_SSE, seen));
+        assert_null(answers_memo_find(memo, &answer, HTTP_STREAM_LINES, seen));
+        assert_null(answers_memo_find(memo, &shorter, HTTP_STREAM_SSE, seen));
+        answers_memo_keep(memo, &like_it, HTTP_STREAM_SSE, cursor, text); // in its place
+        assert_null(answers_memo_find(memo, &answer, HTTP_STREAM_SSE, seen));
+        answers_memo_keep(memo, &long_one, HTTP_STREAM_SSE, cursor, text);
+        assert_null(answers_memo_find(memo, &long_one, HTTP_STREAM_SSE, seen));
+        answers_memo_free(memo);
+        assert_int_equal(atomic_load(&text->refs), 1);
+        text_chunk_unref(text);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(an_answer_is_known_by_all_of_it),
                 cmocka_unit_test(what_was_written_before_changes_nothing),
                 cmocka_unit_test(what_was_kept_is_found_under_its_key_alone),
         };

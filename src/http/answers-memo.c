@@ -5,6 +5,7 @@
 
 #include "answers-memo.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,12 +50,16 @@ static size_t slot_of(const HttpPart *answer, HttpStreamFormat format) {
                ANSWERS_MEMO_SLOTS;
 }
 
+static bool is_slot_of(const Slot *s, const HttpPart *answer, HttpStreamFormat format) {
+        return s->text && s->len == answer->len && s->format == format &&
+               memcmp(s->data, answer->data, s->len) == 0;
+}
+
 TextChunk *answers_memo_find(const AnswersMemo *m, const HttpPart *answer, HttpStreamFormat format,
                              char cursor[EVENT_CURSOR_SIZE]) {
         const Slot *s = &m->slots[slot_of(answer, format)];
 
-        if (!s->text || s->len != answer->len || s->format != format ||
-            memcmp(s->data, answer->data, s->len) != 0)
+        if (!is_slot_of(s, answer, format))
                 return NULL;
         memcpy(cursor, s->cursor, sizeof(s->cursor));
         return text_chunk_ref(s->text);

@@ -120,7 +120,8 @@ static void show_job(HttpCall *call) {
 
 // ---- streams
 
-// Answers of all streams begin together: so they are behind the same cursor, and the text of an event is made once for all of them.
+// Answers of all streams begin together: so they are behind the same cursor, and what they are told is asked for, and written, once for
+// all of them.
 static uint64_t next_tick(const HttpApi *a) {
         const uint64_t tick_us = HTTP_BATCH_MS * (uint64_t) USEC_PER_MSEC;
 
@@ -130,7 +131,7 @@ static uint64_t next_tick(const HttpApi *a) {
 static void pull(HttpCall *call) {
         uint64_t silent_us = http_steps_now_us(call->api) + HTTP_COMMENT_SEC * (uint64_t) USEC_PER_SEC;
 
-        if (!call->streams || set_deadline(call, silent_us))
+        if (!call->streams || (set_deadline(call, silent_us) && !http_alike_join(call)))
                 ask(call, call->author);
 }
 
@@ -156,11 +157,14 @@ bool http_steps_again(HttpCall *call, int status) {
 }
 
 static void on_stream_due(HttpCall *call) {
-        if (!call->route) {
+        bool asks = call->route;
+
+        if (!asks && !call->alike.of) {
                 pull(call);
                 return;
         }
-        call->api->ops->cancel(TAKE_PTR(call->route), call->api->userdata);
+        if (asks)
+                call->api->ops->cancel(TAKE_PTR(call->route), call->api->userdata);
         call->comment = true;
         http_call_give_back(call);
 }
@@ -270,6 +274,10 @@ void http_steps_on_timer(uv_timer_t *timer) {
 }
 
 void http_steps_end(HttpCall *call) {
+        HttpCall *next = http_alike_leave(call);
+
+        if (next && !call->api->ending)
+                ask(next, next->author);
         deadline_heap_clear(&call->api->deadlines, &call->deadline);
         message_free(TAKE_PTR(call->request));
 }

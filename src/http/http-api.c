@@ -56,6 +56,8 @@ void http_call_set_route(HttpCall *call, void *route) {
 }
 
 void http_call_fail(HttpCall *call, int status, const char *message) {
+        ListNode others = LIST_INIT(others);
+
         if (call->journal.open && !call->api->ending) {
                 http_journal_fail(call, status, message);
                 return;
@@ -63,6 +65,14 @@ void http_call_fail(HttpCall *call, int status, const char *message) {
         if (call->bulk && call->author && !call->api->ending) {
                 http_bulk_fail(call, status, message);
                 return;
+        }
+        if (!call->api->ending)
+                http_alike_take(call, &others);
+        while (!list_is_empty(&others)) {
+                HttpCall *other = CONTAINER_OF(others.next, HttpCall, alike.link);
+
+                list_unlink(&other->alike.link);
+                http_call_fail(other, status, message);
         }
         if (http_steps_again(call, status))
                 return;
@@ -211,7 +221,7 @@ static void fail_with(HttpCall *call, const Argosy__Response *r) {
 }
 
 // Who answers goes on to the end, also when the beginning could not be kept: nobody has a way to stop him from in here.
-void http_call_respond(HttpCall *call, const Argosy__Response *response) {
+static void respond_one(HttpCall *call, const Argosy__Response *response) {
         size_t first, n = count_rows(response, &first);
 
         if (response->final)
@@ -246,6 +256,20 @@ void http_call_respond(HttpCall *call, const Argosy__Response *response) {
                 note_results(call, response);
         if (response->final)
                 end(call, response);
+}
+
+void http_call_respond(HttpCall *call, const Argosy__Response *response) {
+        ListNode others = LIST_INIT(others);
+
+        if (response->final)
+                http_alike_take(call, &others);
+        respond_one(call, response);
+        while (!list_is_empty(&others)) {
+                HttpCall *other = CONTAINER_OF(others.next, HttpCall, alike.link);
+
+                list_unlink(&other->alike.link);
+                respond_one(other, response);
+        }
 }
 
 // ---- what is asked
@@ -494,6 +518,7 @@ void http_api_on_ended(HttpApi *a) {
                 free(a->doors[i]);
         }
         deadline_heap_done(&a->deadlines);
+        map_done(&a->alike);
         if (a->closed)
                 a->closed(a->closed_data);
         free_api(a);

@@ -24,6 +24,7 @@
 #include "events-memo.h"
 #include "hash.h"
 #include "deadline-heap.h"
+#include "http-api-alike.h"
 #include "http-api-journal.h"
 #include "http-api-state.h"
 #include "http-api.h"
@@ -83,6 +84,7 @@ struct HttpCall {
         HttpStep step;
         HttpStateCall state;
         HttpJournalCall journal;
+        HttpAlikeCall alike; // of a stream of events
         HttpBulk *bulk;   // it has many operations (http-api-bulk.c); NULL: one
         size_t bulk_step; // that is asked for, or whose job is waited for
         Deadline
@@ -133,6 +135,7 @@ struct HttpApi {
         uv_timer_t late; // of connections over TCP
         ListNode asked;         // calls that the loop has
         ListNode journals;      // HttpJournalCall.link, whoever has them
+        Map alike;              // HttpAlike
         uv_timer_t timer;       // for the first of
         DeadlineHeap deadlines; // HttpCall.deadline
         bool keeps_jobs;        // the cluster was seen to

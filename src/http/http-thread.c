@@ -615,6 +615,7 @@ static void *on_target(void *userdata, const char *text, struct MHD_Connection *
         call->thread = t;
         list_init(&call->link);
         list_init(&call->journal.link);
+        list_init(&call->alike.link);
         call->text = strdup(text);
         if (!call->text) {
                 free(call);
@@ -632,6 +633,7 @@ void http_call_free(HttpCall *call) {
         http_target_done(&call->target);
         buf_done(&call->out);
         text_chunk_unref(call->shared);
+        http_alike_done(&call->alike);
         message_free(call->request);
         http_bulk_free(call->bulk);
         message_free(call->author);

@@ -628,7 +628,7 @@ static void streams_end_with_the_daemon(void **state) {
         RUN_UNTIL(w.n_calls == 8);
         for (size_t i = 0; i < 4; i++)
                 respond_events(w.calls[i], 1, "a.service");
-        RUN_UNTIL(w.n_calls == 12);
+        RUN_UNTIL(w.n_calls == 9); // one for all four
         close_api();
         RUN_UNTIL(w.api_closed);
         for (size_t i = 0; i < 8; i++) {

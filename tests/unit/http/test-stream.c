@@ -263,7 +263,15 @@ static void answer_beginning(void) {
                 }
 }
 
-// So many clients are streams that wait, and each of them has a question open.
+static size_t n_waiting(void) {
+        size_t n = 0;
+
+        list_foreach (i, &w.api->asked)
+                n += CONTAINER_OF(i, HttpCall, link)->alike.of != NULL;
+        return n;
+}
+
+// So many clients are streams that wait, and one of them has asked for all.
 static void open_streams(size_t n) {
         for (size_t i = 0; i < n; i++) {
                 (void) say(i, GET("/v1/events", ""));
@@ -272,15 +280,72 @@ static void open_streams(size_t n) {
                         answer_beginning();
                 }
         }
-        RUN_UNTIL(w.n_open == n);
+        RUN_UNTIL(w.n_open == 1 && n_waiting() == n);
 }
 
 static void a_thousand_wait_and_all_are_told(void **state) {
         open_streams(MANY);
-        for (size_t i = 0; i < MANY; i++)
-                answer(1, 1);
+        answer(1, 1);
         for (size_t i = 0; i < MANY; i++)
                 RUN_UNTIL(has(&w.clients[i], "event: node"));
+}
+
+static void who_asks_for_something_else_asks_himself(void **state) {
+        static const char *const targets[] = {GET("/v1/events?kind=node", ""), GET("/v1/events?kind=node&kind=job", "")};
+
+        for (size_t i = 0; i < ELEMENTSOF(targets); i++) {
+                (void) say(i, targets[i]);
+                while (!has(&w.clients[i], "id: ")) {
+                        uv_run(&w.loop, UV_RUN_ONCE);
+                        answer_beginning();
+                }
+        }
+        RUN_UNTIL(n_waiting() == 2);
+        assert_int_equal(w.n_open, 2);
+}
+
+static void who_is_somebody_else_asks_himself(void **state) {
+        Argosy__Author authors[] = {ARGOSY__AUTHOR__INIT, ARGOSY__AUTHOR__INIT, ARGOSY__AUTHOR__INIT};
+        HttpCall calls[ELEMENTSOF(authors)] = {};
+
+        for (size_t i = 0; i < ELEMENTSOF(authors); i++) {
+                authors[i].uid = 1000 + (uint32_t) i % 2;
+                calls[i].api = w.api;
+                calls[i].author = &authors[i];
+                calls[i].target.resource = HTTP_EVENTS;
+                list_init(&calls[i].alike.link);
+                assert_int_equal(http_alike_join(&calls[i]), i == 2);
+        }
+        assert_ptr_equal(http_alike_leave(&calls[0]), &calls[2]);
+        for (size_t i = 1; i < ELEMENTSOF(authors); i++)
+                assert_null(http_alike_leave(&calls[i]));
+        for (size_t i = 0; i < ELEMENTSOF(authors); i++)
+                http_alike_done(&calls[i].alike);
+}
+
+// His comment is due, or he has gone: then another one asks.
+static void when_the_one_who_asks_leaves_another_one_does(void **state) {
+        HttpCall *asks;
+
+        open_streams(3);
+        asks = w.open[0].call;
+        deadline_heap_clear(&w.api->deadlines, &asks->deadline);
+        assert_int_equal(deadline_heap_set(&w.api->deadlines, &asks->deadline, 1), 0);
+        uv_update_time(&w.loop);
+        http_steps_on_timer(&w.api->timer);
+        assert_int_equal(w.n_open, 1);
+        assert_ptr_not_equal(w.open[0].call, asks);
+        RUN_UNTIL(n_waiting() == 3);
+        answer(1, 1);
+        for (size_t i = 0; i < 3; i++)
+                RUN_UNTIL(has(&w.clients[i], "event: node"));
+}
+
+static void what_fails_for_one_fails_for_all(void **state) {
+        open_streams(3);
+        refuse(EACCES, "it needs the right 'view'");
+        for (size_t i = 0; i < 3; i++)
+                RUN_UNTIL(has(&w.clients[i], "event: problem") && has(&w.clients[i], "\r\n0\r\n\r\n"));
 }
 
 // However long that takes, the status is true.
@@ -354,6 +419,10 @@ int main(void) {
                 TEST(for_who_does_not_read_nothing_is_asked),
                 TEST(a_thousand_wait_and_all_are_told),
                 TEST(whether_there_can_be_a_stream_is_known_before_it_begins),
+                TEST(who_asks_for_something_else_asks_himself),
+                TEST(who_is_somebody_else_asks_himself),
+                TEST(when_the_one_who_asks_leaves_another_one_does),
+                TEST(what_fails_for_one_fails_for_all),
                 TEST(who_is_one_too_many_for_a_while_goes_on),
                 TEST(who_does_not_read_does_not_keep_it_from_its_end),
                 TEST(it_may_end_in_the_middle_of_everything),

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A group begins with the call that asks, and ends with its question. It is found by the packed question and author, and the cursor.
+// Without memory for one a call asks alone: nobody notices but the leader.
+
+#include "http-api-alike.h"
+
+#include <errno.h>
+
+#include "http-private.h"
+#include "macro.h"
+#include "message.h"
+
+struct HttpAlike {
+        HttpCall *asks;
+        ListNode others;
+        Buf key; // in HttpApi.alike
+};
+
+static int append_packed(const ProtobufCMessage *m, Buf *out) {
+        size_t len = protobuf_c_message_get_packed_size(m);
+
+        if (!buf_reserve(out, len))
+                return -ENOMEM;
+        out->len += protobuf_c_message_pack(m, out->data + out->len);
+        return 0;
+}
+
+static int make_wishes(HttpCall *call, Buf *out) {
+        Argosy__Request *q = http_target_events(&call->target, "", false);
+        int r = q ? append_packed(&q->base, out) : -ENOMEM;
+
+        message_free(q);
+        return r < 0 ? r : append_packed(&call->author->base, out);
+}
+
+// False: out of memory.
+static bool make_key(HttpCall *call, Buf *ret) {
+        Buf *wishes = &call->alike.wishes;
+
+        if (wishes->len == 0 && make_wishes(call, wishes) < 0) {
+                buf_done(wishes);
+                return false;
+        }
+        return buf_append(ret, wishes->data, wishes->len) == 0 &&
+               buf_append(ret, call->cursor, strlen(call->cursor)) == 0;
+}
+
+static void begin(HttpCall *call, Buf *key) {
+        HttpAlike *g = calloc(1, sizeof(*g));
+
+        if (!g)
+                return;
+        *g = (HttpAlike){.asks = call, .key = *key};
+        list_init(&g->others);
+        if (map_add(&call->api->alike, g->key.data, g->key.len, g) < 0) {
+                free(g);
+                return;
+        }
+        *key = (Buf){};
+        call->alike.of = g;
+}
+
+bool http_alike_join(HttpCall *call) {
+        _cleanup_buf_ Buf key = {};
+        HttpAlike *g;
+
+        if (!make_key(call, &key))
+                return false;
+        g = map_find(&call->api->alike, key.data, key.len);
+        if (!g) {
+                begin(call, &key);
+                return false;
+        }
+        list_append(&g->others, &call->alike.link);
+        call->alike.of = g;
+        return true;
+}
+
+static void group_free(HttpApi *a, HttpAlike *g) {
+        (void) map_take(&a->alike, g->key.data, g->key.len);
+        buf_done(&g->key);
+        free(g);
+}
+
+HttpCall *http_alike_leave(HttpCall *call) {
+        HttpAlike *g = TAKE_PTR(call->alike.of);
+
+        if (!g)
+                return NULL;
+        if (g->asks != call) {
+                list_unlink(&call->alike.link);
+                return NULL;
+        }
+        if (list_is_empty(&g->others)) {
+                group_free(call->api, g);
+                return NULL;
+        }
+        g->asks = CONTAINER_OF(g->others.next, HttpCall, alike.link);
+        list_unlink(&g->asks->alike.link);
+        return g->asks;
+}
+
+void http_alike_take(HttpCall *call, ListNode *to) {
+        HttpAlike *g = call->alike.of;
+
+        if (!g || g->asks != call)
+                return;
+        call->alike.of = NULL;
+        list_splice(to, &g->others);
+        list_foreach (n, to)
+                CONTAINER_OF(n, HttpCall, alike.link)->alike.of = NULL;
+        group_free(call->api, g);
+}
+
+void http_alike_done(HttpAlikeCall *alike) {
+        buf_done(&alike->wishes);
+}

@@ -12,6 +12,7 @@
 #include "author-names.h"
 #include "clock.h"
 #include "error-response.h"
+#include "event-cursor.h"
 #include "http-api.h"
 #include "http-bearer.h"
 #include "http-tls.h"
@@ -36,7 +37,8 @@ static struct World {
         HttpApi *api;
         uint16_t port;
         bool api_closed;
-        int refusal; // of every token
+        HttpCall *listens; // who waits for events
+        int refusal;       // of every token
         size_t n_requests;
         Hash proof; // of the last one
         gnutls_certificate_credentials_t trusts;
@@ -50,6 +52,12 @@ static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__A
 
         assert_true(hash_from_bytes(author->token_proof.data, author->token_proof.len, &w.proof));
         w.n_requests++;
+        if (request->what_case == ARGOSY__REQUEST__WHAT_EVENTS && !request->events->no_wait) {
+                message_free(request);
+                w.listens = call;
+                http_call_set_route(call, call);
+                return;
+        }
         message_free(request);
         r.final = true;
         http_call_respond(call, &r);
@@ -64,6 +72,8 @@ static bool is_ready(void *userdata) {
 }
 
 static void on_cancel(void *route, void *userdata) {
+        assert_ptr_equal(route, w.listens);
+        w.listens = NULL;
 }
 
 static const HttpApiOps ops = {
@@ -127,36 +137,56 @@ static bool again(ssize_t r) {
         return r < 0;
 }
 
-// What is answered, on a connection of its own: its status.
-static int ask(const char *text) {
+typedef struct Client {
+        gnutls_session_t tls;
+        int fd;
+        size_t len; // of w.got
+} Client;
+
+static void say(Client *c, const char *text) {
         struct sockaddr_in at = {
                 .sin_family = AF_INET, .sin_port = htons(w.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        int status, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        gnutls_session_t session;
-        size_t len = 0;
+
+        *c = (Client){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+        assert_int_equal(connect(c->fd, (struct sockaddr *) &at, sizeof(at)), 0);
+        assert_int_equal(gnutls_init(&c->tls, GNUTLS_CLIENT | GNUTLS_NONBLOCK), 0);
+        assert_int_equal(gnutls_set_default_priority(c->tls), 0);
+        assert_int_equal(gnutls_credentials_set(c->tls, GNUTLS_CRD_CERTIFICATE, w.trusts), 0);
+        gnutls_session_set_verify_cert(c->tls, "here.example", 0);
+        gnutls_transport_set_int(c->tls, c->fd);
+        assert_int_equal(fcntl(c->fd, F_SETFL, O_NONBLOCK), 0);
+        while (again(gnutls_handshake(c->tls)))
+                ;
+        assert_true(gnutls_protocol_get_version(c->tls) >= GNUTLS_TLS1_2);
+        while (again(gnutls_record_send(c->tls, text, strlen(text))))
+                ;
+}
+
+static void read_until(Client *c, const char *words) {
         ssize_t r;
 
-        assert_int_equal(connect(fd, (struct sockaddr *) &at, sizeof(at)), 0);
-        assert_int_equal(gnutls_init(&session, GNUTLS_CLIENT | GNUTLS_NONBLOCK), 0);
-        assert_int_equal(gnutls_set_default_priority(session), 0);
-        assert_int_equal(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, w.trusts), 0);
-        gnutls_session_set_verify_cert(session, "here.example", 0);
-        gnutls_transport_set_int(session, fd);
-        assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
-        while (again(gnutls_handshake(session)))
-                ;
-        assert_true(gnutls_protocol_get_version(session) >= GNUTLS_TLS1_2);
-        while (again(gnutls_record_send(session, text, strlen(text))))
-                ;
-        while (len == 0 || !memmem(w.got, len, "\r\n\r\n", 4)) {
-                while (again(r = gnutls_record_recv(session, w.got + len, sizeof(w.got) - 1 - len)))
+        while (c->len == 0 || !memmem(w.got, c->len, words, strlen(words))) {
+                while (again(r = gnutls_record_recv(c->tls, w.got + c->len, sizeof(w.got) - 1 - c->len)))
                         ;
                 assert_true(r > 0);
-                len += (size_t) r;
+                c->len += (size_t) r;
+                w.got[c->len] = 0;
         }
-        w.got[len] = 0;
-        gnutls_deinit(session);
-        close(fd);
+}
+
+static void hang_up(Client *c) {
+        gnutls_deinit(c->tls);
+        close(c->fd);
+}
+
+// What is answered, on a connection of its own: its status.
+static int ask(const char *text) {
+        int status;
+        Client c;
+
+        say(&c, text);
+        read_until(&c, "\r\n\r\n");
+        hang_up(&c);
         assert_int_equal(sscanf(w.got, "HTTP/1.1 %i ", &status), 1);
         return status;
 }
@@ -249,6 +279,41 @@ static void a_session_ends_with_its_token(void **state) {
         assert_int_equal(w.n_requests, 3); // the last time nobody was asked
 }
 
+static void answer_events(void) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
+        EventCursor place = {.generation = 1, .term = 2, .mode = EVENT_CURSOR_RING, .seq = 7};
+        char cursor[EVENT_CURSOR_SIZE];
+        HttpCall *call = w.listens;
+
+        event_cursor_format(&place, cursor);
+        w.listens = NULL;
+        events.cursor = cursor;
+        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
+        r.events = &events;
+        r.final = true;
+        http_call_respond(call, &r);
+}
+
+static void a_stream_ends_with_its_session(void **state) {
+        char text[512];
+        Client c;
+
+        log_in();
+        str_fit(text, sizeof(text), "GET /v1/events HTTP/1.1\r\n" HOST "Cookie: " HTTP_COOKIE "=%s\r\n\r\n",
+                w.cookie);
+        say(&c, text);
+        read_until(&c, "200 OK"); // with a comment, for nothing happens
+        while (!w.listens)        // and it goes on
+                uv_run(&w.loop, UV_RUN_ONCE);
+        assert_int_equal(ask_with_cookie("POST /v1/logout", ORIGIN, ""), 204);
+        answer_events();
+        c.len = 0;
+        read_until(&c, "the session has ended");
+        assert_null(w.listens);
+        hang_up(&c);
+}
+
 static void a_token_in_a_header_counts_and_not_the_cookie_beside_it(void **state) {
         log_in();
         w.proof = no_proof;
@@ -268,6 +333,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(nobody_is_logged_in_by_a_page_of_somebody_else, begin, end),
                 cmocka_unit_test_setup_teardown(with_a_cookie_a_change_says_where_it_comes_from, begin, end),
                 cmocka_unit_test_setup_teardown(a_session_ends_with_its_token, begin, end),
+                cmocka_unit_test_setup_teardown(a_stream_ends_with_its_session, begin, end),
                 cmocka_unit_test_setup_teardown(a_token_in_a_header_counts_and_not_the_cookie_beside_it,
                                                 begin, end),
         };

@@ -135,11 +135,23 @@ static void pull(HttpCall *call) {
                 ask(call, call->author);
 }
 
+// What is asked now.
+static void call_off(HttpCall *call) {
+        if (call->route)
+                call->api->ops->cancel(TAKE_PTR(call->route), call->api->userdata);
+}
+
+bool http_steps_lets(HttpCall *call) {
+        if (http_gate_still_lets(&call->api->gate, &call->pass))
+                return true;
+        call_off(call);
+        http_call_fail(call, EKEYREVOKED, "the session has ended");
+        return false;
+}
+
 void http_steps_go_on(HttpCall *call) {
-        if (!http_gate_still_lets(&call->api->gate, &call->pass)) {
-                http_call_fail(call, EKEYREVOKED, "the session has ended");
+        if (!http_steps_lets(call))
                 return;
-        }
         if (call->pull_from_us > http_steps_now_us(call->api))
                 (void) set_deadline(call, call->pull_from_us);
         else
@@ -247,8 +259,7 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
 
 // Of a job that was waited for long enough what is known is shown.
 static void on_waited(HttpCall *call) {
-        if (call->route)
-                call->api->ops->cancel(TAKE_PTR(call->route), call->api->userdata);
+        call_off(call);
         call->under_way = true;
         if (call->bulk)
                 http_call_give_back(call);

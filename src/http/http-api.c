@@ -348,6 +348,22 @@ static void take_arrived(HttpApi *a, ListNode *to) {
         pthread_mutex_unlock(&a->lock);
 }
 
+// Who has logged out listens to nothing any more. A stream that the thread has is judged when it comes back.
+static void end_sessions(HttpApi *a) {
+        bool ended;
+
+        pthread_mutex_lock(&a->lock);
+        ended = a->sessions_ended;
+        a->sessions_ended = false;
+        pthread_mutex_unlock(&a->lock);
+        list_foreach_safe (n, &a->asked) {
+                HttpCall *call = CONTAINER_OF(n, HttpCall, link);
+
+                if (ended && call->step == HTTP_STEP_EVENTS)
+                        (void) http_steps_lets(call);
+        }
+}
+
 static void on_late(uv_timer_t *timer);
 static void finish_if_sent(HttpApi *a);
 
@@ -369,6 +385,14 @@ static void on_async(uv_async_t *async) {
                 list_unlink(&call->link);
                 begin(call);
         }
+        end_sessions(a);
+}
+
+void http_api_on_logout(HttpApi *a) {
+        pthread_mutex_lock(&a->lock);
+        a->sessions_ended = true;
+        pthread_mutex_unlock(&a->lock);
+        uv_async_send(&a->async);
 }
 
 bool http_api_post(HttpCall *call) {

@@ -150,6 +150,7 @@ struct HttpApi {
         size_t n_calls;         // whose answers were not sent yet
         size_t held;          // bytes of answers that were not read to their end
         HttpPresent present;
+        bool sessions_ended; // of browsers: who listens with one is to go
 };
 
 // ---- by the thread: http-api.c
@@ -163,6 +164,8 @@ bool http_api_post(HttpCall *call);
 bool http_api_hold(HttpApi *a, size_t bytes);
 // They are gone.
 void http_api_release(HttpApi *a, size_t bytes);
+// Somebody has logged out.
+void http_api_on_logout(HttpApi *a);
 
 // ---- by the thread: http-thread.c
 
@@ -189,6 +192,8 @@ void http_call_free(HttpCall *call);
 void http_steps_begin(HttpCall *call, const Argosy__Author *author);
 // The last response of what was asked has come, without an error, and what is to be kept of it is. True: something else was asked.
 bool http_steps_next(HttpCall *call, const Argosy__Response *last);
+// False: the session with which somebody listens has ended, and so has the call.
+bool http_steps_lets(HttpCall *call);
 // The client of a stream has read what there was.
 void http_steps_go_on(HttpCall *call);
 // What was asked for failed. True: it is asked for again, later.

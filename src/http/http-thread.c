@@ -266,6 +266,7 @@ static enum MHD_Result send_login(HttpCall *call) {
 
 static enum MHD_Result send_logout(HttpCall *call) {
         http_gate_end_session(&call->api->gate, &call->pass);
+        http_api_on_logout(call->api);
         return send_cookie(call, NULL);
 }
 

@@ -356,10 +356,12 @@ static void end_sessions(HttpApi *a) {
         ended = a->sessions_ended;
         a->sessions_ended = false;
         pthread_mutex_unlock(&a->lock);
+        if (!ended)
+                return;
         list_foreach_safe (n, &a->asked) {
                 HttpCall *call = CONTAINER_OF(n, HttpCall, link);
 
-                if (ended && call->step == HTTP_STEP_EVENTS)
+                if (call->step == HTTP_STEP_EVENTS)
                         (void) http_steps_lets(call);
         }
 }

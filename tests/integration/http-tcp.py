@@ -2,23 +2,38 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """HTTP over TCP: whom a host lets in, and by which name, which certificate it shows, and what becomes of those who say nothing."""
 
+import ctypes
 import http.client
 import json
+import os
+import socket
 import ssl
 import time
 import warnings
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 from lib import QUICK, Cluster, eventually, main
-import over_http
 from over_http import directory
 
 TLS_PORT, PLAIN_PORT = 8443, 8080
 NOBODY_S = "argosy_" + 43 * "A"  # a token that is like one, and nobody's
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+@contextmanager
+def network_of(node):
+    """What is opened inside belongs to the network of the node."""
+    with open("/proc/self/ns/net") as home, open(f"/proc/{node.init_pid()}/ns/net") as there:
+        assert libc.setns(there.fileno(), 0) == 0, os.strerror(ctypes.get_errno())
+        try:
+            yield
+        finally:
+            assert libc.setns(home.fileno(), 0) == 0
 
 
 def dial(node, port=TLS_PORT, address="127.0.0.1"):
-    return over_http.dial(node, port, address)
+    with network_of(node):
+        return socket.create_connection((address, port), timeout=30)
 
 
 def certificate(node):
@@ -199,6 +214,143 @@ def test_who_says_nothing_or_little_is_ended_in_ten_seconds(c: Cluster):
     for connection in silent, plain, dripping, hello, half:
         connection.close()
     assert status(node, "/healthz") == 200
+
+
+# ---- with a token
+
+JSON = {"Content-Type": "application/json"}
+
+
+def make_token(c, name, right="view", options=""):
+    return c.ctl(f"token create --right {right} --name {name} {options}").strip()
+
+
+def post(node, token, verb, units, more={}, **how):
+    return ask(node, "/v1/jobs?wait=30", token, JSON | more, "POST", json.dumps({"verb": verb, "units": units}), **how)
+
+
+class Stream:
+    """Of events, one on a line."""
+
+    def __init__(self, node, headers, context=None):
+        self._connection = Connection(node, context=context)
+        self._connection.request("GET", "/v1/events?since=0", headers={"Accept": "application/x-ndjson"} | headers)
+        self._answer = self._connection.getresponse()
+        assert self._answer.status == 200, self._answer.read()
+
+    def next(self):
+        """None: that was all."""
+        while True:
+            line = self._answer.readline()
+            if line.strip() or not line:
+                return json.loads(line) if line else None
+
+    def read_until(self, told):
+        while (event := self.next()) and not told(event):
+            pass
+        assert event, "the stream has ended"
+
+    def ends(self, within):
+        """The problem with which it does."""
+        self._connection.sock.settimeout(within)
+        events = list(iter(self.next, None))
+        self._connection.close()
+        assert events, "it says nothing"
+        return events[-1]
+
+
+def test_a_token_may_on_every_host_what_it_was_given(c: Cluster):
+    view, operate = make_token(c, "view"), make_token(c, "ci", "operate")
+    c.start("web")
+    for node in c.nodes:
+        context = trusting(node)
+        for how in {"context": context}, {"port": PLAIN_PORT}:
+            seen, _, said = ask(node, "/v1/units", view, **how)
+            assert seen == 200 and [row["unit"] for row in said["units"]] == ["web.service"], said
+            for target in "/v1/nodes", "/v1/state", "/v1/jobs", "/metrics":
+                assert status(node, target, view, **how) == 200, (node.name, target)
+                assert status(node, target, NOBODY_S, **how) == 401, (node.name, target)
+            assert post(node, view, "stop", ["web.service"], **how)[0] == 403
+        seen, _, said = post(node, operate, "restart", ["web.service"], context=context)
+        [job] = said["jobs"]
+        assert (seen, job["state"], job["author"]) == (200, "done", f"token:ci@{node.name}"), said
+        for secret in view, operate:
+            assert secret[len("argosy_"):] not in node.journal("argosyd", lines=500)
+
+
+def test_a_large_document_comes_whole_over_tls(c: Cluster):
+    view = make_token(c, "reader")
+    c.submit("many@.service", "[Service]\nExecStart=true\n")
+    c.ctl("load many@{1..2000}")
+    for node in c.nodes:
+        with closing(Connection(node)) as connection:
+            for _ in range(2):
+                bearer = {"Authorization": f"Bearer {view}"}
+                seen, headers, said = connection.ask("/v1/state", headers=bearer)
+                assert seen == 200 and len([row for row in said["unit_files"] if "many@" in row["unit"]]) >= 2000
+                unchanged = bearer | {"If-None-Match": headers["ETag"]}
+                assert connection.ask("/v1/state", headers=unchanged)[0] == 304
+            nobody = {"Authorization": f"Bearer {NOBODY_S}", "If-None-Match": headers["ETag"]}
+            assert connection.ask("/v1/state", headers=nobody)[0] == 401  # on the same connection
+
+
+def test_a_token_that_is_revoked_in_use_loses_its_streams_within_a_second(c: Cluster):
+    token, other = make_token(c, "used"), make_token(c, "other")
+    contexts = {node.name: trusting(node) for node in c.nodes}
+    streams = [(node, Stream(node, {"Authorization": f"Bearer {token}"}, contexts[node.name])) for node in c.nodes for _ in range(2)]
+    kept = Stream(c.nodes[0], {"Authorization": f"Bearer {other}"})
+    for stream in [*(stream for _, stream in streams), kept]:
+        stream.read_until(lambda event: event.get("word") == "complete")
+    c.ctl("token revoke used")
+    begin = time.monotonic()
+    for node, stream in streams:
+        assert stream.ends(within=5)["status"] == 401, node.name
+    assert time.monotonic() - begin < 1, time.monotonic() - begin
+    for node in c.nodes:
+        for target in "/v1/nodes", "/metrics", "/v1/state":
+            assert status(node, target, token, context=contexts[node.name]) == 401, (node.name, target)
+            assert status(node, target, other, context=contexts[node.name]) == 200, (node.name, target)
+    c.start("after")
+    kept.read_until(lambda event: event.get("unit") == "after.service")
+
+
+def test_a_token_that_expires_in_use_loses_its_streams_too(c: Cluster):
+    token = make_token(c, "short", options="--ttl 3s")
+    begin = time.monotonic()
+    stream = Stream(c.nodes[1], {"Authorization": f"Bearer {token}"})
+    assert stream.ends(within=10)["status"] == 401
+    assert time.monotonic() - begin < 5
+    assert status(c.nodes[1], "/v1/nodes", token) == 401
+
+
+def log_in(node, token, context):
+    seen, headers, _ = ask(node, "/v1/login", None, JSON | {"Origin": f"https://127.0.0.1:{TLS_PORT}"}, "POST",
+                           json.dumps({"token": token}), context=context)
+    return seen, (headers["Set-Cookie"] or "").split(";")[0]
+
+
+def test_a_browser_goes_on_with_a_cookie(c: Cluster):
+    token = make_token(c, "browser", "operate")
+    c.start("web")
+    origin = {"Origin": f"https://127.0.0.1:{TLS_PORT}"}
+    for node in c.nodes:
+        context = trusting(node)
+        assert log_in(node, NOBODY_S, context) == (401, "")
+        seen, cookie = log_in(node, token, context)
+        assert seen == 204 and cookie.startswith("__Host-argosy=") and token not in cookie
+        page = {"Cookie": cookie}
+        assert status(node, "/v1/units", headers=page, context=context) == 200
+        assert status(node, "/v1/units", headers=page, port=PLAIN_PORT) == 401
+        for more, wanted in ({}, 403), ({"Origin": "https://evil.example"}, 403), (origin, 200):
+            assert post(node, None, "restart", ["web.service"], context=context, more=page | more)[0] == wanted
+        stream = Stream(node, page, context)
+        assert status(node, "/v1/logout", None, page | origin, "POST", context=context) == 204
+        assert status(node, "/v1/units", headers=page, context=context) == 401
+        assert stream.ends(within=20)["status"] == 401
+    _, cookie = log_in(node, token, context)
+    c.ctl("token revoke browser")
+    assert status(node, "/v1/units", headers={"Cookie": cookie}, context=context) == 401
+    assert cookie.split("=")[1] not in node.journal("argosyd", lines=500)
 
 
 def test_connections_have_a_limit_for_each_address(c: Cluster):

@@ -19,7 +19,7 @@
 #include "unit-options.h"
 
 enum {
-        MEMBERS_MAX = 5,
+        MEMBERS_MAX = 7,
         DEADLINE_SEC_MAX = 30 * 86400,
         HEALTH_DEFAULT_US = 2000000, // as argosyctl has it
         HEALTH_SEC_MAX = 3600,
@@ -244,6 +244,20 @@ static int make_label(Make *m, int which) {
         return r == 0 && label->n_set + label->n_unset == 0 ? refuse(m, "label needs 'set', or 'unset'") : r;
 }
 
+// It is answered when it is begun: what becomes of it is its job's to say.
+static int make_rebalance(Make *m, int which) {
+        Argosy__Request__Rebalance *rebalance = MESSAGE(m, Rebalance, REBALANCE, rebalance);
+        int r = rebalance ? take_texts(m, "patterns", false, &rebalance->patterns, &rebalance->n_patterns)
+                          : -ENOMEM;
+
+        if (r < 0)
+                return r;
+        rebalance->no_wait = true;
+        rebalance->health_us = HEALTH_DEFAULT_US;
+        r = take_u32(m, "max-moves", false, MOVES_MAX, &rebalance->max_moves);
+        return r == 0 ? take_span(m, "health", HEALTH_SEC_MAX, &rebalance->health_us) : r;
+}
+
 static int make_rebalance_abort(Make *m, int which) {
         Argosy__Request__Rebalance *rebalance = MESSAGE(m, Rebalance, REBALANCE, rebalance);
 
@@ -415,21 +429,6 @@ static int make_job_release(Make *m, int which) {
         return release ? take_numbers(m, "jobs", &release->numbers, &release->n_numbers) : -ENOMEM;
 }
 
-static int make_undo(Make *m, int which) {
-        Argosy__Request__Undo *undo = MESSAGE(m, Undo, UNDO, undo);
-        int r = undo ? take_number(m, "job", true, NUMBER_MAX, &undo->job) : -ENOMEM;
-
-        if (r == 0)
-                r = take_bool(m, "plan", &undo->dry_run);
-        if (r == 0)
-                r = take_bool(m, "only-untouched", &undo->only_untouched);
-        if (r == 0)
-                r = take_bool(m, "force", &undo->force);
-        return r == 0 && undo->only_untouched && undo->force
-                       ? refuse(m, "'only-untouched' and 'force' exclude each other")
-                       : r;
-}
-
 // 3, or "25%".
 static int take_share(Make *m, const char *name, uint32_t *ret, protobuf_c_boolean *ret_percent) {
         const cJSON *value = member(m, name);
@@ -444,6 +443,35 @@ static int take_share(Make *m, const char *name, uint32_t *ret, protobuf_c_boole
         *ret = share.value;
         *ret_percent = share.percent;
         return 0;
+}
+
+// As with argosyctl, a pace means that it is rolling.
+static int take_pace(Make *m, Argosy__Request__Undo *undo) {
+        int r = take_bool(m, "rolling", &undo->rolling);
+
+        undo->rolling |= member(m, "max-unavailable") || member(m, "health");
+        if (r < 0 || !undo->rolling)
+                return r;
+        undo->health_us = HEALTH_DEFAULT_US;
+        r = take_share(m, "max-unavailable", &undo->max_unavailable, &undo->percent);
+        return r == 0 ? take_span(m, "health", HEALTH_SEC_MAX, &undo->health_us) : r;
+}
+
+static int make_undo(Make *m, int which) {
+        Argosy__Request__Undo *undo = MESSAGE(m, Undo, UNDO, undo);
+        int r = undo ? take_number(m, "job", true, NUMBER_MAX, &undo->job) : -ENOMEM;
+
+        if (r == 0)
+                r = take_bool(m, "plan", &undo->dry_run);
+        if (r == 0)
+                r = take_bool(m, "only-untouched", &undo->only_untouched);
+        if (r == 0)
+                r = take_bool(m, "force", &undo->force);
+        if (r == 0)
+                r = take_pace(m, undo);
+        return r == 0 && undo->only_untouched && undo->force
+                       ? refuse(m, "'only-untouched' and 'force' exclude each other")
+                       : r;
 }
 
 static int take_file(Make *m, Argosy__Request__Rollout *rollout) {
@@ -596,11 +624,15 @@ static const HttpVerb verbs[] = {
         {"drain", {"nodes", "deadline"}, make_mode, ARGOSY__NODE_MODE__MODE_DRAINING},
         {"maintenance", {"nodes", "deadline"}, make_mode, ARGOSY__NODE_MODE__MODE_MAINTENANCE},
         {"label", {"node", "set", "unset"}, make_label, 0},
+        {"rebalance", {"patterns", "max-moves", "health"}, make_rebalance, 0},
         {"rebalance --abort", {NULL}, make_rebalance_abort, 0},
         {"update", {"unit", "file", "max-unavailable", "health"}, make_rollout, UPDATE},
         {"update --abort", {"unit"}, make_rollout, ABORT},
         {"restart --rolling", {"unit", "max-unavailable", "health"}, make_rollout, RESTART},
-        {"undo", {"job", "plan", "only-untouched", "force"}, make_undo, 0},
+        {"undo",
+         {"job", "plan", "only-untouched", "force", "rolling", "max-unavailable", "health"},
+         make_undo,
+         0},
         {"job cancel", {"jobs"}, make_job_cancel, 0},
         {"job release", {"jobs"}, make_job_release, 0},
         {"history forget", {"revs"}, make_forget, 0},

@@ -42,6 +42,19 @@ def test_every_host_takes_changes(c: Cluster):
         assert get(node, f"/v1/unit-files?pattern={web}@*")["unit_files"] == []
 
 
+def test_a_rebalance_is_a_job_that_is_waited_for_or_not(c: Cluster):
+    node = c.nodes[1]
+    units = names("web", range(1, 7))
+    ask(node, "/v1/unit-files/web@.service", "PUT", SLEEPER, TEXT)
+    change(node, "cordon", nodes=["n3"])
+    change(node, "start", wait=30, units=units)
+    change(node, "uncordon", nodes=["n3"])
+    [job] = change(node, "rebalance", wait=30, patterns=["web@*"], health="0.3s", reason="n3 is back")["jobs"]
+    assert (job["state"], job["verb"], job["reason"], job["changed"]) == ("done", "rebalance", "n3 is back", 2), job
+    assert active(node, "web@*") == units
+    assert change(node, "rebalance", status=200, patterns=["web@*"])["job"] is None
+
+
 def test_what_cannot_be_done_changes_nothing_and_says_why(c: Cluster):
     node = c.nodes[0]
     c.start("web")

@@ -192,6 +192,11 @@ static void notify(Leader *l, Ticket *t) {
         const Rebalance *o = l->rebalance;
         size_t n_reported = t->n_reported;
 
+        if (t->request->rebalance->no_wait && !o->over) {
+                if (t->job > 0)
+                        ticket_settle(t, response_about(l, o, 0, 0));
+                return;
+        }
         if (o->over) {
                 ticket_settle(t, last_response(l, o, n_reported));
                 return;

@@ -42,6 +42,7 @@ static void each_verb_is_a_request_that_argosyctl_would_send(void **state) {
                 {"{\"verb\":\"maintenance\",\"nodes\":[\"n1\",\"n2\"]}", ARGOSY__REQUEST__WHAT_NODES_CHANGE},
                 {"{\"verb\":\"label\",\"node\":\"n1\",\"set\":{\"a\":\"b\"},\"unset\":[\"c\"]}",
                  ARGOSY__REQUEST__WHAT_LABEL_CHANGE},
+                {"{\"verb\":\"rebalance\"}", ARGOSY__REQUEST__WHAT_REBALANCE},
                 {"{\"verb\":\"rebalance --abort\"}", ARGOSY__REQUEST__WHAT_REBALANCE},
                 {"{\"verb\":\"update\",\"unit\":\"a@.service\",\"file\":\"x\"}",
                  ARGOSY__REQUEST__WHAT_ROLLOUT},
@@ -157,6 +158,36 @@ static void tokens_have_what_argosyctl_says_of_them(void **state) {
         message_free(q);
 }
 
+static void a_rebalance_is_begun_and_not_waited_for(void **state) {
+        Argosy__Request *q = parsed("{\"verb\":\"rebalance\",\"patterns\":[\"web@*\"],\"max-moves\":3,\"health\":\"10s\"}");
+
+        assert_int_equal(q->rebalance->n_patterns, 1);
+        assert_string_equal(q->rebalance->patterns[0], "web@*");
+        assert_int_equal(q->rebalance->max_moves, 3);
+        assert_int_equal(q->rebalance->health_us, 10000000);
+        assert_true(q->rebalance->no_wait);
+        assert_false(q->rebalance->abort);
+        assert_int_equal(q->rebalance->id.len, REQUEST_KEY_ID_SIZE);
+        message_free(q);
+}
+
+static void an_undo_may_have_a_pace(void **state) {
+        Argosy__Request *q = parsed("{\"verb\":\"undo\",\"job\":7,\"max-unavailable\":\"25%\"}");
+
+        assert_true(q->undo->rolling && q->undo->percent);
+        assert_int_equal(q->undo->max_unavailable, 25);
+        assert_int_equal(q->undo->health_us, 2000000); // as argosyctl has it
+        message_free(q);
+        q = parsed("{\"verb\":\"undo\",\"job\":7,\"rolling\":true,\"health\":\"10s\"}");
+        assert_true(q->undo->rolling);
+        assert_int_equal(q->undo->health_us, 10000000);
+        message_free(q);
+        q = parsed("{\"verb\":\"undo\",\"job\":7}");
+        assert_false(q->undo->rolling);
+        assert_int_equal(q->undo->health_us, 0);
+        message_free(q);
+}
+
 static void rollouts_have_their_pace(void **state) {
         Argosy__Request *q = parsed("{\"verb\":\"update\",\"unit\":\"a@.service\",\"file\":\"[Service]\\n\","
                                     "\"max-unavailable\":\"25%\",\"health\":\"10s\"}");
@@ -236,7 +267,9 @@ int main(void) {
                 cmocka_unit_test(roles_have_amounts),
                 cmocka_unit_test(rules_and_rights_have_their_words),
                 cmocka_unit_test(tokens_have_what_argosyctl_says_of_them),
+                cmocka_unit_test(an_undo_may_have_a_pace),
                 cmocka_unit_test(rollouts_have_their_pace),
+                cmocka_unit_test(a_rebalance_is_begun_and_not_waited_for),
                 cmocka_unit_test(what_is_no_proper_operation_is_refused),
         };
 

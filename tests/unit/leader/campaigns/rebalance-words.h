@@ -40,7 +40,7 @@ static inline void start_on_two(unsigned n, const char *content) {
 typedef struct Wish {
         const char *pattern; // NULL: all
         unsigned max_moves;
-        bool dry_run, abort, health;
+        bool dry_run, abort, health, no_wait;
         uint8_t id;
 } Wish;
 
@@ -55,6 +55,7 @@ static inline RigAnswer *ask(Wish w) {
         m.max_moves = w.max_moves;
         m.dry_run = w.dry_run;
         m.abort = w.abort;
+        m.no_wait = w.no_wait;
         m.health_us = w.health ? HEALTH_MS * 1000 : 0;
         request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
         request.rebalance = &m;

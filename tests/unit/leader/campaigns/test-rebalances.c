@@ -120,6 +120,30 @@ static void it_is_one_job_however_many_entries_it_takes(void **state) {
         assert_int_equal(rig_show_job(&g, before + 1)->changed, n_moved(a));
 }
 
+static void who_does_not_wait_hears_of_its_job(void **state) {
+        uint64_t job;
+        RigAnswer *a;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        start_on_two(12, ONE_DOWN);
+        g.start_ms = START_MS;
+        job = cluster_state_last_job(g.state) + 1;
+        a = ask((Wish){.no_wait = true});
+        assert_true(a->final);
+        assert_int_equal(a->n, 1);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(rig_last(a)->job, job);
+        assert_int_equal(cluster_state_job_state(g.state, job), ARGOSY__JOB_STATE__JOB_RUNNING);
+        assert_in_range(rig_show_job(&g, job)->changed, 1, 3); // the others are still to come
+        rig_pass_ms(&g, 24 * START_MS);
+        assert_int_equal(cluster_state_job_state(g.state, job), ARGOSY__JOB_STATE__JOB_DONE);
+        assert_in_range(rig_show_job(&g, job)->changed, 4, 12);
+        a = ask((Wish){.no_wait = true, .id = 2}); // nothing is better off elsewhere
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(rig_last(a)->job, 0);
+}
+
 static void each_end_is_told_as_it_comes(void **state) {
         RigAnswer *a;
 
@@ -420,6 +444,7 @@ int main(void) {
                 T(no_more_of_a_group_are_down_than_it_allows),
                 T(only_a_few_move_at_a_time_whoever_they_are),
                 T(it_is_one_job_however_many_entries_it_takes),
+                T(who_does_not_wait_hears_of_its_job),
                 T(each_end_is_told_as_it_comes),
                 T(no_more_are_moved_than_asked_for),
                 T(only_what_the_patterns_mean_is_moved),

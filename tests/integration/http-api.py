@@ -4,6 +4,7 @@
 
 import json
 import subprocess
+import time
 from pathlib import Path
 
 from lib import QUICK, SLEEPER, Cluster, eventually, main
@@ -28,12 +29,21 @@ print(json.dumps([answer.status, answer.headers["Content-Type"], answer.read().d
 """
 
 
-def ask_as_ann(node, target):
-    done = subprocess.run(["/usr/bin/python3", "-c", ASK, target], cwd=directory(node), user=ANN, group=ANN, extra_groups=[],
-                          text=True, capture_output=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    status, _, text = json.loads(done.stdout)
+def begin_as_ann(node, target):
+    return subprocess.Popen(["/usr/bin/python3", "-c", ASK, target], cwd=directory(node), user=ANN, group=ANN, extra_groups=[],
+                            text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def answer_to_ann(begun):
+    """When it has come to its end: a connection that breaks in the middle is a failure."""
+    out, err = begun.communicate(timeout=60)
+    assert begun.returncode == 0, err
+    status, _, text = json.loads(out)
     return status, text
+
+
+def ask_as_ann(node, target):
+    return answer_to_ann(begin_as_ann(node, target))
 
 
 def names(rows):
@@ -163,6 +173,28 @@ def test_rights_are_those_of_the_local_socket(c: Cluster):
     c.ctl("access revoke view from user:ann on role web")
     for node in c.nodes:
         eventually(lambda: ask_as_ann(node, "/v1/units")[1] == "no entry")
+
+
+def test_streams_end_with_the_right_to_them(c: Cluster):
+    c.ctl("role set web")
+    c.start("web", WEB)
+    for node in c.nodes:
+        node.run(f"id ann 2>/dev/null || useradd --uid {ANN} ann")
+    c.ctl("access grant view to user:ann on role web")
+    for node in c.nodes:
+        eventually(lambda: ask_as_ann(node, "/v1/units")[0] == 200)
+    streams = [begin_as_ann(node, target) for node in c.nodes for target in ["/v1/events?kind=job", "/v1/journal/web.service?follow=1"]]
+    eventually(lambda: sum(c.json("counters", node)["journals_read"] for node in c.nodes) == len(c.nodes))
+    eventually(lambda: c.json("counters", c.leader())["watchers"] >= len(c.nodes))
+    began = time.monotonic()
+    c.ctl("access revoke view from user:ann on role web")
+    for events, journal in zip(streams[::2], streams[1::2]):
+        status, text = answer_to_ann(events)
+        assert status == 200 and "event: problem" in text.split("\n\n")[-2] and '"status":403' in text, text
+        status, text = answer_to_ann(journal)
+        assert status == 200 and text.splitlines()[-1].startswith("-- "), text
+    assert time.monotonic() - began < 5  # and not when the next comment is due
+    eventually(lambda: sum(c.json("counters", node)["journals_read"] for node in c.nodes) == 0)
 
 
 def test_without_a_majority_it_says_what_it_knows_and_how_old_that_is(c: Cluster):

@@ -145,7 +145,11 @@ bool http_steps_lets(HttpCall *call) {
         if (http_gate_still_lets(&call->api->gate, &call->pass))
                 return true;
         call_off(call);
-        http_call_fail(call, EKEYREVOKED, "the session has ended");
+        http_call_drop_parts(call);
+        call->status = EKEYREVOKED;
+        free(call->message);
+        call->message = strdup("the session has ended");
+        http_call_give_back(call); // and no other that is alike
         return false;
 }
 

@@ -348,22 +348,28 @@ static void take_arrived(HttpApi *a, ListNode *to) {
         pthread_mutex_unlock(&a->lock);
 }
 
-// Who has logged out listens to nothing any more. A stream that the thread has is judged when it comes back.
+static HttpCall *find_logged_out(HttpApi *a) {
+        list_foreach (n, &a->asked) {
+                HttpCall *call = CONTAINER_OF(n, HttpCall, link);
+
+                if (call->step == HTTP_STEP_EVENTS && !http_gate_still_lets(&a->gate, &call->pass))
+                        return call;
+        }
+        return NULL;
+}
+
+// Who has logged out listens to nothing any more. A stream that the thread has is judged when it comes back. Whoever ends may make others
+// ask in his place, so this begins anew behind each.
 static void end_sessions(HttpApi *a) {
+        HttpCall *call;
         bool ended;
 
         pthread_mutex_lock(&a->lock);
         ended = a->sessions_ended;
         a->sessions_ended = false;
         pthread_mutex_unlock(&a->lock);
-        if (!ended)
-                return;
-        list_foreach_safe (n, &a->asked) {
-                HttpCall *call = CONTAINER_OF(n, HttpCall, link);
-
-                if (call->step == HTTP_STEP_EVENTS)
-                        (void) http_steps_lets(call);
-        }
+        while (ended && (call = find_logged_out(a)))
+                (void) http_steps_lets(call);
 }
 
 static void on_late(uv_timer_t *timer);

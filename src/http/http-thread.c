@@ -201,7 +201,8 @@ static enum MHD_Result send_metrics(HttpCall *call) {
 
 // What the leader says of a token over TCP is true of all sessions that began with it.
 void http_thread_note_refusal(HttpCall *call) {
-        if (call->peer->tcp.listener && http_status_of(call->status) == 401)
+        if (call->peer->tcp.listener && http_status_of(call->status) == 401 &&
+            http_gate_still_lets(&call->api->gate, &call->pass)) // else it was the session that ended
                 http_gate_refuse(&call->api->gate, &call->pass);
 }
 

@@ -296,22 +296,39 @@ static void a_session_ends_with_its_token(void **state) {
         assert_int_equal(w.n_requests, 3); // the last time nobody was asked
 }
 
-static void a_stream_ends_with_its_session(void **state) {
+static void listen_with_cookie(Client *c) {
         char text[512];
-        Client c;
 
-        log_in();
         str_fit(text, sizeof(text), "GET /v1/events HTTP/1.1\r\n" HOST "Cookie: " HTTP_COOKIE "=%s\r\n\r\n",
                 w.cookie);
-        say(&c, text);
-        read_until(&c, "200 OK");
+        say(c, text);
+        read_until(c, "200 OK");
         while (!w.listens)
                 uv_run(&w.loop, UV_RUN_ONCE);
+}
+
+static void a_stream_ends_with_its_session(void **state) {
+        char other[HTTP_SECRET_SIZE], its[HTTP_SECRET_SIZE];
+        Client c, kept;
+
+        log_in();
+        memcpy(other, w.cookie, sizeof(other));
+        log_in(); // again, with the same token
+        memcpy(its, w.cookie, sizeof(its));
+        listen_with_cookie(&c);
+        memcpy(w.cookie, other, sizeof(other));
+        listen_with_cookie(&kept);
+        memcpy(w.cookie, its, sizeof(its));
         assert_int_equal(ask_with_cookie("POST /v1/logout", ORIGIN, ""), 204);
         c.len = 0;
         read_until(&c, "the session has ended");
-        assert_null(w.listens);
+        while (!w.listens) // the other goes on
+                uv_run(&w.loop, UV_RUN_ONCE);
+        assert_int_equal(ask_with_cookie("GET /v1/nodes", "", ""), 401);
+        memcpy(w.cookie, other, sizeof(other));
+        assert_int_equal(ask_with_cookie("GET /v1/nodes", "", ""), 200);
         hang_up(&c);
+        hang_up(&kept);
 }
 
 static void a_token_in_a_header_counts_and_not_the_cookie_beside_it(void **state) {

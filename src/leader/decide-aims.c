@@ -91,11 +91,10 @@ static const ChangeAim *on_aim(const char *name, void *userdata) {
 }
 
 // The new content may have other nodes, and where it failed it was another one.
-static void forget_refusals(Leader *l, const AimItem *item) {
-        Unit *u = unit_find(l, item->name);
+void decide_aims_forget_refusals(Leader *l, const char *name, const ChangeAim *aim) {
+        Unit *u = unit_find(l, name);
 
-        if (!u || u->node || !item->aimed || item->aim.remove ||
-            item->aim.target == ARGOSY__TARGET__TARGET_INACTIVE)
+        if (!u || u->node || aim->remove || aim->target == ARGOSY__TARGET__TARGET_INACTIVE)
                 return;
         unit_forget_exclusions(l, u, 0);
         retry_controller_forget(l, u);
@@ -126,7 +125,7 @@ static int plan(Decision *d, const AimList *list, char **names, size_t n, Argosy
         return 0;
 }
 
-static int append_results(Argosy__Response *from, Argosy__Response *to) {
+int decide_aims_append(Argosy__Response *from, Argosy__Response *to) {
         for (size_t i = 0; i < from->change->n_units; i++) {
                 Argosy__Response__UnitResult *result = TAKE_PTR(from->change->units[i]);
 
@@ -142,7 +141,7 @@ static int part_done(Leader *l, Ticket *t) {
         int r;
 
         decide_complete(l, t, w->part);
-        r = append_results(w->part, w->answer);
+        r = decide_aims_append(w->part, w->answer);
         message_free(TAKE_PTR(w->part));
         w->at = w->end;
         return r;
@@ -186,8 +185,12 @@ static int decide_part(Decision *d, Ticket *t, const AimList *list) {
         size_t n = take_part(list, w, names);
         int r;
 
-        for (size_t i = w->at; i < w->end; i++)
-                forget_refusals(d->leader, list->item(list, i));
+        for (size_t i = w->at; i < w->end; i++) {
+                const AimItem *item = list->item(list, i);
+
+                if (item->aimed)
+                        decide_aims_forget_refusals(d->leader, item->name, &item->aim);
+        }
         scheduler_sync_refusals(d->leader);
         message_free(TAKE_PTR(w->part)); // its entry was not taken
         r = plan(d, list, names, n, &w->part);

@@ -28,10 +28,8 @@
 #include "decide.h"
 #include "message.h"
 #include "oom.h"
-#include "registry.h"
 #include "request.h"
 #include "response.h"
-#include "retry-controller.h"
 #include "setting-words.h"
 #include "str.h"
 #include "tables.h"
@@ -259,17 +257,6 @@ static const ChangeAim *on_aim(const char *name, void *userdata) {
         return &item->aim;
 }
 
-// The content of before may have other nodes, and where it failed it was another one.
-static void forget_refusals(Leader *l, const UndoItem *item) {
-        Unit *u = unit_find(l, item->name);
-
-        if (!u || u->node || !undo_item_is_aimed(item) ||
-            item->wanted.target == ARGOSY__TARGET__TARGET_INACTIVE)
-                return;
-        unit_forget_exclusions(l, u, 0);
-        retry_controller_forget(l, u);
-}
-
 static int plan(Decision *d, UndoList *list, char **names, size_t n, Argosy__Response **ret) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         ChangeOps ops = *decide_change_ops();
@@ -292,24 +279,13 @@ static int plan(Decision *d, UndoList *list, char **names, size_t n, Argosy__Res
         return 0;
 }
 
-static int append_results(Argosy__Response *from, Argosy__Response *to) {
-        for (size_t i = 0; i < from->change->n_units; i++) {
-                Argosy__Response__UnitResult *result = TAKE_PTR(from->change->units[i]);
-
-                if (FIELD_APPEND(to->change->units, to->change->n_units, result) < 0)
-                        return -ENOMEM;
-        }
-        from->change->n_units = 0;
-        return 0;
-}
-
 static int part_done(Leader *l, Ticket *t) {
         UndoWork *w = t->undo;
         int r;
 
         w->settings_done = true;
         decide_complete(l, t, w->part);
-        r = append_results(w->part, w->answer);
+        r = decide_aims_append(w->part, w->answer);
         message_free(TAKE_PTR(w->part));
         w->at = w->end;
         return r;
@@ -364,7 +340,7 @@ static int decide_part(Decision *d, Ticket *t) {
         if (r < 0)
                 return r;
         for (size_t i = 0; i < n; i++)
-                forget_refusals(d->leader, undo_list_find(&w->list, names[i]));
+                decide_aims_forget_refusals(d->leader, names[i], &undo_list_find(&w->list, names[i])->aim);
         scheduler_sync_refusals(d->leader);
         message_free(TAKE_PTR(w->part)); // its entry was not taken
         r = plan(d, &w->list, names, n, &w->part);
@@ -392,15 +368,6 @@ static int decide_part(Decision *d, Ticket *t) {
 }
 
 // ------------------------------------------------------------------------------------------------ the request
-
-// All of it is in the log under the same id.
-static bool is_over(const Leader *l, const Ticket *t) {
-        const ProtobufCBinaryData *id = t->request->job ? &t->request->job->id : NULL;
-        RequestKey key;
-
-        return t->job > 0 && id && id->len == 16 && cluster_state_find_key(l->state, id->data, &key) &&
-               !key.more;
-}
 
 static int work_new(Ticket *t, const ClusterState *state) {
         t->undo = calloc(1, sizeof(*t->undo));
@@ -491,7 +458,7 @@ static int check(Leader *l, Ticket *t) {
                 r = refuse_rolling(t);
         if (r != 1)
                 return r;
-        if (!w->checked && (t->request->undo->dry_run || is_over(l, t)))
+        if (!w->checked && (t->request->undo->dry_run || decide_aims_are_over(l, t)))
                 return settle(t, t->request->undo->rolling && t->job > 0 ? decide_rolling_tell(l, t) : tell(l, t));
         w->checked = true;
         return 1;

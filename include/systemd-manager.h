@@ -261,3 +261,5 @@ typedef struct SystemdStats {
 void systemd_manager_stats(const SystemdManager *m, SystemdStats *ret);
 // Of several managers: sums, of `resync_us` the longest.
 void systemd_stats_add(SystemdStats *sum, const SystemdStats *more);
+// Of one that ends: its counters only, for gauges say what is true now.
+void systemd_stats_keep(SystemdStats *sum, const SystemdStats *more);

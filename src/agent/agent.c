@@ -194,7 +194,7 @@ void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata) {
 }
 
 void agent_systemd_stats(const Agent *a, SystemdStats *ret) {
-        *ret = (SystemdStats){};
+        *ret = a->ended_systemd;
         agent_foreach_node (node, a) {
                 SystemdStats one;
 

@@ -146,6 +146,7 @@ typedef struct Agent {
         ListNode report;
         ListNode paced;        // units that change too often to be told about now
         AgentStats stats;      // but for the journals, which are counted when somebody asks
+        SystemdStats ended_systemd; // what connections to managers counted that are gone
         uint64_t paced_due_us; // boot time of the next look at them, 0: not set
         uint64_t gather_until_us; // boot time until which `report` waits for more of them, 0: it does not
         uint64_t reported_us;     // boot time at which `report` was last sent to its end

@@ -168,6 +168,13 @@ static void on_systemd_closed(void *userdata) {
         agent_node_close_step(node);
 }
 
+static void keep_counters(const AgentNode *node) {
+        SystemdStats stats;
+
+        systemd_manager_stats(node->systemd, &stats);
+        systemd_stats_keep(&node->agent->ended_systemd, &stats);
+}
+
 void agent_node_close(AgentNode *node) {
         Agent *a = node->agent;
 
@@ -187,8 +194,10 @@ void agent_node_close(AgentNode *node) {
         agent_files_fail(node, -ECANCELED);
         agent_foreach_unit(u, node) agent_unit_free(u);
         agent_reach_unwatch_gates(node);
-        if (node->systemd)
+        if (node->systemd) {
+                keep_counters(node);
                 systemd_manager_close(node->systemd, on_systemd_closed, node);
+        }
         if (a->system == node)
                 a->system = NULL;
         agent_node_close_step(node);

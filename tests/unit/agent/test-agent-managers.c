@@ -68,6 +68,27 @@ static void eighty_managers_run_their_units_in_one_agent(void **state) {
         assert_true(runs_on(&others[8], "u8.service"));
 }
 
+#define HAS_NOT_FALLEN(name, help) assert_true(after.name >= before.name);
+#define MAY_FALL(name, help)
+
+// Programs take a counter that falls for one that began anew, and what is left of it for an increase.
+static void what_was_counted_of_a_manager_that_goes_is_not_taken_back(void **state) {
+        SystemdStats before, after;
+        Other *o = add_other(0);
+
+        attach(o);
+        loop_until(all_online());
+        agent_systemd_stats(w.agent, &before);
+        assert_int_equal(before.connects, 2);
+        detach(o, false);
+        agent_systemd_stats(w.agent, &after);
+        SYSTEMD_COUNTERS(HAS_NOT_FALLEN, MAY_FALL)
+        attach(o);
+        loop_until(all_online());
+        agent_systemd_stats(w.agent, &after);
+        assert_int_equal(after.connects, 3);
+}
+
 static void attaching_and_detaching_leaves_nothing_behind(void **state) {
         Other *o = add_other(0);
         size_t before = 0;
@@ -338,6 +359,7 @@ int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
                 T(one_that_says_too_much_at_once_is_alone_with_it),
                 T(eighty_managers_run_their_units_in_one_agent),
+                T(what_was_counted_of_a_manager_that_goes_is_not_taken_back),
                 T(attaching_and_detaching_leaves_nothing_behind),
                 T(the_leader_hears_at_once_of_managers_that_come_and_go),
                 T(a_restart_finds_what_managers_hold),

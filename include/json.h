@@ -13,7 +13,7 @@
 #include "buf.h"
 #include "macro.h"
 
-enum { JSON_DEPTH_MAX = 8 };
+enum { JSON_DEPTH_MAX = 16 };
 
 // Zero-initialised is one that keeps its text, on one line.
 typedef struct Json {

@@ -155,6 +155,7 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                 }
                 break;
         case HTTP_METRICS:
+        case HTTP_OPENAPI:
         case HTTP_EVENTS:
         case HTTP_LOGIN:
         case HTTP_LOGOUT:
@@ -165,6 +166,16 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                 break;
         }
         return rows;
+}
+
+const char *http_body_rows(HttpResource resource, const Field **ret_fields, size_t *ret_n) {
+        Rows rows = rows_of(resource, NULL);
+
+        if (ret_fields)
+                *ret_fields = rows.fields;
+        if (ret_n)
+                *ret_n = rows.n_fields;
+        return rows.key;
 }
 
 static int unpack(HttpBody *b) {

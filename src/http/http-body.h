@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "http-target.h"
+#include "row-fields.h"
 
 // A Response, packed.
 typedef struct HttpPart {
@@ -21,6 +22,9 @@ typedef struct HttpPart {
 
 typedef struct HttpBody HttpBody;
 
+// What the rows of such a document are called; NULL: it has none. *ret_fields and *ret_n: what each has, NULL and 0 where row-json.h
+// knows; either may be NULL.
+const char *http_body_rows(HttpResource resource, const Field **ret_fields, size_t *ret_n);
 // Takes the parts, and what is in `target`, also when it fails (NULL: out of memory).
 HttpBody *http_body_new(HttpTarget *target, HttpPart *parts, size_t n_parts);
 void http_body_free(HttpBody *b);

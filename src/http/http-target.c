@@ -61,6 +61,7 @@ static const struct {
         {HTTP_GET, "/v1/journal/", HTTP_JOURNAL, TAKES_NAME | TAKES_NODE | TAKES_JOURNAL},
         {HTTP_GET, "/v1/state", HTTP_STATE, TAKES_SINCE},
         {HTTP_GET, "/metrics", HTTP_METRICS, 0},
+        {HTTP_GET, "/v1/openapi.json", HTTP_OPENAPI, 0},
         {HTTP_POST, "/v1/login", HTTP_LOGIN, 0},
         {HTTP_POST, "/v1/logout", HTTP_LOGOUT, 0},
 };
@@ -310,6 +311,21 @@ static const struct {
                   {"author", TAKES_AUTHOR},   {"limit", TAKES_PAGE},   {"page", TAKES_PAGE},
                   {"wait", TAKES_WAIT},       {"since", TAKES_EVENTS}, {"kind", TAKES_EVENTS},
                   {"since", TAKES_SINCE},     {"lines", TAKES_JOURNAL}, {"follow", TAKES_JOURNAL}};
+
+bool http_target_route(size_t i, HttpRoute *ret) {
+        if (i >= ELEMENTSOF(resources))
+                return false;
+        *ret = (HttpRoute){resources[i].method, resources[i].path, resources[i].resource,
+                               resources[i].takes & TAKES_NAME, resources[i].takes & TAKES_NUMBER};
+        return true;
+}
+
+const char *http_target_parameter(size_t i, size_t k) {
+        for (size_t p = 0; p < ELEMENTSOF(parameters); p++)
+                if ((resources[i].takes & parameters[p].what) && k-- == 0)
+                        return parameters[p].key;
+        return NULL;
+}
 
 // 0: none that this resource takes.
 static unsigned find_parameter(const char *key, size_t len, unsigned takes) {
@@ -647,6 +663,7 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
         case HTTP_HOSTS:
                 return ask_for_all(ARGOSY__REQUEST__WHAT_CLUSTER_STATUS);
         case HTTP_LOGIN:
+        case HTTP_OPENAPI: // which anybody may have who may have anything
                 return ask_whether_he_is_known();
         case HTTP_STATE: // several questions: http-api-state.c
         case HTTP_LOGOUT:

@@ -34,6 +34,7 @@ typedef enum HttpResource {
         HTTP_LOGIN,
         HTTP_LOGOUT,
         HTTP_JOURNAL, // of a unit, by name
+        HTTP_OPENAPI, // what there is, for programs that make clients of it
 } HttpResource;
 
 // Bits.
@@ -85,6 +86,19 @@ typedef struct HttpTarget {
         bool follow;                    // of a journal
         uint32_t lines;                 // and the newest so many come first
 } HttpTarget;
+
+// What may be done with one kind of thing.
+typedef struct HttpRoute {
+        HttpMethod method; // one
+        const char *path;  // up to what stands for one of them
+        HttpResource resource;
+        bool has_name, has_number; // and then its name, or its number
+} HttpRoute;
+
+// In the order of the table; false: there are no more.
+bool http_target_route(size_t i, HttpRoute *ret);
+// A parameter that route `i` takes, by number; NULL: there are no more.
+const char *http_target_parameter(size_t i, size_t k);
 
 // 0: none that we know.
 HttpMethod http_method_from_string(const char *text);

@@ -25,6 +25,7 @@
 #include "http-headers.h"
 #include "http-login.h"
 #include "http-metrics.h"
+#include "http-openapi.h"
 #include "http-private.h"
 #include "http-problem.h"
 #include "http-tls.h"
@@ -199,6 +200,16 @@ static enum MHD_Result send_metrics(HttpCall *call) {
                              "application/openmetrics-text; version=1.0.0; charset=utf-8", r);
 }
 
+static enum MHD_Result send_openapi(HttpCall *call) {
+        char *text = http_openapi();
+        struct MHD_Response *r =
+                text ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) : NULL;
+
+        if (text && !r)
+                free(text);
+        return send_response(call->connection, 200, "application/json", r);
+}
+
 // What the leader says of a token over TCP is true of all sessions that began with it.
 void http_thread_note_refusal(HttpCall *call) {
         if (call->peer->tcp.listener && http_status_of(call->status) == 401 &&
@@ -285,6 +296,8 @@ static enum MHD_Result send_answer(HttpCall *call) {
                 return send_word(call);
         if (call->bulk)
                 return send_lines(call);
+        if (call->target.resource == HTTP_OPENAPI)
+                return send_openapi(call);
         if (http_target_streams(&call->target))
                 return send_response(call->connection, 200, http_stream_type(call->format), http_thread_begin_stream(call));
         if (call->target.resource == HTTP_STATE) {

@@ -669,6 +669,14 @@ bool http_verb_takes(const HttpVerb *v, const char *name) {
         return false;
 }
 
+const char *http_verb_name(size_t i) {
+        return i < ELEMENTSOF(verbs) ? verbs[i].name : NULL;
+}
+
+const char *http_verb_member(size_t i, size_t k) {
+        return k < MEMBERS_MAX ? verbs[i].members[k] : NULL;
+}
+
 int http_verb_make(const HttpVerb *v, const cJSON *body, const char *reason, Arena *arena,
                    Argosy__Request *ret, char **ret_why) {
         Make m = {.body = body, .reason = reason, .arena = arena, .request = ret, .ret_why = ret_why};

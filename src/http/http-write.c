@@ -220,6 +220,20 @@ static const WriteVerb *find_verb(const char *name) {
         return NULL;
 }
 
+const char *http_write_verb(size_t i) {
+        return i < ELEMENTSOF(verbs) ? verbs[i].name : http_verb_name(i - ELEMENTSOF(verbs));
+}
+
+const char *http_write_member(size_t i, size_t k) {
+        bool is_of_units = i < ELEMENTSOF(verbs);
+        unsigned takes = is_of_units ? verbs[i].takes : 0;
+
+        for (size_t m = 0; m < ELEMENTSOF(members); m++)
+                if ((members[m].of & takes) == members[m].of && k-- == 0)
+                        return members[m].name;
+        return is_of_units ? NULL : http_verb_member(i - ELEMENTSOF(verbs), k);
+}
+
 // ---- the whole
 
 static int read_headers(Write *w, const HttpWriteHeaders *h) {

@@ -23,6 +23,9 @@ typedef struct HttpWriteHeaders {
         const char *if_none_match; // If-None-Match: nothing of ours keeps to that, so it is refused
 } HttpWriteHeaders;
 
+// The verbs and the members that each takes, besides `verb`, by number; NULL: there are no more.
+const char *http_write_verb(size_t i);
+const char *http_write_member(size_t i, size_t k);
 // The type that the body of that target must have; NULL: any.
 const char *http_write_type(const HttpTarget *t);
 

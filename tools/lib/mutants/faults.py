@@ -2897,4 +2897,12 @@ FAULTS = [
           "if (r == 0 && !d.present && (w->cursor.scope != 0 || w->cursor.mode == EVENT_CURSOR_STATE)) {",
           "if (r == 0 && !d.present && w->cursor.scope != 0) {",
           "leader/watchers: a_job_that_the_log_forgets_is_told_to_be_gone"),
+    Fault("a-member-of-no-type", "src/http/http-openapi.c",
+          "{\"weight\", NULL, SHAPE_NUMBER},",
+          "",
+          "http/openapi: each_member_of_a_verb_is_of_its_type"),
+    Fault("a-parameter-that-is-not-told-of", "src/http/http-openapi.c",
+          "{\"kind\", SHAPE_TEXTS, \"Only events of that kind\"},",
+          "",
+          "http/openapi: each_route_is_there_in_words_with_its_parameters"),
 ]

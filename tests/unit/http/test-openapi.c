@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The document against the tables that requests are read by. Whether answers are as it says, tests/integration/http-api.py asks a cluster.
+#include "test.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+
+#include "http-openapi.h"
+#include "http-target.h"
+#include "http-write.h"
+#include "macro.h"
+#include "message.h"
+#include "str.h"
+
+static cJSON *document;
+
+static int setup(void **state) {
+        _cleanup_free_ char *text = http_openapi();
+
+        document = text ? cJSON_Parse(text) : NULL;
+        return document ? 0 : -1;
+}
+
+static int teardown(void **state) {
+        cJSON_Delete(document);
+        return 0;
+}
+
+static const cJSON *at(const cJSON *object, const char *name) {
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, name);
+
+        if (!value)
+                fail_msg("there is no %s", name);
+        return value;
+}
+
+static const cJSON *operation_of(const HttpRoute *route) {
+        static const char *const methods[] = {"get", "post", "put", "delete"};
+        _cleanup_free_ char *path = str_printf("%s%s", route->path,
+                                               route->has_name     ? "{name}"
+                                               : route->has_number ? "{number}"
+                                                                   : "");
+        size_t method = 0;
+
+        while (1U << method != (unsigned) route->method)
+                method++;
+        return at(at(at(document, "paths"), path), methods[method]);
+}
+
+static void each_route_is_there_in_words_with_its_parameters(void **state) {
+        const char *parameter;
+        HttpRoute route;
+
+        for (size_t i = 0; http_target_route(i, &route); i++) {
+                const cJSON *operation = operation_of(&route), *list = at(operation, "parameters")->child;
+
+                if (!*at(operation, "summary")->valuestring)
+                        fail_msg("%s has no words", route.path);
+                if (route.has_name || route.has_number)
+                        list = list->next;
+                for (size_t k = 0; (parameter = http_target_parameter(i, k)); k++, list = list->next) {
+                        if (!list)
+                                fail_msg("%s: '%s' is not told of", route.path, parameter);
+                        assert_string_equal(at(list, "name")->valuestring, parameter);
+                        assert_true(*at(list, "description")->valuestring != 0);
+                }
+                assert_null(list);
+        }
+}
+
+static bool is_defined(const char *where) {
+        const cJSON *value = document;
+        char copy[128], *save = NULL;
+
+        assert_true(str_has_prefix(where, "#/") && str_copy(copy, sizeof(copy), where + 2));
+        for (char *word = strtok_r(copy, "/", &save); word && value; word = strtok_r(NULL, "/", &save))
+                value = cJSON_GetObjectItemCaseSensitive(value, word);
+        return value;
+}
+
+static void look_at_references(const cJSON *value) {
+        for (const cJSON *child = value->child; child; child = child->next) {
+                if (child->string && streq(child->string, "$ref") && !is_defined(child->valuestring))
+                        fail_msg("there is no %s", child->valuestring);
+                look_at_references(child);
+        }
+}
+
+static void whatever_is_referred_to_is_there(void **state) {
+        look_at_references(document);
+}
+
+static const cJSON *change_of(const char *verb) {
+        const cJSON *change;
+
+        cJSON_ArrayForEach(
+                change,
+                at(at(at(at(document, "components"), "schemas"), "change"),
+                   "oneOf")) if (streq(at(at(at(change, "properties"), "verb"), "const")->valuestring,
+                                       verb)) return at(change, "properties");
+        fail_msg("there is no verb %s", verb);
+        return NULL;
+}
+
+static bool is_type(const cJSON *schema, const char *type) {
+        const cJSON *value = at(schema, "type");
+
+        if (cJSON_IsString(value))
+                return streq(value->valuestring, type);
+        cJSON_ArrayForEach(value, value) if (streq(value->valuestring, type)) return true;
+        return false;
+}
+
+// What may stand there.
+static const char *sample_of(const cJSON *schema, const char *member) {
+        static const char *const samples[][2] = {
+                {"deadline", "\"5min\""},
+                {"health", "\"1s\""},
+                {"right", "\"view\""},
+                {"who", "\"user:ann\""},
+                {"max-unavailable", "\"25%\""},
+                {"nodes", "[\"n1\"]"},
+                {"units", "[\"a.service\"]"},
+                {"revs", "[\"abcd\"]"},
+                {"unset", "[\"zone\"]"},
+                {"ttl", "\"30d\""},
+                {"patterns", "[\"web@*\"]"},
+                {"rolling", "true"},
+                {"hash", "\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\""},
+                {"tokens", "[\"ci\"]"},
+                {"files", "{\"a.service\":\"\"}"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(samples); i++)
+                if (streq(samples[i][0], member))
+                        return samples[i][1];
+        if (streq(member, "rule") && is_type(schema, "object"))
+                return "{\"action\":\"hold\"}";
+        return is_type(schema, "string")    ? "\"a\""
+               : is_type(schema, "boolean") ? "false"
+               : is_type(schema, "array")   ? "[1]"
+               : is_type(schema, "object")  ? "{}"
+                                            : "1";
+}
+
+// 0, or what it is refused with: *ret_why is freed by the caller. `value`: of `member`; of others stands there what may.
+static int ask(size_t verb, const char *member, const char *value, char **ret_why) {
+        const HttpTarget target = {.resource = HTTP_NEW_JOB};
+        HttpWriteHeaders headers = {.key = "key"};
+        const char *name = http_write_verb(verb), *other;
+        _cleanup_free_ char *body = str_printf("{\"verb\":\"%s\"", name);
+        Argosy__Request *request = NULL;
+        int r;
+
+        for (size_t k = 0; (other = http_write_member(verb, k)); k++) {
+                _cleanup_free_ char *before = body;
+
+                body = str_printf("%s,\"%s\":%s", before, other,
+                                  member && streq(other, member)
+                                          ? value
+                                          : sample_of(at(change_of(name), other), other));
+        }
+        other = body;
+        body = str_printf("%s}", other);
+        free((char *) other);
+        r = http_write_parse(&target, &headers, body, strlen(body), &request, ret_why);
+        message_free(request);
+        return r;
+}
+
+static void each_verb_takes_what_is_said_that_it_takes(void **state) {
+        for (size_t i = 0; http_write_verb(i); i++) {
+                _cleanup_free_ char *why = NULL;
+
+                if (ask(i, NULL, NULL, &why) < 0)
+                        fail_msg("%s: %s", http_write_verb(i), why);
+        }
+}
+
+// A member that is of no such type is refused by its name, as each verb reads it.
+static void each_member_of_a_verb_is_of_its_type(void **state) {
+        static const struct {
+                const char *type, *value;
+        } others[] = {{"boolean", "true"}, {"number", "-0.5"}, {"array", "[{}]"}, {"object", "{\"\":[]}"}};
+        const char *verb, *member;
+
+        for (size_t i = 0; (verb = http_write_verb(i)); i++)
+                for (size_t k = 0; (member = http_write_member(i, k)); k++)
+                        for (size_t v = 0; v < ELEMENTSOF(others); v++) {
+                                _cleanup_free_ char *why = NULL, *quoted = str_printf("'%s'", member);
+
+                                if (is_type(at(change_of(verb), member), others[v].type))
+                                        continue;
+                                if (ask(i, member, others[v].value, &why) == 0 || !strstr(why, quoted))
+                                        fail_msg("%s: '%s' is %s: %s", verb, member, others[v].value, why);
+                        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(each_route_is_there_in_words_with_its_parameters),
+                cmocka_unit_test(whatever_is_referred_to_is_there),
+                cmocka_unit_test(each_verb_takes_what_is_said_that_it_takes),
+                cmocka_unit_test(each_member_of_a_verb_is_of_its_type),
+        };
+
+        return cmocka_run_group_tests(tests, setup, teardown);
+}

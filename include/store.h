@@ -19,7 +19,9 @@
 #include <uv.h>
 
 #include "buf.h"
+#include "counter.h"
 #include "hash.h"
+#include "time-histogram.h"
 
 typedef struct Store Store;
 typedef struct Stream Stream;
@@ -154,8 +156,23 @@ typedef struct StoreStats {
         uint32_t leader_raft_id;
         size_t n_members;
         StoreMember members[STORE_MEMBERS_MAX];
+        size_t n_pending;             // batches and barriers on their way
+        uint64_t snapshot_failures;
+        TimeHistogram commits, snapshots; // since it was opened: batches from submit to `done`, snapshots from taken to written
 } StoreStats;
 void store_stats(const Store *s, StoreStats *ret);
+
+// The same for people and programs.
+#define STORE_COUNTERS(COUNTER, GAUGE)                                                                  \
+        GAUGE(log_entries, "index of the newest entry of this host's log; 0: it has none")              \
+        GAUGE(log_entries_applied, "index up to which entries have taken effect here")                  \
+        GAUGE(log_pending, "batches and barriers that the leader's log has taken and not yet committed") \
+        COUNTER(log_snapshot_failures, "snapshots of the log that were given up or could not be written")
+
+typedef struct StoreFigures {
+        STORE_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
+} StoreFigures;
+StoreFigures store_figures(const StoreStats *stats);
 
 // Offline: rewrites the configuration to this one server, keeping the data. The daemon must not be running. -ENODATA: there
 // is none, and nothing was changed.

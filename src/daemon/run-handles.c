@@ -125,7 +125,7 @@ static void on_turn_end(uv_prepare_t *prepare) {
         if (d->turn_uncounted)
                 took_us = cpu_us = 0;
         d->turn_uncounted = false;
-        turn_times_add(&d->turns, took_us);
+        time_histogram_add(&d->turns, took_us);
         d->stats.turn_max_us = MAX_OF(d->stats.turn_max_us, took_us);
         d->stats.turn_cpu_max_us = MAX_OF(d->stats.turn_cpu_max_us, cpu_us);
         if (took_us > SLOW_TURN_US) {

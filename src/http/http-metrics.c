@@ -55,17 +55,19 @@ static int append_seconds(Buf *out, uint64_t us) {
 }
 
 // Whoever sent it may be of another version: what has no number for each bound is left out.
-static int append_turns(Buf *out, const Argosy__Response__TurnTimes *t) {
+static int append_times(Buf *out, const char *name, const char *help, const Argosy__Response__TurnTimes *t) {
         int r;
 
-        if (!t || t->n_counts != t->n_bounds_us + 1)
+        if (!t || !is_name(name) || t->n_counts != t->n_bounds_us + 1)
                 return 0;
         r = buf_printf(out,
-                       "# TYPE " PREFIX "turn_seconds histogram\n# UNIT " PREFIX "turn_seconds seconds\n"
-                       "# HELP " PREFIX
-                       "turn_seconds How long turns of the loop took, in which all waits for one.\n");
+                       "# TYPE " PREFIX "%s_seconds histogram\n# UNIT " PREFIX "%s_seconds seconds\n"
+                       "# HELP " PREFIX "%s_seconds ",
+                       name, name, name);
+        if (r == 0)
+                r = append_help(out, help);
         for (size_t i = 0; r == 0 && i < t->n_bounds_us; i++) {
-                r = buf_printf(out, PREFIX "turn_seconds_bucket{le=\"");
+                r = buf_printf(out, PREFIX "%s_seconds_bucket{le=\"", name);
                 if (r == 0)
                         r = append_seconds(out, t->bounds_us[i]);
                 if (r == 0)
@@ -73,9 +75,9 @@ static int append_turns(Buf *out, const Argosy__Response__TurnTimes *t) {
         }
         if (r == 0)
                 r = buf_printf(out,
-                               PREFIX "turn_seconds_bucket{le=\"+Inf\"} %" PRIu64 "\n" PREFIX
-                                      "turn_seconds_count %" PRIu64 "\n" PREFIX "turn_seconds_sum ",
-                               t->counts[t->n_counts - 1], t->counts[t->n_counts - 1]);
+                               PREFIX "%s_seconds_bucket{le=\"+Inf\"} %" PRIu64 "\n" PREFIX
+                                      "%s_seconds_count %" PRIu64 "\n" PREFIX "%s_seconds_sum ",
+                               name, t->counts[t->n_counts - 1], name, t->counts[t->n_counts - 1], name);
         if (r == 0)
                 r = append_seconds(out, t->sum_us);
         return r < 0 ? r : buf_append(out, "\n", 1);
@@ -90,7 +92,14 @@ char *http_metrics(const HttpPart *part) {
                 for (size_t i = 0; i < response->counters->n_rows && r == 0; i++)
                         r = append(&out, response->counters->rows[i]);
                 if (r == 0)
-                        r = append_turns(&out, response->counters->turns);
+                        r = append_times(&out, "turn",
+                                         "How long turns of the loop took, in which all waits for one.",
+                                         response->counters->turns);
+                for (size_t i = 0; i < response->counters->n_times && r == 0; i++) {
+                        const Argosy__Response__Times *t = response->counters->times[i];
+
+                        r = append_times(&out, t->name, t->help, t->times);
+                }
                 if (r == 0)
                         r = buf_printf(&out, "# EOF\n");
         }

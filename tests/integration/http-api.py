@@ -121,11 +121,16 @@ def test_figures_are_those_of_argosyctl_counters(c: Cluster):
         kinds = {words[2]: words[3] for words in map(str.split, lines) if words[1:2] == ["TYPE"]}
         figures = {name: float(value) for name, value in (line.split() for line in lines if not line.startswith("#"))}
         counted = {f"argosy_{name}": value for name, value in c.json("counters", node).items()}
-        assert set(kinds) == {*counted, "argosy_turn_seconds"}, kinds
+        times = {f"argosy_{what}_seconds" for what in ("turn", "log_commit", "log_snapshot")}
+        assert set(kinds) == {*counted, *times}, kinds
         for name in counted:
             assert figures[name + ("_total" if kinds[name] == "counter" else "")] >= 0, name
-        buckets = [value for name, value in figures.items() if name.startswith("argosy_turn_seconds_bucket")]
-        assert buckets == sorted(buckets) and buckets[-1] == figures["argosy_turn_seconds_count"] > 0, buckets
+        for name in times:
+            buckets = [value for bucket, value in figures.items() if bucket.startswith(f"{name}_bucket")]
+            assert buckets == sorted(buckets) and buckets[-1] == figures[f"{name}_count"], (name, buckets)
+        assert figures["argosy_turn_seconds_count"] > 0
+        assert figures["argosy_log_entries"] >= figures["argosy_log_entries_applied"] > 0
+        assert (figures["argosy_log_commit_seconds_count"] > 0) == (node.name == c.leader().name), figures
     leader = next(node for node in c.nodes if node.name == c.leader().name)
     assert "\nargosy_hosts 3\n" in ask(leader, "/metrics")[2]
 

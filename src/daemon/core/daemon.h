@@ -41,9 +41,9 @@
 #include "refusals.h"
 #include "state-writer.h"
 #include "store.h"
+#include "time-histogram.h"
 #include "time-limit.h"
 #include "uvx.h"
-#include "turn-times.h"
 
 typedef struct Agent Agent;
 typedef struct ClusterState ClusterState;
@@ -153,7 +153,7 @@ struct Daemon {
         Arena applied; // the entry of the log that is being applied
         bool turn_uncounted; // of the turn under way
         DaemonStats stats;
-        TurnTimes turns;
+        TimeHistogram turns;
         DaemonEnd end;
         bool transferring;
         bool handing_over, handed_over; // leadership, since the machine is shutting down

@@ -15,6 +15,7 @@ typedef struct AllStats {
         DaemonStats daemon;
         AgentStats agent;
         HeapStats heap;
+        StoreFigures store;
         LeaderStats leader;
 } AllStats;
 _Static_assert(sizeof(AllStats) / sizeof(uint64_t) <= COUNTERS_MAX, "COUNTERS_MAX has to grow");
@@ -60,12 +61,39 @@ static Counter *show_leader(const Daemon *d, Counter *to) {
         return to;
 }
 
+static StoreStats store_stats_of(const Daemon *d) {
+        StoreStats stats = {};
+
+        if (d->store)
+                store_stats(d->store, &stats);
+        return stats;
+}
+
+static Counter *show_store(const Daemon *d, Counter *to) {
+        const StoreStats all = store_stats_of(d);
+        const StoreFigures stats = store_figures(&all);
+
+        STORE_COUNTERS(SHOW, SHOW_GAUGE)
+        return to;
+}
+
+void daemon_counted_times(const Daemon *d, CountedTimes ret[static COUNTED_TIMES]) {
+        const StoreStats stats = store_stats_of(d);
+
+        ret[0] = (CountedTimes){"log_commit", "How long the leader's log took from a batch to its commit.",
+                                stats.commits};
+        ret[1] =
+                (CountedTimes){"log_snapshot", "How long snapshots of the log took until they were written.",
+                               stats.snapshots};
+}
+
 size_t daemon_counters(const Daemon *d, Counter ret[static COUNTERS_MAX]) {
         Counter *end = show_systemd(d, ret);
 
         end = show_daemon(d, end);
         end = show_agent(d, end);
         end = show_heap(end);
+        end = show_store(d, end);
         end = show_leader(d, end);
         return (size_t) (end - ret);
 }

@@ -6,10 +6,11 @@
 // somebody asks.
 
 #include "systemd-manager.h"
+#include "time-histogram.h"
 
 typedef struct Daemon Daemon;
 
-enum { COUNTERS_MAX = 64 };
+enum { COUNTERS_MAX = 64, COUNTED_TIMES = 2 };
 
 typedef struct Counter {
         const char *name, *help;
@@ -17,5 +18,11 @@ typedef struct Counter {
         bool gauge; // it goes up and down
 } Counter;
 
+typedef struct CountedTimes {
+        const char *name, *help;
+        TimeHistogram times;
+} CountedTimes;
+
 // How many of them there are.
 size_t daemon_counters(const Daemon *d, Counter ret[static COUNTERS_MAX]);
+void daemon_counted_times(const Daemon *d, CountedTimes ret[static COUNTED_TIMES]);

@@ -241,13 +241,25 @@ static void answer_version(Route *route) {
         route_respond(route, &response);
 }
 
+// `times` and `counts` are filled and borrowed.
+static void show_times(const TimeHistogram *h, Argosy__Response__TurnTimes *times, uint64_t counts[static TIME_BOUNDS + 1]) {
+        time_histogram_cumulate(h, counts);
+        argosy__response__turn_times__init(times);
+        times->bounds_us = (uint64_t *) time_bounds_us;
+        times->n_bounds_us = TIME_BOUNDS;
+        times->counts = counts;
+        times->n_counts = TIME_BOUNDS + 1;
+        times->sum_us = h->sum_us;
+}
+
 static void answer_counters(Route *route) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
         Argosy__Response__Counter rows[COUNTERS_MAX], *pointers[COUNTERS_MAX];
-        Argosy__Response__TurnTimes times = ARGOSY__RESPONSE__TURN_TIMES__INIT;
-        const TurnTimes *turns = &route->router->daemon->turns;
-        uint64_t counts[TURN_BOUNDS + 1];
+        Argosy__Response__Times times[COUNTED_TIMES], *times_pointers[COUNTED_TIMES];
+        Argosy__Response__TurnTimes turns, histograms[COUNTED_TIMES];
+        uint64_t turn_counts[TIME_BOUNDS + 1], counts[COUNTED_TIMES][TIME_BOUNDS + 1];
+        CountedTimes counted[COUNTED_TIMES];
         Counter values[COUNTERS_MAX];
         size_t n = daemon_counters(route->router->daemon, values);
 
@@ -259,13 +271,19 @@ static void answer_counters(Route *route) {
                 rows[i].gauge = values[i].gauge;
                 pointers[i] = &rows[i];
         }
-        turn_times_cumulate(turns, counts);
-        times.bounds_us = (uint64_t *) turn_bounds_us;
-        times.n_bounds_us = TURN_BOUNDS;
-        times.counts = counts;
-        times.n_counts = TURN_BOUNDS + 1;
-        times.sum_us = turns->sum_us;
-        counters.turns = &times;
+        show_times(&route->router->daemon->turns, &turns, turn_counts);
+        daemon_counted_times(route->router->daemon, counted);
+        for (size_t i = 0; i < COUNTED_TIMES; i++) {
+                argosy__response__times__init(&times[i]);
+                show_times(&counted[i].times, &histograms[i], counts[i]);
+                times[i].name = (char *) counted[i].name;
+                times[i].help = (char *) counted[i].help;
+                times[i].times = &histograms[i];
+                times_pointers[i] = &times[i];
+        }
+        counters.turns = &turns;
+        counters.times = times_pointers;
+        counters.n_times = COUNTED_TIMES;
         counters.rows = pointers;
         counters.n_rows = n;
         response.final = true;

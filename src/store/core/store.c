@@ -59,6 +59,15 @@ void store_stats(const Store *s, StoreStats *ret) {
         s->impl->stats(s, ret);
 }
 
+StoreFigures store_figures(const StoreStats *stats) {
+        return (StoreFigures){
+                .log_entries = stats->last_index,
+                .log_entries_applied = stats->applied_index,
+                .log_pending = stats->n_pending,
+                .log_snapshot_failures = stats->snapshot_failures,
+        };
+}
+
 uint64_t store_authority_until(Store *s) {
         return s->impl->authority_until(s);
 }

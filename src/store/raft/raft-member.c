@@ -185,6 +185,10 @@ void raft_store_stats(const Store *store, StoreStats *ret) {
                 .commit_index = raft_commit_index(raft),
                 .applied_index = raft_last_applied(raft),
                 .leader_raft_id = s->leader.raft_id,
+                .n_pending = s->n_pending,
+                .snapshot_failures = s->snapshot_failures,
+                .commits = s->commits,
+                .snapshots = s->snapshots,
         };
         for (unsigned i = 0; i < raft->configuration.n && ret->n_members < STORE_MEMBERS_MAX; i++) {
                 const struct raft_server *server = &raft->configuration.servers[i];

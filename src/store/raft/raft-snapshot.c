@@ -32,6 +32,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "clock.h"
 #include "log.h"
 #include "raft-store.h"
 
@@ -51,6 +52,7 @@ struct Taking {
         size_t n_bufs, bufs_allocated;
         uint64_t len;  // of the pieces
         Compaction at; // when it was taken
+        uint64_t taken_us;
 
         // libraft's
         unsigned trailing;
@@ -89,10 +91,13 @@ static void tell(Taking *t) {
         RaftStore *s = t->owner;
 
         s->taking = NULL;
-        if (t->status == 0)
+        if (t->status == 0) {
                 compaction_done(&s->compaction, &t->at, t->len);
-        else
+                time_histogram_add(&s->snapshots, clock_monotonic_us() - t->taken_us);
+        } else {
                 s->retry_snapshot_ms = uv_now(s->loop) + SNAPSHOT_RETRY_MS;
+                s->snapshot_failures++;
+        }
         raft_store_set_compaction(s);
         raft_set_snapshot_trailing(&s->raft, t->trailing);
         t->done(t->req, t->status);
@@ -261,6 +266,7 @@ int raft_snapshot_take(struct raft_fsm *fsm, struct raft_buffer *ret_bufs[], uns
         t->ops = s->store.ops;
         t->work.data = t;
         t->at = s->compaction;
+        t->taken_us = clock_monotonic_us();
         s->taking = t;
         *ret_bufs = NULL; // it gets them when they are there
         *ret_n = 0;

@@ -91,6 +91,7 @@ typedef struct RaftStore {
         ListNode pending;  // Pending, with libraft
         ListNode barriers; // Pending, that wait for the drain
         size_t n_pending;
+        TimeHistogram commits; // of batches
         struct MemberChange *change;
 
         // Before the disk: raft-gate.c
@@ -110,6 +111,8 @@ typedef struct RaftStore {
         Compaction compaction;
         Taking *taking;
         uint64_t retry_snapshot_ms; // none is taken before
+        TimeHistogram snapshots;    // those that were written
+        uint64_t snapshot_failures;
         Progress disk_progress;
         bool vote_is_none; // on the disk: the last that was written is a term
         bool full_disk_logged;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "clock.h"
 #include "raft-store.h"
 
 typedef struct Pending {
@@ -18,6 +19,7 @@ typedef struct Pending {
         void *userdata;
         BatchId id;
         bool applied; // apply() of this very batch ran here
+        uint64_t submitted_us;
         struct raft_apply apply;
 } Pending;
 
@@ -100,6 +102,8 @@ static void on_apply_done(struct raft_apply *req, int status, void *result) {
         // a_batch_is_applied_before_it_is_reported.
         if (status == 0 && !p->applied)
                 raft_store_fatal(p->owner, "the log reports a batch as committed that was never applied");
+        if (status == 0)
+                time_histogram_add(&p->owner->commits, clock_monotonic_us() - p->submitted_us);
         pending_finish(p, outcome_of(status), req->index);
 }
 
@@ -118,6 +122,7 @@ int raft_store_submit(Store *store, const void *data, size_t len, StoreDone done
                 return -ENOMEM;
         batch_record_encode(p->id, data, len, record.base);
         p->apply.data = p;
+        p->submitted_us = clock_monotonic_us();
 
         // Guard 1: one buffer per call; libraft 0.22.1 drops all but the first.
         s->inside = true;

@@ -197,6 +197,10 @@ size_t daemon_counters(const Daemon *d, Counter ret[static COUNTERS_MAX]) {
         return 0;
 }
 
+void daemon_counted_times(const Daemon *d, CountedTimes ret[static COUNTED_TIMES]) {
+        memset(ret, 0, COUNTED_TIMES * sizeof(*ret));
+}
+
 void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone done, void *userdata) {
         w.others++;
 }

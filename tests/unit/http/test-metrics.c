@@ -54,8 +54,9 @@ static void turns_of_the_loop_are_a_histogram(void **state) {
         Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
         Argosy__Response__TurnTimes turns = ARGOSY__RESPONSE__TURN_TIMES__INIT;
         uint64_t bounds[] = {100, 10000}, counts[] = {5, 7, 8};
-        _cleanup_free_ char *text = NULL, *without = NULL;
-        uint8_t data[256];
+        Argosy__Response__Times commits = ARGOSY__RESPONSE__TIMES__INIT, *times = &commits;
+        _cleanup_free_ char *text = NULL, *both = NULL, *without = NULL;
+        uint8_t data[512];
         HttpPart part = {.data = data};
 
         turns.bounds_us = bounds;
@@ -73,6 +74,19 @@ static void turns_of_the_loop_are_a_histogram(void **state) {
                                      "argosy_turn_seconds_bucket{le=\"0.010000\"} 7\n"
                                      "argosy_turn_seconds_bucket{le=\"+Inf\"} 8\n"
                                      "argosy_turn_seconds_count 8\nargosy_turn_seconds_sum 1.234567\n# EOF\n"));
+        commits.name = (char *) "log_commit";
+        commits.help = (char *) "How \\ long";
+        commits.times = &turns;
+        counters.times = &times;
+        counters.n_times = 1;
+        part.len = argosy__response__pack(&r, data);
+        both = http_metrics(&part);
+        assert_non_null(strstr(both, "argosy_turn_seconds_sum 1.234567\n# TYPE argosy_log_commit_seconds histogram\n"
+                                     "# UNIT argosy_log_commit_seconds seconds\n"
+                                     "# HELP argosy_log_commit_seconds How \\\\ long\n"
+                                     "argosy_log_commit_seconds_bucket{le=\"0.000100\"} 5\n"));
+        assert_non_null(strstr(both, "argosy_log_commit_seconds_count 8\nargosy_log_commit_seconds_sum 1.234567\n# EOF\n"));
+        commits.name = (char *) "a b"; // no name of a metric
         turns.n_counts = 2; // not one for each bound
         part.len = argosy__response__pack(&r, data);
         without = http_metrics(&part);

@@ -154,14 +154,24 @@ static bool all_done(void *userdata) {
 static void many_batches_are_on_their_way_at_a_time(void **state) {
         Fixture *f = *state;
         StoreAnswer a = {};
+        uint64_t commits[TIME_BOUNDS + 1];
+        StoreStats stats;
 
         open_leader(f);
         for (size_t i = 0; i < STORE_PENDING_MAX; i++)
                 assert_int_equal(store_submit(f->node.store, &i, sizeof(i), store_on_done, &a), 0);
         assert_int_equal(store_submit(f->node.store, "x", 1, store_on_done, &a), -EBUSY);
         assert_int_equal(a.n, 0);
+        store_stats(f->node.store, &stats);
+        assert_int_equal(store_figures(&stats).log_pending, STORE_PENDING_MAX);
         store_run_until(&f->loop, all_done, &a, STORE_PATIENCE_MS, "all batches");
         assert_int_equal(f->node.n_applied, STORE_PENDING_MAX);
+        store_stats(f->node.store, &stats);
+        assert_int_equal(stats.n_pending, 0);
+        time_histogram_cumulate(&stats.commits, commits);
+        assert_int_equal(commits[TIME_BOUNDS], STORE_PENDING_MAX);
+        assert_true(stats.commits.sum_us > 0);
+        assert_int_equal(store_figures(&stats).log_entries, f->node.last_index);
         assert_int_equal(store_node_submit(&f->node, "x", 1).outcome, STORE_COMMITTED);
 }
 

@@ -81,6 +81,13 @@ static void open_again(StoreNode *n) {
         store_node_open(n, false, NULL, NULL);
 }
 
+static bool is_counted(void *userdata) {
+        StoreStats stats;
+
+        store_stats(((StoreNode *) userdata)->store, &stats);
+        return stats.snapshots.sum_us > 0 && stats.snapshot_failures == 0;
+}
+
 static void the_log_goes_on_while_a_snapshot_is_encoded(void **state) {
         StoreCluster *c = begin(1, 0);
         StoreNode *n = &c->servers[0].node;
@@ -95,6 +102,7 @@ static void the_log_goes_on_while_a_snapshot_is_encoded(void **state) {
         store_run_until(&c->loop, has_snapshot, n, STORE_PATIENCE_MS, "snapshot");
         store_run_until(&c->loop, is_over, n, STORE_PATIENCE_MS, "end");
         assert_int_equal(n->n_held, 0);
+        store_run_until(&c->loop, is_counted, n, STORE_PATIENCE_MS, "a snapshot that is counted");
         chain = n->chain;
         open_again(n); // from the snapshot, and what came after it was taken
         store_node_wait_leader(n);

@@ -114,7 +114,7 @@ void leader_on_host_drained(Leader *l);
         GAUGE(units_pending, "of these, units that wait for a node")                               \
         GAUGE(hosts, "members of the cluster, as its leader has them")                             \
         GAUGE(jobs_open, "jobs that are under way")                                                \
-        GAUGE(watchers, "streams of events that wait for the next one")
+        GAUGE(watchers, "questions for events that wait for the next one; streams of a host that are alike share one")
 
 typedef struct LeaderStats {
         LEADER_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)

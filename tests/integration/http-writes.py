@@ -180,14 +180,16 @@ def test_a_body_ends_where_it_says_or_nowhere(c: Cluster):
     chunked = f"{len(operation):x}\r\n{operation}\r\n0\r\n\r\n"
     before = len(c.json("list-jobs --all"))
     for node in c.nodes:
-        for headers, body, status in [
-                (f"Content-Length: {len(operation)}\r\nTransfer-Encoding: chunked\r\n", chunked, 411),
-                (f"Content-Length: {len(operation)}\r\nContent-Length: 3\r\n", operation, 411),
-                ("Transfer-Encoding: chunked, identity\r\n", chunked, 411),
-                (f"Content-Length: +{len(operation)}\r\n", operation, 400),
-                ("Content-Length: 99999999999\r\n", "", 413)]:
+        for headers, body, statuses in [
+                (f"Content-Length: {len(operation)}\r\nTransfer-Encoding: chunked\r\n", chunked, "411"),
+                (f"Content-Length: {len(operation)}\r\nContent-Length: 3\r\n", operation, "411"),
+                # libmicrohttpd 1.0 refuses what it cannot decode before anybody else sees it
+                ("Transfer-Encoding: chunked, identity\r\n", chunked, "400 411"),
+                (f"Content-Length: +{len(operation)}\r\n", operation, "400"),
+                ("Content-Length: 99999999999\r\n", "", "413")]:
             answer = raw(node, f"{head}{headers}\r\n{body}")
-            assert set(re.findall(r"HTTP/1\.1 (\d+) ", answer)) == {str(status)}, f"{headers!r}: {answer}"  # and nothing behind it
+            [seen] = re.findall(r"HTTP/1\.1 (\d+) ", answer)  # and nothing behind it
+            assert seen in statuses.split(), f"{headers!r}: {answer}"
         answer = raw(node, f"{head}Content-Length: {len(operation)}\r\nConnection: close\r\n\r\n{operation}")
         assert answer.startswith("HTTP/1.1 404 ") and "nobody.service" in answer, answer
     assert len(c.json("list-jobs --all")) == before

@@ -13,6 +13,7 @@ void queue_rule_json(const void *row, Json *j); // nothing, if it has no rule
 void grant_json(const void *row, Json *j);      // nothing, if it has no grant
 void token_json(const void *row, Json *j);      // nothing, if it has no token
 void member_json(const void *row, Json *j);     // a ...ClusterStatus__Member
+void why_json(const void *row, Json *j);        // a ...Status, of an answer to Why
 
 // The keys and values of one.
 void token_json_fields(const Argosy__Response__TokenRow *row, Json *j);

@@ -2,6 +2,7 @@
 //
 // What the loop asks for a call. Most ask once. What changes something may ask up to four times:
 //
+//      WHY     of one unit: why it is as it is
 //      LEVEL   if it depends on what only a cluster with jobs looks at, until one was seen to keep them
 //      ASK     what it is about; the answer has the job's number
 //      WAIT    ?wait=: until that job has ended, or the time is over
@@ -42,6 +43,8 @@ Argosy__Request *http_steps_ask_for_end(uint64_t job) {
 
 static Argosy__Request *request_of(HttpCall *call) {
         switch (call->step) {
+        case HTTP_STEP_WHY:
+                return http_why_request(&call->target);
         case HTTP_STEP_LEVEL:
                 return http_steps_ask_for_level();
         case HTTP_STEP_WAIT:
@@ -100,7 +103,8 @@ static bool set_deadline(HttpCall *call, uint64_t at_us) {
 
 // False: out of memory, and the call has failed.
 bool http_steps_wait_for(HttpCall *call) {
-        return set_deadline(call, http_steps_now_us(call->api) + call->target.wait_sec * (uint64_t) USEC_PER_SEC);
+        return set_deadline(call,
+                            http_steps_now_us(call->api) + call->target.wait_sec * (uint64_t) USEC_PER_SEC);
 }
 
 static void wait(HttpCall *call, uint64_t job, const Argosy__Author *author) {
@@ -204,10 +208,12 @@ static bool needs_jobs(const HttpCall *call) {
 
 void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
         bool streams = call->target.resource == HTTP_EVENTS, waits = call->target.wait_sec > 0,
+             is_unit = call->target.resource == HTTP_UNIT,
              checks = needs_jobs(call) && !call->api->keeps_jobs;
+        bool asks_again = waits || checks || streams || is_unit || call->bulk;
 
-        call->author = waits || checks || streams || call->bulk ? message_copy(author) : NULL;
-        if ((waits || checks || streams || call->bulk) && !call->author) {
+        call->author = asks_again ? message_copy(author) : NULL;
+        if (asks_again && !call->author) {
                 http_call_fail(call, ENOMEM, "this host has no memory for the request");
                 return;
         }
@@ -219,11 +225,19 @@ void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
                 wait(call, call->target.job, author);
                 return;
         }
-        call->step = streams ? HTTP_STEP_EVENTS : checks ? HTTP_STEP_LEVEL : HTTP_STEP_ASK;
+        call->step = streams   ? HTTP_STEP_EVENTS
+                     : is_unit ? HTTP_STEP_WHY
+                     : checks  ? HTTP_STEP_LEVEL
+                               : HTTP_STEP_ASK;
         if (streams)
                 pull(call);
         else
                 ask(call, author);
+}
+
+void http_steps_ask(HttpCall *call) {
+        call->step = HTTP_STEP_ASK;
+        ask(call, call->author);
 }
 
 bool http_steps_note_level(HttpCall *call, const Argosy__Response *r) {
@@ -236,10 +250,9 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
         switch (call->step) {
         case HTTP_STEP_LEVEL:
                 http_call_drop_parts(call);
-                if (http_steps_note_level(call, last)) {
-                        call->step = HTTP_STEP_ASK;
-                        ask(call, call->author);
-                } else
+                if (http_steps_note_level(call, last))
+                        http_steps_ask(call);
+                else
                         http_call_fail(call, EOPNOTSUPP, HTTP_NEEDS_JOBS);
                 return true;
         case HTTP_STEP_ASK:
@@ -255,6 +268,7 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
         case HTTP_STEP_EVENTS:
                 call->pull_from_us = next_tick(call->api);
                 break;
+        case HTTP_STEP_WHY: // http-api-why.c
         case HTTP_STEP_JOB:
                 break;
         }

@@ -77,6 +77,7 @@ void http_call_fail(HttpCall *call, int status, const char *message) {
         if (http_steps_again(call, status))
                 return;
         http_call_drop_parts(call);
+        http_why_drop(call);
         call->status = status;
         free(call->message);
         call->message = message ? strdup(message) : NULL;
@@ -155,7 +156,7 @@ static int keep_part(HttpCall *call, const Argosy__Response *response, size_t fi
         return 0;
 }
 
-static const char *why_not_kept(int status) {
+const char *http_why_not_kept(int status) {
         return status == EAGAIN  ? "the leader changed in the middle of the list: ask again"
                : status == EBUSY ? "too many long answers wait to be read"
                                  : "this host has no memory for the answer";
@@ -193,14 +194,14 @@ static void note_results(HttpCall *call, const Argosy__Response *r) {
 
 static void end(HttpCall *call, const Argosy__Response *last) {
         if (call->status != 0)
-                http_call_fail(call, call->status, why_not_kept(call->status));
+                http_call_fail(call, call->status, http_why_not_kept(call->status));
         else if (call->n_refused > 0 && call->n_refused == call->n_rows) {
                 http_call_drop_parts(call);
                 call->status = call->refusal;
                 http_call_give_back(call);
         } else if (http_steps_next(call, last))
                 return;
-        else if (!http_target_is_one(&call->target) || call->n_rows > 0)
+        else if (!http_target_is_one(&call->target) || call->n_rows + call->n_whys > 0)
                 http_call_give_back(call);
         else if (last->no_leader)
                 http_call_fail(call, EHOSTUNREACH,
@@ -236,6 +237,10 @@ static void respond_one(HttpCall *call, const Argosy__Response *response) {
         }
         if (call->bulk) {
                 http_bulk_respond(call, response);
+                return;
+        }
+        if (call->step == HTTP_STEP_WHY) {
+                http_why_respond(call, response);
                 return;
         }
         if (response->status != 0) {

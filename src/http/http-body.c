@@ -25,12 +25,18 @@ typedef struct Rows {
         size_t n;
 } Rows;
 
-typedef enum BodyStage { BODY_BEGINS, BODY_ROWS, BODY_ENDED } BodyStage;
+typedef enum BodyStage { BODY_BEGINS, BODY_ROWS, BODY_WHYS, BODY_ENDED } BodyStage;
+
+typedef struct Parts {
+        HttpPart *parts;
+        size_t n;
+} Parts;
 
 struct HttpBody {
         HttpTarget target;
-        HttpPart *parts;
-        size_t n_parts, part, row;  // the next
+        Parts of_rows, of_whys;
+        Parts *parts;               // one of these two
+        size_t part, row;           // the next
         Argosy__Response *response; // of `part`, NULL: not unpacked yet
         BodyStage stage;
         Json json; // its text: of one step
@@ -43,18 +49,20 @@ void http_parts_free(HttpPart *parts, size_t n_parts) {
         free(parts);
 }
 
-HttpBody *http_body_new(HttpTarget *target, HttpPart *parts, size_t n_parts) {
+HttpBody *http_body_new(HttpTarget *target, HttpPart *parts, size_t n_parts, HttpPart *whys, size_t n_whys) {
         HttpBody *b = calloc(1, sizeof(*b));
 
         if (!b) {
                 http_target_done(target);
                 http_parts_free(parts, n_parts);
+                http_parts_free(whys, n_whys);
                 return NULL;
         }
         b->target = *target;
         *target = (HttpTarget){};
-        b->parts = parts;
-        b->n_parts = n_parts;
+        b->of_rows = (Parts){parts, n_parts};
+        b->of_whys = (Parts){whys, n_whys};
+        b->parts = &b->of_rows;
         return b;
 }
 
@@ -63,7 +71,8 @@ void http_body_free(HttpBody *b) {
                 return;
         json_done(&b->json);
         message_free(b->response);
-        http_parts_free(b->parts, b->n_parts);
+        http_parts_free(b->of_rows.parts, b->of_rows.n);
+        http_parts_free(b->of_whys.parts, b->of_whys.n);
         http_target_done(&b->target);
         free(b);
 }
@@ -178,8 +187,14 @@ const char *http_body_rows(HttpResource resource, const Field **ret_fields, size
         return rows.key;
 }
 
+static Rows whys_of(Argosy__Response *r) {
+        bool is = r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY && r->status_reply->row;
+
+        return (Rows){NULL, NULL, 0, why_json, is ? (void *const *) &r->status_reply : NULL, is};
+}
+
 static int unpack(HttpBody *b) {
-        const HttpPart *p = &b->parts[b->part];
+        const HttpPart *p = &b->parts->parts[b->part];
 
         return b->response ? 0
                            : message_unpack(&argosy__response__descriptor, p->data, p->len,
@@ -230,9 +245,9 @@ static int begin(HttpBody *b) {
         Json *j = &b->json;
         int r;
 
-        if (b->n_parts == 0)
+        if (b->parts->n == 0)
                 return -EBADMSG;
-        b->part = b->n_parts - 1;
+        b->part = b->parts->n - 1;
         r = unpack(b);
         if (r < 0)
                 return r;
@@ -248,7 +263,7 @@ static int begin(HttpBody *b) {
                 queue_json(b->response->queue, j);
         json_key(j, rows_of(b->target.resource, NULL).key);
         json_begin(j, '[');
-        if (b->n_parts > 1) {
+        if (b->parts->n > 1) {
                 message_free(b->response);
                 b->response = NULL;
         }
@@ -280,7 +295,7 @@ static int write_rows(HttpBody *b) {
 
         if (r < 0)
                 return r;
-        rows = rows_of(b->target.resource, b->response);
+        rows = b->stage == BODY_WHYS ? whys_of(b->response) : rows_of(b->target.resource, b->response);
         for (size_t i = 0; i < ROWS_PER_STEP && b->row < rows.n; i++)
                 write_row(b, &rows, rows.rows[b->row++]);
         if (b->row < rows.n)
@@ -292,14 +307,25 @@ static int write_rows(HttpBody *b) {
         return 0;
 }
 
+static void begin_whys(HttpBody *b) {
+        json_end(&b->json, ']');
+        json_key(&b->json, "why");
+        json_begin(&b->json, '[');
+        b->parts = &b->of_whys;
+        b->part = 0;
+        b->stage = BODY_WHYS;
+}
+
 static int step(HttpBody *b) {
         int r = 0;
 
         b->json.text.len = b->given = 0;
         if (b->stage == BODY_BEGINS)
                 r = begin(b);
-        else if (b->part < b->n_parts)
+        else if (b->part < b->parts->n)
                 r = write_rows(b);
+        else if (b->target.resource == HTTP_UNIT && b->stage == BODY_ROWS)
+                begin_whys(b);
         else {
                 json_end(&b->json, ']');
                 json_end(&b->json, '}');

@@ -43,7 +43,7 @@ static const struct {
         {HTTP_HEALTHZ, "This argosyd does its work"},
         {HTTP_READYZ, "And it knows who leads"},
         {HTTP_UNITS, "What nodes say of units"},
-        {HTTP_UNIT, "What nodes say of one unit"},
+        {HTTP_UNIT, "What nodes say of one unit, and why it is as it is"},
         {HTTP_UNIT_FILES, "What is wanted of units"},
         {HTTP_UNIT_FILE, "What is wanted of one unit"},
         {HTTP_PUT_UNIT_FILE, "Submits the file of a unit"},
@@ -271,7 +271,9 @@ static void path_of(const HttpRoute *o, char ret[NAME_SIZE]) {
 static void schema_name(const HttpRoute *o, char ret[NAME_SIZE]) {
         const char *rows = http_body_rows(o->resource, NULL, NULL);
 
-        if (rows)
+        if (o->resource == HTTP_UNIT)
+                str_fit(ret, NAME_SIZE, "unit");
+        else if (rows)
                 str_fit(ret, NAME_SIZE, "%s%s", rows, o->method == HTTP_GET ? "" : "_of_a_job");
         else
                 str_fit(ret, NAME_SIZE, "%s", o->resource == HTTP_STATE ? "state" : "");
@@ -427,6 +429,7 @@ static void write_row(Json *j, const Field *fields, size_t n) {
 }
 
 static void write_document(Json *j, const HttpRoute *o, const char *name) {
+        const char *const whys = o->resource == HTTP_UNIT ? "why" : NULL;
         const char *age = o->method == HTTP_GET ? "no_leader" : "job";
         const Field *fields;
         size_t n;
@@ -442,8 +445,10 @@ static void write_document(Json *j, const HttpRoute *o, const char *name) {
         write_row(j, fields, n);
         end(j);
         end(j);
+        if (whys)
+                property(j, whys, SHAPE_OBJECTS);
         end(j);
-        list(j, "required", (const char *const[]){age, rows}, 2);
+        list(j, "required", (const char *const[]){age, rows, whys}, whys ? 3 : 2);
         end(j);
 }
 

@@ -52,6 +52,7 @@ typedef enum HttpStage {
 // What the loop asks for a call, one after the other: most calls are the first of them alone (http-api-steps.c).
 typedef enum HttpStep {
         HTTP_STEP_ASK,    // what it is about
+        HTTP_STEP_WHY,    // before that: why a unit is as it is
         HTTP_STEP_LEVEL,  // before that: whether the cluster keeps jobs
         HTTP_STEP_WAIT,   // behind it: until the job has ended
         HTTP_STEP_JOB,    // what became of it
@@ -109,6 +110,8 @@ struct HttpCall {
         int refusal;                 // status of the first of these
         HttpPart *parts;
         size_t n_parts, n_rows, n_bytes;
+        HttpPart *whys; // of one unit: answers to Why
+        size_t n_whys, why_bytes;
         size_t part; // of a stream: the next that is written
 };
 
@@ -198,6 +201,16 @@ bool http_steps_lets(HttpCall *call);
 void http_steps_go_on(HttpCall *call);
 // What was asked for failed. True: it is asked for again, later.
 bool http_steps_again(HttpCall *call, int status);
+// Of the last response of the step before nothing is to be said: the call goes on with what it is about.
+void http_steps_ask(HttpCall *call);
+
+// ---- by the loop: http-api-why.c
+
+// Why a unit is as it is: HTTP_STEP_WHY.
+Argosy__Request *http_why_request(const HttpTarget *t);
+void http_why_respond(HttpCall *call, const Argosy__Response *response);
+// Also by the thread, when the call is its own.
+void http_why_drop(HttpCall *call);
 // Nothing more is to be asked.
 void http_steps_end(HttpCall *call);
 void http_steps_on_timer(uv_timer_t *timer);
@@ -229,6 +242,8 @@ void http_bulk_fail(HttpCall *call, int status, const char *message);
 void http_call_drop_parts(HttpCall *call);
 // A response as the thread gets it, and so long its bytes count. 0; -EBUSY: too much waits to be read, or -ENOMEM.
 int http_part_pack(HttpApi *a, const Argosy__Response *response, HttpPart *ret);
+// In words, what that has returned. Borrowed.
+const char *http_why_not_kept(int status);
 // It is answered.
 void http_call_give_back(HttpCall *call);
 // What has to end before it has ended.

@@ -6,6 +6,7 @@
 
 #include "access.h"
 #include "macro.h"
+#include "row-fields.h"
 
 static void json_number(Json *j, const char *key, uint64_t value, bool is) {
         json_key(j, key);
@@ -179,5 +180,23 @@ void member_json(const void *row, Json *j) {
         json_number(j, "log_index", m->log_index, m->raft_id > 0);
         json_number(j, "lag", m->lag, m->raft_id > 0);
         json_word(j, "version", m->version);
+        json_end(j, '}');
+}
+
+// ---- why
+
+void why_json(const void *row, Json *j) {
+        const Argosy__Response__Status *s = row;
+        const char *const pairs[][2] = {
+                {"unit", s->row->unit}, {"node", s->row->node},     {"desired", s->desired},
+                {"load", s->row->load}, {"active", s->row->active}, {"sub", s->row->sub},
+                {"why", s->why},        {"note", s->note},          {"outcome", s->outcome}};
+
+        json_begin(j, '{');
+        json_strings(j, pairs, ELEMENTSOF(pairs));
+        json_key(j, "as_wanted");
+        json_bool(j, !*s->why);
+        json_key(j, "refusals");
+        refusals_json(s->refusals, s->n_refusals, j);
         json_end(j, '}');
 }

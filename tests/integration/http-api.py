@@ -77,8 +77,24 @@ def test_every_host_says_what_argosyctl_says(c: Cluster):
         assert {row["node"] for row in get(node, "/v1/units?node=n2&node=n3")["units"]} == {"n2", "n3"}
         [row] = get(node, "/v1/units/web%403.service")["units"]
         assert (row["unit"], row["sub"]) == ("web@3.service", "running")
+        assert get(node, "/v1/units/web%403.service")["why"] == c.json("why web@3", node)
         [row] = get(node, "/v1/unit-files/db.service")["unit_files"]
         assert row["desired"] == "launched"
+
+
+def test_of_one_unit_it_is_told_why_it_is_as_it_is(c: Cluster):
+    c.submit("idle.service", SLEEPER)
+    c.ctl("cordon n1 n2 n3 --reason=closed")
+    c.submit("nowhere.service", SLEEPER)
+    c.ctl_fails("start nowhere")
+    for node in c.nodes:
+        said = get(node, "/v1/units/idle.service")
+        assert [why["desired"] for why in said["why"]] == ["inactive"] and "nobody wants it" in said["why"][0]["why"], said
+        [why] = get(node, "/v1/units/nowhere.service")["why"]
+        assert not why["as_wanted"] and {row["node"] for row in why["refusals"]} == {"n1", "n2", "n3"}, why
+        refuses(node, "/v1/units/nobody.service", 404)
+    c.ctl("uncordon n1 n2 n3")
+    c.ctl("destroy idle nowhere")
 
 
 def test_settings_are_those_that_argosyctl_shows(c: Cluster):

@@ -6,7 +6,7 @@
 
 #include "ctl.h"
 #include "json.h"
-#include "row-fields.h"
+#include "row-json.h"
 #include "str.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -15,22 +15,6 @@ typedef struct Why {
         Json json;
         int code; // of the first unit that is not as wanted
 } Why;
-
-static void json_why(Json *j, const Argosy__Response__Status *s) {
-        const char *const pairs[][2] = {
-                {"unit", s->row->unit}, {"node", s->row->node},     {"desired", s->desired},
-                {"load", s->row->load}, {"active", s->row->active}, {"sub", s->row->sub},
-                {"why", s->why},        {"note", s->note},
-                {"outcome", s->outcome}};
-
-        json_begin(j, '{');
-        json_strings(j, pairs, ELEMENTSOF(pairs));
-        json_key(j, "as_wanted");
-        json_bool(j, !*s->why);
-        json_key(j, "refusals");
-        refusals_json(s->refusals, s->n_refusals, j);
-        json_end(j, '}');
-}
 
 static int print_why(Ctl *ctl, const Argosy__Response__Status *s) {
         _cleanup_buf_ Buf line = {}, lines = {};
@@ -67,7 +51,7 @@ static int on_why(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 w->code = w->code ?: EXIT_INACTIVE;
         if (ctl->opt.json == JSON_OFF)
                 return print_why(ctl, r->status_reply);
-        json_why(&w->json, r->status_reply);
+        why_json(r->status_reply, &w->json);
         return 0;
 }
 

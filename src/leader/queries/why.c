@@ -176,10 +176,11 @@ typedef struct Responder {
         const Argosy__Request *request;
         LeaderRespond respond;
         void *userdata;
+        uint32_t n; // that were told
 } Responder;
 
 // Takes the response; NULL stands for out of memory.
-static void send_response(const Responder *t, const Leader *l, Argosy__Response *r) {
+static void send_response(Responder *t, const Leader *l, Argosy__Response *r) {
         if (!r)
                 r = response_error(ENOMEM, "the leader is out of memory");
         if (!r)
@@ -187,11 +188,13 @@ static void send_response(const Responder *t, const Leader *l, Argosy__Response 
         r->id = t->request->id;
         r->final = false; // others follow
         r->no_leader = !l->leading;
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY)
+                r->status_reply->number = ++t->n;
         t->respond(r, t->userdata);
         message_free(r);
 }
 
-static void why_on_node(const Responder *t, Leader *l, const UnitEntry *e, const Unit *u, const Node *n) {
+static void why_on_node(Responder *t, Leader *l, const UnitEntry *e, const Unit *u, const Node *n) {
         const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
         _cleanup_free_ char *ignored = NULL;
         char why[REASON_SIZE];
@@ -211,7 +214,7 @@ static void why_on_node(const Responder *t, Leader *l, const UnitEntry *e, const
 }
 
 // Placed nowhere, or on a node that it is to leave and cannot.
-static void why_nowhere(const Responder *t, Leader *l, const UnitEntry *e, const Unit *u) {
+static void why_nowhere(Responder *t, Leader *l, const UnitEntry *e, const Unit *u) {
         const char *held = u ? unit_held_by_mass_loss(l, u) : NULL;
         bool stuck = u && u->node;
         const UnitOnNode *s;
@@ -240,7 +243,7 @@ static void why_nowhere(const Responder *t, Leader *l, const UnitEntry *e, const
 }
 
 // A node that it leaves out although it might have it.
-static void why_left_out(const Responder *t, Leader *l, const UnitEntry *e, const Node *n, const char *why) {
+static void why_left_out(Responder *t, Leader *l, const UnitEntry *e, const Node *n, const char *why) {
         Argosy__Response *r = why_new(e, n->name, why);
         Argosy__Response__UnitRow *row = r ? r->status_reply->row : NULL;
 
@@ -253,7 +256,7 @@ static void why_left_out(const Responder *t, Leader *l, const UnitEntry *e, cons
 }
 
 // Every node that is to have a global unit, and for the others why not.
-static void why_global(const Responder *t, Leader *l, const UnitEntry *e, const Unit *u) {
+static void why_global(Responder *t, Leader *l, const UnitEntry *e, const Unit *u) {
         size_t n = 0;
         char why[REASON_SIZE];
 
@@ -272,7 +275,7 @@ static void why_global(const Responder *t, Leader *l, const UnitEntry *e, const 
 
 // Nodes on which something of this name may run that nobody wants there.
 typedef struct Leftovers {
-        const Responder *responder;
+        Responder *responder;
         Leader *leader;
         const char *name;
         const UnitEntry *entry;
@@ -327,7 +330,7 @@ static void why_left_unled(Leftovers *x) {
                              "destroyed; there is no leader who could tell whether it is gone everywhere"));
 }
 
-static size_t why_leftovers(const Responder *t, Leader *l, const char *name, const UnitEntry *e) {
+static size_t why_leftovers(Responder *t, Leader *l, const char *name, const UnitEntry *e) {
         Leftovers x = {t, l, name, e, 0};
 
         if (l->leading)
@@ -337,7 +340,7 @@ static size_t why_leftovers(const Responder *t, Leader *l, const char *name, con
         return x.n;
 }
 
-static void why_unit(const Responder *t, Leader *l, const char *name) {
+static void why_unit(Responder *t, Leader *l, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         const Unit *u = unit_find(l, name);
         size_t n_left = why_leftovers(t, l, name, e);
@@ -365,7 +368,7 @@ static void why_unit(const Responder *t, Leader *l, const char *name) {
 }
 
 void why_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
-        const Responder t = {request, respond, userdata};
+        Responder t = {request, respond, userdata, 0};
         Argosy__Response end = ARGOSY__RESPONSE__INIT;
 
         for (size_t i = 0; i < request->why->n_names; i++)

@@ -640,13 +640,78 @@ static void streams_end_with_the_daemon(void **state) {
         }
 }
 
+// number 0: that was the last; status: of what there is to say.
+static void respond_why(HttpCall *call, uint32_t number, const char *why, int status) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Status s = ARGOSY__RESPONSE__STATUS__INIT;
+        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+
+        row.unit = (char *) "a.service";
+        s.row = &row;
+        s.why = (char *) why;
+        s.number = number;
+        r.status = status;
+        r.final = number == 0;
+        r.what_case = r.final || status != 0 ? ARGOSY__RESPONSE__WHAT__NOT_SET : ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
+        r.status_reply = &s;
+        http_call_respond(call, &r);
+}
+
+static void of_one_unit_it_is_told_why_it_is_as_it_is(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/units/a.service"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_WHY);
+        respond_why(w.calls[0], 1, "the leader before said so", 0);
+        respond_why(w.calls[0], 1, "its disk is full", 0); // asked again: another leader
+        respond_why(w.calls[0], 2, "", 0);
+        respond_why(w.calls[0], 0, "", 0);
+        RUN_UNTIL(w.n_calls == 2);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_LIST_UNITS);
+        respond_units(w.calls[1], 0, 2, true);
+        RUN_UNTIL(has(c, "\"why\":[{\"unit\":\"a.service\""));
+        assert_true(has(c, "\"why\":\"its disk is full\"") && has(c, "\"as_wanted\":false") && has(c, "\"as_wanted\":true"));
+        assert_false(has(c, "the leader before"));
+}
+
+// Of which nodes have nothing to say.
+static void a_unit_that_nobody_wants_is_there_all_the_same(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/units/a.service"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_why(w.calls[0], 1, "nobody wants it loaded", 0);
+        respond_why(w.calls[0], 0, "", 0);
+        RUN_UNTIL(w.n_calls == 2);
+        respond_units(w.calls[1], 0, 0, true);
+        RUN_UNTIL(has(c, "\"units\":[],\"why\":[{\"unit\":\"a.service\""));
+        assert_true(has(c, "HTTP/1.1 200 "));
+}
+
+static void why_nobody_leads_is_a_problem_as_of_anything(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/units/a.service"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_why(w.calls[0], 0, "", ETIMEDOUT);
+        RUN_UNTIL(has(c, "HTTP/1.1 504 ") || has(c, "HTTP/1.1 503 "));
+        assert_int_equal(w.n_calls, 1);
+}
+
 static void a_unit_that_is_not_there_is_not_found(void **state) {
         Client *c;
 
         w.waits = true;
         c = say(0, GET("/v1/units/a.service"));
         RUN_UNTIL(w.n_calls == 1);
-        respond_units(w.calls[0], 0, 0, true);
+        respond_why(w.calls[0], 1, "", ENOENT);
+        respond_why(w.calls[0], 0, "", 0);
+        RUN_UNTIL(w.n_calls == 2);
+        respond_units(w.calls[1], 0, 0, true);
         RUN_UNTIL(has(c, "there is no such thing, or you may not see it"));
         assert_true(has(c, "HTTP/1.1 404 "));
 }
@@ -795,6 +860,9 @@ int main(void) {
                 TEST(a_stream_that_is_refused_later_says_so_and_ends),
                 TEST(a_stream_waits_for_the_next_leader),
                 TEST(streams_end_with_the_daemon),
+                TEST(of_one_unit_it_is_told_why_it_is_as_it_is),
+                TEST(a_unit_that_nobody_wants_is_there_all_the_same),
+                TEST(why_nobody_leads_is_a_problem_as_of_anything),
                 TEST(a_unit_that_is_not_there_is_not_found),
                 TEST(what_is_no_request_is_refused),
                 TEST(a_request_is_not_smuggled_in_a_body),

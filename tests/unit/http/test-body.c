@@ -46,7 +46,7 @@ static HttpBody *body_of(const char *text, const HttpPart *parts, size_t n) {
 
         memcpy(copy, parts, n * sizeof(*parts));
         assert_int_equal(http_target_parse(text, HTTP_GET, &t, &why), 0);
-        b = http_body_new(&t, copy, n);
+        b = http_body_new(&t, copy, n, NULL, 0);
         assert_non_null(b);
         assert_null(t.name); // it was taken
         return b;

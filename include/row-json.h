@@ -6,6 +6,9 @@
 #include "argosy.pb-c.h"
 #include "json.h"
 
+// Bits of UsageRow.known.
+typedef enum UsageKnown { KNOWS_CPU = 1, KNOWS_TASKS = 2, KNOWS_MEMORY = 4, KNOWS_IO = 8 } UsageKnown;
+
 // Each is the value: a `const Argosy__Response__...Row *`, and what is borrowed by it.
 void role_json(const void *row, Json *j); // CPU in thousandths of a core, memory in MiB
 void pool_json(const void *row, Json *j);
@@ -14,6 +17,8 @@ void grant_json(const void *row, Json *j);      // nothing, if it has no grant
 void token_json(const void *row, Json *j);      // nothing, if it has no token
 void member_json(const void *row, Json *j);     // a ...ClusterStatus__Member
 void why_json(const void *row, Json *j);        // a ...Status, of an answer to Why
+// What a unit uses on that node. A counter that the node has no number of is null.
+void usage_json(const Argosy__Response__UsageRow *row, const char *node, Json *j);
 
 // The keys and values of one.
 void token_json_fields(const Argosy__Response__TokenRow *row, Json *j);

@@ -44,7 +44,7 @@ Argosy__Request *http_steps_ask_for_end(uint64_t job) {
 static Argosy__Request *request_of(HttpCall *call) {
         switch (call->step) {
         case HTTP_STEP_WHY:
-                return http_why_request(&call->target);
+                return http_target_why(&call->target);
         case HTTP_STEP_LEVEL:
                 return http_steps_ask_for_level();
         case HTTP_STEP_WAIT:
@@ -268,7 +268,7 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
         case HTTP_STEP_EVENTS:
                 call->pull_from_us = next_tick(call->api);
                 break;
-        case HTTP_STEP_WHY: // http-api-why.c
+        case HTTP_STEP_WHY: // http-api-pieces.c
         case HTTP_STEP_JOB:
                 break;
         }

@@ -77,7 +77,7 @@ void http_call_fail(HttpCall *call, int status, const char *message) {
         if (http_steps_again(call, status))
                 return;
         http_call_drop_parts(call);
-        http_why_drop(call);
+        http_pieces_drop(call);
         call->status = status;
         free(call->message);
         call->message = message ? strdup(message) : NULL;
@@ -201,7 +201,7 @@ static void end(HttpCall *call, const Argosy__Response *last) {
                 http_call_give_back(call);
         } else if (http_steps_next(call, last))
                 return;
-        else if (!http_target_is_one(&call->target) || call->n_rows + call->n_whys > 0)
+        else if (!http_target_is_one(&call->target) || call->n_rows + call->n_asides > 0)
                 http_call_give_back(call);
         else if (last->no_leader)
                 http_call_fail(call, EHOSTUNREACH,
@@ -239,8 +239,8 @@ static void respond_one(HttpCall *call, const Argosy__Response *response) {
                 http_bulk_respond(call, response);
                 return;
         }
-        if (call->step == HTTP_STEP_WHY) {
-                http_why_respond(call, response);
+        if (http_pieces_are_asked(call)) {
+                http_pieces_respond(call, response);
                 return;
         }
         if (response->status != 0) {

@@ -13,8 +13,12 @@
 #include "message.h"
 #include "row-fields.h"
 #include "row-json.h"
+#include "str.h"
 
-enum { ROWS_PER_STEP = 64 };
+enum {
+        ROWS_PER_STEP = 64,
+        ERROR_SIZE = 512, // the rest is cut
+};
 
 typedef struct Rows {
         const char *key;     // in the document
@@ -25,7 +29,7 @@ typedef struct Rows {
         size_t n;
 } Rows;
 
-typedef enum BodyStage { BODY_BEGINS, BODY_ROWS, BODY_WHYS, BODY_ENDED } BodyStage;
+typedef enum BodyStage { BODY_BEGINS, BODY_ROWS, BODY_ASIDES, BODY_ENDED } BodyStage;
 
 typedef struct Parts {
         HttpPart *parts;
@@ -34,7 +38,7 @@ typedef struct Parts {
 
 struct HttpBody {
         HttpTarget target;
-        Parts of_rows, of_whys;
+        Parts of_rows, of_asides;
         Parts *parts;               // one of these two
         size_t part, row;           // the next
         Argosy__Response *response; // of `part`, NULL: not unpacked yet
@@ -49,19 +53,20 @@ void http_parts_free(HttpPart *parts, size_t n_parts) {
         free(parts);
 }
 
-HttpBody *http_body_new(HttpTarget *target, HttpPart *parts, size_t n_parts, HttpPart *whys, size_t n_whys) {
+HttpBody *http_body_new(HttpTarget *target, HttpPart *parts, size_t n_parts, HttpPart *asides,
+                        size_t n_asides) {
         HttpBody *b = calloc(1, sizeof(*b));
 
         if (!b) {
                 http_target_done(target);
                 http_parts_free(parts, n_parts);
-                http_parts_free(whys, n_whys);
+                http_parts_free(asides, n_asides);
                 return NULL;
         }
         b->target = *target;
         *target = (HttpTarget){};
         b->of_rows = (Parts){parts, n_parts};
-        b->of_whys = (Parts){whys, n_whys};
+        b->of_asides = (Parts){asides, n_asides};
         b->parts = &b->of_rows;
         return b;
 }
@@ -72,7 +77,7 @@ void http_body_free(HttpBody *b) {
         json_done(&b->json);
         message_free(b->response);
         http_parts_free(b->of_rows.parts, b->of_rows.n);
-        http_parts_free(b->of_whys.parts, b->of_whys.n);
+        http_parts_free(b->of_asides.parts, b->of_asides.n);
         http_target_done(&b->target);
         free(b);
 }
@@ -154,6 +159,13 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                         rows.n = r->cluster_status->n_members;
                 }
                 break;
+        case HTTP_USAGE:
+                rows = (Rows){"usage", NULL, 0, NULL, NULL, 0};
+                if (r && r->what_case == ARGOSY__RESPONSE__WHAT_USAGE) {
+                        rows.rows = (void *const *) r->usage->rows;
+                        rows.n = r->usage->n_rows;
+                }
+                break;
         case HTTP_NEW_JOB:
         case HTTP_PUT_UNIT_FILE:
         case HTTP_DELETE_UNIT_FILE:
@@ -187,10 +199,28 @@ const char *http_body_rows(HttpResource resource, const Field **ret_fields, size
         return rows.key;
 }
 
-static Rows whys_of(Argosy__Response *r) {
+// A node that could not be read.
+static void error_json(const void *row, Json *j) {
+        const Argosy__Response *r = row;
+        char text[ERROR_SIZE];
+
+        str_fit(text, sizeof(text), "%s%s", r->usage ? r->usage->node : r->message,
+                r->usage ? ": it has gone away" : "");
+        json_string(j, text);
+}
+
+static Rows asides_of(const HttpBody *b) {
+        const Argosy__Response *r = b->response;
         bool is = r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY && r->status_reply->row;
 
+        if (b->target.resource == HTTP_USAGE)
+                return (Rows){NULL, NULL, 0, error_json, (void *const *) &b->response, 1};
         return (Rows){NULL, NULL, 0, why_json, is ? (void *const *) &r->status_reply : NULL, is};
+}
+
+const char *http_body_asides(HttpResource resource, bool *ret_texts) {
+        *ret_texts = resource == HTTP_USAGE;
+        return resource == HTTP_USAGE ? "errors" : resource == HTTP_UNIT ? "why" : NULL;
 }
 
 static int unpack(HttpBody *b) {
@@ -279,6 +309,11 @@ static void write_row(HttpBody *b, const Rows *rows, const void *row) {
                 return;
         if (rows->fields == unit_file_row_fields && !http_target_wants_node(&b->target, file->node))
                 return;
+        if (b->stage == BODY_ROWS && b->target.resource == HTTP_USAGE) {
+                if (http_target_wants_node(&b->target, b->response->usage->node))
+                        usage_json(row, b->response->usage->node, &b->json);
+                return;
+        }
         if (rows->write) {
                 rows->write(row, &b->json);
                 return;
@@ -295,7 +330,7 @@ static int write_rows(HttpBody *b) {
 
         if (r < 0)
                 return r;
-        rows = b->stage == BODY_WHYS ? whys_of(b->response) : rows_of(b->target.resource, b->response);
+        rows = b->stage == BODY_ASIDES ? asides_of(b) : rows_of(b->target.resource, b->response);
         for (size_t i = 0; i < ROWS_PER_STEP && b->row < rows.n; i++)
                 write_row(b, &rows, rows.rows[b->row++]);
         if (b->row < rows.n)
@@ -307,16 +342,19 @@ static int write_rows(HttpBody *b) {
         return 0;
 }
 
-static void begin_whys(HttpBody *b) {
+static void begin_asides(HttpBody *b) {
+        bool texts;
+
         json_end(&b->json, ']');
-        json_key(&b->json, "why");
+        json_key(&b->json, http_body_asides(b->target.resource, &texts));
         json_begin(&b->json, '[');
-        b->parts = &b->of_whys;
+        b->parts = &b->of_asides;
         b->part = 0;
-        b->stage = BODY_WHYS;
+        b->stage = BODY_ASIDES;
 }
 
 static int step(HttpBody *b) {
+        bool texts;
         int r = 0;
 
         b->json.text.len = b->given = 0;
@@ -324,8 +362,8 @@ static int step(HttpBody *b) {
                 r = begin(b);
         else if (b->part < b->parts->n)
                 r = write_rows(b);
-        else if (b->target.resource == HTTP_UNIT && b->stage == BODY_ROWS)
-                begin_whys(b);
+        else if (b->stage == BODY_ROWS && http_body_asides(b->target.resource, &texts))
+                begin_asides(b);
         else {
                 json_end(&b->json, ']');
                 json_end(&b->json, '}');

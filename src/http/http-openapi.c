@@ -61,6 +61,7 @@ static const struct {
         {HTTP_EVENTS, "What the cluster comes to be, as a stream"},
         {HTTP_STATE, "Everything as it is at one moment, or what has changed"},
         {HTTP_JOURNAL, "What a unit has written, as a stream if it is followed"},
+        {HTTP_USAGE, "What units use"},
         {HTTP_METRICS, "What this argosyd has counted"},
         {HTTP_LOGIN, "Begins the session of a browser"},
         {HTTP_LOGOUT, "Ends the session of a browser"},
@@ -429,8 +430,8 @@ static void write_row(Json *j, const Field *fields, size_t n) {
 }
 
 static void write_document(Json *j, const HttpRoute *o, const char *name) {
-        const char *const whys = o->resource == HTTP_UNIT ? "why" : NULL;
-        const char *age = o->method == HTTP_GET ? "no_leader" : "job";
+        bool texts;
+        const char *asides = http_body_asides(o->resource, &texts), *age = o->method == HTTP_GET ? "no_leader" : "job";
         const Field *fields;
         size_t n;
         const char *rows = http_body_rows(o->resource, &fields, &n);
@@ -445,10 +446,10 @@ static void write_document(Json *j, const HttpRoute *o, const char *name) {
         write_row(j, fields, n);
         end(j);
         end(j);
-        if (whys)
-                property(j, whys, SHAPE_OBJECTS);
+        if (asides)
+                property(j, asides, texts ? SHAPE_TEXTS : SHAPE_OBJECTS);
         end(j);
-        list(j, "required", (const char *const[]){age, rows, whys}, whys ? 3 : 2);
+        list(j, "required", (const char *const[]){age, rows, asides}, asides ? 3 : 2);
         end(j);
 }
 

@@ -110,8 +110,9 @@ struct HttpCall {
         int refusal;                 // status of the first of these
         HttpPart *parts;
         size_t n_parts, n_rows, n_bytes;
-        HttpPart *whys; // of one unit: answers to Why
-        size_t n_whys, why_bytes;
+        HttpPart *asides; // what stands in the document behind the rows (http-api-pieces.c)
+        size_t n_asides, aside_bytes;
+        bool no_leader; // said so
         size_t part; // of a stream: the next that is written
 };
 
@@ -204,13 +205,13 @@ bool http_steps_again(HttpCall *call, int status);
 // Of the last response of the step before nothing is to be said: the call goes on with what it is about.
 void http_steps_ask(HttpCall *call);
 
-// ---- by the loop: http-api-why.c
+// ---- by the loop: http-api-pieces.c
 
-// Why a unit is as it is: HTTP_STEP_WHY.
-Argosy__Request *http_why_request(const HttpTarget *t);
-void http_why_respond(HttpCall *call, const Argosy__Response *response);
+// It is answered by several who do not know of each other: why a unit is as it is, or what units use.
+bool http_pieces_are_asked(const HttpCall *call);
+void http_pieces_respond(HttpCall *call, const Argosy__Response *response);
 // Also by the thread, when the call is its own.
-void http_why_drop(HttpCall *call);
+void http_pieces_drop(HttpCall *call);
 // Nothing more is to be asked.
 void http_steps_end(HttpCall *call);
 void http_steps_on_timer(uv_timer_t *timer);

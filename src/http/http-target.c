@@ -60,6 +60,7 @@ static const struct {
         {HTTP_GET, "/v1/events", HTTP_EVENTS, TAKES_PATTERN | TAKES_EVENTS},
         {HTTP_GET, "/v1/journal/", HTTP_JOURNAL, TAKES_NAME | TAKES_NODE | TAKES_JOURNAL},
         {HTTP_GET, "/v1/state", HTTP_STATE, TAKES_SINCE},
+        {HTTP_GET, "/v1/usage", HTTP_USAGE, TAKES_PATTERN | TAKES_NODE},
         {HTTP_GET, "/metrics", HTTP_METRICS, 0},
         {HTTP_GET, "/v1/openapi.json", HTTP_OPENAPI, 0},
         {HTTP_POST, "/v1/login", HTTP_LOGIN, 0},
@@ -614,6 +615,30 @@ static Argosy__Request *ask_whether_he_is_known(void) {
         return message_copy(&q);
 }
 
+Argosy__Request *http_target_why(const HttpTarget *t) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
+
+        m.names = (char **) &t->name;
+        m.n_names = 1;
+        q.what_case = ARGOSY__REQUEST__WHAT_WHY;
+        q.why = &m;
+        return message_copy(&q);
+}
+
+// One reading of each node, or of one.
+static Argosy__Request *ask_for_usage(const HttpTarget *t) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Top m = ARGOSY__REQUEST__TOP__INIT;
+
+        m.patterns = (char **) t->patterns;
+        m.n_patterns = t->n_patterns;
+        m.node = (char *) (t->n_nodes == 1 ? t->nodes[0] : "");
+        q.what_case = ARGOSY__REQUEST__WHAT_TOP;
+        q.top = &m;
+        return message_copy(&q);
+}
+
 Argosy__Request *http_target_journal(const HttpTarget *t, bool again) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Journal m = ARGOSY__REQUEST__JOURNAL__INIT;
@@ -662,6 +687,8 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
                 return ask_for_all(ARGOSY__REQUEST__WHAT_TOKEN_LIST);
         case HTTP_HOSTS:
                 return ask_for_all(ARGOSY__REQUEST__WHAT_CLUSTER_STATUS);
+        case HTTP_USAGE:
+                return ask_for_usage(t);
         case HTTP_LOGIN:
         case HTTP_OPENAPI: // which anybody may have who may have anything
                 return ask_whether_he_is_known();

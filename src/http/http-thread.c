@@ -178,10 +178,10 @@ static struct MHD_Response *long_response(HttpBody *body) {
 static enum MHD_Result send_document(HttpCall *call) {
         bool is_short = call->job > 0 && call->n_rows <= SHORT_ROWS;
         HttpBody *body = http_body_new(&call->target, TAKE_PTR(call->parts), call->n_parts,
-                                       TAKE_PTR(call->whys), call->n_whys);
+                                       TAKE_PTR(call->asides), call->n_asides);
         struct MHD_Response *r = !body ? NULL : is_short ? short_response(body) : long_response(body);
 
-        call->n_parts = call->n_whys = 0;
+        call->n_parts = call->n_asides = 0;
         if (r && !add_location(call, r)) {
                 MHD_destroy_response(r);
                 r = NULL;
@@ -646,7 +646,7 @@ void http_call_free(HttpCall *call) {
                 http_journal_done(call);
         http_api_release(call->api, call->n_bytes);
         http_parts_free(call->parts, call->n_parts);
-        http_why_drop(call);
+        http_pieces_drop(call);
         http_target_done(&call->target);
         buf_done(&call->out);
         text_chunk_unref(call->shared);

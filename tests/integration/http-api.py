@@ -97,6 +97,17 @@ def test_of_one_unit_it_is_told_why_it_is_as_it_is(c: Cluster):
     c.ctl("destroy idle nowhere")
 
 
+def test_what_units_use_is_what_argosyctl_top_shows(c: Cluster):
+    every = {(row["unit"], row["node"]) for row in c.json("top --batch --iterations=1")}
+    for node in c.nodes:
+        said = get(node, "/v1/usage")
+        assert {(row["unit"], row["node"]) for row in said["usage"]} == every and said["errors"] == [], said
+        assert all(row["tasks"] >= 1 and row["memory"] > 0 and row["cpu_us"] > 0 for row in said["usage"]), said
+        assert sorted(names(get(node, "/v1/usage?pattern=web@2*&pattern=db*")["usage"])) == ["db.service", "web@2.service"]
+        assert {row["node"] for row in get(node, "/v1/usage?node=n2")["usage"]} == {"n2"}
+    refuses(c.nodes[0], "/v1/usage?node=n9", 404, "no such node")
+
+
 def test_settings_are_those_that_argosyctl_shows(c: Cluster):
     c.ctl("role set web Weight=7")
     c.ctl("pool set left n1")

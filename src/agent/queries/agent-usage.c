@@ -23,6 +23,7 @@
 #include "buf.h"
 #include "cgroup-path.h"
 #include "clock.h"
+#include "row-json.h"
 
 enum {
         AGENT_USAGE_NAMES_MAX = 20000, // whole names in one query
@@ -63,26 +64,24 @@ typedef struct UsageQuery {
 // ---- rows
 
 void agent_fill_usage(const UnitUsage *s, const char *unit, Argosy__Response__UsageRow *row) {
-        enum { CPU = 1, TASKS = 2, MEMORY = 4, IO = 8 };
-
         argosy__response__usage_row__init(row);
         row->unit = (char *) unit;
         row->run = s->run;
         row->at_us = s->at_us;
         if (s->cpu_us != USAGE_NONE) {
-                row->known |= CPU;
+                row->known |= KNOWS_CPU;
                 row->cpu_us = s->cpu_us;
         }
         if (s->tasks != USAGE_NONE) {
-                row->known |= TASKS;
+                row->known |= KNOWS_TASKS;
                 row->tasks = s->tasks;
         }
         if (s->memory != USAGE_NONE) {
-                row->known |= MEMORY;
+                row->known |= KNOWS_MEMORY;
                 row->memory = s->memory;
         }
         if (s->io_read != USAGE_NONE) {
-                row->known |= IO;
+                row->known |= KNOWS_IO;
                 row->io_read = s->io_read;
                 row->io_write = s->io_write;
         }

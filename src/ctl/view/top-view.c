@@ -8,10 +8,8 @@
 
 #include "array.h"
 #include "clock.h"
+#include "row-json.h"
 #include "top-view.h"
-
-// As argosy.proto says.
-enum { KNOWS_CPU = 1, KNOWS_TASKS = 2, KNOWS_MEMORY = 4, KNOWS_IO = 8 };
 
 typedef struct Reading {
         TopRow *rows;

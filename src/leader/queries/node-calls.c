@@ -519,9 +519,10 @@ void node_calls_on_sessions_begun(Leader *l) {
 static void complete_usage(Leader *l, Argosy__Response *r, NodeCall *c) {
         const Node *n = c->node;
 
-        if (r->what_case == ARGOSY__RESPONSE__WHAT_USAGE)
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_USAGE) {
                 (void) field_set(&r->usage->node, n->name);
-        else if (r->status != 0) {
+                r->usage->number = ++c->ticket->n_readings;
+        } else if (r->status != 0) {
                 _cleanup_free_ char *why = strdup(r->message);
 
                 (void) field_printf(&r->message, "%s: %s", n->name, why ?: "");

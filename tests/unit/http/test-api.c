@@ -677,6 +677,61 @@ static void of_one_unit_it_is_told_why_it_is_as_it_is(void **state) {
 }
 
 // Of which nodes have nothing to say.
+// number 0: the last, and of no node.
+static void respond_usage(HttpCall *call, uint32_t number, const char *node, const char *unit, const char *error) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Usage usage = ARGOSY__RESPONSE__USAGE__INIT;
+        Argosy__Response__UsageRow row = ARGOSY__RESPONSE__USAGE_ROW__INIT, *rows[] = {&row};
+
+        row.unit = (char *) unit;
+        row.known = 1;
+        row.cpu_us = 17;
+        usage.node = (char *) node;
+        usage.rows = rows;
+        usage.n_rows = unit ? 1 : 0;
+        usage.number = number;
+        usage.gone = !unit;
+        r.status = error ? EIO : 0;
+        r.message = (char *) (error ?: "");
+        r.final = !node;
+        r.what_case = error || !node ? ARGOSY__RESPONSE__WHAT__NOT_SET : ARGOSY__RESPONSE__WHAT_USAGE;
+        r.usage = &usage;
+        http_call_respond(call, &r);
+}
+
+static void what_units_use_comes_from_each_node(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/usage?node=n1&node=n2"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_TOP);
+        respond_usage(w.calls[0], 1, "n1", "lost.service", NULL);
+        respond_usage(w.calls[0], 0, "n4", NULL, "n4: of the leader before");
+        respond_usage(w.calls[0], 1, "n2", "b.service", NULL); // the next one is asked for all of it
+        respond_usage(w.calls[0], 2, "n1", "a.service", NULL);
+        respond_usage(w.calls[0], 3, "n3", "other.service", NULL);
+        respond_usage(w.calls[0], 0, "n4", NULL, "n4: its disk is full");
+        respond_usage(w.calls[0], 0, "n5", NULL, NULL);
+        respond_usage(w.calls[0], 0, NULL, NULL, NULL);
+        RUN_UNTIL(has(c, "0\r\n\r\n"));
+        assert_true(has(c, "{\"no_leader\":false,\"usage\":[{\"unit\":\"b.service\",\"node\":\"n2\",\"cpu_us\":17,\"tasks\":null,"));
+        assert_true(has(c, "{\"unit\":\"a.service\",\"node\":\"n1\"") && has(c, "\"errors\":[\"n4: its disk is full\",\"n5: it has gone away\"]}"));
+        assert_false(has(c, "lost.service") || has(c, "other.service") || has(c, "of the leader before"));
+}
+
+static void what_nobody_can_say_of_usage_is_a_problem(void **state) {
+        Argosy__Response r = error_response(EHOSTUNREACH, "no node can be reached");
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/usage"));
+        RUN_UNTIL(w.n_calls == 1);
+        http_call_respond(w.calls[0], &r);
+        RUN_UNTIL(has(c, "no node can be reached"));
+        assert_false(has(c, " 200 "));
+}
+
 static void a_unit_that_nobody_wants_is_there_all_the_same(void **state) {
         Client *c;
 
@@ -861,6 +916,8 @@ int main(void) {
                 TEST(a_stream_waits_for_the_next_leader),
                 TEST(streams_end_with_the_daemon),
                 TEST(of_one_unit_it_is_told_why_it_is_as_it_is),
+                TEST(what_units_use_comes_from_each_node),
+                TEST(what_nobody_can_say_of_usage_is_a_problem),
                 TEST(a_unit_that_nobody_wants_is_there_all_the_same),
                 TEST(why_nobody_leads_is_a_problem_as_of_anything),
                 TEST(a_unit_that_is_not_there_is_not_found),

@@ -134,6 +134,10 @@ int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Reques
 // The same, but what is in the request may be taken out of it (message_take()), so it is one that was unpacked.
 int leader_request_take(Leader *l, const Argosy__Author *author, Argosy__Request *request, LeaderRespond respond,
                         void *userdata, uint64_t *ret_cancel);
+// The same, but the request stays the asker's, unchanged and in its place until the last response is given or leader_cancel() has
+// returned: so it is none for the log, which may outlive its asker (REQUEST_CHANGES).
+int leader_request_lent(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                        void *userdata, uint64_t *ret_cancel);
 // `respond` fires no more. A change that is under way goes on.
 void leader_cancel(Leader *l, uint64_t cancel);
 // The asker of a journal with a window has got rid of the lines up to that mark (Response.Journal.mark). Also

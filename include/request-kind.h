@@ -50,5 +50,7 @@ bool request_is_local(const Argosy__Request *q);
 Argosy__Right request_right(const Argosy__Request *q);
 // It needs no leader for an answer, only for a newer one.
 bool request_is_read(const Argosy__Request *q);
+// Copying it would take milliseconds.
+bool request_is_long(const Argosy__Request *q);
 // This host's agent can answer such a read, about its own units.
 bool request_is_read_of_units(const Argosy__Request *q);

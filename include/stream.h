@@ -2,11 +2,11 @@
 #pragma once
 
 // A byte stream to a peer over the loop: TCP with TLS 1.3 between hosts, or a plain unix socket. It buffers,
-// never blocks, and knows nothing about what it carries. Frames are cut by stream_set_frames(), raw bytes
-// are delivered otherwise.
+// never blocks, and knows nothing about what it carries. Frames are cut by stream_set_frames(), and made messages of by
+// stream_set_messages(), in the pool if they are long; raw bytes are delivered otherwise.
 //
 // Life: dialled by stream_dial() or made by a Listener -> `ops->opened` (TLS handshake done, peer judged) ->
-// `ops->frame` or `ops->data` any number of times -> exactly one `ops->closed`. After `closed` returns the
+// `ops->message`, `ops->frame` or `ops->data` any number of times -> exactly one `ops->closed`. After `closed` returns the
 // stream is gone. stream_close() may be called at any time, also from inside a callback; `closed` fires
 // later from the loop with the error given (0 for a wanted close). A stream that was never opened also gets
 // `closed` (with the reason), never `opened`. One that a Listener made has been opened when its new owner
@@ -65,6 +65,8 @@ typedef struct StreamOps {
         void (*opened)(Stream *s, void *userdata);
         // One whole frame's payload, valid during the call. Negative errno closes the stream with it.
         int (*frame)(Stream *s, const uint8_t *payload, size_t len, void *userdata);
+        // One whole frame as a message, which is freed after the call; what is in it may be taken (message_take()). Same.
+        int (*message)(Stream *s, ProtobufCMessage *message, void *userdata);
         // Raw bytes when frames are not set. Same.
         int (*data)(Stream *s, const uint8_t *data, size_t len, void *userdata);
         // The write queue has become empty after stream_queued() was over STREAM_LOW_WATER.
@@ -89,6 +91,8 @@ int stream_dial_unix(uv_loop_t *loop, const char *path, const StreamOps *ops, vo
 void stream_set_owner(Stream *s, const StreamOps *ops, void *userdata);
 // Cut frames of at most `max` payload bytes; 0 turns it off. A longer one closes the stream with -EMSGSIZE.
 void stream_set_frames(Stream *s, size_t max);
+// Likewise, and each is a message of that kind; one that is none closes the stream with -EBADMSG.
+void stream_set_messages(Stream *s, const ProtobufCMessageDescriptor *kind, size_t max);
 // Closes the stream with -ETIMEDOUT in so many milliseconds, e.g. for a first frame that does not come. 0
 // takes it back.
 void stream_set_deadline(Stream *s, unsigned ms);

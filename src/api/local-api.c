@@ -204,17 +204,8 @@ static int on_request(Client *c, Argosy__Request *request) {
         return 0;
 }
 
-static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
-        Client *c = userdata;
-        Argosy__Request *request;
-        int r;
-
-        request = (Argosy__Request *) frame_unpack(&argosy__request__descriptor, payload, len);
-        if (!request)
-                return -EBADMSG;
-        r = on_request(c, request);
-        argosy__request__free_unpacked(request, NULL);
-        return r;
+static int on_message(Stream *s, ProtobufCMessage *message, void *userdata) {
+        return on_request(userdata, (Argosy__Request *) message);
 }
 
 static void on_drained(Stream *s, void *userdata) {
@@ -248,7 +239,7 @@ static void on_closed(Stream *s, int error, void *userdata) {
         maybe_closed(a);
 }
 
-static const StreamOps client_ops = {.frame = on_frame, .drained = on_drained, .closed = on_closed};
+static const StreamOps client_ops = {.message = on_message, .drained = on_drained, .closed = on_closed};
 
 static void on_turned_away(Stream *s, int error, void *userdata) {
 }
@@ -384,7 +375,7 @@ static void on_accepted(Listener *l, Stream *s, void *userdata) {
         list_append(&a->clients, &c->link);
         a->n_clients++;
         stream_set_owner(s, &client_ops, c);
-        stream_set_frames(s, FRAME_MAX_LOCAL);
+        stream_set_messages(s, &argosy__request__descriptor, FRAME_MAX_LOCAL);
         find_author(c);
 }
 

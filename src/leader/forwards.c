@@ -7,11 +7,10 @@
 #include "author.h"
 #include "forwards.h"
 #include "host-link.h"
+#include "request-kind.h"
 #include "response.h"
 #include "tables.h"
 #include "turn.h"
-
-enum { LONG_REQUEST = 1000 }; // names, patterns, units that are waited for, or that a folder is about
 
 typedef struct Forward {
         Leader *leader;
@@ -56,24 +55,6 @@ static void refuse(Leader *l, Host *h, uint64_t id, uint64_t request_id, int sta
         send_reply(l, h, id, r);
 }
 
-// Copying it would take milliseconds.
-static bool is_long(const Argosy__Request *request) {
-        switch (request->what_case) {
-        case ARGOSY__REQUEST__WHAT_CHANGE:
-                return request->change->n_names > LONG_REQUEST;
-        case ARGOSY__REQUEST__WHAT_WAIT:
-                return request->wait->n_items > LONG_REQUEST;
-        case ARGOSY__REQUEST__WHAT_APPLY:
-                return request->apply->n_units + request->apply->n_gone > LONG_REQUEST || request->apply->n_files > 0;
-        case ARGOSY__REQUEST__WHAT_LIST_UNITS:
-                return request->list_units->n_patterns > LONG_REQUEST;
-        case ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES:
-                return request->list_unit_files->n_patterns > LONG_REQUEST;
-        default:
-                return false;
-        }
-}
-
 // Whoever the host says that it is, he is a user of that host: it cannot speak for those of others.
 static int author_of(const Host *h, const Argosy__ToVoter__Forward *forward, const Argosy__Author **ret) {
         *ret = forward->author;
@@ -109,8 +90,8 @@ void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *for
                 free(f);
                 return;
         }
-        r = is_long(forward->request) ? leader_request_take(l, author, forward->request, on_response, f, &cancel)
-                                      : leader_request(l, author, forward->request, on_response, f, &cancel);
+        r = request_is_long(forward->request) ? leader_request_take(l, author, forward->request, on_response, f, &cancel)
+                                              : leader_request(l, author, forward->request, on_response, f, &cancel);
         if (r < 0) {
                 end(f);
                 refuse(l, h, id, request_id, -r, "the leader cannot take the request");

@@ -262,6 +262,20 @@ int leader_request_take(Leader *l, const Argosy__Author *author, Argosy__Request
         return request_start(l, ticket_take(l, message_take(request), respond, userdata), author, ret_cancel);
 }
 
+int leader_request_lent(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                        void *userdata, uint64_t *ret_cancel) {
+        Argosy__Author own = author_of_host(l->config.self);
+        Asker asker;
+
+        *ret_cancel = 0;
+        author = access_tokens_asker(l, author ?: &own, &asker);
+        if (!l->leading)
+                return -EAGAIN;
+        if (is_answered_at_once(l, author, request, respond, userdata))
+                return 0;
+        return request_start(l, ticket_borrow(l, request, respond, userdata), author, ret_cancel);
+}
+
 void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
                          void *userdata, uint64_t *ret_cancel) {
         const Handler *h = handler_find(request->what_case);
@@ -291,7 +305,7 @@ void leader_cancel(Leader *l, uint64_t cancel) {
 
         if (!t)
                 return;
-        if (list_is_linked(&t->queue))
+        if (list_is_linked(&t->queue) && !t->lent)
                 t->respond = NULL;
         else
                 ticket_free(t);

@@ -8,6 +8,8 @@
 
 #include "macro.h"
 
+enum { LONG_REQUEST = 1000 }; // names, patterns, units that are waited for, or that a folder is about
+
 static const char *no_node(const Argosy__Request *q) {
         return "";
 }
@@ -143,4 +145,21 @@ Argosy__Right request_right(const Argosy__Request *q) {
         if (q->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT)
                 return right_of_rollout(q->rollout);
         return kind ? kind->right : RIGHT_ADMIN;
+}
+
+bool request_is_long(const Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                return q->change->n_names > LONG_REQUEST;
+        case ARGOSY__REQUEST__WHAT_WAIT:
+                return q->wait->n_items > LONG_REQUEST;
+        case ARGOSY__REQUEST__WHAT_APPLY:
+                return q->apply->n_units + q->apply->n_gone > LONG_REQUEST || q->apply->n_files > 0;
+        case ARGOSY__REQUEST__WHAT_LIST_UNITS:
+                return q->list_units->n_patterns > LONG_REQUEST;
+        case ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES:
+                return q->list_unit_files->n_patterns > LONG_REQUEST;
+        default:
+                return false;
+        }
 }

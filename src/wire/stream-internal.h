@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What stream.c (life, reading), stream-lookup.c (names), stream-write.c (the queue) and stream-tls.c
-// (handshake and records) know of each other, and what the listener needs.
+// What stream.c (life, reading), stream-lookup.c (names), stream-unpack.c (messages), stream-write.c (the queue) and
+// stream-tls.c (handshake and records) know of each other, and what the listener needs.
 //
-//   bytes in:  kernel -> wire_in (TLS only) -> plain_in -> frame() or data()
+//   bytes in:  kernel -> wire_in (TLS only) -> plain_in -> message(), frame() or data()
 //   bytes out: stream_send() -> queue -> wire_out (TLS only) -> flight -> kernel
 //
 // Buffers are freed whenever they are empty: an idle stream holds none.
@@ -18,6 +18,7 @@
 enum {
         STREAM_READ_SIZE = 64 * 1024,    // of one read(2)
         STREAM_WRITE_CHUNK = 256 * 1024, // encrypted at a time: bounds both memory and the time of one turn
+        STREAM_UNPACK_MAX = 128 * 1024,  // of a frame in the loop: a millisecond, if it is made of small things
 };
 
 typedef enum StreamState {
@@ -38,6 +39,7 @@ typedef struct StreamHooks {
 } StreamHooks;
 
 typedef struct StreamLookup StreamLookup;
+typedef struct StreamUnpack StreamUnpack;
 
 struct Stream {
         union {
@@ -71,6 +73,8 @@ struct Stream {
         StreamPeer peer;
 
         size_t frame_max;
+        const ProtobufCMessageDescriptor *message_kind; // NULL: frames are given as they are
+        StreamUnpack *unpack; // of a long one, until its owner has it; nothing is read and nothing given meanwhile
         Buf wire_in; // the first wire_in_done bytes were pulled
         size_t wire_in_done;
         Buf plain_in;
@@ -100,6 +104,9 @@ static inline bool stream_is_closing(const Stream *s) {
         return s->state >= STREAM_FLUSHING;
 }
 
+// A long frame has been unpacked.
+void stream_go_on(Stream *s);
+
 // Connects to what was dialled, or looked up.
 void stream_connect(Stream *s, const struct sockaddr *where);
 
@@ -107,6 +114,20 @@ void stream_connect(Stream *s, const struct sockaddr *where);
 // Of `name` and the peer's port, then connects; or fails the stream.
 void stream_lookup(Stream *s, const char *name);
 void stream_lookup_forget(Stream *s); // nothing comes back any more
+
+// stream-unpack.c
+// One frame's payload that is short, to the owner as a message. Negative errno: the stream is to end.
+int stream_unpack(Stream *s, const uint8_t *payload, size_t len);
+static inline bool stream_unpack_is_long(size_t len) {
+        return len > STREAM_UNPACK_MAX;
+}
+// The frame at `at` of plain_in, with so long a payload, which is gone from there with what stood before it: the pool's, until
+// stream_go_on(). -ENOMEM: nothing has happened.
+int stream_unpack_later(Stream *s, size_t at, size_t len);
+bool stream_unpack_is_done(const Stream *s);
+// What is done, to the owner. Like stream_unpack().
+int stream_unpack_take(Stream *s);
+void stream_unpack_forget(Stream *s); // nothing comes back any more
 
 // stream-write.c
 void stream_flush(Stream *s);

@@ -61,6 +61,7 @@ static void destroy(Stream *s) {
                 return;
         s->state = STREAM_CLOSED;
         stream_lookup_forget(s);
+        stream_unpack_forget(s);
         uv_close(&s->handle, on_handle_closed);
         time_limit_close(&s->limit, on_limit_closed);
         drain_close(&s->drain, on_drain_closed);
@@ -106,8 +107,9 @@ void stream_close(Stream *s, int error, bool flush) {
         if (!s->opened)
                 stream_drop_queue(s);
         s->state = STREAM_FLUSHING;
-        if (s->paused && !s->eof)
+        if ((s->paused || s->unpack) && !s->eof)
                 start_reading(s);
+        stream_unpack_forget(s);
         time_limit_start(&s->limit, STREAM_FLUSH_MS, on_flush_timeout);
         stream_flush(s); // now: the loop may stand still next, and those who wait hear it nevertheless
 }
@@ -135,8 +137,19 @@ static int call_frame(Stream *s, size_t *done) {
                 stream_fail(s, r, false, "a frame is longer than the %zu bytes allowed", s->frame_max);
         if (r <= 0)
                 return r;
+        if (s->message_kind && stream_unpack_is_long(len)) {
+                r = stream_unpack_later(s, *done, len);
+                if (r < 0)
+                        return r;
+                *done = 0;
+                uv_read_stop(&s->stream);
+                return 1;
+        }
         *done += FRAME_HEADER_SIZE + len;
-        r = s->ops->frame ? s->ops->frame(s, payload, len, s->userdata) : -EPROTO;
+        if (s->message_kind)
+                r = stream_unpack(s, payload, len);
+        else
+                r = s->ops->frame ? s->ops->frame(s, payload, len, s->userdata) : -EPROTO;
         return r < 0 ? r : 1;
 }
 
@@ -150,20 +163,33 @@ static int call_data(Stream *s, size_t *done) {
         return r < 0 ? r : 1;
 }
 
+static bool has_something(const Stream *s, size_t done) {
+        return s->unpack ? stream_unpack_is_done(s) : s->plain_in.len > done;
+}
+
+static int call_next(Stream *s, size_t *done) {
+        int r;
+
+        if (!s->unpack)
+                return s->frame_max > 0 ? call_frame(s, done) : call_data(s, done);
+        r = stream_unpack_take(s);
+        return r < 0 ? r : 1;
+}
+
 // Gives the owner what is there. The owner may pause, close, change the way of cutting or the owner in each
 // call.
 static void deliver(Stream *s) {
         size_t done = 0;
         int r = 1;
 
-        while (r > 0 && s->state == STREAM_OPEN && !s->paused && s->plain_in.len > done)
-                r = s->frame_max > 0 ? call_frame(s, &done) : call_data(s, &done);
+        while (r > 0 && s->state == STREAM_OPEN && !s->paused && has_something(s, done))
+                r = call_next(s, &done);
         if (r < 0)
                 stream_fail(s, r, false, "the peer sent something that we cannot take: %s", strerror(-r));
         buf_consume(&s->plain_in, done);
         if (s->plain_in.len == 0)
                 buf_done(&s->plain_in);
-        if (s->eof && !s->paused)
+        if (s->eof && !s->paused && !s->unpack)
                 stream_fail(s, -ECONNRESET, false, "the peer closed the connection");
 }
 
@@ -227,7 +253,7 @@ void stream_handshake_on(Stream *s) {
 static void start_reading(Stream *s) {
         int r = uv_read_start(&s->stream, on_alloc, on_read);
 
-        if (r < 0)
+        if (r < 0 && r != UV_EALREADY)
                 stream_fail(s, uvx_errno(r), false, "cannot read: %s", strerror(-uvx_errno(r)));
 }
 
@@ -240,10 +266,18 @@ void stream_pause(Stream *s, bool pause) {
         if (pause)
                 uv_read_stop(&s->stream);
         else {
-                if (!s->eof)
+                if (!s->eof && (!s->unpack || stream_unpack_is_done(s)))
                         start_reading(s);
                 drain_mark(&s->drain); // what was kept back
         }
+}
+
+void stream_go_on(Stream *s) {
+        if (s->paused)
+                return; // stream_pause() finds it
+        deliver(s);
+        if (s->state == STREAM_OPEN && !s->paused && !s->eof && !s->unpack)
+                start_reading(s);
 }
 
 static void on_drain(void *userdata) {
@@ -479,6 +513,11 @@ void stream_set_owner(Stream *s, const StreamOps *ops, void *userdata) {
 }
 
 void stream_set_frames(Stream *s, size_t max) {
+        stream_set_messages(s, NULL, max);
+}
+
+void stream_set_messages(Stream *s, const ProtobufCMessageDescriptor *kind, size_t max) {
+        s->message_kind = kind;
         s->frame_max = max;
 }
 

@@ -442,6 +442,12 @@ void rig_elect(Rig *g) {
 
 // ------------------------------------------------------------------------------------------------ requests
 
+// Whoever looks at it afterwards reads nonsense.
+static void give_back(RigAnswer *a) {
+        message_free(a->lent);
+        a->lent = NULL;
+}
+
 static void on_response(const Argosy__Response *response, void *userdata) {
         RigAnswer *a = userdata;
 
@@ -449,6 +455,13 @@ static void on_response(const Argosy__Response *response, void *userdata) {
         a->responses = realloc(a->responses, (a->n + 1) * sizeof(*a->responses));
         a->responses[a->n++] = message_copy(response);
         a->final = response->final;
+        if (a->final)
+                give_back(a);
+}
+
+void rig_cancel(Rig *g, RigAnswer *a) {
+        leader_cancel(g->leader, a->cancel);
+        give_back(a);
 }
 
 RigAnswer *rig_ask(Rig *g, const Argosy__Request *request) {
@@ -457,7 +470,12 @@ RigAnswer *rig_ask(Rig *g, const Argosy__Request *request) {
         assert_true(n_answers < ELEMENTSOF(answers));
         answers[n_answers++] = a;
         a->rig = g;
-        a->error = leader_request(g->leader, g->author, request, on_response, a, &a->cancel);
+        if (request->what_case != ARGOSY__REQUEST__WHAT_WAIT) {
+                a->error = leader_request(g->leader, g->author, request, on_response, a, &a->cancel);
+                return a;
+        }
+        a->lent = message_copy(request);
+        a->error = leader_request_lent(g->leader, g->author, a->lent, on_response, a, &a->cancel);
         return a;
 }
 
@@ -649,6 +667,7 @@ void rig_stop(Rig *g) {
         for (size_t i = 0; i < n_answers; i++) {
                 for (size_t k = 0; k < answers[i]->n; k++)
                         message_free(answers[i]->responses[k]);
+                give_back(answers[i]);
                 free(answers[i]->responses);
                 free(answers[i]);
         }

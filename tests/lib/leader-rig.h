@@ -57,6 +57,7 @@ typedef struct RigAnswer { // of one request
         Argosy__Response **responses;
         size_t n;
         bool final;
+        Argosy__Request *lent; // to the leader, of a Wait; NULL: none, or not any more
         uint64_t cancel;
         int error; // of leader_request() itself
 } RigAnswer;
@@ -148,6 +149,7 @@ void rig_depose(Rig *g);
 void rig_elect(Rig *g);
 
 RigAnswer *rig_ask(Rig *g, const Argosy__Request *request);
+void rig_cancel(Rig *g, RigAnswer *a);
 // A Change about one unit; `content` NULL: no file. Settles, and returns the result; kept until the rig is
 // stopped.
 const Argosy__Response__UnitResult *rig_change(Rig *g, Argosy__Verb verb, const char *name,

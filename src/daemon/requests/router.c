@@ -402,6 +402,16 @@ static void note_asked(Route *route) {
         route->asked = true;
 }
 
+// Of a long one there is no copy, since it stays here until it is answered or cancelled. One for the log may outlive that.
+static int ask_leader(Route *route) {
+        const RequestKind *kind = request_kind(route->request->what_case);
+        Leader *l = route->router->daemon->leader;
+
+        if (kind && kind->effect != REQUEST_CHANGES && request_is_long(route->request))
+                return leader_request_lent(l, route->author, route->request, on_leader_answer, route, &route->cancel);
+        return leader_request(l, route->author, route->request, on_leader_answer, route, &route->cancel);
+}
+
 static void dispatch_here(Route *route) {
         int r;
 
@@ -409,8 +419,7 @@ static void dispatch_here(Route *route) {
         tell_age(route);
         route->place = ROUTE_HERE;
         route->in_call = true;
-        r = leader_request(route->router->daemon->leader, route->author, route->request, on_leader_answer, route,
-                           &route->cancel);
+        r = ask_leader(route);
         route->in_call = false;
         if (route->done)
                 route_free(route);

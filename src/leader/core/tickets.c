@@ -23,13 +23,12 @@ Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond resp
         return ticket_take(l, message_copy(request), respond, userdata);
 }
 
-Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, void *userdata) {
-        Ticket *t = request ? calloc(1, sizeof(*t)) : NULL;
+// The request is the caller's if there is no ticket.
+static Ticket *make(Leader *l, Argosy__Request *request, LeaderRespond respond, void *userdata) {
+        Ticket *t = calloc(1, sizeof(*t));
 
-        if (!t) {
-                message_free(request);
+        if (!t)
                 return NULL;
-        }
         t->request = request;
         t->leader = l;
         t->id = ++l->last_ticket;
@@ -41,12 +40,27 @@ Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, 
         list_init(&t->responses);
         list_init(&t->marks);
         if (map_add(&l->tickets_by_id, &t->id, sizeof(t->id), t) < 0) {
-                message_free(t->request);
                 free(t);
                 return NULL;
         }
         list_append(&l->tickets, &t->all);
         l->n_tickets++;
+        return t;
+}
+
+Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, void *userdata) {
+        Ticket *t = request ? make(l, request, respond, userdata) : NULL;
+
+        if (!t)
+                message_free(request);
+        return t;
+}
+
+Ticket *ticket_borrow(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+        Ticket *t = make(l, (Argosy__Request *) request, respond, userdata);
+
+        if (t)
+                t->lent = true;
         return t;
 }
 
@@ -83,7 +97,8 @@ void ticket_free(Ticket *t) {
         l->n_tickets--;
         let_go(t);
         drop_responses(t);
-        message_free(t->request);
+        if (!t->lent)
+                message_free(t->request);
         message_free(t->author);
         free(t->rolls);
         message_free(t->response);

@@ -18,7 +18,8 @@ struct Ticket {
         Leader *leader;
         LeaderRespond respond; // NULL: nobody listens any more
         void *userdata;
-        Argosy__Request *request; // owned
+        Argosy__Request *request; // owned, but
+        bool lent;                // then it is the asker's, and there as long as the ticket
         Argosy__Author *author;   // who asks; owned
         ListNode all;             // in Leader.tickets
         ListNode queue;           // in Leader.queue or .dry_runs, or .flying while its batch is on the way
@@ -79,6 +80,8 @@ bool ticket_has_open_job(const Ticket *t);
 Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 // The same of a request that is the ticket's from now on, also if there is no ticket; NULL: out of memory.
 Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, void *userdata);
+// The same of a request that stays the asker's (leader_request_lent()).
+Ticket *ticket_borrow(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 void ticket_free(Ticket *t);
 // One more response, which is taken; NULL stands for out of memory, and ends the ticket. It goes out in
 // tickets_flush(): who is told may cancel any ticket, and nobody who walks over tickets has to mind that.

@@ -89,23 +89,19 @@ static void on_leader_frame(Link *l, const Argosy__ToHost__Leader *f) {
         l->config.ops->announced(l, f, l->config.userdata);
 }
 
-static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
+static int on_message(Stream *s, ProtobufCMessage *base, void *userdata) {
+        Argosy__ToHost *message = (Argosy__ToHost *) base;
         Link *l = userdata;
-        Argosy__ToHost *message;
         int r = 0;
 
         if (l->abandoned)
                 return 0;
-        message = (Argosy__ToHost *) frame_unpack(&argosy__to_host__descriptor, payload, len);
-        if (!message)
-                return -EBADMSG;
         if (message->msg_case == ARGOSY__TO_HOST__MSG_LEADER)
                 on_leader_frame(l, message->leader);
         else if (!l->up)
                 r = -EPROTO;
         else if (message->msg_case != ARGOSY__TO_HOST__MSG__NOT_SET)
                 l->config.ops->message(l, message, l->config.userdata);
-        argosy__to_host__free_unpacked(message, NULL);
         return r;
 }
 
@@ -137,7 +133,7 @@ static void on_closed(Stream *s, int error, void *userdata) {
         l->config.ops->down(l, l->config.userdata);
 }
 
-static const StreamOps link_ops = {.opened = on_opened, .frame = on_frame, .closed = on_closed};
+static const StreamOps link_ops = {.opened = on_opened, .message = on_message, .closed = on_closed};
 
 // An address that nobody has any more does not answer for seconds.
 static void on_slow(uv_timer_t *timer) {
@@ -165,7 +161,7 @@ void link_dial(Link *l) {
                 r = stream_dial(l->config.loop, at.text, at.port, l->config.tls, ALPN_MESH, &l->peer.pin,
                                 &link_ops, l, &l->stream);
         if (r == 0) {
-                stream_set_frames(l->stream, FRAME_MAX);
+                stream_set_messages(l->stream, &argosy__to_host__descriptor, FRAME_MAX);
                 uv_timer_start(&l->timer, on_slow, FINDER_PATIENCE_MS, 0);
                 return;
         }

@@ -25,13 +25,17 @@ void session_drop(Session *s, int error, bool flush) {
 
 void session_open(Session *s) {
         stream_set_deadline(s->stream, 0);
-        stream_set_frames(s->stream, FRAME_MAX);
+        stream_set_messages(s->stream, &argosy__to_voter__descriptor, FRAME_MAX);
         s->announced = true;
 }
 
-static int on_message(Session *s, Argosy__ToVoter *message) {
+static int on_message(Stream *stream, ProtobufCMessage *base, void *userdata) {
+        Argosy__ToVoter *message = (Argosy__ToVoter *) base;
         bool is_hello = message->msg_case == ARGOSY__TO_VOTER__MSG_HELLO;
+        Session *s = userdata;
 
+        if (s->dropped)
+                return 0;
         if (is_hello == s->announced)
                 return -EPROTO;
         if (is_hello)
@@ -39,21 +43,6 @@ static int on_message(Session *s, Argosy__ToVoter *message) {
         if (message->msg_case != ARGOSY__TO_VOTER__MSG__NOT_SET)
                 s->ops->message(s, message, s->userdata);
         return 0;
-}
-
-static int on_frame(Stream *stream, const uint8_t *payload, size_t len, void *userdata) {
-        Session *s = userdata;
-        Argosy__ToVoter *message;
-        int r;
-
-        if (s->dropped)
-                return 0;
-        message = (Argosy__ToVoter *) frame_unpack(&argosy__to_voter__descriptor, payload, len);
-        if (!message)
-                return -EBADMSG;
-        r = on_message(s, message);
-        argosy__to_voter__free_unpacked(message, NULL);
-        return r;
 }
 
 static void on_drained(Stream *stream, void *userdata) {
@@ -71,7 +60,7 @@ static void on_closed(Stream *stream, int error, void *userdata) {
         free(s);
 }
 
-static const StreamOps session_ops = {.frame = on_frame, .drained = on_drained, .closed = on_closed};
+static const StreamOps session_ops = {.message = on_message, .drained = on_drained, .closed = on_closed};
 
 int session_new(Stream *stream, uint32_t host, const SessionOps *ops, void *userdata, Session **ret) {
         Session *s = calloc(1, sizeof(*s));
@@ -82,7 +71,7 @@ int session_new(Stream *stream, uint32_t host, const SessionOps *ops, void *user
         }
         *s = (Session){.stream = stream, .host = host, .ops = ops, .userdata = userdata};
         stream_set_owner(stream, &session_ops, s);
-        stream_set_frames(stream, MESH_HELLO_MAX);
+        stream_set_messages(stream, &argosy__to_voter__descriptor, MESH_HELLO_MAX);
         stream_set_deadline(stream, MESH_HELLO_MS);
         *ret = s;
         return 0;

@@ -36,6 +36,7 @@ static struct World {
         uint32_t user_host;
         uint64_t now_us;
         // What reached the others, and how to answer.
+        const Argosy__Request *lent;
         unsigned forwarded, forward_cancelled, asked_here, here_cancelled, local, local_cancelled, resets, others;
         uint64_t forward_id;
         Argosy__Request__WhatCase forwarded_what;
@@ -126,6 +127,12 @@ int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Reques
         if (request->what_case == ARGOSY__REQUEST__WHAT_JOURNAL)
                 w.window = request->journal->window;
         return 0;
+}
+
+int leader_request_lent(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                        void *userdata, uint64_t *ret_cancel) {
+        w.lent = request;
+        return leader_request(l, author, request, respond, userdata, ret_cancel);
 }
 
 void leader_taken(Leader *l, uint64_t cancel, uint64_t mark) {
@@ -726,6 +733,51 @@ static void in_the_leaders_process_it_is_asked_directly(void **state) {
         w.daemon.leader = NULL;
 }
 
+static void submit_wait(size_t n) {
+        Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, **items = calloc(n, sizeof(*items));
+        Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Route *route;
+
+        assert_non_null(items);
+        for (size_t i = 0; i < n; i++)
+                items[i] = &item;
+        item.name = (char *) "a.service";
+        wait.items = items;
+        wait.n_items = n;
+        q.what_case = ARGOSY__REQUEST__WHAT_WAIT;
+        q.wait = &wait;
+        assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route), 0);
+        free(items);
+        turn();
+}
+
+// Nor is it gone when another leader has to be asked.
+static void of_a_long_wait_no_copy_is_made(void **state) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        w.daemon.leading = true;
+        w.daemon.leader = (Leader *) &w;
+        submit_wait(10);
+        assert_int_equal(w.asked_here, 1);
+        assert_null(w.lent);
+        response.final = true;
+        w.respond_here(&response, w.respond_data);
+        submit_wait(10000);
+        assert_int_equal(w.asked_here, 2);
+        assert_non_null(w.lent);
+        assert_int_equal(w.lent->wait->n_items, 10000);
+        response.status = EAGAIN;
+        w.respond_here(&response, w.respond_data);
+        w.daemon.leading = false;
+        leader_is(2);
+        assert_int_equal(w.forwarded, 1);
+        assert_int_equal(w.forwarded_what, ARGOSY__REQUEST__WHAT_WAIT);
+        reply(true, 0);
+        assert_int_equal(w.answers, 2);
+        w.daemon.leader = NULL;
+}
+
 static void a_read_without_a_leader_is_answered_with_its_age(void **state) {
         w.daemon.leader = (Leader *) &w;
         submit(ARGOSY__REQUEST__WHAT_LIST_NODES);
@@ -967,6 +1019,7 @@ int main(void) {
                 CASE(a_host_that_knows_the_token_judges_it),
                 CASE(a_leader_that_knows_no_tokens_is_shown_none),
                 CASE(in_the_leaders_process_it_is_asked_directly),
+                CASE(of_a_long_wait_no_copy_is_made),
                 CASE(a_read_without_a_leader_is_answered_with_its_age),
                 CASE(a_long_list_without_a_leader_comes_later),
                 CASE(a_long_list_that_is_overtaken_by_a_leader_is_asked_of_that_one),

@@ -639,7 +639,7 @@ static void a_cancelled_wait_leaves_nothing_behind(void **state) {
         r = rig_change(&g, START, "web.service", SERVICE);
         a = rig_wait(&g, START, "web.service", r->revision);
         assert_false(a->final);
-        leader_cancel(g.leader, a->cancel);
+        rig_cancel(&g, a);
         rig_host(&g, 1)->deaf = false;
         rig_settle(&g);
         assert_int_equal(a->n, 0);

@@ -11,6 +11,8 @@
 #include "localhost.h"
 #include "stream.h"
 
+enum { LONG_ONE = 1000000 };
+
 // One end of a connection, and what happened to it.
 typedef struct End {
         Stream *stream; // NULL when closed
@@ -20,6 +22,8 @@ typedef struct End {
         Buf got; // payloads or bytes, one behind the other
         unsigned n_frames;
         bool close_on_frame, close_on_open, pause_on_frame;
+        uint64_t seqs[8]; // of its messages: of a Beat, or LONG_ONE + how many units a Wait is for
+        unsigned n_messages;
         int answer; // what frame() returns
 } End;
 
@@ -53,6 +57,20 @@ static int end_data(Stream *s, const uint8_t *data, size_t len, void *userdata) 
         return end_frame(s, data, len, userdata);
 }
 
+static int end_message(Stream *s, ProtobufCMessage *message, void *userdata) {
+        const Argosy__ToVoter *m = (const Argosy__ToVoter *) message;
+        End *e = userdata;
+
+        assert_true(e->n_messages < ELEMENTSOF(e->seqs));
+        e->seqs[e->n_messages++] =
+                m->msg_case == ARGOSY__TO_VOTER__MSG_BEAT ? m->beat->seq : LONG_ONE + m->forward->request->wait->n_items;
+        if (e->close_on_frame)
+                stream_close(s, -ECANCELED, false);
+        if (e->pause_on_frame)
+                stream_pause(s, true);
+        return e->answer;
+}
+
 static void end_drained(Stream *s, void *userdata) {
         ((End *) userdata)->n_drained++;
 }
@@ -66,7 +84,12 @@ static void end_closed(Stream *s, int error, void *userdata) {
         e->stream = NULL;
 }
 
-static const StreamOps end_ops = {end_opened, end_frame, end_data, end_drained, end_closed};
+static const StreamOps end_ops = {.opened = end_opened,
+                                  .frame = end_frame,
+                                  .message = end_message,
+                                  .data = end_data,
+                                  .drained = end_drained,
+                                  .closed = end_closed};
 
 static void on_accepted(Listener *l, Stream *s, void *userdata) {
         assert_null(acceptor.stream);
@@ -280,6 +303,132 @@ static void closing_while_a_name_is_looked_up(void **state) {
 }
 
 // ---- limits and ends
+
+// A Wait that takes a while to unpack.
+static void send_long(Stream *s, size_t n) {
+        Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, **items = calloc(n, sizeof(*items));
+        Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
+        Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+
+        assert_non_null(items);
+        item.name = (char *) "a-unit-of-some-length@1.service";
+        item.revision = 1;
+        for (size_t i = 0; i < n; i++)
+                items[i] = &item;
+        wait.items = items;
+        wait.n_items = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
+        request.wait = &wait;
+        forward.request = &request;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
+        m.forward = &forward;
+        assert_int_equal(stream_send(s, &m.base), 0);
+        free(items);
+}
+
+static void connect_for_messages(void) {
+        connect_both();
+        stream_set_messages(acceptor.stream, &argosy__to_voter__descriptor, FRAME_MAX);
+}
+
+static void long_messages_come_in_their_order(void **state) {
+        connect_for_messages();
+        send_beat(dialler.stream, 1);
+        send_long(dialler.stream, 20000);
+        send_beat(dialler.stream, 2);
+        send_long(dialler.stream, 30000);
+        send_long(dialler.stream, 100);
+        send_beat(dialler.stream, 3);
+        loop_until(acceptor.n_messages == 6);
+        assert_int_equal(acceptor.seqs[0], 1);
+        assert_int_equal(acceptor.seqs[1], LONG_ONE + 20000);
+        assert_int_equal(acceptor.seqs[2], 2);
+        assert_int_equal(acceptor.seqs[3], LONG_ONE + 30000);
+        assert_int_equal(acceptor.seqs[4], LONG_ONE + 100);
+        assert_int_equal(acceptor.seqs[5], 3);
+        send_beat(dialler.stream, 4); // and it reads on
+        loop_until(acceptor.n_messages == 7);
+}
+
+static void count_turn(uv_check_t *check) {
+        ++*(unsigned *) check->data;
+}
+
+static void a_long_message_does_not_hold_the_loop(void **state) {
+        static uv_check_t turns;
+        static unsigned n;
+        unsigned read_by;
+
+        assert_int_equal(uv_check_init(&test_loop, &turns), 0);
+        turns.data = &n;
+        n = 0;
+        connect_for_messages();
+        send_long(dialler.stream, 20000);
+        loop_until(acceptor.stream && stream_queued(dialler.stream) == 0);
+        assert_int_equal(uv_check_start(&turns, count_turn), 0);
+        read_by = acceptor.n_messages;
+        loop_until(acceptor.n_messages == 1);
+        assert_int_equal(read_by, 0);
+        assert_true(n > 0);
+        uv_close((uv_handle_t *) &turns, NULL);
+}
+
+static void a_long_message_that_is_none_ends_the_stream(void **state) {
+        static uint8_t nonsense[FRAME_HEADER_SIZE + 1024 * 1024] = {0, 0x10, 0, 0};
+
+        memset(nonsense + FRAME_HEADER_SIZE, 0xff, sizeof(nonsense) - FRAME_HEADER_SIZE);
+        connect_for_messages();
+        assert_int_equal(stream_write(dialler.stream, nonsense, sizeof(nonsense)), 0);
+        loop_until(acceptor.n_closed);
+        assert_int_equal(acceptor.error, -EBADMSG);
+        assert_int_equal(acceptor.n_messages, 0);
+}
+
+static void a_pause_keeps_a_long_message(void **state) {
+        connect_for_messages();
+        send_beat(dialler.stream, 1);
+        send_long(dialler.stream, 20000);
+        send_long(dialler.stream, 20000);
+        send_beat(dialler.stream, 2);
+        acceptor.pause_on_frame = true;
+        for (unsigned i = 1; i <= 4; i++) {
+                loop_until(acceptor.n_messages == i);
+                for (unsigned turns = 0; turns < 100; turns++)
+                        uv_run(&test_loop, UV_RUN_NOWAIT);
+                assert_int_equal(acceptor.n_messages, i);
+                stream_pause(acceptor.stream, false);
+        }
+        assert_int_equal(acceptor.seqs[3], 2);
+}
+
+// Whatever the pool is about then.
+static void closing_with_long_messages_under_way(void **state) {
+        for (unsigned flush = 0; flush < 2; flush++) {
+                connect_for_messages();
+                send_long(dialler.stream, 50000);
+                loop_until(stream_queued(dialler.stream) == 0);
+                stream_close(acceptor.stream, -ECANCELED, flush);
+                loop_until(acceptor.n_closed);
+                assert_int_equal(acceptor.n_messages, 0);
+                loop_until(dialler.n_closed);
+                listener_close(listener);
+                loop_until(listener_gone);
+                listener_gone = false;
+                listener = NULL;
+                dialler = acceptor = (End){};
+        }
+}
+
+static void the_end_comes_behind_a_long_message(void **state) {
+        connect_for_messages();
+        send_long(dialler.stream, 20000);
+        stream_close(dialler.stream, 0, true);
+        loop_until(acceptor.n_closed);
+        assert_int_equal(acceptor.error, -ECONNRESET);
+        assert_int_equal(acceptor.n_messages, 1);
+}
 
 static void an_oversized_frame_ends_the_stream(void **state) {
         uint8_t frame[64] = {};
@@ -521,6 +670,12 @@ int main(void) {
                 LOOP_TEST(names_are_looked_up),
                 LOOP_TEST(a_name_that_nobody_has_fails_like_an_address),
                 LOOP_TEST(closing_while_a_name_is_looked_up),
+                LOOP_TEST(long_messages_come_in_their_order),
+                LOOP_TEST(a_long_message_does_not_hold_the_loop),
+                LOOP_TEST(a_long_message_that_is_none_ends_the_stream),
+                LOOP_TEST(a_pause_keeps_a_long_message),
+                LOOP_TEST(closing_with_long_messages_under_way),
+                LOOP_TEST(the_end_comes_behind_a_long_message),
                 LOOP_TEST(an_oversized_frame_ends_the_stream),
                 LOOP_TEST(a_peer_that_takes_nothing_is_cut),
                 LOOP_TEST(a_long_queue_is_told_when_it_has_drained),

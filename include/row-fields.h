@@ -43,9 +43,9 @@ typedef struct Field {
         bool shrink;
 } Field;
 
-enum { UNIT_ROW_FIELDS = 10, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 12, JOB_ROW_FIELDS = 20, UNIT_RESULT_FIELDS = 9 };
+enum { UNIT_ROW_FIELDS = 10, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 12, JOB_ROW_FIELDS = 20, HISTORY_ROW_FIELDS = 9, UNIT_RESULT_FIELDS = 9 };
 extern const Field unit_row_fields[UNIT_ROW_FIELDS], unit_file_row_fields[UNIT_FILE_ROW_FIELDS],
-        node_row_fields[NODE_ROW_FIELDS], job_row_fields[JOB_ROW_FIELDS], unit_result_fields[UNIT_RESULT_FIELDS];
+        node_row_fields[NODE_ROW_FIELDS], job_row_fields[JOB_ROW_FIELDS], history_row_fields[HISTORY_ROW_FIELDS], unit_result_fields[UNIT_RESULT_FIELDS];
 
 void field_json(const Field *f, const void *row, Json *j);           // key and value
 void refusals_json(Argosy__Refusal **refusals, size_t n, Json *j);   // the value

@@ -17,7 +17,7 @@ void grant_json(const void *row, Json *j);      // nothing, if it has no grant
 void token_json(const void *row, Json *j);      // nothing, if it has no token
 void member_json(const void *row, Json *j);     // a ...ClusterStatus__Member
 void why_json(const void *row, Json *j);        // a ...Status, of an answer to Why
-// What a unit uses on that node. A counter that the node has no number of is null.
+// What a unit uses on that node, called as by `argosyctl top`; in microseconds and bytes. A counter that the node has no number of is null.
 void usage_json(const Argosy__Response__UsageRow *row, const char *node, Json *j);
 
 // The keys and values of one.

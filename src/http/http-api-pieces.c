@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Answers that come piece by piece from several who do not know of each other, and of which one may fail where the others do not:
+// Answers of which a part stands behind the rows, or that come piece by piece from several who do not know of each other, and of which
+// one may fail where the others do not:
 //
-//      /v1/units/NAME    why the unit is as it is, on each node; behind that what nodes say of it
-//      /v1/usage         what units use, a node at a time; behind that who could not be read
+//      /v1/units/NAME        what nodes say of it; and why the unit is as it is, on each node
+//      /v1/unit-files/NAME   what is wanted of it; and its file
+//      /v1/usage             what units use, a node at a time; and who could not be read
 //
-// Why is asked first: so what stands in the rows is no older, and a unit that no node has anything to say of is there all the same.
+// What stands behind the rows of one thing is asked first: so the rows are no older, and a unit that no node has anything to say of is there
+// all the same.
 //
 // If a leader goes away in the middle, the next one is asked all of it; so the leader numbers the pieces, and with the first one
 // those before it are dropped. What has no number is this host's own word, as long as nobody leads.
@@ -16,7 +19,7 @@
 #include "http-private.h"
 
 bool http_pieces_are_asked(const HttpCall *call) {
-        return call->step == HTTP_STEP_WHY || call->target.resource == HTTP_USAGE;
+        return call->step == HTTP_STEP_ASIDE || call->target.resource == HTTP_USAGE;
 }
 
 void http_pieces_drop(HttpCall *call) {
@@ -44,10 +47,13 @@ static int keep_aside(HttpCall *call, const Argosy__Response *response) {
 }
 
 // That there is no such unit, or that he may not see it, the rows say in their own way.
-static int take_why(HttpCall *call, const Argosy__Response *r) {
-        if (r->what_case != ARGOSY__RESPONSE__WHAT_STATUS_REPLY || !r->status_reply->row || r->status != 0)
+static int take_aside(HttpCall *call, const Argosy__Response *r) {
+        bool is_why = r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY && r->status_reply->row,
+             is_file = r->what_case == ARGOSY__RESPONSE__WHAT_CAT;
+
+        if (r->status != 0 || !(is_why || is_file))
                 return 0;
-        if (r->status_reply->number == 1)
+        if (is_file || r->status_reply->number == 1)
                 http_pieces_drop(call);
         return keep_aside(call, r);
 }
@@ -67,18 +73,19 @@ static int take_usage(HttpCall *call, const Argosy__Response *r) {
 }
 
 static void end(HttpCall *call, const Argosy__Response *last) {
-        bool is_why = call->step == HTTP_STEP_WHY, unseen = last->status == ENOENT || last->status == EACCES;
+        bool is_aside = call->step == HTTP_STEP_ASIDE,
+             unseen = last->status == ENOENT || last->status == EACCES;
 
-        if (call->status == 0 && last->status != 0 && !(is_why && unseen)) {
+        if (call->status == 0 && last->status != 0 && !(is_aside && unseen)) {
                 http_call_fail(call, last->status, last->message);
                 return;
         }
-        if (call->status == 0 && !is_why &&
+        if (call->status == 0 && !is_aside &&
             last->what_case != ARGOSY__RESPONSE__WHAT_USAGE) // it says whether anybody leads
                 call->status = -keep(call, last, &call->parts, &call->n_parts, &call->n_bytes);
         if (call->status != 0)
                 http_call_fail(call, call->status, http_why_not_kept(call->status));
-        else if (is_why)
+        else if (is_aside)
                 http_steps_ask(call);
         else
                 http_call_give_back(call);
@@ -86,8 +93,8 @@ static void end(HttpCall *call, const Argosy__Response *last) {
 
 void http_pieces_respond(HttpCall *call, const Argosy__Response *response) {
         if (call->status == 0)
-                call->status = call->step == HTTP_STEP_WHY ? -take_why(call, response)
-                                                           : -take_usage(call, response);
+                call->status = call->step == HTTP_STEP_ASIDE ? -take_aside(call, response)
+                                                             : -take_usage(call, response);
         if (response->final)
                 end(call, response);
 }

@@ -2,7 +2,7 @@
 //
 // What the loop asks for a call. Most ask once. What changes something may ask up to four times:
 //
-//      WHY     of one unit: why it is as it is
+//      ASIDE   of one thing: what stands behind its rows
 //      LEVEL   if it depends on what only a cluster with jobs looks at, until one was seen to keep them
 //      ASK     what it is about; the answer has the job's number
 //      WAIT    ?wait=: until that job has ended, or the time is over
@@ -43,8 +43,8 @@ Argosy__Request *http_steps_ask_for_end(uint64_t job) {
 
 static Argosy__Request *request_of(HttpCall *call) {
         switch (call->step) {
-        case HTTP_STEP_WHY:
-                return http_target_why(&call->target);
+        case HTTP_STEP_ASIDE:
+                return http_target_aside(&call->target);
         case HTTP_STEP_LEVEL:
                 return http_steps_ask_for_level();
         case HTTP_STEP_WAIT:
@@ -208,9 +208,9 @@ static bool needs_jobs(const HttpCall *call) {
 
 void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
         bool streams = call->target.resource == HTTP_EVENTS, waits = call->target.wait_sec > 0,
-             is_unit = call->target.resource == HTTP_UNIT,
+             has_aside = http_target_has_aside(&call->target),
              checks = needs_jobs(call) && !call->api->keeps_jobs;
-        bool asks_again = waits || checks || streams || is_unit || call->bulk;
+        bool asks_again = waits || checks || streams || has_aside || call->bulk;
 
         call->author = asks_again ? message_copy(author) : NULL;
         if (asks_again && !call->author) {
@@ -226,7 +226,7 @@ void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
                 return;
         }
         call->step = streams   ? HTTP_STEP_EVENTS
-                     : is_unit ? HTTP_STEP_WHY
+                     : has_aside ? HTTP_STEP_ASIDE
                      : checks  ? HTTP_STEP_LEVEL
                                : HTTP_STEP_ASK;
         if (streams)
@@ -268,7 +268,7 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
         case HTTP_STEP_EVENTS:
                 call->pull_from_us = next_tick(call->api);
                 break;
-        case HTTP_STEP_WHY: // http-api-pieces.c
+        case HTTP_STEP_ASIDE: // http-api-pieces.c
         case HTTP_STEP_JOB:
                 break;
         }

@@ -29,7 +29,7 @@ typedef struct Rows {
         size_t n;
 } Rows;
 
-typedef enum BodyStage { BODY_BEGINS, BODY_ROWS, BODY_ASIDES, BODY_ENDED } BodyStage;
+typedef enum BodyStage { BODY_BEGINS, BODY_ROWS, BODY_ASIDES, BODY_TEXT, BODY_ENDED } BodyStage;
 
 typedef struct Parts {
         HttpPart *parts;
@@ -109,9 +109,12 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                         rows.n = r->nodes->n_rows;
                 }
                 break;
+        case HTTP_HISTORY:
         case HTTP_JOBS:
         case HTTP_JOB:
-                rows = (Rows){"jobs", job_row_fields, JOB_ROW_FIELDS, NULL, NULL, 0};
+                rows = resource == HTTP_HISTORY
+                               ? (Rows){"history", history_row_fields, HISTORY_ROW_FIELDS, NULL, NULL, 0}
+                               : (Rows){"jobs", job_row_fields, JOB_ROW_FIELDS, NULL, NULL, 0};
                 if (r && r->what_case == ARGOSY__RESPONSE__WHAT_JOBS) {
                         rows.rows = (void *const *) r->jobs->rows;
                         rows.n = r->jobs->n_rows;
@@ -218,9 +221,21 @@ static Rows asides_of(const HttpBody *b) {
         return (Rows){NULL, NULL, 0, why_json, is ? (void *const *) &r->status_reply : NULL, is};
 }
 
-const char *http_body_asides(HttpResource resource, bool *ret_texts) {
-        *ret_texts = resource == HTTP_USAGE;
-        return resource == HTTP_USAGE ? "errors" : resource == HTTP_UNIT ? "why" : NULL;
+const char *http_body_aside(HttpResource resource, HttpAside *ret) {
+        static const struct {
+                HttpResource resource;
+                HttpAside aside;
+                const char *key;
+        } asides[] = {{HTTP_UNIT, HTTP_ASIDE_OBJECTS, "why"},
+                      {HTTP_UNIT_FILE, HTTP_ASIDE_TEXT, "file"},
+                      {HTTP_USAGE, HTTP_ASIDE_TEXTS, "errors"}};
+
+        for (size_t i = 0; i < ELEMENTSOF(asides); i++)
+                if (asides[i].resource == resource) {
+                        *ret = asides[i].aside;
+                        return asides[i].key;
+                }
+        return NULL;
 }
 
 static int unpack(HttpBody *b) {
@@ -229,6 +244,27 @@ static int unpack(HttpBody *b) {
         return b->response ? 0
                            : message_unpack(&argosy__response__descriptor, p->data, p->len,
                                             (void **) &b->response);
+}
+
+// What is there of it: none, if nobody has it any more.
+static int write_file(HttpBody *b) {
+        _cleanup_free_ char *text = NULL;
+        const Argosy__Response *r;
+
+        if (b->parts->n == 0) {
+                json_null(&b->json);
+                return 0;
+        }
+        if (unpack(b) < 0)
+                return -EBADMSG;
+        r = b->response;
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_CAT &&
+            !(text = strndup((const char *) r->cat->content.data, r->cat->content.len)))
+                return -ENOMEM;
+        json_string(&b->json, text ?: "");
+        message_free(TAKE_PTR(b->response));
+        b->part = b->parts->n;
+        return 0;
 }
 
 // There are older ones.
@@ -342,19 +378,21 @@ static int write_rows(HttpBody *b) {
         return 0;
 }
 
-static void begin_asides(HttpBody *b) {
-        bool texts;
-
+static int begin_asides(HttpBody *b, const char *key, HttpAside aside) {
         json_end(&b->json, ']');
-        json_key(&b->json, http_body_asides(b->target.resource, &texts));
-        json_begin(&b->json, '[');
+        json_key(&b->json, key);
         b->parts = &b->of_asides;
         b->part = 0;
-        b->stage = BODY_ASIDES;
+        b->stage = aside == HTTP_ASIDE_TEXT ? BODY_TEXT : BODY_ASIDES;
+        if (aside == HTTP_ASIDE_TEXT)
+                return write_file(b);
+        json_begin(&b->json, '[');
+        return 0;
 }
 
 static int step(HttpBody *b) {
-        bool texts;
+        const char *key;
+        HttpAside aside;
         int r = 0;
 
         b->json.text.len = b->given = 0;
@@ -362,10 +400,11 @@ static int step(HttpBody *b) {
                 r = begin(b);
         else if (b->part < b->parts->n)
                 r = write_rows(b);
-        else if (b->stage == BODY_ROWS && http_body_asides(b->target.resource, &texts))
-                begin_asides(b);
+        else if (b->stage == BODY_ROWS && (key = http_body_aside(b->target.resource, &aside)))
+                r = begin_asides(b, key, aside);
         else {
-                json_end(&b->json, ']');
+                if (b->stage != BODY_TEXT)
+                        json_end(&b->json, ']');
                 json_end(&b->json, '}');
                 json_finish(&b->json);
                 b->stage = BODY_ENDED;

@@ -6,6 +6,7 @@
 //
 //      {"no_leader":false,"units":[{...},...]}
 //      {"no_leader":false,"units":[{...},...],"why":[{...},...]}  of one unit
+//      {"no_leader":false,"unit_files":[{...}],"file":"..."}      of one
 //      {"no_leader":false,"usage":[{...},...],"errors":["...",...]}
 //      {"job":17,"cursor":"...","units":[{...},...]}              of what changes something
 //
@@ -15,6 +16,12 @@
 
 #include "http-target.h"
 #include "row-fields.h"
+
+typedef enum HttpAside {
+        HTTP_ASIDE_OBJECTS, // a list
+        HTTP_ASIDE_TEXTS,   // a list
+        HTTP_ASIDE_TEXT,    // or null
+} HttpAside;
 
 // A Response, packed.
 typedef struct HttpPart {
@@ -27,10 +34,10 @@ typedef struct HttpBody HttpBody;
 // What the rows of such a document are called; NULL: it has none. *ret_fields and *ret_n: what each has, NULL and 0 where row-json.h
 // knows; either may be NULL.
 const char *http_body_rows(HttpResource resource, const Field **ret_fields, size_t *ret_n);
-// The list that stands behind the rows of such a document; NULL: there is none. *ret_texts: it has texts, and no objects.
-const char *http_body_asides(HttpResource resource, bool *ret_texts);
-// Takes both kinds of parts, and what is in `target`, also when it fails (NULL: out of memory). asides: for the second list, each an answer
-// to Why, or of a node that could not be read.
+// What stands behind the rows of such a document, and how it is called there; NULL: nothing does.
+const char *http_body_aside(HttpResource resource, HttpAside *ret);
+// Takes both kinds of parts, and what is in `target`, also when it fails (NULL: out of memory). asides: what stands
+// behind the rows; each an answer to Why or Cat, or of a node that could not be read.
 HttpBody *http_body_new(HttpTarget *target, HttpPart *parts, size_t n_parts, HttpPart *asides, size_t n_asides);
 void http_body_free(HttpBody *b);
 // How many bytes were written to `buf`; 0: that was all of it; -ENOMEM or -EBADMSG: what was read so far is not to be used.

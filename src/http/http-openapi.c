@@ -30,6 +30,7 @@ typedef enum Shape {
         SHAPE_OBJECT,
         SHAPE_OBJECTS,
         SHAPE_TEXT,
+        SHAPE_TEXT_OR_NULL,
         SHAPE_TEXTS,
         SHAPE_TEXTS_BY_NAME, // an object
 } Shape;
@@ -45,7 +46,7 @@ static const struct {
         {HTTP_UNITS, "What nodes say of units"},
         {HTTP_UNIT, "What nodes say of one unit, and why it is as it is"},
         {HTTP_UNIT_FILES, "What is wanted of units"},
-        {HTTP_UNIT_FILE, "What is wanted of one unit"},
+        {HTTP_UNIT_FILE, "What is wanted of one unit, and its file"},
         {HTTP_PUT_UNIT_FILE, "Submits the file of a unit"},
         {HTTP_DELETE_UNIT_FILE, "Destroys a unit"},
         {HTTP_NODES, "Nodes"},
@@ -62,6 +63,7 @@ static const struct {
         {HTTP_STATE, "Everything as it is at one moment, or what has changed"},
         {HTTP_JOURNAL, "What a unit has written, as a stream if it is followed"},
         {HTTP_USAGE, "What units use"},
+        {HTTP_HISTORY, "Jobs that have changed a unit, the newest first, a page at a time"},
         {HTTP_METRICS, "What this argosyd has counted"},
         {HTTP_LOGIN, "Begins the session of a browser"},
         {HTTP_LOGOUT, "Ends the session of a browser"},
@@ -227,6 +229,9 @@ static void shape(Json *j, Shape s) {
         case SHAPE_TEXT:
                 text(j, "type", "string");
                 break;
+        case SHAPE_TEXT_OR_NULL:
+                list(j, "type", (const char *const[]){"string", "null"}, 2);
+                break;
         case SHAPE_OBJECT:
                 text(j, "type", "object");
                 break;
@@ -272,8 +277,8 @@ static void path_of(const HttpRoute *o, char ret[NAME_SIZE]) {
 static void schema_name(const HttpRoute *o, char ret[NAME_SIZE]) {
         const char *rows = http_body_rows(o->resource, NULL, NULL);
 
-        if (o->resource == HTTP_UNIT)
-                str_fit(ret, NAME_SIZE, "unit");
+        if (o->resource == HTTP_UNIT || o->resource == HTTP_UNIT_FILE)
+                str_fit(ret, NAME_SIZE, "%s", o->resource == HTTP_UNIT ? "unit" : "unit_file");
         else if (rows)
                 str_fit(ret, NAME_SIZE, "%s%s", rows, o->method == HTTP_GET ? "" : "_of_a_job");
         else
@@ -430,8 +435,8 @@ static void write_row(Json *j, const Field *fields, size_t n) {
 }
 
 static void write_document(Json *j, const HttpRoute *o, const char *name) {
-        bool texts;
-        const char *asides = http_body_asides(o->resource, &texts), *age = o->method == HTTP_GET ? "no_leader" : "job";
+        HttpAside aside;
+        const char *asides = http_body_aside(o->resource, &aside), *age = o->method == HTTP_GET ? "no_leader" : "job";
         const Field *fields;
         size_t n;
         const char *rows = http_body_rows(o->resource, &fields, &n);
@@ -447,7 +452,7 @@ static void write_document(Json *j, const HttpRoute *o, const char *name) {
         end(j);
         end(j);
         if (asides)
-                property(j, asides, texts ? SHAPE_TEXTS : SHAPE_OBJECTS);
+                property(j, asides, aside == HTTP_ASIDE_TEXTS ? SHAPE_TEXTS : aside == HTTP_ASIDE_TEXT ? SHAPE_TEXT_OR_NULL : SHAPE_OBJECTS);
         end(j);
         list(j, "required", (const char *const[]){age, rows, asides}, asides ? 3 : 2);
         end(j);

@@ -52,7 +52,7 @@ typedef enum HttpStage {
 // What the loop asks for a call, one after the other: most calls are the first of them alone (http-api-steps.c).
 typedef enum HttpStep {
         HTTP_STEP_ASK,    // what it is about
-        HTTP_STEP_WHY,    // before that: why a unit is as it is
+        HTTP_STEP_ASIDE,  // before that: what stands behind the rows
         HTTP_STEP_LEVEL,  // before that: whether the cluster keeps jobs
         HTTP_STEP_WAIT,   // behind it: until the job has ended
         HTTP_STEP_JOB,    // what became of it
@@ -207,7 +207,7 @@ void http_steps_ask(HttpCall *call);
 
 // ---- by the loop: http-api-pieces.c
 
-// It is answered by several who do not know of each other: why a unit is as it is, or what units use.
+// It is answered by several who do not know of each other, or goes behind the rows.
 bool http_pieces_are_asked(const HttpCall *call);
 void http_pieces_respond(HttpCall *call, const Argosy__Response *response);
 // Also by the thread, when the call is its own.

@@ -60,6 +60,7 @@ static const struct {
         {HTTP_GET, "/v1/events", HTTP_EVENTS, TAKES_PATTERN | TAKES_EVENTS},
         {HTTP_GET, "/v1/journal/", HTTP_JOURNAL, TAKES_NAME | TAKES_NODE | TAKES_JOURNAL},
         {HTTP_GET, "/v1/state", HTTP_STATE, TAKES_SINCE},
+        {HTTP_GET, "/v1/history/", HTTP_HISTORY, TAKES_NAME | TAKES_AUTHOR | TAKES_PAGE},
         {HTTP_GET, "/v1/usage", HTTP_USAGE, TAKES_PATTERN | TAKES_NODE},
         {HTTP_GET, "/metrics", HTTP_METRICS, 0},
         {HTTP_GET, "/v1/openapi.json", HTTP_OPENAPI, 0},
@@ -533,8 +534,9 @@ static Argosy__Request *ask_for_jobs(const HttpTarget *t) {
                 (void) job_state_from_string(t->states[i], strlen(t->states[i]), &states[i]); // it is one
         m.states = states;
         m.n_states = t->n_states;
-        m.patterns = (char **) t->patterns;
-        m.n_patterns = t->n_patterns;
+        m.patterns = t->name ? (char **) &t->name : (char **) t->patterns;
+        m.n_patterns = t->name ? 1 : t->n_patterns;
+        m.changes = t->resource == HTTP_HISTORY;
         if (t->author)
                 m.author = t->author;
         m.limit = t->limit;
@@ -615,14 +617,26 @@ static Argosy__Request *ask_whether_he_is_known(void) {
         return message_copy(&q);
 }
 
-Argosy__Request *http_target_why(const HttpTarget *t) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
-        Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
+bool http_target_has_aside(const HttpTarget *t) {
+        return t->resource == HTTP_UNIT || t->resource == HTTP_UNIT_FILE;
+}
 
-        m.names = (char **) &t->name;
-        m.n_names = 1;
-        q.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        q.why = &m;
+Argosy__Request *http_target_aside(const HttpTarget *t) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
+        Argosy__Request__Cat cat = ARGOSY__REQUEST__CAT__INIT;
+
+        if (t->resource == HTTP_UNIT) {
+                why.names = (char **) &t->name;
+                why.n_names = 1;
+                q.what_case = ARGOSY__REQUEST__WHAT_WHY;
+                q.why = &why;
+        } else {
+                cat.names = (char **) &t->name;
+                cat.n_names = 1;
+                q.what_case = ARGOSY__REQUEST__WHAT_CAT;
+                q.cat = &cat;
+        }
         return message_copy(&q);
 }
 
@@ -666,6 +680,7 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
                 return ask_for_files(names, n);
         case HTTP_NODES:
                 return ask_for_all(ARGOSY__REQUEST__WHAT_LIST_NODES);
+        case HTTP_HISTORY:
         case HTTP_JOBS:
         case HTTP_JOB:
                 return ask_for_jobs(t);

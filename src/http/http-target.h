@@ -36,6 +36,7 @@ typedef enum HttpResource {
         HTTP_JOURNAL, // of a unit, by name
         HTTP_OPENAPI, // what there is, for programs that make clients of it
         HTTP_USAGE,   // what units use
+        HTTP_HISTORY, // of a unit, by name
 } HttpResource;
 
 // Bits.
@@ -118,8 +119,10 @@ Argosy__Request *http_target_request(const HttpTarget *t);
 // What there is of HTTP_EVENTS behind the cursor; "": where the target says. at_once: it is answered also if there is nothing. To be
 // freed; NULL: out of memory.
 Argosy__Request *http_target_events(const HttpTarget *t, const char *cursor, bool at_once);
-// Why one of HTTP_UNIT is as it is. To be freed; NULL: out of memory.
-Argosy__Request *http_target_why(const HttpTarget *t);
+// What stands behind the rows of one thing: why a unit is as it is, or its file. To be freed; NULL: out of memory.
+Argosy__Request *http_target_aside(const HttpTarget *t);
+// Whether anything does.
+bool http_target_has_aside(const HttpTarget *t);
 // The lines of HTTP_JOURNAL. again: only those that are written from now on. To be freed; NULL: out of memory.
 Argosy__Request *http_target_journal(const HttpTarget *t, bool again);
 // As `since` has it: a cursor, @JOB, or 0 for all there is. False: none of these, and nothing was changed.

@@ -73,6 +73,19 @@ const Field job_row_fields[JOB_ROW_FIELDS] = {
         {"waits", NULL, "WAITS", FIELD_STRING, AT(JobRow, held_by), false, true},
 };
 
+// Of a job that has changed a unit.
+const Field history_row_fields[HISTORY_ROW_FIELDS] = {
+        {"job", NULL, "JOB", FIELD_U64, AT(JobRow, job), true, false},
+        {"time", NULL, "TIME", FIELD_TIME, AT(JobRow, at_us), true, false},
+        {"author", NULL, "AUTHOR", FIELD_STRING, AT(JobRow, author), true, true},
+        {"verb", NULL, "VERB", FIELD_STRING, AT(JobRow, verb), true, false},
+        {"change", NULL, "CHANGE", FIELD_CHANGE, 0, true, false},
+        {"reason", NULL, "REASON", FIELD_STRING, AT(JobRow, reason), true, true},
+        {"targets", NULL, "TARGETS", FIELD_TARGETS, 0, false, true},
+        {"host", NULL, "HOST", FIELD_STRING, AT(JobRow, host), false, true},
+        {"revision", NULL, "REVISION", FIELD_U64, AT(JobRow, revision), false, false},
+};
+
 // What became of one unit of a change. A message that stands beside `ok` is a warning.
 const Field unit_result_fields[UNIT_RESULT_FIELDS] = {
         {"unit", NULL, "UNIT", FIELD_STRING, AT(UnitResult, name), true, true},

@@ -206,12 +206,12 @@ void why_json(const void *row, Json *j) {
 void usage_json(const Argosy__Response__UsageRow *row, const char *node, Json *j) {
         json_begin(j, '{');
         json_strings(j, (const char *const[][2]){{"unit", row->unit}, {"node", node}}, 2);
-        json_number(j, "cpu_us", row->cpu_us, row->known & KNOWS_CPU);
         json_number(j, "tasks", row->tasks, row->known & KNOWS_TASKS);
         json_number(j, "memory", row->memory, row->known & KNOWS_MEMORY);
-        json_number(j, "io_read", row->io_read, row->known & KNOWS_IO);
-        json_number(j, "io_write", row->io_write, row->known & KNOWS_IO);
+        json_number(j, "cpu-time", row->cpu_us, row->known & KNOWS_CPU);
+        json_number(j, "read-total", row->io_read, row->known & KNOWS_IO);
+        json_number(j, "written-total", row->io_write, row->known & KNOWS_IO);
         json_number(j, "run", row->run, true);
-        json_number(j, "at_us", row->at_us, true);
+        json_number(j, "time", row->at_us, true);
         json_end(j, '}');
 }

@@ -97,13 +97,39 @@ def test_of_one_unit_it_is_told_why_it_is_as_it_is(c: Cluster):
     c.ctl("destroy idle nowhere")
 
 
+def test_a_unit_has_its_file_and_its_history(c: Cluster):
+    newer = SLEEPER + "# newer, \u00fc \"quoted\"\n"
+    c.submit("old.service", SLEEPER)
+    c.ctl("start old")
+    for node in c.nodes:
+        assert get(node, "/v1/unit-files/old.service")["file"] == SLEEPER
+    c.ctl("destroy old")
+    c.submit("old.service", newer)
+    shown = c.json("history old")
+    assert [job["verb"] for job in shown] == ["submit", "destroy", "start", "submit"], shown
+    for node in c.nodes:
+        said = get(node, "/v1/unit-files/old.service")
+        assert said["file"] == newer == c.ctl("cat old", on=node.name) and len(said["unit_files"]) == 1
+        assert get(node, "/v1/history/old.service")["history"] == shown
+        first = get(node, "/v1/history/old.service?limit=2")
+        rest = get(node, f"/v1/history/old.service?limit=100&page={first['next']}")
+        assert first["history"] + rest["history"] == shown
+        assert get(node, "/v1/history/old.service?author=nobody")["history"] == []
+        refuses(node, "/v1/history/", 404)
+        refuses(node, "/v1/history/old.service?state=done", 400, "no such parameter")
+    c.ctl("destroy old")
+
+
 def test_what_units_use_is_what_argosyctl_top_shows(c: Cluster):
+    c.start("web@{1..3} db")
     every = {(row["unit"], row["node"]) for row in c.json("top --batch --iterations=1")}
+    assert len(every) == 4, every
     for node in c.nodes:
         said = get(node, "/v1/usage")
         assert {(row["unit"], row["node"]) for row in said["usage"]} == every and said["errors"] == [], said
-        assert all(row["tasks"] >= 1 and row["memory"] > 0 and row["cpu_us"] > 0 for row in said["usage"]), said
-        assert sorted(names(get(node, "/v1/usage?pattern=web@2*&pattern=db*")["usage"])) == ["db.service", "web@2.service"]
+        assert all(row["tasks"] >= 1 and row["memory"] != 0 and row["cpu-time"] > 0 for row in said["usage"]), said
+        some = get(node, "/v1/usage?pattern=web@2*&pattern=db*")
+        assert names(some["usage"]) == ["db.service", "web@2.service"], some
         assert {row["node"] for row in get(node, "/v1/usage?node=n2")["usage"]} == {"n2"}
     refuses(c.nodes[0], "/v1/usage?node=n9", 404, "no such node")
 

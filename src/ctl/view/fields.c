@@ -22,18 +22,6 @@ static const Field of_managers[] = {
         {"reason", NULL, "REASON", FIELD_STRING, AT(ManagerRow, reason), true, true},
 };
 
-static const Field of_history[] = {
-        {"job", NULL, "JOB", FIELD_U64, AT(JobRow, job), true, false},
-        {"time", NULL, "TIME", FIELD_TIME, AT(JobRow, at_us), true, false},
-        {"author", NULL, "AUTHOR", FIELD_STRING, AT(JobRow, author), true, true},
-        {"verb", NULL, "VERB", FIELD_STRING, AT(JobRow, verb), true, false},
-        {"change", NULL, "CHANGE", FIELD_CHANGE, 0, true, false},
-        {"reason", NULL, "REASON", FIELD_STRING, AT(JobRow, reason), true, true},
-        {"targets", NULL, "TARGETS", FIELD_TARGETS, 0, false, true},
-        {"host", NULL, "HOST", FIELD_STRING, AT(JobRow, host), false, true},
-        {"revision", NULL, "REVISION", FIELD_U64, AT(JobRow, revision), false, false},
-};
-
 static const Field of_top[] = {
         {"unit", NULL, "UNIT", FIELD_STRING, offsetof(TopRow, unit), true, true},
         {"node", "machine", "NODE", FIELD_STRING, offsetof(TopRow, node), true, true},
@@ -102,7 +90,7 @@ Colour job_state_colour(const char *state) {
 
 const FieldList top_fields = {"top", of_top, ELEMENTSOF(of_top), top_colour};
 const FieldList job_fields = {"list-jobs", job_row_fields, JOB_ROW_FIELDS, job_colour};
-const FieldList history_fields = {"history", of_history, ELEMENTSOF(of_history), job_colour};
+const FieldList history_fields = {"history", history_row_fields, HISTORY_ROW_FIELDS, job_colour};
 static Colour manager_colour(const Field *f, const void *row) {
         const Argosy__Response__ManagerRow *m = row;
 

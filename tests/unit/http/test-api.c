@@ -715,9 +715,58 @@ static void what_units_use_comes_from_each_node(void **state) {
         respond_usage(w.calls[0], 0, "n5", NULL, NULL);
         respond_usage(w.calls[0], 0, NULL, NULL, NULL);
         RUN_UNTIL(has(c, "0\r\n\r\n"));
-        assert_true(has(c, "{\"no_leader\":false,\"usage\":[{\"unit\":\"b.service\",\"node\":\"n2\",\"cpu_us\":17,\"tasks\":null,"));
+        assert_true(has(c, "{\"no_leader\":false,\"usage\":[{\"unit\":\"b.service\",\"node\":\"n2\",\"tasks\":null,\"memory\":null,\"cpu-time\":17,"));
         assert_true(has(c, "{\"unit\":\"a.service\",\"node\":\"n1\"") && has(c, "\"errors\":[\"n4: its disk is full\",\"n5: it has gone away\"]}"));
         assert_false(has(c, "lost.service") || has(c, "other.service") || has(c, "of the leader before"));
+}
+
+// text NULL: there is none.
+static void respond_file(HttpCall *call, const char *text) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
+
+        cat.name = (char *) "a.service";
+        cat.content = (ProtobufCBinaryData){text ? strlen(text) : 0, (uint8_t *) text};
+        r.status = text ? 0 : ENOENT;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
+        r.cat = &cat;
+        http_call_respond(call, &r);
+}
+
+static void respond_unit_files(HttpCall *call, size_t n) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
+        Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows[] = {&row};
+
+        row.unit = (char *) "a.service";
+        files.rows = rows;
+        files.n_rows = n;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_UNIT_FILES;
+        r.unit_files = &files;
+        http_call_respond(call, &r);
+}
+
+static void a_unit_file_comes_with_its_text(void **state) {
+        static const struct {
+                const char *text, *shown;
+        } cases[] = {{"[Service]\n\x01\"\xff\"\n", "],\"file\":\"[Service]\\n\\u0001\\\"\\ufffd\\\"\\n\"}\n"},
+                     {"", "],\"file\":\"\"}\n"},
+                     {NULL, "],\"file\":null}\n"}}; // destroyed in between
+
+        w.waits = true;
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                Client *c = say(i, GET("/v1/unit-files/a.service"));
+
+                RUN_UNTIL(w.n_calls == 2 * i + 1);
+                assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CAT);
+                respond_file(w.calls[2 * i], cases[i].text);
+                RUN_UNTIL(w.n_calls == 2 * i + 2);
+                assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
+                respond_unit_files(w.calls[2 * i + 1], 1);
+                RUN_UNTIL(has(c, cases[i].shown));
+        }
 }
 
 static void what_nobody_can_say_of_usage_is_a_problem(void **state) {
@@ -917,6 +966,7 @@ int main(void) {
                 TEST(streams_end_with_the_daemon),
                 TEST(of_one_unit_it_is_told_why_it_is_as_it_is),
                 TEST(what_units_use_comes_from_each_node),
+                TEST(a_unit_file_comes_with_its_text),
                 TEST(what_nobody_can_say_of_usage_is_a_problem),
                 TEST(a_unit_that_nobody_wants_is_there_all_the_same),
                 TEST(why_nobody_leads_is_a_problem_as_of_anything),

@@ -1164,7 +1164,7 @@ FAULTS = [
           "if (false) {",
           "http/api: what_units_use_comes_from_each_node"),
     Fault("why-of-two-leaders", "src/http/http-api-pieces.c",
-          "if (r->status_reply->number == 1)",
+          "if (is_file || r->status_reply->number == 1)",
           "if (false)",
           "http/api: of_one_unit_it_is_told_why_it_is_as_it_is"),
     Fault("stream-ends-with-its-leader", "src/http/http-api-steps.c",

@@ -472,6 +472,23 @@ static void who_is_as_high_or_does_not_agree_is_left_alone(void **state) {
         done(f);
 }
 
+// What ends and who is lower are too little each.
+static void what_becomes_free_and_who_gives_way_are_enough_together(void **state) {
+        Fixture *f = hosts(1); // 4 cores
+        uint32_t low = add_for(f, "low", needing(f, 2000), f->role, -5),
+                 steady = add_for(f, "steady", needing(f, 2000), f->role, -5), urgent;
+
+        placement_unit_set_preemptible(f->p, steady, false);
+        round_at(f, 0, 0);
+        urgent = add_for(f, "urgent", needing(f, 4000), f->role, 5);
+        assert_string_equal(round_at(f, 0, 9), "");
+        placement_unit_want(f->p, steady, false);
+        assert_string_equal(round_at(f, 0, 9), "0>-1 2>0");
+        assert_int_equal(at(f, urgent), 0);
+        assert_int_equal(at(f, low), PLACEMENT_NONE);
+        done(f);
+}
+
 static void only_who_was_released_moves(void **state) {
         const PlacementBudget budget = {.decisions = 100};
         Fixture *f = hosts(2);
@@ -620,6 +637,7 @@ int main(void) {
                 cmocka_unit_test(what_was_made_free_for_a_unit_is_not_taken_by_another_role),
                 cmocka_unit_test(nobody_gives_way_whom_a_larger_one_makes_needless),
                 cmocka_unit_test(who_is_as_high_or_does_not_agree_is_left_alone),
+                cmocka_unit_test(what_becomes_free_and_who_gives_way_are_enough_together),
                 cmocka_unit_test(only_who_was_released_moves),
                 cmocka_unit_test(who_was_released_and_is_nowhere_better_off_stays),
                 cmocka_unit_test(each_node_has_its_reason),

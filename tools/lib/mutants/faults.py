@@ -2121,7 +2121,7 @@ FAULTS = [
     Fault("room-that-others-make-forgotten", "src/placement/placement-queue.c",
           "host_would_have_room(p, h, p->queues[q].first))",
           "false)",
-          "leader/roles: what_becomes_free_and_what_makes_room_count_together"),
+          "placement/placement: what_becomes_free_and_who_gives_way_are_enough_together"),
     Fault("displaced-beyond-budget", "src/leader/scheduler/pending.c",
           "return of_budget < disruption_budget_room(l, g, e);",
           "return true;",

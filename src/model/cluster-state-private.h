@@ -12,6 +12,7 @@
 
 #include "cluster-state.h"
 #include "paged-table.h"
+#include "unit-order.h"
 
 enum { REQUEST_ID_SIZE = 16, UNREADABLE_SIZE = 320 };
 #define REVISION_MAX  \
@@ -212,7 +213,8 @@ struct ClusterState {
         ListNode globals;
         size_t n_globals;
         Map sets;           // name -> UnitSet
-        UnitEntry **sorted; // by name; NULL: to be sorted again
+        UnitOrder by_name;
+        UnitEntry **sorted; // of these; NULL: they are not the same any more
         Map specs;          // hash -> SpecEntry
         PagedTable spec_entries;
         ListNode idle;      // specs without users, of which the end of the batch makes former ones or nothing

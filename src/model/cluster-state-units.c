@@ -60,6 +60,11 @@ static int link_unit(ClusterState *s, UnitEntry *u, SpecEntry *spec) {
 
         if (r < 0)
                 return r;
+        r = unit_order_add(&s->by_name, u);
+        if (r < 0) {
+                map_take_str(&s->units, u->record->name);
+                return r;
+        }
         r = link_placed(s, u);
         if (r == 0)
                 r = state_join_set(s, u);
@@ -68,6 +73,7 @@ static int link_unit(ClusterState *s, UnitEntry *u, SpecEntry *spec) {
         if (r < 0) {
                 unlink_placed(s, u);
                 state_leave_set(s, u);
+                unit_order_remove(&s->by_name, u);
                 map_take_str(&s->units, u->record->name);
                 return r;
         }
@@ -141,6 +147,7 @@ int state_take_unit(ClusterState *s, UnitEntry *u) {
         if (s->walk == &u->all)
                 s->walk = u->all.next;
         list_unlink(&u->all);
+        unit_order_remove(&s->by_name, u);
         map_take_str(&s->units, u->record->name);
         state_unuse_spec(s, u->spec);
         u->spec = NULL;
@@ -174,37 +181,20 @@ void name_keys_sort(NameKey *keys, size_t n) {
         qsort(keys, n, sizeof *keys, key_compare);
 }
 
-static int sort_units(const ClusterState *s, UnitEntry **ret) {
-        NameKey *keys = calloc(s->units.count + 1, sizeof *keys);
-        size_t n = 0;
-
-        if (!keys)
-                return -ENOMEM;
-        list_foreach (i, &s->all) {
-                UnitEntry *u = CONTAINER_OF(i, UnitEntry, all);
-
-                keys[n++] = name_key(u->record->name, u);
-        }
-        name_keys_sort(keys, n);
-        for (size_t i = 0; i < n; i++)
-                ret[i] = keys[i].thing;
-        free(keys);
-        return 0;
-}
-
 int cluster_state_units(ClusterState *s, UnitEntry ***ret, size_t *ret_n) {
         if (!s->sorted) {
-                UnitEntry **sorted = calloc(s->units.count + 1, sizeof *sorted);
-
-                if (!sorted || sort_units(s, sorted) < 0) {
-                        free(sorted);
+                s->sorted = calloc(s->units.count + 1, sizeof(UnitEntry *));
+                if (!s->sorted)
                         return -ENOMEM;
-                }
-                s->sorted = sorted;
+                unit_order_copy(&s->by_name, s->sorted);
         }
         *ret = s->sorted;
         *ret_n = s->units.count;
         return 0;
+}
+
+UnitEntry *cluster_state_next_unit(const ClusterState *s, const char *name) {
+        return unit_order_next(&s->by_name, name);
 }
 
 void cluster_state_walk_begin(ClusterState *s) {

@@ -306,6 +306,7 @@ void state_done(ClusterState *s) {
         state_stored_requests_done(s);
         state_jobs_done(s);
         state_keys_done(s);
+        unit_order_done(&s->by_name);
         free(s->sorted);
 }
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The units of a cluster's state in the order of their names, so that whoever comes back with a name goes on behind it without having
+// looked at those before: O(log n) for each of these functions, whatever has changed since. Private to src/model.
+
+#include <stddef.h>
+
+#include "cluster-state.h"
+
+typedef struct UnitBlock UnitBlock;
+
+// Zeroed is empty.
+typedef struct UnitOrder {
+        UnitBlock **blocks; // none is empty
+        size_t n_blocks, allocated;
+} UnitOrder;
+
+void unit_order_done(UnitOrder *o);
+// One of that name is not in it. 0 or -ENOMEM, and then nothing was changed.
+int unit_order_add(UnitOrder *o, UnitEntry *unit) _warn_unused_;
+void unit_order_remove(UnitOrder *o, const UnitEntry *unit); // it is in it
+UnitEntry *unit_order_next(const UnitOrder *o,
+                           const char *name); // the first behind that name; NULL: there is none
+// All of them, into an array with room for them.
+void unit_order_copy(const UnitOrder *o, UnitEntry **ret);

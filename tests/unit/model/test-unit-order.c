@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The order of units' names, as thousands of them come and go: whoever goes from one to the next meets each once.
+
+#include "str.h"
+#include "test.h"
+#include "unit-order.h"
+
+enum { UNITS = 3000, ROUNDS = 20000, LOOKS = 40 };
+
+static UnitEntry units[UNITS];
+static Argosy__UnitRecord records[UNITS];
+static char names[UNITS][32];
+static bool is_in[UNITS];
+
+static int by_name(const void *a, const void *b) {
+        return strcmp(a, b);
+}
+
+static int setup(void **state) {
+        srand(7);
+        for (size_t i = 0; i < UNITS; i++)
+                snprintf(names[i], sizeof(names[i]), "%c%d@%zu.service", 'a' + rand() % 3, rand() % 50, i);
+        qsort(names, UNITS, sizeof(*names), by_name);
+        for (size_t i = 0; i < UNITS; i++) {
+                argosy__unit_record__init(&records[i]);
+                records[i].name = names[i];
+                units[i].record = &records[i];
+                is_in[i] = false;
+        }
+        return 0;
+}
+
+static void check_all(const UnitOrder *o) {
+        static UnitEntry *all[UNITS];
+        const UnitEntry *at = NULL;
+        size_t n = 0;
+
+        unit_order_copy(o, all);
+        for (size_t i = 0; i < UNITS; i++) {
+                if (!is_in[i])
+                        continue;
+                at = unit_order_next(o, at ? at->record->name : "");
+                assert_ptr_equal(at, &units[i]);
+                assert_ptr_equal(all[n++], at);
+        }
+        assert_null(unit_order_next(o, at ? at->record->name : ""));
+}
+
+// Also behind a name that is not there.
+static void check_one(const UnitOrder *o, size_t i) {
+        size_t next = i + 1;
+
+        while (next < UNITS && !is_in[next])
+                next++;
+        assert_ptr_equal(unit_order_next(o, names[i]), next < UNITS ? &units[next] : NULL);
+}
+
+static void units_come_and_go_and_are_in_order(void **state) {
+        UnitOrder o = {};
+
+        check_all(&o);
+        for (size_t round = 0; round < ROUNDS; round++) {
+                // first more come, then more go
+                size_t i = (size_t) rand() % UNITS, among = round < ROUNDS / 2 ? 3 : 1;
+
+                if (is_in[i] && (size_t) rand() % 4 >= among)
+                        unit_order_remove(&o, &units[i]);
+                else if (!is_in[i] && (size_t) rand() % 4 < among)
+                        assert_int_equal(unit_order_add(&o, &units[i]), 0);
+                else
+                        continue;
+                is_in[i] = !is_in[i];
+                check_one(&o, i);
+                if (round % (ROUNDS / LOOKS) == 0)
+                        check_all(&o);
+        }
+        check_all(&o);
+        for (size_t i = 0; i < UNITS; i++)
+                if (is_in[i]) {
+                        unit_order_remove(&o, &units[i]);
+                        is_in[i] = false;
+                }
+        check_all(&o);
+        assert_int_equal(o.n_blocks, 0);
+        unit_order_done(&o);
+}
+
+static void units_that_come_in_order_leave_full_blocks(void **state) {
+        UnitOrder o = {};
+
+        for (size_t i = 0; i < UNITS; i++) {
+                assert_int_equal(unit_order_add(&o, &units[i]), 0);
+                is_in[i] = true;
+        }
+        check_all(&o);
+        assert_int_equal(o.n_blocks, (UNITS + 255) / 256);
+        unit_order_done(&o);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup(units_come_and_go_and_are_in_order, setup),
+                cmocka_unit_test_setup(units_that_come_in_order_leave_full_blocks, setup),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

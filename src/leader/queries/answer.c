@@ -16,6 +16,7 @@
 #include "registry.h"
 #include "response.h"
 #include "rollout-controller.h"
+#include "row-filter.h"
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"
@@ -541,9 +542,11 @@ Argosy__Response *answer_nodes(Leader *l, const Argosy__Request *request) {
         l->ops.stats(&stats, l->userdata);
         leader = find_leader(l, &stats);
         hosts = cluster_state_hosts(l->state, &n);
+        r->nodes->filtered = request->list_nodes->filter != NULL;
         for (size_t i = 0; i < n; i++)
                 for (size_t k = 0; k < hosts[i].record->n_nodes; k++)
-                        if (answer_add_node(l, r->nodes, hosts[i].record, hosts[i].record->nodes[k],
+                        if (row_filter_wants_host(request->list_nodes->filter, hosts[i].record) &&
+                            answer_add_node(l, r->nodes, hosts[i].record, hosts[i].record->nodes[k],
                                             leader ? leader->host : 0) < 0)
                                 return NULL;
         return TAKE_PTR(r);

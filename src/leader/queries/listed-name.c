@@ -34,8 +34,30 @@ static int make_files(Leader *l, ListedName *n) {
         return answer_add_unit_files(l, n->name, &n->files);
 }
 
-static int give_units(ListedName *n, Argosy__Response *r) {
-        for (size_t i = 0; i < n->units.n_rows; i++) {
+static void drop_units(ListedName *n, const RowFilter *f) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < n->units.n_rows; i++)
+                if (row_filter_wants_unit(f, n->units.rows[i]))
+                        n->units.rows[kept++] = n->units.rows[i];
+                else
+                        message_free(n->units.rows[i]);
+        n->units.n_rows = kept;
+}
+
+static void drop_files(ListedName *n, const RowFilter *f) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < n->files.n_rows; i++)
+                if (row_filter_wants_file(f, n->files.rows[i]))
+                        n->files.rows[kept++] = n->files.rows[i];
+                else
+                        message_free(n->files.rows[i]);
+        n->files.n_rows = kept;
+}
+
+static int give_units(ListedName *n, Argosy__Response *r, size_t max) {
+        for (size_t i = 0; i < n->units.n_rows && r->units->n_rows < max; i++) {
                 if (ARRAY_RESERVE(r->units->rows, r->units->n_rows + 1) < 0)
                         return -ENOMEM;
                 r->units->rows[r->units->n_rows++] = TAKE_PTR(n->units.rows[i]);
@@ -43,8 +65,8 @@ static int give_units(ListedName *n, Argosy__Response *r) {
         return 0;
 }
 
-static int give_files(ListedName *n, Argosy__Response *r) {
-        for (size_t i = 0; i < n->files.n_rows; i++) {
+static int give_files(ListedName *n, Argosy__Response *r, size_t max) {
+        for (size_t i = 0; i < n->files.n_rows && r->unit_files->n_rows < max; i++) {
                 if (ARRAY_RESERVE(r->unit_files->rows, r->unit_files->n_rows + 1) < 0)
                         return -ENOMEM;
                 r->unit_files->rows[r->unit_files->n_rows++] = TAKE_PTR(n->files.rows[i]);
@@ -52,16 +74,20 @@ static int give_files(ListedName *n, Argosy__Response *r) {
         return 0;
 }
 
-static void set_first_unit(Argosy__Response *r, size_t first) {
+static void set_place_of_units(Argosy__Response *r, size_t first, bool filtered, bool more) {
         r->units->first = (uint32_t) first;
+        r->units->filtered = filtered;
+        r->units->more = more;
 }
 
-static void set_first_file(Argosy__Response *r, size_t first) {
+static void set_place_of_files(Argosy__Response *r, size_t first, bool filtered, bool more) {
         r->unit_files->first = (uint32_t) first;
+        r->unit_files->filtered = filtered;
+        r->unit_files->more = more;
 }
 
-const ListKind list_kind_units = {ARGOSY__RESPONSE__WHAT_UNITS, make_units, give_units, set_first_unit};
-const ListKind list_kind_files = {ARGOSY__RESPONSE__WHAT_UNIT_FILES, make_files, give_files, set_first_file};
+const ListKind list_kind_units = {ARGOSY__RESPONSE__WHAT_UNITS, make_units, drop_units, give_units, set_place_of_units};
+const ListKind list_kind_files = {ARGOSY__RESPONSE__WHAT_UNIT_FILES, make_files, drop_files, give_files, set_place_of_files};
 
 ListedName *listed_name_new(const char *name) {
         size_t size = strlen(name) + 1;
@@ -80,13 +106,14 @@ void listed_name_free(ListedName *n) {
         free(n);
 }
 
-int listed_name_make(Leader *l, const ListKind *kind, ListedName *n) {
+int listed_name_make(Leader *l, const ListKind *kind, const RowFilter *f, ListedName *n) {
         int r;
 
         drop_rows(n);
         l->n_listed++;
         r = kind->make(l, n);
         l->n_listed_rows += listed_name_rows(n);
+        kind->drop(n, f);
         if (r >= 0)
                 n->n_bytes = protobuf_c_message_get_packed_size(&n->units.base) +
                              protobuf_c_message_get_packed_size(&n->files.base);

@@ -4,6 +4,7 @@
 // One name of a list of units or of unit files, with its rows: what a Listing is made of.
 
 #include "leader-core.h"
+#include "row-filter.h"
 
 typedef struct ListedName {
         ListNode stale; // in Listing.stale
@@ -19,16 +20,17 @@ typedef struct ListedName {
 typedef struct ListKind {
         Argosy__Response__WhatCase what;
         int (*make)(Leader *l, ListedName *n);
-        int (*give)(ListedName *n, Argosy__Response *r); // moves the rows behind those that are in it
-        void (*set_first)(Argosy__Response *r, size_t first);
+        void (*drop)(ListedName *n, const RowFilter *f); // the rows that it does not want
+        int (*give)(ListedName *n, Argosy__Response *r, size_t max); // moves the rows behind those that are in it, up to so many
+        void (*set_place)(Argosy__Response *r, size_t first, bool filtered, bool more); // of what is in it
 } ListKind;
 
 extern const ListKind list_kind_units, list_kind_files;
 
 ListedName *listed_name_new(const char *name); // without rows; NULL: out of memory
 void listed_name_free(ListedName *n);
-// Its rows as they are now; what it had is dropped. 0 or -ENOMEM.
-int listed_name_make(Leader *l, const ListKind *kind, ListedName *n);
+// Those of its rows that are wanted, as they are now; what it had is dropped. 0 or -ENOMEM.
+int listed_name_make(Leader *l, const ListKind *kind, const RowFilter *f, ListedName *n);
 // It has none, as far as who asks may see.
 void listed_name_hide(ListedName *n);
 size_t listed_name_rows(const ListedName *n);

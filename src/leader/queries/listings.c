@@ -14,6 +14,11 @@
 //                  in it.
 //      3. freed    what is left, if somebody went away in the middle, FREED_PER_TURN rows a turn
 //
+// Of a page, which has a limit, names are looked at in their order from where it begins, and no further than there are more rows than it
+// takes; what is touched behind that is left to whoever asks for the next one. So it costs its own rows and those that its filters
+// leave out, wherever it begins, and it is of one moment like the others. Where there are patterns, names are compared with all of them, too: those
+// that stand behind the page are not to count as rows of it. It is given in one part.
+//
 // Rows come in the order of their names and nodes: what is made is sorted RUN names at a time, and giving takes the first
 // of all runs.
 //
@@ -36,6 +41,7 @@
 #include "listed-name.h"
 #include "message.h"
 #include "response.h"
+#include "str.h"
 #include "tables.h"
 #include "tickets.h"
 #include "turn.h"
@@ -69,6 +75,8 @@ struct Listing {
         char **patterns; // of the request
         size_t n_patterns;
         size_t n_taken; // of these: a name has its rows, or is stale
+        const Argosy__ListFilter *m; // of the request; NULL: all rows are wanted
+        RowFilter filter;
         char *globs[LISTED_GLOBS_MAX]; // those that are none
         size_t n_globs;
         bool parts;
@@ -76,6 +84,9 @@ struct Listing {
         ListingPhase phase;
         bool walks;       // it is not only of names
         bool walked;      // nothing is left that has never been looked at
+        bool at_end;      // also behind the page: there are no more units
+        bool begins_within; // of a page: it has rows of the unit behind which it is, too, perhaps
+        char reached[UNIT_NAME_MAX + 1]; // of a page: up to here all units were looked at
         unsigned n_turns; // that it was made in since then
         bool late;        // these were too many: nothing becomes stale any more
         uint64_t host_changes, hosts_revision, rollouts_revision; // as of the last look
@@ -84,6 +95,7 @@ struct Listing {
         ListedName **names; // owned; in runs, and NULL once it is given
         size_t n_names, allocated, n_sorted, n_freed;
         size_t n_bytes_made; // of all rows that there are
+        size_t n_rows_made;  // of which a page may take fewer
         ListNode stale;
         Run *runs; // a heap, the first name on top
         size_t n_runs;
@@ -100,6 +112,10 @@ static char **patterns_of(const Argosy__Request *q, size_t *ret_n) {
         }
         *ret_n = q->list_unit_files->n_patterns;
         return q->list_unit_files->patterns;
+}
+
+static const Argosy__ListFilter *filter_of(const Argosy__Request *q) {
+        return q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS ? q->list_units->filter : q->list_unit_files->filter;
 }
 
 // The tables are those of who leads.
@@ -143,15 +159,30 @@ bool listing_is_long(const Leader *l, const Argosy__Request *q) {
         size_t n;
         char **patterns = patterns_of(q, &n);
 
+        if (row_filter_is_any(filter_of(q)))
+                return true; // answer.c knows no filters
         return is_long(l, patterns, n, q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
+}
+
+static bool is_any_glob(char *const *patterns, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (answer_is_glob(patterns[i]))
+                        return true;
+        return false;
+}
+
+// Names are found, unless they are compared as patterns are.
+static bool compares_all(const Argosy__ListFilter *m, char *const *patterns, size_t n) {
+        return m && m->limit > 0 && is_any_glob(patterns, n);
 }
 
 Argosy__Response *listing_refuse(const Argosy__Request *q) {
         size_t n, n_globs = 0;
         char **patterns = patterns_of(q, &n);
+        bool all = compares_all(filter_of(q), patterns, n);
 
         for (size_t i = 0; i < n; i++) {
-                if (!answer_is_glob(patterns[i]))
+                if (!all && !answer_is_glob(patterns[i]))
                         continue;
                 if (strlen(patterns[i]) > LISTED_GLOB_MAX)
                         return response_error(EINVAL, "a pattern is longer than %d bytes", LISTED_GLOB_MAX);
@@ -166,10 +197,14 @@ Argosy__Response *listing_refuse(const Argosy__Request *q) {
 // ------------------------------------------------------------------------------------------------ life
 
 static void take_patterns(Listing *g, const Argosy__Request *q) {
+        bool all;
+
         g->patterns = patterns_of(q, &g->n_patterns);
+        all = compares_all(g->m, g->patterns, g->n_patterns);
         for (size_t i = 0; i < g->n_patterns && g->n_globs < LISTED_GLOBS_MAX; i++)
-                if (answer_is_glob(g->patterns[i]))
+                if (all || answer_is_glob(g->patterns[i]))
                         g->globs[g->n_globs++] = g->patterns[i];
+        g->n_taken = all ? g->n_patterns : 0;
         g->walks = g->n_globs > 0 || g->n_patterns == 0;
 }
 
@@ -182,6 +217,10 @@ int listing_start(Leader *l, Ticket *t) {
         g->leader = l;
         g->ticket = t;
         g->sees_all = authorization_views_all(l, t->author);
+        g->m = filter_of(q);
+        row_filter_init(&g->filter, g->m);
+        g->begins_within = g->m && *g->m->after_node;
+        (void) str_copy(g->reached, sizeof(g->reached), g->m ? g->m->after : "");
         take_patterns(g, q);
         if (q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS) {
                 g->kind = &list_kind_units;
@@ -223,6 +262,7 @@ static bool free_some(Listing *g, size_t left) {
         g->leader->n_listings_kept -= g->phase != LISTING_WAITS;
         message_free(g->answer);
         map_done(&g->by_name);
+        row_filter_done(&g->filter);
         list_unlink(&g->all);
         free(g->names);
         free(g->runs);
@@ -265,6 +305,15 @@ static void mark_stale(Listing *g, ListedName *n) {
                 list_append(&g->stale, &n->stale);
 }
 
+static bool is_page(const Listing *g) {
+        return row_filter_limit(&g->filter) > 0;
+}
+
+// Of a page what stands behind it is another one's, and what the walk has not come to yet it finds as it is.
+static bool is_in_reach(const Listing *g, const char *name) {
+        return row_filter_wants_name(&g->filter, name) && (!is_page(g) || g->at_end || strcmp(name, g->reached) <= 0);
+}
+
 // Whether it is asked for is looked at when its rows are made, so that it is no matter how many are touched in one turn.
 // A name of its own that was asked for is there, or comes yet. Out of memory, it is left to the next look at the list,
 // which finds as little.
@@ -274,7 +323,7 @@ static void mark_name(Listing *g, const char *name) {
         if (g->late)
                 return;
         n = map_find_str(&g->by_name, name);
-        if (!n && g->walks)
+        if (!n && g->walks && is_in_reach(g, name))
                 n = add_name(g, name);
         if (n)
                 mark_stale(g, n);
@@ -336,16 +385,17 @@ static void mark_all_if_changed(Listing *g) {
 }
 
 static int make_rows(Listing *g, ListedName *n, size_t *left) {
-        size_t before = n->n_bytes;
+        size_t before = n->n_bytes, rows_before = listed_name_rows(n);
         int r = 0;
 
         if (!g->sees_all)
                 spend(left, HIDING_ROWS);
         if (g->sees_all || authorization_may_view(g->leader, g->ticket->author, n->name))
-                r = listed_name_make(g->leader, g->kind, n);
+                r = listed_name_make(g->leader, g->kind, &g->filter, n);
         else
                 listed_name_hide(n);
         g->n_bytes_made += n->n_bytes - before;
+        g->n_rows_made += listed_name_rows(n) - rows_before;
         spend(left, listed_name_work(g->leader, n));
         return r;
 }
@@ -389,7 +439,7 @@ static int take_names(Listing *g, size_t *left) {
         for (; *left > 0 && g->n_taken < g->n_patterns; g->n_taken++) {
                 const char *name = g->patterns[g->n_taken];
 
-                if (answer_is_glob(name) || strlen(name) > UNIT_NAME_MAX)
+                if (answer_is_glob(name) || strlen(name) > UNIT_NAME_MAX || !row_filter_wants_name(&g->filter, name))
                         spend(left, 1);
                 else if (take_name(g, name, left) < 0)
                         return -ENOMEM;
@@ -397,10 +447,39 @@ static int take_names(Listing *g, size_t *left) {
         return 0;
 }
 
+static bool has_enough(const Listing *g) {
+        return is_page(g) && g->n_rows_made > row_filter_limit(&g->filter);
+}
+
+// The first unit of a page is the one of which it may have only the last rows.
+static const UnitEntry *next_of_page(Listing *g) {
+        const ClusterState *state = g->leader->state;
+        const UnitEntry *e = NULL;
+
+        if (g->begins_within)
+                e = cluster_state_find_unit(state, g->reached);
+        g->begins_within = false;
+        if (!e)
+                e = cluster_state_next_unit(state, g->reached);
+        if (e)
+                (void) str_copy(g->reached, sizeof(g->reached), e->record->name); // it is one
+        return e;
+}
+
+static const UnitEntry *walk_next(Listing *g) {
+        const UnitEntry *e = NULL;
+
+        if (!g->walks || has_enough(g))
+                return NULL;
+        e = is_page(g) ? next_of_page(g) : cluster_state_walk_next(g->leader->state);
+        g->at_end = !e;
+        return e;
+}
+
 // Those that were touched before the walk came to them are stale.
 static int walk_some(Listing *g, size_t *left) {
         while (*left > 0 && !g->walked) {
-                const UnitEntry *e = g->walks ? cluster_state_walk_next(g->leader->state) : NULL;
+                const UnitEntry *e = walk_next(g);
 
                 g->walked = !e;
                 if (!e) {
@@ -466,6 +545,8 @@ static int make_some(Listing *g) {
         if (is_overtaken(g))
                 return -EAGAIN;
         g->late |= g->walked && g->n_turns++ >= (g->leader->listing_turns_max ?: TURNS_MAX);
+        if (row_filter_look(&g->filter, g->leader->state) < 0)
+                return -ENOMEM;
         if (!g->late)
                 mark_all_if_changed(g);
         if (take_names(g, &left) < 0 || walk_some(g, &left) < 0)
@@ -473,6 +554,8 @@ static int make_some(Listing *g) {
         while (left > 0 && !list_is_empty(&g->stale))
                 if (make_next(g, &left) < 0)
                         return -ENOMEM;
+        if (g->walked && list_is_empty(&g->stale) && g->walks && !g->at_end && !has_enough(g))
+                g->walked = false; // some are gone again: it goes on
         if (!g->walked || !list_is_empty(&g->stale) || (globals_may_give_way(g->leader) && !g->late))
                 return 0;
         return end_making(g);
@@ -500,11 +583,25 @@ static void sift_down(Listing *g, size_t i) {
         }
 }
 
+static size_t count_rows(const Listing *g) {
+        return g->kind == &list_kind_units ? g->answer->units->n_rows : g->answer->unit_files->n_rows;
+}
+
+// That there may be in this part.
+static size_t rows_to_give(const Listing *g) {
+        return is_page(g) ? row_filter_limit(&g->filter) - g->n_rows : SIZE_MAX;
+}
+
+static bool is_full(const Listing *g) {
+        return count_rows(g) >= rows_to_give(g);
+}
+
 static int give_next(Listing *g, size_t *left) {
         ListedName **at = g->runs[0].at, *n = *at;
-        int r = g->kind->give(n, g->answer);
+        size_t n_rows = listed_name_rows(n);
+        int r = g->kind->give(n, g->answer, rows_to_give(g));
 
-        spend(left, MAX_OF(listed_name_rows(n), (size_t) 1));
+        spend(left, MAX_OF(n_rows, (size_t) 1));
         if (++g->runs[0].at == g->runs[0].end)
                 g->runs[0] = g->runs[--g->n_runs];
         sift_down(g, 0);
@@ -513,14 +610,9 @@ static int give_next(Listing *g, size_t *left) {
         return r;
 }
 
-static size_t count_rows(const Listing *g) {
-        return g->kind == &list_kind_units ? g->answer->units->n_rows : g->answer->unit_files->n_rows;
-}
-
 // Who is told may end any list, this one too: nothing of it is looked at afterwards.
-static void say(Listing *g) {
+static void say(Listing *g, bool final) {
         Argosy__Response *answer = TAKE_PTR(g->answer);
-        bool final = g->n_runs == 0;
 
         g->n_bytes += argosy__response__get_packed_size(answer);
         if (g->n_bytes > ANSWER_BYTES_MAX) {
@@ -535,19 +627,21 @@ static void say(Listing *g) {
 
 static int give_some(Listing *g) {
         size_t left = GIVEN_PER_TURN;
+        bool final;
 
         if (!g->answer)
                 g->answer = response_new(g->kind->what);
         if (!g->answer)
                 return -ENOMEM;
-        while (left > 0 && g->n_runs > 0)
+        while (left > 0 && g->n_runs > 0 && !is_full(g))
                 if (give_next(g, &left) < 0)
                         return -ENOMEM;
-        if (g->n_runs > 0 && !g->parts)
+        final = g->n_runs == 0 || is_full(g);
+        if (!final && (!g->parts || is_page(g)))
                 return 0;
-        g->kind->set_first(g->answer, g->n_rows);
+        g->kind->set_place(g->answer, g->n_rows, g->m, final && has_enough(g));
         g->n_rows += count_rows(g);
-        say(g);
+        say(g, final);
         return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "author.h"
 #include "buf.h"
+#include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig-private.h"
 #include "leader-rig.h"
@@ -40,6 +41,7 @@ static char names[UNITS][32], *pointers[UNITS];
 static uint64_t listed, most_listed, rows, most_rows, compared, most_compared, n_ids;
 static char **asked; // patterns of the list; NULL: all units
 static size_t n_asked;
+static Argosy__ListFilter filter; // of pages
 static char *moments[MOMENTS]; // the list as it was before and after each turn, made at once
 static size_t n_moments;
 static bool looks; // whether these are kept
@@ -189,7 +191,7 @@ static void keep_moment(void) {
 
 // In the middle of a turn, when the leader has done its part: a list of some names is made in one.
 static void on_voter_message(Rig *rig, uint32_t host, const Argosy__ToVoter *m) {
-        if (n_asked > 0)
+        if (n_asked > 0 || filter.limit > 0)
                 keep_moment();
 }
 
@@ -257,6 +259,7 @@ static int setup(void **state) {
         ask_for(NULL, 0);
         memset(n_parts, 0, sizeof(n_parts));
         memset(is_over, 0, sizeof(is_over));
+        filter = (Argosy__ListFilter) ARGOSY__LIST_FILTER__INIT;
         return 0;
 }
 
@@ -610,6 +613,314 @@ static void who_goes_away_makes_room_for_the_next(void **state) {
         assert_true(list_is_empty(&g.leader->listings));
 }
 
+// ---- pages
+
+enum { PAGE = 100, PAGES_MAX = UNITS / PAGE + 8 };
+
+static RigAnswer *ask_filtered(void) {
+        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        list.parts = true;
+        list.patterns = asked;
+        list.n_patterns = n_asked;
+        list.filter = &filter;
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        request.list_units = &list;
+        a = rig_ask(&g, &request);
+        finish(a);
+        assert_int_equal(a->n, 1); // no page has more rows than a part
+        assert_int_equal(a->responses[0]->status, 0);
+        assert_true(a->responses[0]->units->filtered);
+        return a;
+}
+
+// Where the page behind that one begins. False: there is none.
+static bool go_behind(const Argosy__Response__Units *page) {
+        static char unit[UNIT_NAME_MAX + 1], node[64];
+
+        if (!page->more)
+                return false;
+        assert_int_equal(page->n_rows, filter.limit);
+        assert_true(str_copy(unit, sizeof(unit), page->rows[page->n_rows - 1]->unit));
+        assert_true(str_copy(node, sizeof(node), page->rows[page->n_rows - 1]->node));
+        filter.after = unit;
+        filter.after_node = node;
+        return true;
+}
+
+static void begin_pages(uint32_t limit) {
+        filter = (Argosy__ListFilter) ARGOSY__LIST_FILTER__INIT;
+        filter.limit = limit;
+}
+
+// All pages, one behind the other.
+static char *text_of_pages(uint32_t limit, void (*between)(unsigned page)) {
+        _cleanup_buf_ Buf text = {};
+        bool more = true;
+
+        begin_pages(limit);
+        for (unsigned i = 0; more; i++) {
+                RigAnswer *a = ask_filtered();
+
+                assert_in_range(i, 0, 2 * UNITS);
+                assert_true(a->responses[0]->units->n_rows <= limit);
+                append_rows(&text, a->responses[0]->units);
+                more = go_behind(a->responses[0]->units);
+                if (between)
+                        between(i);
+        }
+        return buf_take_string(&text);
+}
+
+static void pages_make_up_the_list(void **state) {
+        static char *some[] = {"load@1*", "all.service", "load@2.service", "load@[3-5]*"};
+        static const uint32_t limits[] = {1, 2, 3, PAGE, 999};
+
+        for (size_t i = 0; i < ELEMENTSOF(limits); i++)
+                for (unsigned k = 0; k < 3; k++) {
+                        _cleanup_free_ char *all = NULL, *text = NULL;
+
+                        if (limits[i] < PAGE && k == 0)
+                                continue; // too many questions
+                        ask_for(k == 1 ? some : pointers, k == 0 ? 0 : k == 1 ? ELEMENTSOF(some) : NAMED);
+                        if (limits[i] < PAGE && k == 1)
+                                n_asked = 3;
+                        all = text_at_once();
+                        text = text_of_pages(limits[i], NULL);
+                        assert_string_equal(text, all);
+                }
+}
+
+static void a_page_costs_what_it_has(void **state) {
+        uint64_t before = g.leader->n_listed;
+
+        begin_pages(PAGE);
+        filter.after = "load@500.service";
+        (void) ask_filtered();
+        assert_in_range(g.leader->n_listed - before, PAGE, PAGE + 1);
+        assert_in_range(most_listed, 1, PAGE + 1);
+}
+
+// One of the last units on n2.
+static void touch_behind(unsigned nth) {
+        for (size_t i = 999; i > 900; i--) {
+                VirtualUnit *u = rig_unit_on(&g, 2, names[i]);
+
+                if (!u || nth-- > 0)
+                        continue;
+                rig_host_report(&g, rig_host(&g, 2), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
+                return;
+        }
+}
+
+// Of n2, in several turns. How many units were looked at.
+static uint64_t look_at_a_page(bool touched) {
+        static char *n2 = "n2";
+        uint64_t before = g.leader->n_listed;
+        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        begin_pages(400);
+        filter.nodes = &n2;
+        filter.n_nodes = 1;
+        list.filter = &filter;
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        request.list_units = &list;
+        a = rig_ask(&g, &request);
+        for (unsigned i = 0; touched && i < 3; i++) {
+                touch_behind(i);
+                rig_turn(&g);
+        }
+        finish(a);
+        assert_int_equal(a->responses[0]->units->n_rows, 400);
+        return g.leader->n_listed - before;
+}
+
+static void what_is_touched_behind_a_page_costs_it_nothing(void **state) {
+        uint64_t n = look_at_a_page(false);
+
+        assert_true(n > MADE_MAX);
+        assert_int_equal(look_at_a_page(true), n);
+}
+
+// What comes and goes between two pages, but not these units: each of them is there once.
+static void meddle_with_others(unsigned page) {
+        char others[2][32], *one = others[0];
+
+        snprintf(others[0], sizeof(others[0]), "load@%u-x.service", page * 97 % UNITS);
+        snprintf(others[1], sizeof(others[1]), "load@%u-x.service", (page * 97 + 31) % UNITS);
+        (void) change(START, &one, 1);
+        if (page % 2)
+                (void) rig_change(&g, DESTROY, others[0], NULL);
+        if (page % 3 == 0) {
+                rig_depose(&g);
+                rig_elect(&g);
+        }
+        rig_settle(&g);
+}
+
+static size_t count_of(const char *text, const char *name) {
+        size_t n = 0, len = strlen(name);
+
+        for (const char *p = text; (p = strstr(p, name)); p += len)
+                n += (p == text || p[-1] == '\n') && p[len] == ' ';
+        return n;
+}
+
+static void pages_neither_skip_nor_repeat_what_stays(void **state) {
+        _cleanup_free_ char *text = text_of_pages(PAGE, meddle_with_others);
+
+        for (size_t i = 0; i < UNITS; i++)
+                if (count_of(text, names[i]) != 1)
+                        fail_msg("%s is there %zu times", names[i], count_of(text, names[i]));
+        assert_int_equal(count_of(text, "all.service"), 3);
+}
+
+// The first rows of that list that are on n2.
+static char *text_of_page(const char *all, size_t limit) {
+        _cleanup_buf_ Buf text = {};
+
+        for (const char *line = all, *end; limit > 0 && (end = strchr(line, '\n')); line = end + 1) {
+                const char *node = strchr(line, ' ');
+
+                if (strncmp(node, " n2 ", 4) != 0)
+                        continue;
+                assert_int_equal(buf_append(&text, line, (size_t) (end + 1 - line)), 0);
+                limit--;
+        }
+        return buf_take_string(&text);
+}
+
+static bool was_a_page(const char *text) {
+        for (size_t i = 0; i < n_moments; i++) {
+                _cleanup_free_ char *page = text_of_page(moments[i], filter.limit);
+
+                if (streq(page, text))
+                        return true;
+        }
+        return false;
+}
+
+// One that takes several turns: units go, come, and are touched meanwhile, before it and behind it.
+static void a_page_is_of_one_moment(void **state) {
+        static char *n2 = "n2";
+
+        for (unsigned round = 0; round < ROUNDS; round++) {
+                Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+                Argosy__Request request = ARGOSY__REQUEST__INIT;
+                _cleanup_free_ char *text = NULL;
+                RigAnswer *a;
+
+                srand(round);
+                looks = true;
+                begin_pages(round % 2 ? 400 : 700);
+                filter.nodes = &n2;
+                filter.n_nodes = 1;
+                list.filter = &filter;
+                request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+                request.list_units = &list;
+                keep_moment();
+                a = rig_ask(&g, &request);
+                for (unsigned i = 0; i < 4; i++) {
+                        if (round % 3 > 0)
+                                meddle(round + i);
+                        touch_behind(i);
+                        keep_moment();
+                        rig_turn(&g);
+                }
+                finish(a);
+                text = text_of(a);
+                if (!was_a_page(text))
+                        fail_msg("round %u: the page is of no moment", round);
+                forget_moments();
+                rig_settle(&g);
+        }
+}
+
+static void destroyed_units_that_may_run_are_in_pages(void **state) {
+        _cleanup_free_ char *all = NULL, *text = NULL;
+
+        rig_host_off(&g, 3);
+        rig_settle(&g);
+        (void) change(DESTROY, pointers, 40);
+        rig_settle(&g);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        all = text_at_once();
+        assert_non_null(strstr(all, "destroyed; it may still run"));
+        text = text_of_pages(PAGE, NULL);
+        assert_string_equal(text, all);
+}
+
+static void rows_are_filtered_before_they_count(void **state) {
+        char *failed = "failed", *n2 = "n2", *nowhere = "nowhere";
+        size_t n = 0;
+        RigAnswer *a;
+
+        for (size_t i = 0; i < UNITS && n < 3; i++) {
+                VirtualUnit *u = rig_unit_on(&g, 2, names[i]);
+
+                if (!u)
+                        continue;
+                rig_host_report(&g, rig_host(&g, 2), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
+                n++;
+        }
+        rig_settle(&g);
+        begin_pages(2);
+        filter.states = &failed;
+        filter.n_states = 1;
+        a = ask_filtered();
+        assert_int_equal(a->responses[0]->units->n_rows, 2);
+        assert_true(go_behind(a->responses[0]->units));
+        a = ask_filtered();
+        assert_int_equal(a->responses[0]->units->n_rows, 1);
+        assert_string_equal(a->responses[0]->units->rows[0]->active, "failed");
+        assert_false(a->responses[0]->units->more);
+
+        begin_pages(PAGE);
+        filter.nodes = &n2;
+        filter.n_nodes = 1;
+        a = ask_filtered();
+        assert_int_equal(a->responses[0]->units->n_rows, PAGE);
+        for (size_t i = 0; i < PAGE; i++)
+                assert_string_equal(a->responses[0]->units->rows[i]->node, "n2");
+        filter.nodes = &nowhere;
+        a = ask_filtered();
+        assert_int_equal(a->responses[0]->units->n_rows, 0);
+        assert_false(a->responses[0]->units->more);
+}
+
+static void labels_choose_nodes_and_what_is_on_them(void **state) {
+        Argosy__Label ssd = ARGOSY__LABEL__INIT, *labels[] = {&ssd};
+        Argosy__Request__ListNodes nodes = ARGOSY__REQUEST__LIST_NODES__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        ssd.key = "disk";
+        ssd.value = "ssd";
+        (void) rig_label(&g, "n2", "disk", "ssd");
+        (void) rig_label(&g, "n3", "disk", "hdd");
+        begin_pages(PAGE);
+        filter.labels = labels;
+        filter.n_labels = 1;
+        a = ask_filtered();
+        assert_int_equal(a->responses[0]->units->n_rows, PAGE);
+        for (size_t i = 0; i < PAGE; i++)
+                assert_string_equal(a->responses[0]->units->rows[i]->node, "n2");
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
+        request.list_nodes = &nodes;
+        nodes.filter = &filter;
+        a = rig_ask(&g, &request);
+        assert_true(a->responses[0]->nodes->filtered);
+        assert_int_equal(a->responses[0]->nodes->n_rows, 1);
+        assert_string_equal(a->responses[0]->nodes->rows[0]->node, "n2");
+        (void) rig_label(&g, "n2", "disk", "hdd");
+        a = ask_filtered();
+        assert_int_equal(a->responses[0]->units->n_rows, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_long_list_is_made_and_given_in_turns),
@@ -628,6 +939,14 @@ int main(void) {
                 TEST(a_list_without_a_leader_ends_when_the_log_goes_on),
                 TEST(a_leader_that_ends_leaves_the_list_to_the_next),
                 TEST(who_goes_away_makes_room_for_the_next),
+                TEST(pages_make_up_the_list),
+                TEST(a_page_costs_what_it_has),
+                TEST(what_is_touched_behind_a_page_costs_it_nothing),
+                TEST(pages_neither_skip_nor_repeat_what_stays),
+                TEST(a_page_is_of_one_moment),
+                TEST(destroyed_units_that_may_run_are_in_pages),
+                TEST(rows_are_filtered_before_they_count),
+                TEST(labels_choose_nodes_and_what_is_on_them),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

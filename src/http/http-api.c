@@ -22,6 +22,7 @@
 #include "array.h"
 #include "author.h"
 #include "clock.h"
+#include "http-filter.h"
 #include "http-private.h"
 #include "http-tls.h"
 #include "log.h"
@@ -199,7 +200,9 @@ static void end(HttpCall *call, const Argosy__Response *last) {
                 http_call_drop_parts(call);
                 call->status = call->refusal;
                 http_call_give_back(call);
-        } else if (http_steps_next(call, last))
+        } else if (http_filter_is_needed(&call->target) && !http_filter_was_used(last))
+                http_call_fail(call, EOPNOTSUPP, "the leader is of a version that knows neither pages of this list nor labels");
+        else if (http_steps_next(call, last))
                 return;
         else if (!http_target_is_one(&call->target) || call->n_rows + call->n_asides > 0)
                 http_call_give_back(call);

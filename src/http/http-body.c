@@ -10,6 +10,7 @@
 
 #include <errno.h>
 
+#include "http-filter.h"
 #include "message.h"
 #include "row-fields.h"
 #include "row-json.h"
@@ -267,14 +268,24 @@ static int write_file(HttpBody *b) {
         return 0;
 }
 
-// There are older ones.
-static void write_next(Json *j, const Argosy__Response *r) {
+static bool format_next(const HttpBody *b, const Argosy__Response *r, char ret[HTTP_PAGE_SIZE]) {
+        HttpPage page;
+
+        if (!http_filter_next(r, &page))
+                return false;
+        http_page_format(&page, http_filter_question(&b->target), ret);
+        return true;
+}
+
+bool http_body_next(HttpBody *b, char ret[HTTP_PAGE_SIZE]) {
+        return b->stage == BODY_BEGINS && b->parts->n == 1 && unpack(b) == 0 && format_next(b, b->response, ret);
+}
+
+static void write_next(HttpBody *b) {
         char page[HTTP_PAGE_SIZE];
 
-        if (r->what_case != ARGOSY__RESPONSE__WHAT_JOBS || r->jobs->before == 0)
-                return;
-        http_page_format(r->jobs->before, page);
-        json_strings(j, (const char *const[][2]){{"next", page}}, 1);
+        if (format_next(b, b->response, page))
+                json_strings(&b->json, (const char *const[][2]){{"next", page}}, 1);
 }
 
 static void write_age(Json *j, const Argosy__Response *r) {
@@ -324,7 +335,7 @@ static int begin(HttpBody *b) {
                 write_age(j, b->response);
         if (*b->response->message)
                 json_strings(j, (const char *const[][2]){{"message", b->response->message}}, 1);
-        write_next(j, b->response);
+        write_next(b);
         if (b->response->what_case == ARGOSY__RESPONSE__WHAT_QUEUE)
                 queue_json(b->response->queue, j);
         json_key(j, rows_of(b->target.resource, NULL).key);

@@ -39,6 +39,8 @@ const char *http_body_aside(HttpResource resource, HttpAside *ret);
 // Takes both kinds of parts, and what is in `target`, also when it fails (NULL: out of memory). asides: what stands
 // behind the rows; each an answer to Why or Cat, or of a node that could not be read.
 HttpBody *http_body_new(HttpTarget *target, HttpPart *parts, size_t n_parts, HttpPart *asides, size_t n_asides);
+// Where the next page begins, if there is one: before anything was read.
+bool http_body_next(HttpBody *b, char ret[HTTP_PAGE_SIZE]);
 void http_body_free(HttpBody *b);
 // How many bytes were written to `buf`; 0: that was all of it; -ENOMEM or -EBADMSG: what was read so far is not to be used.
 ssize_t http_body_read(HttpBody *b, char *buf, size_t max);

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "event-cursor.h"
+#include "http-filter.h"
 #include "http-limits.h"
 #include "job-state.h"
 #include "macro.h"
@@ -31,6 +32,7 @@ enum {
         TAKES_SINCE = 256,
         TAKES_NODE = 512,
         TAKES_JOURNAL = 1024,
+        TAKES_LABEL = 2048,
 };
 
 static const struct {
@@ -41,13 +43,13 @@ static const struct {
 } resources[] = {
         {HTTP_GET, "/healthz", HTTP_HEALTHZ, 0},
         {HTTP_GET, "/readyz", HTTP_READYZ, 0},
-        {HTTP_GET, "/v1/units", HTTP_UNITS, TAKES_PATTERN | TAKES_STATE | TAKES_NODE},
+        {HTTP_GET, "/v1/units", HTTP_UNITS, TAKES_PATTERN | TAKES_STATE | TAKES_NODE | TAKES_LABEL | TAKES_PAGE},
         {HTTP_GET, "/v1/units/", HTTP_UNIT, TAKES_NAME},
-        {HTTP_GET, "/v1/unit-files", HTTP_UNIT_FILES, TAKES_PATTERN | TAKES_NODE},
+        {HTTP_GET, "/v1/unit-files", HTTP_UNIT_FILES, TAKES_PATTERN | TAKES_NODE | TAKES_LABEL | TAKES_PAGE},
         {HTTP_GET, "/v1/unit-files/", HTTP_UNIT_FILE, TAKES_NAME},
         {HTTP_PUT, "/v1/unit-files/", HTTP_PUT_UNIT_FILE, TAKES_NAME | TAKES_WAIT},
         {HTTP_DELETE, "/v1/unit-files/", HTTP_DELETE_UNIT_FILE, TAKES_NAME | TAKES_WAIT},
-        {HTTP_GET, "/v1/nodes", HTTP_NODES, 0},
+        {HTTP_GET, "/v1/nodes", HTTP_NODES, TAKES_LABEL},
         {HTTP_GET, "/v1/jobs", HTTP_JOBS, TAKES_PATTERN | TAKES_STATE | TAKES_AUTHOR | TAKES_PAGE},
         {HTTP_POST, "/v1/jobs", HTTP_NEW_JOB, TAKES_WAIT},
         {HTTP_GET, "/v1/jobs/", HTTP_JOB, TAKES_NUMBER | TAKES_WAIT},
@@ -133,13 +135,12 @@ void http_target_done(HttpTarget *t) {
                 free(t->states[i]);
         for (size_t i = 0; i < t->n_nodes; i++)
                 free(t->nodes[i]);
+        for (size_t i = 0; i < t->n_labels; i++)
+                free(t->labels[i]);
+        free(t->page_text);
         free(t->author);
         free(t->since);
         *t = (HttpTarget){};
-}
-
-void http_page_format(uint64_t before, char ret[HTTP_PAGE_SIZE]) {
-        str_fit(ret, HTTP_PAGE_SIZE, "p%" PRIu64, before);
 }
 
 // Takes the value, also when it fails.
@@ -238,11 +239,37 @@ static int parse_wait(HttpTarget *t, const char *value, const char **ret_why) {
         return 0;
 }
 
-static int parse_page(HttpTarget *t, const char *value, const char **ret_why) {
-        if (t->before == 0 && *value == 'p' && parse_u64(value + 1, UINT64_MAX, &t->before) && t->before > 0)
+// Takes the value, also when it fails. It is read when the whole question is known of which it is a page.
+static int set_page(HttpTarget *t, char *value, const char **ret_why) {
+        if (t->page_text) {
+                free(value);
+                *ret_why = "there is more than one page";
+                return -EINVAL;
+        }
+        t->page_text = value;
+        return 0;
+}
+
+static int read_page(HttpTarget *t, const char **ret_why) {
+        int r = t->page_text ? http_page_parse(t->page_text, http_filter_question(t), &t->page) : 0;
+
+        if (r == 0)
                 return 0;
-        *ret_why = "page is what another page has as its next";
+        *ret_why = r == -ESTALE ? "the page is one of another question: nothing but limit may change from one to the next"
+                                : "page is what another page has as its next, and no cursor";
         return -EINVAL;
+}
+
+// Takes the value, also when it fails.
+static int add_label(HttpTarget *t, char *value, const char **ret_why) {
+        _cleanup_free_ char *key = NULL, *of_it = NULL;
+        int r = label_parse(value, &key, &of_it);
+
+        if (r == 0)
+                return add_value(t->labels, &t->n_labels, HTTP_LABELS_MAX, value, "too many labels", ret_why);
+        free(value);
+        *ret_why = "a label is KEY=VALUE";
+        return r;
 }
 
 static int parse_follow(HttpTarget *t, const char *value, const char **ret_why) {
@@ -288,6 +315,10 @@ static int set_parameter(HttpTarget *t, unsigned what, const char *key, size_t l
         if (what == TAKES_NODE)
                 return add_value(t->nodes, &t->n_nodes, t->resource == HTTP_JOURNAL ? 1 : HTTP_STATES_MAX, value,
                                  "too many nodes", ret_why);
+        if (what == TAKES_LABEL)
+                return add_label(t, value, ret_why);
+        if (what == TAKES_PAGE && is_word(key, len, "page"))
+                return set_page(t, value, ret_why);
         if (what == TAKES_AUTHOR)
                 return set_author(t, value, ret_why);
         if (what == TAKES_SINCE)
@@ -300,8 +331,7 @@ static int set_parameter(HttpTarget *t, unsigned what, const char *key, size_t l
         else if (what == TAKES_WAIT)
                 r = parse_wait(t, value, ret_why);
         else
-                r = is_word(key, len, "limit") ? parse_limit(t, value, ret_why)
-                                               : parse_page(t, value, ret_why);
+                r = parse_limit(t, value, ret_why);
         free(value);
         return r;
 }
@@ -309,7 +339,7 @@ static int set_parameter(HttpTarget *t, unsigned what, const char *key, size_t l
 static const struct {
         const char *key;
         unsigned what;
-} parameters[] = {{"pattern", TAKES_PATTERN}, {"state", TAKES_STATE},  {"node", TAKES_NODE},
+} parameters[] = {{"pattern", TAKES_PATTERN}, {"state", TAKES_STATE},  {"node", TAKES_NODE}, {"label", TAKES_LABEL},
                   {"author", TAKES_AUTHOR},   {"limit", TAKES_PAGE},   {"page", TAKES_PAGE},
                   {"wait", TAKES_WAIT},       {"since", TAKES_EVENTS}, {"kind", TAKES_EVENTS},
                   {"since", TAKES_SINCE},     {"lines", TAKES_JOURNAL}, {"follow", TAKES_JOURNAL}};
@@ -451,7 +481,9 @@ static int parse_as(const char *text, size_t len, size_t i, HttpTarget *t, const
                 r = parse_name(text + fixed, len - fixed, t, ret_why);
         else if (takes & TAKES_NUMBER)
                 r = parse_number(text + fixed, len - fixed, t, ret_why);
-        return r == 0 && text[len] == '?' ? parse_query(text + len + 1, takes, t, ret_why) : r;
+        if (r == 0 && text[len] == '?')
+                r = parse_query(text + len + 1, takes, t, ret_why);
+        return r == 0 ? read_page(t, ret_why) : r;
 }
 
 static int parse(const char *text, HttpMethod method, HttpTarget *t, const char **ret_why) {
@@ -501,10 +533,12 @@ bool http_target_is_one(const HttpTarget *t) {
         return t->resource == HTTP_UNIT || t->resource == HTTP_UNIT_FILE || t->resource == HTTP_JOB;
 }
 
-static Argosy__Request *ask_for_units(char **names, size_t n) {
+static Argosy__Request *ask_for_units(const HttpTarget *t, char **names, size_t n) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListUnits m = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        HttpFilter f = {};
 
+        m.filter = http_filter_of(t, &f);
         m.patterns = names;
         m.n_patterns = n;
         m.parts = true;
@@ -513,15 +547,28 @@ static Argosy__Request *ask_for_units(char **names, size_t n) {
         return message_copy(&q);
 }
 
-static Argosy__Request *ask_for_files(char **names, size_t n) {
+static Argosy__Request *ask_for_files(const HttpTarget *t, char **names, size_t n) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListUnitFiles m = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
+        HttpFilter f = {};
 
+        m.filter = http_filter_of(t, &f);
         m.patterns = names;
         m.n_patterns = n;
         m.parts = true;
         q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
         q.list_unit_files = &m;
+        return message_copy(&q);
+}
+
+static Argosy__Request *ask_for_nodes(const HttpTarget *t) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListNodes m = ARGOSY__REQUEST__LIST_NODES__INIT;
+        HttpFilter f = {};
+
+        m.filter = http_filter_of(t, &f);
+        q.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
+        q.list_nodes = &m;
         return message_copy(&q);
 }
 
@@ -540,7 +587,7 @@ static Argosy__Request *ask_for_jobs(const HttpTarget *t) {
         if (t->author)
                 m.author = t->author;
         m.limit = t->limit;
-        m.before = t->before;
+        m.before = t->page.before;
         m.number = t->job;
         q.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
         q.list_jobs = &m;
@@ -549,7 +596,6 @@ static Argosy__Request *ask_for_jobs(const HttpTarget *t) {
 
 // What has no parameters.
 static Argosy__Request *ask_for_all(Argosy__Request__WhatCase what) {
-        Argosy__Request__ListNodes nodes = ARGOSY__REQUEST__LIST_NODES__INIT;
         Argosy__Request__Counters counters = ARGOSY__REQUEST__COUNTERS__INIT;
         Argosy__Request__RoleList roles = ARGOSY__REQUEST__ROLE_LIST__INIT;
         Argosy__Request__PoolList pools = ARGOSY__REQUEST__POOL_LIST__INIT;
@@ -561,9 +607,6 @@ static Argosy__Request *ask_for_all(Argosy__Request__WhatCase what) {
 
         q.what_case = what;
         switch (what) {
-        case ARGOSY__REQUEST__WHAT_LIST_NODES:
-                q.list_nodes = &nodes;
-                break;
         case ARGOSY__REQUEST__WHAT_COUNTERS:
                 q.counters = &counters;
                 break;
@@ -674,12 +717,12 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
         switch (t->resource) {
         case HTTP_UNITS:
         case HTTP_UNIT:
-                return ask_for_units(names, n);
+                return ask_for_units(t, names, n);
         case HTTP_UNIT_FILES:
         case HTTP_UNIT_FILE:
-                return ask_for_files(names, n);
+                return ask_for_files(t, names, n);
         case HTTP_NODES:
-                return ask_for_all(ARGOSY__REQUEST__WHAT_LIST_NODES);
+                return ask_for_nodes(t);
         case HTTP_HISTORY:
         case HTTP_JOBS:
         case HTTP_JOB:

@@ -8,6 +8,7 @@
 
 #include "event-cursor.h"
 #include "event-kind.h"
+#include "http-page.h"
 
 typedef enum HttpResource {
         HTTP_HEALTHZ,
@@ -51,7 +52,7 @@ enum {
         HTTP_PATTERNS_MAX = 64,
         HTTP_STATES_MAX = 16,
         HTTP_LIMIT_MAX = 1000,       // rows that may be asked for at once
-        HTTP_PAGE_SIZE = 1 + 20 + 1, // bytes of a page token
+        HTTP_LABELS_MAX = 16,
         HTTP_JOURNAL_LINES = 10,     // of a journal, as argosyctl has it
         HTTP_JOURNAL_LINES_MAX = 100000,
         HTTP_WAIT_SEC_MAX = 60,      // until a job has ended; who wants to wait longer asks again
@@ -75,11 +76,14 @@ typedef struct HttpTarget {
         size_t n_states;
         char *nodes[HTTP_STATES_MAX]; // where a unit is; none: anywhere
         size_t n_nodes;
+        char *labels[HTTP_LABELS_MAX]; // KEY=VALUE, of the node where a unit is, or of nodes; it has all of them
+        size_t n_labels;
         uint64_t job;      // of HTTP_JOB
         char *since;       // of HTTP_STATE: a cursor; NULL: all there is
         char *author;      // pattern of who asked for jobs; NULL: anybody
         uint32_t limit;    // rows; 0: as many as one answer takes
-        uint64_t before;   // where a list of jobs goes on; 0: at the newest
+        char *page_text;   // as it came; NULL: the first page
+        HttpPage page;     // and as it was read, when everything else was
         uint32_t wait_sec; // for the job to end; 0: not at all
         Argosy__EventKind kinds[EVENT_KINDS];
         size_t n_kinds;                 // of events; none: all
@@ -139,8 +143,6 @@ bool http_target_is_open(const HttpTarget *t);
 bool http_target_is_public(const char *text);
 // Whether it is about one thing, which may not be there.
 bool http_target_is_one(const HttpTarget *t);
-// Where a list goes on, for programs: not to be taken for a number of theirs.
-void http_page_format(uint64_t before, char ret[HTTP_PAGE_SIZE]);
 // Whether something there was asked for.
 bool http_target_wants_node(const HttpTarget *t, const char *node);
 // Whether a row of units is in the states, and on the nodes, that were asked for.

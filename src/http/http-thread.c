@@ -149,6 +149,12 @@ static bool add_location(const HttpCall *call, struct MHD_Response *r) {
         return call->job == 0 || MHD_add_response_header(r, "Location", text) == MHD_YES;
 }
 
+static bool add_link(const HttpCall *call, const char *page, struct MHD_Response *r) {
+        _cleanup_free_ char *link = http_page_link(call->text, page);
+
+        return link && MHD_add_response_header(r, "Link", link) == MHD_YES;
+}
+
 // Whole, and sent with its front at once: pieces, of which nobody knows how many come, cost three times as many calls of the kernel.
 static struct MHD_Response *short_response(HttpBody *body) {
         _cleanup_buf_ Buf text = {};
@@ -179,10 +185,12 @@ static enum MHD_Result send_document(HttpCall *call) {
         bool is_short = call->job > 0 && call->n_rows <= SHORT_ROWS;
         HttpBody *body = http_body_new(&call->target, TAKE_PTR(call->parts), call->n_parts,
                                        TAKE_PTR(call->asides), call->n_asides);
+        char page[HTTP_PAGE_SIZE];
+        bool is_page = body && http_body_next(body, page);
         struct MHD_Response *r = !body ? NULL : is_short ? short_response(body) : long_response(body);
 
         call->n_parts = call->n_asides = 0;
-        if (r && !add_location(call, r)) {
+        if (r && (!add_location(call, r) || (is_page && !add_link(call, page, r)))) {
                 MHD_destroy_response(r);
                 r = NULL;
         }

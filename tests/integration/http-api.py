@@ -9,7 +9,7 @@ from pathlib import Path
 
 import jsonschema
 from lib import QUICK, SLEEPER, Cluster, eventually, main
-from over_http import Connection, ask, change, directory, get, raw, refuses
+from over_http import Connection, ask, change, directory, exchange, get, raw, refuses
 
 ANN = 1001
 WEB = SLEEPER + "[X-Argosy]\nRole=web\n"
@@ -165,6 +165,62 @@ def test_jobs_come_page_by_page(c: Cluster):
         refuses(node, f"/v1/jobs/{seen[0]['job'] + 1000}", 404)
 
 
+def pages(node, target):
+    """The rows of all pages, one behind the other, each found by the header of the one before."""
+    key, seen = target.split("?")[0].split("/")[-1].replace("-", "_"), []
+    while target:
+        status, headers, said = exchange(node, target)
+        assert status == 200, (target, said)
+        seen.append(said[key])
+        assert ("next" in said) == ("Link" in headers), headers
+        target = headers["Link"].removeprefix("<").removesuffix('>; rel="next"') if "Link" in headers else None
+        assert not target or target.endswith(f"page={said['next']}"), headers
+    return seen
+
+
+def test_lists_of_units_come_page_by_page(c: Cluster):
+    c.start("page@{1..9}")
+    c.start("everywhere", SLEEPER + "[X-Argosy]\nGlobal=yes\n")
+    c.ctl("label n2 disk=ssd zone=eu")
+    c.ctl("label n3 disk=ssd zone=us")
+    for node in c.nodes:
+        for target in ("units", "unit-files"):
+            whole = get(node, f"/v1/{target}")[target.replace("-", "_")]
+            for limit in (1, 4, 1000):
+                said = pages(node, f"/v1/{target}?limit={limit}")
+                assert [row for page in said for row in page] == whole, (target, limit)
+                assert all(len(page) == limit for page in said[:-1]) and len(said[-1]) <= limit, said
+        whole = get(node, "/v1/units")["units"]
+        said = pages(node, "/v1/units?limit=2&pattern=page*&pattern=everywhere.service&state=running&node=n1&node=n2")
+        assert [row for page in said for row in page] == [row for row in whole if row["node"] in ("n1", "n2") and row["sub"] == "running"
+                                                          and row["unit"].startswith(("page", "everywhere"))]
+        for labels, on in [("disk%3Dssd", {"n2", "n3"}), ("disk%3Dssd&label=zone%3Deu", {"n2"}), ("disk%3Dhdd", set())]:
+            assert {row["node"] for row in get(node, f"/v1/nodes?label={labels}")["nodes"]} == on
+            assert get(node, f"/v1/units?label={labels}")["units"] == [row for row in whole if row["node"] in on]
+
+
+def test_a_page_is_found_again_with_another_leader(c: Cluster):
+    c.start("page@{1..9}")
+    names_of_all = [f"page@{i}.service" for i in range(1, 10)]
+    first = get(c.nodes[0], "/v1/units?pattern=page@*&limit=4")
+    c.ctl("destroy page@2 page@6")
+    c.start("page@10")
+    leader = c.leader()
+    leader.run("systemctl restart argosyd")
+    c.wait_online()
+    for node in c.nodes:
+        rest = get(node, f"/v1/units?pattern=page@*&limit=9&page={first['next']}")
+        assert not rest["no_leader"] and names(first["units"]) == names_of_all[:4]
+        assert names(rest["units"]) == [name for name in names_of_all[4:] if name != "page@6.service"], rest
+        for wrong, says in [("limit=4", "another question"), ("pattern=page@*&node=n1", "another question")]:
+            refuses(node, f"/v1/units?{wrong}&page={first['next']}", 400, says)
+        refuses(node, f"/v1/unit-files?pattern=page@*&page={first['next']}", 400, "another question")
+        refuses(node, f"/v1/state?since={first['next']}", 400, "cursor")
+        refuses(node, f"/v1/events?since={first['next']}", 400, "cursor")
+        _, headers, _ = exchange(node, "/v1/state")
+        refuses(node, f"/v1/units?page={headers['ETag'].strip(chr(34))}", 400, "no cursor")
+
+
 def test_figures_are_those_of_argosyctl_counters(c: Cluster):
     for node in c.nodes:
         status, kind, text = ask(node, "/metrics")
@@ -189,7 +245,7 @@ def test_figures_are_those_of_argosyctl_counters(c: Cluster):
 
 
 # What may be asked with each parameter, and for each thing.
-PARAMETERS = {"pattern": "web@*", "state": "running", "node": "n1", "author": "root", "limit": 3, "page": "p9", "wait": 1, "kind": "unit",
+PARAMETERS = {"pattern": "web@*", "state": "running", "node": "n1", "author": "root", "limit": 3, "label": "disk=none", "wait": 1, "kind": "unit",
               "lines": 2, "follow": "false"}
 
 
@@ -197,7 +253,7 @@ def answers_as_described(node, document, path, job):
     """A GET of each parameter alone: its type and shape are those that it is to have."""
     described = document["paths"][path]["get"]
     target = path.replace("{name}", "web@1.service").replace("{number}", str(job))
-    queries = [f"?{p['name']}={PARAMETERS[p['name']]}" for p in described["parameters"] if p["in"] == "query" and p["name"] != "since"]
+    queries = [f"?{p['name']}={PARAMETERS[p['name']]}" for p in described["parameters"] if p["in"] == "query" and p["name"] not in ("since", "page")]
     for query in ["", *queries]:
         status, kind, said = ask(node, target + query)
         content = described["responses"]["200"]["content"]

@@ -46,6 +46,18 @@ def ask(node, target, method="GET", body=None, headers={}):
         connection.close()
 
 
+def exchange(node, target, headers={}):
+    """(status, headers, what it says)"""
+    connection = Connection(node)
+    try:
+        connection.request("GET", target, headers=headers)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        return answer.status, answer.headers, json.loads(text) if text else None
+    finally:
+        connection.close()
+
+
 def get(node, target):
     status, kind, said = ask(node, target)
     assert (status, kind) == (200, "application/json"), f"{node.name} {target}: {status} {said}"

@@ -254,6 +254,8 @@ static void an_error_is_a_problem_document(void **state) {
         assert_true(has(c, "HTTP/1.1 403 "));
 }
 
+static bool filters, has_more; // what the leader says of a list
+
 static void respond_units(HttpCall *call, uint32_t first, size_t n, bool final) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Units units = ARGOSY__RESPONSE__UNITS__INIT;
@@ -265,6 +267,8 @@ static void respond_units(HttpCall *call, uint32_t first, size_t n, bool final) 
         units.rows = rows;
         units.n_rows = n;
         units.first = first;
+        units.filtered = filters;
+        units.more = has_more;
         r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
         r.units = &units;
         r.final = final;
@@ -285,6 +289,45 @@ static void a_list_in_parts_begins_anew_with_its_first_part(void **state) {
         assert_true(has(c, "from-0.service"));
         assert_true(has(c, "from-1.service"));
         assert_false(has(c, "from-3.service"));
+}
+
+static void a_page_says_where_the_next_one_is(void **state) {
+        Client *c;
+
+        w.waits = filters = has_more = true;
+        c = say(0, GET("/v1/units?page_is_not_asked=for"));
+        RUN_UNTIL(has(c, "no such parameter"));
+        c = say(1, GET("/v1/units?limit=3&pattern=from*"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_units(w.calls[0], 0, 3, true);
+        RUN_UNTIL(has(c, "]}\n"));
+        assert_true(has(c, "\r\nLink: </v1/units?limit=3&pattern=from*&page=p0"));
+        assert_true(has(c, ">; rel=\"next\"\r\n"));
+        assert_true(has(c, "{\"no_leader\":false,\"next\":\"p0"));
+        has_more = false;
+        c = say(2, GET("/v1/units?limit=3"));
+        RUN_UNTIL(w.n_calls == 2);
+        respond_units(w.calls[1], 0, 3, true);
+        RUN_UNTIL(has(c, "]}\n"));
+        assert_false(has(c, "Link:"));
+        assert_false(has(c, "next"));
+        filters = false;
+}
+
+// Its whole list is not what was asked for.
+static void a_leader_that_knows_no_pages_gives_none(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/units?limit=3"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_units(w.calls[0], 0, 3, true);
+        RUN_UNTIL(has(c, "knows neither pages"));
+        assert_true(has(c, "HTTP/1.1 501"));
+        c = say(1, GET("/v1/units?node=n1")); // of these the thread leaves out the others
+        RUN_UNTIL(w.n_calls == 2);
+        respond_units(w.calls[1], 0, 3, true);
+        RUN_UNTIL(has(c, "\"units\":[]}\n"));
 }
 
 static void a_list_of_which_a_part_is_missing_is_none(void **state) {
@@ -949,6 +992,8 @@ int main(void) {
                 TEST(an_error_is_a_problem_document),
                 TEST(a_list_in_parts_begins_anew_with_its_first_part),
                 TEST(a_list_of_which_a_part_is_missing_is_none),
+                TEST(a_page_says_where_the_next_one_is),
+                TEST(a_leader_that_knows_no_pages_gives_none),
                 TEST(a_change_is_answered_with_its_job),
                 TEST(a_change_of_which_nothing_was_done_is_a_problem),
                 TEST(who_only_announces_a_body_takes_room_from_nobody),

@@ -5,9 +5,11 @@
 //
 // They stand in segments of KEY_SEGMENT_SIZE, in the order in which they came; each segment has an index of its own. A
 // key is looked for in all segments, newest first: at most KEY_SEGMENTS_MAX looks. What is too old goes as a whole
-// segment, when the newest one is full and there are KEY_SEGMENTS_MAX. So nothing is ever moved or hashed again, no
-// entry of the log costs more than a few microseconds however many keys there are, and every voter forgets the same
-// ones. Of what is forgotten the time of the newest stays: who repeats an older request cannot be told what became of it.
+// segment, when the newest one is full and there are KEY_SEGMENTS_MAX. So no key is ever moved, no entry of the log costs
+// more than a few microseconds however many keys there are (one in a segment a tenth of a millisecond, see below), and
+// every voter forgets the same ones. Of what is forgotten the time of the newest stays: who repeats an older request cannot be told what became of it.
+// In its large index each key makes another page resident, so a segment has a small one until it has FIRST_KEYS, as most
+// clusters never do; these are hashed again then.
 //
 // A key in a segment is never changed, so a snapshot needs no copy of them. Those of requests of which only a part is in
 // the log stand apart, a few of them, and come to a segment with the last part. Those of jobs that were held back stand
@@ -22,8 +24,12 @@
 #include "cluster-state-private.h"
 #include "message.h"
 
-enum { INDEX_SIZE = 2 * KEY_SEGMENT_SIZE };
-static_assert((INDEX_SIZE & (INDEX_SIZE - 1)) == 0);
+enum {
+        FIRST_KEYS = 2048,
+        FIRST_INDEX_SIZE = 2 * FIRST_KEYS,
+        INDEX_SIZE = 2 * KEY_SEGMENT_SIZE,
+};
+static_assert((FIRST_INDEX_SIZE & (FIRST_INDEX_SIZE - 1)) == 0 && (INDEX_SIZE & (INDEX_SIZE - 1)) == 0);
 
 typedef struct KeyEntry {
         uint8_t id[REQUEST_ID_SIZE], content[8], job[8];
@@ -34,7 +40,8 @@ struct KeySegment {
         size_t n;
         uint64_t newest_us; // the log's time when the last of them came
         KeyEntry keys[KEY_SEGMENT_SIZE];
-        uint32_t index[INDEX_SIZE]; // place in `keys` + 1, 0: free; open addressing
+        uint32_t first_index[FIRST_INDEX_SIZE]; // place in `keys` + 1, 0: free; open addressing
+        uint32_t index[INDEX_SIZE];             // the same, as soon as there are more than FIRST_KEYS
 };
 
 static void put_u64(uint8_t p[8], uint64_t value) {
@@ -50,13 +57,20 @@ static uint64_t get_u64(const uint8_t p[8]) {
         return value;
 }
 
-// The place of the id in the index, or where it would go.
-static uint32_t *look(KeySegment *segment, uint64_t hash, const uint8_t id[REQUEST_ID_SIZE]) {
-        size_t i = hash & (INDEX_SIZE - 1);
+static uint32_t *look_in(uint32_t *index, size_t size, const KeyEntry *keys, uint64_t hash,
+                         const uint8_t id[REQUEST_ID_SIZE]) {
+        size_t i = hash & (size - 1);
 
-        while (segment->index[i] > 0 && memcmp(segment->keys[segment->index[i] - 1].id, id, REQUEST_ID_SIZE) != 0)
-                i = (i + 1) & (INDEX_SIZE - 1);
-        return &segment->index[i];
+        while (index[i] > 0 && memcmp(keys[index[i] - 1].id, id, REQUEST_ID_SIZE) != 0)
+                i = (i + 1) & (size - 1);
+        return &index[i];
+}
+
+// The place of the id in the index that counts, or where it would go.
+static uint32_t *look(KeySegment *segment, uint64_t hash, const uint8_t id[REQUEST_ID_SIZE]) {
+        if (segment->n <= FIRST_KEYS)
+                return look_in(segment->first_index, FIRST_INDEX_SIZE, segment->keys, hash, id);
+        return look_in(segment->index, INDEX_SIZE, segment->keys, hash, id);
 }
 
 static const KeyEntry *find(const KeyTable *t, const uint8_t id[REQUEST_ID_SIZE]) {
@@ -129,10 +143,13 @@ static KeySegment *newest(ClusterState *s) {
 
 // The key behind those that the index knows.
 static void index_next(KeyTable *t, KeySegment *segment) {
-        const KeyEntry *key = &segment->keys[segment->n];
-        uint32_t *at = look(segment, map_hash(key->id, REQUEST_ID_SIZE), key->id);
+        uint32_t place = (uint32_t) segment->n++;
 
-        *at = (uint32_t) ++segment->n;
+        for (uint32_t i = segment->n == FIRST_KEYS + 1 ? 0 : place; i <= place; i++) {
+                const KeyEntry *key = &segment->keys[i];
+
+                *look(segment, map_hash(key->id, REQUEST_ID_SIZE), key->id) = i + 1;
+        }
         t->n_in_newest = segment->n;
         t->newest_us = segment->newest_us;
 }

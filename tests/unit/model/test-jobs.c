@@ -496,6 +496,27 @@ static bool knows(ClusterState *s, uint64_t number) {
         return cluster_state_find_key(s, id, &key) && key.content == number;
 }
 
+// Where the small index of a segment is full, the large one has all of them.
+static void a_key_is_found_among_few_and_among_many(void **state) {
+        enum { FULL = 2048, NEAR = 3 };
+        ClusterState *s = *state;
+        uint64_t n = FULL - NEAR;
+
+        begin(s, 1);
+        put_keys(s, 0, n, 2);
+        for (; n < FULL + NEAR; n++) {
+                assert_false(knows(s, n));
+                put_keys(s, n, 1, 2);
+                for (uint64_t i = 0; i <= n; i++)
+                        assert_true(knows(s, i));
+        }
+        put_keys(s, 0, FULL, 3); // all of them are known
+        assert_false(knows(s, n));
+        pass_through_image(s);
+        for (uint64_t i = 0; i < n; i++)
+                assert_true(knows(s, i));
+}
+
 // What is forgotten may have been carried out: who repeats it after so long is told that nobody knows. A clock that was years
 // ahead before them all is no reason to say so of every request.
 static void a_million_keys_are_remembered_and_the_oldest_go(void **state) {
@@ -701,6 +722,7 @@ int main(void) {
                 TEST(a_job_of_one_unit_is_small),
                 TEST(before_its_level_nothing_of_it_is_in_the_image),
                 TEST(a_key_belongs_to_the_first_who_used_it),
+                TEST(a_key_is_found_among_few_and_among_many),
                 TEST(a_million_keys_are_remembered_and_the_oldest_go),
                 TEST(a_snapshot_knows_nothing_of_what_comes_later),
                 TEST(numbers_are_not_given_again_after_a_recovery),

@@ -2,6 +2,7 @@
 //
 // What the loop asks for a call. Most ask once. What changes something may ask up to four times:
 //
+//      CHANGES of what jobs have changed: page by page, and nothing else
 //      ASIDE   of one thing: what stands behind its rows
 //      LEVEL   if it depends on what only a cluster with jobs looks at, until one was seen to keep them
 //      ASK     what it is about; the answer has the job's number
@@ -43,6 +44,8 @@ Argosy__Request *http_steps_ask_for_end(uint64_t job) {
 
 static Argosy__Request *request_of(HttpCall *call) {
         switch (call->step) {
+        case HTTP_STEP_CHANGES:
+                return http_changes_request(call);
         case HTTP_STEP_ASIDE:
                 return http_target_aside(&call->target);
         case HTTP_STEP_LEVEL:
@@ -210,7 +213,8 @@ void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
         bool streams = call->target.resource == HTTP_EVENTS, waits = call->target.wait_sec > 0,
              has_aside = http_target_has_aside(&call->target),
              checks = needs_jobs(call) && !call->api->keeps_jobs;
-        bool asks_again = waits || checks || streams || has_aside || call->bulk;
+        bool differs = call->target.resource == HTTP_DIFF,
+             asks_again = waits || checks || streams || has_aside || differs || call->bulk;
 
         call->author = asks_again ? message_copy(author) : NULL;
         if (asks_again && !call->author) {
@@ -227,6 +231,7 @@ void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
         }
         call->step = streams   ? HTTP_STEP_EVENTS
                      : has_aside ? HTTP_STEP_ASIDE
+                     : differs   ? HTTP_STEP_CHANGES
                      : checks  ? HTTP_STEP_LEVEL
                                : HTTP_STEP_ASK;
         if (streams)
@@ -236,7 +241,8 @@ void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
 }
 
 void http_steps_ask(HttpCall *call) {
-        call->step = HTTP_STEP_ASK;
+        if (call->step != HTTP_STEP_CHANGES)
+                call->step = HTTP_STEP_ASK;
         ask(call, call->author);
 }
 
@@ -268,7 +274,8 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
         case HTTP_STEP_EVENTS:
                 call->pull_from_us = next_tick(call->api);
                 break;
-        case HTTP_STEP_ASIDE: // http-api-pieces.c
+        case HTTP_STEP_ASIDE:   // http-api-pieces.c
+        case HTTP_STEP_CHANGES: // http-api-changes.c
         case HTTP_STEP_JOB:
                 break;
         }

@@ -242,6 +242,10 @@ static void respond_one(HttpCall *call, const Argosy__Response *response) {
                 http_bulk_respond(call, response);
                 return;
         }
+        if (call->step == HTTP_STEP_CHANGES) {
+                http_changes_respond(call, response);
+                return;
+        }
         if (http_pieces_are_asked(call)) {
                 http_pieces_respond(call, response);
                 return;

@@ -181,6 +181,7 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                 break;
         case HTTP_METRICS:
         case HTTP_OPENAPI:
+        case HTTP_DIFF:
         case HTTP_EVENTS:
         case HTTP_LOGIN:
         case HTTP_LOGOUT:

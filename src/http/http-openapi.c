@@ -63,6 +63,7 @@ static const struct {
         {HTTP_STATE, "Everything as it is at one moment, or what has changed"},
         {HTTP_JOURNAL, "What a unit has written, as a stream if it is followed"},
         {HTTP_USAGE, "What units use"},
+        {HTTP_DIFF, "What jobs have changed together"},
         {HTTP_HISTORY, "Jobs that have changed a unit, the newest first, a page at a time"},
         {HTTP_METRICS, "What this argosyd has counted"},
         {HTTP_LOGIN, "Begins the session of a browser"},
@@ -85,6 +86,8 @@ static const struct {
         {"wait", SHAPE_NUMBER, "Seconds until an answer, if the job has not ended by then"},
         {"since", SHAPE_TEXT, "What is behind that cursor; of events also @JOB, and 0 for everything"},
         {"kind", SHAPE_TEXTS, "Only events of that kind"},
+        {"from", SHAPE_NUMBER, "The job behind which changes count"},
+        {"to", SHAPE_NUMBER, "The last job whose changes count; without it: up to now"},
         {"lines", SHAPE_NUMBER, "So many of the newest lines"},
         {"follow", SHAPE_BOOL, "Also what comes from now on"},
 };
@@ -293,7 +296,7 @@ static void write_parameter(Json *j, const char *where, const char *name, Shape 
         if (*words)
                 text(j, "description", words);
         json_key(j, "required");
-        json_bool(j, streq(where, "path"));
+        json_bool(j, streq(where, "path") || streq(name, "from")); // all others may be left out
         begin(j, "schema");
         shape(j, s);
         end(j);

@@ -37,6 +37,7 @@
 #include "http-peer.h"
 #include "http-target.h"
 #include "http-tcp.h"
+#include "job-changes.h"
 #include "list.h"
 
 typedef struct HttpThread HttpThread;
@@ -56,6 +57,7 @@ typedef enum HttpStep {
         HTTP_STEP_LEVEL,  // before that: whether the cluster keeps jobs
         HTTP_STEP_WAIT,   // behind it: until the job has ended
         HTTP_STEP_JOB,    // what became of it
+        HTTP_STEP_CHANGES, // what jobs have changed, a page of them after the other
         HTTP_STEP_EVENTS, // what is newer than the cursor, again and again
 } HttpStep;
 
@@ -113,6 +115,7 @@ struct HttpCall {
         HttpPart *asides; // what stands in the document behind the rows (http-api-pieces.c)
         size_t n_asides, aside_bytes;
         bool no_leader; // said so
+        JobChanges *changes; // of HTTP_STEP_CHANGES; NULL: nothing was asked yet
         size_t part; // of a stream: the next that is written
 };
 
@@ -202,7 +205,7 @@ bool http_steps_lets(HttpCall *call);
 void http_steps_go_on(HttpCall *call);
 // What was asked for failed. True: it is asked for again, later.
 bool http_steps_again(HttpCall *call, int status);
-// Of the last response of the step before nothing is to be said: the call goes on with what it is about.
+// Of the last response nothing is to be said: the call goes on with what it is about, or asks for the next page.
 void http_steps_ask(HttpCall *call);
 
 // ---- by the loop: http-api-pieces.c
@@ -212,6 +215,15 @@ bool http_pieces_are_asked(const HttpCall *call);
 void http_pieces_respond(HttpCall *call, const Argosy__Response *response);
 // Also by the thread, when the call is its own.
 void http_pieces_drop(HttpCall *call);
+
+// ---- by the loop: http-api-changes.c
+
+// HTTP_STEP_CHANGES. Its next question; NULL: out of memory.
+Argosy__Request *http_changes_request(HttpCall *call);
+void http_changes_respond(HttpCall *call, const Argosy__Response *response);
+// By the thread: the document, to be freed. NULL: out of memory.
+char *http_changes_document(HttpCall *call);
+void http_changes_drop(HttpCall *call);
 // Nothing more is to be asked.
 void http_steps_end(HttpCall *call);
 void http_steps_on_timer(uv_timer_t *timer);

@@ -33,6 +33,7 @@ enum {
         TAKES_NODE = 512,
         TAKES_JOURNAL = 1024,
         TAKES_LABEL = 2048,
+        TAKES_JOBS = 4096,
 };
 
 static const struct {
@@ -63,6 +64,7 @@ static const struct {
         {HTTP_GET, "/v1/journal/", HTTP_JOURNAL, TAKES_NAME | TAKES_NODE | TAKES_JOURNAL},
         {HTTP_GET, "/v1/state", HTTP_STATE, TAKES_SINCE},
         {HTTP_GET, "/v1/history/", HTTP_HISTORY, TAKES_NAME | TAKES_AUTHOR | TAKES_PAGE},
+        {HTTP_GET, "/v1/diff", HTTP_DIFF, TAKES_JOBS},
         {HTTP_GET, "/v1/usage", HTTP_USAGE, TAKES_PATTERN | TAKES_NODE},
         {HTTP_GET, "/metrics", HTTP_METRICS, 0},
         {HTTP_GET, "/v1/openapi.json", HTTP_OPENAPI, 0},
@@ -239,6 +241,13 @@ static int parse_wait(HttpTarget *t, const char *value, const char **ret_why) {
         return 0;
 }
 
+static int parse_job(uint64_t *job, const char *value, const char **ret_why) {
+        if (*job == 0 && parse_u64(value + (*value == '@'), INT64_MAX, job) && *job > 0)
+                return 0;
+        *ret_why = "from and to are numbers of jobs";
+        return -EINVAL;
+}
+
 // Takes the value, also when it fails. It is read when the whole question is known of which it is a page.
 static int set_page(HttpTarget *t, char *value, const char **ret_why) {
         if (t->page_text) {
@@ -328,6 +337,8 @@ static int set_parameter(HttpTarget *t, unsigned what, const char *key, size_t l
         else if (what == TAKES_JOURNAL)
                 r = is_word(key, len, "lines") ? parse_lines(t, value, ret_why)
                                                : parse_follow(t, value, ret_why);
+        else if (what == TAKES_JOBS)
+                r = parse_job(is_word(key, len, "from") ? &t->job : &t->to_job, value, ret_why);
         else if (what == TAKES_WAIT)
                 r = parse_wait(t, value, ret_why);
         else
@@ -342,7 +353,8 @@ static const struct {
 } parameters[] = {{"pattern", TAKES_PATTERN}, {"state", TAKES_STATE},  {"node", TAKES_NODE}, {"label", TAKES_LABEL},
                   {"author", TAKES_AUTHOR},   {"limit", TAKES_PAGE},   {"page", TAKES_PAGE},
                   {"wait", TAKES_WAIT},       {"since", TAKES_EVENTS}, {"kind", TAKES_EVENTS},
-                  {"since", TAKES_SINCE},     {"lines", TAKES_JOURNAL}, {"follow", TAKES_JOURNAL}};
+                  {"since", TAKES_SINCE},     {"lines", TAKES_JOURNAL}, {"follow", TAKES_JOURNAL},
+                  {"from", TAKES_JOBS},       {"to", TAKES_JOBS}};
 
 bool http_target_route(size_t i, HttpRoute *ret) {
         if (i >= ELEMENTSOF(resources))
@@ -506,6 +518,10 @@ int http_target_parse(const char *text, HttpMethod method, HttpTarget *ret, cons
 
         *ret_why = "";
         r = parse(text, method, &t, ret_why);
+        if (r == 0 && t.resource == HTTP_DIFF && t.job == 0) {
+                *ret_why = "from is missing: the number of the job behind which changes count";
+                r = -EINVAL;
+        }
         if (r < 0)
                 http_target_done(&t);
         *ret = t;
@@ -750,6 +766,7 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
         case HTTP_LOGIN:
         case HTTP_OPENAPI: // which anybody may have who may have anything
                 return ask_whether_he_is_known();
+        case HTTP_DIFF:  // several questions: http-api-changes.c
         case HTTP_STATE: // several questions: http-api-state.c
         case HTTP_LOGOUT:
         case HTTP_HEALTHZ:

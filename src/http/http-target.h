@@ -38,6 +38,7 @@ typedef enum HttpResource {
         HTTP_OPENAPI, // what there is, for programs that make clients of it
         HTTP_USAGE,   // what units use
         HTTP_HISTORY, // of a unit, by name
+        HTTP_DIFF,    // what jobs have changed together
 } HttpResource;
 
 // Bits.
@@ -78,7 +79,8 @@ typedef struct HttpTarget {
         size_t n_nodes;
         char *labels[HTTP_LABELS_MAX]; // KEY=VALUE, of the node where a unit is, or of nodes; it has all of them
         size_t n_labels;
-        uint64_t job;      // of HTTP_JOB
+        uint64_t job;      // of HTTP_JOB; of HTTP_DIFF: from which on
+        uint64_t to_job;   // of HTTP_DIFF; 0: up to now
         char *since;       // of HTTP_STATE: a cursor; NULL: all there is
         char *author;      // pattern of who asked for jobs; NULL: anybody
         uint32_t limit;    // rows; 0: as many as one answer takes

@@ -198,25 +198,19 @@ static enum MHD_Result send_document(HttpCall *call) {
                              "application/json", r);
 }
 
-static enum MHD_Result send_metrics(HttpCall *call) {
-        char *text = call->n_parts == 1 ? http_metrics(&call->parts[0]) : NULL;
+// Takes the text; NULL: out of memory.
+static enum MHD_Result send_text(HttpCall *call, const char *type, char *text) {
         struct MHD_Response *r =
                 text ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) : NULL;
 
         if (text && !r)
                 free(text);
-        return send_response(call->connection, 200,
-                             "application/openmetrics-text; version=1.0.0; charset=utf-8", r);
+        return send_response(call->connection, 200, type, r);
 }
 
-static enum MHD_Result send_openapi(HttpCall *call) {
-        char *text = http_openapi();
-        struct MHD_Response *r =
-                text ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) : NULL;
-
-        if (text && !r)
-                free(text);
-        return send_response(call->connection, 200, "application/json", r);
+static enum MHD_Result send_metrics(HttpCall *call) {
+        return send_text(call, "application/openmetrics-text; version=1.0.0; charset=utf-8",
+                         call->n_parts == 1 ? http_metrics(&call->parts[0]) : NULL);
 }
 
 // What the leader says of a token over TCP is true of all sessions that began with it.
@@ -305,8 +299,10 @@ static enum MHD_Result send_answer(HttpCall *call) {
                 return send_word(call);
         if (call->bulk)
                 return send_lines(call);
+        if (call->target.resource == HTTP_DIFF)
+                return send_text(call, "application/json", http_changes_document(call));
         if (call->target.resource == HTTP_OPENAPI)
-                return send_openapi(call);
+                return send_text(call, "application/json", http_openapi());
         if (http_target_streams(&call->target))
                 return send_response(call->connection, 200, http_stream_type(call->format), http_thread_begin_stream(call));
         if (call->target.resource == HTTP_STATE) {
@@ -655,6 +651,7 @@ void http_call_free(HttpCall *call) {
         http_api_release(call->api, call->n_bytes);
         http_parts_free(call->parts, call->n_parts);
         http_pieces_drop(call);
+        http_changes_drop(call);
         http_target_done(&call->target);
         buf_done(&call->out);
         text_chunk_unref(call->shared);

@@ -120,6 +120,26 @@ def test_a_unit_has_its_file_and_its_history(c: Cluster):
     c.ctl("destroy old")
 
 
+def test_what_differs_is_what_argosyctl_diff_says(c: Cluster):
+    c.start("stays goes")
+    before = c.json("list-jobs --limit=1")[0]["job"]
+    c.start("comes@{1..3}")
+    c.ctl("destroy goes")
+    c.ctl("cordon n2 --reason=disks")
+    after = c.json("list-jobs --limit=1")[0]["job"]
+    c.ctl("uncordon n2")
+    for node in c.nodes:
+        for query, words in [(f"from={before}", f"@{before}"), (f"from={before}&to={after}", f"@{before} @{after}"),
+                             (f"from=@{after}&to=@{before}", f"@{after} @{before}"), (f"from={after}", f"@{after}")]:
+            said = get(node, f"/v1/diff?{query}")
+            assert said == json.loads(c.ctl(f"diff {words} --json=short", on=node.name)), query
+        assert get(node, f"/v1/diff?from={before}&to={after}")["settings"][0]["setting"] == "node n2"
+        assert {row["change"] for row in get(node, f"/v1/diff?from={before}")["units"]} == {"make", "destroy"}
+        refuses(node, "/v1/diff", 400, "from is missing")
+        refuses(node, "/v1/diff?from=999999", 404, "no job 999999")
+        refuses(node, "/v1/diff?from=1&from=2", 400)
+
+
 def test_what_units_use_is_what_argosyctl_top_shows(c: Cluster):
     c.start("web@{1..3} db")
     every = {(row["unit"], row["node"]) for row in c.json("top --batch --iterations=1")}
@@ -246,15 +266,17 @@ def test_figures_are_those_of_argosyctl_counters(c: Cluster):
 
 # What may be asked with each parameter, and for each thing.
 PARAMETERS = {"pattern": "web@*", "state": "running", "node": "n1", "author": "root", "limit": 3, "label": "disk=none", "wait": 1, "kind": "unit",
-              "lines": 2, "follow": "false"}
+              "lines": 2, "follow": "false", "from": 1, "to": 2}
 
 
 def answers_as_described(node, document, path, job):
     """A GET of each parameter alone: its type and shape are those that it is to have."""
     described = document["paths"][path]["get"]
     target = path.replace("{name}", "web@1.service").replace("{number}", str(job))
-    queries = [f"?{p['name']}={PARAMETERS[p['name']]}" for p in described["parameters"] if p["in"] == "query" and p["name"] not in ("since", "page")]
-    for query in ["", *queries]:
+    told = [(p["required"], f"{p['name']}={PARAMETERS[p['name']]}")
+            for p in described["parameters"] if p["in"] == "query" and p["name"] not in ("since", "page")]
+    always = "?" + "&".join(words for required, words in told if required)
+    for query in [always, *(f"{always}&{words}" for required, words in told if not required)]:
         status, kind, said = ask(node, target + query)
         content = described["responses"]["200"]["content"]
         assert status == 200 and kind.split(";")[0] in content, f"{target}{query}: {status} {kind} {said}"

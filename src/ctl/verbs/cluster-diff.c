@@ -6,11 +6,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "changes-between.h"
 #include "cluster-diff.h"
 #include "contents.h"
 #include "ctl.h"
-#include "job-changes.h"
-#include "json.h"
 #include "macro.h"
 #include "str.h"
 #include "terminal.h"
@@ -18,18 +17,8 @@
 typedef struct ClusterDiff {
         Ctl *ctl;
         JobChanges changes;
-        uint64_t from, to;  // jobs; 0: now
-        UnitChange **units; // that differ, first by their files and then by name
-        size_t n_units;
-        SettingChange **settings; // by name
-        size_t n_settings;
+        JobDifference is;
 } ClusterDiff;
-
-// ---- what differs
-
-static bool differs(const UnitChange *u) {
-        return !streq(u->before.rev, u->after.rev) || !streq(u->before.desired, u->after.desired);
-}
 
 static int by_file_and_name(const void *a, const void *b) {
         const UnitChange *x = *(UnitChange *const *) a, *y = *(UnitChange *const *) b;
@@ -38,56 +27,6 @@ static int by_file_and_name(const void *a, const void *b) {
         if (r == 0)
                 r = strcmp(x->after.rev, y->after.rev);
         return r != 0 ? r : strcmp(x->unit, y->unit);
-}
-
-static int by_name(const void *a, const void *b) {
-        const UnitChange *x = *(UnitChange *const *) a, *y = *(UnitChange *const *) b;
-
-        return strcmp(x->unit, y->unit);
-}
-
-static int by_setting(const void *a, const void *b) {
-        const SettingChange *x = *(SettingChange *const *) a, *y = *(SettingChange *const *) b;
-
-        return strcmp(x->setting, y->setting);
-}
-
-static void exchange(UnitChange *u) {
-        UnitThen before = u->before;
-
-        u->before = u->after;
-        u->after = before;
-}
-
-// As they are to be read: from the first that was named to the second.
-static int collect(ClusterDiff *d, bool backwards) {
-        d->units = calloc(d->changes.units.count + 1, sizeof(*d->units));
-        d->settings = calloc(d->changes.settings.count + 1, sizeof(*d->settings));
-        if (!d->units || !d->settings)
-                return -1;
-        map_foreach (slot, &d->changes.units) {
-                UnitChange *u = slot->value;
-
-                if (backwards)
-                        exchange(u);
-                if (differs(u))
-                        d->units[d->n_units++] = u;
-        }
-        map_foreach (slot, &d->changes.settings) {
-                SettingChange *s = slot->value;
-
-                if (backwards) {
-                        char *before = s->before;
-
-                        s->before = s->after;
-                        s->after = before;
-                }
-                if (!streq(s->before, s->after))
-                        d->settings[d->n_settings++] = s;
-        }
-        if (d->n_settings > 0)
-                qsort(d->settings, d->n_settings, sizeof(*d->settings), by_setting);
-        return 0;
 }
 
 // ---- lines
@@ -150,12 +89,10 @@ static int print_setting(Ctl *ctl, const SettingChange *s) {
 static int print_lines(ClusterDiff *d) {
         int code = EXIT_OK;
 
-        for (size_t i = 0; code == EXIT_OK && i < d->n_settings; i++)
-                code = print_setting(d->ctl, d->settings[i]);
-        if (d->n_units > 0)
-                qsort(d->units, d->n_units, sizeof(*d->units), by_name);
-        for (size_t i = 0; code == EXIT_OK && i < d->n_units; i++)
-                code = print_unit(d->ctl, d->units[i]);
+        for (size_t i = 0; code == EXIT_OK && i < d->is.n_settings; i++)
+                code = print_setting(d->ctl, d->is.settings[i]);
+        for (size_t i = 0; code == EXIT_OK && i < d->is.n_units; i++)
+                code = print_unit(d->ctl, d->is.units[i]);
         return code;
 }
 
@@ -186,8 +123,8 @@ static int print_file(ClusterDiff *d, UnitChange *first, size_t n) {
                 code = content_fetch(d->ctl, first->unit, first->before.rev, &from);
         if (code == EXIT_OK && *first->after.rev)
                 code = content_fetch(d->ctl, first->unit, first->after.rev, &to);
-        name_side(first, n, d->from, from.there, from_name, sizeof(from_name));
-        name_side(first, n, d->to, to.there, to_name, sizeof(to_name));
+        name_side(first, n, d->is.from, from.there, from_name, sizeof(from_name));
+        name_side(first, n, d->is.to, to.there, to_name, sizeof(to_name));
         if (code == EXIT_OK)
                 code = content_print_difference(d->ctl,
                                                 &(DiffSide){from_name, from.bytes.data, from.bytes.len},
@@ -201,13 +138,13 @@ static int print_file(ClusterDiff *d, UnitChange *first, size_t n) {
 static int print_files(ClusterDiff *d) {
         int code = EXIT_OK;
 
-        if (d->n_units > 0)
-                qsort(d->units, d->n_units, sizeof(*d->units), by_file_and_name);
-        for (size_t i = 0, n; i < d->n_units; i += n) {
-                UnitChange *first = d->units[i];
+        if (d->is.n_units > 0)
+                qsort(d->is.units, d->is.n_units, sizeof(*d->is.units), by_file_and_name);
+        for (size_t i = 0, n; i < d->is.n_units; i += n) {
+                UnitChange *first = d->is.units[i];
 
-                for (n = 1; i + n < d->n_units && streq(d->units[i + n]->before.rev, first->before.rev) &&
-                            streq(d->units[i + n]->after.rev, first->after.rev);)
+                for (n = 1; i + n < d->is.n_units && streq(d->is.units[i + n]->before.rev, first->before.rev) &&
+                            streq(d->is.units[i + n]->after.rev, first->after.rev);)
                         n++;
                 if (!streq(first->before.rev, first->after.rev))
                         code = print_file(d, first, n) ?: code;
@@ -215,76 +152,19 @@ static int print_files(ClusterDiff *d) {
         return code;
 }
 
-// ---- for programs: what differs, and by which hashes, not how
-
-static const char *change_of(const char *before, const char *after) {
-        return !*before ? "make" : !*after ? "destroy" : "change";
-}
-
-static void json_settings(const ClusterDiff *d, Json *j) {
-        json_key(j, "settings");
-        json_begin(j, '[');
-        for (size_t i = 0; i < d->n_settings; i++) {
-                const SettingChange *s = d->settings[i];
-                const char *const words[][2] = {{"setting", s->setting},
-                                                {"change", change_of(s->before, s->after)},
-                                                {"before", s->before},
-                                                {"after", s->after}};
-
-                json_begin(j, '{');
-                json_strings(j, words, ELEMENTSOF(words));
-                json_end(j, '}');
-        }
-        json_end(j, ']');
-}
-
-static void json_units(const ClusterDiff *d, Json *j) {
-        json_key(j, "units");
-        json_begin(j, '[');
-        for (size_t i = 0; i < d->n_units; i++) {
-                const UnitChange *u = d->units[i];
-                const char *const words[][2] = {{"unit", u->unit},
-                                                {"change", change_of(u->before.rev, u->after.rev)},
-                                                {"rev", u->before.rev},
-                                                {"rev_after", u->after.rev},
-                                                {"desired", u->before.desired},
-                                                {"desired_after", u->after.desired}};
-
-                json_begin(j, '{');
-                json_strings(j, words, ELEMENTSOF(words));
-                json_end(j, '}');
-        }
-        json_end(j, ']');
-}
-
-static int print_json(ClusterDiff *d) {
-        Json j = {.f = d->ctl->term.out, .pretty = d->ctl->opt.json == JSON_PRETTY};
-
-        if (d->n_units > 0)
-                qsort(d->units, d->n_units, sizeof(*d->units), by_name);
-        json_begin(&j, '{');
-        json_key(&j, "from");
-        json_u64(&j, d->from);
-        json_key(&j, "to");
-        if (d->to > 0)
-                json_u64(&j, d->to);
-        else
-                json_null(&j);
-        json_settings(d, &j);
-        json_units(d, &j);
-        json_end(&j, '}');
-        json_finish(&j);
-        return EXIT_OK;
-}
-
 // ---- the verb
 
 static int print(ClusterDiff *d) {
         int code;
 
-        if (d->ctl->opt.json != JSON_OFF)
-                return print_json(d);
-        if (d->n_units + d->n_settings == 0)
+        if (d->ctl->opt.json != JSON_OFF) {
+                Json j = {.f = d->ctl->term.out, .pretty = d->ctl->opt.json == JSON_PRETTY};
+
+                job_difference_json(&d->is, &j);
+                json_finish(&j);
+                return EXIT_OK;
+        }
+        if (d->is.n_units + d->is.n_settings == 0)
                 return EXIT_OK;
         pager_open(&d->ctl->term);
         code = print_lines(d);
@@ -297,19 +177,17 @@ static bool read_moment(const char *word, uint64_t *ret) {
 
 int cluster_diff_run(Ctl *ctl, char **args, size_t n) {
         ClusterDiff d = {.ctl = ctl};
-        bool backwards;
+        uint64_t from, to = 0, older;
         int code;
 
-        if (n > 2 || !read_moment(args[0], &d.from) || (n == 2 && !read_moment(args[1], &d.to)))
+        if (n > 2 || !read_moment(args[0], &from) || (n == 2 && !read_moment(args[1], &to)))
                 return ctl_usage(
                         ctl, "that is compared from @JOB, or from @JOB to @JOB, with the numbers of jobs");
-        backwards = d.to > 0 && d.to < d.from;
-        code = backwards ? job_changes_read(ctl, NULL, d.to, d.from, &d.changes)
-                         : job_changes_read(ctl, NULL, d.from, d.to, &d.changes);
+        older = to > 0 ? MIN_OF(from, to) : from;
+        code = changes_between(ctl, NULL, older, to > 0 ? MAX_OF(from, to) : 0, &d.changes);
         if (code == EXIT_OK)
-                code = collect(&d, backwards) < 0 ? ctl_oom(ctl) : print(&d);
-        free(d.units);
-        free(d.settings);
+                code = job_difference(&d.changes, from, to, &d.is) < 0 ? ctl_oom(ctl) : print(&d);
+        job_difference_done(&d.is);
         job_changes_done(&d.changes);
         return code;
 }

@@ -3,18 +3,18 @@
 // cat, diff of a unit, history forget: the contents of unit files, as they are and as they were.
 //
 // Jobs say which content a unit had before and after each of them, by its hash. What it had when a job was done is
-// what the next one found there; if none came, it is what it has now (job-changes.c). Then the content is asked for by
+// what the next one found there; if none came, it is what it has now (job-changes.h). Then the content is asked for by
 // its hash. What is not kept any more ends it.
 
 #include <errno.h>
 #include <inttypes.h>
 
 #include "array.h"
+#include "changes-between.h"
 #include "cluster-diff.h"
 #include "contents.h"
 #include "ctl.h"
 #include "hash.h"
-#include "job-changes.h"
 #include "map.h"
 #include "str.h"
 #include "terminal.h"
@@ -84,7 +84,7 @@ static int read_history(Ctl *ctl, char *unit, uint64_t down_to, HistoryEach each
 // What it was before the first change since then, or else what it is now.
 static int find_at(Ctl *ctl, char *unit, uint64_t job, Version *ret) {
         JobChanges changes = {};
-        int code = job_changes_read(ctl, unit, job, 0, &changes);
+        int code = changes_between(ctl, unit, job, 0, &changes);
         const UnitChange *u = map_find_str(&changes.units, unit);
 
         *ret = u ? version_of(u->before.rev) : (Version){.now = true};

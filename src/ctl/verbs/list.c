@@ -9,10 +9,10 @@
 #include <time.h>
 
 #include "array.h"
+#include "changes-between.h"
 #include "clock.h"
 #include "ctl.h"
 #include "fields.h"
-#include "job-changes.h"
 #include "job-state.h"
 #include "message.h"
 #include "str.h"
@@ -282,7 +282,7 @@ static int ask_at(Ctl *ctl, List *l, Argosy__Request *request) {
         l->keeps = true;
         code = ask_once(ctl, l, request);
         if (code == EXIT_OK)
-                code = job_changes_read(ctl, NULL, ctl->opt.at, 0, &changes);
+                code = changes_between(ctl, NULL, ctl->opt.at, 0, &changes);
         if (code == EXIT_OK && list_past(ctl, l, request->list_unit_files, &changes) < 0)
                 code = ctl_oom(ctl);
         job_changes_done(&changes);

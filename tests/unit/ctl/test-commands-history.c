@@ -384,10 +384,10 @@ static void programs_get_what_differs_with_its_hashes(void **state) {
                                   bad = run_at("/nowhere", "diff a.service --json");
 
         assert_int_equal(back.code + since.code, 0);
-        assert_string_equal(back.out, "{\"from\":7,\"to\":2,\"settings\":[],\"units\":[{\"unit\":\"a.service\","
+        assert_string_equal(back.out, "{\"from\":7,\"to\":2,\"incomplete\":false,\"settings\":[],\"units\":[{\"unit\":\"a.service\","
                                       "\"change\":\"change\",\"rev\":\"" TWO "\",\"rev_after\":\"" ONE
                                       "\",\"desired\":\"loaded\",\"desired_after\":\"launched\"}]}\n");
-        assert_non_null(strstr(since.out, "{\"from\":4,\"to\":null,\"settings\":[{\"setting\":\"label disk of n2\","
+        assert_non_null(strstr(since.out, "{\"from\":4,\"to\":null,\"incomplete\":false,\"settings\":[{\"setting\":\"label disk of n2\","
                                           "\"change\":\"change\",\"before\":\"hdd\",\"after\":\"ssd\"},"
                                           "{\"setting\":\"role web\",\"change\":\"make\",\"before\":\"\","));
         assert_non_null(strstr(since.out, "\"unit\":\"w@2.service\""));

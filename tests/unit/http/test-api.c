@@ -812,6 +812,71 @@ static void a_unit_file_comes_with_its_text(void **state) {
         }
 }
 
+// One page of jobs: number `first` down to `last`, each of which has made a unit; before: where the next page goes on.
+static void respond_jobs(HttpCall *call, uint64_t first, uint64_t last, uint64_t before, bool no_leader) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response__JobRow rows[4], *row_pointers[4];
+        Argosy__Response__JobUnitRow units[4], *unit_pointers[4];
+        char names[4][16];
+
+        for (; first >= last; first--) {
+                size_t i = jobs.n_rows++;
+
+                str_fit(names[i], sizeof(names[i]), "u%u.service", (unsigned) first);
+                argosy__response__job_unit_row__init(&units[i]);
+                units[i].unit = names[i];
+                units[i].rev_after = (char *) "aaaa";
+                units[i].desired_after = (char *) "launched";
+                units[i].revision = first;
+                argosy__response__job_row__init(&rows[i]);
+                rows[i].job = rows[i].revision = first;
+                unit_pointers[i] = &units[i];
+                rows[i].units = &unit_pointers[i];
+                rows[i].n_units = 1;
+                row_pointers[i] = &rows[i];
+        }
+        jobs.rows = row_pointers;
+        jobs.before = before;
+        r.final = true;
+        r.no_leader = no_leader;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        http_call_respond(call, &r);
+}
+
+static void what_differs_is_read_page_by_page(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/diff?from=3"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_jobs(w.calls[0], 3, 3, 0, false); // when that was
+        RUN_UNTIL(w.n_calls == 2);
+        respond_jobs(w.calls[1], 9, 7, 7, false);
+        RUN_UNTIL(w.n_calls == 3);
+        respond_jobs(w.calls[2], 6, 3, 3, false); // 3 itself does not count
+        RUN_UNTIL(w.n_calls == 4);
+        respond_jobs(w.calls[3], 0, 1, 0, false); // none was held back
+        RUN_UNTIL(has(c, "]}\n"));
+        assert_int_equal(w.n_calls, 4);
+        assert_true(has(c, "{\"from\":3,\"to\":null,\"incomplete\":false,\"settings\":[],\"units\":[{\"unit\":\"u4.service\",\"change\":\"make\""));
+        assert_true(has(c, "u9.service") && !has(c, "u3.service"));
+}
+
+static void what_differs_is_not_told_from_an_old_log(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/diff?from=3&to=5"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_jobs(w.calls[0], 3, 3, 0, false);
+        RUN_UNTIL(w.n_calls == 2);
+        respond_jobs(w.calls[1], 5, 5, 0, true);
+        RUN_UNTIL(has(c, "no leader can be reached who could tell all jobs"));
+        assert_false(has(c, " 200 "));
+}
+
 static void what_nobody_can_say_of_usage_is_a_problem(void **state) {
         Argosy__Response r = error_response(EHOSTUNREACH, "no node can be reached");
         Client *c;
@@ -1012,6 +1077,8 @@ int main(void) {
                 TEST(of_one_unit_it_is_told_why_it_is_as_it_is),
                 TEST(what_units_use_comes_from_each_node),
                 TEST(a_unit_file_comes_with_its_text),
+                TEST(what_differs_is_read_page_by_page),
+                TEST(what_differs_is_not_told_from_an_old_log),
                 TEST(what_nobody_can_say_of_usage_is_a_problem),
                 TEST(a_unit_that_nobody_wants_is_there_all_the_same),
                 TEST(why_nobody_leads_is_a_problem_as_of_anything),

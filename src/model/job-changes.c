@@ -11,8 +11,10 @@
 
 #include <errno.h>
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "array.h"
-#include "ctl.h"
 #include "str.h"
 
 static void unit_free(void *p) {
@@ -147,122 +149,128 @@ static int add_job(JobChanges *c, const Argosy__Response__JobRow *job) {
         return 0;
 }
 
-static int on_jobs(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        JobChanges *c = userdata;
-        int e = 0;
+static int add_jobs(JobChanges *c, const Argosy__Response__Jobs *jobs) {
+        int r = 0;
 
-        if (r->what_case != ARGOSY__RESPONSE__WHAT_JOBS)
-                return 0;
-        c->before = r->jobs->before;
-        for (size_t i = 0; e == 0 && i < r->jobs->n_rows; i++)
-                e = add_job(c, r->jobs->rows[i]);
-        return e;
+        for (size_t i = 0; r == 0 && i < jobs->n_rows; i++)
+                r = add_job(c, jobs->rows[i]);
+        return r;
 }
 
-typedef struct LongJob {
-        JobChanges *changes;
-        uint32_t seen, more;
-} LongJob;
+// ---- what is asked
 
-static int on_units(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        LongJob *j = userdata;
-        const Argosy__Response__JobRow *job;
-        int e = 0;
-
-        if (r->what_case != ARGOSY__RESPONSE__WHAT_JOBS || r->jobs->n_rows != 1)
-                return 0;
-        job = r->jobs->rows[0];
-        e = add_units(j->changes, job);
-        j->seen += (uint32_t) job->n_units;
-        j->more = job->n_units > 0 ? job->more_units : 0;
-        return e;
+static void list_one(Argosy__Request__ListJobs *list, uint64_t number, uint32_t first_unit) {
+        list->number = number;
+        list->first_unit = first_unit;
 }
 
-static int read_long_job(Ctl *ctl, uint64_t number, JobChanges *c) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        LongJob j = {.changes = c};
-        int code;
-
-        list.number = number;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
-        request.list_jobs = &list;
-        do {
-                list.first_unit = j.seen;
-                j.more = 0;
-                code = ctl_ask(ctl, &request, 0, on_units, &j);
-        } while (code == EXIT_OK && j.more > 0);
-        return code;
+static void list_many(JobChanges *c, Argosy__Request__ListJobs *list) {
+        list->changes = true;
+        list->patterns = &c->unit;
+        list->n_patterns = c->unit ? 1 : 0;
+        list->before = c->before;
+        if (c->stage == CHANGES_LATE)
+                list->late_after = c->since_revision > 0 ? c->since_revision : 1;
 }
 
-static int on_moment(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        if (r->what_case == ARGOSY__RESPONSE__WHAT_JOBS && r->jobs->n_rows == 1)
-                *(uint64_t *) userdata = r->jobs->rows[0]->revision;
-        return 0;
+void job_changes_begin(JobChanges *c, char *unit, uint64_t since, uint64_t until) {
+        c->unit = unit;
+        c->since = since;
+        c->until = until;
+        c->stage = CHANGES_SINCE;
 }
 
-// The revision at which the job was done. Says so if it is not kept.
-static int ask_moment(Ctl *ctl, uint64_t job, uint64_t *ret) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
-        list.number = job;
-        list.first_unit = UINT32_MAX; // none of them
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
-        request.list_jobs = &list;
-        return ctl_ask(ctl, &request, 0, on_moment, ret);
+bool job_changes_next(JobChanges *c, Argosy__Request *ret, Argosy__Request__ListJobs *ret_list) {
+        argosy__request__init(ret);
+        argosy__request__list_jobs__init(ret_list);
+        ret->what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
+        ret->list_jobs = ret_list;
+        c->answered = false;
+        switch (c->stage) {
+        case CHANGES_SINCE:
+        case CHANGES_UNTIL:
+                list_one(ret_list, c->stage == CHANGES_SINCE ? c->since : c->until, UINT32_MAX); // without its units
+                return true;
+        case CHANGES_NEWEST:
+        case CHANGES_LATE:
+                list_many(c, ret_list);
+                return true;
+        case CHANGES_LONG:
+                list_one(ret_list, c->long_jobs[c->long_job], c->units_seen);
+                return true;
+        case CHANGES_ARE_READ:
+                break;
+        }
+        return false;
 }
 
-static int read_by_number(Ctl *ctl, Argosy__Request *request, uint64_t until, JobChanges *c) {
-        int code;
+// ---- what is answered
 
-        c->before = until > 0 ? until + 1 : 0;
-        do {
-                request->list_jobs->before = c->before;
-                c->before = 0;
-                code = ctl_ask(ctl, request, 0, on_jobs, c);
-        } while (code == EXIT_OK && c->before > c->since + 1);
-        return code;
+static void begin_long(JobChanges *c) {
+        c->stage = c->long_job < c->n_long_jobs ? CHANGES_LONG : CHANGES_ARE_READ;
+        c->units_seen = 0;
 }
 
-// Those whose numbers do not say when they were carried out.
-static int read_late(Ctl *ctl, Argosy__Request *request, JobChanges *c) {
-        int code;
+static int take_newest(JobChanges *c, const Argosy__Response__Jobs *jobs) {
+        int r = add_jobs(c, jobs);
 
-        request->list_jobs->before = 0;
-        request->list_jobs->late_after = MAX_OF(c->since_revision, UINT64_C(1));
+        c->before = jobs->before;
+        if (c->before > c->since + 1)
+                return r;
+        c->stage = CHANGES_LATE;
         c->before = 0;
-        code = ctl_ask(ctl, request, 0, on_jobs, c);
-        if (code == EXIT_OK && c->before > 0)
-                ctl_warn(ctl, "so many jobs that had been held back have begun since that what the first of them did is left out");
-        return code;
+        return r;
 }
 
-static int read_all(Ctl *ctl, char *unit, uint64_t until, JobChanges *c) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        int code;
+static int take_late(JobChanges *c, const Argosy__Response__Jobs *jobs) {
+        int r = add_jobs(c, jobs);
 
-        list.changes = true;
-        list.patterns = &unit;
-        list.n_patterns = unit ? 1 : 0;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
-        request.list_jobs = &list;
-        code = read_by_number(ctl, &request, until, c);
-        return code == EXIT_OK ? read_late(ctl, &request, c) : code;
+        c->late_left_out = jobs->before > 0;
+        begin_long(c);
+        return r;
 }
 
-int job_changes_read(Ctl *ctl, char *unit, uint64_t since, uint64_t until, JobChanges *ret) {
-        int code = ask_moment(ctl, since, &ret->since_revision);
+static int take_long(JobChanges *c, const Argosy__Response__Jobs *jobs) {
+        const Argosy__Response__JobRow *job = jobs->n_rows == 1 ? jobs->rows[0] : NULL;
+        int r = job ? add_units(c, job) : 0;
 
-        ret->since = since;
-        if (code == EXIT_OK && until > 0)
-                code = ask_moment(ctl, until, &ret->until_revision);
-        if (code == EXIT_OK)
-                code = read_all(ctl, unit, until, ret);
-        for (size_t i = 0; code == EXIT_OK && i < ret->n_long_jobs; i++)
-                code = read_long_job(ctl, ret->long_jobs[i], ret);
-        if (code == EXIT_OK && ret->cut)
-                ctl_warn(ctl, "one of the jobs changed more units than it can name: what it did to the others is left out");
-        return code;
+        if (job && job->n_units > 0 && job->more_units > 0) {
+                c->units_seen += (uint32_t) job->n_units;
+                return r;
+        }
+        c->long_job++;
+        begin_long(c);
+        return r;
+}
+
+static void take_moment(JobChanges *c, const Argosy__Response__Jobs *jobs) {
+        uint64_t revision = jobs->n_rows == 1 ? jobs->rows[0]->revision : 0;
+
+        if (c->stage == CHANGES_SINCE)
+                c->since_revision = revision;
+        else
+                c->until_revision = revision;
+        c->before = c->until > 0 ? c->until + 1 : 0;
+        c->stage = c->stage == CHANGES_SINCE && c->until > 0 ? CHANGES_UNTIL : CHANGES_NEWEST;
+}
+
+int job_changes_take(JobChanges *c, const Argosy__Response *r) {
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_JOBS || c->answered)
+                return 0;
+        c->answered = true;
+        switch (c->stage) {
+        case CHANGES_SINCE:
+        case CHANGES_UNTIL:
+                take_moment(c, r->jobs);
+                return 0;
+        case CHANGES_NEWEST:
+                return take_newest(c, r->jobs);
+        case CHANGES_LATE:
+                return take_late(c, r->jobs);
+        case CHANGES_LONG:
+                return take_long(c, r->jobs);
+        case CHANGES_ARE_READ:
+                break;
+        }
+        return 0;
 }

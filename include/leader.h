@@ -121,6 +121,30 @@ typedef struct LeaderStats {
 } LeaderStats;
 LeaderStats leader_stats(const Leader *l);
 
+// What it counts by state, verb, role and resource; names of labels stand in the help.
+#define LEADER_FAMILIES(COUNTER, GAUGE) \
+        COUNTER(jobs_ended, "jobs that have ended while this host led, by verb and state")                               \
+        GAUGE(units_by_placement, "units that are wanted somewhere, by how they stand with the nodes (placement)")       \
+        GAUGE(units_on_nodes, "units on nodes, by the state that systemd there has for them; of nodes that are not "     \
+                              "heard it is unknown")                                                                     \
+        GAUGE(nodes, "nodes by state")                                                                                   \
+        GAUGE(nodes_by_mode, "nodes by the mode that people gave them")                                                  \
+        GAUGE(open_jobs, "jobs that have not ended, by verb and state")                                                  \
+        GAUGE(capacity, "what all hosts that are not lost offer, by resource: cpu in thousandths of a core, memory in "  \
+                        "MiB, others as they are counted")                                                               \
+        GAUGE(reserved, "what units on these hosts have reserved of that, by resource")                                  \
+        GAUGE(role_units, "units that were given a node, by role; of more than 64 roles the rest are (others)")
+
+typedef enum LeaderFamily {
+#define LEADER_FAMILY_NUMBER(name, help) LEADER_FAMILY_##name,
+        LEADER_FAMILIES(LEADER_FAMILY_NUMBER, LEADER_FAMILY_NUMBER)
+#undef LEADER_FAMILY_NUMBER
+        LEADER_FAMILY_END,
+} LeaderFamily;
+extern const CounterFamily leader_families[LEADER_FAMILY_END];
+// Those of a host that does not lead: only what only ever grows. Texts are valid until the leader changes anything.
+void leader_figures(Leader *l, CounterList *to);
+
 // Requests of local clients; those of other hosts arrive as Forward messages. `respond` borrows the
 // response, carries the request's id, and fires one or more times, the last time with `final`: Wait, Status,
 // Journal and Cat may answer several times. It may fire before leader_request() returns: for ListUnits,

@@ -211,8 +211,11 @@ typedef struct PlacementRoleUse {
 } PlacementRoleUse;
 // Cost: the kinds of units that wait.
 void placement_role_use(const Placement *p, uint32_t role, PlacementRoleUse *ret);
+uint32_t placement_role_placed(const Placement *p, uint32_t role); // units of it on a node, without that cost
 // Offered by the hosts that are not lost.
 int64_t placement_capacity(const Placement *p, unsigned resource);
+// And of that not reserved by units there; negative if more is than there is.
+int64_t placement_room(const Placement *p, unsigned resource);
 // "cpu", "memory" or the name given; NULL: there is no such resource.
 const char *placement_resource_name(const Placement *p, unsigned resource);
 

@@ -24,6 +24,8 @@
 #include "host-complaints.h"
 #include "host-marks.h"
 #include "host-record.h"
+#include "job-state.h"
+#include "job-words.h"
 #include "log.h"
 #include "members.h"
 #include "message.h"
@@ -325,6 +327,14 @@ static void land(Leader *l) {
         }
 }
 
+// What nothing follows from has ended with its entry; other jobs are counted as they end (queries/open-jobs-ends.c).
+static void tally_job(Leader *l, const Ticket *t) {
+        Argosy__JobState state = cluster_state_job_state(l->state, t->job_flying);
+
+        if (t->job_flying && t->job == 0 && !job_state_is_open(state))
+                job_tally_end(&l->tallies.jobs, job_tally_row(&l->tallies.jobs, job_verb(t->request)), state);
+}
+
 void decide_done(Leader *l, StoreOutcome outcome) {
         ListNode flying = LIST_INIT(flying), again = LIST_INIT(again);
 
@@ -340,6 +350,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
                         ticket_settle(t, failed_response(l, t, outcome));
                         continue;
                 }
+                tally_job(l, t);
                 t->job = t->job_flying ?: t->job;
                 if (t->again) {
                         t->again = false;

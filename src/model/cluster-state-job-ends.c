@@ -17,6 +17,7 @@
 
 #include "array.h"
 #include "cluster-state-private.h"
+#include "job-state.h"
 #include "message.h"
 
 // ------------------------------------------------------------------------------------------------ held
@@ -84,10 +85,6 @@ static void drop_held(ClusterState *s, uint64_t number) {
         t->n_held--;
         state_retire(s, h->entry, sizeof *h->entry + h->entry->len + h->entry->n_spans * sizeof(JobSpan));
         state_retire(s, h, sizeof *h);
-}
-
-bool job_state_is_open(Argosy__JobState state) {
-        return state == ARGOSY__JOB_STATE__JOB_RUNNING || state == ARGOSY__JOB_STATE__JOB_HELD;
 }
 
 void state_unhold_job(ClusterState *s, uint64_t number) {

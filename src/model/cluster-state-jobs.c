@@ -23,6 +23,7 @@
 
 #include "array.h"
 #include "cluster-state-private.h"
+#include "job-state.h"
 #include "message.h"
 
 #define JOB_AGE_MAX_US (CLUSTER_JOB_DAYS_MAX * UINT64_C(86400) * UINT64_C(1000000))

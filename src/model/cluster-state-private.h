@@ -442,7 +442,6 @@ int state_replace_held_job(ClusterState *s, uint64_t number, JobEntry *entry);
 void state_held_jobs_done(ClusterState *s); // and what was noted
 int state_end_jobs(ClusterState *s, const Argosy__LogOp__JobEnds *ends);
 int state_note_job(ClusterState *s, JobNews news);
-bool job_state_is_open(Argosy__JobState state); // it has not ended
 // For cluster_state_next_ended_job(): it has ended, or begun that was held back.
 int state_note_job_state(ClusterState *s, uint64_t number);
 // If it is held, has ended, and nobody waits for it, it goes.

@@ -26,6 +26,10 @@ bool job_state_from_string(const char *word, size_t len, Argosy__JobState *ret) 
         return false;
 }
 
+bool job_state_is_open(Argosy__JobState state) {
+        return state == ARGOSY__JOB_STATE__JOB_RUNNING || state == ARGOSY__JOB_STATE__JOB_HELD;
+}
+
 const char *unit_end_to_string(Argosy__UnitEnd end) {
         return (size_t) end < ELEMENTSOF(ends) ? ends[end] : "";
 }

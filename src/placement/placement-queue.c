@@ -487,6 +487,10 @@ int breaks_promises(const Placement *p, const Role *r, const PlacementVector *de
         return -1;
 }
 
+uint32_t placement_role_placed(const Placement *p, uint32_t role) {
+        return p->roles[role].n_placed;
+}
+
 void placement_role_use(const Placement *p, uint32_t role, PlacementRoleUse *ret) {
         const Role *r = &p->roles[role];
 

@@ -226,6 +226,10 @@ const char *placement_resource_name(const Placement *p, unsigned resource) {
         return resource < p->n_resources ? p->resources[resource] : NULL;
 }
 
+int64_t placement_room(const Placement *p, unsigned resource) {
+        return resource < p->n_resources ? p->room[resource] : 0;
+}
+
 int64_t placement_capacity(const Placement *p, unsigned resource) {
         return resource < p->n_resources ? p->capacity[resource] : 0;
 }

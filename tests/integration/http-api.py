@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema
 from lib import QUICK, SLEEPER, Cluster, eventually, main
 from over_http import Connection, ask, change, directory, exchange, get, raw, refuses
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 ANN = 1001
 WEB = SLEEPER + "[X-Argosy]\nRole=web\n"
@@ -241,27 +242,62 @@ def test_a_page_is_found_again_with_another_leader(c: Cluster):
         refuses(node, f"/v1/units?page={headers['ETag'].strip(chr(34))}", 400, "no cursor")
 
 
+def parsed(text):
+    """As Prometheus' own parser reads it: {family: (type, help, {(name of the sample, labels): value})}."""
+    families = list(text_string_to_metric_families(text))
+    assert len({family.name for family in families}) == len(families), "a family comes twice"
+    for family in families:
+        assert family.documentation, family
+    return {f.name: (f.type, {(s.name, tuple(s.labels.values())): s.value for s in f.samples}) for f in families}
+
+
+def flat(name, figure, labels=()):
+    if not isinstance(figure, dict):
+        return {(name, labels): figure}
+    return {key: value for word, inner in figure.items() for key, value in flat(name, inner, (*labels, word)).items()}
+
+
 def test_figures_are_those_of_argosyctl_counters(c: Cluster):
     for node in c.nodes:
         status, kind, text = ask(node, "/metrics")
         assert (status, kind) == (200, "application/openmetrics-text; version=1.0.0; charset=utf-8")
-        lines = text.splitlines()
-        assert lines[-1] == "# EOF"
-        kinds = {words[2]: words[3] for words in map(str.split, lines) if words[1:2] == ["TYPE"]}
-        figures = {name: float(value) for name, value in (line.split() for line in lines if not line.startswith("#"))}
-        counted = {f"argosy_{name}": value for name, value in c.json("counters", node).items()}
-        times = {f"argosy_{what}_seconds" for what in ("turn", "log_commit", "log_snapshot")}
-        assert set(kinds) == {*counted, *times}, kinds
-        for name in counted:
-            assert figures[name + ("_total" if kinds[name] == "counter" else "")] >= 0, name
-        for name in times:
-            buckets = [value for bucket, value in figures.items() if bucket.startswith(f"{name}_bucket")]
-            assert buckets == sorted(buckets) and buckets[-1] == figures[f"{name}_count"], (name, buckets)
-        assert figures["argosy_turn_seconds_count"] > 0
-        assert figures["argosy_log_entries"] >= figures["argosy_log_entries_applied"] > 0
-        assert (figures["argosy_log_commit_seconds_count"] > 0) == (node.name == c.leader().name), figures
+        families = parsed(text)
+        told = {f"argosy_{name}": figure for name, figure in c.json("counters", node).items()}
+        assert set(families) == set(told)
+        figures = {}
+        for name, (kind, samples) in families.items():
+            figures |= samples
+            if kind == "histogram":
+                assert name.endswith("_seconds"), name
+                buckets = [value for (sample, _), value in samples.items() if sample == f"{name}_bucket"]
+                assert buckets == sorted(buckets) and buckets[-1] == samples[f"{name}_count", ()], (name, buckets)
+                assert told[name]["count"] >= buckets[-1] and set(told[name]) == {"count", "sum_us", "p50_us", "p99_us", "max_us"}, told[name]
+            else:
+                assert kind in ("counter", "gauge"), (name, kind)
+                assert set(samples) == set(flat(name + ("_total" if kind == "counter" else ""), told[name])), (name, samples, told[name])
+        assert figures["argosy_turn_seconds_count", ()] > 0
+        assert figures["argosy_log_entries", ()] >= figures["argosy_log_entries_applied", ()] > 0
+        assert (figures["argosy_log_commit_seconds_count", ()] > 0) == (node.name == c.leader().name), figures
+        assert len(figures) < 1000, "there is a row for each of something that there are many of"
+
+
+def leaders_figures(c):
     leader = next(node for node in c.nodes if node.name == c.leader().name)
-    assert "\nargosy_hosts 3\n" in ask(leader, "/metrics")[2]
+    return {key: value for _, samples in parsed(ask(leader, "/metrics")[2]).values() for key, value in samples.items()}
+
+
+def test_what_the_leader_counts_follows_what_happens(c: Cluster):
+    before = leaders_figures(c)
+    assert before["argosy_hosts", ()] == before["argosy_nodes", ("online",)] == 3
+    assert before["argosy_capacity", ("cpu",)] > 0 and before["argosy_capacity", ("memory",)] > 0
+    c.start("counted", SLEEPER + "[X-Argosy]\nReserveMemory=10M\n")
+    expected = [("argosy_units_on_nodes", ("active",), 1), ("argosy_units_by_placement", ("resident",), 1), ("argosy_reserved", ("memory",), 10),
+                ("argosy_role_units", ("default",), 1), ("argosy_jobs_ended_total", ("start", "done"), 1)]
+    for name, labels, more in expected:
+        eventually(lambda: leaders_figures(c)[name, labels] == before.get((name, labels), 0) + more, what=(name, labels))
+    c.ctl("destroy counted.service")
+    for name, labels, _ in expected[:-1]:
+        eventually(lambda: leaders_figures(c)[name, labels] == before[name, labels], what=(name, labels))
 
 
 # What may be asked with each parameter, and for each thing.

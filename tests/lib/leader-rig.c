@@ -9,6 +9,7 @@
 #include "host-marks.h"
 #include "leader-private.h"
 #include "message.h"
+#include "node-state.h"
 #include "placed-node.h"
 #include "scheduler-private.h"
 #include "test.h"
@@ -314,9 +315,54 @@ void rig_turns(Rig *g, unsigned n) {
                 (void) rig_turn(g);
 }
 
+static void assert_equal_counts(const size_t *counted, const size_t *found, unsigned n, const char *of) {
+        for (unsigned i = 0; i < n; i++)
+                if (counted[i] != found[i])
+                        fail_msg("%zu %s are counted in state %u, and there are %zu", counted[i], of, i, found[i]);
+}
+
+// What figures say is what a walk finds.
+static void assert_tallies(const Leader *l) {
+        Tallies found = {};
+        size_t held = 0, running = 0;
+
+        map_foreach (slot, &l->units) {
+                const Unit *u = slot->value;
+
+                if (u->life != LIFE_ABSENT)
+                        found.lives[u->life]++;
+        }
+        map_foreach (slot, &l->nodes) {
+                const Node *n = slot->value;
+
+                if (!n->host->recorded)
+                        continue;
+                found.nodes[node_state(n)]++;
+                found.modes[n->mode]++;
+                list_foreach (i, &n->units_on_node) {
+                        const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
+
+                        if (unit_on_node_is_reported(s))
+                                found.seen[unit_on_node_is_heard(s) ? s->active : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN]++;
+                }
+        }
+        for (size_t i = 0; i < l->tallies.jobs.n; i++) {
+                held += l->tallies.jobs.rows[i].open[ARGOSY__JOB_STATE__JOB_HELD];
+                running += l->tallies.jobs.rows[i].open[ARGOSY__JOB_STATE__JOB_RUNNING];
+        }
+        assert_equal_counts(l->tallies.lives, found.lives, LIFE_STATES, "units");
+        assert_equal_counts(l->tallies.seen, found.seen, UNIT_STATES, "units on nodes");
+        assert_equal_counts(l->tallies.nodes, found.nodes, NODE_STATES, "nodes");
+        assert_equal_counts(l->tallies.modes, found.modes, NODE_MODES, "nodes by mode");
+        assert_int_equal(held, l->held_jobs.count);
+        assert_int_equal(running, l->open_jobs.count);
+}
+
 // What is counted as it happens is what a walk finds.
 static void assert_counts(const Rig *g) {
         size_t pending = 0;
+
+        assert_tallies(g->leader);
 
         map_foreach (slot, &g->leader->units) {
                 const Unit *u = slot->value;

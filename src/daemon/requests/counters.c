@@ -3,62 +3,48 @@
 // What this process counts, gathered from wherever it is counted, for `argosyctl counters`. Reading it
 // changes nothing; of what does not run at the moment (an agent, a leader) the numbers are 0.
 //
-// A new counter is a row in the table of whoever counts it (counter.h), and nothing here.
+// A new counter is a row in the table of whoever counts it (counter.h), and nothing here but what the manual says of it (FOR
+// PROMETHEUS in argosy-api(7); test-counters.c compares).
 
 #include "counters.h"
 #include "agent.h"
 #include "daemon.h"
 #include "leader.h"
 
-typedef struct AllStats {
-        SystemdStats systemd;
-        DaemonStats daemon;
-        AgentStats agent;
-        HeapStats heap;
-        StoreFigures store;
-        LeaderStats leader;
-} AllStats;
-_Static_assert(sizeof(AllStats) / sizeof(uint64_t) <= COUNTERS_MAX, "COUNTERS_MAX has to grow");
-
 // Of a row of a table: its figure in `stats`.
-#define SHOW(name, help) *to++ = (Counter){#name, help, stats.name, false};
-#define SHOW_GAUGE(name, help) *to++ = (Counter){#name, help, stats.name, true};
+#define SHOW(name, help) counter_list_add(to, (Counter){{#name, help, false}, stats.name, {}});
+#define SHOW_GAUGE(name, help) counter_list_add(to, (Counter){{#name, help, true}, stats.name, {}});
 
-static Counter *show_systemd(const Daemon *d, Counter *to) {
+static void show_systemd(const Daemon *d, CounterList *to) {
         SystemdStats stats = {};
 
         if (d->agent)
                 agent_systemd_stats(d->agent, &stats);
         SYSTEMD_COUNTERS(SHOW, SHOW_GAUGE)
-        return to;
 }
 
-static Counter *show_daemon(const Daemon *d, Counter *to) {
+static void show_daemon(const Daemon *d, CounterList *to) {
         const DaemonStats stats = d->stats;
 
         DAEMON_COUNTERS(SHOW, SHOW_GAUGE)
-        return to;
 }
 
-static Counter *show_agent(const Daemon *d, Counter *to) {
+static void show_agent(const Daemon *d, CounterList *to) {
         const AgentStats stats = d->agent ? agent_stats(d->agent) : (AgentStats){};
 
         AGENT_COUNTERS(SHOW, SHOW_GAUGE)
-        return to;
 }
 
-static Counter *show_heap(Counter *to) {
+static void show_heap(CounterList *to) {
         const HeapStats stats = heap_stats();
 
         HEAP_COUNTERS(SHOW, SHOW_GAUGE)
-        return to;
 }
 
-static Counter *show_leader(const Daemon *d, Counter *to) {
+static void show_leader(const Daemon *d, CounterList *to) {
         const LeaderStats stats = d->leader ? leader_stats(d->leader) : (LeaderStats){};
 
         LEADER_COUNTERS(SHOW, SHOW_GAUGE)
-        return to;
 }
 
 static StoreStats store_stats_of(const Daemon *d) {
@@ -69,12 +55,11 @@ static StoreStats store_stats_of(const Daemon *d) {
         return stats;
 }
 
-static Counter *show_store(const Daemon *d, Counter *to) {
+static void show_store(const Daemon *d, CounterList *to) {
         const StoreStats all = store_stats_of(d);
         const StoreFigures stats = store_figures(&all);
 
         STORE_COUNTERS(SHOW, SHOW_GAUGE)
-        return to;
 }
 
 void daemon_counted_times(const Daemon *d, CountedTimes ret[static COUNTED_TIMES]) {
@@ -87,13 +72,13 @@ void daemon_counted_times(const Daemon *d, CountedTimes ret[static COUNTED_TIMES
                                stats.snapshots};
 }
 
-size_t daemon_counters(const Daemon *d, Counter ret[static COUNTERS_MAX]) {
-        Counter *end = show_systemd(d, ret);
-
-        end = show_daemon(d, end);
-        end = show_agent(d, end);
-        end = show_heap(end);
-        end = show_store(d, end);
-        end = show_leader(d, end);
-        return (size_t) (end - ret);
+void daemon_counters(const Daemon *d, CounterList *to) {
+        show_systemd(d, to);
+        show_daemon(d, to);
+        show_agent(d, to);
+        show_heap(to);
+        show_store(d, to);
+        show_leader(d, to);
+        if (d->leader)
+                leader_figures(d->leader, to);
 }

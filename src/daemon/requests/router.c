@@ -252,25 +252,39 @@ static void show_times(const TimeHistogram *h, Argosy__Response__TurnTimes *time
         times->sum_us = h->sum_us;
 }
 
-static void answer_counters(Route *route) {
+// A row as it is sent.
+typedef struct CounterMessage {
+        Argosy__Response__Counter row;
+        Argosy__Label labels[COUNTER_LABELS_MAX], *label_pointers[COUNTER_LABELS_MAX];
+} CounterMessage;
+
+static Argosy__Response__Counter *show_counter(const Counter *c, CounterMessage *m) {
+        argosy__response__counter__init(&m->row);
+        m->row.name = (char *) c->of.name;
+        m->row.help = (char *) c->of.help;
+        m->row.gauge = c->of.gauge;
+        m->row.value = c->value;
+        m->row.labels = m->label_pointers;
+        for (size_t i = 0; i < COUNTER_LABELS_MAX && c->labels[i].key; i++) {
+                argosy__label__init(&m->labels[i]);
+                m->labels[i].key = (char *) c->labels[i].key;
+                m->labels[i].value = (char *) c->labels[i].value;
+                m->label_pointers[m->row.n_labels++] = &m->labels[i];
+        }
+        return &m->row;
+}
+
+static void answer_with(Route *route, const CounterList *values, CounterMessage *messages,
+                        Argosy__Response__Counter **pointers) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
-        Argosy__Response__Counter rows[COUNTERS_MAX], *pointers[COUNTERS_MAX];
         Argosy__Response__Times times[COUNTED_TIMES], *times_pointers[COUNTED_TIMES];
         Argosy__Response__TurnTimes turns, histograms[COUNTED_TIMES];
         uint64_t turn_counts[TIME_BOUNDS + 1], counts[COUNTED_TIMES][TIME_BOUNDS + 1];
         CountedTimes counted[COUNTED_TIMES];
-        Counter values[COUNTERS_MAX];
-        size_t n = daemon_counters(route->router->daemon, values);
 
-        for (size_t i = 0; i < n; i++) {
-                argosy__response__counter__init(&rows[i]);
-                rows[i].name = (char *) values[i].name;
-                rows[i].help = (char *) values[i].help;
-                rows[i].value = values[i].value;
-                rows[i].gauge = values[i].gauge;
-                pointers[i] = &rows[i];
-        }
+        for (size_t i = 0; i < values->n; i++)
+                pointers[i] = show_counter(&values->rows[i], &messages[i]);
         show_times(&route->router->daemon->turns, &turns, turn_counts);
         daemon_counted_times(route->router->daemon, counted);
         for (size_t i = 0; i < COUNTED_TIMES; i++) {
@@ -285,11 +299,26 @@ static void answer_counters(Route *route) {
         counters.times = times_pointers;
         counters.n_times = COUNTED_TIMES;
         counters.rows = pointers;
-        counters.n_rows = n;
+        counters.n_rows = values->n;
         response.final = true;
         response.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
         response.counters = &counters;
         route_respond(route, &response);
+}
+
+static void answer_counters(Route *route) {
+        CounterList values = {};
+        _cleanup_free_ CounterMessage *messages = NULL;
+        _cleanup_free_ Argosy__Response__Counter **pointers = NULL;
+
+        daemon_counters(route->router->daemon, &values);
+        messages = calloc(values.n + 1, sizeof(*messages));
+        pointers = calloc(values.n + 1, sizeof(*pointers));
+        if (messages && pointers)
+                answer_with(route, &values, messages, pointers);
+        else
+                route_fail(route, ENOMEM, "%s", strerror(ENOMEM));
+        counter_list_done(&values);
 }
 
 static void answer_local_units(Route *route) {

@@ -8,11 +8,13 @@
 #include "cluster-state.h"
 #include "deadline-heap.h"
 #include "dependencies.h"
+#include "job-tally.h"
 #include "leader.h"
 #include "lease.h"
 #include "list.h"
 #include "map.h"
 #include "membership.h"
+#include "unit-life.h"
 #include "uvx.h"
 
 enum {
@@ -64,6 +66,27 @@ typedef struct VotersSeen {
         unsigned wanted;
         uint32_t level; // of the log's features
 } VotersSeen;
+
+typedef enum NodeState { // zero-initialised: unheard
+        NODE_UNHEARD,
+        NODE_ONLINE,
+        NODE_OFFLINE, // its host is online, its manager cannot be used
+        NODE_SUSPECT,
+        NODE_LEAVING,
+        NODE_LOST,
+        NODE_DOWN,
+        NODE_STATES,
+} NodeState;
+
+enum { UNIT_STATES = ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING + 1, NODE_MODES = ARGOSY__NODE_MODE__MODE_MAINTENANCE + 1 };
+
+// How many there are in which state (view/tallies.h).
+typedef struct Tallies {
+        size_t lives[LIFE_STATES]; // recorded units, by Unit.life
+        size_t seen[UNIT_STATES];  // units on nodes, by what is known of them
+        size_t nodes[NODE_STATES], modes[NODE_MODES];
+        JobTally jobs;
+} Tallies;
 
 struct Leader {
         LeaderConfig config;
@@ -197,6 +220,7 @@ struct Leader {
         uint64_t n_compared;       // patterns that such a list's names were compared with
         bool batch_flying, barrier_flying;
         LeaderStats stats;
+        Tallies tallies;
         ListNode rollouts, rollout_waiters;
         Rebalance *rebalance; // NULL: none is under way
         Rebalance *rebalance_asked; // what somebody asks about that one would do; NULL: nobody's turn to be answered

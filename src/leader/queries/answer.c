@@ -11,6 +11,7 @@
 #include "host-record.h"
 #include "lease.h"
 #include "manager-name.h"
+#include "node-state.h"
 #include "nodes.h"
 #include "previous-nodes.h"
 #include "registry.h"
@@ -464,21 +465,11 @@ Argosy__Response *answer_unit_files(Leader *l, const Argosy__Request *request) {
 // ------------------------------------------------------------------------------------------------ nodes
 
 static const char *host_state_word(const Leader *l, const Host *h) {
-        if (!l->leading || !h)
-                return "unknown";
-        if (host_is_lost(h))
-                return h->down ? "down" : "lost";
-        if (h->leaving)
-                return "leaving";
-        if (!h->ever_attached)
-                return "unknown"; // this leader has not heard it yet
-        return h->lease.state == LEASE_SUSPECT ? "suspect" : "online";
+        return node_state_to_string(l->leading && h ? host_state(h) : NODE_UNHEARD);
 }
 
 static const char *node_state_word(const Leader *l, const Host *h, const Node *n) {
-        const char *word = host_state_word(l, h);
-
-        return n && n->reason && streq(word, "online") ? "offline" : word;
+        return l->leading && h && n ? node_state_to_string(node_state(n)) : host_state_word(l, h);
 }
 
 static const char *role_word(const Argosy__HostRecord *host) {

@@ -226,6 +226,7 @@ void open_jobs_landed(Leader *l, bool committed) {
 
                 list_unlink(&job->queue);
                 if (committed && cluster_state_job_state(l->state, job->number) != ARGOSY__JOB_STATE__JOB_RUNNING) {
+                        job_tally_end(&l->tallies.jobs, job->tally, job->end.state);
                         answer(l, job);
                         open_job_free(l, job);
                 } else

@@ -89,6 +89,8 @@ static OpenJob *job_new(Leader *l, uint64_t number, const Argosy__JobRecord *rec
         argosy__job_record__init(&job->end);
         job->end.number = number;
         str_fit(job->verb, sizeof(job->verb), "%s", record->verb);
+        job->tally = job_tally_row(&l->tallies.jobs, job->verb);
+        job_tally_begin(&l->tallies.jobs, job->tally, ARGOSY__JOB_STATE__JOB_RUNNING);
         job->rollout = oom_checked(strdup(record->rollout));
         job->revision_before = record->revision_before;
         job->revision = record->revision;
@@ -128,6 +130,7 @@ static void discard(void *job) {
 
 void open_job_free(Leader *l, OpenJob *job) {
         map_take(&l->open_jobs, &job->number, sizeof(job->number));
+        job_tally_leave(&l->tallies.jobs, job->tally, ARGOSY__JOB_STATE__JOB_RUNNING);
         list_unlink(&job->queue);
         list_unlink(&job->told);
         held_limit_end(l, job->limited_by);

@@ -51,6 +51,7 @@ struct OpenJob {
         size_t n_bytes;           // of what is said of units
         Argosy__JobRecord end;    // number and what is known of its end
         char verb[32];            // as its record has it
+        size_t tally;             // its row in Leader.tallies.jobs
         AuthorJobs *author;       // NULL: it has ended, or nobody has said whose it is
         uint32_t limited_by;      // rule of the queue that counts it; 0: none
         uint32_t n_refused;       // units that were, as it came to be; they count as failed

@@ -27,6 +27,7 @@
 #include "authorization.h"
 #include "feature-level.h"
 #include "log-format.h"
+#include "job-state.h"
 #include "message.h"
 #include "oom.h"
 #include "queue-policy.h"
@@ -73,6 +74,7 @@ struct HeldJob {
         HeldJobVerdict why;
         uint32_t rule; // that holds it
         Argosy__JobRecord end;
+        size_t tally; // its row in Leader.tallies.jobs
         size_t n_after;
         HeldAfter after[];
 };
@@ -252,6 +254,27 @@ static void stop_awaiting(Leader *l, HeldJob *h) {
         h->n_after = 0;
 }
 
+// Its record is small as long as nothing has come of it.
+static size_t tally_row(Leader *l, uint64_t number) {
+        Argosy__JobRecord *record;
+        size_t row;
+
+        if (oom_check(cluster_state_read_job(l->state, number, &record)) < 0)
+                return job_tally_row(&l->tallies.jobs, "");
+        row = job_tally_row(&l->tallies.jobs, record->verb);
+        message_free(record);
+        return row;
+}
+
+// What has begun is counted as it ends, or when its entry has landed (decide.c).
+static void tally_leave(Leader *l, const HeldJob *h) {
+        Argosy__JobState state = cluster_state_job_state(l->state, h->number);
+
+        job_tally_leave(&l->tallies.jobs, h->tally, ARGOSY__JOB_STATE__JOB_HELD);
+        if (!job_state_is_open(state) && !(h->ticket && h->ticket->job_flying))
+                job_tally_end(&l->tallies.jobs, h->tally, state);
+}
+
 static HeldJob *held_new(Leader *l, const Argosy__StoredRequest *m) {
         HeldJob *h = oom_checked(
                 calloc(1, sizeof(*h) + (m->n_after + 1) * sizeof(*h->after))); // + 1: see stand()
@@ -266,6 +289,8 @@ static HeldJob *held_new(Leader *l, const Argosy__StoredRequest *m) {
         for (size_t i = 0; i < m->n_after; i++)
                 if (held_job_after(cluster_state_job_state(l->state, m->after[i])) == HELD_AFTER_OPEN)
                         await(l, h, m->after[i]);
+        h->tally = tally_row(l, h->number);
+        job_tally_begin(&l->tallies.jobs, h->tally, ARGOSY__JOB_STATE__JOB_HELD);
         (void) oom_check(map_add(&l->held_jobs, &h->number, sizeof(h->number), h));
         return h;
 }
@@ -289,6 +314,7 @@ static void drop_ticket(Leader *l, Ticket *t) {
 
 static void held_free(Leader *l, HeldJob *h) {
         leave(h);
+        tally_leave(l, h);
         stop_awaiting(l, h);
         if (h->ticket)
                 drop_ticket(l, TAKE_PTR(h->ticket));

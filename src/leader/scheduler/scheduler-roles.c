@@ -195,6 +195,12 @@ size_t scheduler_role_units(const Leader *l, const char *name) {
         return use.units;
 }
 
+int64_t scheduler_role_placed(const Leader *l, const char *name) {
+        const SchedulerRole *role = role_find(l->places, name);
+
+        return role ? placement_role_placed(l->places->placement, role->number) : 0;
+}
+
 int scheduler_resource_known(Leader *l, const char *name) {
         int r = resource_of(l->places, name);
 

@@ -10,6 +10,7 @@
 int scheduler_on_roles(Leader *l);
 // What a role has: `row` has its name, `record` may be NULL.
 int scheduler_fill_role(const Leader *l, const Argosy__RoleRecord *record, Argosy__Response__RoleRow *row);
+int64_t scheduler_role_placed(const Leader *l, const char *name); // units of it that have a node
 size_t scheduler_role_units(const Leader *l, const char *name); // recorded units of this role
 int scheduler_resource_known(Leader *l, const char *name);      // makes it known. 0, -ENOSPC or -ENOMEM
 // Whether it is its role that keeps a unit that is on no node from one, and how.

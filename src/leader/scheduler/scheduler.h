@@ -57,6 +57,9 @@ Scheduler *scheduler_new_dry_run(Leader *l);
 // from scheduler_enter() to scheduler_leave(), which last no longer than a turn, is as if it were not there. For others
 // both do nothing. When it is outdated, numbers in the copy may be those of others, and names be gone: it is freed then.
 Scheduler *scheduler_new_copy(Leader *l);
+// What there is, and what of it is reserved; the units of roles.
+void scheduler_figures(Leader *l, CounterList *to);
+
 void scheduler_enter(Scheduler *p);
 void scheduler_leave(Scheduler *p);
 bool scheduler_is_outdated(const Scheduler *p);

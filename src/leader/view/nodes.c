@@ -17,6 +17,7 @@
 #include "host-marks.h"
 #include "str.h"
 #include "tables.h"
+#include "tallies.h"
 #include "turn.h"
 #include "unit-event.h"
 #include "unit-on-node.h"
@@ -108,6 +109,7 @@ void node_set_reason(Leader *l, Node *n, const char *reason) {
         free(n->reason);
         n->reason = *reason ? str_dup_cut(reason, REASON_MAX) : NULL;
         l->retry_pending = l->waiters_all = true;
+        tally_node(n);
         host_mark_place(l, n->host);
         if (!list_is_linked(&n->touched))
                 list_append(&l->nodes_touched, &n->touched);

@@ -18,6 +18,7 @@
 #include "registry.h"
 #include "str.h"
 #include "tables.h"
+#include "tallies.h"
 #include "turn.h"
 #include "unit-event.h"
 #include "unit-marks.h"
@@ -102,6 +103,7 @@ void node_free(Leader *l, Node *n) {
         if (h->welcome_node == &n->of_host)
                 h->welcome_node = n->of_host.next;
         list_unlink(&n->of_host);
+        tally_node_gone(n);
         node_discard(n);
         host_touch(l, h);
         host_drop_if_unused(l, h);
@@ -116,6 +118,7 @@ static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) 
                 return NULL;
         n->number = number;
         n->host = h;
+        n->all = &l->tallies;
         n->manager = strdup(manager);
         n->reason = streq(manager, "system") ? NULL : strdup(MANAGER_NOT_REACHED);
         list_init(&n->placed);
@@ -421,6 +424,7 @@ void registry_clear(Leader *l) {
         }
         lease_table_init(&l->leases, l->config.lease_ms * USEC_PER_MSEC);
         l->n_hosts = (HostCounts){};
+        tallies_clear(&l->tallies);
         list_init(&l->lost_hosts);
         list_init(&l->events_due);
         list_init(&l->events_gone);

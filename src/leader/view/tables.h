@@ -102,6 +102,13 @@ struct Host {
         HostCounts counted; // its part of Leader.n_hosts
 };
 
+// What a node is counted as.
+typedef struct NodeTally {
+        bool counted, heard; // whether it is, and whether anybody knows what its units do
+        NodeState state;
+        Argosy__NodeMode mode;
+} NodeTally;
+
 struct Node {
         uint32_t number;
         Host *host;
@@ -133,6 +140,9 @@ struct Node {
         ListNode draining;               // in EventStream.draining, while it is as far as the stream knows
         size_t drain_left, drain_stuck;  // as the stream saw them last
         ListNode touched, new, gone; // in Leader.nodes_touched, .nodes_new, .nodes_gone
+        Tallies *all; // of its leader
+        NodeTally tally;
+        size_t seen[UNIT_STATES]; // of its units, by what its host said last
 };
 
 // Why one node may not have the unit although its options admit it. Forgotten with the host's session.
@@ -246,4 +256,5 @@ struct UnitOnNode {
         bool leaving; // it is being removed, and not begun again
         bool lingers; // its host is down, and said that the unit may still run there
         bool counted; // in its node's n_leaving
+        uint8_t tallied; // in its node's `seen`: the state, + 1; 0: it is not
 };

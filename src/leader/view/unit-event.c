@@ -15,6 +15,7 @@
 
 #include "deadline-heap.h"
 #include "tables.h"
+#include "tallies.h"
 
 static ListNode *queue_of(Leader *l, const Unit *u) {
         switch (u->life) {
@@ -41,6 +42,7 @@ static void leave(Leader *l, Unit *u) {
         deadline_heap_clear(&l->move_deadlines, &u->move_due);
         l->n_pending -= unit_life_is_queued(u->life);
         count_stuck(u, (size_t) -1);
+        tally_unit(&l->tallies, u->life, -1);
         list_unlink(&u->to_schedule);
         list_unlink(&u->unscheduled);
 }
@@ -52,6 +54,7 @@ static void enter(Leader *l, Unit *u) {
                 list_append(queue, &u->queue);
         l->n_pending += unit_life_is_queued(u->life);
         count_stuck(u, 1);
+        tally_unit(&l->tallies, u->life, +1);
 }
 
 // It may be its turn before others, preempt somebody, or join one that has a node now.

@@ -25,6 +25,7 @@
 #include "rollout-content.h"
 #include "str.h"
 #include "tables.h"
+#include "tallies.h"
 #include "turn.h"
 #include "unit-marks.h"
 #include "unit-record.h"
@@ -62,6 +63,7 @@ void unit_on_node_count(UnitOnNode *s) {
 
         s->node->n_leaving = s->node->n_leaving - s->counted + leaving;
         s->counted = leaving;
+        tally_unit_on_node(s);
 }
 
 void unit_on_node_event(UnitOnNode *s, OnNodeEvent event) {

@@ -470,6 +470,73 @@ static void counters_are_shown_for_people_and_programs(void **state) {
         assert_string_equal(j.out, "{\"calls\":12345678901,\"discrepancies\":0}\n");
 }
 
+static void counters_of_states_and_times(FakeDaemon *d) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
+        Argosy__Response__Counter rows[4], *pointers[] = {&rows[0], &rows[1], &rows[2], &rows[3]};
+        static const char *const words[4][2] = {{"start", "done"}, {"start", "failed"}, {"stop", "done"}, {"online", NULL}};
+        static const uint64_t values[] = {7, 0, 2, 3};
+        Argosy__Label labels[4][2], *label_pointers[4][2];
+        Argosy__Response__TurnTimes turns = ARGOSY__RESPONSE__TURN_TIMES__INIT, none = ARGOSY__RESPONSE__TURN_TIMES__INIT;
+        Argosy__Response__Times commits = ARGOSY__RESPONSE__TIMES__INIT, *times[] = {&commits};
+        uint64_t bounds[] = {250, 2500, 10000000}, counts[] = {50, 98, 100, 100}, zeros[] = {0, 0, 0, 0};
+
+        fake_accept(d);
+        done(fake_read(d));
+        for (size_t i = 0; i < 4; i++) {
+                argosy__response__counter__init(&rows[i]);
+                rows[i].name = (char *) (i < 3 ? "jobs" : "nodes");
+                rows[i].value = values[i];
+                rows[i].labels = label_pointers[i];
+                for (size_t k = 0; k < 2 && words[i][k]; k++) {
+                        argosy__label__init(&labels[i][k]);
+                        labels[i][k].key = (char *) (k == 0 && i < 3 ? "verb" : "state");
+                        labels[i][k].value = (char *) words[i][k];
+                        label_pointers[i][rows[i].n_labels++] = &labels[i][k];
+                }
+        }
+        turns.bounds_us = none.bounds_us = bounds;
+        turns.n_bounds_us = none.n_bounds_us = 3;
+        turns.counts = counts;
+        none.counts = zeros;
+        turns.n_counts = none.n_counts = 4;
+        turns.sum_us = 123;
+        commits.name = (char *) "log_commit";
+        commits.times = &none;
+        counters.rows = pointers;
+        counters.n_rows = 4;
+        counters.turns = &turns;
+        counters.times = times;
+        counters.n_times = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
+        r.counters = &counters;
+        r.final = true;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void counters_of_states_and_times_are_shown_for_people_and_programs(void **state) {
+        _cleanup_outcome_ Outcome o = run(counters_of_states_and_times, "counters"),
+                                  j = run(counters_of_states_and_times, "counters --json=short");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "COUNTER                         VALUE WHAT\n"
+                                   "jobs{verb=\"start\",state=\"done\"} 7     -\n"
+                                   "jobs{verb=\"stop\",state=\"done\"}  2     -\n"
+                                   "nodes{state=\"online\"}           3     -\n"
+                                   "\n"
+                                   "TIMES      COUNT HALF  99% LONGEST WHAT\n"
+                                   "turn       100   250us 10s 10s     how long turns of the loop took\n"
+                                   "log_commit 0     -     -   -       -\n");
+        assert_int_equal(j.code, 0);
+        assert_string_equal(j.out, "{\"jobs\":{\"start\":{\"done\":7,\"failed\":0},\"stop\":{\"done\":2}},"
+                                   "\"nodes\":{\"online\":3},"
+                                   "\"turn_seconds\":{\"count\":100,\"sum_us\":123,\"p50_us\":250,\"p99_us\":10000000,"
+                                   "\"max_us\":10000000},"
+                                   "\"log_commit_seconds\":{\"count\":0,\"sum_us\":0,\"p50_us\":null,\"p99_us\":null,"
+                                   "\"max_us\":null}}\n");
+}
+
 // ---- roles and pools
 
 // One reading of a node with one unit that has used so much CPU time since the beginning.
@@ -573,6 +640,7 @@ int main(void) {
                 cmocka_unit_test(a_pattern_of_too_many_units_is_refused_and_says_so),
                 cmocka_unit_test(status_of_an_unknown_unit_exits_4),
                 cmocka_unit_test(counters_are_shown_for_people_and_programs),
+                cmocka_unit_test(counters_of_states_and_times_are_shown_for_people_and_programs),
                 cmocka_unit_test(top_prints_once_with_rates_for_programs),
                 cmocka_unit_test(top_goes_on_over_a_restart_of_the_daemon),
                 cmocka_unit_test(top_of_an_unknown_node_fails),

@@ -2,9 +2,15 @@
 //
 // What `argosyctl counters` shows: each row the field of its name, under names that programs know.
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "agent.h"
+#include "buf.h"
 #include "counters.h"
 #include "daemon.h"
+#include "fileio.h"
 #include "leader.h"
 #include "test.h"
 
@@ -39,13 +45,20 @@ HeapStats heap_stats(void) {
         return (HeapStats){.heap_allocated_bytes = 8, .heap_metadata_bytes = 9};
 }
 
-static Counter shown[COUNTERS_MAX];
-static size_t n_shown;
+const CounterFamily leader_families[LEADER_FAMILY_END] = {{"jobs_ended", "jobs", false}};
+
+void leader_figures(Leader *l, CounterList *to) {
+        assert_non_null(l);
+        counter_list_add(to, (Counter){leader_families[0], 14, {{"verb", "start"}, {"state", "done"}}});
+        counter_list_add(to, (Counter){leader_families[0], 15, {{"verb", "start"}, {"state", "failed"}}});
+}
+
+static CounterList shown;
 
 static uint64_t shown_as(const char *name) {
-        for (size_t i = 0; i < n_shown; i++)
-                if (streq(shown[i].name, name))
-                        return shown[i].value;
+        for (size_t i = 0; i < shown.n; i++)
+                if (streq(shown.rows[i].of.name, name))
+                        return shown.rows[i].value;
         fail_msg("no counter is called %s", name);
         return 0;
 }
@@ -53,7 +66,8 @@ static uint64_t shown_as(const char *name) {
 static void show(Agent *agent, Leader *leader, Store *store) {
         Daemon d = {.agent = agent, .leader = leader, .store = store, .stats = {.turn_max_us = 10, .slow_turns = 11}};
 
-        n_shown = daemon_counters(&d, shown);
+        counter_list_done(&shown);
+        daemon_counters(&d, &shown);
 }
 
 static void a_row_shows_the_field_of_its_name(void **state) {
@@ -98,8 +112,8 @@ static void programs_find_the_names_that_they_know(void **state) {
         show(NULL, NULL, NULL);
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 (void) shown_as(names[i]);
-        for (size_t i = 0; i < n_shown; i++)
-                assert_true(*shown[i].help);
+        for (size_t i = 0; i < shown.n; i++)
+                assert_true(*shown.rows[i].of.help);
 }
 
 static void what_does_not_run_has_counted_nothing(void **state) {
@@ -125,12 +139,82 @@ static void times_of_the_log_are_its_own(void **state) {
         assert_int_equal(times[0].times.sum_us, 0);
 }
 
+static uint64_t shown_with(const char *name, const char *first, const char *second) {
+        for (size_t i = 0; i < shown.n; i++)
+                if (streq(shown.rows[i].of.name, name) && streq(shown.rows[i].labels[0].value, first) &&
+                    streq(shown.rows[i].labels[1].value, second))
+                        return shown.rows[i].value;
+        fail_msg("no counter is called %s{%s,%s}", name, first, second);
+        return 0;
+}
+
+static void what_a_leader_counts_by_verb_is_shown(void **state) {
+        static char leader;
+
+        show(NULL, (Leader *) &leader, NULL);
+        assert_int_equal(shown_with("jobs_ended", "start", "done"), 14);
+        assert_int_equal(shown_with("jobs_ended", "start", "failed"), 15);
+}
+
+// ------------------------------------------------------------------------------------------------ the manual
+
+static void write_entry(Buf *to, const char *name, const char *unit, const char *type, const char *help) {
+        assert_int_equal(buf_printf(to, "*argosy\\_"), 0);
+        for (const char *s = name; *s; s++)
+                assert_int_equal(*s == '_' ? buf_printf(to, "\\_") : buf_append(to, s, 1), 0);
+        assert_int_equal(buf_printf(to, "%s* (%s)\n\t%s\n\n", unit, type, help), 0);
+}
+
+// What it has to say and does not goes into `missing`.
+static void look_for(const char *manual, Buf *missing, const char *name, const char *unit, const char *type, const char *help) {
+        _cleanup_buf_ Buf entry = {};
+
+        write_entry(&entry, name, unit, type, help);
+        assert_int_equal(buf_append(&entry, "", 1), 0);
+        if (!strstr(manual, (const char *) entry.data))
+                assert_int_equal(buf_append(missing, entry.data, entry.len - 1), 0);
+}
+
+static void the_manual_has_every_figure_and_no_other(void **state) {
+        const CounterFamily families[] = {
+#define ROW(name, help) {#name, help, false},
+#define ROW_GAUGE(name, help) {#name, help, true},
+                SYSTEMD_COUNTERS(ROW, ROW_GAUGE) DAEMON_COUNTERS(ROW, ROW_GAUGE) AGENT_COUNTERS(ROW, ROW_GAUGE)
+                HEAP_COUNTERS(ROW, ROW_GAUGE) STORE_COUNTERS(ROW, ROW_GAUGE) LEADER_COUNTERS(ROW, ROW_GAUGE)
+                LEADER_FAMILIES(ROW, ROW_GAUGE)
+#undef ROW
+#undef ROW_GAUGE
+        };
+        _cleanup_buf_ Buf manual = {}, missing = {};
+        CountedTimes times[COUNTED_TIMES];
+        Daemon d = {};
+        size_t n = 0;
+
+        assert_int_equal(file_read(AT_FDCWD, MANUAL, 1024 * 1024, &manual), 0);
+        assert_int_equal(buf_append(&manual, "", 1), 0);
+        for (size_t i = 0; i < ELEMENTSOF(families); i++)
+                look_for((const char *) manual.data, &missing, families[i].name, families[i].gauge ? "" : "\\_total",
+                                 families[i].gauge ? "gauge" : "counter", families[i].help);
+        daemon_counted_times(&d, times);
+        for (size_t i = 0; i < COUNTED_TIMES; i++)
+                look_for((const char *) manual.data, &missing, times[i].name, "\\_seconds", "histogram", times[i].help);
+        if (missing.len > 0) { // too long for a message of cmocka
+                fprintf(stderr, "argosy-api.7.scd has to say:\n%.*s", (int) missing.len, (const char *) missing.data);
+                fail();
+        }
+        for (const char *s = (const char *) manual.data; (s = strstr(s, "\n*argosy\\_")); s++)
+                n++;
+        assert_int_equal(n, ELEMENTSOF(families) + COUNTED_TIMES + 1); // the last: turns of the loop
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_row_shows_the_field_of_its_name),
                 cmocka_unit_test(programs_find_the_names_that_they_know),
                 cmocka_unit_test(what_does_not_run_has_counted_nothing),
                 cmocka_unit_test(times_of_the_log_are_its_own),
+                cmocka_unit_test(what_a_leader_counts_by_verb_is_shown),
+                cmocka_unit_test(the_manual_has_every_figure_and_no_other),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

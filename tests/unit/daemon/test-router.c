@@ -199,9 +199,8 @@ void agent_local_units(Agent *a, Argosy__Response *ret) {
         w.local++;
 }
 
-size_t daemon_counters(const Daemon *d, Counter ret[static COUNTERS_MAX]) {
+void daemon_counters(const Daemon *d, CounterList *to) {
         w.others++;
-        return 0;
 }
 
 void daemon_counted_times(const Daemon *d, CountedTimes ret[static COUNTED_TIMES]) {

@@ -41,6 +41,28 @@ static void a_figure_is_type_help_and_value(void **state) {
                                   "18446744073709551615\n# EOF\n");
 }
 
+static void what_has_labels_is_one_figure_for_each_value(void **state) {
+        Argosy__Label state_label = ARGOSY__LABEL__INIT, verb = ARGOSY__LABEL__INIT, odd = ARGOSY__LABEL__INIT;
+        Argosy__Label *labels[] = {&verb, &state_label}, *odd_labels[] = {&odd};
+        Argosy__Response__Counter a = counter("jobs", "jobs", 1), b = counter("jobs", "jobs", 2), c = counter("x", "", 3);
+        _cleanup_free_ char *text = NULL;
+
+        verb.key = (char *) "verb";
+        verb.value = (char *) "a\"b\\c\nd";
+        state_label.key = (char *) "state";
+        state_label.value = (char *) "done";
+        odd.key = (char *) "a b"; // no name of a label
+        a.labels = b.labels = labels;
+        a.n_labels = 1;
+        b.n_labels = 2;
+        c.labels = odd_labels;
+        c.n_labels = 1;
+        text = metrics_of((Argosy__Response__Counter *[]){&a, &b, &c}, 3);
+        assert_string_equal(text, "# TYPE argosy_jobs counter\n# HELP argosy_jobs jobs\n"
+                                  "argosy_jobs_total{verb=\"a\\\"b\\\\c\\nd\"} 1\n"
+                                  "argosy_jobs_total{verb=\"a\\\"b\\\\c\\nd\",state=\"done\"} 2\n# EOF\n");
+}
+
 static void help_is_one_line(void **state) {
         Argosy__Response__Counter a = counter("a", "a \"b\" \\ c\nargosy_b 7", 1);
         _cleanup_free_ char *text = metrics_of((Argosy__Response__Counter *[]){&a}, 1);
@@ -114,6 +136,7 @@ static void what_has_no_counters_is_none(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_figure_is_type_help_and_value),
+                cmocka_unit_test(what_has_labels_is_one_figure_for_each_value),
                 cmocka_unit_test(help_is_one_line),
                 cmocka_unit_test(turns_of_the_loop_are_a_histogram),
                 cmocka_unit_test(what_is_no_name_is_left_out),

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See tallies.h. What units do is counted for each node, and for all nodes that are heard; of one that is not, nobody knows
+// what its units do: with one step all of them are unknown, and with one step back.
+
+#include "tallies.h"
+
+#include <string.h>
+
+#include "node-state.h"
+
+// Also what a newer host says.
+static unsigned state_of(const UnitOnNode *s) {
+        return (unsigned) s->active < UNIT_STATES ? (unsigned) s->active
+                                                  : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
+}
+
+static void count_units(Node *n, int step) {
+        for (unsigned i = 0; i < UNIT_STATES; i++)
+                n->all->seen[n->tally.heard ? i : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN] +=
+                        (size_t) step * n->seen[i];
+}
+
+static NodeTally tally_of(const Node *n) {
+        if (!n->host->recorded)
+                return (NodeTally){};
+        return (NodeTally){
+                .counted = true,
+                .heard = n->host->attached && !n->reason && n->host->lease.state != LEASE_LOST,
+                .state = node_state(n),
+                .mode = (unsigned) n->mode < NODE_MODES
+                                ? n->mode
+                                : ARGOSY__NODE_MODE__MODE_MAINTENANCE, // of a newer version
+        };
+}
+
+static void count_node(Node *n, int step) {
+        if (!n->tally.counted)
+                return;
+        n->all->nodes[n->tally.state] += (size_t) step;
+        n->all->modes[n->tally.mode] += (size_t) step;
+        count_units(n, step);
+}
+
+static void set(Node *n, NodeTally now) {
+        count_node(n, -1);
+        n->tally = now;
+        count_node(n, +1);
+}
+
+void tally_node(Node *n) {
+        NodeTally now = tally_of(n);
+
+        if (now.counted != n->tally.counted || now.heard != n->tally.heard || now.state != n->tally.state ||
+            now.mode != n->tally.mode)
+                set(n, now);
+}
+
+void tally_node_gone(Node *n) {
+        set(n, (NodeTally){});
+}
+
+static void count_unit(UnitOnNode *s, int step) {
+        Node *n = s->node;
+
+        if (s->tallied == 0)
+                return;
+        n->seen[s->tallied - 1] += (size_t) step;
+        if (n->tally.counted)
+                n->all->seen[n->tally.heard ? s->tallied - 1 : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN] +=
+                        (size_t) step;
+}
+
+void tally_unit_on_node(UnitOnNode *s) {
+        unsigned now = unit_on_node_life_is_reported(s->life) ? state_of(s) + 1 : 0;
+
+        if (now == s->tallied)
+                return;
+        count_unit(s, -1);
+        s->tallied = now;
+        count_unit(s, +1);
+}
+
+void tally_unit(Tallies *t, UnitLife life, int step) {
+        if (life != LIFE_ABSENT)
+                t->lives[life] += (size_t) step;
+}
+
+void tallies_clear(Tallies *t) {
+        memset(t->lives, 0, sizeof(t->lives));
+        memset(t->seen, 0, sizeof(t->seen));
+        memset(t->nodes, 0, sizeof(t->nodes));
+        memset(t->modes, 0, sizeof(t->modes));
+        job_tally_forget_open(&t->jobs);
+}

@@ -171,6 +171,7 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                 }
                 break;
         case HTTP_NEW_JOB:
+        case HTTP_PLAN:
         case HTTP_PUT_UNIT_FILE:
         case HTTP_DELETE_UNIT_FILE:
                 rows = (Rows){"units", unit_result_fields, UNIT_RESULT_FIELDS, NULL, NULL, 0};

@@ -51,6 +51,7 @@ static const struct {
         {HTTP_DELETE_UNIT_FILE, "Destroys a unit"},
         {HTTP_NODES, "Nodes"},
         {HTTP_JOBS, "Jobs, the newest first, a page at a time"},
+        {HTTP_PLAN, "What a change would do; nothing is changed"},
         {HTTP_NEW_JOB, "Asks for a change, or for thousands, one on a line"},
         {HTTP_JOB, "One job, when it has ended or so many seconds are over"},
         {HTTP_HOSTS, "Members of the cluster"},
@@ -339,7 +340,7 @@ static void write_body(Json *j, const HttpRoute *o) {
         json_bool(j, true);
         begin(j, "content");
         write_content(j, http_write_type(&t) ?: "text/plain",
-                      o->resource == HTTP_NEW_JOB ? "change"
+                      o->resource == HTTP_NEW_JOB || o->resource == HTTP_PLAN ? "change"
                       : o->resource == HTTP_LOGIN ? "login"
                                                   : "");
         if (o->resource == HTTP_NEW_JOB)

@@ -53,6 +53,7 @@ static const struct {
         {HTTP_GET, "/v1/nodes", HTTP_NODES, TAKES_LABEL},
         {HTTP_GET, "/v1/jobs", HTTP_JOBS, TAKES_PATTERN | TAKES_STATE | TAKES_AUTHOR | TAKES_PAGE},
         {HTTP_POST, "/v1/jobs", HTTP_NEW_JOB, TAKES_WAIT},
+        {HTTP_POST, "/v1/plan", HTTP_PLAN, 0},
         {HTTP_GET, "/v1/jobs/", HTTP_JOB, TAKES_NUMBER | TAKES_WAIT},
         {HTTP_GET, "/v1/hosts", HTTP_HOSTS, 0},
         {HTTP_GET, "/v1/roles", HTTP_ROLES, 0},
@@ -537,12 +538,13 @@ bool http_target_streams(const HttpTarget *t) {
 }
 
 bool http_target_writes(const HttpTarget *t) {
-        return t->resource == HTTP_NEW_JOB || t->resource == HTTP_PUT_UNIT_FILE ||
+        return t->resource == HTTP_NEW_JOB || t->resource == HTTP_PLAN || t->resource == HTTP_PUT_UNIT_FILE ||
                t->resource == HTTP_DELETE_UNIT_FILE;
 }
 
 bool http_target_has_body(const HttpTarget *t) {
-        return t->resource == HTTP_NEW_JOB || t->resource == HTTP_PUT_UNIT_FILE || t->resource == HTTP_LOGIN;
+        return t->resource == HTTP_NEW_JOB || t->resource == HTTP_PLAN || t->resource == HTTP_PUT_UNIT_FILE ||
+               t->resource == HTTP_LOGIN;
 }
 
 bool http_target_is_one(const HttpTarget *t) {
@@ -772,6 +774,7 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
         case HTTP_HEALTHZ:
         case HTTP_READYZ:
         case HTTP_NEW_JOB:
+        case HTTP_PLAN:
         case HTTP_PUT_UNIT_FILE:
         case HTTP_DELETE_UNIT_FILE:
                 break;

@@ -39,6 +39,7 @@ typedef enum HttpResource {
         HTTP_USAGE,   // what units use
         HTTP_HISTORY, // of a unit, by name
         HTTP_DIFF,    // what jobs have changed together
+        HTTP_PLAN,    // what a change would do
 } HttpResource;
 
 // Bits.

@@ -177,13 +177,19 @@ static const struct {
         {"after", OF_ALL, read_after},       {"queue", OF_ALL, read_queue},
 };
 
+static int refuse_member(Write *w, const char *verb, const char *member) {
+        if (streq(member, "plan"))
+                return refuse(w, "of '%.64s' there is no plan", verb);
+        return refuse(w, "'%.64s' has no member '%.64s'", verb, member);
+}
+
 static int read_member(Write *w, const WriteVerb *verb, const cJSON *value) {
         for (size_t i = 0; i < ELEMENTSOF(members); i++)
                 if (streq(members[i].name, value->string) && (members[i].of & verb->takes) == members[i].of)
                         return members[i].read(w, value);
-        return streq(value->string, "verb")
-                       ? 0
-                       : refuse(w, "'%.64s' has no member '%.64s'", verb->name, value->string);
+        if (streq(value->string, "verb"))
+                return 0;
+        return refuse_member(w, verb->name, value->string);
 }
 
 // ---- verbs
@@ -264,9 +270,9 @@ static int read_other_member(Write *w, const HttpVerb *verb, const char *name, c
         for (size_t i = 0; i < ELEMENTSOF(members); i++)
                 if (members[i].of == OF_ALL && streq(members[i].name, value->string))
                         return members[i].read(w, value);
-        return streq(value->string, "verb") || http_verb_takes(verb, value->string)
-                       ? 0
-                       : refuse(w, "'%s' has no member '%.64s'", name, value->string);
+        if (streq(value->string, "verb") || http_verb_takes(verb, value->string))
+                return 0;
+        return refuse_member(w, name, value->string);
 }
 
 // What is about something else than units.
@@ -342,18 +348,33 @@ static Argosy__Request *request_of(Write *w) {
         return message_copy(&w->request);
 }
 
+static bool has_json(const HttpTarget *t) {
+        return t->resource == HTTP_NEW_JOB || t->resource == HTTP_PLAN;
+}
+
+// Who asks there for a plan gets nothing else, whatever the body says.
+static int make_plan(Write *w, cJSON *body) {
+        const cJSON *plan = cJSON_GetObjectItemCaseSensitive(body, "plan");
+
+        if (plan && !cJSON_IsTrue(plan))
+                return refuse(w, "what is asked for here is a plan");
+        if (!plan && !cJSON_AddTrueToObject(body, "plan"))
+                return -ENOMEM;
+        return 0;
+}
+
 static int parse(Write *w, const HttpTarget *t, const HttpWriteHeaders *h, const char *body, size_t len) {
         int r = read_headers(w, h);
 
         if (r < 0)
                 return r;
-        if (t->resource == HTTP_NEW_JOB)
+        if (has_json(t))
                 return read_body(w);
         return t->resource == HTTP_PUT_UNIT_FILE ? read_file(w, t, body, len) : read_removal(w, t);
 }
 
 const char *http_write_type(const HttpTarget *t) {
-        return t->resource == HTTP_NEW_JOB || t->resource == HTTP_LOGIN ? "application/json"
+        return has_json(t) || t->resource == HTTP_LOGIN ? "application/json"
                : t->resource == HTTP_PUT_UNIT_FILE ? "text/plain"
                                                    : NULL;
 }
@@ -369,12 +390,14 @@ int http_write_parse(const HttpTarget *t, const HttpWriteHeaders *headers, const
         int r = 0;
 
         *ret_why = NULL;
-        if (t->resource == HTTP_NEW_JOB) {
+        if (has_json(t)) {
                 r = http_json_parse(body, len, &json, &why);
                 if (r < 0)
                         *ret_why = strdup(why);
                 w.body = json;
         }
+        if (r == 0 && t->resource == HTTP_PLAN)
+                r = make_plan(&w, json);
         if (r == 0)
                 r = parse(&w, t, headers, body, len);
         if (r == 0) {

@@ -146,6 +146,20 @@ def test_the_same_key_does_nothing_twice(c: Cluster):
     refused(post(c.nodes[0], {"verb": "start", "units": ["web.service"]}, If_Match=f'"{revision}"'), 412, "has changed since")
 
 
+def test_a_plan_says_what_comes_and_changes_nothing(c: Cluster):
+    asked, other, _ = c.nodes
+    operation = {"verb": "start", "units": WEBS, "files": {"web@.service": SLEEPER}}
+    status, _, said = send(asked, "POST", "/v1/plan", json.dumps(operation), JSON)
+    assert status == 200 and said["job"] is None and c.known() == set(), said
+    planned = {row["unit"]: row["node"] for row in said["units"]}
+    job = done(asked, operation)
+    assert {unit: [node] for unit, node in planned.items()} == c.active("web@*")
+    status, _, said = send(other, "POST", "/v1/plan", json.dumps({"verb": "undo", "job": job["job"]}), JSON)
+    assert status == 200 and said["job"] is None and {row["unit"] for row in said["units"]} >= set(WEBS), said
+    assert len(c.active("web@*")) == 6
+    refused(send(other, "POST", "/v1/plan", json.dumps({"verb": "stop", "units": WEBS}), JSON), 400, "there is no plan")
+
+
 def test_what_cannot_be_done_is_a_problem(c: Cluster):
     c.start("here")
     here = ["here.service"]

@@ -145,6 +145,27 @@ static void a_key_makes_the_same_id_and_none_another_one(void **state) {
                          -EINVAL);
 }
 
+static void a_plan_is_asked_for_at_its_place(void **state) {
+        static const char *const good[] = {"{\"verb\":\"start\",\"units\":[\"a.service\"]}",
+                                           "{\"verb\":\"start\",\"units\":[\"a.service\"],\"plan\":true}"},
+                          *const bad[] = {"{\"verb\":\"start\",\"units\":[\"a.service\"],\"plan\":false}",
+                                          "{\"verb\":\"start\",\"units\":[\"a.service\"],\"plan\":1}",
+                                          "{\"verb\":\"stop\",\"units\":[\"a.service\"]}",
+                                          "{\"verb\":\"cordon\",\"nodes\":[\"n1\"]}"};
+        Argosy__Request *q = NULL;
+
+        for (size_t i = 0; i < ELEMENTSOF(good); i++) {
+                assert_int_equal(write_of("/v1/plan", HTTP_POST, (HttpWriteHeaders){}, good[i], &q), 0);
+                assert_true(q->change->dry_run);
+                message_free(q);
+        }
+        assert_int_equal(write_of("/v1/plan", HTTP_POST, (HttpWriteHeaders){}, "{\"verb\":\"undo\",\"job\":7}", &q), 0);
+        assert_true(q->undo->dry_run);
+        message_free(q);
+        for (size_t i = 0; i < ELEMENTSOF(bad); i++)
+                assert_int_equal(write_of("/v1/plan", HTTP_POST, (HttpWriteHeaders){}, bad[i], &q), -EINVAL);
+}
+
 static void a_revision_stands_in_quotes(void **state) {
         static const char body[] = "{\"verb\":\"stop\",\"units\":[\"a.service\"]}";
         static const char *const bad[] = {"",           "7",       "\"7",
@@ -191,6 +212,7 @@ int main(void) {
                 TEST(without_units_those_of_the_files_are_meant),
                 TEST(what_is_no_proper_change_is_refused),
                 TEST(a_key_makes_the_same_id_and_none_another_one),
+                TEST(a_plan_is_asked_for_at_its_place),
                 TEST(a_revision_stands_in_quotes),
                 TEST(a_file_is_put_and_deleted),
         };

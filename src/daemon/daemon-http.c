@@ -4,6 +4,7 @@
 //
 //      [Http] Listen=unix         -> RUNTIME_DIR/http.sock -> HttpApi -> router_submit() -> the leader, wherever it is
 //             Listen=ADDRESS:PORT -> TCP, mostly with TLS  ->
+//      [Fleet] Listen=PATH        -> that unix socket        -> fleet's API, by the same way
 //
 // The socket is made here and not by systemd. Nothing is to wait in it while argosyd is away: who asks over HTTP, a
 // monitor above all, is to be told so. Whoever may use the local socket may use this one: it has the same group and mode
@@ -87,6 +88,22 @@ static int open_unix(Daemon *d, int *ret_fd) {
                 return listener_bind_unix(path, d->paths->socket_mode, group_of_socket(d), ret_fd);
         (void) unlink(path); // of an argosyd that had one
         return 0;
+}
+
+// ---- of fleet
+
+static void open_fleet(Daemon *d) {
+        int fd = -1, r = listener_bind_unix(d->config.fleet, d->paths->socket_mode, group_of_socket(d), &fd);
+
+        if (r == 0) {
+                r = http_api_listen_fleet(d->http, fd);
+                if (r < 0)
+                        close(fd);
+        }
+        if (r < 0)
+                log_warning("The API of fleet is not there, for want of %s: %s.", d->config.fleet, strerror(-r));
+        else
+                log_info("The API of fleet is spoken on %s.", d->config.fleet);
 }
 
 // ---- over TCP
@@ -196,7 +213,7 @@ static void open_tcp(Daemon *d) {
 void daemon_http_open(Daemon *d) {
         int fd, r = open_unix(d, &fd);
 
-        if (r == 0 && (fd >= 0 || d->config.n_http_listen > 0)) {
+        if (r == 0 && (fd >= 0 || d->config.n_http_listen > 0 || *d->config.fleet)) {
                 r = http_api_new(d->loop, fd, local_api_names(d->api), &http_ops, d, &d->http);
                 if (r < 0 && fd >= 0)
                         close(fd);
@@ -205,6 +222,10 @@ void daemon_http_open(Daemon *d) {
                 log_warning("HTTP is not answered, for want of its socket: %s.", strerror(-r));
                 return;
         }
+        if (!d->http)
+                return;
         daemon_http_update(d);
         open_tcp(d);
+        if (*d->config.fleet)
+                open_fleet(d);
 }

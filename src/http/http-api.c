@@ -230,6 +230,10 @@ static void respond_one(HttpCall *call, const Argosy__Response *response) {
 
         if (response->final)
                 call->route = NULL;
+        if (call->fleet) {
+                http_fleet_respond(call, response);
+                return;
+        }
         if (call->target.resource == HTTP_STATE) {
                 http_state_respond(call, response);
                 return;
@@ -310,7 +314,9 @@ static void on_author(const Argosy__Author *author, int error, void *userdata) {
                 http_call_fail(call, EACCES, why);
                 return;
         }
-        if (call->target.resource == HTTP_STATE)
+        if (call->fleet)
+                http_fleet_begin(call, author);
+        else if (call->target.resource == HTTP_STATE)
                 http_state_begin(call, author);
         else if (call->target.resource == HTTP_JOURNAL)
                 http_journal_begin(call, author);
@@ -496,6 +502,14 @@ static int add_door(HttpApi *a, int fd, bool tcp, bool tls) {
         (void) uv_poll_start(&door->first, UV_READABLE, on_first);
         a->doors[a->n_doors++] = door;
         return 0;
+}
+
+int http_api_listen_fleet(HttpApi *a, int fd) {
+        int r = a->n_doors == ELEMENTSOF(a->doors) ? -E2BIG : add_door(a, fd, false, false);
+
+        if (r == 0)
+                a->doors[a->n_doors - 1]->fleet = true;
+        return r;
 }
 
 int http_api_listen(HttpApi *a, const HttpListen *at, bool tls) {

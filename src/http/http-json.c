@@ -112,7 +112,7 @@ static int check(const cJSON *value, const char **ret_why) {
         return r;
 }
 
-int http_json_parse(const char *text, size_t len, cJSON **ret, const char **ret_why) {
+static int parse(const char *text, size_t len, bool list, cJSON **ret, const char **ret_why) {
         const char *end = NULL;
         cJSON *value;
         int r;
@@ -123,8 +123,8 @@ int http_json_parse(const char *text, size_t len, cJSON **ret, const char **ret_
         value = cJSON_ParseWithLengthOpts(text, len, &end, false);
         if (value)
                 end += strspn(end, " \t\r\n");
-        if (!cJSON_IsObject(value) || end != text + len) {
-                *ret_why = "the body is no JSON object";
+        if (!(list ? cJSON_IsArray(value) : cJSON_IsObject(value)) || end != text + len) {
+                *ret_why = list ? "the body is no JSON array" : "the body is no JSON object";
                 r = -EINVAL;
         } else
                 r = check(value, ret_why);
@@ -133,4 +133,12 @@ int http_json_parse(const char *text, size_t len, cJSON **ret, const char **ret_
         else
                 *ret = value;
         return r;
+}
+
+int http_json_parse(const char *text, size_t len, cJSON **ret, const char **ret_why) {
+        return parse(text, len, false, ret, ret_why);
+}
+
+int http_json_parse_list(const char *text, size_t len, cJSON **ret, const char **ret_why) {
+        return parse(text, len, true, ret, ret_why);
 }

@@ -15,3 +15,5 @@ enum {
 // An object, to be freed with cJSON_Delete(). text[len] is 0. 0; -EINVAL: it is none, or -E2BIG: too deep or too much, and *ret_why (borrowed) says
 // more; -ENOMEM. There is nothing behind it but white space, no text in it has a NUL, and no object of it a member twice.
 int http_json_parse(const char *text, size_t len, cJSON **ret, const char **ret_why);
+// Likewise, an array.
+int http_json_parse_list(const char *text, size_t len, cJSON **ret, const char **ret_why);

@@ -22,6 +22,7 @@
 #include "author-names.h"
 #include "buf.h"
 #include "events-memo.h"
+#include "fleet-call.h"
 #include "hash.h"
 #include "deadline-heap.h"
 #include "http-api-alike.h"
@@ -88,6 +89,8 @@ struct HttpCall {
         HttpStateCall state;
         HttpJournalCall journal;
         HttpAlikeCall alike; // of a stream of events
+        FleetCall *fleet; // it is one of fleet's API (http-api-fleet.c); NULL: of ours
+        char fleet_method[8];
         HttpBulk *bulk;   // it has many operations (http-api-bulk.c); NULL: one
         size_t bulk_step; // that is asked for, or whose job is waited for
         Deadline
@@ -124,6 +127,7 @@ typedef struct HttpDoor {
         HttpApi *api;
         int fd;
         bool tcp, tls;
+        bool fleet; // fleet's API is spoken there
         uv_poll_t first; // somebody connects: there is to be a thread
         HttpThread *thread;
 } HttpDoor;
@@ -134,7 +138,7 @@ struct HttpApi {
         AuthorNames *names;
         uv_async_t async; // calls have arrived, or somebody over TCP is waited for
         HttpStates states;
-        HttpDoor *doors[1 + HTTP_LISTENERS_MAX];
+        HttpDoor *doors[2 + HTTP_LISTENERS_MAX];
         size_t n_doors;
         HttpTcp tcp;
         _Atomic size_t tcp_uploads; // bytes of bodies that have come so
@@ -241,6 +245,20 @@ Argosy__Request *http_steps_ask_for_end(uint64_t job);
 bool http_steps_note_level(HttpCall *call, const Argosy__Response *r); // whether the cluster keeps jobs
 // From now on, for so long as the client wants. False: out of memory, and the call has failed.
 bool http_steps_wait_for(HttpCall *call);
+
+// ---- of fleet's API: http-api-fleet.c
+
+// By the thread. Its target, when its method is known; 0, or the status with which it is refused.
+unsigned http_fleet_parse(HttpCall *call, const char **ret_why);
+// Its body, as it has come, and a NUL behind that.
+unsigned http_fleet_read(HttpCall *call, char **ret_why);
+// The type that its body must have; NULL: any.
+const char *http_fleet_type(const HttpCall *call);
+enum MHD_Result http_fleet_send(HttpCall *call);
+enum MHD_Result http_fleet_refuse(HttpCall *call, unsigned status, const char *why, bool last);
+// By the loop.
+void http_fleet_begin(HttpCall *call, const Argosy__Author *author);
+void http_fleet_respond(HttpCall *call, const Argosy__Response *response);
 
 // ---- by the loop: http-api-bulk.c
 

@@ -289,6 +289,8 @@ static enum MHD_Result send_answer(HttpCall *call) {
         HttpProblem problem = {http_status_of(call->status), call->message, call->unit, call->node,
                                call->line};
 
+        if (call->fleet)
+                return http_fleet_send(call);
         if (call->status != 0) {
                 http_thread_note_refusal(call);
                 return send_problem(call->connection, &problem, NULL, call->status == ESHUTDOWN);
@@ -330,6 +332,8 @@ static enum MHD_Result refuse_line(HttpCall *call, unsigned status, const char *
         HttpProblem problem = {.status = status, .detail = why, .line = line};
 
         call->stage = HTTP_CALL_REFUSED;
+        if (call->fleet)
+                return http_fleet_refuse(call, status, why, last);
         return send_problem(call->connection, &problem,
                             status == 405 ? http_target_methods(call->text) : NULL, last);
 }
@@ -397,15 +401,15 @@ static bool is_type(const char *value, const char *type) {
 
 // A connection on which a body was refused ends, so nobody takes that for the next request.
 static enum MHD_Result on_body_headers(HttpCall *call) {
-        const char *length = header(call, "Content-Length"), *type = http_write_type(&call->target),
-                   *given = header(call, "Content-Type");
+        const char *length = header(call, "Content-Length"),
+                   *type = call->fleet ? http_fleet_type(call) : http_write_type(&call->target), *given = header(call, "Content-Type");
         uint64_t n;
 
         if (!length || !parse_u64(length, UINT64_MAX, &n))
                 return refuse(call, 411, "a body comes with its Content-Length", true);
         call->lines = call->target.resource == HTTP_NEW_JOB && is_type(given, "application/x-ndjson");
-        if (!call->lines && !is_type(given, type))
-                return refuse_body(call, 415, type);
+        if (!call->lines && type && !is_type(given, type))
+                return refuse_body(call, 415, call->fleet ? "only acceptable Content-Type is application/json" : type);
         if (n > (call->lines ? HTTP_LINES_BYTES_MAX : HTTP_BODY_MAX))
                 return refuse(call, 413, "the body is too long", true);
         if (call->target.resource == HTTP_LOGIN && n > HTTP_LOGIN_BODY_MAX)
@@ -418,14 +422,20 @@ static enum MHD_Result on_body_headers(HttpCall *call) {
 
 // 0, or the status with which it is refused.
 static unsigned find_target(HttpCall *call, const char **ret_why) {
-        int r = http_target_parse(call->text, call->method, &call->target, ret_why);
+        int r = call->fleet ? 0 : http_target_parse(call->text, call->method, &call->target, ret_why);
         bool session = call->target.resource == HTTP_LOGIN || call->target.resource == HTTP_LOGOUT;
 
+        if (call->fleet)
+                return http_fleet_parse(call, ret_why);
         if (r == 0 && session && !call->peer->tls) {
                 *ret_why = "sessions are there for browsers, over TLS";
                 return 403;
         }
         return r == 0 ? 0 : r == -EPERM ? 405 : http_status_of(-r);
+}
+
+static bool takes_body(const HttpCall *call) {
+        return call->fleet ? fleet_target_has_body(&call->fleet->target) : http_target_has_body(&call->target);
 }
 
 // What has no body is answered when its end has come: a connection on which libmicrohttpd has an answer before that is closed.
@@ -434,6 +444,7 @@ static enum MHD_Result on_headers(HttpCall *call, const char *method, const char
         unsigned status = 0;
 
         call->method = http_method_from_string(method);
+        (void) str_copy(call->fleet_method, sizeof(call->fleet_method), method); // "" is as good as one that nobody knows
         if (has_two_ends(call))
                 return refuse(call, 411, "a body comes with one Content-Length, and not in chunks", true);
         if (call->peer->one_too_many)
@@ -456,7 +467,7 @@ static enum MHD_Result on_headers(HttpCall *call, const char *method, const char
                 return refuse_body(call, status, why);
         if (is_foreign(call))
                 return refuse_body(call, 403, foreign_origin);
-        if (http_target_has_body(&call->target))
+        if (takes_body(call))
                 return on_body_headers(call);
         return refuse_body(call, 400, "a request of that kind has no body");
 }
@@ -539,6 +550,13 @@ static int read_login(HttpCall *call, const char **ret_why) {
         return r;
 }
 
+static unsigned read_fleet(HttpCall *call, char **ret_why) {
+        unsigned status = buf_append(&call->upload, "", 1) == 0 ? http_fleet_read(call, ret_why) : 503;
+
+        release_upload(call);
+        return status;
+}
+
 // *ret_known: what he has is the newest, and nobody has to be asked. 0 or -ENOMEM.
 static int take_condition(HttpCall *call, bool *ret_known) {
         const char *tags = header(call, "If-None-Match");
@@ -557,10 +575,15 @@ static enum MHD_Result ask(HttpCall *call) {
 
         if (status > 0)
                 return refuse(call, status, not_found, false);
-        if (!has_body(call) && http_target_has_body(&call->target))
+        if (!has_body(call) && takes_body(call))
                 return refuse(call, 411, "it has no body", false);
         if (is_foreign(call))
                 return refuse(call, 403, foreign_origin, false);
+        if (call->fleet && has_body(call)) {
+                status = read_fleet(call, &why);
+                if (status > 0)
+                        return refuse(call, status, why, false);
+        }
         if (http_target_streams(&call->target))
                 http_thread_choose_stream(call, header(call, "Accept"));
         if (call->target.resource == HTTP_EVENTS && id && *id && !http_target_set_place(&call->target, id))
@@ -572,7 +595,7 @@ static enum MHD_Result ask(HttpCall *call) {
                 if (r < 0)
                         return refuse(call, http_status_of(-r), not_found, false);
         }
-        r = make_request(call, &why, &line);
+        r = call->fleet ? 0 : make_request(call, &why, &line);
         if (r < 0)
                 return refuse_line(call, http_status_of(-r), why, line, false);
         call->stage = HTTP_CALL_ASKED;
@@ -637,7 +660,13 @@ static void *on_target(void *userdata, const char *text, struct MHD_Connection *
         list_init(&call->journal.link);
         list_init(&call->alike.link);
         call->text = strdup(text);
-        if (!call->text) {
+        if (t->door->fleet) {
+                call->fleet = fleet_call_new();
+                call->target.resource = HTTP_UNITS; // nothing of which is done otherwise than of most
+        }
+        if (!call->text || (t->door->fleet && !call->fleet)) {
+                fleet_call_free(call->fleet);
+                free(call->text);
                 free(call);
                 return NULL;
         }
@@ -658,6 +687,7 @@ void http_call_free(HttpCall *call) {
         http_alike_done(&call->alike);
         message_free(call->request);
         http_bulk_free(call->bulk);
+        fleet_call_free(call->fleet);
         message_free(call->author);
         http_state_done(call);
         free(call->message);

@@ -95,6 +95,8 @@ static const struct ConfigKey {
         {"Http", "Certificate", KEY_PATH, offsetof(Config, http_certificate), "", 0, 0,
          "file of PEM with the certificate for TLS, and those that lead to who has signed it (default: our own)"},
         {"Http", "Key", KEY_PATH, offsetof(Config, http_key), "", 0, 0, "file of PEM with its private key"},
+        {"Fleet", "Listen", KEY_PATH, offsetof(Config, fleet), "", 0, 0,
+         "unix socket, in /run/argosy, on which the API of fleet is spoken; empty: none"},
         {"Log", "Level", KEY_NUMBER, offsetof(Config, log_level), "6", 3, 7,
          "3 errors ... 6 information, 7 debugging"},
 };
@@ -126,6 +128,7 @@ void config_done(Config *c) {
         managers_clear(c);
         listen_clear(c);
         free(c->http_names);
+        free(c->fleet);
         free(c->http_certificate);
         free(c->http_key);
         free(c->name);
@@ -553,7 +556,7 @@ bool config_http_is_same(const Config *a, const Config *b) {
         for (size_t i = 0; i < a->n_http_listen && i < b->n_http_listen; i++)
                 if (!streq(a->http_listen[i].text, b->http_listen[i].text))
                         return false;
-        return a->http == b->http && a->http_tls == b->http_tls && a->n_http_listen == b->n_http_listen;
+        return a->http == b->http && streq(a->fleet, b->fleet) && a->http_tls == b->http_tls && a->n_http_listen == b->n_http_listen;
 }
 
 // Tokens go over these.

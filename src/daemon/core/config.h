@@ -38,6 +38,7 @@ typedef struct Config {
         size_t n_http_listen;
         HttpNames *http_names; // by which one may ask there; NULL: not said
         bool http_tls;
+        char *fleet; // path of the socket of fleet's API; empty: there is none
         char *http_certificate, *http_key; // paths; empty: our own
 } Config;
 

@@ -188,6 +188,18 @@ static void http_is_answered_on_its_socket_or_nowhere(void **state) {
         config_done(&c);
 }
 
+static void the_api_of_fleet_is_where_somebody_said(void **state) {
+        Config c;
+
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_string_equal(c.fleet, "");
+        config_done(&c);
+        put(*state, "/etc/argosy/argosy.conf", "[Fleet]\nListen=/run/argosy/fleet.sock\n");
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_string_equal(c.fleet, "/run/argosy/fleet.sock");
+        config_done(&c);
+}
+
 static void http_over_tcp_is_what_was_asked_for(void **state) {
         Config c;
 
@@ -276,6 +288,7 @@ int main(void) {
                 IN_DIR(whether_somebody_said_how_many_vote_is_known),
                 IN_DIR(what_cannot_be_is_skipped_and_the_rest_taken),
                 IN_DIR(http_is_answered_on_its_socket_or_nowhere),
+                IN_DIR(the_api_of_fleet_is_where_somebody_said),
                 IN_DIR(http_over_tcp_is_what_was_asked_for),
                 IN_DIR(clear_text_stays_on_loopback),
                 IN_DIR(what_needs_a_restart_is_known),

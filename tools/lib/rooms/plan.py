@@ -12,6 +12,7 @@ FOLDERS = {
     "mesh": ["peer"],
     "agent": ["rules", "core", "queries", "work", "nodes", "orders"],
     "leader": ["rules", "messages", "core", "view", "scheduler", "fencing", "orders", "hosts", "queue", "changes", "campaigns", "queries", "events"],
+    "http": ["fleet"],
     "daemon": ["core", "requests"],
     "ctl": ["term", "view", "line", "client", "verbs"],
 }
@@ -36,6 +37,7 @@ FACETS = {
     "leader/changes": ["request"],    # one function that says what a request means, by kind of option
     "leader/campaigns": ["rollout"],  # one controller: its steps, its requests, what it shows
     "leader/queries": ["open-jobs"],  # jobs that are running: what they wait for, how their end is written
+    "http/fleet": ["fleet-call"],   # one request, and what is answered
     "http": ["http-api",         # the loop's side: calls, what is asked for each, and the state document that many wait for
              "http-thread"],     # the thread's: connections, answers, and those that go on
     "daemon": ["run",             # the life of the daemon: beginning, loop, end

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What is not known in a body is left alone, as fleet does: its client sends currentState and machineID with a unit, which mean
+// nothing there. A value of a patch is a text, as fleet's documents say, or {"value":"..."}, as its program wanted it.
+
+#include "fleet-body.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "macro.h"
+#include "str.h"
+#include "unit-name.h"
+
+static int refuse(char **ret_why, const char *format, ...) _printf_(2, 3);
+static int refuse(char **ret_why, const char *format, ...) {
+        char text[512];
+        va_list ap;
+
+        va_start(ap, format);
+        str_vfit(text, sizeof(text), format, ap);
+        va_end(ap);
+        *ret_why = strdup(text);
+        return -EINVAL;
+}
+
+static const char *text_of(const cJSON *object, const char *name) {
+        const cJSON *m = cJSON_GetObjectItemCaseSensitive(object, name);
+
+        return cJSON_IsString(m) ? m->valuestring : NULL;
+}
+
+// A member that is there and no text, and not null.
+static bool is_wrong(const cJSON *object, const char *name) {
+        const cJSON *m = cJSON_GetObjectItemCaseSensitive(object, name);
+
+        return m && !cJSON_IsString(m) && !cJSON_IsNull(m);
+}
+
+static int read_options(const cJSON *list, FleetOptions *ret, char **ret_why) {
+        const char *why;
+        int r = 0;
+
+        if (!list || cJSON_IsNull(list))
+                return 0;
+        if (!cJSON_IsArray(list))
+                return refuse(ret_why, "unable to decode body: options is an array");
+        for (const cJSON *m = list->child; m && r == 0; m = m->next) {
+                if (!cJSON_IsObject(m) || is_wrong(m, "section") || is_wrong(m, "name") ||
+                    is_wrong(m, "value"))
+                        return refuse(ret_why,
+                                      "unable to decode body: an option has section, name and value");
+                if (ret->n == FLEET_OPTIONS_MAX)
+                        return refuse(ret_why, "a unit has at most %d options", FLEET_OPTIONS_MAX);
+                r = fleet_options_add(ret, text_of(m, "section") ?: "", text_of(m, "name") ?: "",
+                                      text_of(m, "value") ?: "");
+        }
+        if (r == 0) {
+                r = fleet_options_check(ret, &why);
+                if (r == -EINVAL)
+                        return refuse(ret_why, "%s", why);
+        }
+        return r;
+}
+
+int fleet_body_read_unit(const cJSON *body, const char *name, FleetUnit *ret, char **ret_why) {
+        const char *given = text_of(body, "name"), *desired = text_of(body, "desiredState"), *why;
+
+        *ret = (FleetUnit){};
+        if (!cJSON_IsObject(body) || is_wrong(body, "name") || is_wrong(body, "desiredState"))
+                return refuse(ret_why, "unable to decode body: it is no unit");
+        if (given && *given && !streq(given, name))
+                return refuse(ret_why,
+                              "name in URL \"%.128s\" differs from unit name in request body \"%.128s\"",
+                              name, given);
+        if (unit_name_kind(name, &why) == UNIT_NAME_INVALID)
+                return refuse(ret_why, "invalid unit name \"%.128s\": %s", name, why);
+        ret->has_desired = desired && *desired;
+        if (ret->has_desired && !target_from_string(desired, &ret->desired))
+                return refuse(ret_why,
+                              "invalid desiredState \"%.64s\": expect inactive, loaded, or launched",
+                              desired);
+        return read_options(cJSON_GetObjectItemCaseSensitive(body, "options"), &ret->options, ret_why);
+}
+
+void fleet_unit_done(FleetUnit *u) {
+        fleet_options_done(&u->options);
+        *u = (FleetUnit){};
+}
+
+static bool is_key(const char *text) {
+        return *text && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") ==
+                                strlen(text);
+}
+
+// "/MACHINE/metadata/KEY". 0, -EINVAL or -ENOMEM.
+static int read_path(const char *path, FleetPatch *ret) {
+        static const char middle[] = "/metadata/";
+        const char *end = path && *path == '/' ? strchr(path + 1, '/') : NULL;
+
+        if (!end || end == path + 1 || !str_has_prefix(end, middle) || !is_key(end + strlen(middle)))
+                return -EINVAL;
+        ret->machine = strndup(path + 1, (size_t) (end - path - 1));
+        ret->key = strdup(end + strlen(middle));
+        return ret->machine && ret->key ? 0 : -ENOMEM;
+}
+
+static int read_patch(const cJSON *m, FleetPatch *ret, char **ret_why) {
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(m, "value");
+        const char *op = text_of(m, "op") ?: "",
+                   *text = cJSON_IsObject(value) ? text_of(value, "value") : text_of(m, "value");
+        int r;
+
+        if (!streq(op, "add") && !streq(op, "remove") && !streq(op, "replace"))
+                return refuse(ret_why, "invalid op: expect add, remove, or replace");
+        r = read_path(text_of(m, "path"), ret);
+        if (r == -EINVAL)
+                return refuse(ret_why, "machine metadata path invalid");
+        if (r < 0 || streq(op, "remove"))
+                return r;
+        if (!text || !*text)
+                return refuse(ret_why, "invalid value: add and replace require a value");
+        ret->value = strdup(text);
+        return ret->value ? 0 : -ENOMEM;
+}
+
+int fleet_body_read_patches(const cJSON *body, FleetPatches *ret, char **ret_why) {
+        int r = 0;
+
+        *ret = (FleetPatches){};
+        for (const cJSON *m = body->child; m && r == 0; m = m->next) {
+                if (ret->n == FLEET_PATCHES_MAX)
+                        return refuse(ret_why, "at most %d changes are made at once", FLEET_PATCHES_MAX);
+                if (ARRAY_RESERVE(ret->list, ret->n + 1) < 0)
+                        return -ENOMEM;
+                ret->list[ret->n] = (FleetPatch){};
+                r = read_patch(m, &ret->list[ret->n++], ret_why);
+        }
+        return r;
+}
+
+void fleet_patches_done(FleetPatches *p) {
+        for (size_t i = 0; i < p->n; i++) {
+                free(p->list[i].machine);
+                free(p->list[i].key);
+                free(p->list[i].value);
+        }
+        free(p->list);
+        *p = (FleetPatches){};
+}

@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// See fleet-call.h. What a step needs is there when it is asked for; a step that a request does not need is passed over. The first
+// error ends it: nothing more is asked then.
+//
+// A list that begins anew, since its leader went away in the middle, is taken from there. Whatever nobody leads is answered as by a
+// fleet without etcd.
+
+#include "fleet-call.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "array.h"
+#include "macro.h"
+#include "message.h"
+#include "request-key.h"
+#include "str.h"
+
+static const char no_leader[] = "fleet server unable to communicate with etcd";
+
+// ---- life
+
+FleetCall *fleet_call_new(void) {
+        return calloc(1, sizeof(FleetCall));
+}
+
+static void drop_rows(FleetCall *c) {
+        for (size_t i = 0; i < c->n_rows; i++) {
+                FleetRow *row = &c->rows[i];
+                char *texts[] = {row->name, row->node,   row->desired, row->current,
+                                 row->load, row->active, row->sub};
+
+                for (size_t k = 0; k < ELEMENTSOF(texts); k++)
+                        free(texts[k]);
+                fleet_options_done(&row->options);
+                *row = (FleetRow){};
+        }
+        c->n_rows = c->n_seen = c->n_fitting = 0;
+}
+
+static void drop_machines(FleetCall *c) {
+        for (size_t i = 0; i < c->n_machines; i++) {
+                FleetMachine *m = &c->machines[i];
+
+                free(m->node);
+                free(m->id);
+                free(m->address);
+                for (size_t k = 0; k < m->n_labels; k++)
+                        message_free(m->labels[k]);
+                free(m->labels);
+        }
+        free(c->machines);
+        c->machines = NULL;
+        c->n_machines = 0;
+}
+
+FleetCall *fleet_call_free(FleetCall *c) {
+        if (!c)
+                return NULL;
+        drop_rows(c);
+        drop_machines(c);
+        fleet_target_done(&c->target);
+        fleet_unit_done(&c->unit);
+        fleet_patches_done(&c->patches);
+        free(c->message);
+        free(c);
+        return NULL;
+}
+
+// ---- what is asked for
+
+unsigned fleet_call_parse(FleetCall *c, const char *target, const char *method, const char **ret_why) {
+        return fleet_target_parse(target, method, &c->target, ret_why);
+}
+
+unsigned fleet_call_read(FleetCall *c, const cJSON *body, char **ret_why) {
+        int r = c->target.method == FLEET_PUT ? fleet_body_read_unit(body, c->target.name, &c->unit, ret_why)
+                                              : fleet_body_read_patches(body, &c->patches, ret_why);
+
+        return r == 0 ? 0 : r == -EINVAL ? 400 : 503;
+}
+
+static void end(FleetCall *c, unsigned status, const char *why) {
+        if (c->status != 0)
+                return;
+        c->status = status;
+        c->step = FLEET_ENDS;
+        c->message = why ? strdup(why) : NULL;
+}
+
+static unsigned status_of(int error) {
+        switch (error) {
+        case EINVAL:
+        case EBADMSG:
+        case E2BIG:
+                return 400;
+        case EACCES:
+        case EPERM:
+                return 403;
+        case ENOENT:
+                return 404;
+        case EBUSY:
+        case EAGAIN:
+        case ENOMEM:
+        case ESHUTDOWN:
+        case EHOSTUNREACH:
+        case ETIMEDOUT:
+        case ECONNRESET:
+                return 503;
+        default: // what the cluster does not do as it is
+                return 409;
+        }
+}
+
+void fleet_call_fail(FleetCall *c, int error, const char *why) {
+        bool unreachable = error == EHOSTUNREACH || error == ETIMEDOUT || error == ECONNRESET;
+
+        end(c, status_of(error), unreachable ? no_leader : why);
+}
+
+static bool is_of_machines(const FleetCall *c) {
+        return c->target.resource == FLEET_MACHINES;
+}
+
+static bool is_of_states(const FleetCall *c) {
+        return c->target.resource == FLEET_STATES || c->target.resource == FLEET_STATE;
+}
+
+static bool is_one(const FleetCall *c) {
+        return c->target.resource == FLEET_UNIT || c->target.resource == FLEET_STATE;
+}
+
+static bool reads(const FleetCall *c) {
+        return c->target.method == FLEET_GET;
+}
+
+// ---- what follows from what was seen
+
+// Whether there is something to change, or else the answer.
+static void judge_put(FleetCall *c) {
+        const FleetRow *row = c->n_rows > 0 ? &c->rows[0] : NULL;
+        int same = row && c->unit.options.n > 0 ? fleet_options_equal(&row->options, &c->unit.options) : 1;
+
+        if (same < 0)
+                fleet_call_fail(c, ENOMEM, "this host has no memory for the request");
+        else if (!row && c->unit.options.n == 0)
+                end(c, 409, "unit does not exist and options field empty");
+        else if (row && same && !c->unit.has_desired)
+                end(c, 409, "must provide DesiredState to update existing unit");
+        else
+                c->made = !row || !same;
+}
+
+static void judge(FleetCall *c) {
+        if (c->target.method == FLEET_PUT)
+                judge_put(c);
+        else if (c->n_rows == 0 && c->target.method == FLEET_DELETE)
+                end(c, 404, "unit does not exist");
+}
+
+// ---- requests
+
+static Argosy__Request *ask_machines(void) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListNodes m = ARGOSY__REQUEST__LIST_NODES__INIT;
+
+        q.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
+        q.list_nodes = &m;
+        return message_copy(&q);
+}
+
+static Argosy__Request *ask_list(const FleetCall *c) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListUnits units = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request__ListUnitFiles files = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
+        char *name = is_one(c) ? c->target.name : c->target.unit_name;
+
+        if (is_of_states(c)) {
+                q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+                q.list_units = &units;
+                units.patterns = &name;
+                units.n_patterns = name != NULL;
+                units.parts = true;
+        } else {
+                q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
+                q.list_unit_files = &files;
+                files.patterns = &name;
+                files.n_patterns = name != NULL;
+                files.parts = true;
+        }
+        return message_copy(&q);
+}
+
+// Of a state only the hash is wanted. Units of one name stand behind each other.
+static Argosy__Request *ask_contents(FleetCall *c) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Cat m = ARGOSY__REQUEST__CAT__INIT;
+        char *names[FLEET_PAGE_ROWS];
+
+        q.what_case = ARGOSY__REQUEST__WHAT_CAT;
+        q.cat = &m;
+        m.names = names;
+        for (size_t i = 0; i < c->n_rows; i++)
+                if (i == 0 || !streq(c->rows[i].name, c->rows[i - 1].name))
+                        names[m.n_names++] = c->rows[i].name;
+        return message_copy(&q);
+}
+
+static Argosy__Verb verb_of(const FleetCall *c) {
+        const char *now = c->n_rows > 0 ? c->rows[0].desired : "inactive";
+
+        if (c->target.method == FLEET_DELETE)
+                return ARGOSY__VERB__VERB_DESTROY;
+        if (!c->unit.has_desired)
+                return ARGOSY__VERB__VERB_SUBMIT;
+        switch (c->unit.desired) {
+        case ARGOSY__TARGET__TARGET_LAUNCHED:
+                return ARGOSY__VERB__VERB_START;
+        case ARGOSY__TARGET__TARGET_LOADED:
+                return streq(now, "launched") ? ARGOSY__VERB__VERB_STOP : ARGOSY__VERB__VERB_LOAD;
+        default:
+                return c->n_rows == 0 || (c->made && streq(now, "inactive")) ? ARGOSY__VERB__VERB_SUBMIT
+                                                                             : ARGOSY__VERB__VERB_UNLOAD;
+        }
+}
+
+static Argosy__Request *ask_change(const FleetCall *c) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        uint8_t id[REQUEST_KEY_ID_SIZE];
+        _cleanup_buf_ Buf text = {};
+        char *name = c->target.name;
+
+        if (getrandom(id, sizeof(id), 0) != sizeof(id))
+                return NULL;
+        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        q.change = &m;
+        q.job = &job;
+        job.targets = &name;
+        job.n_targets = 1;
+        m.id = (ProtobufCBinaryData){sizeof(id), id};
+        m.verb = verb_of(c);
+        m.names = &name;
+        m.n_names = 1;
+        if (c->made) {
+                if (fleet_options_write(&c->unit.options, &text) < 0)
+                        return NULL;
+                file.name = file.path = name;
+                file.content = (ProtobufCBinaryData){text.len, text.data};
+                m.files = &files;
+                m.n_files = 1;
+                m.replace = true;
+        }
+        return message_copy(&q);
+}
+
+static const FleetMachine *find_machine(const FleetCall *c, const char *id) {
+        for (size_t i = 0; i < c->n_machines; i++)
+                if (c->machines[i].is_machine && streq(c->machines[i].id, id))
+                        return &c->machines[i];
+        return NULL;
+}
+
+// All of them are known to be there before the first is made.
+static void judge_patches(FleetCall *c) {
+        for (size_t i = 0; i < c->patches.n; i++)
+                if (!find_machine(c, c->patches.list[i].machine))
+                        end(c, 404, "machine does not exist");
+}
+
+// Those of one machine that stand behind each other are one change.
+static Argosy__Request *ask_labels(FleetCall *c) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__LabelChange m = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        const FleetPatch *p = &c->patches.list[c->patch++];
+        Argosy__Label label = ARGOSY__LABEL__INIT, *labels = &label;
+        char *key = p->key;
+        uint8_t id[REQUEST_KEY_ID_SIZE];
+
+        if (getrandom(id, sizeof(id), 0) != sizeof(id))
+                return NULL;
+        q.what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
+        q.label_change = &m;
+        q.job = &job;
+        job.id = (ProtobufCBinaryData){sizeof(id), id};
+        m.node = find_machine(c, p->machine)->node;
+        if (p->value) {
+                label.key = p->key;
+                label.value = p->value;
+                m.set = &labels;
+                m.n_set = 1;
+        } else {
+                m.unset = &key;
+                m.n_unset = 1;
+        }
+        return message_copy(&q);
+}
+
+// ---- one step after the other
+
+static bool is_needed(const FleetCall *c, FleetStep step) {
+        bool lists = !is_of_machines(c) && c->target.resource != FLEET_DISCOVERY;
+
+        switch (step) {
+        case FLEET_ASKS_MACHINES:
+                return reads(c) ? c->target.resource != FLEET_DISCOVERY : is_of_machines(c);
+        case FLEET_ASKS_LIST:
+                return lists;
+        case FLEET_ASKS_CONTENTS:
+                return lists && c->n_rows > 0 && (reads(c) || c->unit.options.n > 0);
+        case FLEET_CHANGES:
+                return lists && !reads(c);
+        case FLEET_LABELS:
+                return c->patch < c->patches.n;
+        default:
+                return true;
+        }
+}
+
+static void end_well(FleetCall *c) {
+        if (reads(c) && is_one(c) && c->n_rows == 0)
+                end(c, 404, is_of_states(c) ? "unit state does not exist" : "unit does not exist");
+        else
+                end(c, reads(c) ? 200 : c->target.method == FLEET_PUT && c->made ? 201 : 204, NULL);
+}
+
+static Argosy__Request *ask(FleetCall *c) {
+        switch (c->step) {
+        case FLEET_ASKS_MACHINES:
+                return ask_machines();
+        case FLEET_ASKS_LIST:
+                return ask_list(c);
+        case FLEET_ASKS_CONTENTS:
+                return ask_contents(c);
+        case FLEET_CHANGES:
+                return ask_change(c);
+        default:
+                return ask_labels(c);
+        }
+}
+
+int fleet_call_next(FleetCall *c, Argosy__Request **ret) {
+        if (c->step < FLEET_ENDS && !(c->step == FLEET_LABELS && is_needed(c, FLEET_LABELS)))
+                do
+                        c->step++;
+                while (!is_needed(c, c->step));
+        if (c->step == FLEET_CHANGES)
+                judge(c);
+        if (c->step == FLEET_LABELS && c->patch == 0)
+                judge_patches(c);
+        if (c->step == FLEET_ENDS) {
+                end_well(c);
+                return 0;
+        }
+        *ret = ask(c);
+        return *ret ? 1 : -ENOMEM;
+}
+
+// ---- responses
+
+// 0 or -ENOMEM.
+static int set(char **text, const char *value) {
+        *text = strdup(value);
+        return *text ? 0 : -ENOMEM;
+}
+
+static int take_machine(FleetCall *c, const Argosy__Response__NodeRow *row) {
+        FleetMachine *m;
+
+        if (ARRAY_RESERVE(c->machines, c->n_machines + 1) < 0)
+                return -ENOMEM;
+        m = &c->machines[c->n_machines++];
+        *m = (FleetMachine){.is_machine = !*row->manager || streq(row->manager, "system"),
+                            .is_gone = streq(row->state, "lost") || streq(row->state, "down")};
+        if (set(&m->node, row->node) < 0 || set(&m->id, row->machine_id) < 0 ||
+            set(&m->address, row->address) < 0)
+                return -ENOMEM;
+        for (size_t i = 0; i < row->n_labels; i++) {
+                if (ARRAY_RESERVE(m->labels, m->n_labels + 1) < 0)
+                        return -ENOMEM;
+                m->labels[m->n_labels] = message_copy(row->labels[i]);
+                if (!m->labels[m->n_labels++])
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static const FleetMachine *machine_of(const FleetCall *c, const char *node) {
+        for (size_t i = 0; i < c->n_machines; i++)
+                if (streq(c->machines[i].node, node))
+                        return &c->machines[i];
+        return NULL;
+}
+
+// The place for one more row that fits; NULL: it is on another page.
+static FleetRow *room_for(FleetCall *c) {
+        size_t at = c->n_fitting++, first = is_one(c) ? 0 : (c->target.page - 1U) * (size_t) FLEET_PAGE_ROWS;
+
+        return at >= first && c->n_rows < FLEET_PAGE_ROWS ? &c->rows[c->n_rows++] : NULL;
+}
+
+static int take_file(FleetCall *c, const Argosy__Response__UnitFileRow *from) {
+        FleetRow *row = room_for(c);
+
+        if (!row)
+                return 0;
+        row->global = from->global;
+        return set(&row->name, from->unit) < 0 || set(&row->node, from->node) < 0 ||
+                               set(&row->desired, from->desired) < 0 || set(&row->current, from->state) < 0
+                       ? -ENOMEM
+                       : 0;
+}
+
+// What no machine has said anything of is no state.
+static bool fits(const FleetCall *c, const Argosy__Response__UnitRow *row) {
+        const FleetMachine *m = machine_of(c, row->node);
+
+        return m && !m->is_gone && *row->load &&
+               (!c->target.machine_id || streq(m->id, c->target.machine_id));
+}
+
+static int take_state(FleetCall *c, const Argosy__Response__UnitRow *from) {
+        FleetRow *row = fits(c, from) ? room_for(c) : NULL;
+
+        if (!row)
+                return 0;
+        return set(&row->name, from->unit) < 0 || set(&row->node, from->node) < 0 ||
+                               set(&row->load, from->load) < 0 || set(&row->active, from->active) < 0 ||
+                               set(&row->sub, from->sub) < 0
+                       ? -ENOMEM
+                       : 0;
+}
+
+// A list begins anew with its first part.
+static bool follows(FleetCall *c, size_t first) {
+        if (first == 0)
+                drop_rows(c);
+        if (first == c->n_seen)
+                return true;
+        end(c, 503, "the leader changed in the middle of the list: ask again");
+        return false;
+}
+
+static int take_list(FleetCall *c, const Argosy__Response *r) {
+        bool states = r->what_case == ARGOSY__RESPONSE__WHAT_UNITS;
+        size_t n = states                                              ? r->units->n_rows
+                   : r->what_case == ARGOSY__RESPONSE__WHAT_UNIT_FILES ? r->unit_files->n_rows
+                                                                       : 0;
+        int status = 0;
+
+        if (n == 0 || !follows(c, states ? r->units->first : r->unit_files->first))
+                return 0;
+        for (size_t i = 0; i < n && status == 0; i++)
+                status = states ? take_state(c, r->units->rows[i]) : take_file(c, r->unit_files->rows[i]);
+        c->n_seen += n;
+        return status;
+}
+
+static int take_content(FleetCall *c, const Argosy__Response__Cat *cat) {
+        for (size_t i = 0; i < c->n_rows; i++) {
+                FleetRow *row = &c->rows[i];
+
+                if (!streq(row->name, cat->name) || row->has_content)
+                        continue;
+                if (fleet_options_read((const char *) cat->content.data, cat->content.len, &row->options) <
+                    0)
+                        return -ENOMEM;
+                row->has_content = true;
+        }
+        return 0;
+}
+
+static void take_change(FleetCall *c, const Argosy__Response__Change *change) {
+        for (size_t i = 0; i < change->n_units; i++)
+                if (change->units[i]->status != 0)
+                        fleet_call_fail(c, change->units[i]->status, change->units[i]->message);
+}
+
+// A unit that has gone since it was listed has no content, and no row either.
+static bool is_gone(const FleetCall *c, const Argosy__Response *r) {
+        return c->step == FLEET_ASKS_CONTENTS && r->status == ENOENT &&
+               r->what_case == ARGOSY__RESPONSE__WHAT_CAT;
+}
+
+int fleet_call_take(FleetCall *c, const Argosy__Response *r) {
+        if (c->status != 0 || is_gone(c, r))
+                return 0;
+        if (r->status != 0 || r->no_leader) {
+                fleet_call_fail(c, r->no_leader ? EHOSTUNREACH : r->status, r->message);
+                return 0;
+        }
+        switch (c->step) {
+        case FLEET_ASKS_MACHINES:
+                drop_machines(c);
+                for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_NODES && i < r->nodes->n_rows; i++)
+                        if (take_machine(c, r->nodes->rows[i]) < 0)
+                                return -ENOMEM;
+                return 0;
+        case FLEET_ASKS_LIST:
+                return take_list(c, r);
+        case FLEET_ASKS_CONTENTS:
+                return r->what_case == ARGOSY__RESPONSE__WHAT_CAT ? take_content(c, r->cat) : 0;
+        case FLEET_CHANGES:
+                if (r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE)
+                        take_change(c, r->change);
+                return 0;
+        default:
+                return 0;
+        }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// One request of fleet's API, from its first line to its answer. Pure: whoever has it asks what it wants to be asked, and hands it what
+// comes back.
+//
+//      fleet_call_parse() -> fleet_call_read(), if it has a body -> fleet_call_next() -> fleet_call_take() ... -> fleet_call_answer()
+//
+// Machines are asked for first, since fleet calls them by their machine id; then the list, of which no more than one page is kept,
+// and the contents of what stands on it. What changes something looks at the unit first, as fleet does: which status is answered
+// depends on it. In between somebody else may change it; the change is judged by the leader, as any other.
+
+#include <cjson/cJSON.h>
+
+#include "argosy.pb-c.h"
+#include "fleet-body.h"
+#include "fleet-page.h"
+#include "fleet-target.h"
+
+typedef enum FleetStep {
+        FLEET_BEGINS,
+        FLEET_ASKS_MACHINES,
+        FLEET_ASKS_LIST,
+        FLEET_ASKS_CONTENTS,
+        FLEET_CHANGES,
+        FLEET_LABELS,
+        FLEET_ENDS
+} FleetStep;
+
+typedef struct FleetMachine {
+        char *node, *id, *address;
+        bool is_machine; // and no manager of a user or a container on it
+        bool is_gone;    // it is not heard, and so is none to fleet
+        Argosy__Label **labels;
+        size_t n_labels;
+} FleetMachine;
+
+// Of the page that was asked for.
+typedef struct FleetRow {
+        char *name, *node;
+        char *desired, *current;   // of a unit
+        char *load, *active, *sub; // of a state
+        bool global, has_content;
+        FleetOptions options; // has_content
+} FleetRow;
+
+typedef struct FleetCall {
+        FleetTarget target;
+        FleetUnit unit;       // of a PUT
+        FleetPatches patches; // of a PATCH
+        FleetStep step;
+        size_t patch; // that is made
+        FleetMachine *machines;
+        size_t n_machines;
+        FleetRow rows[FLEET_PAGE_ROWS];
+        size_t n_rows;
+        size_t n_seen;    // rows of the list, also those of other pages
+        size_t n_fitting; // of these
+        bool made;        // a unit, or its content
+        unsigned status;  // 0: not known yet
+        char *message;    // of an error
+} FleetCall;
+
+FleetCall *fleet_call_new(void);
+FleetCall *fleet_call_free(FleetCall *c); // NULL, and takes NULL
+
+// By its first line. 0; or the status with which it is refused, and *ret_why, borrowed.
+unsigned fleet_call_parse(FleetCall *c, const char *target, const char *method, const char **ret_why);
+// The same by its body: that of a unit is an object, that of patches an array.
+unsigned fleet_call_read(FleetCall *c, const cJSON *body, char **ret_why);
+// 1 and a request, to be freed; 0: its answer is known; -ENOMEM.
+int fleet_call_next(FleetCall *c, Argosy__Request **ret);
+// One response to that. 0 or -ENOMEM.
+int fleet_call_take(FleetCall *c, const Argosy__Response *r);
+// It cannot be asked: a positive errno value.
+void fleet_call_fail(FleetCall *c, int error, const char *why);
+// The status, and the document, to be freed; *ret NULL: there is none. 0: out of memory.
+unsigned fleet_call_answer(const FleetCall *c, char **ret);
+// The document of an error, to be freed; NULL: out of memory.
+char *fleet_error(unsigned status, const char *message);
+// What there is, for programs that make clients of it; to be freed. NULL: out of memory.
+char *fleet_discovery(void);

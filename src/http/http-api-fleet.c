@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Fleet's API, on a socket of its own: the way of its requests. What they ask for, and what is answered, is in src/http/fleet.
+//
+//      thread   first line and body -> a FleetCall -> posted, as any call
+//      loop     what it wants to be asked, one request after the other, each as whoever is at the other end of the socket -> given back
+//      thread   its document, or its error in fleet's form
+//
+// Rights are those of the local socket. Contents of units that an answer has are counted, as all answers that wait to be read.
+
+#include <errno.h>
+
+#include "http-json.h"
+#include "http-private.h"
+#include "message.h"
+#include "str.h"
+
+#define SERVER "fleetd/1.0.0+argosy" // the newest that there is whose clients know no more than this
+
+// ---- by the thread
+
+unsigned http_fleet_parse(HttpCall *call, const char **ret_why) {
+        return fleet_call_parse(call->fleet, call->text, call->fleet_method, ret_why);
+}
+
+const char *http_fleet_type(const HttpCall *call) {
+        return call->fleet->target.method == FLEET_PUT ? "application/json" : NULL;
+}
+
+unsigned http_fleet_read(HttpCall *call, char **ret_why) {
+        const char *text = (const char *) call->upload.data, *why = "this host has no memory for the body";
+        bool list = call->fleet->target.method == FLEET_PATCH;
+        cJSON *body = NULL;
+        unsigned status;
+        int r = (list ? http_json_parse_list : http_json_parse)(text, call->upload.len - 1, &body, &why);
+
+        if (r < 0) {
+                *ret_why = str_printf("unable to decode body: %s", why);
+                return r == -ENOMEM ? 503 : 400;
+        }
+        status = fleet_call_read(call->fleet, body, ret_why);
+        cJSON_Delete(body);
+        return status;
+}
+
+// Takes the text; NULL: there is none.
+static enum MHD_Result send_text(HttpCall *call, unsigned status, char *text, bool last) {
+        struct MHD_Response *r =
+                MHD_create_response_from_buffer(text ? strlen(text) : 0, text, MHD_RESPMEM_MUST_FREE);
+        enum MHD_Result queued = MHD_NO;
+
+        if (!r) {
+                free(text);
+                return MHD_NO;
+        }
+        if (MHD_add_response_header(r, "Server", SERVER) == MHD_YES &&
+            (!text || MHD_add_response_header(r, "Content-Type", "application/json") == MHD_YES) &&
+            (!last || MHD_add_response_header(r, "Connection", "close") == MHD_YES))
+                queued = MHD_queue_response(call->connection, status, r);
+        MHD_destroy_response(r);
+        return queued;
+}
+
+enum MHD_Result http_fleet_refuse(HttpCall *call, unsigned status, const char *why, bool last) {
+        char *text = fleet_error(status, why);
+
+        return text ? send_text(call, status, text, last) : MHD_NO;
+}
+
+enum MHD_Result http_fleet_send(HttpCall *call) {
+        unsigned status;
+        char *text;
+
+        if (call->status != 0)
+                fleet_call_fail(call->fleet, call->status, call->message);
+        status = fleet_call_answer(call->fleet, &text);
+        return status > 0 ? send_text(call, status, text, call->status == ESHUTDOWN) : MHD_NO;
+}
+
+// ---- by the loop
+
+static void ask(HttpCall *call) {
+        HttpApi *a = call->api;
+        Argosy__Request *request;
+        int r = fleet_call_next(call->fleet, &request);
+
+        if (r > 0)
+                a->ops->request(call, request, call->author, a->userdata);
+        else if (r < 0)
+                http_call_fail(call, ENOMEM, "this host has no memory for the request");
+        else
+                http_call_give_back(call);
+}
+
+void http_fleet_begin(HttpCall *call, const Argosy__Author *author) {
+        call->author = message_copy(author);
+        if (call->author)
+                ask(call);
+        else
+                http_call_fail(call, ENOMEM, "this host has no memory for the request");
+}
+
+static void take(HttpCall *call, const Argosy__Response *response) {
+        size_t len = response->what_case == ARGOSY__RESPONSE__WHAT_CAT ? response->cat->content.len : 0;
+
+        if (!http_api_hold(call->api, len)) {
+                fleet_call_fail(call->fleet, EBUSY, http_why_not_kept(EBUSY));
+                return;
+        }
+        call->n_bytes += len;
+        if (fleet_call_take(call->fleet, response) < 0)
+                fleet_call_fail(call->fleet, ENOMEM, http_why_not_kept(ENOMEM));
+}
+
+void http_fleet_respond(HttpCall *call, const Argosy__Response *response) {
+        take(call, response);
+        if (response->final)
+                ask(call);
+}

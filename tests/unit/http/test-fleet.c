@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Fleet's API without a socket: what its client sends becomes requests, and what these are answered becomes what its client reads.
+
+#include "test.h"
+
+#include <stdlib.h>
+
+#include "fleet-call.h"
+#include "macro.h"
+#include "message.h"
+#include "str.h"
+
+// ---- pages
+
+static void a_token_is_the_one_that_fleet_makes(void **state) {
+        char token[FLEET_PAGE_SIZE];
+        const char *why;
+        uint16_t page;
+
+        fleet_page_format(2, token);
+        assert_string_equal(token, "ZAACAA==");
+        for (unsigned i = 1; i <= UINT16_MAX; i += 77) {
+                fleet_page_format((uint16_t) i, token);
+                assert_int_equal(fleet_page_parse(token, &page, &why), 0);
+                assert_int_equal(page, i);
+        }
+}
+
+static void what_is_no_token_of_ours_is_refused(void **state) {
+        static const struct {
+                const char *token, *why;
+        } all[] = {
+                {"", "malformed page token"},
+                {"x", "malformed page token"},
+                {"ZAACAA=", "malformed page token"},
+                {"ZAACAAAA", "malformed page token"},
+                {"ZAA AA==", "malformed page token"},
+                {"ZQACAA==", "token limit must be 100"},
+                {"ZAEBAA==", "token limit must be 100"},
+                {"ZAAAAA==", "token page must be greater than zero"},
+        };
+        const char *why;
+        uint16_t page;
+
+        for (size_t i = 0; i < ELEMENTSOF(all); i++) {
+                assert_int_equal(fleet_page_parse(all[i].token, &page, &why), -EINVAL);
+                assert_string_equal(why, all[i].why);
+        }
+}
+
+// ---- targets
+
+static unsigned status_of(const char *method, const char *text) {
+        FleetTarget t = {};
+        const char *why = NULL;
+        unsigned status = fleet_target_parse(text, method, &t, &why);
+
+        assert_non_null(why);
+        fleet_target_done(&t);
+        return status;
+}
+
+static void each_thing_has_its_methods(void **state) {
+        static const struct {
+                const char *method, *target;
+                unsigned status;
+        } all[] = {
+                {"GET", "/fleet/v1/units", 0},
+                {"GET", "/v1-alpha/units?alt=json", 0},
+                {"GET", "/fleet/v1/units?nextPageToken=ZAACAA%3D%3D", 0},
+                {"GET", "/fleet/v1/units?nextPageToken=ZAACAA%3D%3D&nextPageToken=ZAACAA%3D%3D", 400},
+                {"GET", "/fleet/v1/units?nextPageToken=", 400},
+                {"POST", "/fleet/v1/units", 405},
+                {"PUT", "/fleet/v1/units", 405},
+                {"GET", "/fleet/v1/units/", 404},
+                {"GET", "/fleet/v1/units/a.service", 0},
+                {"PUT", "/fleet/v1/units/a.service", 0},
+                {"DELETE", "/fleet/v1/units/a.service", 0},
+                {"PATCH", "/fleet/v1/units/a.service", 405},
+                {"HEAD", "/fleet/v1/units/a.service", 405},
+                {"GET", "/fleet/v1/units/a/b.service", 404},
+                {"GET", "/fleet/v1/units/a%2Fb.service", 404},
+                {"GET", "/fleet/v1/units/a%00.service", 404},
+                {"GET", "/fleet/v1/state", 0},
+                {"GET", "/fleet/v1/state/a.service", 0},
+                {"PUT", "/fleet/v1/state/a.service", 405},
+                {"GET", "/fleet/v1/machines", 0},
+                {"PATCH", "/fleet/v1/machines", 0},
+                {"DELETE", "/fleet/v1/machines", 405},
+                {"GET", "/fleet/v1/machines/x", 404},
+                {"GET", "/fleet/v1/discovery", 0},
+                {"PUT", "/fleet/v1/discovery", 400},
+                {"GET", "/fleet/v1", 405},
+                {"GET", "/", 405},
+                {"GET", "/fleet/v1x/units", 404},
+                {"GET", "/v1/units", 404},
+                {"", "/fleet/v1/units", 405},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(all); i++)
+                if (status_of(all[i].method, all[i].target) != all[i].status)
+                        fail_msg("%s %s is not %u", all[i].method, all[i].target, all[i].status);
+}
+
+// ---- options
+
+static void check_file(const char *text, const char *written, const char *hash) {
+        FleetOptions o;
+        _cleanup_buf_ Buf buf = {};
+        char seen[FLEET_HASH_SIZE];
+
+        assert_int_equal(fleet_options_read(text, strlen(text), &o), 0);
+        assert_int_equal(fleet_options_write(&o, &buf), 0);
+        assert_int_equal(buf.len, strlen(written));
+        assert_true(buf.len == 0 || memcmp(buf.data, written, buf.len) == 0);
+        assert_int_equal(fleet_options_hash(&o, seen), 0);
+        if (hash)
+                assert_string_equal(seen, hash);
+        fleet_options_done(&o);
+}
+
+static void a_file_of_options_is_what_fleet_makes_of_it(void **state) {
+        check_file("", "", "da39a3ee5e6b4b0d3255bfef95601890afd80709");
+        check_file("# a\n[Unit]\n Description = x y \n\n;b\n[Service]\nExecStart=/bin/a \\\n  b\n",
+                   "[Unit]\nDescription=x y\n\n[Service]\nExecStart=/bin/a \\\n  b\n", NULL);
+        check_file("[A]\nx=1\n[B]\ny=\n[A]\nz=3\n", "[A]\nx=1\nz=3\n\n[B]\ny=\n", NULL);
+        check_file("x=1\n[A]\nnonsense\r\n# c \\\nx=2\nx=3\r\n", "[A]\nx=3\n", NULL);
+        check_file("[Service]\nExecStart=/usr/bin/sleep infinity\n",
+                   "[Service]\nExecStart=/usr/bin/sleep infinity\n",
+                   "40ea6646945809f4b420a50475ee68503088f127");
+}
+
+// ---- calls
+
+typedef struct Talk {
+        FleetCall *call;
+        Argosy__Request *asked; // NULL: nothing more
+} Talk;
+
+static void go_on(Talk *t) {
+        message_free(TAKE_PTR(t->asked));
+        assert_true(fleet_call_next(t->call, &t->asked) >= 0);
+}
+
+static unsigned begin(Talk *t, const char *method, const char *target, const char *body) {
+        _cleanup_free_ char *why = NULL;
+        const char *no;
+        unsigned status;
+        cJSON *json = body ? cJSON_Parse(body) : NULL;
+
+        *t = (Talk){.call = fleet_call_new()};
+        assert_int_equal(fleet_call_parse(t->call, target, method, &no), 0);
+        status = body ? fleet_call_read(t->call, json, &why) : 0;
+        cJSON_Delete(json);
+        if (status > 0)
+                assert_non_null(why);
+        else
+                go_on(t);
+        return status;
+}
+
+static void answer(Talk *t, Argosy__Response *r) {
+        assert_non_null(t->asked);
+        assert_int_equal(fleet_call_take(t->call, r), 0);
+        go_on(t);
+}
+
+static void answer_machines(Talk *t) {
+        Argosy__Label rack = ARGOSY__LABEL__INIT, *labels = &rack;
+        Argosy__Response__NodeRow rows[4], *list[4];
+        Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_LIST_NODES);
+        for (size_t i = 0; i < 4; i++) {
+                static const char *const names[] = {"n1", "n2", "n2/user@7", "n3"}, *const ids[] = {
+                                                                                            "id1", "id2",
+                                                                                            "id2", "id3"};
+
+                rows[i] = (Argosy__Response__NodeRow) ARGOSY__RESPONSE__NODE_ROW__INIT;
+                rows[i].node = (char *) names[i];
+                rows[i].machine_id = (char *) ids[i];
+                rows[i].manager = (char *) (i == 2 ? "user@7" : "");
+                rows[i].state = (char *) (i == 3 ? "lost" : "online");
+                rows[i].address = (char *) (i == 0 ? "10.0.0.1:7" : "[::1]:7");
+                list[i] = &rows[i];
+        }
+        rack.key = (char *) "rack";
+        rack.value = (char *) "a";
+        rows[0].labels = &labels;
+        rows[0].n_labels = 1;
+        nodes.rows = list;
+        nodes.n_rows = 4;
+        r.what_case = ARGOSY__RESPONSE__WHAT_NODES;
+        r.nodes = &nodes;
+        answer(t, &r);
+}
+
+static void answer_file(Talk *t, const char *name, const char *desired, const char *current,
+                        const char *node) {
+        Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows = &row;
+        Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
+        row.unit = (char *) name;
+        row.desired = (char *) desired;
+        row.state = (char *) current;
+        row.node = (char *) node;
+        files.rows = &rows;
+        files.n_rows = name != NULL;
+        r.what_case = ARGOSY__RESPONSE__WHAT_UNIT_FILES;
+        r.unit_files = &files;
+        answer(t, &r);
+}
+
+static void answer_content(Talk *t, const char *text) {
+        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_CAT);
+        cat.name = t->asked->cat->names[0];
+        cat.content = (ProtobufCBinaryData){strlen(text), (uint8_t *) text};
+        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
+        r.cat = &cat;
+        answer(t, &r);
+}
+
+static void answer_change(Talk *t, int status, const char *message) {
+        Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
+        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_CHANGE);
+        result.status = status;
+        result.message = (char *) message;
+        change.units = &results;
+        change.n_units = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
+        r.change = &change;
+        answer(t, &r);
+}
+
+static void end(Talk *t, unsigned status, const char *says) {
+        char *text;
+
+        assert_null(t->asked);
+        assert_int_equal(fleet_call_answer(t->call, &text), status);
+        if (says) {
+                assert_non_null(text);
+                assert_string_equal(text, says);
+        } else
+                assert_null(text);
+        free(text);
+        fleet_call_free(t->call);
+}
+
+static void machines_are_those_that_are_heard(void **state) {
+        Talk t;
+
+        begin(&t, "GET", "/fleet/v1/machines", NULL);
+        answer_machines(&t);
+        end(&t, 200,
+            "{\"machines\":[{\"id\":\"id1\",\"metadata\":{\"rack\":\"a\"},\"primaryIP\":\"10.0.0.1\"},{"
+            "\"id\":\"id2\",\"primaryIP\":\"::1\"}]}\n");
+}
+
+static void a_unit_is_shown_with_its_options(void **state) {
+        Talk t;
+
+        begin(&t, "GET", "/fleet/v1/units/a.service", NULL);
+        answer_machines(&t);
+        assert_string_equal(t.asked->list_unit_files->patterns[0], "a.service");
+        answer_file(&t, "a.service", "launched", "failed", "n1");
+        answer_content(&t, "[Service]\nExecStart=/bin/true\n");
+        end(&t, 200,
+            "{\"name\":\"a.service\",\"options\":[{\"section\":\"Service\",\"name\":\"ExecStart\",\"value\":"
+            "\"/bin/true\"}],\"desiredState\":\"launched\","
+            "\"currentState\":\"launched\",\"machineID\":\"id1\"}\n");
+}
+
+static void a_unit_that_there_is_not_is_not_found(void **state) {
+        Talk t;
+
+        begin(&t, "GET", "/fleet/v1/units/a.service", NULL);
+        answer_machines(&t);
+        answer_file(&t, NULL, NULL, NULL, NULL);
+        end(&t, 404, "{\"error\":{\"code\":404,\"message\":\"unit does not exist\"}}\n");
+        begin(&t, "DELETE", "/fleet/v1/units/a.service", NULL);
+        answer_file(&t, NULL, NULL, NULL, NULL);
+        end(&t, 404, "{\"error\":{\"code\":404,\"message\":\"unit does not exist\"}}\n");
+}
+
+#define OPTIONS "\"options\":[{\"section\":\"Service\",\"name\":\"ExecStart\",\"value\":\"/bin/true\"}]"
+
+static void a_new_unit_is_made(void **state) {
+        Talk t;
+
+        begin(&t, "PUT", "/fleet/v1/units/a.service",
+              "{\"name\":\"a.service\",\"desiredState\":\"launched\"," OPTIONS "}");
+        answer_file(&t, NULL, NULL, NULL, NULL);
+        assert_int_equal(t.asked->change->verb, ARGOSY__VERB__VERB_START);
+        assert_int_equal(t.asked->change->n_files, 1);
+        assert_memory_equal(t.asked->change->files[0]->content.data, "[Service]\nExecStart=/bin/true\n", 30);
+        answer_change(&t, 0, "");
+        end(&t, 201, NULL);
+}
+
+static void who_says_nothing_new_has_to_say_what_it_is_to_be(void **state) {
+        Talk t;
+
+        begin(&t, "PUT", "/fleet/v1/units/a.service", "{" OPTIONS "}");
+        answer_file(&t, "a.service", "loaded", "loaded", "n1");
+        answer_content(&t, "# the same\n[Service]\nExecStart = /bin/true\n");
+        end(&t, 409,
+            "{\"error\":{\"code\":409,\"message\":\"must provide DesiredState to update existing "
+            "unit\"}}\n");
+        begin(&t, "PUT", "/fleet/v1/units/a.service", "{}");
+        answer_file(&t, NULL, NULL, NULL, NULL);
+        end(&t, 409,
+            "{\"error\":{\"code\":409,\"message\":\"unit does not exist and options field empty\"}}\n");
+}
+
+static void another_content_replaces_the_unit(void **state) {
+        Talk t;
+
+        begin(&t, "PUT", "/fleet/v1/units/a.service", "{" OPTIONS "}");
+        answer_file(&t, "a.service", "inactive", "inactive", "-");
+        answer_content(&t, "[Service]\nExecStart=/bin/false\n");
+        assert_true(t.asked->change->replace);
+        assert_int_equal(t.asked->change->verb, ARGOSY__VERB__VERB_SUBMIT);
+        answer_change(&t, 0, "");
+        end(&t, 201, NULL);
+}
+
+static void what_a_unit_is_to_be_is_a_verb(void **state) {
+        static const struct {
+                const char *now, *wanted;
+                Argosy__Verb verb;
+        } all[] = {
+                {"inactive", "loaded", ARGOSY__VERB__VERB_LOAD},
+                {"launched", "loaded", ARGOSY__VERB__VERB_STOP},
+                {"inactive", "launched", ARGOSY__VERB__VERB_START},
+                {"loaded", "launched", ARGOSY__VERB__VERB_START},
+                {"launched", "inactive", ARGOSY__VERB__VERB_UNLOAD},
+                {"loaded", "inactive", ARGOSY__VERB__VERB_UNLOAD},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(all); i++) {
+                _cleanup_free_ char *body = str_printf("{\"desiredState\":\"%s\"}", all[i].wanted);
+                Talk t;
+
+                begin(&t, "PUT", "/fleet/v1/units/a.service", body);
+                answer_file(&t, "a.service", all[i].now, all[i].now, "n1");
+                assert_int_equal(t.asked->change->verb, all[i].verb);
+                assert_int_equal(t.asked->change->n_files, 0);
+                answer_change(&t, 0, "");
+                end(&t, 204, NULL);
+        }
+}
+
+static void what_can_run_nowhere_is_said_at_once(void **state) {
+        Talk t;
+
+        begin(&t, "PUT", "/fleet/v1/units/a.service", "{\"desiredState\":\"launched\"}");
+        answer_file(&t, "a.service", "inactive", "inactive", "-");
+        answer_change(&t, EHOSTDOWN, "no node can take it");
+        end(&t, 409, "{\"error\":{\"code\":409,\"message\":\"no node can take it\"}}\n");
+}
+
+static void without_a_leader_it_is_a_fleet_without_etcd(void **state) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Talk t;
+
+        r.no_leader = true;
+        begin(&t, "GET", "/fleet/v1/state", NULL);
+        answer(&t, &r);
+        end(&t, 503,
+            "{\"error\":{\"code\":503,\"message\":\"fleet server unable to communicate with etcd\"}}\n");
+}
+
+static void answer_states(Talk *t, size_t first, size_t n) {
+        _cleanup_free_ Argosy__Response__UnitRow *rows = calloc(n, sizeof(*rows)),
+                                                 **list = calloc(n, sizeof(*list));
+        Argosy__Response__Units units = ARGOSY__RESPONSE__UNITS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        char names[130][16];
+
+        assert_true(n <= ELEMENTSOF(names));
+        for (size_t i = 0; i < n; i++) {
+                str_fit(names[i], sizeof(names[i]), "u%zu.service", first + i);
+                rows[i] = (Argosy__Response__UnitRow) ARGOSY__RESPONSE__UNIT_ROW__INIT;
+                rows[i].unit = names[i];
+                rows[i].node = (char *) "n1";
+                rows[i].load = (char *) "loaded";
+                list[i] = &rows[i];
+        }
+        units.rows = list;
+        units.n_rows = n;
+        units.first = (uint32_t) first;
+        r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
+        r.units = &units;
+        assert_int_equal(fleet_call_take(t->call, &r), 0);
+}
+
+static void a_page_is_cut_out_of_a_list_that_comes_in_parts(void **state) {
+        Talk t;
+
+        begin(&t, "GET", "/fleet/v1/state?nextPageToken=ZAACAA%3D%3D&machineID=id1", NULL);
+        answer_machines(&t);
+        answer_states(&t, 0, 90);
+        answer_states(&t, 0, 120); // another leader
+        answer_states(&t, 120, 130);
+        go_on(&t);
+        assert_int_equal(t.asked->cat->n_names, 100);
+        assert_string_equal(t.asked->cat->names[0], "u100.service");
+        assert_string_equal(t.asked->cat->names[99], "u199.service");
+        answer_states(&t, 0, 1); // is no content
+        go_on(&t);
+        end(&t, 200, "{\"nextPageToken\":\"ZAADAA==\"}\n");
+}
+
+static void metadata_is_changed_one_after_the_other(void **state) {
+        static const char body[] =
+                "[{\"op\":\"add\",\"path\":\"/id2/metadata/"
+                "a\",\"value\":{\"value\":\"b\"}},{\"op\":\"remove\",\"path\":\"/id1/metadata/rack\"}]";
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Talk t;
+
+        begin(&t, "PATCH", "/fleet/v1/machines", body);
+        answer_machines(&t);
+        assert_string_equal(t.asked->label_change->node, "n2");
+        assert_string_equal(t.asked->label_change->set[0]->value, "b");
+        answer(&t, &r);
+        assert_string_equal(t.asked->label_change->node, "n1");
+        assert_string_equal(t.asked->label_change->unset[0], "rack");
+        answer(&t, &r);
+        end(&t, 204, NULL);
+        begin(&t, "PATCH", "/fleet/v1/machines",
+              "[{\"op\":\"replace\",\"path\":\"/id9/metadata/a\",\"value\":\"b\"}]");
+        answer_machines(&t);
+        end(&t, 404, "{\"error\":{\"code\":404,\"message\":\"machine does not exist\"}}\n");
+}
+
+static void what_is_wrong_in_a_body_is_refused(void **state) {
+        static const struct {
+                const char *method, *target, *body;
+        } all[] = {
+                {"PUT", "/fleet/v1/units/a.service", "{\"name\":\"b.service\"}"},
+                {"PUT", "/fleet/v1/units/a.service", "{\"name\":7}"},
+                {"PUT", "/fleet/v1/units/a.service", "{\"desiredState\":\"running\"}"},
+                {"PUT", "/fleet/v1/units/a.service", "{\"options\":{}}"},
+                {"PUT", "/fleet/v1/units/a.service", "{\"options\":[7]}"},
+                {"PUT", "/fleet/v1/units/a.service",
+                 "{\"options\":[{\"section\":\"A\",\"name\":\"b\",\"value\":\"c\\n[X]\\nd=e\"}]}"},
+                {"PUT", "/fleet/v1/units/a.service",
+                 "{\"options\":[{\"section\":\"A]\",\"name\":\"b\",\"value\":\"c\"}]}"},
+                {"PUT", "/fleet/v1/units/nonsense", "{}"},
+                {"PATCH", "/fleet/v1/machines", "[{\"op\":\"move\",\"path\":\"/id1/metadata/a\"}]"},
+                {"PATCH", "/fleet/v1/machines", "[{\"op\":\"add\",\"path\":\"/id1/metadata/a\"}]"},
+                {"PATCH", "/fleet/v1/machines",
+                 "[{\"op\":\"add\",\"path\":\"/id1/metadata/a\",\"value\":\"\"}]"},
+                {"PATCH", "/fleet/v1/machines", "[{\"op\":\"remove\",\"path\":\"/id1/other/a\"}]"},
+                {"PATCH", "/fleet/v1/machines", "[{\"op\":\"remove\",\"path\":\"//metadata/a\"}]"},
+                {"PATCH", "/fleet/v1/machines", "[7]"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(all); i++) {
+                Talk t;
+
+                if (begin(&t, all[i].method, all[i].target, all[i].body) != 400)
+                        fail_msg("%s is taken", all[i].body);
+                fleet_call_free(t.call);
+        }
+}
+
+static void the_discovery_document_is_json(void **state) {
+        Talk t;
+        char *text;
+        cJSON *json;
+
+        begin(&t, "GET", "/v1-alpha/discovery", NULL);
+        assert_null(t.asked);
+        assert_int_equal(fleet_call_answer(t.call, &text), 200);
+        json = cJSON_Parse(text);
+        assert_non_null(cJSON_GetObjectItem(cJSON_GetObjectItem(json, "schemas"), "UnitStatePage"));
+        assert_non_null(cJSON_GetObjectItem(
+                cJSON_GetObjectItem(cJSON_GetObjectItem(cJSON_GetObjectItem(json, "resources"), "Units"),
+                                    "methods"),
+                "Set"));
+        cJSON_Delete(json);
+        free(text);
+        fleet_call_free(t.call);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_token_is_the_one_that_fleet_makes),
+                cmocka_unit_test(what_is_no_token_of_ours_is_refused),
+                cmocka_unit_test(each_thing_has_its_methods),
+                cmocka_unit_test(a_file_of_options_is_what_fleet_makes_of_it),
+                cmocka_unit_test(machines_are_those_that_are_heard),
+                cmocka_unit_test(a_unit_is_shown_with_its_options),
+                cmocka_unit_test(a_unit_that_there_is_not_is_not_found),
+                cmocka_unit_test(a_new_unit_is_made),
+                cmocka_unit_test(who_says_nothing_new_has_to_say_what_it_is_to_be),
+                cmocka_unit_test(another_content_replaces_the_unit),
+                cmocka_unit_test(what_a_unit_is_to_be_is_a_verb),
+                cmocka_unit_test(what_can_run_nowhere_is_said_at_once),
+                cmocka_unit_test(without_a_leader_it_is_a_fleet_without_etcd),
+                cmocka_unit_test(a_page_is_cut_out_of_a_list_that_comes_in_parts),
+                cmocka_unit_test(metadata_is_changed_one_after_the_other),
+                cmocka_unit_test(what_is_wrong_in_a_body_is_refused),
+                cmocka_unit_test(the_discovery_document_is_json),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

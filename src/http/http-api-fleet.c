@@ -10,12 +10,19 @@
 
 #include <errno.h>
 
+#include "clock.h"
 #include "http-json.h"
 #include "http-private.h"
+#include "macro.h"
 #include "message.h"
 #include "str.h"
 
 #define SERVER "fleetd/1.0.0+argosy" // the newest that there is whose clients know no more than this
+
+enum {
+        WAITS_MS = 2000, // for a unit to stop: fleet's client gives an answer 3 seconds
+        STOPPED_SEC = 2,
+};
 
 // ---- by the thread
 
@@ -79,17 +86,59 @@ enum MHD_Result http_fleet_send(HttpCall *call) {
 
 // ---- by the loop
 
+// As fleet's client restarts a unit it says that it is to be loaded, and then waits for it to be launched, before it says that it is
+// to be launched: of fleet, whose states came behind, it saw the one from before. So who looks at a unit for the first time after
+// it was stopped here sees it launched. A unit that is not looked at is forgotten soon, and so are all but the last of many.
+static void note_stopped(HttpApi *a, const char *name) {
+        HttpFleetStop *s = &a->fleet_stops[a->n_fleet_stops++ % ELEMENTSOF(a->fleet_stops)];
+
+        if (str_copy(s->name, sizeof(s->name), name))
+                s->until_us = http_steps_now_us(a) + STOPPED_SEC * (uint64_t) USEC_PER_SEC;
+}
+
+static bool take_stopped(HttpApi *a, const char *name) {
+        for (size_t i = 0; i < ELEMENTSOF(a->fleet_stops); i++) {
+                HttpFleetStop *s = &a->fleet_stops[i];
+
+                if (s->until_us > http_steps_now_us(a) && streq(s->name, name)) {
+                        s->until_us = 0;
+                        return true;
+                }
+        }
+        return false;
+}
+
+static void end(HttpCall *call) {
+        FleetCall *c = call->fleet;
+
+        if (fleet_call_stops(c))
+                note_stopped(call->api, c->target.name);
+        else if (fleet_call_shows_loaded(c))
+                c->was_launched = take_stopped(call->api, c->target.name);
+        http_call_give_back(call);
+}
+
 static void ask(HttpCall *call) {
         HttpApi *a = call->api;
         Argosy__Request *request;
         int r = fleet_call_next(call->fleet, &request);
 
+        if (r > 0 && call->fleet->step == FLEET_WAITS)
+                r = http_steps_arm(call, http_steps_now_us(a) + WAITS_MS * (uint64_t) USEC_PER_MSEC) < 0
+                            ? -ENOMEM
+                            : r;
         if (r > 0)
                 a->ops->request(call, request, call->author, a->userdata);
         else if (r < 0)
                 http_call_fail(call, ENOMEM, "this host has no memory for the request");
         else
-                http_call_give_back(call);
+                end(call);
+}
+
+void http_fleet_on_due(HttpCall *call) {
+        if (call->route)
+                call->api->ops->cancel(TAKE_PTR(call->route), call->api->userdata);
+        ask(call);
 }
 
 void http_fleet_begin(HttpCall *call, const Argosy__Author *author) {

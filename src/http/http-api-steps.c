@@ -299,7 +299,9 @@ void http_steps_on_timer(uv_timer_t *timer) {
         while ((d = deadline_heap_pop(&a->deadlines, http_steps_now_us(a)))) {
                 HttpCall *call = CONTAINER_OF(d, HttpCall, deadline);
 
-                if (call->journal.open)
+                if (call->fleet)
+                        http_fleet_on_due(call);
+                else if (call->journal.open)
                         http_journal_on_due(call);
                 else if (call->step == HTTP_STEP_EVENTS)
                         on_stream_due(call);

@@ -40,6 +40,7 @@
 #include "http-tcp.h"
 #include "job-changes.h"
 #include "list.h"
+#include "unit-name.h"
 
 typedef struct HttpThread HttpThread;
 
@@ -132,6 +133,12 @@ typedef struct HttpDoor {
         HttpThread *thread;
 } HttpDoor;
 
+// A unit that was stopped, and whose client has not looked at it since.
+typedef struct HttpFleetStop {
+        char name[UNIT_NAME_MAX + 1];
+        uint64_t until_us;
+} HttpFleetStop;
+
 struct HttpApi {
         const HttpApiOps *ops;
         void *userdata;
@@ -143,6 +150,8 @@ struct HttpApi {
         HttpTcp tcp;
         _Atomic size_t tcp_uploads; // bytes of bodies that have come so
         HttpGate gate;
+        HttpFleetStop fleet_stops[64];
+        size_t n_fleet_stops; // ever
         uv_timer_t late; // of connections over TCP
         ListNode asked;         // calls that the loop has
         ListNode journals;      // HttpJournalCall.link, whoever has them
@@ -258,6 +267,7 @@ enum MHD_Result http_fleet_send(HttpCall *call);
 enum MHD_Result http_fleet_refuse(HttpCall *call, unsigned status, const char *why, bool last);
 // By the loop.
 void http_fleet_begin(HttpCall *call, const Argosy__Author *author);
+void http_fleet_on_due(HttpCall *call); // it has waited for long enough
 void http_fleet_respond(HttpCall *call, const Argosy__Response *response);
 
 // ---- by the loop: http-api-bulk.c

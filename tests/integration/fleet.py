@@ -98,6 +98,31 @@ def test_a_unit_goes_the_way_of_fleet(c: Cluster):
         refuses(node, "DELETE", f"units/{name}", 404, "unit does not exist")
 
 
+def test_a_restart_is_what_the_client_makes_of_it(c: Cluster):
+    node = c.nodes[0]
+    put(node, "r.service", 201, options=SLEEP, desiredState="launched")
+    waits(node, "r.service", "launched", "active")
+    before = c.invocation("r.service")
+    put(node, "r.service", 204, desiredState="loaded")
+    assert get(node, "state/r.service")["systemdActiveState"] == "inactive", "it was answered before it had stopped"
+    assert [get(node, "units/r.service")["currentState"] for _ in range(3)] == ["launched", "loaded", "loaded"]
+    put(node, "r.service", 204, desiredState="launched")
+    waits(node, "r.service", "launched", "active")
+    assert c.invocation("r.service") != before
+    ask(node, "DELETE", "units/r.service")
+
+
+def test_a_stop_that_takes_long_is_answered_all_the_same(c: Cluster):
+    node = c.nodes[0]
+    stubborn = [{"section": "Service", "name": "ExecStart", "value": "/bin/sh -c 'trap \"\" TERM; while :; do sleep 0.1; done'"},
+                {"section": "Service", "name": "TimeoutStopSec", "value": "4"}]
+    put(node, "s.service", 201, options=stubborn, desiredState="launched")
+    waits(node, "s.service", "launched", "active")
+    put(node, "s.service", 204, desiredState="loaded")
+    assert get(node, "state/s.service")["systemdActiveState"] == "deactivating"
+    ask(node, "DELETE", "units/s.service")
+
+
 def test_another_content_replaces_a_unit_that_runs(c: Cluster):
     node, changed = c.nodes[1], [{"section": "Service", "name": "ExecStart", "value": "/usr/bin/sleep \\\n  99999"}]
     put(node, "b.service", 201, options=SLEEP, desiredState="launched")

@@ -161,6 +161,17 @@ static void judge(FleetCall *c) {
                 end(c, 404, "unit does not exist");
 }
 
+bool fleet_call_stops(const FleetCall *c) {
+        return c->target.method == FLEET_PUT && (c->status == 0 || c->status == 204) && c->n_rows > 0 &&
+               !c->made && c->unit.has_desired && c->unit.desired == ARGOSY__TARGET__TARGET_LOADED &&
+               streq(c->rows[0].desired, "launched") && !c->rows[0].global;
+}
+
+bool fleet_call_shows_loaded(const FleetCall *c) {
+        return reads(c) && c->target.resource == FLEET_UNIT && c->n_rows > 0 &&
+               streq(c->rows[0].desired, "loaded");
+}
+
 // ---- requests
 
 static Argosy__Request *ask_machines(void) {
@@ -259,6 +270,23 @@ static Argosy__Request *ask_change(const FleetCall *c) {
         return message_copy(&q);
 }
 
+// As what is done about a wish of fleet's is done by whoever reads states, and not by the answer to it, its client never waits here
+// for long: whoever has the call says when it was long enough.
+static Argosy__Request *ask_wait(const FleetCall *c) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Wait m = ARGOSY__REQUEST__WAIT__INIT;
+        Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, *items = &item;
+
+        q.what_case = ARGOSY__REQUEST__WHAT_WAIT;
+        q.wait = &m;
+        m.verb = ARGOSY__VERB__VERB_STOP;
+        m.items = &items;
+        m.n_items = 1;
+        item.name = c->target.name;
+        item.revision = c->revision;
+        return message_copy(&q);
+}
+
 static const FleetMachine *find_machine(const FleetCall *c, const char *id) {
         for (size_t i = 0; i < c->n_machines; i++)
                 if (c->machines[i].is_machine && streq(c->machines[i].id, id))
@@ -316,6 +344,8 @@ static bool is_needed(const FleetCall *c, FleetStep step) {
                 return lists && c->n_rows > 0 && (reads(c) || c->unit.options.n > 0);
         case FLEET_CHANGES:
                 return lists && !reads(c);
+        case FLEET_WAITS:
+                return fleet_call_stops(c);
         case FLEET_LABELS:
                 return c->patch < c->patches.n;
         default:
@@ -340,6 +370,8 @@ static Argosy__Request *ask(FleetCall *c) {
                 return ask_contents(c);
         case FLEET_CHANGES:
                 return ask_change(c);
+        case FLEET_WAITS:
+                return ask_wait(c);
         default:
                 return ask_labels(c);
         }
@@ -477,9 +509,11 @@ static int take_content(FleetCall *c, const Argosy__Response__Cat *cat) {
 }
 
 static void take_change(FleetCall *c, const Argosy__Response__Change *change) {
-        for (size_t i = 0; i < change->n_units; i++)
+        for (size_t i = 0; i < change->n_units; i++) {
+                c->revision = change->units[i]->revision;
                 if (change->units[i]->status != 0)
                         fleet_call_fail(c, change->units[i]->status, change->units[i]->message);
+        }
 }
 
 // A unit that has gone since it was listed has no content, and no row either.
@@ -489,7 +523,7 @@ static bool is_gone(const FleetCall *c, const Argosy__Response *r) {
 }
 
 int fleet_call_take(FleetCall *c, const Argosy__Response *r) {
-        if (c->status != 0 || is_gone(c, r))
+        if (c->status != 0 || c->step == FLEET_WAITS || is_gone(c, r)) // how it ended, states say
                 return 0;
         if (r->status != 0 || r->no_leader) {
                 fleet_call_fail(c, r->no_leader ? EHOSTUNREACH : r->status, r->message);

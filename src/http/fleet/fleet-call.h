@@ -23,6 +23,7 @@ typedef enum FleetStep {
         FLEET_ASKS_LIST,
         FLEET_ASKS_CONTENTS,
         FLEET_CHANGES,
+        FLEET_WAITS, // until it has stopped
         FLEET_LABELS,
         FLEET_ENDS
 } FleetStep;
@@ -54,13 +55,18 @@ typedef struct FleetCall {
         size_t n_machines;
         FleetRow rows[FLEET_PAGE_ROWS];
         size_t n_rows;
-        size_t n_seen;    // rows of the list, also those of other pages
-        size_t n_fitting; // of these
-        bool made;        // a unit, or its content
-        unsigned status;  // 0: not known yet
-        char *message;    // of an error
+        size_t n_seen;     // rows of the list, also those of other pages
+        size_t n_fitting;  // of these
+        bool made;         // a unit, or its content
+        uint64_t revision; // of what was changed
+        bool was_launched; // and is to be shown so once more
+        unsigned status;   // 0: not known yet
+        char *message;     // of an error
 } FleetCall;
 
+// Whether it has stopped a unit that was launched; and whether it shows one of that name as loaded.
+bool fleet_call_stops(const FleetCall *c);
+bool fleet_call_shows_loaded(const FleetCall *c);
 FleetCall *fleet_call_new(void);
 FleetCall *fleet_call_free(FleetCall *c); // NULL, and takes NULL
 

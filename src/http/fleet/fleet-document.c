@@ -65,7 +65,7 @@ static void show_unit(const FleetCall *c, const FleetRow *row, Json *j) {
         json_key(j, "options");
         fleet_options_show(&row->options, j);
         text(j, "desiredState", row->desired);
-        text(j, "currentState", current(row));
+        text(j, "currentState", c->was_launched ? "launched" : current(row));
         text(j, "machineID", row->global ? NULL : id_of(c, row->node));
         json_end(j, '}');
 }

@@ -356,6 +356,14 @@ static void what_a_unit_is_to_be_is_a_verb(void **state) {
                 assert_int_equal(t.asked->change->verb, all[i].verb);
                 assert_int_equal(t.asked->change->n_files, 0);
                 answer_change(&t, 0, "");
+                if (all[i].verb == ARGOSY__VERB__VERB_STOP) {
+                        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+                        assert_int_equal(t.asked->what_case, ARGOSY__REQUEST__WHAT_WAIT);
+                        assert_true(fleet_call_stops(t.call));
+                        r.status = EIO; // that it could not be stopped is for states to say
+                        answer(&t, &r);
+                }
                 end(&t, 204, NULL);
         }
 }

@@ -193,7 +193,17 @@ static void note_results(HttpCall *call, const Argosy__Response *r) {
         }
 }
 
+// Without memory for it the list has none.
+static void note_tag(HttpCall *call, const Argosy__Response *last) {
+        if (!http_target_is_tagged(&call->target) || !*last->tag)
+                return;
+        free(call->tag);
+        call->tag = strdup(last->tag);
+        call->unchanged = last->unchanged && call->tag;
+}
+
 static void end(HttpCall *call, const Argosy__Response *last) {
+        note_tag(call, last);
         if (call->status != 0)
                 http_call_fail(call, call->status, http_why_not_kept(call->status));
         else if (call->n_refused > 0 && call->n_refused == call->n_rows) {

@@ -7,7 +7,10 @@
 
 #include <string.h>
 
+#include "buf.h"
+#include "hash.h"
 #include "macro.h"
+#include "str.h"
 
 void http_etag_format(const EventCursor *c, char ret[HTTP_ETAG_SIZE]) {
         size_t len;
@@ -50,4 +53,53 @@ bool http_etag_matches(const char *header, const EventCursor *place) {
                 begin = strchr(end + 1, '"');
         }
         return false;
+}
+
+enum { NUMBER = 8, TAG_MAX = HTTP_LIST_ETAG_SIZE - NUMBER - 4 }; // hex digits; bytes of the leader's part
+
+static size_t count_hex(const char *text, size_t len) {
+        size_t n = 0;
+
+        while (n < len && strchr("0123456789abcdef", text[n]) && text[n])
+                n++;
+        return n;
+}
+
+static void format_number(const char *target, char ret[NUMBER + 1]) {
+        str_fit(ret, NUMBER + 1, "%08x", crc32c(0, target, strlen(target)));
+}
+
+bool http_list_etag_format(const char *tag, const char *target, char ret[HTTP_LIST_ETAG_SIZE]) {
+        size_t len = strnlen(tag, TAG_MAX + 1);
+        char number[NUMBER + 1];
+
+        if (len == 0 || len > TAG_MAX || count_hex(tag, len) < len)
+                return false;
+        format_number(target, number);
+        str_fit(ret, HTTP_LIST_ETAG_SIZE, "\"%s-%s\"", tag, number);
+        return true;
+}
+
+// How long the leader's part is; 0: it is none of that target.
+static size_t part_of_list(const char *tag, size_t len, const char *number) {
+        size_t part = len > NUMBER + 1 ? len - NUMBER - 1 : 0;
+
+        return part > 0 && part <= TAG_MAX && count_hex(tag, part) == part && tag[part] == '-' &&
+                               memcmp(tag + part + 1, number, NUMBER) == 0
+                       ? part
+                       : 0;
+}
+
+char *http_list_etags(const char *header, const char *target) {
+        _cleanup_buf_ Buf out = {};
+        char number[NUMBER + 1];
+
+        format_number(target, number);
+        for (const char *begin = strchr(header, '"'), *end; begin && (end = strchr(begin + 1, '"')); begin = strchr(end + 1, '"')) {
+                size_t part = part_of_list(begin + 1, (size_t) (end - begin - 1), number);
+
+                if (part > 0 && ((out.len > 0 && buf_append(&out, " ", 1) < 0) || buf_append(&out, begin + 1, part) < 0))
+                        return NULL;
+        }
+        return buf_take_string(&out);
 }

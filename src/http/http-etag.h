@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Entity tags: the cursor of the document, in quotes. Pure; it reads a client's bytes.
+// Entity tags: the cursor of the document, in quotes; of a list what stands further below. Pure; it reads a client's bytes.
 
 #include <stdbool.h>
 
@@ -15,3 +15,11 @@ bool http_etag_covers(const EventCursor *cursor, const EventCursor *place);
 // Whether one of the tags of an If-None-Match is of the document at that place. "*" is of no document in particular, and matches
 // none: who has any at all is not to be told that it is the newest.
 bool http_etag_matches(const char *header, const EventCursor *place);
+
+// Of a list: the leader's tag, which says nothing of which list it is, and a number of the target. No cursor.
+enum { HTTP_LIST_ETAG_SIZE = 128 };
+
+// False: that is no tag.
+bool http_list_etag_format(const char *tag, const char *target, char ret[HTTP_LIST_ETAG_SIZE]);
+// Those of the header that are of that target, as the leader knows them, with spaces between them; "": none. NULL: out of memory.
+char *http_list_etags(const char *header, const char *target);

@@ -23,7 +23,7 @@ static void add_label(HttpFilter *f, const char *text) {
 }
 
 Argosy__ListFilter *http_filter_of(const HttpTarget *t, HttpFilter *f) {
-        if (t->n_states == 0 && t->n_nodes == 0 && !http_filter_is_needed(t))
+        if (!http_target_is_tagged(t) && t->n_states == 0 && t->n_nodes == 0 && !http_filter_is_needed(t))
                 return NULL;
         argosy__list_filter__init(&f->m);
         f->m.states = (char **) t->states;
@@ -36,6 +36,9 @@ Argosy__ListFilter *http_filter_of(const HttpTarget *t, HttpFilter *f) {
         f->m.limit = t->limit;
         f->m.after = (char *) t->page.unit;
         f->m.after_node = (char *) t->page.node;
+        f->m.tagged = http_target_is_tagged(t);
+        if (t->known)
+                f->m.known = t->known;
         return &f->m;
 }
 

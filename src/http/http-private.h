@@ -112,6 +112,8 @@ struct HttpCall {
         unsigned line;               // of the unit's file; 0: none
         uint64_t job;                // that the request has become; 0: none
         bool under_way;              // it is not done yet
+        char *tag;                   // of a list; NULL: it has none
+        bool unchanged;              // and his client has it
         size_t n_refused;            // of the rows
         int refusal;                 // status of the first of these
         HttpPart *parts;

@@ -141,6 +141,7 @@ void http_target_done(HttpTarget *t) {
         for (size_t i = 0; i < t->n_labels; i++)
                 free(t->labels[i]);
         free(t->page_text);
+        free(t->known);
         free(t->author);
         free(t->since);
         *t = (HttpTarget){};
@@ -545,6 +546,10 @@ bool http_target_writes(const HttpTarget *t) {
 bool http_target_has_body(const HttpTarget *t) {
         return t->resource == HTTP_NEW_JOB || t->resource == HTTP_PLAN || t->resource == HTTP_PUT_UNIT_FILE ||
                t->resource == HTTP_LOGIN;
+}
+
+bool http_target_is_tagged(const HttpTarget *t) {
+        return t->resource == HTTP_UNITS || t->resource == HTTP_UNIT_FILES;
 }
 
 bool http_target_is_one(const HttpTarget *t) {

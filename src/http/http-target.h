@@ -87,6 +87,7 @@ typedef struct HttpTarget {
         uint32_t limit;    // rows; 0: as many as one answer takes
         char *page_text;   // as it came; NULL: the first page
         HttpPage page;     // and as it was read, when everything else was
+        char *known;       // tags of the list that the client has, as the leader knows them; NULL: none
         uint32_t wait_sec; // for the job to end; 0: not at all
         Argosy__EventKind kinds[EVENT_KINDS];
         size_t n_kinds;                 // of events; none: all
@@ -144,6 +145,8 @@ bool http_target_has_body(const HttpTarget *t);
 bool http_target_is_open(const HttpTarget *t);
 // The same of a target as it came, whatever else may be wrong with it.
 bool http_target_is_public(const char *text);
+// Its answer has a tag, and need not be sent to who has that.
+bool http_target_is_tagged(const HttpTarget *t);
 // Whether it is about one thing, which may not be there.
 bool http_target_is_one(const HttpTarget *t);
 // Whether something there was asked for.

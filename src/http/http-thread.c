@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "http-etag.h"
 #include "http-headers.h"
 #include "http-login.h"
 #include "http-metrics.h"
@@ -155,6 +156,24 @@ static bool add_link(const HttpCall *call, const char *page, struct MHD_Response
         return link && MHD_add_response_header(r, "Link", link) == MHD_YES;
 }
 
+static bool add_tag(const HttpCall *call, struct MHD_Response *r) {
+        char tag[HTTP_LIST_ETAG_SIZE];
+
+        return !call->tag || !http_list_etag_format(call->tag, call->text, tag) ||
+               MHD_add_response_header(r, "ETag", tag) == MHD_YES;
+}
+
+static enum MHD_Result send_unchanged(HttpCall *call) {
+        struct MHD_Response *r = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+        enum MHD_Result queued = MHD_NO;
+
+        if (r && add_tag(call, r) && http_headers_add(r))
+                queued = MHD_queue_response(call->connection, MHD_HTTP_NOT_MODIFIED, r);
+        if (r)
+                MHD_destroy_response(r);
+        return queued;
+}
+
 // Whole, and sent with its front at once: pieces, of which nobody knows how many come, cost three times as many calls of the kernel.
 static struct MHD_Response *short_response(HttpBody *body) {
         _cleanup_buf_ Buf text = {};
@@ -190,7 +209,7 @@ static enum MHD_Result send_document(HttpCall *call) {
         struct MHD_Response *r = !body ? NULL : is_short ? short_response(body) : long_response(body);
 
         call->n_parts = call->n_asides = 0;
-        if (r && (!add_location(call, r) || (is_page && !add_link(call, page, r)))) {
+        if (r && (!add_location(call, r) || !add_tag(call, r) || (is_page && !add_link(call, page, r)))) {
                 MHD_destroy_response(r);
                 r = NULL;
         }
@@ -305,6 +324,8 @@ static enum MHD_Result send_answer(HttpCall *call) {
                 return send_text(call, "application/json", http_changes_document(call));
         if (call->target.resource == HTTP_OPENAPI)
                 return send_text(call, "application/json", http_openapi());
+        if (call->unchanged)
+                return send_unchanged(call);
         if (http_target_streams(&call->target))
                 return send_response(call->connection, 200, http_stream_type(call->format), http_thread_begin_stream(call));
         if (call->target.resource == HTTP_STATE) {
@@ -566,6 +587,16 @@ static int take_condition(HttpCall *call, bool *ret_known) {
         return tags && !call->state.condition ? -ENOMEM : 0;
 }
 
+// Of a list the leader says whether it is as his client has it.
+static int take_tags(HttpCall *call) {
+        const char *tags = http_target_is_tagged(&call->target) ? header(call, "If-None-Match") : NULL;
+
+        if (!tags)
+                return 0;
+        call->target.known = http_list_etags(tags, call->text);
+        return call->target.known ? 0 : -ENOMEM;
+}
+
 // What is handed over here may be answered before this returns; then the connection goes on as soon as it has.
 static enum MHD_Result ask(HttpCall *call) {
         _cleanup_free_ char *why = NULL;
@@ -608,6 +639,8 @@ static enum MHD_Result ask(HttpCall *call) {
                 if (known)
                         return http_state_send_unchanged(call->connection, &call->state.wanted);
         }
+        if (take_tags(call) < 0)
+                return MHD_NO;
         MHD_suspend_connection(call->connection);
         if (http_api_post(call))
                 return MHD_YES;
@@ -690,6 +723,7 @@ void http_call_free(HttpCall *call) {
         fleet_call_free(call->fleet);
         message_free(call->author);
         http_state_done(call);
+        free(call->tag);
         free(call->message);
         free(call->unit);
         free(call->node);

@@ -11,7 +11,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        _cleanup_free_ char *text = calloc(1, size + 1);
+        _cleanup_free_ char *text = calloc(1, size + 1), *known = NULL;
+        char tag[HTTP_LIST_ETAG_SIZE];
         EventCursor place = {};
         const char *quote;
 
@@ -23,5 +24,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         quote = strchr(text, '"');
         if (quote && event_cursor_parse(quote + 1, &place) && http_etag_matches(text, &place))
                 abort(); // without its other quote it is no tag
+        known = http_list_etags(text, "/v1/units");
+        if (!known || strpbrk(known, "\"-"))
+                abort();
+        if (http_list_etag_format(text, "/v1/units", tag)) {
+                _cleanup_free_ char *again = http_list_etags(tag, "/v1/units"), *other = http_list_etags(tag, "/v1/units?limit=1");
+
+                if (strcmp(again, text) != 0 || *other)
+                        abort();
+        }
         return 0;
 }

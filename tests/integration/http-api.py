@@ -242,6 +242,24 @@ def test_a_page_is_found_again_with_another_leader(c: Cluster):
         refuses(node, f"/v1/units?page={headers['ETag'].strip(chr(34))}", 400, "no cursor")
 
 
+def test_who_has_a_list_is_not_sent_it_again(c: Cluster):
+    c.start("tag@{1..3} other")
+    eventually(lambda: len(c.active("tag@*")) == 3 and c.active("other*"))
+    target = "/v1/units?pattern=tag@*&limit=2"
+    for node in c.nodes:
+        def is_unchanged():
+            status, headers, said = exchange(node, target, {"If-None-Match": f'"other", W/{exchange(node, target)[1]["ETag"]}'})
+            return status == 304 and said is None and headers["Cache-Control"] == "no-store"
+        eventually(is_unchanged)
+    old = exchange(c.nodes[0], target)[1]["ETag"]
+    c.ctl("stop tag@1")
+    for node in c.nodes:
+        status, headers, said = exchange(node, target, {"If-None-Match": old})
+        assert status == 200 and said["units"][0]["active"] == "inactive" and headers["ETag"] != old, (node.name, said)
+        status, _, said = exchange(node, "/v1/unit-files", {"If-None-Match": headers["ETag"]})
+        assert status == 200 and len(said["unit_files"]) >= 4  # a tag of another list
+
+
 def parsed(text):
     """As Prometheus' own parser reads it: {family: (type, help, {(name of the sample, labels): value})}."""
     families = list(text_string_to_metric_families(text))

@@ -211,6 +211,7 @@ struct Leader {
         ListNode listings; // Listing.all: lists that are made in turns
         Listing *listing_made; // the one of them that is being made; NULL: none
         size_t n_listings_kept; // of which there are rows
+        uint64_t n_list_touches; // units and nodes of which lists may show something else since
         unsigned listing_turns_max; // TURNS_MAX of listings.c; 0, unless a test says something else
         size_t n_tickets, n_wait_items;
         uint64_t last_ticket, last_call;

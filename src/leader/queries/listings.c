@@ -19,6 +19,8 @@
 // leave out, wherever it begins, and it is of one moment like the others. Where there are patterns, names are compared with all of them, too: those
 // that stand behind the page are not to count as rows of it. It is given in one part.
 //
+// Who has the list already, and says so by its tag, is told in the turn in which it would be begun.
+//
 // Rows come in the order of their names and nodes: what is made is sorted RUN names at a time, and giving takes the first
 // of all runs.
 //
@@ -38,6 +40,7 @@
 #include "authorization.h"
 #include "answer.h"
 #include "array.h"
+#include "list-tag.h"
 #include "listed-name.h"
 #include "message.h"
 #include "response.h"
@@ -99,6 +102,7 @@ struct Listing {
         ListNode stale;
         Run *runs; // a heap, the first name on top
         size_t n_runs;
+        char tag[LIST_TAG_SIZE]; // of the moment that it shows; "": none
         Argosy__Response *answer; // to be said
         size_t n_rows, n_bytes;   // that were said before
 };
@@ -330,6 +334,7 @@ static void mark_name(Listing *g, const char *name) {
 }
 
 void listings_on_unit(Leader *l, const char *name) {
+        l->n_list_touches++;
         if (l->listing_made)
                 mark_name(l->listing_made, name);
 }
@@ -345,6 +350,7 @@ static void mark_tombstones(Listing *g, uint32_t node) {
 void listings_on_node(Leader *l, const Node *n) {
         Listing *g = l->listing_made;
 
+        l->n_list_touches++;
         if (!g)
                 return;
         list_foreach (i, &n->placed)
@@ -558,6 +564,8 @@ static int make_some(Listing *g) {
                 g->walked = false; // some are gone again: it goes on
         if (!g->walked || !list_is_empty(&g->stale) || (globals_may_give_way(g->leader) && !g->late))
                 return 0;
+        if (g->m && g->m->tagged && !g->late)
+                (void) list_tag(g->leader, g->ticket->author, g->tag);
         return end_making(g);
 }
 
@@ -622,6 +630,8 @@ static void say(Listing *g, bool final) {
         }
         if (answer)
                 answer->no_leader = !g->leader->leading;
+        if (answer && final && *g->tag)
+                (void) field_set(&answer->tag, g->tag);
         ticket_send_now(g->ticket, answer, final);
 }
 
@@ -672,9 +682,25 @@ static Listing *next_listing(const Leader *l) {
         return NULL;
 }
 
+static bool is_known(const Listing *g, char ret_tag[LIST_TAG_SIZE]) {
+        return g->m && *g->m->known && list_tag(g->leader, g->ticket->author, ret_tag) &&
+               list_tag_is_known(ret_tag, g->m->known);
+}
+
+static void say_unchanged(Listing *g, const char *tag) {
+        Argosy__Response *answer = response_new(g->kind->what);
+
+        if (answer && field_set(&answer->tag, tag) == 0) {
+                answer->unchanged = true;
+                g->kind->set_place(answer, 0, true, false);
+        }
+        ticket_send_now(g->ticket, answer, true);
+}
+
 // Those for which there is none are gone on with when a host takes more again, or is lost.
 void listings_step(Leader *l) {
         Listing *g = next_listing(l);
+        char tag[LIST_TAG_SIZE];
         int r;
 
         if (!g)
@@ -682,6 +708,10 @@ void listings_step(Leader *l) {
         leader_mark(l);
         if (!g->ticket) {
                 (void) free_some(g, FREED_PER_TURN);
+                return;
+        }
+        if (g->phase == LISTING_WAITS && is_known(g, tag)) {
+                say_unchanged(g, tag);
                 return;
         }
         if (g->phase == LISTING_WAITS)

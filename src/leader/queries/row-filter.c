@@ -85,7 +85,8 @@ size_t row_filter_limit(const RowFilter *f) {
 }
 
 bool row_filter_is_any(const Argosy__ListFilter *m) {
-        return m && (m->n_states > 0 || m->n_nodes > 0 || m->n_labels > 0 || m->limit > 0 || *m->after);
+        return m && (m->n_states > 0 || m->n_nodes > 0 || m->n_labels > 0 || m->limit > 0 || *m->after ||
+                     m->tagged);
 }
 
 bool row_filter_wants_name(const RowFilter *f, const char *unit) {

@@ -42,6 +42,8 @@ static struct World {
         Client clients[CLIENTS];
 } w;
 
+static char known[256]; // tags with which the newest list was asked for
+
 static void answer_nodes(HttpCall *call) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
@@ -54,6 +56,8 @@ static void answer_nodes(HttpCall *call) {
 
 static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
                        void *userdata) {
+        if (request->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS && request->list_units->filter)
+                (void) str_copy(known, sizeof(known), request->list_units->filter->known);
         assert_int_equal(author->uid, getuid());
         w.last_what = (int) request->what_case;
         message_free(request);
@@ -255,6 +259,7 @@ static void an_error_is_a_problem_document(void **state) {
 }
 
 static bool filters, has_more; // what the leader says of a list
+static const char *tag;        // of it; NULL: none
 
 static void respond_units(HttpCall *call, uint32_t first, size_t n, bool final) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
@@ -269,6 +274,9 @@ static void respond_units(HttpCall *call, uint32_t first, size_t n, bool final) 
         units.first = first;
         units.filtered = filters;
         units.more = has_more;
+        if (tag)
+                r.tag = (char *) tag;
+        r.unchanged = tag && n == 0;
         r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
         r.units = &units;
         r.final = final;
@@ -311,6 +319,39 @@ static void a_page_says_where_the_next_one_is(void **state) {
         RUN_UNTIL(has(c, "]}\n"));
         assert_false(has(c, "Link:"));
         assert_false(has(c, "next"));
+        filters = false;
+}
+
+static void who_has_a_list_is_not_sent_it_again(void **state) {
+        const char *etag;
+        char text[256];
+        Client *c;
+
+        w.waits = filters = true;
+        tag = "0123456789abcdef0123456789abcdef";
+        c = say(0, GET("/v1/units"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_string_equal(known, "");
+        respond_units(w.calls[0], 0, 3, true);
+        RUN_UNTIL(has(c, "]}\n"));
+        etag = memmem(c->got.data, c->got.len, "ETag: ", 6);
+        assert_non_null(etag);
+        str_fit(text, sizeof(text), "GET /v1/units HTTP/1.1\r\nHost: x\r\nIf-None-Match: %.*s\r\n\r\n", (int) strcspn(etag + 6, "\r"), etag + 6);
+        c = say(1, text);
+        RUN_UNTIL(w.n_calls == 2);
+        assert_string_equal(known, tag);
+        respond_units(w.calls[1], 0, 0, true);
+        RUN_UNTIL(has(c, "\r\n\r\n"));
+        assert_true(has(c, "HTTP/1.1 304 "));
+        assert_true(has(c, "ETag: \"0123456789abcdef0123456789abcdef-"));
+        str_fit(text, sizeof(text), "GET /v1/units?limit=9 HTTP/1.1\r\nHost: x\r\nIf-None-Match: %.*s\r\n\r\n", (int) strcspn(etag + 6, "\r"),
+                etag + 6);
+        c = say(2, text); // another list
+        RUN_UNTIL(w.n_calls == 3);
+        assert_string_equal(known, "");
+        respond_units(w.calls[2], 0, 3, true);
+        RUN_UNTIL(has(c, "]}\n"));
+        tag = NULL;
         filters = false;
 }
 
@@ -1058,6 +1099,7 @@ int main(void) {
                 TEST(a_list_in_parts_begins_anew_with_its_first_part),
                 TEST(a_list_of_which_a_part_is_missing_is_none),
                 TEST(a_page_says_where_the_next_one_is),
+                TEST(who_has_a_list_is_not_sent_it_again),
                 TEST(a_leader_that_knows_no_pages_gives_none),
                 TEST(a_change_is_answered_with_its_job),
                 TEST(a_change_of_which_nothing_was_done_is_a_problem),

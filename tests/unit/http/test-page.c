@@ -185,8 +185,22 @@ static void a_leader_is_asked_for_what_is_wanted(void **state) {
         http_target_done(&t);
 
         t = parsed("/v1/unit-files?pattern=web*");
+        t.known = strdup("abc def");
         q = http_target_request(&t);
-        assert_null(q->list_unit_files->filter);
+        assert_true(q->list_unit_files->filter->tagged);
+        assert_string_equal(q->list_unit_files->filter->known, "abc def");
+        message_free(q);
+        http_target_done(&t);
+
+        t = parsed("/v1/nodes");
+        q = http_target_request(&t);
+        assert_null(q->list_nodes->filter);
+        message_free(q);
+        http_target_done(&t);
+
+        t = parsed("/v1/units/web.service");
+        q = http_target_request(&t);
+        assert_null(q->list_units->filter);
         message_free(q);
         http_target_done(&t);
 }

@@ -10,6 +10,7 @@
 #include "leader-private.h"
 #include "leader-rig-private.h"
 #include "leader-rig.h"
+#include "list-tag.h"
 #include "listings.h"
 #include "message.h"
 #include "response.h"
@@ -921,6 +922,167 @@ static void labels_choose_nodes_and_what_is_on_them(void **state) {
         assert_int_equal(a->responses[0]->units->n_rows, 0);
 }
 
+// ---- tags
+
+static RigAnswer *ask_with(const char *known) {
+        static char copy[256];
+
+        (void) str_copy(copy, sizeof(copy), known);
+        filter.tagged = true;
+        filter.known = copy;
+        return ask_filtered();
+}
+
+static bool is_unchanged(const char *known) {
+        const Argosy__Response *r = ask_with(known)->responses[0];
+
+        assert_true(!r->unchanged || r->units->n_rows == 0);
+        assert_true(!r->unchanged || streq(r->tag, known) || strchr(known, ' '));
+        return r->unchanged;
+}
+
+static const char *tag_now(void) {
+        const char *tag;
+
+        rig_settle(&g);
+        tag = ask_with("")->responses[0]->tag;
+        assert_int_not_equal(strlen(tag), 0);
+        return tag;
+}
+
+static void touch_one(void) {
+        VirtualUnit *u = rig_unit_on(&g, 2, names[7]) ?: rig_unit_on(&g, 2, names[8]) ?: rig_unit_on(&g, 2, names[9]);
+
+        assert_non_null(u);
+        rig_host_report(&g, rig_host(&g, 2), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
+}
+
+static void stop_one(void) {
+        (void) change(STOP, pointers + 20, 1);
+}
+
+static void destroy_one(void) {
+        (void) change(DESTROY, pointers + 21, 1);
+}
+
+static void start_one(void) {
+        char *one = "load@9999.service";
+
+        (void) change(START, &one, 1);
+}
+
+static void lose_a_host(void) {
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+}
+
+static void find_it_again(void) {
+        rig_host_on(&g, 3, false);
+}
+
+static void set_a_label(void) {
+        (void) rig_label(&g, "n2", "disk", "ssd");
+}
+
+static void change_the_leader(void) {
+        rig_depose(&g);
+        rig_elect(&g);
+}
+
+// Whatever it is that happens.
+static void a_list_is_unchanged_until_anything_of_it_is_not(void **state) {
+        static void (*const events[])(void) = {touch_one,   stop_one,      destroy_one, start_one,
+                                               lose_a_host, find_it_again, set_a_label, change_the_leader};
+
+        begin_pages(PAGE);
+        filter.limit = 999;
+        for (size_t i = 0; i < ELEMENTSOF(events); i++) {
+                const char *tag = tag_now();
+                char known[256];
+
+                assert_true(is_unchanged(tag));
+                rig_settle(&g);
+                assert_true(is_unchanged(tag)); // asking changes nothing
+                str_fit(known, sizeof(known), "another %s", tag);
+                assert_true(is_unchanged(known));
+                str_fit(known, sizeof(known), "%sx", tag);
+                assert_false(is_unchanged(known));
+                events[i]();
+                if (is_unchanged(tag))
+                        fail_msg("event %zu: the list is said to be unchanged", i);
+                rig_settle(&g);
+                if (is_unchanged(tag))
+                        fail_msg("event %zu: the list is said to be unchanged, when all is settled", i);
+        }
+}
+
+// Asked at once, in the turn in which it happens, and in those that follow: who is told that nothing has changed has the list.
+static void nobody_keeps_a_list_that_has_changed(void **state) {
+        unsigned n_tagged = 0;
+
+        for (unsigned round = 0; round < ROUNDS; round++) {
+                _cleanup_free_ char *before = NULL;
+                const char *tag;
+
+                srand(round);
+                rig_settle(&g);
+                begin_pages(999);
+                tag = ask_with("")->responses[0]->tag;
+                n_tagged += *tag != 0;
+                before = text_at_once();
+                meddle(round);
+                for (unsigned i = 0; i < round % 4; i++)
+                        rig_turn(&g);
+                for (unsigned i = 0; i < 6; i++) {
+                        _cleanup_free_ char *asked_at = text_at_once(), *answered_at = NULL;
+                        bool unchanged = is_unchanged(tag);
+
+                        answered_at = text_at_once();
+                        if (unchanged && !streq(before, asked_at) && !streq(before, answered_at))
+                                fail_msg("round %u, question %u: the list has changed", round, i);
+                }
+        }
+        assert_in_range(n_tagged, ROUNDS / 3, ROUNDS);
+}
+
+// It is there no more when its time is over, whether or not anything else happens.
+static void a_list_with_what_is_destroyed_has_no_tag(void **state) {
+        begin_pages(PAGE);
+        (void) tag_now();
+        rig_host_off(&g, 3);
+        rig_settle(&g);
+        (void) change(DESTROY, pointers, 40);
+        rig_settle(&g);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_string_equal(ask_with("")->responses[0]->tag, "");
+        rig_host_on(&g, 3, false);
+        (void) tag_now();
+}
+
+static void without_a_leader_a_list_has_no_tag(void **state) {
+        static Argosy__Response *responses[STALE_PARTS_MAX];
+        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char known[LIST_TAG_SIZE];
+        RigAnswer a = {.rig = &g, .responses = responses};
+
+        begin_pages(PAGE);
+        assert_true(str_copy(known, sizeof(known), tag_now()));
+        rig_depose(&g);
+        rig_settle(&g);
+        filter.known = known;
+        list.filter = &filter;
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        request.list_units = &list;
+        leader_answer_stale(g.leader, NULL, &request, on_stale, &a, &a.cancel);
+        finish(&a);
+        assert_int_equal(a.responses[0]->units->n_rows, PAGE);
+        assert_false(a.responses[0]->unchanged);
+        assert_string_equal(a.responses[0]->tag, "");
+        forget_stale(&a);
+        rig_elect(&g);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_long_list_is_made_and_given_in_turns),
@@ -947,6 +1109,10 @@ int main(void) {
                 TEST(destroyed_units_that_may_run_are_in_pages),
                 TEST(rows_are_filtered_before_they_count),
                 TEST(labels_choose_nodes_and_what_is_on_them),
+                TEST(a_list_is_unchanged_until_anything_of_it_is_not),
+                TEST(nobody_keeps_a_list_that_has_changed),
+                TEST(a_list_with_what_is_destroyed_has_no_tag),
+                TEST(without_a_leader_a_list_has_no_tag),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,6 +65,9 @@ TARGETS = {
     ("state-cold-1m", "wall"): ("", None),
     ("state-cold-1m", "turn-cpu"): ("<= 5 ms", lambda f: f["value"] <= 5),
     ("state-cold-1m", "memory"): ("<= 0.05 of the document", lambda f: f["value"] <= 0.05),
+    **{("list-pages", metric): ("", None) for metric in ["wall", "turn-cpu", "memory"]},
+    **{("list-whole", metric): ("", None) for metric in ["first-byte", "wall", "turn-cpu", "memory"]},
+    **{(bench, page): ("", None) for bench in ["list-page", "list-unchanged"] for page in ["first", "last"]},
     **{("json-writer", name): ("not slower than it", lambda f: f["ratio"] >= 1) if name == "rapidjson" else ("", None)
        for name in ["ours", "cjson", "rapidjson"]},
     ("idle", "with-units"): ("<= 300, and <= 20 more than without", lambda f: f["value"] <= min(300, f["baseline"] + 20)),

@@ -217,6 +217,10 @@ def test_lists_of_units_come_page_by_page(c: Cluster):
                                                           and row["unit"].startswith(("page", "everywhere"))]
         for labels, on in [("disk%3Dssd", {"n2", "n3"}), ("disk%3Dssd&label=zone%3Deu", {"n2"}), ("disk%3Dhdd", set())]:
             assert {row["node"] for row in get(node, f"/v1/nodes?label={labels}")["nodes"]} == on
+            words = labels.replace("%3D", "=").replace("&label=", ",")
+            assert {row["node"] for row in c.json(f"list-nodes --label={words}", node)} == on
+            seen = c.json(f"list-units --label={words}", node)
+            assert in_order(seen) == in_order([row for row in whole if row["node"] in on]), (words, seen, whole)
             assert get(node, f"/v1/units?label={labels}")["units"] == [row for row in whole if row["node"] in on]
 
 

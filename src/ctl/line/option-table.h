@@ -69,6 +69,7 @@ typedef enum Option {
         OPT_KINDS = 1LL << 59,
         OPT_CURSOR_FILE = 1LL << 60,
         OPT_EXEC = 1LL << 61,
+        OPT_LABEL = 1LL << 62,
         OPT_LIST = OPT_JSON | OPT_NO_PAGER | OPT_NO_LEGEND | OPT_FULL | OPT_FIELDS,
         OPT_WAITING = OPT_NO_BLOCK | OPT_VERBOSE | OPT_JSON,
         OPT_HELD = OPT_HOLD | OPT_AFTER | OPT_QUEUE,

@@ -170,6 +170,9 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
         case OPT_STATE:
                 o->states = value;
                 return 0;
+        case OPT_LABEL:
+                o->labels = value;
+                return *value ? 0 : bad(why, info->name, value, "labels, KEY=VALUE, separated by commas");
         case OPT_NODE:
                 o->node = value;
                 return *value ? 0 : bad(why, info->name, value, "a node");

@@ -38,6 +38,7 @@ typedef struct CtlOptions {
         JsonMode json;
         const char *fields; // NULL: the verb's default
         const char *states; // NULL: all
+        const char *labels; // NULL: not given
         unsigned lines;
         const char *node;      // NULL: not given
         uint32_t ttl_sec;      // 0: the daemon's default

@@ -17,6 +17,7 @@
 #include "message.h"
 #include "str.h"
 #include "terminal.h"
+#include "unit-options.h"
 #include "verbs.h"
 
 static_assert(TABLE_COLUMNS_MAX > (size_t) FIELDS_MAX); // and one for notes
@@ -33,6 +34,7 @@ typedef struct List {
         size_t n_rows, n_drift, n_stale, n_errors;
         uint64_t before; // of jobs: where the next question is to go on; 0: there are no older ones
         bool keeps;      // rows are not for people yet
+        bool unfiltered; // a leader of an older version has not looked at the labels
 } List;
 
 static int add_note(List *l, const Argosy__Response__UnitRow *u) {
@@ -142,12 +144,20 @@ static int add_unit_files(Ctl *ctl, List *l, const Argosy__Response__UnitFiles *
         return e;
 }
 
+// All of them are not what was asked for.
+static bool is_unfiltered(const Ctl *ctl, List *l, bool filtered) {
+        l->unfiltered = ctl->opt.labels && !filtered;
+        return l->unfiltered;
+}
+
 static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         List *l = userdata;
         int e = 0;
 
         switch (r->what_case) {
         case ARGOSY__RESPONSE__WHAT_UNITS:
+                if (is_unfiltered(ctl, l, r->units->filtered))
+                        break;
                 e = keep_part(ctl, l, &r->units->base, r->units->first, r->units->n_rows);
                 for (size_t i = 0; r->final && i < l->n_parts && e == 0; i++)
                         e = add_units(ctl, l, (const Argosy__Response__Units *) l->parts[i]);
@@ -158,6 +168,8 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                         e = add_unit_files(ctl, l, (const Argosy__Response__UnitFiles *) l->parts[i]);
                 break;
         case ARGOSY__RESPONSE__WHAT_NODES:
+                if (is_unfiltered(ctl, l, r->nodes->filtered))
+                        break;
                 for (size_t i = 0; i < r->nodes->n_rows && e == 0; i++)
                         e = add_row(ctl, l, r->nodes->rows[i]);
                 break;
@@ -316,11 +328,62 @@ static int run_list(Ctl *ctl, const FieldList *kind, const char *noun, Argosy__R
         if (is_json) {
                 json_end(&l.json, ']');
                 json_finish(&l.json);
-        } else if (code == EXIT_OK)
+        } else if (code == EXIT_OK && !l.unfiltered)
                 code = print_table(ctl, &l, noun);
+        if (code == EXIT_OK && l.unfiltered)
+                code = ctl_fail(ctl, "the leader's version knows no --label: it lists all of them");
         table_done(&l.table);
         drop_parts(&l);
         return code;
+}
+
+enum { LABELS_MAX = 16 };
+
+// What the leader is asked for.
+typedef struct LabelFilter {
+        Argosy__ListFilter m;
+        Argosy__Label labels[LABELS_MAX], *pointers[LABELS_MAX]; // keys and values are owned
+} LabelFilter;
+
+static void label_filter_done(LabelFilter *f) {
+        for (size_t i = 0; i < f->m.n_labels; i++) {
+                free(f->labels[i].key);
+                free(f->labels[i].value);
+        }
+}
+#define _cleanup_labels_ _cleanup_(label_filter_done)
+
+static int add_label(LabelFilter *f, const char *text, size_t len) {
+        _cleanup_free_ char *word = strndup(text, len);
+        Argosy__Label *label = &f->labels[f->m.n_labels];
+        int r;
+
+        if (!word)
+                return -ENOMEM;
+        argosy__label__init(label);
+        r = label_parse(word, &label->key, &label->value);
+        if (r == 0)
+                f->pointers[f->m.n_labels++] = label;
+        return r;
+}
+
+// What is in *ret is to be freed, however it ends; *ret_m is NULL if there are none.
+static int read_labels(Ctl *ctl, LabelFilter *ret, Argosy__ListFilter **ret_m) {
+        argosy__list_filter__init(&ret->m);
+        ret->m.labels = ret->pointers;
+        *ret_m = ctl->opt.labels ? &ret->m : NULL;
+        for (const char *p = ctl->opt.labels; p; p = *p ? p + 1 : NULL) {
+                size_t len = strcspn(p, ",");
+                int r = ret->m.n_labels < LABELS_MAX ? add_label(ret, p, len) : -EINVAL;
+
+                if (r == -ENOMEM)
+                        return ctl_oom(ctl);
+                if (r < 0)
+                        return ctl_usage(ctl, "--label takes up to %d labels, KEY=VALUE, separated by commas, and not '%.*s'",
+                                         LABELS_MAX, (int) len, p);
+                p += len;
+        }
+        return EXIT_OK;
 }
 
 static int list_local(Ctl *ctl, size_t n_args) {
@@ -330,6 +393,8 @@ static int list_local(Ctl *ctl, size_t n_args) {
         if (n_args > 0) {
                 return ctl_usage(ctl, "--local takes no patterns");
         }
+        if (ctl->opt.labels)
+                return ctl_usage(ctl, "--local takes no --label");
         request.what_case = ARGOSY__REQUEST__WHAT_LOCAL_UNITS;
         request.local_units = &local;
         ctl->warned_stale = true; // what was asked for needs no leader
@@ -340,11 +405,14 @@ int verb_list_units(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         _cleanup_strv_ char **patterns = NULL;
+        _cleanup_labels_ LabelFilter labels = {};
         int code;
 
         if (ctl->opt.given & OPT_LOCAL)
                 return list_local(ctl, n);
-        code = ctl_patterns(ctl, args, n, &patterns, &list.n_patterns);
+        code = read_labels(ctl, &labels, &list.filter);
+        if (code == EXIT_OK)
+                code = ctl_patterns(ctl, args, n, &patterns, &list.n_patterns);
         if (code != EXIT_OK)
                 return code;
         list.patterns = patterns;
@@ -384,7 +452,11 @@ int verb_manager_list(Ctl *ctl, char **args, size_t n) {
 int verb_list_nodes(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
+        _cleanup_labels_ LabelFilter labels = {};
+        int code = read_labels(ctl, &labels, &list.filter);
 
+        if (code != EXIT_OK)
+                return code;
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
         request.list_nodes = &list;
         return run_list(ctl, &node_fields, "node", &request);

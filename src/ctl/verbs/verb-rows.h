@@ -37,11 +37,11 @@ VERB("status", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_FULL | OPT_LINES |
      verb_status, "Show what units do, where, and why not")
 VERB("why", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_FULL | OPT_JSON, 1, ARGS_MAX, verb_why,
      "Say why units are not as they are wanted, for each node")
-VERB("list-units", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST | OPT_LOCAL | OPT_STATE, 0, ARGS_MAX,
+VERB("list-units", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST | OPT_LOCAL | OPT_STATE | OPT_LABEL, 0, ARGS_MAX,
      verb_list_units, "List units and their states on nodes")
 VERB("list-unit-files", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST | OPT_AT, 0, ARGS_MAX, verb_list_unit_files,
      "List units as the cluster wants them")
-VERB("list-nodes", "list-machines", "", GROUP_SEE, OPT_LIST, 0, 0, verb_list_nodes, "List the nodes")
+VERB("list-nodes", "list-machines", "", GROUP_SEE, OPT_LIST | OPT_LABEL, 0, 0, verb_list_nodes, "List the nodes")
 VERB("list-jobs", "jobs", "", GROUP_SEE,
      OPT_LIST | OPT_LIMIT | OPT_ALL | OPT_UNIT | OPT_AUTHOR | OPT_STATE | OPT_SINCE, 0, 0, verb_list_jobs,
      "List what was changed, by whom and why, newest first")

@@ -2,11 +2,14 @@
 //
 // Where a route can be:
 //
-//   WAITING   for a leader, or just submitted     -> dispatch() in the next turn, and again when a leader
-//                                                 appears, until its deadline
+//   WAITING   in `fresh`: just submitted, or asked
+//             by a leader that is none any more   -> dispatch() in the next turns, DISPATCHED_PER_TURN in each
+//             in `waiting`: for a leader          -> `fresh` when one appears, until its deadline
 //   HERE      at the leader in this process       (cancel token); or of what that knows while nobody leads
 //   AWAY      at the leader elsewhere             (forward id)
 //   LOCAL     at this host's agent, or joining    (cancel token)
+//
+// So a request costs the same however many others wait, or are with somebody.
 
 #include <errno.h>
 #include <stdarg.h>
@@ -40,11 +43,14 @@
 
 #define OVERDUE UINT64_C(1) // Router.armed_us
 
+enum { DISPATCHED_PER_TURN = 256 }; // at some 10 us each, and so many of those whose time is over
+
 typedef enum RoutePlace { ROUTE_WAITING, ROUTE_HERE, ROUTE_AWAY, ROUTE_LOCAL } RoutePlace;
 
 struct Route {
         Router *router;
         ListNode link;
+        ListNode queue; // in Router.fresh or .waiting while WAITING
         RoutePlace place;
         Argosy__Request *request;
         Argosy__Author *author;
@@ -71,6 +77,7 @@ struct Route {
 struct Router {
         Daemon *daemon;
         ListNode routes;
+        ListNode fresh, waiting;
         size_t n_routes;
         Map by_id;
         uint64_t last_id;
@@ -79,7 +86,7 @@ struct Router {
         uint64_t armed_us; // that it runs until; OVERDUE; 0: it does not run
 };
 
-static void arm_limit(Router *r);
+static void wait_for_leader(Route *route);
 static void on_checked(Route *route, const Argosy__Response *response);
 static void route_respond(Route *route, const Argosy__Response *response);
 
@@ -87,6 +94,7 @@ static void route_free(Route *route) {
         Router *r = route->router;
 
         list_unlink(&route->link);
+        list_unlink(&route->queue);
         r->n_routes--;
         (void) map_take(&r->by_id, &route->id, sizeof(route->id));
         argosy__request__free_unpacked(route->request, NULL);
@@ -164,7 +172,7 @@ static void wait_again(Route *route) {
         route->checking = false;
         route->cancel = 0;
         route->again_us = clock_boot_us() + ROUTER_AGAIN_MS * USEC_PER_MSEC;
-        arm_limit(route->router);
+        wait_for_leader(route);
 }
 
 // From the leader in this process. It tells that it stopped leading in the middle by EAGAIN; then the next
@@ -539,6 +547,7 @@ static bool dispatch(Route *route) {
         Daemon *d = r->daemon;
         uint64_t id = route->id;
 
+        list_unlink(&route->queue);
         route->again_us = 0;
         if (request_is_local(route->request) && needs_check(route)) {
                 if (d->known_leader != 0)
@@ -550,7 +559,10 @@ static bool dispatch(Route *route) {
         else if (d->known_leader != 0)
                 dispatch_away(route);
         route = map_find(&r->by_id, &id, sizeof(id));
-        return !route || route->place != ROUTE_WAITING;
+        if (!route || route->place != ROUTE_WAITING)
+                return true;
+        wait_for_leader(route);
+        return false;
 }
 
 // ---- without a leader
@@ -618,6 +630,7 @@ static void on_deadline(Route *route) {
         Daemon *d = route->router->daemon;
         const RequestKind *kind = request_kind(route->request->what_case);
 
+        list_unlink(&route->queue);
         if (request_is_read(route->request)) {
                 answer_stale(route);
                 return;
@@ -640,59 +653,72 @@ static bool somebody_leads(const Daemon *d) {
 
 static void on_time(void *userdata);
 
-// One limit for the earliest deadline of all that wait; there are few, and only while nobody leads. One that is over
-// already is not begun anew by whatever comes in between.
-static void arm_limit(Router *r) {
-        uint64_t now = clock_boot_us(), next = UINT64_MAX, until;
+// One limit for the earliest deadline of all that wait, or of one that waits no more. One that is over already is not begun
+// anew by whatever comes in between.
+static void arm_limit(Router *r, uint64_t due_us) {
+        uint64_t now = clock_boot_us(), until = due_us <= now ? OVERDUE : due_us;
 
-        list_foreach (n, &r->routes) {
-                Route *route = CONTAINER_OF(n, Route, link);
-
-                if (route->place != ROUTE_WAITING)
-                        continue;
-                next = MIN_OF(next, route->deadline_us);
-                if (route->again_us)
-                        next = MIN_OF(next, route->again_us);
-        }
-        until = next == UINT64_MAX ? 0 : next <= now ? OVERDUE : next;
-        if (until == r->armed_us)
+        if (r->armed_us > 0 && r->armed_us <= until)
                 return;
         r->armed_us = until;
-        if (until == 0)
-                time_limit_stop(&r->limit);
-        else
-                time_limit_start(&r->limit, until == OVERDUE ? 0 : (until - now) / USEC_PER_MSEC + 1, on_time);
+        time_limit_start(&r->limit, until == OVERDUE ? 0 : (until - now) / USEC_PER_MSEC + 1, on_time);
+}
+
+static uint64_t due_of(const Route *route) {
+        return route->again_us ? MIN_OF(route->again_us, route->deadline_us) : route->deadline_us;
+}
+
+static void put_into(ListNode *list, Route *route) {
+        list_unlink(&route->queue);
+        list_append(list, &route->queue);
+}
+
+static void wait_for_leader(Route *route) {
+        put_into(&route->router->waiting, route);
+        arm_limit(route->router, due_of(route));
+}
+
+static void on_due(Route *route, uint64_t now) {
+        if (route->deadline_us > now)
+                (void) dispatch(route);
+        else if (!somebody_leads(route->router->daemon) || !dispatch(route)) // who leads may be known since just now
+                on_deadline(route);
 }
 
 static void on_time(void *userdata) {
+        uint64_t now = clock_boot_us(), next = UINT64_MAX;
+        ListNode waited = LIST_INIT(waited);
         Router *r = userdata;
-        uint64_t now = clock_boot_us();
 
         r->armed_us = 0;
-        list_foreach_safe (n, &r->routes) {
-                Route *route = CONTAINER_OF(n, Route, link);
+        list_splice(&waited, &r->waiting);
+        for (unsigned n = 0; !list_is_empty(&waited);) {
+                Route *route = CONTAINER_OF(waited.next, Route, queue);
 
-                if (route->place != ROUTE_WAITING)
-                        continue;
-                if (route->deadline_us <= now) {
-                        if (!somebody_leads(r->daemon) || !dispatch(route)) // who leads may be known since just now
-                                on_deadline(route);
-                } else if (route->again_us && route->again_us <= now)
-                        (void) dispatch(route);
+                if (due_of(route) <= now && n++ < DISPATCHED_PER_TURN)
+                        on_due(route, now);
+                else {
+                        next = MIN_OF(next, due_of(route));
+                        put_into(&r->waiting, route);
+                }
         }
-        arm_limit(r);
+        if (next < UINT64_MAX)
+                arm_limit(r, next);
 }
 
 static void on_drain(void *userdata) {
         Router *r = userdata;
 
-        list_foreach_safe (n, &r->routes) {
-                Route *route = CONTAINER_OF(n, Route, link);
+        for (unsigned n = 0; n < DISPATCHED_PER_TURN && !list_is_empty(&r->fresh); n++)
+                (void) dispatch(CONTAINER_OF(r->fresh.next, Route, queue));
+        if (!list_is_empty(&r->fresh))
+                drain_mark(&r->drain);
+}
 
-                if (route->place == ROUTE_WAITING)
-                        (void) dispatch(route);
-        }
-        arm_limit(r);
+// Behind all that do.
+static void wait_for_dispatch(Route *route) {
+        put_into(&route->router->fresh, route);
+        drain_mark(&route->router->drain);
 }
 
 static void end_makeshift(Route *route) {
@@ -711,6 +737,8 @@ void router_on_leader_changed(Router *r) {
 
                 if (route->makeshift && somebody_leads(r->daemon))
                         end_makeshift(route);
+                if (route->place == ROUTE_WAITING)
+                        wait_for_dispatch(route);
                 if (route->place != ROUTE_AWAY && route->place != ROUTE_HERE)
                         continue;
                 if (route->answered && route->request->what_case == ARGOSY__REQUEST__WHAT_JOURNAL) {
@@ -723,8 +751,8 @@ void router_on_leader_changed(Router *r) {
                 route->checking = false;
                 route->place = ROUTE_WAITING;
                 route->deadline_us = MAX_OF(route->deadline_us, now + ROUTER_READ_MS * USEC_PER_MSEC);
+                wait_for_dispatch(route);
         }
-        drain_mark(&r->drain);
 }
 
 void router_on_access_changed(Router *r) {
@@ -831,7 +859,7 @@ int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *aut
                 return k;
         }
         route->deadline_us = plan_deadline(r->daemon, route->request, clock_boot_us());
-        drain_mark(&r->drain);
+        wait_for_dispatch(route);
         *ret = route;
         return 0;
 }
@@ -904,6 +932,8 @@ int router_new(Daemon *d, Router **ret) {
                 return -ENOMEM;
         r->daemon = d;
         list_init(&r->routes);
+        list_init(&r->fresh);
+        list_init(&r->waiting);
         k = drain_init(&r->drain, d->loop, on_drain, r);
         if (k < 0) {
                 free(r);

@@ -37,6 +37,7 @@ static struct World {
         uint64_t now_us;
         // What reached the others, and how to answer.
         const Argosy__Request *lent;
+        unsigned tried; // to tell a leader elsewhere
         unsigned forwarded, forward_cancelled, asked_here, here_cancelled, local, local_cancelled, resets, others;
         uint64_t forward_id;
         Argosy__Request__WhatCase forwarded_what;
@@ -87,6 +88,7 @@ uint64_t clock_boot_us(void) {
 }
 
 int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
+        w.tried++;
         if (w.link_down)
                 return -ENOTCONN;
         if (message->msg_case == ARGOSY__TO_VOTER__MSG_FORWARD) {
@@ -362,6 +364,20 @@ static void nobody_is_turned_away_before_what_has_come_is_read(void **state) {
         turn();
         close(fds[0]);
         close(fds[1]);
+}
+
+// The news of a leader may be on its way to the router when the time is over.
+static void nobody_is_turned_away_while_somebody_leads(void **state) {
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        turn();
+        w.now_us += ROUTER_CHANGE_MS * USEC_PER_MSEC;
+        router_on_leader_changed(w.daemon.router); // the timer looks at the fake clock
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        w.daemon.known_leader = 2;
+        while (w.forwarded + w.answers == 0)
+                uv_run(&w.loop, UV_RUN_ONCE);
+        assert_int_equal(w.forwarded, 1);
+        assert_int_equal(w.answers, 0);
 }
 
 static void what_was_not_answered_is_sent_again_to_the_next_leader(void **state) {
@@ -975,6 +991,57 @@ static void without_a_link_it_stays_until_there_is_one(void **state) {
         assert_int_equal(w.forwarded, 1);
 }
 
+static void who_comes_costs_nothing_for_those_that_wait(void **state) {
+        w.link_down = true;
+        w.daemon.known_leader = 2;
+        for (unsigned i = 0; i < 100; i++)
+                submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        turn();
+        assert_int_equal(w.tried, 100);
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        turn();
+        assert_int_equal(w.tried, 101);
+        leader_is(2); // and this is for all of them
+        assert_int_equal(w.tried, 202);
+}
+
+static void a_turn_sends_so_many_and_the_next_one_more(void **state) {
+        enum { ALL = 1000, PER_TURN = 256 };
+        unsigned before = 0;
+
+        for (unsigned i = 0; i < ALL; i++)
+                submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        w.daemon.known_leader = 2;
+        router_on_leader_changed(w.daemon.router);
+        for (unsigned turns = 0; w.forwarded < ALL; turns++) {
+                assert_true(turns < 10);
+                uv_run(&w.loop, UV_RUN_NOWAIT);
+                assert_true(w.forwarded - before <= PER_TURN);
+                before = w.forwarded;
+        }
+        assert_int_equal(w.forwarded, ALL);
+}
+
+// So are those whose time is over, and each is told.
+static void those_whose_time_is_over_are_told_a_few_at_a_time(void **state) {
+        enum { ALL = 600, PER_TURN = 256 };
+        unsigned before = 0;
+
+        for (unsigned i = 0; i < ALL; i++)
+                submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        for (unsigned turns = 0; turns < 5; turns++)
+                turn();
+        w.now_us += 2 * ROUTER_CHANGE_MS * USEC_PER_MSEC;
+        router_on_leader_changed(w.daemon.router); // makes the timer look again at the fake clock
+        for (unsigned turns = 0; w.answers < ALL; turns++) {
+                assert_true(turns < 100);
+                uv_run(&w.loop, UV_RUN_ONCE);
+                assert_true(w.answers - before <= PER_TURN);
+                before = w.answers;
+        }
+        assert_int_equal(w.status, ETIMEDOUT);
+}
+
 // The leader ends after the router, and fails what it was asked for: to nobody.
 static void at_the_end_nothing_is_left_with_the_leader(void **state) {
         w.daemon.leading = true;
@@ -1001,6 +1068,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 CASE(a_request_waits_for_a_leader_and_goes_there),
                 CASE(nobody_is_turned_away_before_what_has_come_is_read),
+                CASE(nobody_is_turned_away_while_somebody_leads),
                 CASE(what_was_not_answered_is_sent_again_to_the_next_leader),
                 CASE(the_next_leader_hears_how_old_it_is),
                 CASE(a_journal_that_flowed_ends_with_the_leader),
@@ -1032,6 +1100,9 @@ int main(void) {
                 CASE(leaving_asks_the_leader_to_remove_this_host),
                 CASE(who_waits_for_a_manager_means_the_host_that_is_asked),
                 CASE(without_a_link_it_stays_until_there_is_one),
+                CASE(who_comes_costs_nothing_for_those_that_wait),
+                CASE(a_turn_sends_so_many_and_the_next_one_more),
+                CASE(those_whose_time_is_over_are_told_a_few_at_a_time),
                 CASE(at_the_end_nothing_is_left_with_the_leader),
                 CASE(a_second_leave_is_refused),
         };

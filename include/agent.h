@@ -38,6 +38,7 @@
 #include "argosy.pb-c.h"
 #include "counter.h"
 #include "systemd-manager.h"
+#include "time-histogram.h"
 
 typedef struct Agent Agent;
 
@@ -112,6 +113,8 @@ void agent_systemd_stats(const Agent *a, SystemdStats *ret);
 // What an agent counts itself, since it was made. What an Attach tells is not among the `reports`.
 #define AGENT_COUNTERS(COUNTER, GAUGE) \
         COUNTER(reports, "changes of units that leaders were told")                                           \
+        COUNTER(beats, "signs of life that were sent to leaders")                                             \
+        GAUGE(lease_left_ms, "milliseconds until this host's lease ends, unless a sign of life is answered")  \
         GAUGE(journals_read, "journals that are being read on this host now")                               \
         GAUGE(journals_held, "of these, that wait until somebody takes their lines")                        \
         COUNTER(searches, "times that unit files were looked for, since somebody else may have changed them")
@@ -120,6 +123,8 @@ typedef struct AgentStats {
         AGENT_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
 } AgentStats;
 AgentStats agent_stats(const Agent *a);
+// How long leaders took to answer a sign of life, there and back.
+TimeHistogram agent_beat_times(const Agent *a);
 
 // ---- managers of users and containers (names: manager-name.h), each a node of its own
 

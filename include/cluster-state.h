@@ -19,6 +19,7 @@
 #include "access.h"
 #include "argosy.pb-c.h"
 #include "buf.h"
+#include "counter.h"
 #include "hash.h"
 #include "list.h"
 #include "map.h"
@@ -321,6 +322,15 @@ uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint
 size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_t *ret, size_t max);
 // Bytes of all of them, packed.
 size_t cluster_state_jobs_bytes(const ClusterState *s);
+// Memory of what a state keeps of the past; what is now is most of the heap.
+#define STATE_COUNTERS(COUNTER, GAUGE) \
+        GAUGE(state_jobs_bytes, "memory of the jobs that are kept")                                \
+        GAUGE(state_former_files_bytes, "memory of unit files that no unit has any more, and jobs do")
+
+typedef struct StateFigures {
+        STATE_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
+} StateFigures;
+StateFigures cluster_state_figures(const ClusterState *s);
 // False: no request of this id is remembered.
 bool cluster_state_find_key(const ClusterState *s, const uint8_t id[16], RequestKey *ret);
 // Requests of jobs that are held back, or of which a part has begun, by number of these; and one of them, NULL: none.

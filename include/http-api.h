@@ -15,6 +15,7 @@
 #include <uv.h>
 
 #include "argosy.pb-c.h"
+#include "counter.h"
 #include "http-listen.h"
 #include "http-names.h"
 
@@ -60,5 +61,14 @@ void http_call_fail(HttpCall *call, int status, const char *message);
 // Where the stream of events is now (LeaderOps.present): until then who has a document of that place is told so without asking.
 // NULL: not known.
 void http_api_set_present(HttpApi *a, const struct EventCursor *cursor, uint64_t access_revision, uint64_t until_us);
+// What is asked over HTTP.
+#define HTTP_COUNTERS(COUNTER, GAUGE) \
+        COUNTER(http_requests, "requests over HTTP that this host has taken")                    \
+        GAUGE(http_requests_open, "of these, whose answers were not sent whole, streams too")
+
+typedef struct HttpStats {
+        HTTP_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
+} HttpStats;
+HttpStats http_api_stats(HttpApi *a);
 // Whether there is a thread.
 bool http_api_is_running(const HttpApi *a);

@@ -114,6 +114,9 @@ void leader_on_host_drained(Leader *l);
         GAUGE(units_pending, "of these, units that wait for a node")                               \
         GAUGE(hosts, "members of the cluster, as its leader has them")                             \
         GAUGE(jobs_open, "jobs that are under way")                                                \
+        GAUGE(requests_open, "requests that this leader has taken and not answered to their end")   \
+        GAUGE(waits, "units for which clients wait")                                               \
+        GAUGE(events_bytes, "memory of the newest events, for those who watch")                    \
         GAUGE(watchers, "questions for events that wait for the next one; streams of a host that are alike share one")
 
 typedef struct LeaderStats {

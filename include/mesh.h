@@ -19,6 +19,7 @@
 #include <uv.h>
 
 #include "argosy.pb-c.h"
+#include "counter.h"
 #include "hash.h"
 #include "mesh-peer.h"
 #include "stream.h"
@@ -120,6 +121,17 @@ size_t mesh_local_addresses(const Mesh *m, char (*ret)[STREAM_ADDRESS_SIZE], siz
 // Where a voter is: what its link is connected to, or will be dialled at. False: no link, or not known.
 bool mesh_where(const Mesh *m, uint32_t host, MeshAddress *ret);
 size_t mesh_links(const Mesh *m, MeshLinkInfo *ret, size_t max);
+
+// What a mesh has now.
+#define MESH_COUNTERS(COUNTER, GAUGE) \
+        GAUGE(mesh_links, "links of this host to voters that are up")                                          \
+        GAUGE(mesh_sessions, "hosts whose link to this voter is up")                                           \
+        GAUGE(mesh_queued_bytes, "bytes that wait on these until the other end takes them")
+
+typedef struct MeshStats {
+        MESH_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
+} MeshStats;
+MeshStats mesh_stats(const Mesh *m); // cost: links and sessions, a few nanoseconds each
 
 // As leader_changed() said it last.
 uint32_t mesh_leader(const Mesh *m);

@@ -253,7 +253,10 @@ int systemd_manager_pid(const SystemdManager *m);
         COUNTER(check_us, "microseconds that it took here")                                                     \
         COUNTER(check_wait_us, "microseconds until systemd had answered it")                                    \
         COUNTER(discrepancies, "changes that it found and no signal had told")                                  \
-        COUNTER(jobs, "systemd jobs begun")
+        COUNTER(jobs, "systemd jobs begun")                                                                     \
+        GAUGE(managers, "systemd managers of this host that units are given to")                                \
+        GAUGE(job_slots, "systemd jobs under way; each manager has at most 8 at a time")                        \
+        GAUGE(job_slots_waiting, "units whose systemd job waits for one of these to end")
 
 typedef struct SystemdStats {
         SYSTEMD_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)

@@ -209,7 +209,12 @@ AgentStats agent_stats(const Agent *a) {
         AgentStats stats = a->stats;
 
         agent_calls_count(a, &stats);
+        stats.lease_left_ms = agent_lease_left_ms(a);
         return stats;
+}
+
+TimeHistogram agent_beat_times(const Agent *a) {
+        return a->beat_times;
 }
 
 // ---- begin

@@ -448,7 +448,17 @@ bool http_api_post(HttpCall *call) {
 void http_api_call_begins(HttpApi *a) {
         pthread_mutex_lock(&a->lock);
         a->n_calls++;
+        a->n_begun++;
         pthread_mutex_unlock(&a->lock);
+}
+
+HttpStats http_api_stats(HttpApi *a) {
+        HttpStats stats;
+
+        pthread_mutex_lock(&a->lock);
+        stats = (HttpStats){.http_requests = a->n_begun, .http_requests_open = a->n_calls};
+        pthread_mutex_unlock(&a->lock);
+        return stats;
 }
 
 void http_api_call_ends(HttpApi *a) {

@@ -170,6 +170,7 @@ struct HttpApi {
         ListNode arrived;     // at most HTTP_CONNECTIONS_MAX
         bool ended;           // nobody takes calls any more
         size_t n_calls;         // whose answers were not sent yet
+        uint64_t n_begun;       // and those that were
         size_t held;          // bytes of answers that were not read to their end
         HttpPresent present;
         bool sessions_ended; // of browsers: who listens with one is to go

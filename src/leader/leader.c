@@ -519,6 +519,29 @@ static void finish_close(Leader *l) {
         free(l);
 }
 
+static void add_gauges(const Leader *l, LeaderStats *stats) {
+        size_t n_hosts;
+
+        (void) cluster_state_hosts(l->state, &n_hosts);
+        stats->leads = 1;
+        stats->hosts = n_hosts;
+        stats->units = cluster_state_n_units(l->state);
+        stats->units_pending = l->n_pending;
+        stats->jobs_open = l->open_jobs.count;
+        stats->watchers = l->n_watchers;
+        stats->requests_open = l->n_tickets;
+        stats->waits = l->n_wait_items;
+        stats->events_bytes = l->events ? l->events->ring.bytes : 0;
+}
+
+LeaderStats leader_stats(const Leader *l) {
+        LeaderStats stats = l->stats;
+
+        if (l->leading)
+                add_gauges(l, &stats);
+        return stats;
+}
+
 int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata, Leader **ret) {
         Leader *l = calloc(1, sizeof(*l));
         int r;

@@ -159,6 +159,24 @@ int mesh_to_host(Mesh *m, uint32_t host, const Argosy__ToHost *message) {
         return s ? session_send(s, &message->base) : -ENOTCONN;
 }
 
+MeshStats mesh_stats(const Mesh *m) {
+        MeshStats stats = {};
+
+        list_foreach (i, &m->links) {
+                const Link *l = CONTAINER_OF(i, Link, node);
+
+                stats.mesh_links += l->up;
+                stats.mesh_queued_bytes += l->stream ? stream_queued(l->stream) : 0;
+        }
+        list_foreach (i, &m->sessions) {
+                const Session *s = CONTAINER_OF(i, Session, node);
+
+                stats.mesh_sessions += s->announced;
+                stats.mesh_queued_bytes += stream_queued(s->stream);
+        }
+        return stats;
+}
+
 bool mesh_host_is_full(const Mesh *m, uint32_t host) {
         const Session *s;
 

@@ -78,6 +78,11 @@ uint64_t cluster_state_first_job(const ClusterState *s) {
         return job_view_number(&now, 0);
 }
 
+StateFigures cluster_state_figures(const ClusterState *s) {
+        return (StateFigures){.state_jobs_bytes = cluster_state_jobs_bytes(s),
+                              .state_former_files_bytes = cluster_state_former_specs_bytes(s)};
+}
+
 size_t cluster_state_jobs_bytes(const ClusterState *s) {
         return s->jobs.bytes;
 }

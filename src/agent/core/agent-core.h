@@ -145,7 +145,9 @@ typedef struct Agent {
 
         ListNode report;
         ListNode paced;        // units that change too often to be told about now
-        AgentStats stats;      // but for the journals, which are counted when somebody asks
+        AgentStats stats;      // but for gauges, which are filled in when somebody asks
+        TimeHistogram beat_times;
+        uint64_t beat_answered; // sequence of the last one that these have
         SystemdStats ended_systemd; // what connections to managers counted that are gone
         uint64_t paced_due_us; // boot time of the next look at them, 0: not set
         uint64_t gather_until_us; // boot time until which `report` waits for more of them, 0: it does not

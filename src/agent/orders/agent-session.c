@@ -201,6 +201,7 @@ static void send_beat(Agent *a, uint64_t now_us, uint64_t reported_us) {
         message.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;
         message.beat = &beat;
         a->beat_sent_us[beat.seq % AGENT_BEATS_KEPT] = now_us;
+        a->stats.beats++;
         (void) a->ops.send(&message,
                            a->userdata); // without a link the lease runs out, and that is the answer
 }
@@ -252,7 +253,17 @@ void agent_on_beat_ack(Agent *a, const Argosy__ToHost__BeatAck *ack) {
         if (ack->seq == 0 || ack->seq > a->beat_seq || a->beat_seq - ack->seq >= AGENT_BEATS_KEPT)
                 return;
         a->lease_from_us = MAX_OF(a->lease_from_us, a->beat_sent_us[ack->seq % AGENT_BEATS_KEPT]);
+        if (ack->seq > a->beat_answered) { // an answer may come again
+                a->beat_answered = ack->seq;
+                time_histogram_add(&a->beat_times, clock_boot_us() - a->beat_sent_us[ack->seq % AGENT_BEATS_KEPT]);
+        }
         notify_guards(a);
+}
+
+uint64_t agent_lease_left_ms(const Agent *a) {
+        uint64_t end_us = a->lease_from_us + a->lease_ms * USEC_PER_MSEC, now_us = clock_boot_us();
+
+        return a->attached && end_us > now_us ? (end_us - now_us) / USEC_PER_MSEC : 0;
 }
 
 // ---- begin and end

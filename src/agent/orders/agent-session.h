@@ -10,4 +10,6 @@ void agent_attach(Agent *a);
 void agent_session_drain(Agent *a);
 void agent_session_on_part(Agent *a); // of a Welcome that is still to come
 void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *welcome);
+// Milliseconds; 0: it has ended, or there is none.
+uint64_t agent_lease_left_ms(const Agent *a);
 void agent_on_beat_ack(Agent *a, const Argosy__ToHost__BeatAck *ack);

@@ -9,7 +9,9 @@
 #include "counters.h"
 #include "agent.h"
 #include "daemon.h"
+#include "http-api.h"
 #include "leader.h"
+#include "mesh.h"
 
 // Of a row of a table: its figure in `stats`.
 #define SHOW(name, help) counter_list_add(to, (Counter){{#name, help, false}, stats.name, {}});
@@ -33,6 +35,24 @@ static void show_agent(const Daemon *d, CounterList *to) {
         const AgentStats stats = d->agent ? agent_stats(d->agent) : (AgentStats){};
 
         AGENT_COUNTERS(SHOW, SHOW_GAUGE)
+}
+
+static void show_mesh(const Daemon *d, CounterList *to) {
+        const MeshStats stats = d->mesh ? mesh_stats(d->mesh) : (MeshStats){};
+
+        MESH_COUNTERS(SHOW, SHOW_GAUGE)
+}
+
+static void show_http(const Daemon *d, CounterList *to) {
+        const HttpStats stats = d->http ? http_api_stats(d->http) : (HttpStats){};
+
+        HTTP_COUNTERS(SHOW, SHOW_GAUGE)
+}
+
+static void show_state(const Daemon *d, CounterList *to) {
+        const StateFigures stats = d->state ? cluster_state_figures(d->state) : (StateFigures){};
+
+        STATE_COUNTERS(SHOW, SHOW_GAUGE)
 }
 
 static void show_heap(CounterList *to) {
@@ -70,13 +90,18 @@ void daemon_counted_times(const Daemon *d, CountedTimes ret[static COUNTED_TIMES
         ret[1] =
                 (CountedTimes){"log_snapshot", "How long snapshots of the log took until they were written.",
                                stats.snapshots};
+        ret[2] = (CountedTimes){"beat", "How long leaders took to answer a sign of life of this host, there and back.",
+                                d->agent ? agent_beat_times(d->agent) : (TimeHistogram){}};
 }
 
 void daemon_counters(const Daemon *d, CounterList *to) {
         show_systemd(d, to);
         show_daemon(d, to);
         show_agent(d, to);
+        show_mesh(d, to);
+        show_http(d, to);
         show_heap(to);
+        show_state(d, to);
         show_store(d, to);
         show_leader(d, to);
         if (d->leader)

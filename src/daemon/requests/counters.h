@@ -10,7 +10,7 @@
 
 typedef struct Daemon Daemon;
 
-enum { COUNTED_TIMES = 2 };
+enum { COUNTED_TIMES = 3 };
 
 typedef struct CountedTimes {
         const char *name, *help;

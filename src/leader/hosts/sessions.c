@@ -220,26 +220,6 @@ void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
                 list_append(&l->beats_waiting, &h->beat_waiting);
 }
 
-static void add_gauges(const Leader *l, LeaderStats *stats) {
-        size_t n_hosts;
-
-        (void) cluster_state_hosts(l->state, &n_hosts);
-        stats->leads = 1;
-        stats->hosts = n_hosts;
-        stats->units = cluster_state_n_units(l->state);
-        stats->units_pending = l->n_pending;
-        stats->jobs_open = l->open_jobs.count;
-        stats->watchers = l->n_watchers;
-}
-
-LeaderStats leader_stats(const Leader *l) {
-        LeaderStats stats = l->stats;
-
-        if (l->leading)
-                add_gauges(l, &stats);
-        return stats;
-}
-
 void sessions_acknowledge(Leader *l) {
         while (!list_is_empty(&l->beats_waiting)) {
                 Host *h = CONTAINER_OF(l->beats_waiting.next, Host, beat_waiting);

@@ -672,4 +672,7 @@ bool systemd_manager_is_stopping(const SystemdManager *m) {
 
 void systemd_manager_stats(const SystemdManager *m, SystemdStats *ret) {
         *ret = m->stats;
+        ret->managers = 1;
+        ret->job_slots = m->n_slots;
+        ret->job_slots_waiting = m->jobs_queued.count;
 }

@@ -169,6 +169,33 @@ static void the_lease_runs_from_the_sending_of_the_beat(void **state) {
         assert_true(w.attached);
 }
 
+static uint64_t n_answered(void) {
+        TimeHistogram t = agent_beat_times(w.agent);
+        uint64_t n = 0;
+
+        for (unsigned i = 0; i <= TIME_BOUNDS; i++)
+                n += t.n[i];
+        return n;
+}
+
+static void an_answer_to_a_beat_is_timed_once_and_its_lease_is_told(void **state) {
+        unsigned attaches = 0;
+        uint64_t first, before;
+
+        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
+        assert_int_equal(agent_stats(w.agent).lease_left_ms, 0);
+        welcome_for(60000, &attaches);
+        assert_in_range(agent_stats(w.agent).lease_left_ms, 50000, 60000);
+        first = w.last_beat;
+        loop_until(w.last_beat >= first + 2);
+        assert_int_equal(agent_stats(w.agent).beats, w.n_beats);
+        before = n_answered();
+        ack_beat(w.last_beat);
+        ack_beat(w.last_beat);     // again
+        ack_beat(w.last_beat - 1); // and one that the newer one has answered
+        assert_int_equal(n_answered(), before + 1);
+}
+
 typedef struct Link { // on which the leader's word has arrived
         uv_poll_t poll;
         int fds[2];
@@ -550,6 +577,7 @@ int main(void) {
                 WORLD_TEST(an_attach_of_one_that_is_attached_is_repeated_too),
                 WORLD_TEST(the_same_leader_anew_is_attached_to_anew),
                 WORLD_TEST(the_lease_runs_from_the_sending_of_the_beat),
+                WORLD_TEST(an_answer_to_a_beat_is_timed_once_and_its_lease_is_told),
                 WORLD_TEST(what_arrived_while_we_stood_still_holds_the_lease_up),
                 WORLD_TEST(a_welcome_to_an_older_attach_is_ignored),
                 WORLD_TEST(what_was_ordered_before_an_attach_is_not_obeyed_after_it),

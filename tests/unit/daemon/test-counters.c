@@ -11,7 +11,9 @@
 #include "counters.h"
 #include "daemon.h"
 #include "fileio.h"
+#include "http-api.h"
 #include "leader.h"
+#include "mesh.h"
 #include "test.h"
 
 void agent_systemd_stats(const Agent *a, SystemdStats *ret) {
@@ -22,6 +24,29 @@ void agent_systemd_stats(const Agent *a, SystemdStats *ret) {
 AgentStats agent_stats(const Agent *a) {
         assert_non_null(a);
         return (AgentStats){.reports = 4, .journals_held = 5, .searches = 6};
+}
+
+TimeHistogram agent_beat_times(const Agent *a) {
+        TimeHistogram t = {};
+
+        assert_non_null(a);
+        time_histogram_add(&t, 4000);
+        return t;
+}
+
+MeshStats mesh_stats(const Mesh *m) {
+        assert_non_null(m);
+        return (MeshStats){.mesh_links = 16, .mesh_queued_bytes = 17};
+}
+
+HttpStats http_api_stats(HttpApi *a) {
+        assert_non_null(a);
+        return (HttpStats){.http_requests = 18};
+}
+
+StateFigures cluster_state_figures(const ClusterState *s) {
+        assert_non_null(s);
+        return (StateFigures){.state_former_files_bytes = 19};
 }
 
 LeaderStats leader_stats(const Leader *l) {
@@ -64,7 +89,9 @@ static uint64_t shown_as(const char *name) {
 }
 
 static void show(Agent *agent, Leader *leader, Store *store) {
-        Daemon d = {.agent = agent, .leader = leader, .store = store, .stats = {.turn_max_us = 10, .slow_turns = 11}};
+        static char mesh, http, state;
+        Daemon d = {.agent = agent, .leader = leader, .store = store, .mesh = (Mesh *) &mesh, .http = (HttpApi *) &http,
+                    .state = (ClusterState *) &state, .stats = {.turn_max_us = 10, .slow_turns = 11}};
 
         counter_list_done(&shown);
         daemon_counters(&d, &shown);
@@ -92,6 +119,11 @@ static void a_row_shows_the_field_of_its_name(void **state) {
                 {"turn_cpu_max_us", 0},
                 {"slow_turns", 11},
                 {"log_entries", 12},
+                {"mesh_links", 16},
+                {"mesh_queued_bytes", 17},
+                {"http_requests", 18},
+                {"http_requests_open", 0},
+                {"state_former_files_bytes", 19},
                 {"log_pending", 13},
         };
 
@@ -125,8 +157,8 @@ static void what_does_not_run_has_counted_nothing(void **state) {
 }
 
 static void times_of_the_log_are_its_own(void **state) {
-        static char store;
-        Daemon d = {.store = (Store *) &store};
+        static char store, agent;
+        Daemon d = {.store = (Store *) &store, .agent = (Agent *) &agent};
         CountedTimes times[COUNTED_TIMES];
 
         daemon_counted_times(&d, times);
@@ -134,6 +166,8 @@ static void times_of_the_log_are_its_own(void **state) {
         assert_int_equal(times[0].times.sum_us, 1000);
         assert_string_equal(times[1].name, "log_snapshot");
         assert_int_equal(times[1].times.sum_us, 5000);
+        assert_string_equal(times[2].name, "beat");
+        assert_int_equal(times[2].times.sum_us, 4000);
         d.store = NULL;
         daemon_counted_times(&d, times);
         assert_int_equal(times[0].times.sum_us, 0);
@@ -180,6 +214,7 @@ static void the_manual_has_every_figure_and_no_other(void **state) {
 #define ROW(name, help) {#name, help, false},
 #define ROW_GAUGE(name, help) {#name, help, true},
                 SYSTEMD_COUNTERS(ROW, ROW_GAUGE) DAEMON_COUNTERS(ROW, ROW_GAUGE) AGENT_COUNTERS(ROW, ROW_GAUGE)
+                MESH_COUNTERS(ROW, ROW_GAUGE) HTTP_COUNTERS(ROW, ROW_GAUGE) STATE_COUNTERS(ROW, ROW_GAUGE)
                 HEAP_COUNTERS(ROW, ROW_GAUGE) STORE_COUNTERS(ROW, ROW_GAUGE) LEADER_COUNTERS(ROW, ROW_GAUGE)
                 LEADER_FAMILIES(ROW, ROW_GAUGE)
 #undef ROW

@@ -209,6 +209,8 @@ static void figures_are_openmetrics(void **state) {
         c = say(0, GET("/metrics"));
         RUN_UNTIL(w.n_calls == 1);
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_COUNTERS);
+        assert_int_equal(http_api_stats(w.api).http_requests_open, 1);
+        assert_int_equal(http_api_stats(w.api).http_requests, 1);
         row.name = (char *) "slow_turns";
         counters.rows = rows;
         counters.n_rows = 1;

@@ -20,7 +20,14 @@ static void a_host_finds_the_leader_and_talks_to_it(void **state) {
         loop_until(story_is(3, "leader=1@4 welcome(17) "));
         assert_string_equal(host[0].story, "3:attach(17) ");
         assert_int_equal(mesh_leader(host[2].mesh), 1);
+        assert_int_equal(mesh_stats(host[2].mesh).mesh_links, 2);
+        assert_int_equal(mesh_stats(host[2].mesh).mesh_sessions, 0);
+        assert_int_equal(mesh_stats(host[0].mesh).mesh_links, 0);
+        assert_int_equal(mesh_stats(host[0].mesh).mesh_sessions, 1);
+        assert_int_equal(mesh_stats(host[2].mesh).mesh_queued_bytes, 0);
         assert_int_equal(attach(2, 1), -ENOTCONN); // it dials nobody
+        assert_int_equal(attach(3, 18), 0);
+        assert_true(mesh_stats(host[2].mesh).mesh_queued_bytes > 0); // until the end of the turn
 }
 
 static void the_leader_talks_to_its_own_agent_the_same_way(void **state) {

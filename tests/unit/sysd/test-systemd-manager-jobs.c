@@ -285,6 +285,8 @@ static void a_request_of_many_delays_another_by_a_few_jobs(void **state) {
 }
 
 static void a_stop_cancels_a_start_that_is_still_queued(void **state) {
+        SystemdStats stats;
+
         open_synced();
         for (int i = 0; i < SYSTEMD_JOBS_MAX; i++) {
                 char name[32];
@@ -297,8 +299,13 @@ static void a_stop_cancels_a_start_that_is_still_queued(void **state) {
         loop_until(fake_systemd_calls(fake, "StartUnit") == SYSTEMD_JOBS_MAX);
         forget_recorded();
         job_of(1, SYSTEMD_START, "a.service");
+        systemd_manager_stats(manager, &stats);
+        assert_int_equal(stats.job_slots, SYSTEMD_JOBS_MAX);
+        assert_int_equal(stats.job_slots_waiting, 1);
         job_of(2, SYSTEMD_STOP, "a.service");
         loop_until(n_jobs_done == 2);
+        systemd_manager_stats(manager, &stats);
+        assert_int_equal(stats.job_slots_waiting, 0);
         expect("start a.service: canceled\n"
                "stop a.service: done\n");
         assert_int_equal(fake_systemd_calls(fake, "StartUnit"), SYSTEMD_JOBS_MAX);

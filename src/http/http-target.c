@@ -34,11 +34,12 @@ enum {
         TAKES_JOURNAL = 1024,
         TAKES_LABEL = 2048,
         TAKES_JOBS = 4096,
+        TAKES_FILE = 8192,
 };
 
 static const struct {
         HttpMethod method;
-        const char *path; // with TAKES_NAME or TAKES_NUMBER: what stands before that
+        const char *path; // with TAKES_NAME, TAKES_NUMBER or TAKES_FILE: what stands before that
         HttpResource resource;
         unsigned takes;
 } resources[] = {
@@ -71,6 +72,9 @@ static const struct {
         {HTTP_GET, "/v1/openapi.json", HTTP_OPENAPI, 0},
         {HTTP_POST, "/v1/login", HTTP_LOGIN, 0},
         {HTTP_POST, "/v1/logout", HTTP_LOGOUT, 0},
+        // for people, and so the last
+        {HTTP_GET, "/", HTTP_STATIC, 0},
+        {HTTP_GET, "/dashboard/", HTTP_STATIC, TAKES_FILE},
 };
 
 static const char *const method_names[] = {"GET", "POST", "PUT", "DELETE"}; // by bit
@@ -359,7 +363,7 @@ static const struct {
                   {"from", TAKES_JOBS},       {"to", TAKES_JOBS}};
 
 bool http_target_route(size_t i, HttpRoute *ret) {
-        if (i >= ELEMENTSOF(resources))
+        if (i >= ELEMENTSOF(resources) || resources[i].resource == HTTP_STATIC)
                 return false;
         *ret = (HttpRoute){resources[i].method, resources[i].path, resources[i].resource,
                                resources[i].takes & TAKES_NAME, resources[i].takes & TAKES_NUMBER};
@@ -439,11 +443,20 @@ static int parse_number(const char *text, size_t len, HttpTarget *t, const char 
         return -EINVAL;
 }
 
+// As it stands there: no name of ours is ever encoded.
+static int parse_file(const char *text, size_t len, HttpTarget *t, const char **ret_why) {
+        t->file = http_static_find(text, len);
+        if (t->file)
+                return 0;
+        *ret_why = "there is no such thing here";
+        return -ENOENT;
+}
+
 // Whether the first `len` bytes of the text are the path of that resource.
 static bool is_path(const char *text, size_t len, size_t i) {
         size_t fixed = strlen(resources[i].path);
 
-        if (!(resources[i].takes & (TAKES_NAME | TAKES_NUMBER)))
+        if (!(resources[i].takes & (TAKES_NAME | TAKES_NUMBER | TAKES_FILE)))
                 return is_word(text, len, resources[i].path);
         return len > fixed && memcmp(text, resources[i].path, fixed) == 0 &&
                !memchr(text + fixed, '/', len - fixed);
@@ -454,7 +467,7 @@ bool http_target_is_public(const char *text) {
 
         for (size_t i = 0; i < ELEMENTSOF(resources); i++)
                 if (is_path(text, len, i))
-                        return resources[i].resource == HTTP_LOGIN ||
+                        return resources[i].resource == HTTP_LOGIN || resources[i].resource == HTTP_STATIC ||
                                http_target_is_open(&(HttpTarget){.resource = resources[i].resource});
         return false;
 }
@@ -495,6 +508,8 @@ static int parse_as(const char *text, size_t len, size_t i, HttpTarget *t, const
                 r = parse_name(text + fixed, len - fixed, t, ret_why);
         else if (takes & TAKES_NUMBER)
                 r = parse_number(text + fixed, len - fixed, t, ret_why);
+        else if (t->resource == HTTP_STATIC)
+                r = parse_file(text + fixed, len - fixed, t, ret_why);
         if (r == 0 && text[len] == '?')
                 r = parse_query(text + len + 1, takes, t, ret_why);
         return r == 0 ? read_page(t, ret_why) : r;
@@ -782,6 +797,7 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
         case HTTP_PLAN:
         case HTTP_PUT_UNIT_FILE:
         case HTTP_DELETE_UNIT_FILE:
+        case HTTP_STATIC:
                 break;
         }
         return NULL;

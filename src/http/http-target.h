@@ -9,6 +9,7 @@
 #include "event-cursor.h"
 #include "event-kind.h"
 #include "http-page.h"
+#include "http-static.h"
 
 typedef enum HttpResource {
         HTTP_HEALTHZ,
@@ -40,6 +41,7 @@ typedef enum HttpResource {
         HTTP_HISTORY, // of a unit, by name
         HTTP_DIFF,    // what jobs have changed together
         HTTP_PLAN,    // what a change would do
+        HTTP_STATIC,  // a file of the dashboard
 } HttpResource;
 
 // Bits.
@@ -95,6 +97,7 @@ typedef struct HttpTarget {
         char cursor[EVENT_CURSOR_SIZE]; // EVENTS_FROM_CURSOR
         bool follow;                    // of a journal
         uint32_t lines;                 // and the newest so many come first
+        const HttpStatic *file;         // of HTTP_STATIC
 } HttpTarget;
 
 // What may be done with one kind of thing.
@@ -105,7 +108,7 @@ typedef struct HttpRoute {
         bool has_name, has_number; // and then its name, or its number
 } HttpRoute;
 
-// In the order of the table; false: there are no more.
+// Of the API, in the order of the table; false: there are no more.
 bool http_target_route(size_t i, HttpRoute *ret);
 // A parameter that route `i` takes, by number; NULL: there are no more.
 const char *http_target_parameter(size_t i, size_t k);

@@ -619,6 +619,8 @@ static enum MHD_Result ask(HttpCall *call) {
                 http_thread_choose_stream(call, header(call, "Accept"));
         if (call->target.resource == HTTP_EVENTS && id && *id && !http_target_set_place(&call->target, id))
                 return refuse(call, 400, "Last-Event-ID is none of ours", false);
+        if (call->target.resource == HTTP_STATIC)
+                return http_static_send(call->target.file, call->connection, header(call, "If-None-Match"));
         if (call->target.resource == HTTP_LOGOUT)
                 return send_logout(call);
         if (call->target.resource == HTTP_LOGIN) {

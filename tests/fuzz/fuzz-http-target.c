@@ -26,7 +26,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                         abort();
                 return 0;
         }
-        several = http_target_is_open(&t) || t.resource == HTTP_STATE; // none, or several
+        several = http_target_is_open(&t) || t.resource == HTTP_STATE || t.resource == HTTP_STATIC; // none, or several
+        if (t.resource == HTTP_STATIC && !t.file)
+                abort();
         request = several ? NULL : http_target_request(&t);
         if (!request != several)
                 abort();

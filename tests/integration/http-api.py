@@ -3,12 +3,13 @@
 """HTTP for programs: what every host answers on its socket, to whom, and what it costs those who do not ask."""
 
 import json
+import re
 import subprocess
 import time
 from pathlib import Path
 
 import jsonschema
-from lib import QUICK, SLEEPER, Cluster, eventually, main
+from lib import QUICK, SLEEPER, SOURCE, Cluster, eventually, main
 from over_http import Connection, ask, change, directory, exchange, get, raw, refuses
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
@@ -367,6 +368,23 @@ def test_it_is_as_its_own_description_says(c: Cluster):
         except jsonschema.ValidationError:
             continue
         raise AssertionError(f"{wrong} would be described as proper")
+
+
+def test_the_page_and_its_files_are_there_for_whoever_may_connect(c: Cluster):
+    listed = re.findall(r"^  '(.+)',$", (SOURCE / "dashboard" / "meson.build").read_text(), re.MULTILINE)
+    assert len(listed) >= 4, listed
+    for node in c.nodes:
+        for target, name in [("/", "index.html"), *((f"/dashboard/{name}", name) for name in listed)]:
+            connection = Connection(node)
+            connection.request("GET", target)
+            answer = connection.getresponse()
+            assert answer.status == 200 and answer.read() == (SOURCE / "dashboard" / name).read_bytes(), target
+            connection.request("GET", target, headers={"If-None-Match": answer.headers["ETag"]})
+            again = connection.getresponse()
+            assert (again.status, again.read(), again.headers["ETag"]) == (304, b"", answer.headers["ETag"]), target
+            connection.close()
+        refuses(node, "/dashboard/nothing.js", 404)
+        refuses(node, "/dashboard/..%2fmain.js", 404)
 
 
 def test_what_cannot_be_answered_is_a_problem(c: Cluster):

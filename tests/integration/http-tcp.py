@@ -103,7 +103,7 @@ def test_how_it_is_anybody_may_ask_and_nothing_else(c: Cluster):
             how = {"port": port, "context": context}
             assert ask(node, "/healthz", **how)[::2] == (200, "ok\n")
             assert status(node, "/readyz", **how) == 200
-            for target in "/v1/nodes", "/v1/state", "/v1/events", "/metrics", "/v1/nothing", "/":
+            for target in "/v1/nodes", "/v1/state", "/v1/events", "/metrics", "/v1/nothing", "/dashboard/a/b":
                 seen, headers, problem = ask(node, target, **how)
                 assert (seen, headers["WWW-Authenticate"], problem["status"]) == (401, "Bearer", 401), (target, problem)
                 seen, _, problem = ask(node, target, NOBODY_S, **how)
@@ -112,6 +112,18 @@ def test_how_it_is_anybody_may_ask_and_nothing_else(c: Cluster):
                           headers={"Content-Type": "application/json"}) == 401
             assert status(node, "/v1/nodes?access_token=" + NOBODY_S, **how) == 400
         assert "argosy_A" not in node.journal("argosyd", lines=200)
+
+
+def test_the_page_is_anybody_s_who_asks_by_our_name(c: Cluster):
+    node = c.nodes[1]
+    for port in TLS_PORT, PLAIN_PORT:
+        how = {"port": port, "context": trusting(node)}
+        for target in "/", "/dashboard/main.js":
+            seen, headers, text = ask(node, target, **how)
+            assert seen == 200 and text and headers["Content-Security-Policy"].startswith("default-src 'none'; "), (target, headers)
+            assert status(node, target, headers={"If-None-Match": headers["ETag"]}, **how) == 304, target
+            assert status(node, target, headers={"Host": "rebound.example"}, **how) == 421, target
+        assert status(node, "/dashboard/nothing.js", **how) == 404
 
 
 def test_it_is_asked_for_by_its_names(c: Cluster):

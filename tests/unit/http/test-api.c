@@ -15,6 +15,7 @@
 #include "feature-level.h"
 #include "http-api.h"
 #include "http-limits.h"
+#include "http-static.h"
 #include "list.h"
 #include "log.h"
 #include "message.h"
@@ -971,6 +972,48 @@ static void a_unit_that_is_not_there_is_not_found(void **state) {
         assert_true(has(c, "HTTP/1.1 404 "));
 }
 
+// What a page may do stands there, too; and the loop never hears of it.
+static void the_page_and_its_files_are_there(void **state) {
+        static const char *const headers[] = {
+                "Content-Type: text/html; charset=utf-8\r\n",
+                "Cache-Control: no-cache\r\n",
+                "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+                "connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
+                "frame-ancestors 'none'\r\n",
+                "X-Content-Type-Options: nosniff\r\n",
+                "Referrer-Policy: no-referrer\r\n",
+        };
+        Client *c = say(0, GET("/"));
+
+        RUN_UNTIL(has(c, "<!DOCTYPE html>"));
+        assert_true(has(c, "HTTP/1.1 200 "));
+        for (size_t i = 0; i < ELEMENTSOF(headers); i++)
+                assert_true(has(c, headers[i]));
+        c = say(1, GET("/dashboard/main.js"));
+        RUN_UNTIL(has(c, "\r\n\r\n"));
+        assert_true(has(c, "HTTP/1.1 200 ") && has(c, "Content-Type: text/javascript; charset=utf-8\r\n"));
+        RUN_UNTIL(has(say(2, GET("/dashboard/nothing.js")), "HTTP/1.1 404 "));
+        RUN_UNTIL(has(say(3, GET("/dashboard/")), "HTTP/1.1 404 "));
+        RUN_UNTIL(has(say(4, GET("/dashboard/../main.js")), "HTTP/1.1 404 "));
+        RUN_UNTIL(has(say(5, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"), "HTTP/1.1 405 "));
+        assert_true(has(&w.clients[5], "Allow: GET, HEAD\r\n"));
+        assert_int_equal(w.last_what, 0);
+}
+
+static void a_file_that_has_not_changed_is_not_sent_again(void **state) {
+        const HttpStatic *f = http_static_find("main.js", strlen("main.js"));
+        _cleanup_free_ char *text =
+                str_printf("GET /dashboard/main.js HTTP/1.1\r\nHost: x\r\nIf-None-Match: %s\r\n\r\n", f->tag);
+        Client *c = say(0, text);
+
+        RUN_UNTIL(has(c, "\r\n\r\n"));
+        assert_true(has(c, "HTTP/1.1 304 ") && has(c, f->tag) && has(c, "Cache-Control: no-cache\r\n"));
+        c = say(1, "HEAD /dashboard/main.js HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        RUN_UNTIL(c->closed);
+        assert_true(has(c, "HTTP/1.1 200 ") && has(c, f->tag));
+        assert_memory_equal(c->got.data + c->got.len - 4, "\r\n\r\n", 4);
+}
+
 static void what_is_no_request_is_refused(void **state) {
         static const struct {
                 const char *text, *status;
@@ -1127,6 +1170,8 @@ int main(void) {
                 TEST(a_unit_that_nobody_wants_is_there_all_the_same),
                 TEST(why_nobody_leads_is_a_problem_as_of_anything),
                 TEST(a_unit_that_is_not_there_is_not_found),
+                TEST(the_page_and_its_files_are_there),
+                TEST(a_file_that_has_not_changed_is_not_sent_again),
                 TEST(what_is_no_request_is_refused),
                 TEST(a_request_is_not_smuggled_in_a_body),
                 TEST(headers_have_a_limit),

@@ -254,6 +254,16 @@ static void how_it_is_anybody_may_ask(void **state) {
         assert_int_equal(w.n_requests, 0);
 }
 
+static void the_page_is_anybody_s_who_asks_by_our_name(void **state) {
+        is_answered(0, GET("/", HOST), "200");
+        is_answered(1, GET("/dashboard/main.js", HOST), "200");
+        is_answered(2, GET("/dashboard/nothing.js", HOST), "404");
+        is_answered(3, GET("/", "Host: rebound.example\r\n"), "421");
+        is_answered(4, GET("/dashboard/main.js", "Host: rebound.example\r\n"), "421");
+        is_answered(5, GET("/dashboard/a/b", HOST), "401");
+        assert_int_equal(w.n_requests, 0);
+}
+
 static void a_token_in_a_url_is_refused(void **state) {
         is_answered(0, GET("/v1/nodes?access_token=" TOKEN, HOST BEARER), "400");
         is_answered(1, GET("/v1/nodes?access_token=" TOKEN, HOST), "400");
@@ -336,6 +346,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_token_is_refused_before_anything_is_asked_for, begin, end),
                 cmocka_unit_test_setup_teardown(who_asks_for_another_host_is_not_answered, begin, end),
                 cmocka_unit_test_setup_teardown(how_it_is_anybody_may_ask, begin, end),
+                cmocka_unit_test_setup_teardown(the_page_is_anybody_s_who_asks_by_our_name, begin, end),
                 cmocka_unit_test_setup_teardown(a_token_in_a_url_is_refused, begin, end),
                 cmocka_unit_test_setup_teardown(a_page_of_another_origin_changes_nothing, begin, end),
                 cmocka_unit_test_setup_teardown(without_tls_there_are_no_sessions, begin, end),

@@ -190,6 +190,7 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
         case HTTP_JOURNAL:
         case HTTP_HEALTHZ:
         case HTTP_READYZ:
+        case HTTP_STATIC:
                 break;
         }
         return rows;

@@ -54,7 +54,7 @@ void http_changes_respond(HttpCall *call, const Argosy__Response *response) {
         else if (c->stage == CHANGES_ARE_READ)
                 http_call_give_back(call);
         else
-                http_steps_ask(call);
+                http_steps_read_on(call);
 }
 
 char *http_changes_document(HttpCall *call) {

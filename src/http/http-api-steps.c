@@ -4,6 +4,7 @@
 //
 //      CHANGES of what jobs have changed: page by page, and nothing else
 //      ASIDE   of one thing: what stands behind its rows
+//      RETRY   of what asks for a job's units again: what became of them
 //      LEVEL   if it depends on what only a cluster with jobs looks at, until one was seen to keep them
 //      ASK     what it is about; the answer has the job's number
 //      WAIT    ?wait=: until that job has ended, or the time is over
@@ -46,6 +47,8 @@ static Argosy__Request *request_of(HttpCall *call) {
         switch (call->step) {
         case HTTP_STEP_CHANGES:
                 return http_changes_request(call);
+        case HTTP_STEP_RETRY:
+                return http_retry_request(call);
         case HTTP_STEP_ASIDE:
                 return http_target_aside(&call->target);
         case HTTP_STEP_LEVEL:
@@ -198,7 +201,8 @@ static void on_stream_due(HttpCall *call) {
 static bool is_looked_at(const Argosy__Request *q) {
         const Argosy__Request__Job *job = q ? q->job : NULL;
 
-        return job && (*job->reason || job->if_revision > 0 || job->hold || job->queue || job->n_after > 0);
+        return job && (*job->reason || job->if_revision > 0 || job->hold || job->queue || job->n_after > 0 ||
+                       job->retries > 0);
 }
 
 static bool needs_jobs(const HttpCall *call) {
@@ -213,8 +217,8 @@ void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
         bool streams = call->target.resource == HTTP_EVENTS, waits = call->target.wait_sec > 0,
              has_aside = http_target_has_aside(&call->target),
              checks = needs_jobs(call) && !call->api->keeps_jobs;
-        bool differs = call->target.resource == HTTP_DIFF,
-             asks_again = waits || checks || streams || has_aside || differs || call->bulk;
+        bool differs = call->target.resource == HTTP_DIFF, retries = !checks && http_retry_is_asked(call),
+             asks_again = retries || waits || checks || streams || has_aside || differs || call->bulk;
 
         call->author = asks_again ? message_copy(author) : NULL;
         if (asks_again && !call->author) {
@@ -229,20 +233,24 @@ void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
                 wait(call, call->target.job, author);
                 return;
         }
-        call->step = streams   ? HTTP_STEP_EVENTS
+        call->step = streams     ? HTTP_STEP_EVENTS
                      : has_aside ? HTTP_STEP_ASIDE
                      : differs   ? HTTP_STEP_CHANGES
-                     : checks  ? HTTP_STEP_LEVEL
-                               : HTTP_STEP_ASK;
+                     : checks    ? HTTP_STEP_LEVEL
+                     : retries   ? HTTP_STEP_RETRY
+                                 : HTTP_STEP_ASK;
         if (streams)
                 pull(call);
         else
                 ask(call, author);
 }
 
+void http_steps_read_on(HttpCall *call) {
+        ask(call, call->author);
+}
+
 void http_steps_ask(HttpCall *call) {
-        if (call->step != HTTP_STEP_CHANGES)
-                call->step = HTTP_STEP_ASK;
+        call->step = HTTP_STEP_ASK;
         ask(call, call->author);
 }
 
@@ -256,7 +264,10 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
         switch (call->step) {
         case HTTP_STEP_LEVEL:
                 http_call_drop_parts(call);
-                if (http_steps_note_level(call, last))
+                if (http_steps_note_level(call, last) && http_retry_is_asked(call)) {
+                        call->step = HTTP_STEP_RETRY;
+                        http_steps_read_on(call);
+                } else if (call->api->keeps_jobs)
                         http_steps_ask(call);
                 else
                         http_call_fail(call, EOPNOTSUPP, HTTP_NEEDS_JOBS);
@@ -276,6 +287,7 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
                 break;
         case HTTP_STEP_ASIDE:   // http-api-pieces.c
         case HTTP_STEP_CHANGES: // http-api-changes.c
+        case HTTP_STEP_RETRY:   // http-api-retry.c
         case HTTP_STEP_JOB:
                 break;
         }

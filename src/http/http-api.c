@@ -256,6 +256,10 @@ static void respond_one(HttpCall *call, const Argosy__Response *response) {
                 http_bulk_respond(call, response);
                 return;
         }
+        if (call->step == HTTP_STEP_RETRY) {
+                http_retry_respond(call, response);
+                return;
+        }
         if (call->step == HTTP_STEP_CHANGES) {
                 http_changes_respond(call, response);
                 return;

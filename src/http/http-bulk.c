@@ -185,6 +185,11 @@ static int add_line(Joiner *j, const HttpTarget *t, const char *text, size_t len
         Argosy__Request *q;
         int r = http_write_parse(t, j->headers, text, len, &q, ret_why);
 
+        if (r == 0 && q->job->retries > 0) {
+                message_free(q);
+                *ret_why = strdup("'job retry' goes alone");
+                return -EINVAL;
+        }
         return r < 0 ? r : add_operation(j, q, line);
 }
 

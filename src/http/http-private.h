@@ -39,6 +39,7 @@
 #include "http-target.h"
 #include "http-tcp.h"
 #include "job-changes.h"
+#include "job-retry.h"
 #include "list.h"
 #include "unit-name.h"
 
@@ -60,6 +61,7 @@ typedef enum HttpStep {
         HTTP_STEP_WAIT,   // behind it: until the job has ended
         HTTP_STEP_JOB,    // what became of it
         HTTP_STEP_CHANGES, // what jobs have changed, a page of them after the other
+        HTTP_STEP_RETRY,  // before it is asked for again: what became of a job's units
         HTTP_STEP_EVENTS, // what is newer than the cursor, again and again
 } HttpStep;
 
@@ -122,6 +124,7 @@ struct HttpCall {
         size_t n_asides, aside_bytes;
         bool no_leader; // said so
         JobChanges *changes; // of HTTP_STEP_CHANGES; NULL: nothing was asked yet
+        JobRetry *retry;     // of HTTP_STEP_RETRY; NULL: the same
         size_t part; // of a stream: the next that is written
 };
 
@@ -221,8 +224,9 @@ bool http_steps_lets(HttpCall *call);
 void http_steps_go_on(HttpCall *call);
 // What was asked for failed. True: it is asked for again, later.
 bool http_steps_again(HttpCall *call, int status);
-// Of the last response nothing is to be said: the call goes on with what it is about, or asks for the next page.
+// Of the last response nothing is to be said: the call goes on with what it is about, or asks for the next page of what it reads.
 void http_steps_ask(HttpCall *call);
+void http_steps_read_on(HttpCall *call);
 
 // ---- by the loop: http-api-pieces.c
 
@@ -231,6 +235,15 @@ bool http_pieces_are_asked(const HttpCall *call);
 void http_pieces_respond(HttpCall *call, const Argosy__Response *response);
 // Also by the thread, when the call is its own.
 void http_pieces_drop(HttpCall *call);
+
+// ---- by the loop: http-api-retry.c
+
+// It asks for units of a job again. HTTP_STEP_RETRY: its next question; NULL: out of memory.
+bool http_retry_is_asked(const HttpCall *call);
+Argosy__Request *http_retry_request(HttpCall *call);
+void http_retry_respond(HttpCall *call, const Argosy__Response *response);
+// Also by the thread, when the call is its own.
+void http_retry_drop(HttpCall *call);
 
 // ---- by the loop: http-api-changes.c
 

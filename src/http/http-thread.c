@@ -716,6 +716,7 @@ void http_call_free(HttpCall *call) {
         http_parts_free(call->parts, call->n_parts);
         http_pieces_drop(call);
         http_changes_drop(call);
+        http_retry_drop(call);
         http_target_done(&call->target);
         buf_done(&call->out);
         text_chunk_unref(call->shared);

@@ -66,6 +66,7 @@ enum {
         OF_UNITS = 1 << 0,
         OF_FILES = 1 << 1,
         OF_PLAN = 1 << 2,
+        OF_JOB = 1 << 3,
 };
 
 static int add_name(Write *w, char *name) {
@@ -150,19 +151,27 @@ static int read_reason(Write *w, const cJSON *value) {
         return 0;
 }
 
-static int read_after(Write *w, const cJSON *value) {
+static bool read_number(const cJSON *value, uint64_t *ret) {
         const double most = 9007199254740992; // 2^53, beyond which not each number is one in JSON
+        double n = cJSON_IsNumber(value) ? value->valuedouble : 0;
 
+        if (n < 1 || n > most || n != (double) (uint64_t) n)
+                return false;
+        *ret = (uint64_t) n;
+        return true;
+}
+
+static int read_job(Write *w, const cJSON *value) {
+        return read_number(value, &w->job.retries) ? 0 : refuse(w, "'job' is the number of a job");
+}
+
+static int read_after(Write *w, const cJSON *value) {
         w->job.after = w->after;
-        for (const cJSON *m = cJSON_IsArray(value) ? value->child : value; m; m = m->next) {
-                double n = cJSON_IsNumber(m) ? m->valuedouble : 0;
-
-                if (!cJSON_IsArray(value) || n < 1 || n > most || n != (double) (uint64_t) n ||
-                    w->job.n_after == HTTP_AFTER_MAX)
+        for (const cJSON *m = cJSON_IsArray(value) ? value->child : value; m; m = m->next)
+                if (!cJSON_IsArray(value) || w->job.n_after == HTTP_AFTER_MAX ||
+                    !read_number(m, &w->after[w->job.n_after++]))
                         return refuse(w, "'after' is an array of numbers of at most %i jobs",
                                       (int) HTTP_AFTER_MAX);
-                w->after[w->job.n_after++] = (uint64_t) n;
-        }
         return 0;
 }
 
@@ -175,6 +184,7 @@ static const struct {
         {"replace", OF_FILES, read_replace}, {"plan", OF_PLAN, read_plan},
         {"reason", OF_ALL, read_reason},     {"hold", OF_ALL, read_hold},
         {"after", OF_ALL, read_after},       {"queue", OF_ALL, read_queue},
+        {"job", OF_JOB, read_job},
 };
 
 static int refuse_member(Write *w, const char *verb, const char *member) {
@@ -209,6 +219,14 @@ static int make_change(Write *w, const WriteVerb *verb) {
         return w->n_names > 0 ? 0 : refuse(w, "'%s' names no units", verb->name);
 }
 
+// Which units, and what is asked of them, is known when that job was looked at (http-api-retry.c).
+static int make_retry(Write *w, const WriteVerb *verb) {
+        w->change.parts = true;
+        w->request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        w->request.change = &w->change;
+        return w->job.retries > 0 ? 0 : refuse(w, "'%s' names no job", verb->name);
+}
+
 static const WriteVerb verbs[] = {
         {"submit", make_change, ARGOSY__VERB__VERB_SUBMIT, OF_UNITS | OF_FILES},
         {"load", make_change, ARGOSY__VERB__VERB_LOAD, OF_UNITS | OF_FILES},
@@ -217,6 +235,7 @@ static const WriteVerb verbs[] = {
         {"restart", make_change, ARGOSY__VERB__VERB_RESTART, OF_UNITS},
         {"unload", make_change, ARGOSY__VERB__VERB_UNLOAD, OF_UNITS},
         {"destroy", make_change, ARGOSY__VERB__VERB_DESTROY, OF_UNITS},
+        {"job retry", make_retry, 0, OF_JOB},
 };
 
 static const WriteVerb *find_verb(const char *name) {

@@ -160,6 +160,24 @@ def test_a_plan_says_what_comes_and_changes_nothing(c: Cluster):
     refused(send(other, "POST", "/v1/plan", json.dumps({"verb": "stop", "units": WEBS}), JSON), 400, "there is no plan")
 
 
+def test_what_failed_is_asked_for_again(c: Cluster):
+    asked, other, _ = c.nodes
+    broken = "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c 'test -e /run/mended || exit 3'\n"
+    status, _, said = post(asked, {"verb": "start", "units": units("good", "bad"), "files": {"good.service": SLEEPER, "bad.service": broken}}, "?wait=60")
+    [job] = said["jobs"]
+    assert status == 200 and (job["state"], job["failed"]) == ("failed", 1), job
+    before = c.invocation("good.service")
+    for node in c.nodes:
+        node.write("/run/mended", "")
+    again = done(other, {"verb": "job retry", "job": job["job"], "reason": "it is mended"})
+    assert (again["verb"], again["targets"], again["retries"], again["reason"]) == ("start", ["bad.service"], job["job"], "it is mended")
+    assert c.invocation("good.service") == before
+    refused(post(asked, {"verb": "job retry", "job": again["job"]}), 400, "there is no unit of it that failed")
+    refused(post(asked, {"verb": "job retry", "job": 999999}), 404, "no job 999999")
+    refused(post(asked, {"verb": "job retry"}), 400, "names no job")
+    refused(send(asked, "POST", "/v1/jobs", '{"verb":"job retry","job":7}\n', LINES), 400, "goes alone")
+
+
 def test_what_cannot_be_done_is_a_problem(c: Cluster):
     c.start("here")
     here = ["here.service"]

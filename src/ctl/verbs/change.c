@@ -563,7 +563,7 @@ int verb_restart(Ctl *ctl, char **args, size_t n) {
         return run_change(ctl, &v, args, n);
 }
 
-int change_again(Ctl *ctl, const char *verb, char **names, size_t n) {
+int change_again(Ctl *ctl, Argosy__Verb verb, char **names, size_t n) {
         static const ChangeVerb verbs[] = {
                 {ARGOSY__VERB__VERB_LOAD, "load", "loaded", .waits = true},
                 {ARGOSY__VERB__VERB_START, "start", "started", .waits = true},
@@ -572,11 +572,11 @@ int change_again(Ctl *ctl, const char *verb, char **names, size_t n) {
                 {ARGOSY__VERB__VERB_UNLOAD, "unload", "unloaded", .waits = true},
                 {ARGOSY__VERB__VERB_DESTROY, "destroy", "destroyed", .templates = true, .waits = true},
         };
+        size_t i = 0;
 
-        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
-                if (streq(verbs[i].name, verb))
-                        return n > 0 ? run_change(ctl, &verbs[i], names, n) : EXIT_OK;
-        return CHANGE_NO_VERB;
+        while (i + 1 < ELEMENTSOF(verbs) && verbs[i].verb != verb)
+                i++;
+        return run_change(ctl, &verbs[i], names, n);
 }
 
 // The units of this host, stopped by its own daemon without the cluster: for the time when there is no

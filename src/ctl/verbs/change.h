@@ -3,10 +3,10 @@
 
 #include <stddef.h>
 
+#include "argosy.pb-c.h"
+
 typedef struct Ctl Ctl;
 
-enum { CHANGE_NO_VERB = -3 }; // beside exit codes: it is no verb that is asked for unit by unit
-
-// Asks for these units, which the cluster knows, as the verb of that name does; no file of this disk goes with it. Of none
-// it only says whether there is such a verb. Returns an exit code.
-int change_again(Ctl *ctl, const char *verb, char **names, size_t n);
+// Asks for these units, which the cluster knows, as that verb of units does (not submit); no file of this disk goes with it. Returns an
+// exit code.
+int change_again(Ctl *ctl, Argosy__Verb verb, char **names, size_t n);

@@ -40,6 +40,12 @@ static struct World {
         HttpCall *calls[CLIENTS];
         size_t n_calls, n_cancelled;
         int last_what;
+        struct {
+                Argosy__Verb verb;
+                uint64_t retries;
+                size_t n_names;
+                char first[64];
+        } change; // the last one
         Client clients[CLIENTS];
 } w;
 
@@ -61,6 +67,12 @@ static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__A
                 (void) str_copy(known, sizeof(known), request->list_units->filter->known);
         assert_int_equal(author->uid, getuid());
         w.last_what = (int) request->what_case;
+        if (request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && request->change->n_names > 0) {
+                w.change.verb = request->change->verb;
+                w.change.retries = request->job->retries;
+                w.change.n_names = request->change->n_names;
+                str_fit(w.change.first, sizeof(w.change.first), "%s", request->change->names[0]);
+        }
         message_free(request);
         if (w.waits)
                 w.calls[w.n_calls++] = call;
@@ -921,6 +933,86 @@ static void what_differs_is_not_told_from_an_old_log(void **state) {
         assert_false(has(c, " 200 "));
 }
 
+static void respond_ended_job(HttpCall *call, const char *state, uint32_t failed) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
+        Argosy__Response__JobUnitRow ends[2], *end_pointers[] = {&ends[0], &ends[1]};
+
+        for (size_t i = 0; i < ELEMENTSOF(ends); i++)
+                argosy__response__job_unit_row__init(&ends[i]);
+        ends[0].unit = (char *) "bad.service";
+        ends[0].end = (char *) (failed > 0 ? "failed" : "overtaken");
+        ends[1].unit = (char *) "late.service";
+        ends[1].end = (char *) "overtaken";
+        row.job = 9;
+        row.state = (char *) state;
+        row.verb = (char *) "restart";
+        row.failed = failed;
+        row.ends = end_pointers;
+        row.n_ends = ELEMENTSOF(ends);
+        jobs.rows = rows;
+        jobs.n_rows = 1;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        http_call_respond(call, &r);
+}
+
+static void respond_level(HttpCall *call) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
+
+        status.feature_level = FEATURE_JOBS;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
+        r.cluster_status = &status;
+        http_call_respond(call, &r);
+}
+
+#define RETRY                                                                                                                    \
+        "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 28\r\n\r\n"                        \
+        "{\"verb\":\"job retry\",\"job\":9}"
+
+static void what_did_not_end_well_is_asked_for_again(void **state) {
+        w.waits = true;
+        (void) say(0, RETRY);
+        RUN_UNTIL(w.n_calls == 1);
+        respond_level(w.calls[0]);
+        RUN_UNTIL(w.n_calls == 2);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_LIST_JOBS);
+        respond_ended_job(w.calls[1], "failed", 1);
+        RUN_UNTIL(w.n_calls == 3);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
+        assert_int_equal(w.change.verb, ARGOSY__VERB__VERB_RESTART);
+        assert_int_equal(w.change.retries, 9);
+        assert_int_equal(w.change.n_names, 1);
+        assert_string_equal(w.change.first, "bad.service");
+}
+
+static void what_ended_well_is_not_asked_for_again(void **state) {
+        static const struct {
+                const char *state, *why;
+                uint32_t failed;
+        } cases[] = {{"running", "job 9 is running", 1},
+                     {"done", "there is no unit of it that failed", 0},
+                     {"failed", "it names 1 only", 3}};
+
+        w.waits = true;
+        (void) say(0, RETRY);
+        RUN_UNTIL(w.n_calls == 1);
+        respond_level(w.calls[0]);
+        RUN_UNTIL(w.n_calls == 2);
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                Client *c = say(i + 1, RETRY);
+
+                RUN_UNTIL(w.n_calls == i + 3);
+                respond_ended_job(w.calls[i + 2], cases[i].state, cases[i].failed);
+                RUN_UNTIL(has(c, cases[i].why));
+                assert_true(has(c, " 400 "));
+        }
+}
+
 static void what_nobody_can_say_of_usage_is_a_problem(void **state) {
         Argosy__Response r = error_response(EHOSTUNREACH, "no node can be reached");
         Client *c;
@@ -1164,6 +1256,8 @@ int main(void) {
                 TEST(of_one_unit_it_is_told_why_it_is_as_it_is),
                 TEST(what_units_use_comes_from_each_node),
                 TEST(a_unit_file_comes_with_its_text),
+                TEST(what_did_not_end_well_is_asked_for_again),
+                TEST(what_ended_well_is_not_asked_for_again),
                 TEST(what_differs_is_read_page_by_page),
                 TEST(what_differs_is_not_told_from_an_old_log),
                 TEST(what_nobody_can_say_of_usage_is_a_problem),

@@ -326,7 +326,7 @@ FAULTS = [
           "if (row->revision >= u->last) {",
           "if (true) {",
           "ctl/commands-history: all_that_differs_between_two_jobs_is_printed"),
-    Fault("retry-of-what-ended-well", "src/ctl/verbs/job-retry.c",
+    Fault("retry-of-what-ended-well", "src/model/job-retry.c",
           "if (knows_all(r))",
           "if (knows_all(r) || true)",
           "ctl/commands-jobs: what_ended_well_is_never_asked_for_again"),

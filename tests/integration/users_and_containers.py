@@ -47,7 +47,8 @@ def prepare_container(node, user_namespace=False):
     node.run("chmod +x /root/container; systemctl daemon-reload; systemctl restart box")
     main_pid = node.run("systemctl show --property=MainPID --value box").strip()
     pid = eventually(lambda: node.run(f"cat /proc/{main_pid}/task/{main_pid}/children").split()[0])
-    eventually(lambda: node.run(f"test -S /proc/{pid}/root/run/systemd/private && echo there"))
+    # Until it is systemd, its /run may still be that of the node, where there is such a socket.
+    eventually(lambda: node.run(f"grep -qx systemd /proc/{pid}/comm && test -S /proc/{pid}/root/run/systemd/private && echo there"))
     node.run("mkdir -p /run/systemd/machines")
     node.write("/run/systemd/machines/web", f"# as systemd-machined writes it\nNAME=web\nLEADER={pid}\n")
     return int(pid)

@@ -225,8 +225,10 @@ static Argosy__Verb verb_of(const FleetCall *c) {
 
         if (c->target.method == FLEET_DELETE)
                 return ARGOSY__VERB__VERB_DESTROY;
-        if (!c->unit.has_desired)
-                return ARGOSY__VERB__VERB_SUBMIT;
+        if (!c->unit.has_desired) // a new content: it stays what it is to be
+                return streq(now, "launched") ? ARGOSY__VERB__VERB_START
+                       : streq(now, "loaded") ? ARGOSY__VERB__VERB_LOAD
+                                              : ARGOSY__VERB__VERB_SUBMIT;
         switch (c->unit.desired) {
         case ARGOSY__TARGET__TARGET_LAUNCHED:
                 return ARGOSY__VERB__VERB_START;

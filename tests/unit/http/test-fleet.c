@@ -322,16 +322,27 @@ static void who_says_nothing_new_has_to_say_what_it_is_to_be(void **state) {
             "{\"error\":{\"code\":409,\"message\":\"unit does not exist and options field empty\"}}\n");
 }
 
-static void another_content_replaces_the_unit(void **state) {
-        Talk t;
+static void another_content_replaces_the_unit_which_stays_what_it_is(void **state) {
+        static const struct {
+                const char *now;
+                Argosy__Verb verb;
+        } all[] = {
+                {"inactive", ARGOSY__VERB__VERB_SUBMIT},
+                {"loaded", ARGOSY__VERB__VERB_LOAD},
+                {"launched", ARGOSY__VERB__VERB_START},
+        };
 
-        begin(&t, "PUT", "/fleet/v1/units/a.service", "{" OPTIONS "}");
-        answer_file(&t, "a.service", "inactive", "inactive", "-");
-        answer_content(&t, "[Service]\nExecStart=/bin/false\n");
-        assert_true(t.asked->change->replace);
-        assert_int_equal(t.asked->change->verb, ARGOSY__VERB__VERB_SUBMIT);
-        answer_change(&t, 0, "");
-        end(&t, 201, NULL);
+        for (size_t i = 0; i < ELEMENTSOF(all); i++) {
+                Talk t;
+
+                begin(&t, "PUT", "/fleet/v1/units/a.service", "{" OPTIONS "}");
+                answer_file(&t, "a.service", all[i].now, all[i].now, "n1");
+                answer_content(&t, "[Service]\nExecStart=/bin/false\n");
+                assert_true(t.asked->change->replace);
+                assert_int_equal(t.asked->change->verb, all[i].verb);
+                answer_change(&t, 0, "");
+                end(&t, 201, NULL);
+        }
 }
 
 static void what_a_unit_is_to_be_is_a_verb(void **state) {
@@ -513,7 +524,7 @@ int main(void) {
                 cmocka_unit_test(a_unit_that_there_is_not_is_not_found),
                 cmocka_unit_test(a_new_unit_is_made),
                 cmocka_unit_test(who_says_nothing_new_has_to_say_what_it_is_to_be),
-                cmocka_unit_test(another_content_replaces_the_unit),
+                cmocka_unit_test(another_content_replaces_the_unit_which_stays_what_it_is),
                 cmocka_unit_test(what_a_unit_is_to_be_is_a_verb),
                 cmocka_unit_test(what_can_run_nowhere_is_said_at_once),
                 cmocka_unit_test(without_a_leader_it_is_a_fleet_without_etcd),

@@ -21,7 +21,8 @@
 
 enum {
         ACCESS_TOKEN_SECRET_SIZE = 32, // random bytes
-        ACCESS_TOKEN_TEXT_LEN = 7 + 43,
+        ACCESS_TOKEN_SECRET_LEN = 43, // characters of base64url
+        ACCESS_TOKEN_TEXT_LEN = 7 + ACCESS_TOKEN_SECRET_LEN,
         ACCESS_TOKEN_ID_LEN = 8,
         ACCESS_TOKEN_NAME_MAX =
                 240, // bytes, of 64 characters: "token:NAME" stands where users have their names
@@ -32,6 +33,10 @@ enum {
 
 // ---- texts
 
+// base64url (RFC 4648, 5) without what fills the end: the secret alone.
+void access_token_secret_text(const uint8_t secret[ACCESS_TOKEN_SECRET_SIZE], char ret[ACCESS_TOKEN_SECRET_LEN + 1]);
+// Whether it looks like one.
+bool access_token_is_secret(const char *text, size_t len);
 void access_token_text(const uint8_t secret[ACCESS_TOKEN_SECRET_SIZE], char ret[ACCESS_TOKEN_TEXT_LEN + 1]);
 // False: no token looks like that, and *ret is untouched.
 bool access_token_proof(const char *text, Hash *ret);

@@ -1,32 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A token is taken as it is, or not at all: no blanks, no other length, no other alphabet. So what is hashed is what was made, and a
-// text that is none costs no question to the leader.
+// A token is taken as it is, or not at all: no blanks, no other length, no other alphabet (access-token.h). So what is hashed is what was
+// made, and a text that is none costs no question to the leader.
 
 #include "http-bearer.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
 #include "macro.h"
 #include "str.h"
-
-static bool is_secret(const char *text, size_t len) {
-        for (size_t i = 0; i < len; i++)
-                if (!isascii(text[i]) || (!isalnum(text[i]) && text[i] != '-' && text[i] != '_'))
-                        return false;
-        return len == HTTP_SECRET_CHARS;
-}
-
-bool http_token_proof(const char *text, Hash *ret) {
-        size_t len = strlen(text), prefix = strlen(HTTP_TOKEN_PREFIX);
-
-        if (!str_has_prefix(text, HTTP_TOKEN_PREFIX) || !is_secret(text + prefix, len - prefix))
-                return false;
-        *ret = hash_of(text, len);
-        return true;
-}
 
 bool http_bearer_proof(const char *authorization, Hash *ret) {
         static const char scheme[] = "Bearer ";
@@ -34,7 +17,7 @@ bool http_bearer_proof(const char *authorization, Hash *ret) {
         if (strncasecmp(authorization, scheme, strlen(scheme)) != 0)
                 return false;
         authorization += strlen(scheme);
-        return http_token_proof(authorization + strspn(authorization, " "), ret);
+        return access_token_proof(authorization + strspn(authorization, " "), ret);
 }
 
 // Who could set a second one (a page of another port of this host) could choose whose session counts; so none does then.
@@ -48,7 +31,7 @@ bool http_cookie_find(const char *cookie, char ret[HTTP_SECRET_SIZE]) {
                 p += strspn(p, " \t");
                 len = strcspn(p, ";");
                 if (strncmp(p, HTTP_COOKIE "=", name) == 0) {
-                        if (n++ > 0 || !is_secret(p + name, len - name))
+                        if (n++ > 0 || !access_token_is_secret(p + name, len - name))
                                 return false;
                         str_fit(ret, HTTP_SECRET_SIZE, "%.*s", HTTP_SECRET_CHARS, p + name);
                 }

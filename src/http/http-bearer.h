@@ -6,19 +6,16 @@
 
 #include <stdbool.h>
 
-#include "hash.h"
+#include "access-token.h"
 
-#define HTTP_TOKEN_PREFIX "argosy_"
 #define HTTP_COOKIE \
         "__Host-argosy" // RFC 6265bis: over TLS alone, from this host alone, for all of its paths
 
 enum {
-        HTTP_SECRET_CHARS = 43, // of base64url: 32 random bytes
+        HTTP_SECRET_CHARS = ACCESS_TOKEN_SECRET_LEN, // the id of a session is made as the secret of a token
         HTTP_SECRET_SIZE = HTTP_SECRET_CHARS + 1,
 };
 
-// Of a token's text. False: it is none.
-bool http_token_proof(const char *text, Hash *ret);
 // Of the token in a header Authorization: "Bearer argosy_...". False: there is none.
 bool http_bearer_proof(const char *authorization, Hash *ret);
 // The id of a session in a header Cookie. False: there is none, or more than one.

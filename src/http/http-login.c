@@ -17,7 +17,7 @@ static bool find_proof(const cJSON *object, Hash *ret) {
         const cJSON *token = object->child;
 
         return token && !token->next && streq(token->string, "token") && cJSON_IsString(token) &&
-               http_token_proof(token->valuestring, ret);
+               access_token_proof(token->valuestring, ret);
 }
 
 static void forget(cJSON *object) {

@@ -13,8 +13,6 @@
 #include "clock.h"
 #include "macro.h"
 
-enum { SECRET_BYTES = 32 };
-
 void http_sessions_done(HttpSessions *s) {
         free(s->list);
         *s = (HttpSessions){};
@@ -33,21 +31,8 @@ static void drop_ended(HttpSessions *s, uint64_t now_us) {
         drop(s, 0, n);
 }
 
-// base64url (RFC 4648, 5) without what fills the end.
-static void write_secret(const uint8_t bytes[SECRET_BYTES], char ret[HTTP_SECRET_SIZE]) {
-        static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-        for (size_t i = 0; i < HTTP_SECRET_CHARS; i++) {
-                size_t bit = i * 6, at = bit / 8;
-                unsigned two = (unsigned) bytes[at] << 8 | (at + 1 < SECRET_BYTES ? bytes[at + 1] : 0);
-
-                ret[i] = alphabet[two >> (10 - bit % 8) & 63];
-        }
-        ret[HTTP_SECRET_CHARS] = 0;
-}
-
 int http_sessions_begin(HttpSessions *s, const Hash *proof, uint64_t now_us, char ret_id[HTTP_SECRET_SIZE]) {
-        uint8_t secret[SECRET_BYTES];
+        uint8_t secret[ACCESS_TOKEN_SECRET_SIZE];
 
         if (!s->list)
                 s->list = calloc(HTTP_SESSIONS_MAX, sizeof(*s->list));
@@ -58,7 +43,7 @@ int http_sessions_begin(HttpSessions *s, const Hash *proof, uint64_t now_us, cha
         drop_ended(s, now_us);
         if (s->n == HTTP_SESSIONS_MAX)
                 drop(s, 0, 1);
-        write_secret(secret, ret_id);
+        access_token_secret_text(secret, ret_id);
         s->list[s->n++] = (HttpSession){.id = hash_of(ret_id, HTTP_SECRET_CHARS),
                                         .proof = *proof,
                                         .until_us = now_us + HTTP_SESSION_SEC * (uint64_t) USEC_PER_SEC};

@@ -22,11 +22,11 @@ static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 
 // ------------------------------------------------------------------------------------------------ texts
 
-void access_token_text(const uint8_t secret[ACCESS_TOKEN_SECRET_SIZE], char ret[ACCESS_TOKEN_TEXT_LEN + 1]) {
-        size_t at = strlen(ACCESS_TOKEN_PREFIX);
+void access_token_secret_text(const uint8_t secret[ACCESS_TOKEN_SECRET_SIZE],
+                              char ret[ACCESS_TOKEN_SECRET_LEN + 1]) {
         unsigned bits = 0, n_bits = 0;
+        size_t at = 0;
 
-        memcpy(ret, ACCESS_TOKEN_PREFIX, at);
         for (size_t i = 0; i < ACCESS_TOKEN_SECRET_SIZE; i++) {
                 bits = bits << 8 | secret[i];
                 for (n_bits += 8; n_bits >= 6; n_bits -= 6)
@@ -36,12 +36,28 @@ void access_token_text(const uint8_t secret[ACCESS_TOKEN_SECRET_SIZE], char ret[
         ret[at] = 0;
 }
 
+bool access_token_is_secret(const char *text, size_t len) {
+        if (len != ACCESS_TOKEN_SECRET_LEN)
+                return false;
+        for (size_t i = 0; i < len; i++)
+                if (!text[i] || !strchr(alphabet, text[i]))
+                        return false;
+        return true;
+}
+
+void access_token_text(const uint8_t secret[ACCESS_TOKEN_SECRET_SIZE], char ret[ACCESS_TOKEN_TEXT_LEN + 1]) {
+        size_t prefix = strlen(ACCESS_TOKEN_PREFIX);
+
+        memcpy(ret, ACCESS_TOKEN_PREFIX, prefix);
+        access_token_secret_text(secret, ret + prefix);
+}
+
 bool access_token_proof(const char *text, Hash *ret) {
         size_t prefix = strlen(ACCESS_TOKEN_PREFIX);
 
         if (strnlen(text, ACCESS_TOKEN_TEXT_LEN + 1) != ACCESS_TOKEN_TEXT_LEN ||
             !str_has_prefix(text, ACCESS_TOKEN_PREFIX) ||
-            strspn(text + prefix, alphabet) != ACCESS_TOKEN_TEXT_LEN - prefix)
+            !access_token_is_secret(text + prefix, ACCESS_TOKEN_TEXT_LEN - prefix))
                 return false;
         *ret = hash_of(text, ACCESS_TOKEN_TEXT_LEN);
         return true;

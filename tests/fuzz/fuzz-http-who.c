@@ -48,11 +48,11 @@ static void check_cookie(const char *text) {
 }
 
 static void check_bearer(const char *text) {
-        const char *token = strstr(text, HTTP_TOKEN_PREFIX);
+        const char *token = strstr(text, ACCESS_TOKEN_PREFIX);
         Hash proof, other;
 
         if (http_bearer_proof(text, &proof) &&
-            (!token || !http_token_proof(token, &other) || !hash_equal(&proof, &other)))
+            (!token || !access_token_proof(token, &other) || !hash_equal(&proof, &other)))
                 abort();
 }
 

@@ -5,7 +5,7 @@
 #include "macro.h"
 
 #define SECRET "abcdefghijklmnopqrstuvwxyzABCDEFGHIJ-_01234"
-#define TOKEN HTTP_TOKEN_PREFIX SECRET
+#define TOKEN ACCESS_TOKEN_PREFIX SECRET
 
 static_assert(sizeof(SECRET) == HTTP_SECRET_SIZE, "as long as one");
 
@@ -15,7 +15,7 @@ static void the_proof_is_the_hash_of_the_text(void **state) {
         assert_true(http_bearer_proof("Bearer " TOKEN, &proof));
         assert_true(hash_equal(&proof, &wanted));
         assert_true(http_bearer_proof("bearer   " TOKEN, &proof));
-        assert_true(http_token_proof(TOKEN, &proof));
+        assert_true(access_token_proof(TOKEN, &proof));
 }
 
 static void what_is_no_token_has_none(void **state) {

@@ -1176,7 +1176,7 @@ FAULTS = [
           ";",
           "http/login: a_token_is_all_there_is"),
     Fault("two-sessions-in-one-cookie", "src/http/http-bearer.c",
-          "if (n++ > 0 || !is_secret(p + name, len - name))",
+          "if (n++ > 0 || !access_token_is_secret(p + name, len - name))",
           "if (n++ > 0)",
           "http/bearer: a_session_that_is_not_one_is_none"),
     Fault("others-take-all-connections", "src/http/http-peer.c",

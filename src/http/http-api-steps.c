@@ -2,6 +2,7 @@
 //
 // What the loop asks for a call. Most ask once. What changes something may ask up to four times:
 //
+//      TOKEN   of what has a long body, before that is read: whether there is such a token at all
 //      CHANGES of what jobs have changed: page by page, and nothing else
 //      ASIDE   of one thing: what stands behind its rows
 //      RETRY   of what asks for a job's units again: what became of them
@@ -43,8 +44,21 @@ Argosy__Request *http_steps_ask_for_end(uint64_t job) {
         return message_copy(&q);
 }
 
+// What it may do is judged when it is known what is asked for; so the least is asked here, and that it is too little is no answer.
+static Argosy__Request *ask_for_token(void) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__RightCheck m = ARGOSY__REQUEST__RIGHT_CHECK__INIT;
+
+        m.right = ARGOSY__RIGHT__RIGHT_VIEW;
+        q.what_case = ARGOSY__REQUEST__WHAT_RIGHT_CHECK;
+        q.right_check = &m;
+        return message_copy(&q);
+}
+
 static Argosy__Request *request_of(HttpCall *call) {
         switch (call->step) {
+        case HTTP_STEP_TOKEN:
+                return ask_for_token();
         case HTTP_STEP_CHANGES:
                 return http_changes_request(call);
         case HTTP_STEP_RETRY:
@@ -213,7 +227,18 @@ static bool needs_jobs(const HttpCall *call) {
         return needs;
 }
 
-void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
+void http_steps_respond_token(HttpCall *call, const Argosy__Response *response) {
+        if (!response->final)
+                return;
+        if (response->status != 0 && response->status != EACCES) {
+                http_call_fail(call, response->status, response->message);
+                return;
+        }
+        call->step = HTTP_STEP_ASK;
+        http_call_give_back(call);
+}
+
+static void begin(HttpCall *call, const Argosy__Author *author) {
         bool streams = call->target.resource == HTTP_EVENTS, waits = call->target.wait_sec > 0,
              has_aside = http_target_has_aside(&call->target),
              checks = needs_jobs(call) && !call->api->keeps_jobs;
@@ -247,6 +272,13 @@ void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
 
 void http_steps_read_on(HttpCall *call) {
         ask(call, call->author);
+}
+
+void http_steps_begin(HttpCall *call, const Argosy__Author *author) {
+        if (call->step == HTTP_STEP_TOKEN)
+                ask(call, author);
+        else
+                begin(call, author);
 }
 
 void http_steps_ask(HttpCall *call) {
@@ -285,6 +317,7 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
         case HTTP_STEP_EVENTS:
                 call->pull_from_us = next_tick(call->api);
                 break;
+        case HTTP_STEP_TOKEN:
         case HTTP_STEP_ASIDE:   // http-api-pieces.c
         case HTTP_STEP_CHANGES: // http-api-changes.c
         case HTTP_STEP_RETRY:   // http-api-retry.c

@@ -260,6 +260,10 @@ static void respond_one(HttpCall *call, const Argosy__Response *response) {
                 http_retry_respond(call, response);
                 return;
         }
+        if (call->step == HTTP_STEP_TOKEN) {
+                http_steps_respond_token(call, response);
+                return;
+        }
         if (call->step == HTTP_STEP_CHANGES) {
                 http_changes_respond(call, response);
                 return;

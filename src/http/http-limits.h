@@ -3,6 +3,7 @@
 
 // The limits of HTTP, by name. Who needs them alone need not know what an HttpApi is.
 
+#include <assert.h>
 #include <stddef.h>
 
 enum {
@@ -19,6 +20,9 @@ enum {
         HTTP_TCP_PER_ADDRESS = 64,
         // Bytes of bodies that have come so and were not read yet: a part of HTTP_HELD_MAX, since nobody knows whose they are.
         HTTP_TCP_UPLOADS_MAX = 32 * 1024 * 1024 + 1024 * 1024,
+        // Of a longer body nothing is read before the leader has said that there is such a token: strangers together take no more than half
+        // of that.
+        HTTP_TCP_UNJUDGED_MAX = 16 * 1024,
         HTTP_TCP_BEGIN_SEC = 10,      // from a connection to the last header of its first request, with the handshake of TLS
         HTTP_TCP_UNANSWERED_SEC = 30, // until a client whose kernel takes nothing is given up
         HTTP_HEADER_MAX = 8 * 1024, // bytes of a request's line and headers, kept for each connection
@@ -37,5 +41,7 @@ enum {
         // Questions for a state document at a time that need a copy of their own: what has changed, or who may not see everything.
         HTTP_STATE_OWN_MAX = 16,
 };
+static_assert(2 * HTTP_TCP_CONNECTIONS_MAX * HTTP_TCP_UNJUDGED_MAX <= HTTP_TCP_UPLOADS_MAX, "strangers leave room");
+
 // Bytes of such a copy, and of the documents that are being sent: beyond the one there is none, beyond the other no newer one.
 #define HTTP_STATE_BYTES_MAX ((size_t) 2 << 30)

@@ -47,6 +47,7 @@ typedef struct HttpThread HttpThread;
 
 typedef enum HttpStage {
         HTTP_CALL_NEW,     // its first line has come
+        HTTP_CALL_JUDGED,  // they have; before its body comes the leader is asked about its token
         HTTP_CALL_READ,    // and its headers, and its body is coming, if it has one
         HTTP_CALL_DROPS,   // its body is coming, and nobody wants it
         HTTP_CALL_ASKED,   // it was posted
@@ -56,6 +57,7 @@ typedef enum HttpStage {
 // What the loop asks for a call, one after the other: most calls are the first of them alone (http-api-steps.c).
 typedef enum HttpStep {
         HTTP_STEP_ASK,    // what it is about
+        HTTP_STEP_TOKEN,  // before its body has come: whether there is such a token
         HTTP_STEP_ASIDE,  // before that: what stands behind the rows
         HTTP_STEP_LEVEL,  // before that: whether the cluster keeps jobs
         HTTP_STEP_WAIT,   // behind it: until the job has ended
@@ -80,7 +82,7 @@ struct HttpCall {
         size_t upload_length; // that it is to have
         uint64_t upload_us;   // boot time at which that began
         unsigned drop_status; // HTTP_CALL_DROPS: what is answered behind it
-        const char *drop_why; // borrowed for good
+        const char *drop_why; // borrowed for as long as the call lives
         AuthorQuestion question;
         HttpPass pass;      // of one who came over TCP
         size_t n_uploaded;  // bytes of its body, if it came so
@@ -218,6 +220,8 @@ void http_call_free(HttpCall *call);
 void http_steps_begin(HttpCall *call, const Argosy__Author *author);
 // The last response of what was asked has come, without an error, and what is to be kept of it is. True: something else was asked.
 bool http_steps_next(HttpCall *call, const Argosy__Response *last);
+// What is said to HTTP_STEP_TOKEN.
+void http_steps_respond_token(HttpCall *call, const Argosy__Response *response);
 // False: the session with which somebody listens has ended, and so has the call.
 bool http_steps_lets(HttpCall *call);
 // The client of a stream has read what there was.

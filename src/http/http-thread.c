@@ -4,6 +4,7 @@
 //
 //      on_target      the first line                    -> a call
 //      on_request     the headers   HTTP_CALL_NEW       -> may be refused: then the connection ends
+//                     the headers   HTTP_CALL_JUDGED    -> again, when the leader has said something of the token
 //                     the end       HTTP_CALL_READ      -> what it asks for; refused, or posted, and the connection suspended
 //                                   HTTP_CALL_DROPS     -> refused
 //                     answered      HTTP_CALL_ASKED     -> a problem, or a document that it reads from on_read()
@@ -420,6 +421,19 @@ static bool is_type(const char *value, const char *type) {
                (value[len] == 0 || value[len] == ';' || value[len] == ' ');
 }
 
+// Who shows a token that is none is not to take room from those who have one. libmicrohttpd gives the headers of a connection that is
+// suspended here again.
+static enum MHD_Result judge(HttpCall *call) {
+        call->stage = HTTP_CALL_JUDGED;
+        call->step = HTTP_STEP_TOKEN;
+        MHD_suspend_connection(call->connection);
+        if (http_api_post(call))
+                return MHD_YES;
+        call->status = ESHUTDOWN;
+        MHD_resume_connection(call->connection);
+        return MHD_YES;
+}
+
 // A connection on which a body was refused ends, so nobody takes that for the next request.
 static enum MHD_Result on_body_headers(HttpCall *call) {
         const char *length = header(call, "Content-Length"),
@@ -435,10 +449,20 @@ static enum MHD_Result on_body_headers(HttpCall *call) {
                 return refuse(call, 413, "the body is too long", true);
         if (call->target.resource == HTTP_LOGIN && n > HTTP_LOGIN_BODY_MAX)
                 return refuse(call, 413, "the body is too long", true);
+        if (n > HTTP_TCP_UNJUDGED_MAX && call->peer->tcp.listener && call->stage == HTTP_CALL_NEW)
+                return judge(call);
         call->upload_us = clock_boot_us();
         call->upload_length = (size_t) n;
         call->stage = HTTP_CALL_READ;
         return MHD_YES;
+}
+
+// Headers again, when the leader has said something of the token.
+static enum MHD_Result on_judged(HttpCall *call) {
+        if (call->status == 0)
+                return on_body_headers(call);
+        http_thread_note_refusal(call);
+        return refuse_body(call, http_status_of(call->status), call->message); // which lives as long as the call
 }
 
 // 0, or the status with which it is refused.
@@ -665,6 +689,8 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
                 call->connection = connection;
                 call->peer = info ? info->socket_context : NULL;
                 return call->peer ? on_headers(call, method, version) : MHD_NO;
+        case HTTP_CALL_JUDGED:
+                return on_judged(call);
         case HTTP_CALL_READ:
         case HTTP_CALL_DROPS:
                 if (*n_data == 0)

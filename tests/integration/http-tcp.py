@@ -290,6 +290,19 @@ def test_a_token_may_on_every_host_what_it_was_given(c: Cluster):
             assert secret[len("argosy_"):] not in node.journal("argosyd", lines=500)
 
 
+def test_a_long_body_is_not_read_for_a_token_that_is_none(c: Cluster):
+    token = make_token(c, "long", "operate")
+    headers = {"Content-Type": "application/x-ndjson", "Content-Length": str(8 << 20)}
+    for node in c.nodes:
+        with closing(Connection(node)) as connection:  # nothing of it is sent
+            assert connection.ask("/v1/jobs", "POST", headers=headers | {"Authorization": f"Bearer {NOBODY_S}"})[0] == 401
+        body = json.dumps({"verb": "stop", "units": ["nothing.service"]}) + " " * (100 << 10)
+        seen = ask(node, "/v1/jobs", token, {"Content-Type": "application/json"}, "POST", body)
+        assert seen[0] == 404 and "nothing.service" in str(seen[2]), seen
+        assert ask(node, "/v1/jobs", NOBODY_S, {"Content-Type": "application/json"}, "POST", body)[0] == 401
+    c.ctl("token revoke long")
+
+
 def test_a_large_document_comes_whole_over_tls(c: Cluster):
     view = make_token(c, "reader")
     c.submit("many@.service", "[Service]\nExecStart=true\n")

@@ -42,6 +42,7 @@ static struct World {
         bool api_closed, waits;
         HttpCall *call; // that waits
         size_t n_requests;
+        int last_what;
         Hash proof; // of the last one
         Client clients[CLIENTS];
 } w;
@@ -64,6 +65,7 @@ static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__A
         assert_int_equal(author->n_groups, 0);
         assert_true(hash_from_bytes(author->token_proof.data, author->token_proof.len, &w.proof));
         w.n_requests++;
+        w.last_what = (int) request->what_case;
         message_free(request);
         if (w.waits)
                 w.call = call;
@@ -230,6 +232,62 @@ static void a_token_that_is_not_there_any_more_is_told_from_a_right_that_is_miss
         }
 }
 
+static void say_long(size_t i, const char *headers, size_t n) {
+        _cleanup_free_ char *body = malloc(n + 1);
+        char text[512];
+
+        assert_non_null(body);
+        memset(body, ' ', n);
+        memcpy(body, STOP, strlen(STOP));
+        body[n] = 0;
+        str_fit(text, sizeof(text),
+                "POST /v1/jobs HTTP/1.1\r\n" HOST "%sContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+                headers, n);
+        (void) say(i, text);
+        (void) say(i, body);
+}
+
+static void a_long_body_is_not_read_for_a_token_that_is_none(void **state) {
+        Argosy__Response gone = error_response(EKEYREJECTED, "there is no such token");
+        Client *c;
+
+        w.waits = true;
+        c = say(0, "POST /v1/jobs HTTP/1.1\r\n" HOST BEARER
+                   "Content-Type: application/x-ndjson\r\nContent-Length: 8000000\r\n\r\n");
+        RUN_UNTIL(w.n_requests == 1);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_RIGHT_CHECK);
+        http_call_respond(w.call, &gone);
+        RUN_UNTIL(has(c, "\r\n\r\n")); // though nothing of it has come
+        assert_true(has(c, "HTTP/1.1 401 ") && has(c, "WWW-Authenticate: Bearer\r\n"));
+        say_long(1, BEARER, HTTP_TCP_UNJUDGED_MAX + 1);
+        RUN_UNTIL(w.n_requests == 2);
+        http_call_respond(w.call, &gone);
+        RUN_UNTIL(has(&w.clients[1], "HTTP/1.1 401 "));
+        assert_int_equal(w.n_requests, 2);
+}
+
+static void a_long_body_of_somebody_is_read_and_judged_by_what_it_says(void **state) {
+        Argosy__Response yes = ARGOSY__RESPONSE__INIT, no = error_response(EACCES, "not on all units");
+
+        yes.final = true;
+        w.waits = true;
+        for (size_t i = 0; i < 2; i++) {
+                say_long(i, BEARER, HTTP_TCP_UNJUDGED_MAX + 1);
+                RUN_UNTIL(w.n_requests == 2 * i + 1);
+                assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_RIGHT_CHECK);
+                http_call_respond(w.call, i == 0 ? &yes : &no);
+                RUN_UNTIL(w.n_requests == 2 * i + 2);
+                assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
+                answer_nodes(w.call);
+                RUN_UNTIL(has(&w.clients[i], "HTTP/1.1 200 "));
+        }
+        say_long(2, BEARER, HTTP_TCP_UNJUDGED_MAX); // costs no question
+        RUN_UNTIL(w.n_requests == 5);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
+        answer_nodes(w.call);
+        RUN_UNTIL(has(&w.clients[2], "HTTP/1.1 200 "));
+}
+
 static void who_asks_for_another_host_is_not_answered(void **state) {
         is_answered(0, GET("/v1/nodes", "Host: rebound.example\r\n" BEARER), "421");
         is_answered(1, GET("/healthz", "Host: rebound.example\r\n"), "421");
@@ -337,6 +395,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_header_that_is_there_twice_is_believed_never, begin, end),
                 cmocka_unit_test_setup_teardown(
                         a_token_that_is_not_there_any_more_is_told_from_a_right_that_is_missing, begin, end),
+                cmocka_unit_test_setup_teardown(a_long_body_is_not_read_for_a_token_that_is_none, begin, end),
+                cmocka_unit_test_setup_teardown(a_long_body_of_somebody_is_read_and_judged_by_what_it_says, begin, end),
                 cmocka_unit_test_setup_teardown(who_asks_for_another_host_is_not_answered, begin, end),
                 cmocka_unit_test_setup_teardown(how_it_is_anybody_may_ask, begin, end),
                 cmocka_unit_test_setup_teardown(the_page_is_anybody_s_who_asks_by_our_name, begin, end),

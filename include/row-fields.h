@@ -44,6 +44,8 @@ typedef struct Field {
 } Field;
 
 enum { UNIT_ROW_FIELDS = 10, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 12, JOB_ROW_FIELDS = 20, HISTORY_ROW_FIELDS = 9, UNIT_RESULT_FIELDS = 9 };
+// Of a unit file as it was once only the first are known: unit, rev, desired.
+enum { UNIT_FILE_PAST_FIELDS = 3 };
 extern const Field unit_row_fields[UNIT_ROW_FIELDS], unit_file_row_fields[UNIT_FILE_ROW_FIELDS],
         node_row_fields[NODE_ROW_FIELDS], job_row_fields[JOB_ROW_FIELDS], history_row_fields[HISTORY_ROW_FIELDS], unit_result_fields[UNIT_RESULT_FIELDS];
 

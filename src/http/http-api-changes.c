@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// /v1/diff: what jobs have changed together is read a page of jobs after the other, as argosyctl reads it (job-changes.h); the thread makes
+// /v1/diff, and ?at= of a unit file (http-api-past.c): what jobs have changed together is read a page of jobs after the other, as argosyctl reads it (job-changes.h); the thread makes
 // one document of it. It is in memory meanwhile, so there is a limit to what may differ.
 
 #include <errno.h>
@@ -21,7 +21,7 @@ Argosy__Request *http_changes_request(HttpCall *call) {
                 call->changes = calloc(1, sizeof(*call->changes));
                 if (!call->changes)
                         return NULL;
-                job_changes_begin(call->changes, NULL, to > 0 ? MIN_OF(from, to) : from,
+                job_changes_begin(call->changes, call->target.name, to > 0 ? MIN_OF(from, to) : from,
                                   to > 0 ? MAX_OF(from, to) : 0);
         }
         return job_changes_next(call->changes, &request, &list) ? message_copy(&request) : NULL;
@@ -51,6 +51,8 @@ void http_changes_respond(HttpCall *call, const Argosy__Response *response) {
                 http_call_fail(call, EPROTO, "the leader's answer is none");
         else if (c->units.count + c->settings.count > DIFFERENCES_MAX)
                 http_call_fail(call, E2BIG, "so much has changed between these that argosyctl diff has to be asked");
+        else if (c->stage == CHANGES_ARE_READ && http_target_is_past(&call->target))
+                http_past_on_changes(call);
         else if (c->stage == CHANGES_ARE_READ)
                 http_call_give_back(call);
         else

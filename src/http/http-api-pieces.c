@@ -51,6 +51,8 @@ static int take_aside(HttpCall *call, const Argosy__Response *r) {
         bool is_why = r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY && r->status_reply->row,
              is_file = r->what_case == ARGOSY__RESPONSE__WHAT_CAT;
 
+        if (http_target_is_past(&call->target) && r->final && http_past_judge(call, r) < 0)
+                return -EAGAIN;
         if (r->status != 0 || !(is_why || is_file))
                 return 0;
         if (is_file || r->status_reply->number == 1)
@@ -83,9 +85,11 @@ static void end(HttpCall *call, const Argosy__Response *last) {
         if (call->status == 0 && !is_aside &&
             last->what_case != ARGOSY__RESPONSE__WHAT_USAGE) // it says whether anybody leads
                 call->status = -keep(call, last, &call->parts, &call->n_parts, &call->n_bytes);
-        if (call->status != 0)
+        if (call->status == EAGAIN && is_aside)
+                http_call_fail(call, EAGAIN, "the unit was changed in the middle: ask again");
+        else if (call->status != 0)
                 http_call_fail(call, call->status, http_why_not_kept(call->status));
-        else if (is_aside)
+        else if (is_aside && !http_target_is_past(&call->target))
                 http_steps_ask(call);
         else
                 http_call_give_back(call);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the loop asks for a call. Most ask once. What changes something may ask up to four times:
+// What the loop asks for a call. Most ask once. What changes something may ask up to five times:
 //
 //      TOKEN   of what has a long body, before that is read: whether there is such a token at all
-//      CHANGES of what jobs have changed: page by page, and nothing else
+//      CHANGES of what jobs have changed: page by page, and nothing else; of a unit file as it was behind ASK, and then ASIDE its text
 //      ASIDE   of one thing: what stands behind its rows
 //      RETRY   of what asks for a job's units again: what became of them
 //      LEVEL   if it depends on what only a cluster with jobs looks at, until one was seen to keep them
@@ -64,7 +64,7 @@ static Argosy__Request *request_of(HttpCall *call) {
         case HTTP_STEP_RETRY:
                 return http_retry_request(call);
         case HTTP_STEP_ASIDE:
-                return http_target_aside(&call->target);
+                return http_target_is_past(&call->target) ? http_past_request(call) : http_target_aside(&call->target);
         case HTTP_STEP_LEVEL:
                 return http_steps_ask_for_level();
         case HTTP_STEP_WAIT:
@@ -243,7 +243,8 @@ static void begin(HttpCall *call, const Argosy__Author *author) {
              has_aside = http_target_has_aside(&call->target),
              checks = needs_jobs(call) && !call->api->keeps_jobs;
         bool differs = call->target.resource == HTTP_DIFF, retries = !checks && http_retry_is_asked(call),
-             asks_again = retries || waits || checks || streams || has_aside || differs || call->bulk;
+             is_past = http_target_is_past(&call->target),
+             asks_again = retries || waits || is_past || checks || streams || has_aside || differs || call->bulk;
 
         call->author = asks_again ? message_copy(author) : NULL;
         if (asks_again && !call->author) {
@@ -305,6 +306,10 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
                         http_call_fail(call, EOPNOTSUPP, HTTP_NEEDS_JOBS);
                 return true;
         case HTTP_STEP_ASK:
+                if (http_target_is_past(&call->target)) {
+                        http_past_on_now(call, last);
+                        return true;
+                }
                 call->job = http_target_writes(&call->target) ? last->job : 0;
                 if (call->job == 0 || call->target.wait_sec == 0)
                         return false;

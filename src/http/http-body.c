@@ -353,6 +353,7 @@ static int begin(HttpBody *b) {
 }
 
 static void write_row(HttpBody *b, const Rows *rows, const void *row) {
+        size_t n_fields = http_target_is_past(&b->target) ? UNIT_FILE_PAST_FIELDS : rows->n_fields;
         const Argosy__Response__UnitFileRow *file = row;
 
         if (rows->fields == unit_row_fields && !http_target_wants(&b->target, row))
@@ -369,7 +370,7 @@ static void write_row(HttpBody *b, const Rows *rows, const void *row) {
                 return;
         }
         json_begin(&b->json, '{');
-        for (size_t i = 0; i < rows->n_fields; i++)
+        for (size_t i = 0; i < n_fields; i++)
                 field_json(&rows->fields[i], row, &b->json);
         json_end(&b->json, '}');
 }

@@ -89,6 +89,7 @@ static const struct {
         {"kind", SHAPE_TEXTS, "Only events of that kind"},
         {"from", SHAPE_NUMBER, "The job behind which changes count"},
         {"to", SHAPE_NUMBER, "The last job whose changes count; without it: up to now"},
+        {"at", SHAPE_NUMBER, "As it was when that job was done; of the past only the required fields are known"},
         {"lines", SHAPE_NUMBER, "So many of the newest lines"},
         {"follow", SHAPE_BOOL, "Also what comes from now on"},
 };
@@ -424,7 +425,8 @@ static void write_paths(Json *j) {
 
 // ---- schemas
 
-static void write_row(Json *j, const Field *fields, size_t n) {
+// `always`: so many of them, the first ones, are in each row.
+static void write_row(Json *j, const Field *fields, size_t n, size_t always) {
         text(j, "type", "object");
         if (n == 0)
                 return;
@@ -434,7 +436,7 @@ static void write_row(Json *j, const Field *fields, size_t n) {
         end(j);
         json_key(j, "required");
         json_begin(j, '[');
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < always; i++)
                 json_string(j, fields[i].name);
         json_end(j, ']');
 }
@@ -453,7 +455,7 @@ static void write_document(Json *j, const HttpRoute *o, const char *name) {
         begin(j, rows);
         text(j, "type", "array");
         begin(j, "items");
-        write_row(j, fields, n);
+        write_row(j, fields, n, o->resource == HTTP_UNIT_FILE ? UNIT_FILE_PAST_FIELDS : n);
         end(j);
         end(j);
         if (asides)

@@ -127,6 +127,8 @@ struct HttpCall {
         bool no_leader; // said so
         JobChanges *changes; // of HTTP_STEP_CHANGES; NULL: nothing was asked yet
         JobRetry *retry;     // of HTTP_STEP_RETRY; NULL: the same
+        UnitThen then;       // of a unit file as it was
+        bool then_is_now;    // and has been since
         size_t part; // of a stream: the next that is written
 };
 
@@ -257,6 +259,20 @@ void http_changes_respond(HttpCall *call, const Argosy__Response *response);
 // By the thread: the document, to be freed. NULL: out of memory.
 char *http_changes_document(HttpCall *call);
 void http_changes_drop(HttpCall *call);
+
+// ---- by the loop: http-api-past.c
+
+// What there is of it now has come: the call's parts.
+void http_past_on_now(HttpCall *call, const Argosy__Response *last);
+// And what jobs have changed since.
+void http_past_on_changes(HttpCall *call);
+// For its file; NULL: out of memory.
+Argosy__Request *http_past_request(const HttpCall *call);
+// What is said to it: 0, or -EAGAIN if that is not what it was then.
+int http_past_judge(const HttpCall *call, const Argosy__Response *text);
+
+// ---- by the loop: http-api-steps.c
+
 // Nothing more is to be asked.
 void http_steps_end(HttpCall *call);
 void http_steps_on_timer(uv_timer_t *timer);

@@ -35,6 +35,7 @@ enum {
         TAKES_LABEL = 2048,
         TAKES_JOBS = 4096,
         TAKES_FILE = 8192,
+        TAKES_AT = 16384,
 };
 
 static const struct {
@@ -48,7 +49,7 @@ static const struct {
         {HTTP_GET, "/v1/units", HTTP_UNITS, TAKES_PATTERN | TAKES_STATE | TAKES_NODE | TAKES_LABEL | TAKES_PAGE},
         {HTTP_GET, "/v1/units/", HTTP_UNIT, TAKES_NAME},
         {HTTP_GET, "/v1/unit-files", HTTP_UNIT_FILES, TAKES_PATTERN | TAKES_NODE | TAKES_LABEL | TAKES_PAGE},
-        {HTTP_GET, "/v1/unit-files/", HTTP_UNIT_FILE, TAKES_NAME},
+        {HTTP_GET, "/v1/unit-files/", HTTP_UNIT_FILE, TAKES_NAME | TAKES_AT},
         {HTTP_PUT, "/v1/unit-files/", HTTP_PUT_UNIT_FILE, TAKES_NAME | TAKES_WAIT},
         {HTTP_DELETE, "/v1/unit-files/", HTTP_DELETE_UNIT_FILE, TAKES_NAME | TAKES_WAIT},
         {HTTP_GET, "/v1/nodes", HTTP_NODES, TAKES_LABEL},
@@ -250,7 +251,7 @@ static int parse_wait(HttpTarget *t, const char *value, const char **ret_why) {
 static int parse_job(uint64_t *job, const char *value, const char **ret_why) {
         if (*job == 0 && parse_u64(value + (*value == '@'), INT64_MAX, job) && *job > 0)
                 return 0;
-        *ret_why = "from and to are numbers of jobs";
+        *ret_why = "at, from and to are each the number of one job";
         return -EINVAL;
 }
 
@@ -343,6 +344,8 @@ static int set_parameter(HttpTarget *t, unsigned what, const char *key, size_t l
         else if (what == TAKES_JOURNAL)
                 r = is_word(key, len, "lines") ? parse_lines(t, value, ret_why)
                                                : parse_follow(t, value, ret_why);
+        else if (what == TAKES_AT)
+                r = parse_job(&t->job, value, ret_why);
         else if (what == TAKES_JOBS)
                 r = parse_job(is_word(key, len, "from") ? &t->job : &t->to_job, value, ret_why);
         else if (what == TAKES_WAIT)
@@ -360,7 +363,7 @@ static const struct {
                   {"author", TAKES_AUTHOR},   {"limit", TAKES_PAGE},   {"page", TAKES_PAGE},
                   {"wait", TAKES_WAIT},       {"since", TAKES_EVENTS}, {"kind", TAKES_EVENTS},
                   {"since", TAKES_SINCE},     {"lines", TAKES_JOURNAL}, {"follow", TAKES_JOURNAL},
-                  {"from", TAKES_JOBS},       {"to", TAKES_JOBS}};
+                  {"from", TAKES_JOBS},       {"to", TAKES_JOBS},        {"at", TAKES_AT}};
 
 bool http_target_route(size_t i, HttpRoute *ret) {
         if (i >= ELEMENTSOF(resources) || resources[i].resource == HTTP_STATIC)
@@ -699,7 +702,11 @@ static Argosy__Request *ask_whether_he_is_known(void) {
 }
 
 bool http_target_has_aside(const HttpTarget *t) {
-        return t->resource == HTTP_UNIT || t->resource == HTTP_UNIT_FILE;
+        return t->resource == HTTP_UNIT || (t->resource == HTTP_UNIT_FILE && t->job == 0);
+}
+
+bool http_target_is_past(const HttpTarget *t) {
+        return t->resource == HTTP_UNIT_FILE && t->job > 0;
 }
 
 Argosy__Request *http_target_aside(const HttpTarget *t) {

@@ -82,7 +82,7 @@ typedef struct HttpTarget {
         size_t n_nodes;
         char *labels[HTTP_LABELS_MAX]; // KEY=VALUE, of the node where a unit is, or of nodes; it has all of them
         size_t n_labels;
-        uint64_t job;      // of HTTP_JOB; of HTTP_DIFF: from which on
+        uint64_t job;      // of HTTP_JOB; of HTTP_DIFF: from which on; of HTTP_UNIT_FILE: as it was then; 0: now
         uint64_t to_job;   // of HTTP_DIFF; 0: up to now
         char *since;       // of HTTP_STATE: a cursor; NULL: all there is
         char *author;      // pattern of who asked for jobs; NULL: anybody
@@ -134,6 +134,8 @@ Argosy__Request *http_target_events(const HttpTarget *t, const char *cursor, boo
 Argosy__Request *http_target_aside(const HttpTarget *t);
 // Whether anything does.
 bool http_target_has_aside(const HttpTarget *t);
+// It is asked how it was when a job was done (http-api-past.c).
+bool http_target_is_past(const HttpTarget *t);
 // The lines of HTTP_JOURNAL. again: only those that are written from now on. To be freed; NULL: out of memory.
 Argosy__Request *http_target_journal(const HttpTarget *t, bool again);
 // As `since` has it: a cursor, @JOB, or 0 for all there is. False: none of these, and nothing was changed.

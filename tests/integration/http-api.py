@@ -105,7 +105,9 @@ def test_a_unit_has_its_file_and_its_history(c: Cluster):
     c.ctl("start old")
     for node in c.nodes:
         assert get(node, "/v1/unit-files/old.service")["file"] == SLEEPER
+    made, started = (c.json("history old")[i]["job"] for i in (1, 0))
     c.ctl("destroy old")
+    gone = c.json("list-jobs --limit=1")[0]["job"]
     c.submit("old.service", newer)
     shown = c.json("history old")
     assert [job["verb"] for job in shown] == ["submit", "destroy", "start", "submit"], shown
@@ -117,6 +119,13 @@ def test_a_unit_has_its_file_and_its_history(c: Cluster):
         rest = get(node, f"/v1/history/old.service?limit=100&page={first['next']}")
         assert first["history"] + rest["history"] == shown
         assert get(node, "/v1/history/old.service?author=nobody")["history"] == []
+        for job in (made, started, shown[0]["job"]):
+            said = get(node, f"/v1/unit-files/old.service?at={job}")
+            assert said["file"] == c.ctl(f"cat old --at={job}", on=node.name) == (newer if job > gone else SLEEPER)
+            assert said["unit_files"] == c.json(f"list-unit-files old.service --at={job}", node)
+        refuses(node, f"/v1/unit-files/old.service?at={gone}", 404, "there was no such unit")
+        refuses(node, "/v1/unit-files/old.service?at=999999", 404, "no job 999999")
+        refuses(node, "/v1/unit-files/old.service?at=0", 400)
         refuses(node, "/v1/history/", 404)
         refuses(node, "/v1/history/old.service?state=done", 400, "no such parameter")
     c.ctl("destroy old")
@@ -332,7 +341,7 @@ def answers_as_described(node, document, path, job):
     """A GET of each parameter alone: its type and shape are those that it is to have."""
     described = document["paths"][path]["get"]
     target = path.replace("{name}", "web@1.service").replace("{number}", str(job))
-    told = [(p["required"], f"{p['name']}={PARAMETERS[p['name']]}")
+    told = [(p["required"], f"{p['name']}={(PARAMETERS | {'at': job})[p['name']]}")
             for p in described["parameters"] if p["in"] == "query" and p["name"] not in ("since", "page")]
     always = "?" + "&".join(words for required, words in told if required)
     for query in [always, *(f"{always}&{words}" for required, words in told if not required)]:

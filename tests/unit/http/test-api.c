@@ -833,12 +833,16 @@ static void respond_file(HttpCall *call, const char *text) {
         http_call_respond(call, &r);
 }
 
+#define TEXT_NOW "[Service]\n"
+#define REV_NOW "40d8baa" // as SHA-256 of that begins
+
 static void respond_unit_files(HttpCall *call, size_t n) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
         Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows[] = {&row};
 
         row.unit = (char *) "a.service";
+        row.rev = (char *) REV_NOW;
         files.rows = rows;
         files.n_rows = n;
         r.final = true;
@@ -1011,6 +1015,54 @@ static void what_ended_well_is_not_asked_for_again(void **state) {
                 RUN_UNTIL(has(c, cases[i].why));
                 assert_true(has(c, " 400 "));
         }
+}
+
+static void a_unit_file_comes_as_it_was(void **state) {
+        const struct {
+                const char *text, *shown;
+        } cases[] = {
+                {TEXT_NOW, "\"file\":\"[Service]\\n\"}\n"},
+                {"[Service]\nType=oneshot\n", " 503 "}, // since the changes were read
+                {NULL, " 503 "},
+        };
+        Client *c;
+
+        w.waits = true;
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                c = say(i, GET("/v1/unit-files/a.service?at=3"));
+                RUN_UNTIL(w.n_calls == 5 * i + 1);
+                assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES); // what changes from here on stands among the changes
+                respond_unit_files(w.calls[5 * i], 1);
+                RUN_UNTIL(w.n_calls == 5 * i + 2);
+                respond_jobs(w.calls[5 * i + 1], 3, 3, 0, false);
+                RUN_UNTIL(w.n_calls == 5 * i + 3);
+                respond_jobs(w.calls[5 * i + 2], 6, 4, 0, false); // others
+                RUN_UNTIL(w.n_calls == 5 * i + 4);
+                respond_jobs(w.calls[5 * i + 3], 0, 1, 0, false);
+                RUN_UNTIL(w.n_calls == 5 * i + 5);
+                assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CAT);
+                respond_file(w.calls[5 * i + 4], cases[i].text);
+                RUN_UNTIL(has(c, cases[i].shown));
+                if (i == 0)
+                        assert_true(has(c, "{\"no_leader\":false,\"unit_files\":[{\"unit\":\"a.service\",\"rev\":\"" REV_NOW "\",\"desired\":\"\"}]"));
+        }
+}
+
+static void a_unit_that_came_later_was_not_there(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/unit-files/u5.service?at=3"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_unit_files(w.calls[0], 1);
+        RUN_UNTIL(w.n_calls == 2);
+        respond_jobs(w.calls[1], 3, 3, 0, false);
+        RUN_UNTIL(w.n_calls == 3);
+        respond_jobs(w.calls[2], 6, 4, 0, false); // 5 has made it
+        RUN_UNTIL(w.n_calls == 4);
+        respond_jobs(w.calls[3], 0, 1, 0, false);
+        RUN_UNTIL(has(c, "there was no such unit when job 3 was done"));
+        assert_true(has(c, " 404 "));
 }
 
 static void what_nobody_can_say_of_usage_is_a_problem(void **state) {
@@ -1260,6 +1312,8 @@ int main(void) {
                 TEST(what_ended_well_is_not_asked_for_again),
                 TEST(what_differs_is_read_page_by_page),
                 TEST(what_differs_is_not_told_from_an_old_log),
+                TEST(a_unit_file_comes_as_it_was),
+                TEST(a_unit_that_came_later_was_not_there),
                 TEST(what_nobody_can_say_of_usage_is_a_problem),
                 TEST(a_unit_that_nobody_wants_is_there_all_the_same),
                 TEST(why_nobody_leads_is_a_problem_as_of_anything),

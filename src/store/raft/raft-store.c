@@ -39,6 +39,7 @@ enum {
         CONNECT_RETRY_MS = 200,
         INSTALL_TIMEOUT_MS = 30 * 1000, // sending a whole snapshot
         CATCH_UP_ROUND_MS = 30 * 1000,  // one round of a new member, which may contain a snapshot
+        ROOM_KIB = 4 * 1024,            // that libraft has reserved on a voter's disk (its own default)
 };
 
 // clang-format off
@@ -179,6 +180,13 @@ static RoleView role_view(RaftStore *s) {
         return v;
 }
 
+// Guard 13. Who wins begins its term with an entry of its own, without which it cannot know what the one before has
+// committed. libraft makes that once, and not at all if most voters have said that they have little room, be it for a
+// moment: then it leads for good and commits nothing. Room is what a leader asks for before it takes more.
+static void judge_room(RaftStore *s, StoreRole role) {
+        raft_set_capacity_threshold(&s->raft, role == STORE_LEADER ? s->room_kib : 0);
+}
+
 static void announce(RaftStore *s) {
         RoleView view = role_view(s);
         StoreRole role = plan_role(&view);
@@ -186,6 +194,7 @@ static void announce(RaftStore *s) {
         const char *address;
         raft_id id;
 
+        judge_room(s, role);
         raft_leader(&s->raft, &id, &address);
         leader.raft_id = id;
         if (s->announced && role == s->role && leader.raft_id == s->leader.raft_id &&
@@ -333,6 +342,8 @@ static void raft_store_configure(RaftStore *s, const StoreConfig *config) {
         raft_set_max_inflight_entries(&s->raft, INFLIGHT_ENTRIES);
         raft_set_install_snapshot_timeout(&s->raft, INSTALL_TIMEOUT_MS);
         raft_set_max_catch_up_round_duration(&s->raft, CATCH_UP_ROUND_MS);
+        s->room_kib = ROOM_KIB;
+        judge_room(s, STORE_FOLLOWER);
         raft_store_set_compaction(s);
 }
 

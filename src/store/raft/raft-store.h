@@ -29,6 +29,7 @@
 //   10 a configuration among other entries is noticed        raft-disk.c, raft-snapshot.c  store/configuration
 //   11 no snapshot is installed while one is taken           raft-gate.c, raft-snapshot.c  store/snapshot
 //   12 who has nothing to answer is not taken for lost       raft-disk.c                   store/cluster
+//   13 who wins leads, whatever room the others have         raft-store.c                  store/cluster
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -85,6 +86,7 @@ typedef struct RaftStore {
         StoreRole role;
         StoreLeader leader;
         uint64_t lead_term, lead_index;
+        unsigned short room_kib; // that most voters must have for a leader to take anything
 
         // Requests
         uint64_t run, next_seq;

@@ -8,6 +8,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -569,6 +570,42 @@ static void leadership_is_handed_over(void **state) {
         store_cluster_free(c);
 }
 
+static bool all_ask_for_room(void *userdata) {
+        StoreCluster *c = userdata;
+
+        for (int i = 0; i < 3; i++) {
+                const RaftStore *s = raft_store(c->servers[i].node.store);
+
+                if (s->role == STORE_LEADER && s->raft.capacity_threshold != s->room_kib)
+                        return false;
+        }
+        return true;
+}
+
+static void ask_for_room(StoreCluster *c, unsigned short kib) {
+        for (int i = 0; i < 3; i++)
+                raft_store(c->servers[i].node.store)->room_kib = kib;
+        store_run_until(&c->loop, all_ask_for_room, c, STORE_PATIENCE_MS, "that room counts");
+}
+
+// The last entry of the one that wins is one of which it has not heard yet that it was committed.
+static void guard_13_who_wins_leads_though_the_disks_are_full(void **state) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreAnswer a = {};
+
+        for (int i = 0; i < 6; i++) {
+                ask_for_room(c, 1);
+                store_cluster_write(c, 1, 100);
+                ask_for_room(c, USHRT_MAX); // more than anybody has
+                a = (StoreAnswer){};
+                assert_int_equal(store_transfer(store_cluster_leader(c)->store, 0, store_on_member, &a), 0);
+                store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "transfer");
+        }
+        ask_for_room(c, USHRT_MAX);
+        assert_int_equal(store_submit(store_cluster_leader(c)->store, "x", 1, store_on_done, &a), -ENOSPC);
+        store_cluster_free(c);
+}
+
 // How often term or vote were written: each time with the next number.
 static uint64_t n_metadata_writes(const StoreNode *n) {
         uint64_t newest = 0;
@@ -733,6 +770,7 @@ int main(void) {
                 cmocka_unit_test(a_retired_member_has_no_connection_and_gets_none),
                 cmocka_unit_test(a_leader_may_remove_itself),
                 cmocka_unit_test(leadership_is_handed_over),
+                cmocka_unit_test(guard_13_who_wins_leads_though_the_disks_are_full),
                 cmocka_unit_test(a_term_that_is_heard_of_costs_one_write),
                 cmocka_unit_test(a_server_that_does_not_answer_is_not_promoted),
                 cmocka_unit_test(guard_6_a_lonely_member_does_not_raise_its_term),

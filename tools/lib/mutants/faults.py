@@ -850,6 +850,10 @@ FAULTS = [
           "return file_replace(fd, INSTALL_MARKER, text, strlen(text), 0600, FILE_SYNC);",
           "return file_replace(fd, INSTALL_MARKER, text, strlen(text), 0600, 0);",
           "store/install-marker: guard_3_the_marker_survives_a_power_cut"),
+    Fault("who-wins-on-full-disks-never-leads", "src/store/raft/raft-store.c",  # guard 13
+          "raft_set_capacity_threshold(&s->raft, role == STORE_LEADER ? s->room_kib : 0);",
+          "raft_set_capacity_threshold(&s->raft, s->room_kib);",
+          "store/cluster: guard_13_who_wins_leads_though_the_disks_are_full"),
     Fault("failed-write-survived", "src/store/raft/raft-disk.c",  # guard 4
           'if (strstr(i->diagnostic.message, "retry failed write"))',
           "if (false)",

@@ -1,22 +1,124 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The members of the cluster, once. What others have named goes into the page as text and as nothing else.
+// The frame: which view is shown, the line that says how the cluster is and how old that is, and the keys.
 
-const said = document.getElementById("said");
+import { problems, unitRows } from "./derive.js";
+import { h, put } from "./dom.js";
+import { Feed } from "./feed.js";
+import { show as login } from "./login.js";
+import { show as events } from "./view-events.js";
+import { show as job } from "./view-job.js";
+import { show as jobs } from "./view-jobs.js";
+import { show as node } from "./view-node.js";
+import { show as nodes } from "./view-nodes.js";
+import { show as overview } from "./view-overview.js";
+import { show as unit } from "./view-unit.js";
+import { show as units } from "./view-units.js";
+import { span } from "./words.js";
 
-function show(hosts) {
-  said.textContent = `${hosts.length} hosts`;
-  document.getElementById("hosts").replaceChildren(...hosts.map((host) => {
-    const item = document.createElement("li");
-    item.textContent = `${host.host}: ${host.state}, ${host.role}`;
-    return item;
-  }));
+const DRAW_MS = 400; // no more often than this: what happens faster nobody can read
+const STALE_MS = 20000; // a sign of life comes every 15 s
+
+const VIEWS = [["", "Overview", overview], ["units", "Units", units], ["nodes", "Nodes", nodes], ["jobs", "Jobs", jobs], ["events", "Events", events]];
+const PAGES = { unit, node, job, ...Object.fromEntries(VIEWS.map(([path, , show]) => [path, show])) };
+const KEYS = "Keys: 1 to 5 for the views, / for the filter, arrows and Enter in a list, Escape to go back.";
+
+const main = document.getElementById("main"), banner = document.getElementById("banner");
+const health = document.getElementById("health"), leader = document.getElementById("leader"), fresh = document.getElementById("fresh");
+const views = document.getElementById("views");
+let view = null, asksWho = false, timer = null, drawn = 0, derived = null;
+
+const feed = new Feed((events) => {
+  if (events.length > 0) derived = null;
+  view?.events?.(events);
+  soon();
+});
+
+// All units as rows, once for each change however many ask. They are sorted in place by whoever sorts.
+const rows = () => (derived ??= unitRows(feed.copy));
+const context = { copy: feed.copy, rows: () => [...rows()], go: (to) => (location.hash = to) };
+
+function soon() {
+  timer ??= setTimeout(() => requestAnimationFrame(draw), Math.max(0, DRAW_MS - (performance.now() - drawn)));
 }
 
-try {
-  const answer = await fetch("/v1/hosts");
-  const document_ = await answer.json();
-  if (answer.ok) show(document_.hosts);
-  else said.textContent = document_.detail ?? document_.title;
-} catch (error) {
-  said.textContent = `This host does not answer: ${error.message}`;
+function draw() {
+  timer = null;
+  drawn = performance.now();
+  drawFrame();
+  if (feed.status.state !== "login") view?.update();
 }
+
+// ---- how it is, and how old that is
+
+function isStale() {
+  return feed.status.state !== "live" || Date.now() - feed.heard > STALE_MS;
+}
+
+function drawHealth() {
+  const { copy } = feed;
+  if (!copy.complete && feed.heard === 0) return put(health, "not known yet");
+  const wrong = problems(copy, rows()), bad = wrong.filter((p) => p.level === "bad").length;
+  health.className = `pill ${bad > 0 ? "bad" : wrong.length > 0 ? "waits" : "good"}`;
+  put(health, wrong.length === 0 ? "All is well" : bad > 0 ? `${bad} wrong${wrong.length > bad ? `, ${wrong.length - bad} waiting` : ""}` : `${wrong.length} waiting`);
+  document.title = wrong.length > 0 ? `(${wrong.length}) argosy` : "argosy";
+}
+
+function drawFrame() {
+  const stale = isStale(), { state, detail } = feed.status;
+  document.body.classList.toggle("stale", stale);
+  if (stale) health.className = "pill unsure";
+  if (stale && feed.heard > 0) put(health, "not known");
+  if (!stale) drawHealth();
+  put(leader, feed.copy.leader ? `${feed.copy.leader} leads` : "nobody leads");
+  put(fresh, stale ? "" : "live");
+  const age = feed.heard > 0 ? `This is as it was ${span((Date.now() - feed.heard) / 1000)} ago. ` : "";
+  const why = state === "refused" ? `You may not see this: ${detail}.` : `${detail ? `${detail[0].toUpperCase()}${detail.slice(1)}` : "Nothing has come for a while"}; it is tried again.`;
+  banner.hidden = !stale || state === "login" || (feed.heard === 0 && !detail);
+  put(banner, banner.hidden ? "" : age + why);
+  if (state === "login" && !asksWho) {
+    view?.done?.();
+    main.replaceChildren();
+    view = login(main, () => feed.retry());
+    asksWho = true;
+  } else if (state === "live" && asksWho) route();
+}
+
+// ---- which view
+
+function route() {
+  const [, path, rest] = /^#\/([a-z]*)[/?]?(.*)$/.exec(location.hash) ?? [null, "", ""];
+  let text = "";
+  try {
+    text = decodeURIComponent(rest);
+  } catch {} // half of a letter, in an address that somebody has cut
+  view?.done?.();
+  main.replaceChildren();
+  asksWho = false;
+  for (const link of views.children) link.toggleAttribute("aria-current", link.hash === `#/${path}` || (path === "" && link.hash === "#/"));
+  view = (PAGES[path] ?? overview)(main, { ...context, name: text, query: text });
+  scrollTo(0, 0);
+}
+
+views.append(...VIEWS.map(([path, label]) => h("a", { href: `#/${path}` }, label)));
+for (const link of views.children) link.title = KEYS;
+
+addEventListener("hashchange", () => {
+  route();
+  main.focus({ preventScroll: true });
+});
+addEventListener("resize", () => view?.resize?.());
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => view?.resize?.());
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.key === "Escape" && document.activeElement?.matches("input, select")) return document.activeElement.blur();
+  if (event.target.closest("input, select, textarea")) return;
+  if (event.key === "Escape") history.back();
+  else if (event.key === "/") {
+    if (!document.getElementById("filter")) location.hash = "#/units";
+    requestAnimationFrame(() => document.getElementById("filter")?.focus());
+  } else if (VIEWS[event.key - 1]) location.hash = `#/${VIEWS[event.key - 1][0]}`;
+  else return;
+  event.preventDefault();
+});
+setInterval(soon, 1000); // the ages
+route();

@@ -2,33 +2,19 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """HTTP over TCP: whom a host lets in, and by which name, which certificate it shows, and what becomes of those who say nothing."""
 
-import ctypes
 import http.client
 import json
-import os
 import socket
 import ssl
 import time
 import warnings
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 from lib import QUICK, Cluster, eventually, main
-from over_http import directory
+from over_http import directory, network_of
 
 TLS_PORT, PLAIN_PORT = 8443, 8080
 NOBODY_S = "argosy_" + 43 * "A"  # a token that is like one, and nobody's
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-@contextmanager
-def network_of(node):
-    """What is opened inside belongs to the network of the node."""
-    with open("/proc/self/ns/net") as home, open(f"/proc/{node.init_pid()}/ns/net") as there:
-        assert libc.setns(there.fileno(), 0) == 0, os.strerror(ctypes.get_errno())
-        try:
-            yield
-        finally:
-            assert libc.setns(home.fileno(), 0) == 0
 
 
 def dial(node, port=TLS_PORT, address="127.0.0.1"):

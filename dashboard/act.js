@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What changes something says first what it would do. Where the cluster makes plans (start, undo) it is asked for one; of the rest the
+// page says what is known: what runs where, and what has to leave.
+
+import { newKey, post } from "./ask.js";
+import { h, name } from "./dom.js";
+
+const planned = new Set(["start", "undo"]);
+
+function planLines(plan) {
+  return plan.units.map((unit) => {
+    const words = [unit.message || (unit.node ? `on ${unit.node}` : "")];
+    if (unit.from && unit.from !== unit.node) words.push(`leaves ${unit.from}`);
+    if (unit.because_of) words.push(`because of ${unit.because_of}`);
+    for (const refusal of unit.refusals ?? []) words.push(`${refusal.node}: ${refusal.reason}`);
+    return h("li", { class: unit.ok ? "" : "bad" }, name(unit.unit), ": ", words.filter(Boolean).join("; ") || "as it is");
+  });
+}
+
+// what: {title, body (of POST /v1/jobs), known: lines in words}. went(job) when it has been done.
+export function act(what, went) {
+  const plan = h("ul", { class: "plan", "aria-live": "polite" }, what.known.map((line) => h("li", {}, line)));
+  const said = h("p", { class: "said", role: "alert" });
+  const reason = h("input", { type: "text", id: "reason", maxlength: "200", autocomplete: "off", placeholder: "kept with the job" });
+  const go = h("button", { type: "submit", class: what.harm ? "harm" : "go" }, what.title);
+  const key = newKey();
+  const close = () => {
+    dialog.close();
+    dialog.remove();
+  };
+  const send = async (event) => {
+    event.preventDefault();
+    go.disabled = true;
+    said.textContent = "";
+    try {
+      const body = reason.value ? { ...what.body, reason: reason.value } : what.body;
+      const done = await post("/v1/jobs", body, { "Idempotency-Key": key });
+      close();
+      went(done);
+    } catch (error) {
+      said.textContent = error.message;
+      go.disabled = false;
+    }
+  };
+  const dialog = h("dialog", { "aria-labelledby": "act-title", on: { cancel: close } },
+    h("form", { method: "dialog", on: { submit: send } },
+      h("h2", { id: "act-title" }, what.title, "?"), h("p", {}, "What this does:"), plan,
+      h("label", { for: "reason" }, "Reason"), reason, said,
+      h("p", { class: "buttons" }, h("button", { type: "button", on: { click: close } }, "Cancel"), go)));
+
+  document.body.append(dialog);
+  dialog.showModal();
+  if (planned.has(what.body.verb)) ask();
+  async function ask() {
+    go.disabled = true;
+    plan.replaceChildren(h("li", {}, "The cluster is asked…"));
+    try {
+      const answer = await post("/v1/plan", what.body);
+      plan.replaceChildren(...(answer.units.length > 0 ? planLines(answer) : [h("li", {}, "Nothing would change.")]));
+      go.disabled = false;
+      go.focus();
+    } catch (error) {
+      plan.replaceChildren();
+      said.textContent = error.message;
+      go.disabled = error.status !== 0; // what is refused here would be refused there
+    }
+  }
+}
+
+export const button = (label, what, went) => h("button", { type: "button", class: what().harm ? "harm" : "", on: { click: () => act(what(), went) } }, label);

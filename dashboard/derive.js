@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a copy of the cluster means: how each unit is, what is wrong, what is moving. Nothing here knows of a page.
+
+import { jobHasEnded } from "./copy.js";
+
+// The worse the smaller; in this order they are shown.
+export const LEVELS = ["bad", "waits", "moves", "unsure", "good", "idle"];
+export const LEVEL_WORDS = {
+  bad: "failed", waits: "waiting", moves: "changing", unsure: "not known", good: "running", idle: "not running",
+};
+
+const MOVING = new Set(["activating", "deactivating", "reloading", "refreshing", "maintenance"]);
+const isTemplate = (name) => /@\.[^@]+$/.test(name);
+
+function ofState(unit, state) {
+  if (state.active === "failed") return ["bad", `failed${state.result && state.result !== "success" ? ` (${state.result})` : ""}`];
+  if (state.error) return ["bad", state.error];
+  if (state.active === "unknown" || state.stale) return ["unsure", "its node is not heard"];
+  if (MOVING.has(state.active)) return ["moves", `${state.active} (${state.sub})`];
+  if (state.active === "active") return ["good", state.drift ? `${state.sub}, with another file than it is to have` : state.sub];
+  return ["idle", `${state.active} (${state.sub})`];
+}
+
+// Of a unit of which no node says anything.
+function ofNone(unit) {
+  if (unit.state === "failed") return ["bad", "failed"];
+  if (unit.desired === "launched" || unit.desired === "loaded")
+    return unit.node && unit.node !== "-" ? ["moves", `goes to ${unit.node}`] : ["waits", "no node takes it yet"];
+  return ["idle", unit.desired === "destroyed" ? "is being destroyed" : "is not wanted anywhere"];
+}
+
+function row(unit, state) {
+  const [level, text] = state ? ofState(unit, state) : ofNone(unit);
+  const placed = unit.node && unit.node !== "-" ? unit.node : "";
+  return {
+    unit: unit.unit, node: state ? state.node : placed, level, text, desired: unit.desired, since: state?.since ?? 0,
+    description: unit.description ?? "", set: unit.set ?? "",
+  };
+}
+
+export function rowsOfUnit(copy, name) {
+  const states = [...copy.states(name)];
+  const unit = copy.rows.unit.get(name) ?? { unit: name, desired: "", node: "-", state: "" };
+  if (states.length === 0) return copy.rows.unit.has(name) ? [row(unit, null)] : [];
+  return states.map((state) => row(unit, state));
+}
+
+// A row for each unit, or for each node of one that is on several. Templates have none: they are files.
+export function unitRows(copy) {
+  const rows = [];
+  for (const name of copy.rows.unit.keys()) if (!isTemplate(name)) rows.push(...rowsOfUnit(copy, name));
+  for (const name of copy.statesOf.keys()) if (!copy.rows.unit.has(name)) rows.push(...rowsOfUnit(copy, name)); // destroyed, and still there
+  return rows;
+}
+
+export function countLevels(rows) {
+  const counts = Object.fromEntries(LEVELS.map((level) => [level, 0]));
+  for (const { level } of rows) counts[level]++;
+  return counts;
+}
+
+export function sortRows(rows, by = "level") {
+  const rank = (r) => LEVELS.indexOf(r.level);
+  const names = (a, b) => (a.unit < b.unit ? -1 : a.unit > b.unit ? 1 : a.node < b.node ? -1 : a.node > b.node ? 1 : 0);
+  const orders = {
+    level: (a, b) => rank(a) - rank(b) || names(a, b),
+    unit: names,
+    node: (a, b) => (a.node < b.node ? -1 : a.node > b.node ? 1 : names(a, b)),
+    since: (a, b) => b.since - a.since || names(a, b),
+  };
+  return rows.sort(orders[by] ?? orders.level);
+}
+
+// Words that all have to be there: is:failed, node:n1, set:shop, or a part of the name, the node or the description.
+export function matcher(text) {
+  const tests = text.toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
+    const [, key, value] = /^(is|node|set):(.*)$/.exec(word) ?? [];
+    if (key === "is") return (r) => LEVEL_WORDS[r.level].replaceAll(" ", "-").startsWith(value);
+    if (key) return (r) => r[key].toLowerCase() === value;
+    return (r) => `${r.unit} ${r.node} ${r.text} ${r.description}`.toLowerCase().includes(word);
+  });
+  return (r) => tests.every((test) => test(r));
+}
+
+const NODE_LEVEL = { online: "good", joining: "moves", "shut-down": "idle" };
+
+export function nodeLevel(node, copy) {
+  if (copy.rows.drain.has(node.node) || node.mode) return "moves";
+  return NODE_LEVEL[node.state] ?? "bad";
+}
+
+export function nodeText(node, copy) {
+  const drain = copy.rows.drain.get(node.node);
+  const words = [node.state, node.mode, node.mode_reason || node.reason ? `(${node.mode_reason || node.reason})` : ""];
+  if (drain) words.push(`${drain.left} to go${drain.stuck > 0 ? `, ${drain.stuck} that no other node takes` : ""}`);
+  return words.filter(Boolean).join(" ");
+}
+
+// What somebody should look at, the worst first: {level, about, text, since, link}.
+export function problems(copy, rows) {
+  const found = [];
+  const add = (level, about, text, since, link) => found.push({ level, about, text, since, link });
+
+  if (copy.complete && !copy.leader)
+    add("bad", "the cluster", "Nobody leads it: units go on running, and nothing is started, stopped or moved.", copy.rows.leader.get("")?.time ?? 0, "#/nodes");
+  const queue = copy.rows.queue.get("");
+  if (queue?.closed) add("waits", "the queue", `is closed${queue.reason ? `: ${queue.reason}` : ""}`, queue.time, "#/jobs");
+  for (const node of copy.rows.node.values()) {
+    const drain = copy.rows.drain.get(node.node);
+    if (nodeLevel(node, copy) === "bad") add("bad", node.node, `is ${nodeText(node, copy)}`, node.time, `#/node/${encodeURIComponent(node.node)}`);
+    else if (drain?.stuck > 0) add("waits", node.node, nodeText(node, copy), drain.time, `#/node/${encodeURIComponent(node.node)}`);
+  }
+  for (const rollout of copy.rows.rollout.values())
+    if (rollout.phase !== "running" && rollout.phase !== "done")
+      add("bad", rollout.unit, `its ${rollout.verb} has ${rollout.phase}${rollout.reason ? `: ${rollout.reason}` : ""}`, rollout.time, `#/unit/${encodeURIComponent(rollout.unit)}`);
+  for (const r of rows)
+    if (r.level === "bad" || r.level === "waits")
+      add(r.level, r.unit, r.node ? `${r.text}, on ${r.node}` : r.text, r.since, `#/unit/${encodeURIComponent(r.unit)}`);
+  return found.sort((a, b) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level) || b.since - a.since);
+}
+
+// What is under way: {about, text, since, link}.
+export function moving(copy, rows) {
+  const found = [];
+  for (const job of copy.rows.job.values())
+    if (!jobHasEnded(job)) found.push({ about: `job ${job.job}`, text: `${job.verb} ${job.targets} (${job.state}), by ${job.author}`, since: job.time, link: `#/job/${job.job}` });
+  for (const rollout of copy.rows.rollout.values())
+    if (rollout.phase === "running" || rollout.phase === "returning")
+      found.push({ about: rollout.unit, text: `${rollout.verb}, ${rollout.phase}`, since: rollout.time, link: `#/unit/${encodeURIComponent(rollout.unit)}` });
+  for (const drain of copy.rows.drain.values())
+    found.push({ about: drain.node, text: `${drain.mode}, ${drain.left} to go`, since: drain.time, link: `#/node/${encodeURIComponent(drain.node)}` });
+  for (const r of rows)
+    if (r.level === "moves") found.push({ about: r.unit, text: r.node ? `${r.text}, on ${r.node}` : r.text, since: r.since, link: `#/unit/${encodeURIComponent(r.unit)}` });
+  return found;
+}

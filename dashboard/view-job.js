@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One job and its story, and what can be done with it.
+
+import { button } from "./act.js";
+import { ask } from "./ask.js";
+import { jobHasEnded } from "./copy.js";
+import { rowsOfUnit } from "./derive.js";
+import { fields, h, name, put, unitLink } from "./dom.js";
+import { at, count, span } from "./words.js";
+
+const NUMBERS = [["changed", "changed"], ["failed", "failed"], ["unplaced", "found no node"], ["overtaken", "overtaken by others"], ["cancelled", "cancelled"]];
+
+export function show(root, { copy, name: number, go }) {
+  const head = h("div", {}), units = h("ul", { class: "found" }), said = h("p", { class: "said", role: "status" }), buttons = h("p", { class: "buttons" });
+  const stop = new AbortController();
+  const went = (done) => (done.job ? go(`#/job/${done.job}`) : read());
+  let job = null, told = "";
+
+  root.append(h("h1", {}, `Job ${number}`), head, said, buttons, h("section", { "aria-labelledby": "h-units" }, h("h2", { id: "h-units" }, "Units"), units));
+
+  async function read() {
+    try {
+      [job] = (await ask(`/v1/jobs/${encodeURIComponent(number)}`, { signal: stop.signal })).jobs;
+      put(said, "");
+      draw();
+    } catch (error) {
+      if (!stop.signal.aborted) put(said, error.message);
+    }
+  }
+
+  function draw() {
+    const ended = jobHasEnded(job), numbers = NUMBERS.filter(([key]) => job[key] > 0).map(([key, word]) => `${count(job[key], "unit")} ${word}`).join(", ");
+    head.replaceChildren(fields(["State", `${job.state}${job.message ? `: ${job.message}` : ""}${job.waits ? `, waits for ${job.waits}` : ""}`],
+      ["What", [job.verb, " ", name(job.targets.join(" "))]], ["Who", [name(job.author), job.host ? ` on ${job.host}` : ""]], job.reason ? ["Reason", name(job.reason)] : null,
+      ["When", `${at(job.time)}${job.ended ? `, ended after ${span((job.ended - job.time) / 1e6)}` : ""}`], numbers ? ["Came of it", numbers] : null));
+    buttons.replaceChildren(
+      ended ? button("Undo", () => ({ title: `Undo job ${number}`, harm: true, body: { verb: "undo", job: Number(number) }, known: [] }), went)
+        : button("Cancel", () => ({ title: `Cancel job ${number}`, harm: true, body: { verb: "job cancel", jobs: [Number(number)] }, known: ["What it has not done yet is not done; what it has done stays."] }), went),
+      ended && job.failed + job.unplaced > 0 ? button("Retry", () => ({ title: `Retry job ${number}`, body: { verb: "job retry", job: Number(number) }, known: ["What did not end well is asked for again."] }), went) : "",
+      job.state === "held" ? button("Release", () => ({ title: `Release job ${number}`, body: { verb: "job release", jobs: [Number(number)] }, known: ["It begins as soon as its turn comes."] }), went) : "");
+    drawUnits();
+  }
+
+  // Of what it named: the names that are units now.
+  function drawUnits() {
+    const names = job.targets.flatMap((target) => {
+      const [, head, low, high, tail] = /^(.*)\{(\d+)\.\.(\d+)\}(.*)$/.exec(target) ?? [];
+      return low === undefined ? [target] : Array.from({ length: Math.min(200, high - low + 1) }, (_, i) => `${head}${Number(low) + i}${tail}`);
+    }).map((target) => (/\.[a-z]+$/.test(target) ? target : `${target}.service`));
+    const rows = names.flatMap((unit) => rowsOfUnit(copy, unit));
+    const next = JSON.stringify(rows);
+    if (next === told) return;
+    told = next;
+    units.replaceChildren(...(rows.length > 0 ? rows.map((row) => h("li", { class: row.level }, unitLink(row.unit), " ", name(row.text), row.node ? ` on ${row.node}` : "")) : [h("li", { class: "none" }, "None that it named is there now.")]));
+  }
+
+  let state = null;
+  function update() {
+    const row = copy.rows.job.get(Number(number));
+    if (row && row.state !== state) {
+      state = row.state;
+      read();
+    } else if (job) drawUnits();
+  }
+  read();
+  return { update, done: () => stop.abort() };
+}
+

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One node: how it is, what it has and what its units use of that, its units, and what is done with it.
+
+import { button } from "./act.js";
+import { ask } from "./ask.js";
+import { nodeLevel, nodeText } from "./derive.js";
+import { fields, h, name, put } from "./dom.js";
+import { unitList } from "./view-units.js";
+import { bytes, count } from "./words.js";
+
+const USE_MS = 5000;
+
+export function show(root, context) {
+  const { copy, name: node, go, rows } = context;
+  const stop = new AbortController();
+  const head = h("div", {}), use = h("p", { class: "use" }), gone = h("p", { class: "said", role: "status" });
+  const list = unitList(context, (row) => row.node === node);
+  const went = (done) => done.job && go(`#/job/${done.job}`);
+  const here = () => rows().filter((row) => row.node === node && row.level !== "idle");
+  const leaves = () => {
+    const units = here(), others = [...copy.rows.node.values()].filter((n) => n.node !== node && nodeLevel(n, copy) === "good").length;
+    return [`${count(units.length, "unit")} here: ${units.slice(0, 8).map((row) => row.unit).join(", ")}${units.length > 8 ? ", …" : ""}.`,
+      `They are moved to ${count(others, "other node")}, a few at a time; what no other node takes stays here, and says so. The node is closed for new ones.`];
+  };
+  let timer, before = null;
+
+  root.append(h("h1", {}, name(node)), head, gone, use,
+    h("p", { class: "buttons" },
+      button("Cordon", () => ({ title: `Cordon ${node}`, body: { verb: "cordon", nodes: [node] }, known: ["No unit is placed here from now on; those that are here stay."] }), went),
+      button("Drain", () => ({ title: `Drain ${node}`, harm: true, body: { verb: "drain", nodes: [node] }, known: leaves() }), went),
+      button("Uncordon", () => ({ title: `Uncordon ${node}`, body: { verb: "uncordon", nodes: [node] }, known: ["Units may be placed here again. None comes back by that alone."] }), went)),
+    h("h2", {}, "Units"), ...list.elements);
+
+  async function readUse() {
+    try {
+      const { usage } = await ask(`/v1/usage?node=${encodeURIComponent(node)}`, { signal: stop.signal });
+      const sum = (key) => usage.reduce((all, row) => all + (row[key] ?? 0), 0), now = { cpu: sum("cpu-time"), time: Math.max(0, ...usage.map((row) => row.time)) };
+      const cpu = before && now.time > before.time && now.cpu >= before.cpu ? `${(((now.cpu - before.cpu) / (now.time - before.time)) * 100).toFixed(1)} % of a core, ` : "";
+      before = now;
+      put(use, usage.length > 0 ? `Its units use ${cpu}${bytes(sum("memory"))} of memory and have ${count(sum("tasks"), "task")}.` : "No unit of it uses anything.");
+    } catch (error) {
+      if (!stop.signal.aborted) put(use, error.message);
+    }
+    if (!stop.signal.aborted) timer = setTimeout(readUse, USE_MS);
+  }
+
+  function update() {
+    const row = copy.rows.node.get(node);
+    put(gone, row || !copy.complete ? "" : "There is no such node.");
+    if (row)
+      head.replaceChildren(fields(["How it is", h("p", { class: nodeLevel(row, copy) }, h("span", { class: `dot ${nodeLevel(row, copy)}` }), " ", nodeText(row, copy))],
+        ["Part", copy.leader === node ? `${row.role}, leads` : row.role], ["Address", row.address], row.labels ? ["Labels", name(row.labels)] : null));
+    list.update();
+  }
+  readUse();
+  update();
+  return { update, resize: list.update, done: () => { stop.abort(); clearTimeout(timer); list.done(); } };
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One unit: how it is, where and why there, its journal as it is written, its file with what it was before, and the jobs that changed it.
+
+import { button } from "./act.js";
+import { ask, follow } from "./ask.js";
+import { rowsOfUnit, LEVEL_WORDS } from "./derive.js";
+import { diff } from "./diff.js";
+import { fields, h, jobLink, name, nodeLink, put, table } from "./dom.js";
+import { at, bytes, since } from "./words.js";
+
+const LINES = 100, LINES_MAX = 5000; // of the journal: at first, and that are kept
+const USE_MS = 2000;
+
+// Its journal, as long as it is shown.
+function journal(unit, signal) {
+  const out = h("pre", { class: "journal", tabindex: "0", role: "log", "aria-label": `Journal of ${unit}` });
+  const said = h("p", { class: "said", role: "status" });
+  const many = new Set();
+
+  function take(lines) {
+    const atEnd = out.scrollHeight - out.scrollTop - out.clientHeight < 40;
+    for (const line of lines) {
+      if (line.node) many.add(line.node);
+      out.append(h("span", { class: line.line === undefined ? "aside" : "" }, `${line.line ?? `-- ${line.detail ?? line.title}`}\n`));
+    }
+    while (out.childElementCount > LINES_MAX) out.firstElementChild.remove();
+    if (atEnd) out.scrollTop = out.scrollHeight;
+  }
+  follow(`/v1/journal/${encodeURIComponent(unit)}?lines=${LINES}&follow=true`, signal, take)
+    .then(() => put(said, "The stream has ended: reload the page to go on."))
+    .catch((error) => signal.aborted || put(said, error.message));
+  return [out, said];
+}
+
+// What it uses: a rate is the difference of two answers of the same run.
+function use(unit, signal) {
+  const out = h("div", { class: "use" });
+  let before = new Map();
+
+  async function look() {
+    try {
+      const { usage } = await ask(`/v1/usage?pattern=${encodeURIComponent(unit)}`, { signal });
+      const now = new Map(usage.map((row) => [`${row.node} ${row.run}`, row]));
+      const cells = [...now].map(([key, row]) => {
+        const was = before.get(key), cpu = was && row.time > was.time ? `${(((row["cpu-time"] - was["cpu-time"]) / (row.time - was.time)) * 100).toFixed(1)} %` : "…";
+        return [nodeLink(row.node), cpu, bytes(row.memory), row.tasks ?? ""];
+      });
+      before = now;
+      out.replaceChildren(cells.length > 0 ? table(["Node", "CPU", "Memory", "Tasks"], cells) : h("p", { class: "none" }, "It uses nothing: it does not run."));
+    } catch (error) {
+      if (!signal.aborted) out.replaceChildren(h("p", { class: "said" }, error.message));
+    }
+    if (!signal.aborted) timer = setTimeout(look, USE_MS);
+  }
+  let timer = setTimeout(look, 0);
+  signal.addEventListener("abort", () => clearTimeout(timer));
+  return out;
+}
+
+function showDiff(lines) {
+  return h("pre", { class: "file" }, lines.map(([mark, line]) => h("span", { class: mark === "+" ? "come" : mark === "-" ? "gone" : "" }, `${mark} ${line}\n`)));
+}
+
+function pastButton(unit, job, text, out) {
+  return h("button", {
+    type: "button",
+    on: {
+      click: async () => {
+        try {
+          const then = await ask(`/v1/unit-files/${encodeURIComponent(unit)}?at=${job}`);
+          if (then.file === null) out.replaceChildren(h("p", { class: "said" }, `Nobody keeps its file of job ${job} any more.`));
+          else if (then.file === text()) out.replaceChildren(h("p", { class: "said" }, `Its file was the same after job ${job}.`));
+          else out.replaceChildren(h("p", {}, `From job ${job} to now:`), showDiff(diff(then.file, text())));
+        } catch (error) {
+          out.replaceChildren(h("p", { class: "said" }, error.message));
+        }
+      },
+    },
+  }, "compare");
+}
+
+export function show(root, { copy, name: unit, go }) {
+  const stop = new AbortController();
+  const head = h("div", {}), why = h("ul", { class: "found", id: "why" }), file = h("pre", { class: "file" }), past = h("div", { "aria-live": "polite" });
+  const jobs = h("div", {}), gone = h("p", { class: "said", role: "status" });
+  let text = "", told = "";
+
+  const went = (done) => done.job && go(`#/job/${done.job}`);
+  const where = () => rowsOfUnit(copy, unit).map((row) => `${row.text}${row.node ? ` on ${row.node}` : ""}`).join("; ") || "nothing is known of it";
+  const simple = (verb, title, ...more) => () => ({ title: `${title} ${unit}`, harm: verb === "stop", body: { verb, units: [unit] }, known: [`Now: ${where()}.`, ...more] });
+
+  root.append(h("h1", {}, name(unit)), head, gone,
+    h("p", { class: "buttons" },
+      button("Start", simple("start", "Start"), went),
+      button("Restart", simple("restart", "Restart", "It is stopped and started again where it runs; what it does is interrupted."), went),
+      button("Stop", simple("stop", "Stop", "It is stopped on every node where it runs, and is not started again until somebody asks for it."), went)),
+    h("section", { "aria-labelledby": "h-why" }, h("h2", { id: "h-why" }, "Why it is so"), why),
+    h("section", { "aria-labelledby": "h-use" }, h("h2", { id: "h-use" }, "What it uses"), use(unit, stop.signal)),
+    h("section", { "aria-labelledby": "h-journal" }, h("h2", { id: "h-journal" }, "Journal"), journal(unit, stop.signal)),
+    h("section", { "aria-labelledby": "h-jobs" }, h("h2", { id: "h-jobs" }, "What changed it"), jobs, past),
+    h("section", { "aria-labelledby": "h-file" }, h("h2", { id: "h-file" }, "File"), file));
+
+  async function readWhy() {
+    try {
+      const said = await ask(`/v1/units/${encodeURIComponent(unit)}`, { signal: stop.signal });
+      put(gone, "");
+      why.replaceChildren(...said.why.map((w) => h("li", { class: w.as_wanted ? "good" : "bad" }, w.node && w.node !== "-" ? [nodeLink(w.node), ": "] : null, name(w.why || w.note || "as it is wanted"),
+        w.refusals.length > 0 ? h("ul", {}, w.refusals.map((refusal) => h("li", {}, nodeLink(refusal.node), ": ", name(refusal.reason)))) : null)));
+    } catch (error) {
+      if (!stop.signal.aborted) put(gone, error.message);
+    }
+  }
+
+  async function readFile() {
+    try {
+      text = (await ask(`/v1/unit-files/${encodeURIComponent(unit)}`, { signal: stop.signal })).file ?? "";
+      put(file, text);
+    } catch (error) {
+      if (!stop.signal.aborted) put(file, error.message);
+    }
+  }
+
+  async function readHistory() {
+    try {
+      const { history } = await ask(`/v1/history/${encodeURIComponent(unit)}?limit=20`, { signal: stop.signal });
+      jobs.replaceChildren(history.length === 0 ? h("p", { class: "none" }, "Nothing that is kept.")
+        : table(["Job", "When", "Who", "What", "Reason", "File"], history.map((job) => [jobLink(job.job), at(job.time), name(job.author), job.verb, name(job.reason ?? ""), pastButton(unit, job.job, () => text, past)])));
+    } catch (error) {
+      if (!stop.signal.aborted) jobs.replaceChildren(h("p", { class: "said" }, error.message));
+    }
+  }
+
+  function update() {
+    const row = copy.rows.unit.get(unit), states = [...copy.states(unit)];
+    head.replaceChildren(fields(
+      row?.description ? ["What it is", name(row.description)] : null,
+      ["How it is", rowsOfUnit(copy, unit).map((r) => h("p", { class: r.level }, h("span", { class: `dot ${r.level}` }), " ", `${LEVEL_WORDS[r.level]}: `, name(r.text), r.node ? [" on ", nodeLink(r.node)] : null, r.since > 0 ? ` for ${since(r.since, copy.now)}` : ""))],
+      ["Is to be", row?.desired ?? "nothing: it is destroyed"], row?.set ? ["Set", name(row.set)] : null));
+    const next = JSON.stringify([row?.desired, row?.state, row?.node, states.map((s) => [s.node, s.active, s.sub, s.error])]);
+    if (next !== told) {
+      told = next;
+      readWhy();
+    }
+    const content = `${row?.rev} ${row?.revision}`;
+    if (content !== show.content) {
+      show.content = content;
+      readFile();
+      readHistory();
+    }
+  }
+  show.content = null;
+  update();
+  return { update, done: () => stop.abort() };
+}

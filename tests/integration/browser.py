@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A browser on a node's network, without a window: Debian's Chromium, spoken to by WebDriver, which is HTTP and JSON."""
+
+import base64
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from contextlib import closing, contextmanager
+
+from over_http import network_of
+from lib import eventually
+
+DRIVER_PORT = 9515
+ARGUMENTS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--disable-background-networking",
+             "--disable-extensions", "--no-first-run"]
+
+
+class Browser:
+    """One window. What a script throws is an exception here."""
+
+    def __init__(self, node):
+        self._node, self._session = node, None
+        self._home = tempfile.mkdtemp(prefix="argosy-browser-")
+        self._driver = subprocess.Popen(
+            ["nsenter", f"--net=/proc/{node.init_pid()}/ns/net", "chromedriver", f"--port={DRIVER_PORT}"], env=os.environ | {"HOME": self._home},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        eventually(self._is_ready, what="chromedriver answers")
+        options = {"args": [*ARGUMENTS, f"--user-data-dir={self._home}/profile"]}
+        capabilities = {"browserName": "chrome", "acceptInsecureCerts": True, "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+        self._session = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})["sessionId"]
+
+    def _is_ready(self):
+        try:
+            return self._ask("GET", "/status")["ready"]
+        except OSError:
+            return False
+
+    def _ask(self, method, path, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", DRIVER_PORT, timeout=60)
+        with network_of(self._node):
+            connection.connect()
+        with closing(connection):
+            connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            said = json.loads(answer.read())["value"]
+        if answer.status != 200:
+            raise AssertionError(f"{method} {path}: {said['error']}: {said['message'][:600]}")
+        return said
+
+    def do(self, method, path, body=None):
+        return self._ask(method, f"/session/{self._session}{path}", body)
+
+    def go(self, address):
+        self.do("POST", "/url", {"url": address})
+
+    def run(self, script, *arguments):
+        """What the script returns; it may be a promise."""
+        return self.do("POST", "/execute/sync", {"script": f"const given = arguments; return (async () => {{ {script} }})()", "args": list(arguments)})
+
+    def text(self, selector="body"):
+        return self.run("return document.querySelector(given[0])?.innerText ?? ''", selector)
+
+    def _find(self, selector):
+        [element] = self.do("POST", "/element", {"using": "css selector", "value": selector}).values()
+        return element
+
+    def click(self, selector):
+        self.do("POST", f"/element/{self._find(selector)}/click", {})
+
+    def type(self, selector, text):
+        self.do("POST", f"/element/{self._find(selector)}/value", {"text": text})
+
+    def keys(self, *keys):
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self.do("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
+
+    def devtools(self, command, **parameters):
+        return self.do("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def looks_like(self, width, height, scheme="light"):
+        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def picture(self, path):
+        path.write_bytes(base64.b64decode(self.do("GET", "/screenshot")))
+
+    def complaints(self):
+        """What the console has said since this was asked last, but for answers that were errors."""
+        return [line["message"] for line in self.do("POST", "/se/log", {"type": "browser"})
+                if line["level"] in ("SEVERE", "WARNING") and "Failed to load resource" not in line["message"] and "net::ERR_" not in line["message"]]
+
+    def close(self):
+        try:
+            if self._session:
+                self.do("DELETE", "")
+        finally:
+            self._driver.terminate()
+            self._driver.wait()
+            shutil.rmtree(self._home, ignore_errors=True)
+
+
+@contextmanager
+def browser_on(node):
+    with closing(Browser(node)) as browser:
+        yield browser

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The dashboard in a browser, on a node of a cluster: it shows what argosyctl says, does what it says it will do, says when it is old,
+and what others have named does no harm in it."""
+
+import json
+from contextlib import contextmanager
+
+from browser import browser_on
+from lib import QUICK, SLEEPER, Cluster, eventually, main
+
+PORT = 8443
+PAGE = f"https://127.0.0.1:{PORT}/"
+HOSTILE = "</title><script>document.title='gone'</script><img src=x onerror=document.title='gone'> \u202e"
+
+# Modules of the page without the page.
+RULES = """
+const {Copy} = await import('/dashboard/copy.js'), derive = await import('/dashboard/derive.js'), {diff} = await import('/dashboard/diff.js');
+const words = await import('/dashboard/words.js'), failed = [];
+const is = (what, seen, wanted) => JSON.stringify(seen) === JSON.stringify(wanted) || failed.push(`${what}: ${JSON.stringify(seen)}`);
+const event = (kind, fields) => ({kind, time: 1e15, cursor: 'c', mark: '', gone: false, changed: [], ...fields});
+const unit = (name, more) => event('unit', {unit: name, desired: 'launched', state: 'launched', node: '-', rev: 'a', revision: 1, description: '', set: '', ...more});
+const state = (name, node, active, more) => event('state', {unit: name, node, load: 'loaded', active, sub: 'x', result: 'success', error: '', drift: false, stale: false, since: 5, ...more});
+const word = (what, kinds) => event('stream', {word: what, kinds});
+const copyOf = (...events) => { const copy = new Copy(); events.forEach((e) => copy.take(e)); return copy; };
+const names = (copy, kind) => [...copy.rows[kind].keys()];
+
+let copy = copyOf(word('begins', ''), unit('a.service'), unit('b.service'), state('a.service', 'n1', 'active'), word('complete', ''));
+is('all is told', [copy.complete, names(copy, 'unit'), names(copy, 'state')], [true, ['a.service', 'b.service'], ['a.service\\nn1']]);
+copy.take(word('begins', 'state'));
+is('what is told anew counts until then', [copy.complete, copy.rows.state.size], [false, 1]);
+copy.take(state('b.service', 'n2', 'active'));
+copy.take(word('complete', ''));
+is('what was not told again is gone', [names(copy, 'state'), names(copy, 'unit').length], [['b.service\\nn2'], 2]);
+copy.take(unit('b.service', {mark: 'missed'}));
+is('a unit with a mark stands for its states', copy.rows.state.size, 0);
+copy.take(event('unit', {unit: 'b.service', gone: true}));
+is('gone', names(copy, 'unit'), ['a.service']);
+is('told again it is the same', names(copyOf(...copy.told()), 'unit'), ['a.service']);
+for (let i = 1; i <= 900; i++) copy.take(event('job', {job: i, state: i === 1 ? 'running' : 'done'}));
+is('jobs that run are not forgotten', [copy.rows.job.has(1), copy.rows.job.has(2), copy.rows.job.has(900), copy.rows.job.size < 600], [true, false, true, true]);
+
+const level = (...events) => derive.unitRows(copyOf(...events)).map((row) => row.level);
+is('levels', [level(unit('a'), state('a', 'n', 'active')), level(unit('a'), state('a', 'n', 'failed')), level(unit('a'), state('a', 'n', 'activating')),
+  level(unit('a'), state('a', 'n', 'unknown')), level(unit('a'), state('a', 'n', 'active', {stale: true})), level(unit('a'), state('a', 'n', 'active', {error: 'x'})),
+  level(unit('a')), level(unit('a', {node: 'n1'})), level(unit('a', {desired: 'inactive'})), level(unit('a@.service'))],
+  [['good'], ['bad'], ['moves'], ['unsure'], ['unsure'], ['bad'], ['waits'], ['moves'], ['idle'], []]);
+is('a row for each node', derive.unitRows(copyOf(unit('a'), state('a', 'n1', 'active'), state('a', 'n2', 'failed'))).map((row) => row.node), ['n1', 'n2']);
+const rows = derive.sortRows(derive.unitRows(copyOf(unit('b'), state('b', 'n1', 'active'), unit('a'), state('a', 'n2', 'active'), unit('c'), state('c', 'n1', 'failed'))));
+is('the worst first', rows.map((row) => row.unit), ['c', 'a', 'b']);
+const found = (text) => rows.filter(derive.matcher(text)).map((row) => row.unit);
+is('filters', [found(''), found('is:failed'), found('node:n1'), found('is:running n1'), found('nothing')], [['c', 'a', 'b'], ['c'], ['c', 'b'], ['b'], []]);
+copy = copyOf(word('begins', ''), event('leader', {leader: '', term: 2}), event('node', {node: 'n1', state: 'lost', role: 'voter', mode: '', mode_reason: '', reason: ''}),
+  event('drain', {node: 'n2', left: 3, stuck: 1}), event('node', {node: 'n2', state: 'online', role: 'voter', mode: 'draining', mode_reason: '', reason: ''}), event('queue', {closed: true, reason: 'tonight'}), word('complete', ''));
+is('problems', derive.problems(copy, []).map((p) => [p.level, p.about]).sort(), [['bad', 'n1'], ['bad', 'the cluster'], ['waits', 'n2'], ['waits', 'the queue']]);
+is('diff', diff('a\\nb\\nc', 'a\\nx\\nc\\nd').map((line) => line.join('')), [' a', '-b', '+x', ' c', '+d']);
+is('words', [words.span(5), words.span(7200), words.bytes(1536), words.bytes(null), words.count(1, 'unit'), words.count(2000, 'unit')], ['5 s', '2 h', '1.5 KiB', '', '1 unit', '2,000 units']);
+return failed;
+"""
+
+
+def make_token(c, name, right="operate"):
+    return c.ctl(f"token create --right {right} --name {name}").strip()
+
+
+@contextmanager
+def dashboard(c, on=0, right="admin"):
+    """Logged in."""
+    node = c.nodes[on]
+    token = make_token(c, f"page-{on}-{len(c.json('token list'))}", right)
+    with browser_on(node) as page:
+        page.looks_like(1280, 900)
+        page.go(PAGE)
+        eventually(lambda: "Who is there?" in page.text("main"), what="the login is shown")
+        page.type("#token", token)
+        page.click(".login button")
+        shows(page, "#fresh", "live")
+        yield page
+        assert page.complaints() == []
+
+
+def shows(page, selector, *texts, within=30):
+    try:
+        eventually(lambda: all(text in page.text(selector) for text in texts), within)
+    except AssertionError:
+        raise AssertionError(f"{selector} shows {texts}, not within {within} s; at last: {page.text(selector)!r}") from None
+
+
+def view(page, path):
+    page.run("location.hash = given[0]", path)
+
+
+def units_shown(page):
+    """(unit, node) of each row that is in the page."""
+    return {tuple(row) for row in page.run("return [...document.querySelectorAll('.list-row')].map(r => [r.querySelector('.name').textContent, r.querySelector('.node').textContent])")}
+
+
+def test_the_rules_of_the_page(c: Cluster):
+    with browser_on(c.nodes[0]) as page:
+        page.go(PAGE)
+        assert page.run(RULES) == []
+
+
+def test_who_is_not_known_logs_in(c: Cluster):
+    with browser_on(c.nodes[0]) as page:
+        page.go(PAGE)
+        eventually(lambda: "Who is there?" in page.text("main"))
+        page.type("#token", "argosy_" + 43 * "A")
+        page.click(".login button")
+        eventually(lambda: page.text(".login .said") != "", what="a token that is none is refused")
+        token = make_token(c, "somebody")
+        page.type("#token", token)
+        page.click(".login button")
+        shows(page, "#fresh", "live")
+        assert page.run("return document.cookie") == "" and token not in page.run("return document.documentElement.outerHTML + location.href")
+        page.go(PAGE + "#/units")
+        shows(page, "#fresh", "live")  # a page that is opened anew is still logged in
+        c.ctl("token revoke somebody")
+        eventually(lambda: "Who is there?" in page.text("main"), what="a token that was revoked ends the page, too")
+
+
+def test_it_shows_what_argosyctl_says(c: Cluster):
+    c.start("web@{1..6}")
+    c.submit("breaks.service", "[Service]\nExecStart=/bin/false\n")
+    c.ctl("start breaks")
+    eventually(lambda: [row["active"] for row in c.json("list-units breaks")] == ["failed"])
+    with dashboard(c) as page:
+        shows(page, "#health", "1 wrong")
+        shows(page, "#wrong", "breaks.service failed (exit-code)")
+        shows(page, "#counts", "3 nodes", "7 units", "1 failed", "6 running")
+        shows(page, "#leader", f"{c.leader_name(c.nodes[0])} leads")
+        view(page, "#/units")
+        wanted = {(row["unit"], row["node"]) for row in c.json("list-units")}
+        eventually(lambda: units_shown(page) == wanted, what="all units are in the list")
+        page.keys("/")
+        page.type("#filter", "is:failed")
+        eventually(lambda: {unit for unit, _ in units_shown(page)} == {"breaks.service"})
+        page.keys("\ue007")  # Enter: to the list
+        page.keys("\ue007")  # and to the unit
+        eventually(lambda: page.run("return location.hash") == "#/unit/breaks.service")
+        shows(page, "#why", json.loads(c.ctl_result("why breaks --json=short").out)[0]["why"])
+        shows(page, ".journal", "breaks.service: Failed with result 'exit-code'.")
+        shows(page, "main", "ExecStart=/bin/false", "submit", "start")
+        view(page, "#/nodes")
+        shows(page, "main", *(node.name for node in c.nodes), "up to date")
+        view(page, "#/jobs")
+        shows(page, "main", f"job {c.json('list-jobs --limit=1')[0]['job']}")
+        asked = page.run("return performance.getEntriesByType('resource').map(entry => new URL(entry.name).origin)")
+        assert set(asked) == {PAGE[:-1]}
+
+
+def test_what_it_does_it_says_before(c: Cluster):
+    c.start("web@1")
+    with dashboard(c) as page:
+        view(page, "#/unit/web%401.service")
+        shows(page, ".journal", "Started")
+        page.click(".buttons .harm")
+        shows(page, "dialog", "Stop web@1.service?", "running on")
+        page.keys("\ue00c")  # Escape: nothing
+        assert c.json("list-unit-files web@1.service")[0]["desired"] == "launched"
+        page.click(".buttons .harm")
+        page.type("#reason", "it is late")
+        page.click("dialog button[type=submit]")
+        eventually(lambda: page.run("return location.hash").startswith("#/job/"))
+        shows(page, "main", "stop", "it is late", "done")
+        assert c.json("list-units web@1.service")[0]["active"] == "inactive"
+        page.do("POST", "/refresh", {})  # the story is the cluster's, not the page's
+        shows(page, "main", "stop", "it is late", "done")
+        page.click(".buttons .harm")  # Undo
+        shows(page, "dialog", "Undo job", "web@1.service")
+        page.click("dialog button[type=submit]")
+        eventually(lambda: c.json("list-units web@1.service")[0]["active"] == "active")
+        shows(page, "main", "undo")
+        view(page, f"#/node/{c.nodes[1].name}")
+        page.click(".buttons button")
+        shows(page, "dialog", f"Cordon {c.nodes[1].name}?", "No unit is placed here")
+        page.click("dialog button[type=submit]")
+        eventually(lambda: [row["mode"] for row in c.json("list-nodes") if row["node"] == c.nodes[1].name] == ["cordoned"])
+    c.ctl(f"uncordon {c.nodes[1].name}")
+    with dashboard(c, right="view") as page:
+        view(page, "#/unit/web%401.service")
+        shows(page, ".journal", "Started")
+        page.click(".buttons .harm")
+        page.click("dialog button[type=submit]")
+        eventually(lambda: page.text("dialog .said") != "", what="who may not is told so")
+        assert c.json("list-units web@1.service")[0]["active"] == "active"
+
+
+def test_what_others_have_named_does_no_harm(c: Cluster):
+    c.submit("named.service", f"[Unit]\nDescription={HOSTILE}\n[Service]\nExecStart=/bin/echo {HOSTILE.split()[0]}<b>bold</b>\n# <script>alert(1)</script>\n")
+    c.ctl(f"start named --reason '{HOSTILE[:9]}'")
+    with dashboard(c) as page:
+        for path in "#/", "#/units", "#/unit/named.service", "#/jobs", "#/job/%3Cscript%3E", "#/unit/%E0%A4%A", "#/nothing/at/all", "#/unit/nobody.service":
+            view(page, path)
+            shows(page, "#fresh", "live")
+            if path == "#/unit/named.service":
+                shows(page, "main", "<script>document.title='gone'</script>", "<b>bold</b>", "# <script>alert(1)</script>")
+        assert page.run("return [document.title.includes('argosy'), document.querySelectorAll('script').length, document.querySelectorAll('main b, main img').length]") == [True, 1, 0]
+
+
+def test_it_goes_on_when_nodes_are_lost_and_says_when_it_is_old(c: Cluster):
+    c.start("web@{1..6}")
+    leader = c.leader()
+    on = next(i for i, node in enumerate(c.nodes) if node.name != leader.name)
+    with dashboard(c, on=on) as page:
+        shows(page, "#health", "All is well")
+        leader.kill()
+        shows(page, "#wrong", f"{leader.name} is lost", within=60)
+        eventually(lambda: c.leader_name(c.nodes[on]) not in (None, leader.name))
+        shows(page, "#leader", f"{c.leader_name(c.nodes[on])} leads")
+        shows(page, "#counts", "6 running", within=60)
+        leader.boot()
+        shows(page, "#health", "All is well", within=60)
+        c.nodes[on].run("systemctl stop argosyd.socket argosyd.service")
+        shows(page, "#banner", "This is as it was", "tried again")
+        assert page.text("#health") == "not known" and page.text("#fresh") == ""
+        c.nodes[on].run("systemctl start argosyd.socket argosyd.service")
+        eventually(lambda: "Who is there?" in page.text("main"), 60, "a session ends with argosyd: who is there?")
+
+
+def test_it_is_used_at_any_width(c: Cluster):
+    c.start("web@{1..30}", SLEEPER)
+    with dashboard(c) as page:
+        for width in 1280, 400:
+            page.looks_like(width, 800, "dark")
+            for path in "#/", "#/units", "#/nodes", "#/jobs", "#/events", "#/unit/web%401.service":
+                view(page, path)
+                shows(page, "#fresh", "live")
+                eventually(lambda: page.run("return document.querySelector('main').childElementCount > 1"))
+                assert page.run("return document.documentElement.scrollWidth <= innerWidth"), (width, path)
+        unnamed = page.run("""return [...document.querySelectorAll('button, input, select, a')].filter(e =>
+            !(e.textContent.trim() || e.getAttribute('aria-label') || (e.id && document.querySelector(`label[for=${e.id}]`)))).map(e => e.outerHTML)""")
+        assert unnamed == []
+
+
+if __name__ == "__main__":
+    main(conf=[*QUICK, f"Http.Listen=0.0.0.0:{PORT}"])

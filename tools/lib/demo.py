@@ -237,12 +237,15 @@ def build():
     return directory
 
 
-def explain_keep(screen, name):
+def explain_keep(screen, name, bed, directory):
     prefix = "" if name == "default" else f"ARGOSY_TESTBED={name} "
     screen.tell("The nodes are still up. For instance:")
     for command in ["status", "exec n1 -- argosyctl list-units", "exec n1                    (a shell)",
                     "boot n1", "partition n2", "down                       (the end of it)"]:
         screen.tell(f"    {prefix}sudo -E tools/testbed {command}" if prefix else f"    sudo tools/testbed {command}")
+    pid = next(node.init_pid() for node in bed.nodes if node.init_pid())
+    screen.tell("The page of the cluster, for a browser on this machine:")
+    screen.tell(f"    sudo {directory.relative_to(SOURCE)}/src/ctl/argosyctl --socket=/proc/{pid}/root/run/argosy/argosy.sock dashboard")
 
 
 def play(screen, name, keep):
@@ -265,7 +268,7 @@ def play(screen, name, keep):
         screen.good(began.seconds, "from the first look to here")
         if keep:
             bed.detach()
-            explain_keep(screen, name)
+            explain_keep(screen, name, bed, directory)
             return
     screen.tell("Cleaned up: no process, mount, network or file of it is left.")
 

@@ -66,6 +66,7 @@ typedef enum Option {
         OPT_QUEUE = 1LL << 33,
         OPT_RIGHT = 1LL << 34,
         OPT_NAME = 1LL << 35,
+        OPT_PORT = 1LL << 58,
         OPT_KINDS = 1LL << 59,
         OPT_CURSOR_FILE = 1LL << 60,
         OPT_EXEC = 1LL << 61,

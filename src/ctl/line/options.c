@@ -107,6 +107,11 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
                         return bad(why, info->name, value, "a number from 1 on");
                 o->limit = n;
                 return 0;
+        case OPT_PORT:
+                if (!parse_u64(value, UINT16_MAX, &n) || n == 0)
+                        return bad(why, info->name, value, "a port from 1 to 65535");
+                o->port = (uint16_t) n;
+                return 0;
         case OPT_UNIT:
                 o->unit = value;
                 return *value ? 0 : bad(why, info->name, value, "a pattern");

@@ -52,6 +52,7 @@ typedef struct CtlOptions {
         size_t n_after;
         uint64_t at; // a job; 0: not given
         size_t limit;
+        uint16_t port; // 0: any that is free
         const char *unit, *author; // NULL: all
         const char *set;           // NULL: not given
         Argosy__UnitGoal goal; // NONE: not given

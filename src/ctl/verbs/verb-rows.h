@@ -72,6 +72,8 @@ VERB("top", NULL, "[PATTERN...]", GROUP_SEE,
      OPT_JSON | OPT_NO_LEGEND | OPT_FULL | OPT_FIELDS | OPT_LOCAL | OPT_NODE | OPT_ITERATIONS |
              OPT_DELAY | OPT_BATCH | OPT_ORDER,
      0, ARGS_MAX, verb_top, "Show what units use, again and again")
+VERB("dashboard", NULL, "", GROUP_SEE, OPT_PORT, 0, 0, verb_dashboard,
+     "Serve the page of the cluster to one browser of this machine")
 VERB("is-active", NULL, "UNIT...", GROUP_SEE, 0, 1, ARGS_MAX, verb_is_active,
      "Print the active states; exit 0 if one is active")
 VERB("wait", NULL, "UNIT...", GROUP_SEE, OPT_FOR | OPT_VERBOSE | OPT_JSON, 1, ARGS_MAX, verb_wait,

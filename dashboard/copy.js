@@ -8,6 +8,8 @@
 // The worker that reads the stream keeps one, and each page keeps another.
 
 export const KINDS = ["leader", "node", "unit", "state", "job", "rollout", "drain", "queue", "stream"];
+// Which list of /v1/state has which kind.
+const LISTS = { nodes: "node", unit_files: "unit", units: "state", jobs: "job", rollouts: "rollout", drains: "drain" };
 const ENDED_JOBS_MAX = 500; // that are remembered; those that run always are
 const ENDED = new Set(["done", "failed", "cancelled", "overtaken", "refused"]);
 
@@ -90,4 +92,13 @@ export class Copy {
     for (const rows of Object.values(this.rows)) for (const row of rows.values()) yield { ...row, mark: "" };
     if (this.complete) yield { kind: "stream", word: "complete", kinds: "", cursor: this.cursor, time: this.now };
   }
+}
+
+// A state document as events that make the same copy: thousands of units are there at once in that, and one after the other in the stream.
+export function* eventsOf(document) {
+  yield { kind: "stream", word: "begins", kinds: "" };
+  yield { ...document.leader, kind: "leader" };
+  yield { ...document.queue, kind: "queue" };
+  for (const [list, kind] of Object.entries(LISTS)) for (const row of document[list] ?? []) yield { ...row, kind };
+  yield { kind: "stream", word: "complete", kinds: "", cursor: document.cursor };
 }

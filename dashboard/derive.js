@@ -12,10 +12,11 @@ export const LEVEL_WORDS = {
 const MOVING = new Set(["activating", "deactivating", "reloading", "refreshing", "maintenance"]);
 const isTemplate = (name) => /@\.[^@]+$/.test(name);
 
-function ofState(unit, state) {
+function ofState(copy, unit, state) {
   if (state.active === "failed") return ["bad", `failed${state.result && state.result !== "success" ? ` (${state.result})` : ""}`];
   if (state.error) return ["bad", state.error];
-  if (state.active === "unknown" || state.stale) return ["unsure", "its node is not heard"];
+  if (state.active === "unknown" || state.stale)
+    return copy.rows.node.get(state.node)?.state === "lost" ? ["waits", "its node is lost, and it is nowhere else"] : ["unsure", "its node is not heard"];
   if (MOVING.has(state.active)) return ["moves", `${state.active} (${state.sub})`];
   if (state.active === "active") return ["good", state.drift ? `${state.sub}, with another file than it is to have` : state.sub];
   return ["idle", `${state.active} (${state.sub})`];
@@ -29,8 +30,8 @@ function ofNone(unit) {
   return ["idle", unit.desired === "destroyed" ? "is being destroyed" : "is not wanted anywhere"];
 }
 
-function row(unit, state) {
-  const [level, text] = state ? ofState(unit, state) : ofNone(unit);
+function row(copy, unit, state) {
+  const [level, text] = state ? ofState(copy, unit, state) : ofNone(unit);
   const placed = unit.node && unit.node !== "-" ? unit.node : "";
   return {
     unit: unit.unit, node: state ? state.node : placed, level, text, desired: unit.desired, since: state?.since ?? 0,
@@ -41,17 +42,69 @@ function row(unit, state) {
 export function rowsOfUnit(copy, name) {
   const states = [...copy.states(name)];
   const unit = copy.rows.unit.get(name) ?? { unit: name, desired: "", node: "-", state: "" };
-  if (states.length === 0) return copy.rows.unit.has(name) ? [row(unit, null)] : [];
-  return states.map((state) => row(unit, state));
+  if (states.length === 0) return copy.rows.unit.has(name) ? [row(copy, unit, null)] : [];
+  return states.map((state) => row(copy, unit, state));
 }
 
-// A row for each unit, or for each node of one that is on several. Templates have none: they are files.
-export function unitRows(copy) {
-  const rows = [];
-  for (const name of copy.rows.unit.keys()) if (!isTemplate(name)) rows.push(...rowsOfUnit(copy, name));
-  for (const name of copy.statesOf.keys()) if (!copy.rows.unit.has(name)) rows.push(...rowsOfUnit(copy, name)); // destroyed, and still there
-  return rows;
+// A row for each unit, or for each node of one that is on several, in the order of their names. Templates have none: they are files.
+// What it costs follows what has changed: thousands of units stand there while a few of them move.
+export class Rows {
+  #of = new Map(); // unit -> its rows
+  #order = null; // names; null: some came or went
+  #keys = new Map(); // name -> what it is ordered by: web@9 comes before web@10
+  #list = null;
+
+  constructor(copy) {
+    this.copy = copy;
+    this.forget();
+  }
+
+  forget() {
+    this.changed = null; // all of them
+    this.#list = null;
+  }
+
+  // These have come; the copy has them.
+  take(events) {
+    for (const event of events) {
+      if (event.kind === "unit" || event.kind === "state") this.changed?.add(event.unit);
+      else if (event.kind === "node" || event.kind === "stream") this.forget();
+      else continue;
+      this.#list = null;
+    }
+  }
+
+  #read(name) {
+    const rows = isTemplate(name) ? [] : rowsOfUnit(this.copy, name);
+    if (rows.length > 0 !== this.#of.has(name)) this.#order = null;
+    if (rows.length > 0) this.#of.set(name, rows);
+    else this.#of.delete(name);
+  }
+
+  #key(name) {
+    if (!this.#keys.has(name)) this.#keys.set(name, name.replace(/[0-9]+/g, (digits) => digits.padStart(12, "0")));
+    return this.#keys.get(name);
+  }
+
+  // Nobody changes the array.
+  all() {
+    if (this.#list) return this.#list;
+    if (this.changed === null) {
+      this.#of.clear();
+      this.#order = null;
+      for (const name of this.copy.rows.unit.keys()) this.#read(name);
+      for (const name of this.copy.statesOf.keys()) if (!this.copy.rows.unit.has(name)) this.#read(name); // destroyed, and still there
+    } else for (const name of this.changed) this.#read(name);
+    this.changed = new Set();
+    if (!this.#order) {
+      if (this.#keys.size > 2 * this.#of.size + 1000) this.#keys.clear();
+      this.#order = [...this.#of.keys()].map((name) => [this.#key(name), name]).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, name]) => name);
+    }
+    return (this.#list = this.#order.flatMap((name) => this.#of.get(name)));
+  }
 }
+
+export const unitRows = (copy) => new Rows(copy).all();
 
 export function countLevels(rows) {
   const counts = Object.fromEntries(LEVELS.map((level) => [level, 0]));
@@ -59,16 +112,15 @@ export function countLevels(rows) {
   return counts;
 }
 
+// Another array; rows that are alike stay in their order.
 export function sortRows(rows, by = "level") {
-  const rank = (r) => LEVELS.indexOf(r.level);
-  const names = (a, b) => (a.unit < b.unit ? -1 : a.unit > b.unit ? 1 : a.node < b.node ? -1 : a.node > b.node ? 1 : 0);
-  const orders = {
-    level: (a, b) => rank(a) - rank(b) || names(a, b),
-    unit: names,
-    node: (a, b) => (a.node < b.node ? -1 : a.node > b.node ? 1 : names(a, b)),
-    since: (a, b) => b.since - a.since || names(a, b),
-  };
-  return rows.sort(orders[by] ?? orders.level);
+  if (by === "level") {
+    const piles = Object.fromEntries(LEVELS.map((level) => [level, []]));
+    for (const row of rows) piles[row.level].push(row);
+    return LEVELS.flatMap((level) => piles[level]);
+  }
+  if (by === "node") return [...rows].sort((a, b) => (a.node < b.node ? -1 : a.node > b.node ? 1 : 0));
+  return by === "since" ? [...rows].sort((a, b) => b.since - a.since) : rows;
 }
 
 // Words that all have to be there: is:failed, node:n1, set:shop, or a part of the name, the node or the description.

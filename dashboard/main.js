@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The frame: which view is shown, the line that says how the cluster is and how old that is, and the keys.
 
-import { problems, unitRows } from "./derive.js";
+import { problems, Rows } from "./derive.js";
 import { h, put } from "./dom.js";
 import { Feed } from "./feed.js";
 import { show as login } from "./login.js";
@@ -25,17 +25,17 @@ const KEYS = "Keys: 1 to 5 for the views, / for the filter, arrows and Enter in 
 const main = document.getElementById("main"), banner = document.getElementById("banner");
 const health = document.getElementById("health"), leader = document.getElementById("leader"), fresh = document.getElementById("fresh");
 const views = document.getElementById("views");
-let view = null, asksWho = false, timer = null, drawn = 0, derived = null;
+let view = null, asksWho = false, timer = null, drawn = 0, wasComplete = false;
 
 const feed = new Feed((events) => {
-  if (events.length > 0) derived = null;
+  rows.take(events);
   view?.events?.(events);
+  if (feed.copy.complete && !wasComplete) drawn = 0; // the first picture
+  wasComplete = feed.copy.complete;
   soon();
 });
-
-// All units as rows, once for each change however many ask. They are sorted in place by whoever sorts.
-const rows = () => (derived ??= unitRows(feed.copy));
-const context = { copy: feed.copy, rows: () => [...rows()], go: (to) => (location.hash = to) };
+const rows = new Rows(feed.copy);
+const context = { copy: feed.copy, rows: () => rows.all(), go: (to) => (location.hash = to) };
 
 function soon() {
   timer ??= setTimeout(() => requestAnimationFrame(draw), Math.max(0, DRAW_MS - (performance.now() - drawn)));
@@ -57,7 +57,7 @@ function isStale() {
 function drawHealth() {
   const { copy } = feed;
   if (!copy.complete && feed.heard === 0) return put(health, "not known yet");
-  const wrong = problems(copy, rows()), bad = wrong.filter((p) => p.level === "bad").length;
+  const wrong = problems(copy, rows.all()), bad = wrong.filter((p) => p.level === "bad").length;
   health.className = `pill ${bad > 0 ? "bad" : wrong.length > 0 ? "waits" : "good"}`;
   put(health, wrong.length === 0 ? "All is well" : bad > 0 ? `${bad} wrong${wrong.length > bad ? `, ${wrong.length - bad} waiting` : ""}` : `${wrong.length} waiting`);
   document.title = wrong.length > 0 ? `(${wrong.length}) argosy` : "argosy";

@@ -23,7 +23,7 @@ export class Picture {
 
   // The rows are sorted by level.
   draw(rows, width, colours) {
-    const said = `${width} ${colours.bad} ${rows.map((row) => LEVELS.indexOf(row.level)).join("")}`;
+    const said = `${width} ${colours.bad} ${rows.map((row) => row.level[0]).join("")}`;
     this.rows = rows;
     if (said === this.said || width <= 0) return;
     this.said = said;

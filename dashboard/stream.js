@@ -2,7 +2,7 @@
 // Reads /v1/events for good: as lines of JSON, since those say what an EventSource keeps to itself: the status of a refusal, and the empty
 // line that comes when nothing else has, by which a connection that is dead is known from one on which nothing happens.
 
-import { KINDS } from "./copy.js";
+import { eventsOf, KINDS } from "./copy.js";
 
 const SILENT_MS = 35000; // an empty line comes every 15 s
 const RETRY_MS = [250, 500, 1000, 2000, 5000];
@@ -47,6 +47,7 @@ export class Stream {
     };
     heard();
     try {
+      if (this.copy.cursor === "0") await this.#readState(abort.signal);
       const query = `since=${encodeURIComponent(this.copy.cursor)}&${KINDS.map((kind) => `kind=${kind}`).join("&")}`;
       const answer = await fetch(`/v1/events?${query}`, {
         headers: { Accept: "application/x-ndjson" }, signal: abort.signal, cache: "no-store",
@@ -57,6 +58,13 @@ export class Stream {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  // Everything first. There is no such document while nobody leads: then the stream begins with what is known.
+  async #readState(signal) {
+    const answer = await fetch("/v1/state", { signal, cache: "no-store" });
+    if (answer.ok) this.take([...eventsOf(await answer.json())]);
+    else await answer.body?.cancel();
   }
 
   async #refused(answer) {

@@ -23,7 +23,7 @@ export function unitList(context, only) {
   const shown = h("span", { class: "shown", role: "status", id: "shown" });
 
   function update() {
-    const all = rows().filter(only), found = sortRows(all.filter(matcher(filter.value)), sort.value);
+    const all = rows().filter(only), found = sortRows(filter.value.trim() ? all.filter(matcher(filter.value)) : all, sort.value);
     put(shown, found.length === all.length ? count(all.length, "unit") : `${found.length.toLocaleString("en")} of ${count(all.length, "unit")}`);
     list.set(found);
   }

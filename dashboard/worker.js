@@ -26,11 +26,13 @@ function soon() {
 }
 
 function take(events) {
+  const told = copy.complete;
   for (const event of events) {
     copy.take(event);
     gathered.push(event);
   }
-  soon();
+  if (copy.complete && !told) clearTimeout(timer), flush(); // somebody waits for that
+  else if (copy.complete) soon();
 }
 
 function report(next) {

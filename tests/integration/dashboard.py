@@ -15,7 +15,7 @@ HOSTILE = "</title><script>document.title='gone'</script><img src=x onerror=docu
 
 # Modules of the page without the page.
 RULES = """
-const {Copy} = await import('/dashboard/copy.js'), derive = await import('/dashboard/derive.js'), {diff} = await import('/dashboard/diff.js');
+const {Copy, eventsOf} = await import('/dashboard/copy.js'), derive = await import('/dashboard/derive.js'), {diff} = await import('/dashboard/diff.js');
 const words = await import('/dashboard/words.js'), failed = [];
 const is = (what, seen, wanted) => JSON.stringify(seen) === JSON.stringify(wanted) || failed.push(`${what}: ${JSON.stringify(seen)}`);
 const event = (kind, fields) => ({kind, time: 1e15, cursor: 'c', mark: '', gone: false, changed: [], ...fields});
@@ -37,6 +37,9 @@ is('a unit with a mark stands for its states', copy.rows.state.size, 0);
 copy.take(event('unit', {unit: 'b.service', gone: true}));
 is('gone', names(copy, 'unit'), ['a.service']);
 is('told again it is the same', names(copyOf(...copy.told()), 'unit'), ['a.service']);
+const whole = copyOf(...eventsOf({cursor: 'x', leader: {leader: 'n1', term: 1}, queue: {closed: false}, nodes: [{node: 'n1', state: 'online'}],
+  unit_files: [{unit: 'a.service', desired: 'launched', node: 'n1'}], units: [{unit: 'a.service', node: 'n1', active: 'active', sub: 'running'}], jobs: []}));
+is('a state document', [whole.cursor, whole.complete, whole.leader, names(whole, 'node'), derive.unitRows(whole).map((row) => row.level)], ['x', true, 'n1', ['n1'], ['good']]);
 for (let i = 1; i <= 900; i++) copy.take(event('job', {job: i, state: i === 1 ? 'running' : 'done'}));
 is('jobs that run are not forgotten', [copy.rows.job.has(1), copy.rows.job.has(2), copy.rows.job.has(900), copy.rows.job.size < 600], [true, false, true, true]);
 
@@ -45,6 +48,7 @@ is('levels', [level(unit('a'), state('a', 'n', 'active')), level(unit('a'), stat
   level(unit('a'), state('a', 'n', 'unknown')), level(unit('a'), state('a', 'n', 'active', {stale: true})), level(unit('a'), state('a', 'n', 'active', {error: 'x'})),
   level(unit('a')), level(unit('a', {node: 'n1'})), level(unit('a', {desired: 'inactive'})), level(unit('a@.service'))],
   [['good'], ['bad'], ['moves'], ['unsure'], ['unsure'], ['bad'], ['waits'], ['moves'], ['idle'], []]);
+is('of a lost node', level(event('node', {node: 'n', state: 'lost'}), unit('a', {node: 'n'}), state('a', 'n', 'unknown')), ['waits']);
 is('a row for each node', derive.unitRows(copyOf(unit('a'), state('a', 'n1', 'active'), state('a', 'n2', 'failed'))).map((row) => row.node), ['n1', 'n2']);
 const rows = derive.sortRows(derive.unitRows(copyOf(unit('b'), state('b', 'n1', 'active'), unit('a'), state('a', 'n2', 'active'), unit('c'), state('c', 'n1', 'failed'))));
 is('the worst first', rows.map((row) => row.unit), ['c', 'a', 'b']);

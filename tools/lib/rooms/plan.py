@@ -14,7 +14,7 @@ FOLDERS = {
     "leader": ["rules", "messages", "core", "view", "scheduler", "fencing", "orders", "hosts", "queue", "changes", "campaigns", "queries", "events"],
     "http": ["fleet"],
     "daemon": ["core", "requests"],
-    "ctl": ["term", "view", "line", "client", "verbs"],
+    "ctl": ["term", "view", "line", "client", "dashboard", "verbs"],
 }
 
 # Headers of include/ without a .c file of their own. The generated messages are part of the model.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A browser on a node's network, without a window: Debian's Chromium, spoken to by WebDriver, which is HTTP and JSON."""
+"""A browser without a window, on a node's network or on this machine's: Debian's Chromium, spoken to by WebDriver, which is HTTP and JSON."""
 
 import base64
 import http.client
@@ -8,25 +8,28 @@ import os
 import shutil
 import subprocess
 import tempfile
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 
 from over_http import network_of
 from lib import eventually
 
 DRIVER_PORT = 9515
-ARGUMENTS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--disable-background-networking",
-             "--disable-extensions", "--no-first-run"]
+# Through a pipe, since a port would be asked for at "localhost", which not every machine knows.
+ARGUMENTS = ["--remote-debugging-pipe", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+             "--disable-background-networking", "--disable-extensions", "--no-first-run"]
 
 
 class Browser:
-    """One window. What a script throws is an exception here."""
+    """One window. What a script throws is an exception here. node: None is this machine."""
 
     def __init__(self, node):
         self._node, self._session = node, None
         self._home = tempfile.mkdtemp(prefix="argosy-browser-")
+        network = [f"--net=/proc/{node.init_pid()}/ns/net"] if node else []
+        # The first process of a namespace of its own: with it everything ends that it has started, whatever becomes of the node.
         self._driver = subprocess.Popen(
-            ["nsenter", f"--net=/proc/{node.init_pid()}/ns/net", "chromedriver", f"--port={DRIVER_PORT}"], env=os.environ | {"HOME": self._home},
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            ["nsenter", *network, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "chromedriver", f"--port={DRIVER_PORT}"],
+            env=os.environ | {"HOME": self._home}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         eventually(self._is_ready, what="chromedriver answers")
         options = {"args": [*ARGUMENTS, f"--user-data-dir={self._home}/profile"]}
         capabilities = {"browserName": "chrome", "acceptInsecureCerts": True, "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
@@ -40,7 +43,7 @@ class Browser:
 
     def _ask(self, method, path, body=None):
         connection = http.client.HTTPConnection("127.0.0.1", DRIVER_PORT, timeout=60)
-        with network_of(self._node):
+        with network_of(self._node) if self._node else nullcontext():
             connection.connect()
         with closing(connection):
             connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
@@ -97,7 +100,7 @@ class Browser:
             if self._session:
                 self.do("DELETE", "")
         finally:
-            self._driver.terminate()
+            self._driver.kill()  # unshare, which takes its child with it, hears nothing else
             self._driver.wait()
             shutil.rmtree(self._home, ignore_errors=True)
 

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""page: what the page of the cluster costs a browser; on a leader with virtual hosts (tests/sim/virtual_cluster.py)
+
+    page-10k    10,000 units that run: from the address to the first whole picture of them; then how long the page's own thread is busy
+                in each second while 1,000 units are submitted in it, with the overview open; and the page's heap at the end
+
+The browser has no window, and shares the processors with the leader and with what submits.
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from bench import ROUNDS, emit, say
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "sim"), str(TESTS / "integration")]
+
+from browser import browser_on  # noqa: E402
+from virtual_cluster import BUILD, Failure, VirtualCluster  # noqa: E402
+
+HOSTS, UNITS = 20, 10000
+RATE, SECONDS = 1000, 10
+LONG_S = 600
+
+
+def metrics(page):
+    return {row["name"]: row["value"] for row in page.devtools("Performance.getMetrics")["metrics"]}
+
+
+def first_picture_ms(page, address):
+    page.go(address)
+    for _ in range(1000):
+        now, text = page.run("return [performance.now(), document.getElementById('counts')?.innerText ?? '']")
+        if f"{UNITS:,} units" in text:
+            return now
+        time.sleep(0.01)
+    raise Failure(f"the page shows {text!r}")
+
+
+def one(cluster):
+    dashboard = subprocess.Popen([BUILD / "src/ctl/argosyctl", f"--socket={cluster.socket}", "--quiet", "dashboard"], stdout=subprocess.PIPE, text=True)
+    try:
+        with browser_on(None) as page:
+            page.looks_like(1280, 800)
+            first = first_picture_ms(page, dashboard.stdout.readline().strip())
+            page.devtools("Performance.enable")
+            before, began = metrics(page), time.monotonic()
+            done = subprocess.run([BUILD / "tests/bench/watch-client", cluster.socket, "load@", "watch", "2", "1", str(RATE), str(SECONDS)],
+                                  text=True, capture_output=True, timeout=LONG_S)
+            if done.returncode != 0:
+                raise Failure(done.stderr.strip())
+            busy = (metrics(page)["TaskDuration"] - before["TaskDuration"]) / (time.monotonic() - began) * 1000
+            page.devtools("HeapProfiler.collectGarbage")
+            heap = metrics(page)["JSHeapUsedSize"] / 1e6
+    finally:
+        dashboard.terminate()
+        dashboard.wait()
+    say(f"page-10k: first picture after {first:.0f} ms, {busy:.0f} ms/s, {heap:.1f} MB")
+    return first, busy, heap
+
+
+def main():
+    first, busy, heap = [], [], []
+    with VirtualCluster(HOSTS) as cluster:
+        cluster.submit("page@.service")
+        cluster.ctl(f"start page@{{1..{UNITS}}}", timeout=LONG_S)
+        for _ in range(ROUNDS):
+            cluster.submit("load@.service")
+            for to, value in zip((first, busy, heap), one(cluster)):
+                to.append(value)
+            cluster.ctl("destroy load@*", timeout=LONG_S)
+    emit("page-10k", "first-picture", "ms", first)
+    emit("page-10k", "main-thread", "ms/s", busy)
+    emit("page-10k", "heap", "MB", heap)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Failure as reason:
+        sys.exit(f"page: {reason}")

@@ -490,7 +490,7 @@ static int on_describe(const Leader *l, const Ticket *t, const AimList *aims, co
                 return r < 0 ? r : AIM_SAID;
         }
         if (item->verdict == APPLY_OTHERS) {
-                ret->status = EBUSY;
+                ret->status = EEXIST;
                 r = field_printf(&ret->message, "it belongs to %s%s by now",
                                  *item->unit.now.set ? "the set " : "no set", item->unit.now.set);
                 return r < 0 ? r : AIM_SAID;
@@ -564,7 +564,7 @@ static int check_plan(ApplyList *list, const ClusterState *state, Ticket *t) {
         r = phrase_refusal(list, &why);
         if (r < 0 || why.len == 0)
                 return r < 0 ? r : 1;
-        return settle(t, response_error(EBUSY, "%.*s; nothing was changed", (int) why.len,
+        return settle(t, response_error(EEXIST, "%.*s; nothing was changed", (int) why.len,
                                         (const char *) why.data));
 }
 

@@ -133,12 +133,12 @@ static int refuse_if_in_the_way(const Leader *l, Ticket *t, UndoList *list) {
         return settle(
                 t,
                 o.n == 1 ? response_error(
-                                   EBUSY,
+                                   EEXIST,
                                    "%.*s %s; --only-untouched leaves it as it is, --force overrules that; "
                                    "nothing was changed",
                                    (int) o.name.len, (const char *) o.name.data, o.phrase)
                          : response_error(
-                                   EBUSY,
+                                   EEXIST,
                                    "%.*s %s, and so it is with %zu more of them; --only-untouched leaves them as "
                                    "they are, --force overrules that; nothing was changed",
                                    (int) o.name.len, (const char *) o.name.data, o.phrase, o.n - 1));

@@ -337,7 +337,7 @@ int undo_setting_describe(const UndoSetting *s, Argosy__Response__UnitResult *re
                 return field_set(&ret->message, "it is as it was before already");
         if (!*s->why)
                 return describe_wanted(s, ret);
-        ret->status = EBUSY;
+        ret->status = EEXIST;
         return field_printf(&ret->message, "it cannot be put back: %s", s->why);
 }
 

@@ -158,6 +158,9 @@ def test_a_plan_says_what_comes_and_changes_nothing(c: Cluster):
     assert status == 200 and said["job"] is None and {row["unit"] for row in said["units"]} >= set(WEBS), said
     assert len(c.active("web@*")) == 6
     refused(send(other, "POST", "/v1/plan", json.dumps({"verb": "stop", "units": WEBS}), JSON), 400, "there is no plan")
+    done(other, {"verb": "stop", "units": WEBS})
+    for target in "/v1/plan", "/v1/jobs":
+        refused(send(other, "POST", target, json.dumps({"verb": "undo", "job": job["job"]}), JSON), 409, "nothing was changed")
 
 
 def test_what_failed_is_asked_for_again(c: Cluster):

@@ -158,7 +158,7 @@ int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b) {
         if (m->id.len != REBALANCE_ID_LEN)
                 return refuse(t, EINVAL, "the request has no id of 16 bytes");
         if (l->rebalance && memcmp(l->rebalance->id, m->id.data, m->id.len) != 0)
-                return refuse(t, EBUSY,
+                return refuse(t, EEXIST,
                               "another rebalance is under way; wait for its end, or end it with `argosyctl "
                               "rebalance --abort`");
         r = l->rebalance ? 0 : begin(l, t);

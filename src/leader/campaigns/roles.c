@@ -162,7 +162,7 @@ static int remove_role(Leader *l, Ticket *t, BatchBuilder *b, const char *name) 
         if (!cluster_state_find_role(l->state, name))
                 return refuse(t, ENOENT, "there is no role '%s'", name);
         if (n > 0) {
-                ticket_settle(t, response_error(EBUSY, "%zu unit%s of role %s: it stays", n,
+                ticket_settle(t, response_error(EEXIST, "%zu unit%s of role %s: it stays", n,
                                                 n == 1 ? " is" : "s are", name));
                 return 0;
         }

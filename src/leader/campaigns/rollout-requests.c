@@ -308,7 +308,7 @@ int rollout_controller_plan_as(Leader *l, Ticket *t, BatchBuilder *b, const Argo
                 char phrase[ROLLOUT_REASON_SIZE];
 
                 (void) rollout_phrase(l, m->name, phrase, sizeof(phrase));
-                return refuse(t, EBUSY, "%s: %s; wait for that, or end it with `argosyctl update --abort`",
+                return refuse(t, EEXIST, "%s: %s; wait for that, or end it with `argosyctl update --abort`",
                               m->name, phrase);
         }
         if (kind == UNIT_NAME_INSTANCE && p.entry && p.entry->record->from_template &&

@@ -96,7 +96,7 @@ static int pass(Leader *l, Ticket *t) {
                 ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
                 return 0;
         }
-        return t->forget.n_now > 0 ? refuse(t, EBUSY, "units have that now: nothing was erased")
+        return t->forget.n_now > 0 ? refuse(t, EEXIST, "units have that now: nothing was erased")
                                    : refuse(t, ENOENT, "nothing of that is kept");
 }
 

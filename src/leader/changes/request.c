@@ -134,6 +134,11 @@ static int warn_differs(Argosy__Response__UnitResult *result, const char *path, 
                             whose);
 }
 
+// Who unloads a unit may replace it at once, whatever it was: that is what fleet's API means by another content.
+static bool takes_file(const Argosy__Request__Change *change) {
+        return request_needs_file(change->verb) || (change->verb == ARGOSY__VERB__VERB_UNLOAD && change->replace);
+}
+
 // For a unit that exists. 1: the result has an error.
 static int source_of_record(Planner *p, UnitEntry *u, const char *template, Source *ret,
                             Argosy__Response__UnitResult *result) {
@@ -142,7 +147,7 @@ static int source_of_record(Planner *p, UnitEntry *u, const char *template, Sour
         int i = find_sent(p, record->name, template, &from_template), r;
 
         r = take_spec(u->spec, record->from_template, false, ret);
-        if (r < 0 || i < 0 || !request_needs_file(p->change->verb))
+        if (r < 0 || i < 0 || !takes_file(p->change))
                 return r;
         // An instance with a file of its own has nothing to do with the template's.
         if (from_template && !record->from_template)
@@ -152,7 +157,7 @@ static int source_of_record(Planner *p, UnitEntry *u, const char *template, Sour
         if (!p->change->replace)
                 return warn_differs(result, p->change->files[i]->path, record->name);
         if (!may_replace(p->change->verb, record->target)) {
-                result->status = EBUSY;
+                result->status = EEXIST;
                 r = field_printf(
                         &result->message,
                         "the unit is %s; `start --replace` takes over the new file and starts it with that",
@@ -359,7 +364,7 @@ static int refuse_during_rollout(const Planner *p, const UnitEntry *u, const Sou
         }
         if (!rollout_is_under_way(cluster_state_find_rollout(p->state, name)))
                 return 0;
-        result->status = EBUSY;
+        result->status = EEXIST;
         r = field_printf(&result->message,
                          "an update or restart of %s is under way; wait for its end, or end it with "
                          "`argosyctl update --abort`",

@@ -428,10 +428,10 @@ static int may_stop_voting(Leader *l, Ticket *t, const Argosy__HostRecord *recor
         int r;
 
         if (!can_do_without(l, record))
-                return refuse(t, EBUSY, "no other host can keep the cluster's log at present: nothing was changed");
+                return refuse(t, EEXIST, "no other host can keep the cluster's log at present: nothing was changed");
         r = voters_judge(l, record->host, t->asked_us, verb, why, sizeof(why));
         if (r == VOTERS_UNSAFE)
-                return refuse(t, EBUSY, why);
+                return refuse(t, EEXIST, why);
         return r < 0 ? r : r == VOTERS_SAFE;
 }
 
@@ -506,7 +506,7 @@ int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
                 return refuse_unknown(t, word, ambiguous);
         (void) cluster_state_hosts(l->state, &n_hosts);
         if (n_hosts == 1)
-                return refuse(t, EBUSY, "it is the only host of the cluster");
+                return refuse(t, EEXIST, "it is the only host of the cluster");
         if (batch_builder_has_host(b, record->host))
                 return -EBUSY;
         t->removing = record->host;
@@ -604,7 +604,7 @@ int members_plan_voters(Leader *l, Ticket *t, BatchBuilder *b) {
         if (wanted != cluster.voters_wanted) {
                 r = voters_judge_wanted(l, wanted, t->asked_us, why, sizeof(why));
                 if (r == VOTERS_UNSAFE)
-                        return refuse(t, EBUSY, why);
+                        return refuse(t, EEXIST, why);
                 if (r != VOTERS_SAFE)
                         return r < 0 ? r : 0; // asked again when they had time to answer
         }

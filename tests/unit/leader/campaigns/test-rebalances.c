@@ -341,7 +341,7 @@ static void one_is_under_way_at_a_time_and_can_be_ended(void **state) {
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
         a = ask((Wish){.id = 1});
-        assert_int_equal(rig_last(ask((Wish){.id = 2}))->status, EBUSY);
+        assert_int_equal(rig_last(ask((Wish){.id = 2}))->status, EEXIST);
         b = ask((Wish){.id = 1}); // sent again
         assert_false(b->final);
         assert_int_equal(rig_last(ask((Wish){.abort = true}))->status, 0);

@@ -243,7 +243,7 @@ static void a_role_that_is_used_stays_and_one_that_is_not_there_is_refused(void 
         assert_null(rig_record(&g, "u.service"));
         role("web", 1, 0, 0);
         assert_int_equal(start("u.service", "Role=web\n")->status, 0);
-        assert_int_equal(ask_role("web", 0, 0, 0, true), EBUSY);
+        assert_int_equal(ask_role("web", 0, 0, 0, true), EEXIST);
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "u.service", NULL);
         assert_int_equal(ask_role("web", 0, 0, 0, true), 0);
         assert_int_equal(ask_role("web", 0, 0, 0, true), ENOENT);

@@ -242,13 +242,13 @@ static void a_second_update_is_refused_while_one_runs(void **state) {
         start_instances(N_UNITS, OLD);
         a = begin((RigRollout){UPDATE, "web@.service", NEW});
         r = rig_last(ask((RigRollout){UPDATE, "web@.service", BAD}));
-        assert_int_equal(r->status, EBUSY);
+        assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "it is being updated, 6 of 6 are left"));
         assert_string_equal(why_of("web@.service"),
                             "it is being updated, 6 of 6 are left; 1 down or new, and 1 may be");
         replace = rig_change_with(&g, START, "web@1.service", BAD, true, (const uint8_t[16]){200});
         rig_settle(&g);
-        assert_int_equal(rig_last(replace)->change->units[0]->status, EBUSY);
+        assert_int_equal(rig_last(replace)->change->units[0]->status, EEXIST);
         watch(a);
         assert_int_equal(count_running(NEW), N_UNITS);
 }

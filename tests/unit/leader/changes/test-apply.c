@@ -257,10 +257,10 @@ static void an_empty_folder_and_a_wrong_one_need_force(void **state) {
         SKIP_BELOW(FEATURE_SETS);
         (void) apply(whole);
         r = apply((Folder){.prune = true});
-        assert_int_equal(r->status, EBUSY);
+        assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "no units in the folder"));
         r = apply((Folder){.units = shop, .n = 1, .prune = true});
-        assert_int_equal(r->status, EBUSY);
+        assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "4 of the 5 units of the set shop would be destroyed"));
         assert_unit("c.service", TWO, LAUNCHED, "shop");
         assert_int_equal(last_job(), 1);
@@ -278,7 +278,7 @@ static void what_belongs_to_others_is_left_alone(void **state) {
         r = plan(whole);
         assert_non_null(strstr(r->apply_plan->refusal, "a.service is there and belongs to no set; --adopt"));
         r = apply(whole);
-        assert_int_equal(r->status, EBUSY);
+        assert_int_equal(r->status, EEXIST);
         assert_null(rig_record(&g, "c.service"));
 
         start_rev = rig_record(&g, "a.service")->start_rev;
@@ -288,7 +288,7 @@ static void what_belongs_to_others_is_left_alone(void **state) {
                          start_rev); // what is only adopted goes on as it is
 
         r = apply((Folder){.set = "mail", .units = shop, .n = 2});
-        assert_int_equal(r->status, EBUSY);
+        assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(
                 r->message, "a.service belongs to the set shop, and 1 more units are not of mail either"));
 }
@@ -627,7 +627,7 @@ static void assert_not_rolled(const Wanted *units, size_t n, bool prune, const c
         if (!strstr(p->apply_plan->refusal, why))
                 fail_msg("'%s', not '%s'", p->apply_plan->refusal, why);
         r = apply_planned(f, p);
-        assert_int_equal(r->status, EBUSY);
+        assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, why));
         assert_int_equal(last_job(), job);
 }

@@ -343,12 +343,16 @@ static void a_different_file_is_only_warned_about_without_replace(void **state) 
 static void replace_does_not_pull_the_file_from_under_a_unit_that_is_further_along(void **state) {
         start("web.service", SERVICE);
         assert_int_equal(replace(ARGOSY__VERB__VERB_SUBMIT, "web.service", "web.service", OTHER)->status,
-                         EBUSY);
+                         EEXIST);
         assert_int_equal(replace(ARGOSY__VERB__VERB_LOAD, "web.service", "web.service", OTHER)->status,
-                         EBUSY);
+                         EEXIST);
         assert_true(has_content("web.service", SERVICE));
         assert_int_equal(replace(ARGOSY__VERB__VERB_START, "web.service", "web.service", OTHER)->status, 0);
         assert_true(has_content("web.service", OTHER));
+        assert_int_equal(replace(ARGOSY__VERB__VERB_UNLOAD, "web.service", "web.service", SERVICE)->status, 0);
+        assert_true(has_content("web.service", SERVICE)); // which is nobody's, as it is unloaded
+        assert_int_equal(change(ARGOSY__VERB__VERB_UNLOAD, "web.service", OTHER)->status, 0);
+        assert_true(has_content("web.service", SERVICE));
 }
 
 static void a_new_file_may_need_another_node(void **state) {

@@ -294,10 +294,10 @@ static void a_role_that_units_are_of_stays(void **state) {
         job = role((Role){.name = "web", .weight = 3});
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_START, "a.service", OF_WEB)->status, 0);
         r = undo((Undo){job});
-        assert_int_equal(r->status, EBUSY);
+        assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "role web cannot be put back (1 unit is of it)"));
         r = undo((Undo){job, .force = true});
-        assert_int_equal(said_of(r, "role web")->status, EBUSY);
+        assert_int_equal(said_of(r, "role web")->status, EEXIST);
         assert_non_null(cluster_state_find_role(g.state, "web"));
 }
 
@@ -362,7 +362,7 @@ static void what_a_later_job_changed_is_named(void **state) {
         job = label("n2", "disk", "ssd");
         later = label("n2", "disk", "nvme");
         r = undo((Undo){job});
-        assert_int_equal(r->status, EBUSY);
+        assert_int_equal(r->status, EEXIST);
         snprintf(text, sizeof(text),
                  "label disk of n2 was changed since by job %" PRIu64 " (label, root@n1)", later);
         assert_non_null(strstr(r->message, text));

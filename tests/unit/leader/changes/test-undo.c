@@ -188,7 +188,7 @@ static void what_somebody_changed_since_is_named(void **state) {
         job = start("a.service", TWO);
         later = start("a.service", THREE);
         r = undo((Undo){job});
-        assert_int_equal(r->status, EBUSY);
+        assert_int_equal(r->status, EEXIST);
         snprintf(text, sizeof(text), "by job %" PRIu64 " (start, root@n1)", later);
         assert_non_null(strstr(r->message, text));
         assert_unit("a.service", THREE, LAUNCHED);
@@ -646,13 +646,13 @@ static void the_history_of_a_unit_can_be_read(void **state) {
         assert_string_equal(jobs->rows[3]->units[0]->rev, "");
         assert_int_equal(jobs->rows[3]->n_units, 1); // of a.service alone
 
-        assert_int_equal(forget(unit->rev)->status, EBUSY); // b.service has it
+        assert_int_equal(forget(unit->rev)->status, EEXIST); // b.service has it
         assert_int_equal(forget(unit->rev_after)->status, 0);
         assert_string_equal(rig_show_job(&g, last_job())->verb, "history forget");
         assert_int_equal(cat("a.service", unit->rev_after)->status, ENOENT);
         assert_int_equal(forget(unit->rev_after)->status, ENOENT);
         r = undo((Undo){jobs->rows[0]->job}); // it was destroyed with that file
-        assert_int_equal(r->status, EBUSY);
+        assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "not kept any more"));
 }
 
@@ -702,7 +702,7 @@ static void tens_of_thousands_of_contents_are_erased_by_one_job(void **state) {
         (void) start("a.service", TWO);
         last = start("a.service", THREE);
         assert_int_equal(forget_many(NULL, NULL)->status, ENOENT);
-        assert_int_equal(forget_many(NULL, three)->status, EBUSY);
+        assert_int_equal(forget_many(NULL, three)->status, EEXIST);
         r = forget_many(one, two);
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, last + 1);

@@ -274,7 +274,7 @@ static void an_update_waits_behind_another_one_if_it_is_to(void **state) {
         assert_int_equal(r->status, 0);
         assert_int_equal(state_of(first), RUNNING);
         (void) update(third, false, &r);
-        assert_int_equal(r->status, EBUSY); // as ever
+        assert_int_equal(r->status, EEXIST); // as ever
         second = update(third, true, &r);
         assert_int_equal(r->status, 0);
         assert_true(r->held);
@@ -515,7 +515,7 @@ static void what_cannot_be_held_is_refused(void **state) {
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
         request.cluster_token = &token;
         request.job = &job;
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, EBUSY);
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, EEXIST);
         assert_int_equal(last_job(), before);
 }
 

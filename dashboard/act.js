@@ -67,4 +67,6 @@ export function act(what, went) {
   }
 }
 
-export const button = (label, what, went) => h("button", { type: "button", class: what().harm ? "harm" : "", on: { click: () => act(what(), went) } }, label);
+// needs: the right without which there is no such button.
+export const button = (label, needs, what, went) =>
+  h("button", { type: "button", "data-needs": needs, class: what().harm ? "harm" : "", on: { click: () => act(what(), went) } }, label);

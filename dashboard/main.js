@@ -4,6 +4,7 @@
 import { problems, Rows } from "./derive.js";
 import { h, put } from "./dom.js";
 import { Feed } from "./feed.js";
+import { readRights } from "./rights.js";
 import { show as login } from "./login.js";
 import { show as events } from "./view-events.js";
 import { show as job } from "./view-job.js";
@@ -30,7 +31,10 @@ let view = null, asksWho = false, timer = null, drawn = 0, wasComplete = false;
 const feed = new Feed((events) => {
   rows.take(events);
   view?.events?.(events);
-  if (feed.copy.complete && !wasComplete) drawn = 0; // the first picture
+  if (feed.copy.complete && !wasComplete) {
+    drawn = 0; // the first picture
+    readRights();
+  }
   wasComplete = feed.copy.complete;
   soon();
 });
@@ -95,6 +99,7 @@ function route() {
   main.replaceChildren();
   asksWho = false;
   for (const link of views.children) link.toggleAttribute("aria-current", link.hash === `#/${path}` || (path === "" && link.hash === "#/"));
+  readRights();
   view = (PAGES[path] ?? overview)(main, { ...context, name: text, query: text });
   scrollTo(0, 0);
 }

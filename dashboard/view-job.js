@@ -34,10 +34,10 @@ export function show(root, { copy, name: number, go }) {
       ["What", [job.verb, " ", name(job.targets.join(" "))]], ["Who", [name(job.author), job.host ? ` on ${job.host}` : ""]], job.reason ? ["Reason", name(job.reason)] : null,
       ["When", `${at(job.time)}${job.ended ? `, ended after ${span((job.ended - job.time) / 1e6)}` : ""}`], numbers ? ["Came of it", numbers] : null));
     buttons.replaceChildren(
-      ended ? button("Undo", () => ({ title: `Undo job ${number}`, harm: true, body: { verb: "undo", job: Number(number) }, known: [] }), went)
-        : button("Cancel", () => ({ title: `Cancel job ${number}`, harm: true, body: { verb: "job cancel", jobs: [Number(number)] }, known: ["What it has not done yet is not done; what it has done stays."] }), went),
-      ended && job.failed + job.unplaced > 0 ? button("Retry", () => ({ title: `Retry job ${number}`, body: { verb: "job retry", job: Number(number) }, known: ["What did not end well is asked for again."] }), went) : "",
-      job.state === "held" ? button("Release", () => ({ title: `Release job ${number}`, body: { verb: "job release", jobs: [Number(number)] }, known: ["It begins as soon as its turn comes."] }), went) : "");
+      ended ? button("Undo", "deploy", () => ({ title: `Undo job ${number}`, harm: true, body: { verb: "undo", job: Number(number) }, known: [] }), went)
+        : button("Cancel", "operate", () => ({ title: `Cancel job ${number}`, harm: true, body: { verb: "job cancel", jobs: [Number(number)] }, known: ["What it has not done yet is not done; what it has done stays."] }), went),
+      ended && job.failed + job.unplaced > 0 ? button("Retry", "operate", () => ({ title: `Retry job ${number}`, body: { verb: "job retry", job: Number(number) }, known: ["What did not end well is asked for again."] }), went) : "",
+      job.state === "held" ? button("Release", "operate", () => ({ title: `Release job ${number}`, body: { verb: "job release", jobs: [Number(number)] }, known: ["It begins as soon as its turn comes."] }), went) : "");
     drawUnits();
   }
 

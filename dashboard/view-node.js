@@ -22,22 +22,24 @@ export function show(root, context) {
     return [`${count(units.length, "unit")} here: ${units.slice(0, 8).map((row) => row.unit).join(", ")}${units.length > 8 ? ", …" : ""}.`,
       `They are moved to ${count(others, "other node")}, a few at a time; what no other node takes stays here, and says so. The node is closed for new ones.`];
   };
-  let timer, before = null;
+  let timer, before = null, offers = null;
 
   root.append(h("h1", {}, name(node)), head, gone, use,
     h("p", { class: "buttons" },
-      button("Cordon", () => ({ title: `Cordon ${node}`, body: { verb: "cordon", nodes: [node] }, known: ["No unit is placed here from now on; those that are here stay."] }), went),
-      button("Drain", () => ({ title: `Drain ${node}`, harm: true, body: { verb: "drain", nodes: [node] }, known: leaves() }), went),
-      button("Uncordon", () => ({ title: `Uncordon ${node}`, body: { verb: "uncordon", nodes: [node] }, known: ["Units may be placed here again. None comes back by that alone."] }), went)),
+      button("Cordon", "admin", () => ({ title: `Cordon ${node}`, body: { verb: "cordon", nodes: [node] }, known: ["No unit is placed here from now on; those that are here stay."] }), went),
+      button("Drain", "admin", () => ({ title: `Drain ${node}`, harm: true, body: { verb: "drain", nodes: [node] }, known: leaves() }), went),
+      button("Uncordon", "admin", () => ({ title: `Uncordon ${node}`, body: { verb: "uncordon", nodes: [node] }, known: ["Units may be placed here again. None comes back by that alone."] }), went)),
     h("h2", {}, "Units"), ...list.elements);
 
   async function readUse() {
     try {
+      offers ??= (await ask("/v1/nodes", { signal: stop.signal })).nodes.find((row) => row.node === node && row["offers-memory"] > 0);
       const { usage } = await ask(`/v1/usage?node=${encodeURIComponent(node)}`, { signal: stop.signal });
       const sum = (key) => usage.reduce((all, row) => all + (row[key] ?? 0), 0), now = { cpu: sum("cpu-time"), time: Math.max(0, ...usage.map((row) => row.time)) };
       const cpu = before && now.time > before.time && now.cpu >= before.cpu ? `${(((now.cpu - before.cpu) / (now.time - before.time)) * 100).toFixed(1)} % of a core, ` : "";
       before = now;
-      put(use, usage.length > 0 ? `Its units use ${cpu}${bytes(sum("memory"))} of memory and have ${count(sum("tasks"), "task")}.` : "No unit of it uses anything.");
+      put(use, (usage.length > 0 ? `Its units use ${cpu}${bytes(sum("memory"))} of memory and have ${count(sum("tasks"), "task")}.` : "No unit of it uses anything.") +
+        (offers ? ` To units that reserve some it offers ${(offers["offers-cpu"] / 1000).toLocaleString("en")} cores and ${bytes(offers["offers-memory"] * 1024 * 1024)} of memory.` : ""));
     } catch (error) {
       if (!stop.signal.aborted) put(use, error.message);
     }

@@ -91,9 +91,9 @@ export function show(root, { copy, name: unit, go }) {
 
   root.append(h("h1", {}, name(unit)), head, gone,
     h("p", { class: "buttons" },
-      button("Start", simple("start", "Start"), went),
-      button("Restart", simple("restart", "Restart", "It is stopped and started again where it runs; what it does is interrupted."), went),
-      button("Stop", simple("stop", "Stop", "It is stopped on every node where it runs, and is not started again until somebody asks for it."), went)),
+      button("Start", "operate", simple("start", "Start"), went),
+      button("Restart", "operate", simple("restart", "Restart", "It is stopped and started again where it runs; what it does is interrupted."), went),
+      button("Stop", "operate", simple("stop", "Stop", "It is stopped on every node where it runs, and is not started again until somebody asks for it."), went)),
     h("section", { "aria-labelledby": "h-why" }, h("h2", { id: "h-why" }, "Why it is so"), why),
     h("section", { "aria-labelledby": "h-use" }, h("h2", { id: "h-use" }, "What it uses"), use(unit, stop.signal)),
     h("section", { "aria-labelledby": "h-journal" }, h("h2", { id: "h-journal" }, "Journal"), journal(unit, stop.signal)),

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 
+#include "access.h"
 #include "http-filter.h"
 #include "message.h"
 #include "row-fields.h"
@@ -320,6 +321,20 @@ static void write_job(Json *j, const Argosy__Response *r) {
         json_bool(j, true);
 }
 
+static void write_right(Json *j, const char *key, Argosy__Right right) {
+        json_key(j, key);
+        if (right == ARGOSY__RIGHT__RIGHT_NONE)
+                json_null(j);
+        else
+                json_string(j, right_to_string(right));
+}
+
+// What the page of the dashboard offers depends on it.
+static void write_own(const Argosy__Response__Access *access, Json *j) {
+        write_right(j, "own", access->own);
+        write_right(j, "own_of_some", access->own_of_some);
+}
+
 // The last part has what is true of all of them.
 static int begin(HttpBody *b) {
         Json *j = &b->json;
@@ -341,6 +356,8 @@ static int begin(HttpBody *b) {
         write_next(b);
         if (b->response->what_case == ARGOSY__RESPONSE__WHAT_QUEUE)
                 queue_json(b->response->queue, j);
+        if (b->response->what_case == ARGOSY__RESPONSE__WHAT_ACCESS)
+                write_own(b->response->access, j);
         json_key(j, rows_of(b->target.resource, NULL).key);
         json_begin(j, '[');
         if (b->parts->n > 1) {

@@ -48,6 +48,8 @@ const Field node_row_fields[NODE_ROW_FIELDS] = {
         {"mode", NULL, "MODE", FIELD_STRING, AT(NodeRow, mode), false, false},
         {"reason", NULL, "REASON", FIELD_STRING, AT(NodeRow, reason), false, true},
         {"mode-reason", NULL, "MODE-REASON", FIELD_STRING, AT(NodeRow, mode_reason), false, true},
+        {"offers-cpu", NULL, "OFFERS-CPU", FIELD_U64, AT(NodeRow, offers_cpu), false, false},
+        {"offers-memory", NULL, "OFFERS-MEMORY", FIELD_U64, AT(NodeRow, offers_memory), false, false},
 };
 
 const Field job_row_fields[JOB_ROW_FIELDS] = {

@@ -158,6 +158,7 @@ def test_what_it_does_it_says_before(c: Cluster):
     with dashboard(c) as page:
         view(page, "#/unit/web%401.service")
         shows(page, ".journal", "Started")
+        eventually(lambda: buttons(page), what="the cluster has said what may be done")
         page.click(".buttons .harm")
         shows(page, "dialog", "Stop web@1.service?", "running on")
         page.keys("\ue00c")  # Escape: nothing
@@ -181,13 +182,58 @@ def test_what_it_does_it_says_before(c: Cluster):
         page.click("dialog button[type=submit]")
         eventually(lambda: [row["mode"] for row in c.json("list-nodes") if row["node"] == c.nodes[1].name] == ["cordoned"])
     c.ctl(f"uncordon {c.nodes[1].name}")
-    with dashboard(c, right="view") as page:
-        view(page, "#/unit/web%401.service")
-        shows(page, ".journal", "Started")
-        page.click(".buttons .harm")
-        page.click("dialog button[type=submit]")
-        eventually(lambda: page.text("dialog .said") != "", what="who may not is told so")
-        assert c.json("list-units web@1.service")[0]["active"] == "active"
+
+
+def buttons(page):
+    return page.run("return [...document.querySelectorAll('[data-needs]')].filter(b => b.checkVisibility()).map(b => b.textContent)")
+
+
+def test_who_may_not_is_not_asked_to(c: Cluster):
+    c.start("web@1")
+    job = c.json("list-jobs --limit=1")[0]["job"]
+    pages = [("#/unit/web%401.service", ["Start", "Restart", "Stop"]), (f"#/job/{job}", ["Undo"]),
+             (f"#/node/{c.nodes[1].name}", ["Cordon", "Drain", "Uncordon"])]
+    for right, there in ("view", []), ("operate", pages[:1]), ("deploy", pages[:2]), ("admin", pages):
+        with dashboard(c, right=right) as page:
+            eventually(lambda: page.run("return document.documentElement.dataset.own") == right)
+            for path, names in pages:
+                view(page, path)
+                eventually(lambda: page.run("return document.querySelector('[data-needs]')") is not None, what=f"{path} is shown")
+                assert buttons(page) == (names if (path, names) in there else []), (right, path)
+
+
+def test_a_page_that_is_opened_anew_shows_a_job_go_on(c: Cluster):
+    c.submit("slow.service", "[Service]\nType=notify\nTimeoutStartSec=infinity\nExecStart=/bin/sleep infinity\n")
+    c.ctl("start --no-block slow")
+    job = c.json("list-jobs --limit=1")[0]["job"]
+    with dashboard(c) as page:
+        view(page, f"#/job/{job}")
+        shows(page, "main", "running", "slow.service")
+        page.do("POST", "/refresh", {})
+        shows(page, "main", "running", "slow.service")
+        c.ctl("stop slow")
+        shows(page, "main", "overtaken")
+
+
+def test_two_tabs_read_one_stream(c: Cluster):
+    node = c.nodes[0]
+
+    def open_requests():
+        return c.json("counters", node)["http_requests_open"]
+
+    with dashboard(c) as page:
+        first = page.do("GET", "/window")
+        eventually(lambda: open_requests() == 1, what="one stream")
+        second = page.do("POST", "/window/new", {"type": "tab"})["handle"]
+        page.do("POST", "/window", {"handle": second})
+        page.go(PAGE + "#/units")
+        shows(page, "#fresh", "live")
+        eventually(lambda: open_requests() == 1, what="one stream for both")
+        page.do("DELETE", "/window")
+        page.do("POST", "/window", {"handle": first})
+        c.start("late")
+        view(page, "#/units")
+        eventually(lambda: "late.service" in page.text("main"), what="the other goes on")
 
 
 def test_what_others_have_named_does_no_harm(c: Cluster):

@@ -293,9 +293,24 @@ static void filter_usage(const Leader *l, const Argosy__Author *author, Argosy__
         usage->n_rows = kept;
 }
 
+static Argosy__Right highest(const Leader *l, const Argosy__Author *author,
+                             bool (*has)(AccessList list, const Argosy__Author *author, Argosy__Right right)) {
+        Argosy__Right right = ARGOSY__RIGHT__RIGHT_ADMIN;
+
+        while (right > ARGOSY__RIGHT__RIGHT_NONE && !has(authorization_list(l), author, right))
+                right--;
+        return right;
+}
+
+static bool has_of_all(AccessList list, const Argosy__Author *author, Argosy__Right right) {
+        return access_has(list, author, right, NULL);
+}
+
 static void filter_access(const Leader *l, const Argosy__Author *author, Argosy__Response__Access *access) {
         size_t kept = 0;
 
+        access->own = highest(l, author, has_of_all);
+        access->own_of_some = highest(l, author, access_has_some);
         if (access_has(authorization_list(l), author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
                 return;
         for (size_t i = 0; i < access->n_rows; i++)

@@ -491,6 +491,10 @@ int answer_add_node(Leader *l, Argosy__Response__Nodes *nodes, const Argosy__Hos
         (void) cluster_state_units_on(l->state, node->node, &n_units);
         row->units = (uint32_t) (n_units + (n ? n->n_globals : 0));
         row->leader = host->host == leader;
+        if (n) {
+                row->offers_cpu = n->host->cpu_milli;
+                row->offers_memory = n->host->memory_mib;
+        }
         if (host->host_id.len == 16)
                 hex_encode(host->host_id.data, 16, hex);
         for (size_t i = 0; i < host->n_labels; i++)

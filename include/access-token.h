@@ -5,6 +5,7 @@
 //
 //      the text       "argosy_" and 43 characters of base64url: 32 random bytes. Whoever made it has it, and nobody else keeps it
 //      the proof      SHA-256 of the text: what a host that was shown it says of who asks (Author.token_proof)
+//                     or of the certificate (DER) that a client of fleet's API shows, whose key only he has
 //      the hash       SHA-256 of the proof: what the log has (AccessTokenRecord.hash), which lets nobody in
 //      the id         8 hex digits, the beginning of the hash: by which people may name it
 //
@@ -40,6 +41,8 @@ bool access_token_is_secret(const char *text, size_t len);
 void access_token_text(const uint8_t secret[ACCESS_TOKEN_SECRET_SIZE], char ret[ACCESS_TOKEN_TEXT_LEN + 1]);
 // False: no token looks like that, and *ret is untouched.
 bool access_token_proof(const char *text, Hash *ret);
+// Of who comes with a certificate of his own, in DER: it stands where the text of a token stands, and is never mistaken for one.
+Hash access_token_certificate_proof(const void *der, size_t len);
 Hash access_token_hash(const Hash *proof);
 void access_token_id(const Hash *hash, char ret[ACCESS_TOKEN_ID_LEN + 1]);
 // 1 to 64 characters of plain text, as a key of a job, that cannot be mistaken for an id.

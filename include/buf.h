@@ -14,6 +14,8 @@ typedef struct Buf {
 } Buf;
 
 void buf_done(Buf *b);
+// The same for a secret: its bytes are overwritten first. What the buffer grew out of may still be in memory.
+void buf_wipe(Buf *b);
 // Room for `more` bytes behind len; returns where they go or NULL (out of memory). Does not change len.
 uint8_t *buf_reserve(Buf *b, size_t more);
 int buf_append(Buf *b, const void *data, size_t len);

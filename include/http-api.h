@@ -46,6 +46,8 @@ int http_api_new(uv_loop_t *loop, int fd, AuthorNames *names, const HttpApiOps *
 int http_api_listen(HttpApi *a, const HttpListen *at, bool tls);
 // Fleet's API, on a listening unix socket, taken over on success only. 0 or negative errno.
 int http_api_listen_fleet(HttpApi *a, int fd);
+// The same over TCP, always with TLS: a certificate of the client stands for a token there. As http_api_listen().
+int http_api_listen_fleet_tcp(HttpApi *a, const HttpListen *at);
 // By which one may ask for this host over TCP; none before that. `own_addresses`: and by that which one has connected to.
 void http_api_set_names(HttpApi *a, const HttpNames *names, bool own_addresses);
 // Ends all connections, as they should within half a second; then the thread is waited for. Calls that are not answered are gone when

@@ -17,6 +17,12 @@ void buf_done(Buf *b) {
         *b = (Buf){};
 }
 
+void buf_wipe(Buf *b) {
+        if (b->data)
+                explicit_bzero(b->data, b->allocated);
+        buf_done(b);
+}
+
 uint8_t *buf_reserve(Buf *b, size_t more) {
         size_t need, size;
         uint8_t *p;

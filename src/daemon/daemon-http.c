@@ -5,6 +5,7 @@
 //      [Http] Listen=unix         -> RUNTIME_DIR/http.sock -> HttpApi -> router_submit() -> the leader, wherever it is
 //             Listen=ADDRESS:PORT -> TCP, mostly with TLS  ->
 //      [Fleet] Listen=PATH        -> that unix socket        -> fleet's API, by the same way
+//                     ADDRESS:PORT       over TCP with TLS, to who shows a certificate that stands for a token
 //
 // The socket is made here and not by systemd. Nothing is to wait in it while argosyd is away: who asks over HTTP, a
 // monitor above all, is to be told so. Whoever may use the local socket may use this one: it has the same group and mode
@@ -92,7 +93,19 @@ static int open_unix(Daemon *d, int *ret_fd) {
 
 // ---- of fleet
 
-static void open_fleet(Daemon *d) {
+static void open_fleet_tcp(Daemon *d) {
+        for (size_t i = 0; i < d->config.fleet_listen.n; i++) {
+                const HttpListen *l = &d->config.fleet_listen.list[i];
+                int r = http_api_listen_fleet_tcp(d->http, l);
+
+                if (r < 0)
+                        log_warning("The API of fleet is not answered at %s: %s.", l->text, strerror(-r));
+                else
+                        log_info("The API of fleet is spoken at https://%s, to whoever has a certificate.", l->text);
+        }
+}
+
+static void open_fleet_unix(Daemon *d) {
         int fd = -1, r = listener_bind_unix(d->config.fleet, d->paths->socket_mode, group_of_socket(d), &fd);
 
         if (r == 0) {
@@ -115,6 +128,19 @@ static void add_name(HttpNames *names, const char *text) {
                 (void) http_names_add(names, &name);
 }
 
+static void add_names_of(const Daemon *d, const HttpListenList *all, HttpNames *ret) {
+        for (size_t i = 0; i < all->n; i++) {
+                const HttpListen *l = &all->list[i];
+
+                if (l->loopback || l->wildcard)
+                        add_name(ret, "localhost");
+                if (!l->wildcard)
+                        add_name(ret, l->address);
+                else if (*d->own.text)
+                        add_name(ret, d->own.text);
+        }
+}
+
 // Where Names= does not say: our host name, and what leads to where we listen.
 static void find_names(const Daemon *d, HttpNames *ret) {
         char host[256] = "";
@@ -126,16 +152,8 @@ static void find_names(const Daemon *d, HttpNames *ret) {
         }
         if (gethostname(host, sizeof(host) - 1) == 0)
                 add_name(ret, host);
-        for (size_t i = 0; i < d->config.n_http_listen; i++) {
-                const HttpListen *l = &d->config.http_listen[i];
-
-                if (l->loopback || l->wildcard)
-                        add_name(ret, "localhost");
-                if (!l->wildcard)
-                        add_name(ret, l->address);
-                else if (*d->own.text)
-                        add_name(ret, d->own.text);
-        }
+        add_names_of(d, &d->config.http_listen, ret);
+        add_names_of(d, &d->config.fleet_listen, ret);
 }
 
 static int own_certificate(const Daemon *d, const HttpNames *names, WebCertificate *ret) {
@@ -179,16 +197,16 @@ static int update_certificate(const Daemon *d, const HttpNames *names) {
 }
 
 static bool has_tls(const Config *c) {
-        for (size_t i = 0; i < c->n_http_listen; i++)
-                if (config_http_has_tls(c, &c->http_listen[i]))
+        for (size_t i = 0; i < c->http_listen.n; i++)
+                if (config_http_has_tls(c, &c->http_listen.list[i]))
                         return true;
-        return false;
+        return c->fleet_listen.n > 0;
 }
 
 void daemon_http_update(Daemon *d) {
         HttpNames names;
 
-        if (!d->http || d->config.n_http_listen == 0)
+        if (!d->http || (d->config.http_listen.n == 0 && d->config.fleet_listen.n == 0))
                 return;
         find_names(d, &names);
         http_api_set_names(d->http, &names, !d->config.http_names);
@@ -197,8 +215,8 @@ void daemon_http_update(Daemon *d) {
 }
 
 static void open_tcp(Daemon *d) {
-        for (size_t i = 0; i < d->config.n_http_listen; i++) {
-                const HttpListen *l = &d->config.http_listen[i];
+        for (size_t i = 0; i < d->config.http_listen.n; i++) {
+                const HttpListen *l = &d->config.http_listen.list[i];
                 bool tls = config_http_has_tls(&d->config, l);
                 int r = http_api_listen(d->http, l, tls);
 
@@ -213,7 +231,7 @@ static void open_tcp(Daemon *d) {
 void daemon_http_open(Daemon *d) {
         int fd, r = open_unix(d, &fd);
 
-        if (r == 0 && (fd >= 0 || d->config.n_http_listen > 0 || *d->config.fleet)) {
+        if (r == 0 && (fd >= 0 || d->config.http_listen.n > 0 || d->config.fleet_listen.n > 0 || *d->config.fleet)) {
                 r = http_api_new(d->loop, fd, local_api_names(d->api), &http_ops, d, &d->http);
                 if (r < 0 && fd >= 0)
                         close(fd);
@@ -227,5 +245,6 @@ void daemon_http_open(Daemon *d) {
         daemon_http_update(d);
         open_tcp(d);
         if (*d->config.fleet)
-                open_fleet(d);
+                open_fleet_unix(d);
+        open_fleet_tcp(d);
 }

@@ -22,6 +22,7 @@
 enum {
         WAITS_MS = 2000, // for a unit to stop: fleet's client gives an answer 3 seconds
         STOPPED_SEC = 2,
+        PAGE_SEC = 10,
 };
 
 // ---- by the thread
@@ -108,8 +109,50 @@ static bool take_stopped(HttpApi *a, const char *name) {
         return false;
 }
 
+// The newest.
+static HttpFleetPage *find_page(HttpApi *a, const FleetCall *c, const char *who) {
+        HttpFleetPage *found = NULL;
+
+        for (size_t i = 0; i < ELEMENTSOF(a->fleet_pages); i++) {
+                HttpFleetPage *p = &a->fleet_pages[i];
+
+                if (p->until_us > http_steps_now_us(a) && p->next == c->target.page && p->resource == c->target.resource &&
+                    streq(p->who, who) && (!found || p->until_us > found->until_us))
+                        found = p;
+        }
+        return found;
+}
+
+// Who reads a list to its end has one place of it: each page moves it on.
+static void note_page(HttpApi *a, const FleetCall *c, const char *who, const FleetPlace *ended) {
+        HttpFleetPage *p = find_page(a, c, who) ?: &a->fleet_pages[a->n_fleet_pages++ % ELEMENTSOF(a->fleet_pages)];
+
+        *p = (HttpFleetPage){
+                .resource = c->target.resource,
+                .next = (uint16_t) (c->target.page + 1),
+                .behind = *ended,
+                .until_us = http_steps_now_us(a) + PAGE_SEC * (uint64_t) USEC_PER_SEC,
+        };
+        str_fit(p->who, sizeof(p->who), "%s", who);
+}
+
+static void look_where_page_begins(HttpCall *call) {
+        char who[AUTHOR_TEXT_SIZE];
+        const HttpFleetPage *p = fleet_call_is_later_page(call->fleet)
+                                         ? find_page(call->api, call->fleet, author_text(call->author, who))
+                                         : NULL;
+
+        if (p)
+                fleet_call_begin_behind(call->fleet, &p->behind);
+}
+
 static void end(HttpCall *call) {
+        char who[AUTHOR_TEXT_SIZE];
         FleetCall *c = call->fleet;
+        FleetPlace ended;
+
+        if (fleet_call_page_ended(c, &ended))
+                note_page(call->api, c, author_text(call->author, who), &ended);
 
         if (fleet_call_stops(c))
                 note_stopped(call->api, c->target.name);
@@ -143,9 +186,10 @@ void http_fleet_on_due(HttpCall *call) {
 
 void http_fleet_begin(HttpCall *call, const Argosy__Author *author) {
         call->author = message_copy(author);
-        if (call->author)
+        if (call->author) {
+                look_where_page_begins(call);
                 ask(call);
-        else
+        } else
                 http_call_fail(call, ENOMEM, "this host has no memory for the request");
 }
 

@@ -240,6 +240,10 @@ static void respond_one(HttpCall *call, const Argosy__Response *response) {
 
         if (response->final)
                 call->route = NULL;
+        if (call->step == HTTP_STEP_TOKEN) {
+                http_steps_respond_token(call, response);
+                return;
+        }
         if (call->fleet) {
                 http_fleet_respond(call, response);
                 return;
@@ -258,10 +262,6 @@ static void respond_one(HttpCall *call, const Argosy__Response *response) {
         }
         if (call->step == HTTP_STEP_RETRY) {
                 http_retry_respond(call, response);
-                return;
-        }
-        if (call->step == HTTP_STEP_TOKEN) {
-                http_steps_respond_token(call, response);
                 return;
         }
         if (call->step == HTTP_STEP_CHANGES) {
@@ -329,7 +329,7 @@ static void on_author(const Argosy__Author *author, int error, void *userdata) {
                 http_call_fail(call, EACCES, why);
                 return;
         }
-        if (call->fleet)
+        if (call->fleet && call->step != HTTP_STEP_TOKEN)
                 http_fleet_begin(call, author);
         else if (call->target.resource == HTTP_STATE)
                 http_state_begin(call, author);
@@ -537,7 +537,7 @@ int http_api_listen_fleet(HttpApi *a, int fd) {
         return r;
 }
 
-int http_api_listen(HttpApi *a, const HttpListen *at, bool tls) {
+static int listen_tcp(HttpApi *a, const HttpListen *at, bool tls) {
         int fd, r;
 
         if (a->n_doors == ELEMENTSOF(a->doors))
@@ -550,6 +550,18 @@ int http_api_listen(HttpApi *a, const HttpListen *at, bool tls) {
         r = add_door(a, fd, true, tls);
         if (r < 0)
                 close(fd);
+        return r;
+}
+
+int http_api_listen(HttpApi *a, const HttpListen *at, bool tls) {
+        return listen_tcp(a, at, tls);
+}
+
+int http_api_listen_fleet_tcp(HttpApi *a, const HttpListen *at) {
+        int r = listen_tcp(a, at, true);
+
+        if (r == 0)
+                a->doors[a->n_doors - 1]->fleet = true;
         return r;
 }
 

@@ -102,6 +102,15 @@ static bool find_session(HttpGate *g, const HttpClaim *c, const Header *cookie, 
         return has_session(g, &ret->session, &ret->proof);
 }
 
+// That its key is the client's, the handshake has shown. Who has signed it, nobody asks: the cluster knows this one, or it does not.
+static unsigned find_certificate(const HttpClaim *c, HttpPass *ret, const char **ret_why) {
+        *ret_why = "who asks says so by a certificate: argosyctl token create --certificate makes one";
+        if (!c->certificate)
+                return 401;
+        ret->proof = access_token_certificate_proof(c->certificate, c->certificate_len);
+        return 0;
+}
+
 unsigned http_gate_judge(HttpGate *g, const HttpClaim *c, HttpPass *ret, const char **ret_why) {
         Headers h = find_headers(c);
         HttpName name;
@@ -116,6 +125,8 @@ unsigned http_gate_judge(HttpGate *g, const HttpClaim *c, HttpPass *ret, const c
                    "now, so revoke it";
         if (http_target_has_token(c->target))
                 return 400;
+        if (c->by_certificate)
+                return find_certificate(c, ret, ret_why);
         if (http_target_is_public(c->target))
                 return 0;
         *ret_why = "there is no session of that cookie, or none any more";

@@ -5,6 +5,7 @@
 //
 //      Host is one of [Http] Names=           else 421
 //      no token in the target                 else 400
+//      of fleet: a certificate of the client  else 401, and nothing of what follows
 //      /healthz, /readyz                      need nothing more
 //      POST /v1/login                         neither: its body has the token
 //      Authorization: Bearer; over TLS, and   else 401
@@ -34,6 +35,9 @@ typedef struct HttpClaim {
         const char *target; // as it came
         int fd;
         bool tls;
+        bool by_certificate;     // no token is wanted there, but
+        const void *certificate; // in DER; NULL: there is none
+        size_t certificate_len;
 } HttpClaim;
 
 // As whom a request goes on.

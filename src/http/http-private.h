@@ -22,6 +22,7 @@
 #include "author-names.h"
 #include "buf.h"
 #include "events-memo.h"
+#include "author.h"
 #include "fleet-call.h"
 #include "hash.h"
 #include "deadline-heap.h"
@@ -137,7 +138,7 @@ typedef struct HttpDoor {
         HttpApi *api;
         int fd;
         bool tcp, tls;
-        bool fleet; // fleet's API is spoken there
+        bool fleet; // fleet's API is spoken there; with TLS, clients show a certificate in place of a token
         uv_poll_t first; // somebody connects: there is to be a thread
         HttpThread *thread;
 } HttpDoor;
@@ -148,19 +149,30 @@ typedef struct HttpFleetStop {
         uint64_t until_us;
 } HttpFleetStop;
 
+// Where a page of a list of fleet's ended: the next one begins there, for whoever has read this one.
+typedef struct HttpFleetPage {
+        char who[AUTHOR_TEXT_SIZE];
+        FleetResource resource;
+        uint16_t next;
+        FleetPlace behind;
+        uint64_t until_us;
+} HttpFleetPage;
+
 struct HttpApi {
         const HttpApiOps *ops;
         void *userdata;
         AuthorNames *names;
         uv_async_t async; // calls have arrived, or somebody over TCP is waited for
         HttpStates states;
-        HttpDoor *doors[2 + HTTP_LISTENERS_MAX];
+        HttpDoor *doors[2 + 2 * HTTP_LISTENERS_MAX];
         size_t n_doors;
         HttpTcp tcp;
         _Atomic size_t tcp_uploads; // bytes of bodies that have come so
         HttpGate gate;
         HttpFleetStop fleet_stops[64];
         size_t n_fleet_stops; // ever
+        HttpFleetPage fleet_pages[16];
+        size_t n_fleet_pages; // ever
         uv_timer_t late; // of connections over TCP
         ListNode asked;         // calls that the loop has
         ListNode journals;      // HttpJournalCall.link, whoever has them

@@ -60,10 +60,19 @@ static void watch_late(HttpApi *a, bool first) {
                 uv_async_send(&a->async);
 }
 
+// NULL: without TLS.
+static gnutls_session_t session_of(struct MHD_Connection *connection) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+        return info ? info->tls_session : NULL;
+}
+
 static HttpPeer *new_peer_tcp(HttpThread *t, struct MHD_Connection *connection, int fd) {
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
         HttpPeer *p = info ? http_peer_new_tcp(&t->peers, t->door->tls) : NULL;
 
+        if (p && t->door->fleet)
+                http_tls_ask_for_certificate(session_of(connection));
         if (p)
                 watch_late(t->api, http_tcp_begin(&t->api->tcp, &p->tcp, t->door, info->client_addr, fd, clock_boot_us()));
         return p;
@@ -401,7 +410,13 @@ static bool has_two_ends(const HttpCall *call) {
 static const char foreign_origin[] = "a page of another origin changes nothing here";
 
 static HttpClaim claim_of(const HttpCall *call) {
-        return (HttpClaim){call->connection, call->text, call->peer->tcp.fd, call->peer->tls};
+        HttpClaim claim = {call->connection, call->text, call->peer->tcp.fd, call->peer->tls};
+
+        if (call->fleet) {
+                claim.by_certificate = true;
+                claim.certificate = http_tls_certificate_of(session_of(call->connection), &claim.certificate_len);
+        }
+        return claim;
 }
 
 static bool is_foreign(const HttpCall *call) {

@@ -81,3 +81,15 @@ int http_tls_on_certificate(gnutls_session_t session, const struct gnutls_cert_r
         *ret_flags = GNUTLS_CERT_RETR_DEINIT_ALL;
         return r;
 }
+
+void http_tls_ask_for_certificate(gnutls_session_t session) {
+        gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
+}
+
+const void *http_tls_certificate_of(gnutls_session_t session, size_t *ret_len) {
+        unsigned n = 0;
+        const gnutls_datum_t *chain = session ? gnutls_certificate_get_peers(session, &n) : NULL;
+
+        *ret_len = n > 0 ? chain[0].size : 0;
+        return n > 0 ? chain[0].data : NULL;
+}

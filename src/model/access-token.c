@@ -63,6 +63,10 @@ bool access_token_proof(const char *text, Hash *ret) {
         return true;
 }
 
+Hash access_token_certificate_proof(const void *der, size_t len) {
+        return hash_of(der, len);
+}
+
 Hash access_token_hash(const Hash *proof) {
         return hash_of(proof->bytes, HASH_SIZE);
 }

@@ -39,12 +39,6 @@ static Buf *block_part(const Block *b, const Identity *i) {
         return (Buf *) ((char *) i + b->part);
 }
 
-static void secret_done(Buf *b) {
-        if (b->data)
-                explicit_bzero(b->data, b->allocated);
-        buf_done(b);
-}
-
 static int append_block(Buf *out, const char *label, const Buf *der) {
         gnutls_datum_t in = {der->data, (unsigned) der->len}, pem = {};
         int r;
@@ -59,7 +53,7 @@ static int append_block(Buf *out, const char *label, const Buf *der) {
 
 int identity_save(const char *dir, const Identity *i) {
         _cleanup_free_ char *path = str_printf("%s/" IDENTITY_FILE, dir);
-        _cleanup_(secret_done) Buf text = {};
+        _cleanup_(buf_wipe) Buf text = {};
         int r;
 
         if (!path)
@@ -123,7 +117,7 @@ static const char *damage(int error) {
 int identity_load(const char *dir, Identity *ret, char **ret_why) {
         _cleanup_free_ char *path = str_printf("%s/" IDENTITY_FILE, dir);
         _cleanup_(identity_done) Identity i = {};
-        _cleanup_(secret_done) Buf text = {};
+        _cleanup_(buf_wipe) Buf text = {};
         int r;
 
         *ret_why = NULL;

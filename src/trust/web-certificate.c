@@ -30,12 +30,6 @@ void web_certificate_done(WebCertificate *c) {
         *c = (WebCertificate){};
 }
 
-static void secret_done(Buf *b) {
-        if (b->data)
-                explicit_bzero(b->data, b->allocated);
-        buf_done(b);
-}
-
 // ---- reading
 
 static int read_chain(const Buf *pem, WebCertificate *c) {
@@ -78,7 +72,7 @@ static int read_file(const char *path, Buf *ret, char **ret_why) {
 int web_certificate_load(const char *certificate, const char *key, WebCertificate *ret, char **ret_why) {
         _cleanup_(web_certificate_done) WebCertificate c = {};
         _cleanup_buf_ Buf chain = {};
-        _cleanup_(secret_done) Buf secret = {};
+        _cleanup_(buf_wipe) Buf secret = {};
         int r;
 
         *ret_why = NULL;
@@ -139,7 +133,7 @@ bool web_certificate_does(const WebCertificate *c, const char *const *names, siz
 }
 
 static int read_own(const char *path, WebCertificate *c) {
-        _cleanup_(secret_done) Buf text = {};
+        _cleanup_(buf_wipe) Buf text = {};
         int r = file_read(AT_FDCWD, path, WEB_CERTIFICATE_FILE_MAX, &text);
 
         if (r == 0)
@@ -149,41 +143,22 @@ static int read_own(const char *path, WebCertificate *c) {
         return r == 0 && !belong_together(c) ? -EBADMSG : r;
 }
 
-static int append_block(Buf *out, const char *label, const Buf *der) {
-        gnutls_datum_t in = {der->data, (unsigned) der->len}, pem = {};
-
-        if (gnutls_pem_base64_encode2(label, &in, &pem) < 0)
-                return -ENOMEM;
-        return x509_take(&pem, out);
-}
-
 static int make_own(const char *const *names, size_t n, Buf *ret) {
-        _cleanup_(gnutls_x509_privkey_deinitp) gnutls_x509_privkey_t key = NULL;
-        _cleanup_(gnutls_pubkey_deinitp) gnutls_pubkey_t public = NULL;
-        _cleanup_(secret_done) Buf secret = {};
         _cleanup_buf_ Buf cert = {};
         const X509Template template = {.common_name = n > 0 ? names[0] : "argosy",
                                        .days = WEB_CERTIFICATE_DAYS,
                                        .names = names,
                                        .n_names = n};
-        int r = x509_key_new(&secret);
+        int r = x509_cert_own(&template, &cert, ret);
 
-        if (r == 0)
-                r = x509_key_read(secret.data, secret.len, &key);
-        if (r == 0)
-                r = x509_key_public(key, &public);
-        if (r == 0)
-                r = x509_cert_sign(&template, public, NULL, key, &cert);
-        if (r == 0)
-                r = append_block(ret, "PRIVATE KEY", &secret);
-        return r == 0 ? append_block(ret, "CERTIFICATE", &cert) : r;
+        return r == 0 ? x509_append_pem(ret, "CERTIFICATE", &cert) : r;
 }
 
 int web_certificate_own(const char *dir, const char *const *names, size_t n, uint64_t wall_us,
                         WebCertificate *ret, bool *ret_made) {
         _cleanup_(web_certificate_done) WebCertificate c = {};
         _cleanup_free_ char *path = str_printf("%s/" OWN_FILE, dir);
-        _cleanup_(secret_done) Buf text = {};
+        _cleanup_(buf_wipe) Buf text = {};
         int r;
 
         if (!path)

@@ -278,6 +278,29 @@ int x509_cert_sign(const X509Template *template, gnutls_pubkey_t subject_key, gn
         return x509_take(&der, out);
 }
 
+int x509_append_pem(Buf *out, const char *label, const Buf *der) {
+        gnutls_datum_t in = {der->data, (unsigned) der->len}, pem = {};
+
+        if (gnutls_pem_base64_encode2(label, &in, &pem) < 0)
+                return -ENOMEM;
+        return x509_take(&pem, out);
+}
+
+int x509_cert_own(const X509Template *template, Buf *out, Buf *key_pem) {
+        _cleanup_(gnutls_x509_privkey_deinitp) gnutls_x509_privkey_t key = NULL;
+        _cleanup_(gnutls_pubkey_deinitp) gnutls_pubkey_t public = NULL;
+        _cleanup_(buf_wipe) Buf secret = {};
+        int r = x509_key_new(&secret);
+
+        if (r == 0)
+                r = x509_key_read(secret.data, secret.len, &key);
+        if (r == 0)
+                r = x509_key_public(key, &public);
+        if (r == 0)
+                r = x509_cert_sign(template, public, NULL, key, out);
+        return r == 0 ? x509_append_pem(key_pem, "PRIVATE KEY", &secret) : r;
+}
+
 int x509_request(const char *common_name, gnutls_x509_privkey_t key, Buf *out) {
         _cleanup_(gnutls_x509_crq_deinitp) gnutls_x509_crq_t crq = NULL;
         gnutls_datum_t der = {};

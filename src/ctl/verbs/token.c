@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "access-token.h"
+#include "client-certificate.h"
 #include "ctl.h"
 #include "row-json.h"
 #include "str.h"
@@ -18,31 +19,47 @@
 
 // ---- create
 
+// What is shown once: a text, or certificate and key in PEM.
 typedef struct Create {
-        const char *text;
+        char text[ACCESS_TOKEN_TEXT_LEN + 1];
+        Buf certificate, key;
         bool shown;
 } Create;
 
-static void show_json(Ctl *ctl, const char *text, const Argosy__Response__TokenRow *row) {
+static void create_done(Create *c) {
+        explicit_bzero(c->text, sizeof(c->text));
+        buf_done(&c->certificate);
+        buf_wipe(&c->key);
+}
+
+static void show_json(Ctl *ctl, const Create *c, const Argosy__Response__TokenRow *row) {
         Json j = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY};
 
         json_begin(&j, '{');
-        json_key(&j, "token");
-        json_string(&j, text);
+        if (*c->text)
+                json_strings(&j, (const char *const[][2]){{"token", c->text}}, 1);
+        else
+                json_strings(&j,
+                             (const char *const[][2]){{"certificate", (const char *) c->certificate.data},
+                                                      {"key", (const char *) c->key.data}},
+                             2);
         if (row && row->token)
                 token_json_fields(row, &j);
         json_end(&j, '}');
         json_finish(&j);
 }
 
-static void show(Ctl *ctl, const char *text, const Argosy__Response__TokenRow *row) {
+static void show(Ctl *ctl, const Create *c, const Argosy__Response__TokenRow *row) {
         _cleanup_buf_ Buf when = {};
 
         if (ctl->opt.json != JSON_OFF) {
-                show_json(ctl, text, row);
+                show_json(ctl, c, row);
                 return;
         }
-        fprintf(ctl->term.out, "%s\n", text);
+        if (*c->text)
+                fprintf(ctl->term.out, "%s\n", c->text);
+        else
+                fprintf(ctl->term.out, "%s%s", (const char *) c->certificate.data, (const char *) c->key.data);
         if (row && row->token && ctl->term.err_tty && !(ctl->opt.given & OPT_QUIET) &&
             text_append_time(&when, row->token->expires_us) == 0)
                 fprintf(ctl->term.err, "It lets whoever shows it %s until %.*s, and is not shown again.\n",
@@ -53,7 +70,7 @@ static int on_created(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Create *c = userdata;
 
         if (r->what_case == ARGOSY__RESPONSE__WHAT_TOKENS && r->tokens->n_rows == 1 && !c->shown) {
-                show(ctl, c->text, r->tokens->rows[0]);
+                show(ctl, c, r->tokens->rows[0]);
                 c->shown = true;
         }
         return 0;
@@ -69,39 +86,55 @@ static int read_words(Ctl *ctl, char **words, size_t n, Argosy__Request__TokenCr
                         "token create needs --name: 1 to 64 characters, and not 8 hex digits, as ids are");
         if (n > 0 && (n != 3 || !streq(words[0], "on") || !streq(words[1], "role") || !*words[2]))
                 return ctl_usage(ctl, "it is: argosyctl token create --right RIGHT --name NAME [--ttl SPAN] "
-                                      "[on role ROLE]");
+                                      "[--certificate] [on role ROLE]");
         m->name = (char *) ctl->opt.name;
         m->role = n > 0 ? words[2] : (char *) "";
         m->ttl_sec = ctl->opt.ttl_sec;
         return EXIT_OK;
 }
 
+static int make_text(Ctl *ctl, Create *c, Hash *ret_proof) {
+        uint8_t secret[ACCESS_TOKEN_SECRET_SIZE];
+
+        if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+                return ctl_fail(ctl, "the kernel gives no random bytes: %s", strerror(errno));
+        access_token_text(secret, c->text);
+        (void) access_token_proof(c->text, ret_proof); // it was made as they are
+        explicit_bzero(secret, sizeof(secret));
+        return EXIT_OK;
+}
+
+static int make_certificate(Ctl *ctl, Create *c, Hash *ret_proof) {
+        uint32_t ttl_sec = ctl->opt.given & OPT_TTL ? ctl->opt.ttl_sec : ACCESS_TOKEN_TTL_SEC;
+        int r = client_certificate_new(ctl->opt.name, ttl_sec, &c->certificate, &c->key, ret_proof);
+
+        if (r == 0)
+                r = buf_append(&c->certificate, "", 1);
+        if (r == 0)
+                r = buf_append(&c->key, "", 1);
+        return r < 0 ? ctl_fail(ctl, "no certificate could be made: %s", strerror(-r)) : EXIT_OK;
+}
+
 int verb_token_create(Ctl *ctl, char **words, size_t n) {
         Argosy__Request__TokenCreate m = ARGOSY__REQUEST__TOKEN_CREATE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        uint8_t secret[ACCESS_TOKEN_SECRET_SIZE];
-        char text[ACCESS_TOKEN_TEXT_LEN + 1];
-        Create c = {.text = text};
+        _cleanup_(create_done) Create c = {};
         int code = read_words(ctl, words, n, &m);
         Hash proof, hash;
 
+        if (code == EXIT_OK)
+                code = (ctl->opt.given & OPT_CERTIFICATE ? make_certificate : make_text)(ctl, &c, &proof);
         if (code != EXIT_OK)
                 return code;
-        if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
-                return ctl_fail(ctl, "the kernel gives no random bytes: %s", strerror(errno));
-        access_token_text(secret, text);
-        (void) access_token_proof(text, &proof); // it was made as they are
         hash = access_token_hash(&proof);
+        explicit_bzero(&proof, sizeof(proof));
         m.hash = (ProtobufCBinaryData){HASH_SIZE, hash.bytes};
         request.what_case = ARGOSY__REQUEST__WHAT_TOKEN_CREATE;
         request.token_create = &m;
         code = ctl_ask(ctl, &request, 0, on_created, &c);
         // Else the first answer was lost, and the second says no more than that it was made.
         if (code == EXIT_OK && !c.shown)
-                show(ctl, text, NULL);
-        explicit_bzero(secret, sizeof(secret));
-        explicit_bzero(text, sizeof(text));
-        explicit_bzero(&proof, sizeof(proof));
+                show(ctl, &c, NULL);
         return code;
 }
 

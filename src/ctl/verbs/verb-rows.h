@@ -121,7 +121,7 @@ VERB("access revoke", NULL, "RIGHT from user:|group:NAME [on role ROLE]", GROUP_
      verb_access_revoke, "Take a right back")
 VERB("access list", NULL, "", GROUP_ROLES, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_access_list, "Show who may do what")
 
-VERB("token create", NULL, "[on role ROLE]", GROUP_ROLES, OPT_RIGHT | OPT_NAME | OPT_TTL | OPT_REASON | OPT_JSON, 0, 3,
+VERB("token create", NULL, "[on role ROLE]", GROUP_ROLES, OPT_RIGHT | OPT_NAME | OPT_TTL | OPT_CERTIFICATE | OPT_REASON | OPT_JSON, 0, 3,
      verb_token_create, "Print a token with which programs may view, operate, deploy or admin")
 VERB("token revoke", NULL, "NAME|ID...", GROUP_ROLES, OPT_REASON | OPT_KEY, 1, ARGS_MAX, verb_token_revoke,
      "End tokens at once, and what goes on with them")

@@ -39,6 +39,7 @@ typedef enum KeyType {
         KEY_LABELS, // from here on several lines add up, and an empty one resets
         KEY_MANAGERS,
         KEY_LISTEN,
+        KEY_FLEET,
         KEY_NAMES,
 } KeyType;
 
@@ -95,8 +96,11 @@ static const struct ConfigKey {
         {"Http", "Certificate", KEY_PATH, offsetof(Config, http_certificate), "", 0, 0,
          "file of PEM with the certificate for TLS, and those that lead to who has signed it (default: our own)"},
         {"Http", "Key", KEY_PATH, offsetof(Config, http_key), "", 0, 0, "file of PEM with its private key"},
-        {"Fleet", "Listen", KEY_PATH, offsetof(Config, fleet), "", 0, 0,
-         "unix socket, in /run/argosy, on which the API of fleet is spoken; empty: none"},
+        {"Fleet", "Listen", KEY_FLEET, offsetof(Config, fleet), "", 0, 0,
+         "where the API of fleet is spoken: a unix socket in /run/argosy; ADDRESS:PORT ..., over TLS to clients with a "
+         "certificate; empty: nowhere"},
+        {"Fleet", "TakeOver", KEY_PATH, offsetof(Config, fleet_take_over), "", 0, 0,
+         "directory in which fleet has left unit files behind: units that run from there are taken over as they run"},
         {"Log", "Level", KEY_NUMBER, offsetof(Config, log_level), "6", 3, 7,
          "3 errors ... 6 information, 7 debugging"},
 };
@@ -117,18 +121,19 @@ static void labels_clear(Config *c) {
         c->n_labels = 0;
 }
 
-static void listen_clear(Config *c) {
-        free(c->http_listen);
-        c->http_listen = NULL;
-        c->n_http_listen = 0;
+static void listen_clear(HttpListenList *l) {
+        free(l->list);
+        *l = (HttpListenList){};
 }
 
 void config_done(Config *c) {
         labels_clear(c);
         managers_clear(c);
-        listen_clear(c);
+        listen_clear(&c->http_listen);
+        listen_clear(&c->fleet_listen);
         free(c->http_names);
         free(c->fleet);
+        free(c->fleet_take_over);
         free(c->http_certificate);
         free(c->http_key);
         free(c->name);
@@ -234,23 +239,33 @@ static int assign_managers(Config *c, const char *value) {
         return bad;
 }
 
-static bool listens(const Config *c, const HttpListen *l) {
-        for (size_t i = 0; i < c->n_http_listen; i++)
-                if (streq(c->http_listen[i].text, l->text))
+static int assign_string(char **where, const char *value) {
+        char *s = strdup(value);
+
+        if (!s)
+                return -ENOMEM;
+        free(*where);
+        *where = s;
+        return 0;
+}
+
+static bool listens(const HttpListenList *all, const HttpListen *l) {
+        for (size_t i = 0; i < all->n; i++)
+                if (streq(all->list[i].text, l->text))
                         return true;
         return false;
 }
 
-static int add_listen(Config *c, const char *word) {
+static int add_listen(HttpListenList *all, const char *word) {
         HttpListen l;
 
-        if (!http_listen_parse(word, &l) || c->n_http_listen == HTTP_LISTENERS_MAX)
+        if (!http_listen_parse(word, &l) || all->n == HTTP_LISTENERS_MAX)
                 return 1;
-        if (listens(c, &l))
+        if (listens(all, &l))
                 return 0;
-        if (ARRAY_RESERVE(c->http_listen, c->n_http_listen + 1) < 0)
+        if (ARRAY_RESERVE(all->list, all->n + 1) < 0)
                 return -ENOMEM;
-        c->http_listen[c->n_http_listen++] = l;
+        all->list[all->n++] = l;
         return 0;
 }
 
@@ -263,7 +278,7 @@ static int assign_listen(Config *c, const char *value) {
         if (!copy)
                 return -ENOMEM;
         if (!*value) {
-                listen_clear(c);
+                listen_clear(&c->http_listen);
                 c->http = true;
         }
         for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
@@ -272,13 +287,33 @@ static int assign_listen(Config *c, const char *value) {
                 if (streq(word, "unix"))
                         c->http = true;
                 else if (streq(word, "none")) {
-                        listen_clear(c);
+                        listen_clear(&c->http_listen);
                         c->http = false;
                 } else
-                        r = add_listen(c, word);
+                        r = add_listen(&c->http_listen, word);
                 if (r < 0)
                         return r;
                 bad |= r;
+        }
+        return bad;
+}
+
+// "/run/argosy/fleet.sock 192.0.2.7:49153": one path, of which the last one counts, and addresses. As above.
+static int assign_fleet(Config *c, const char *value) {
+        _cleanup_free_ char *copy = strdup(value);
+        char *save = NULL;
+        int bad = 0;
+
+        if (!copy)
+                return -ENOMEM;
+        if (!*value || !c->fleet) {
+                listen_clear(&c->fleet_listen);
+                bad = assign_string(&c->fleet, "");
+        }
+        for (char *word = strtok_r(copy, " \t", &save); word && bad >= 0; word = strtok_r(NULL, " \t", &save)) {
+                int r = *word == '/' ? assign_string(&c->fleet, word) : add_listen(&c->fleet_listen, word);
+
+                bad = r < 0 ? r : bad | r;
         }
         return bad;
 }
@@ -317,16 +352,6 @@ static int assign_bool(bool *where, const char *value) {
         return 1;
 }
 
-static int assign_string(char **where, const char *value) {
-        char *s = strdup(value);
-
-        if (!s)
-                return -ENOMEM;
-        free(*where);
-        *where = s;
-        return 0;
-}
-
 // 0: taken, 1: not a value of that key, -ENOMEM.
 static int assign_key(Config *c, const struct ConfigKey *k, const char *value) {
         void *where = (char *) c + k->offset;
@@ -358,6 +383,8 @@ static int assign_key(Config *c, const struct ConfigKey *k, const char *value) {
                 return assign_managers(c, value);
         case KEY_LISTEN:
                 return assign_listen(c, value);
+        case KEY_FLEET:
+                return assign_fleet(c, value);
         case KEY_NAMES:
                 return assign_names(c, value);
         }
@@ -552,18 +579,23 @@ bool config_http_has_tls(const Config *c, const HttpListen *l) {
         return c->http_tls || !l->loopback;
 }
 
-bool config_http_is_same(const Config *a, const Config *b) {
-        for (size_t i = 0; i < a->n_http_listen && i < b->n_http_listen; i++)
-                if (!streq(a->http_listen[i].text, b->http_listen[i].text))
+static bool is_same_list(const HttpListenList *a, const HttpListenList *b) {
+        for (size_t i = 0; i < a->n && i < b->n; i++)
+                if (!streq(a->list[i].text, b->list[i].text))
                         return false;
-        return a->http == b->http && streq(a->fleet, b->fleet) && a->http_tls == b->http_tls && a->n_http_listen == b->n_http_listen;
+        return a->n == b->n;
+}
+
+bool config_http_is_same(const Config *a, const Config *b) {
+        return a->http == b->http && a->http_tls == b->http_tls && is_same_list(&a->http_listen, &b->http_listen) &&
+               streq(a->fleet, b->fleet) && is_same_list(&a->fleet_listen, &b->fleet_listen);
 }
 
 // Tokens go over these.
 static void refuse_clear_text(const Config *c) {
-        for (size_t i = 0; i < c->n_http_listen; i++)
-                if (!c->http_tls && !c->http_listen[i].loopback)
-                        log_warning("Tls=no is refused for %s, which is no loopback address: it keeps TLS.", c->http_listen[i].text);
+        for (size_t i = 0; i < c->http_listen.n; i++)
+                if (!c->http_tls && !c->http_listen.list[i].loopback)
+                        log_warning("Tls=no is refused for %s, which is no loopback address: it keeps TLS.", c->http_listen.list[i].text);
 }
 
 int config_load(const ConfigSource *source, Config *ret) {

@@ -16,6 +16,11 @@
 
 enum { ARGOSY_PORT = 7867 }; // one port for everything
 
+typedef struct HttpListenList {
+        HttpListen *list;
+        size_t n; // at most HTTP_LISTENERS_MAX
+} HttpListenList;
+
 typedef struct Config {
         char *name;    // of this host, for people
         char *address; // or a name; empty: found out
@@ -34,11 +39,12 @@ typedef struct Config {
         bool voters_given; // by a file
         uint64_t log_level;
         bool http;              // there is a unix socket for it
-        HttpListen *http_listen; // and these over TCP
-        size_t n_http_listen;
+        HttpListenList http_listen; // and these over TCP
         HttpNames *http_names; // by which one may ask there; NULL: not said
         bool http_tls;
         char *fleet; // path of the socket of fleet's API; empty: there is none
+        HttpListenList fleet_listen; // and these over TCP, all with TLS
+        char *fleet_take_over; // directory, without a slash at its end; empty: nothing is taken over
         char *http_certificate, *http_key; // paths; empty: our own
 } Config;
 

@@ -19,6 +19,8 @@
 #include "request-key.h"
 #include "str.h"
 
+enum { FLEET_REFUSALS = 5 }; // of so many nodes it is said why they do not take a unit: the client prints it in one line
+
 static const char no_leader[] = "fleet server unable to communicate with etcd";
 
 // ---- life
@@ -27,8 +29,8 @@ FleetCall *fleet_call_new(void) {
         return calloc(1, sizeof(FleetCall));
 }
 
-static void drop_rows(FleetCall *c) {
-        for (size_t i = 0; i < c->n_rows; i++) {
+static void drop_rows_from(FleetCall *c, size_t first) {
+        for (size_t i = first; i < c->n_rows; i++) {
                 FleetRow *row = &c->rows[i];
                 char *texts[] = {row->name, row->node,   row->desired, row->current,
                                  row->load, row->active, row->sub};
@@ -38,7 +40,7 @@ static void drop_rows(FleetCall *c) {
                 fleet_options_done(&row->options);
                 *row = (FleetRow){};
         }
-        c->n_rows = c->n_seen = c->n_fitting = 0;
+        c->n_rows = first;
 }
 
 static void drop_machines(FleetCall *c) {
@@ -60,7 +62,7 @@ static void drop_machines(FleetCall *c) {
 FleetCall *fleet_call_free(FleetCall *c) {
         if (!c)
                 return NULL;
-        drop_rows(c);
+        drop_rows_from(c, 0);
         drop_machines(c);
         fleet_target_done(&c->target);
         fleet_unit_done(&c->unit);
@@ -97,6 +99,10 @@ static unsigned status_of(int error) {
         case EBADMSG:
         case E2BIG:
                 return 400;
+        case EKEYREJECTED:
+        case EKEYEXPIRED:
+        case EKEYREVOKED:
+                return 401;
         case EACCES:
         case EPERM:
                 return 403;
@@ -183,12 +189,40 @@ static Argosy__Request *ask_machines(void) {
         return message_copy(&q);
 }
 
-static Argosy__Request *ask_list(const FleetCall *c) {
+// Of a list of all there is no more is asked for than this page, and one row to see whether there is another.
+static bool is_whole(const FleetCall *c) {
+        return !is_one(c) && !is_of_machines(c) && !c->target.machine_id && !c->target.unit_name;
+}
+
+bool fleet_call_is_later_page(const FleetCall *c) {
+        return reads(c) && c->target.resource != FLEET_DISCOVERY && is_whole(c) && c->target.page > 1;
+}
+
+static size_t fitting_wanted(const FleetCall *c) {
+        return c->target.page * (size_t) FLEET_PAGE_ROWS + 1;
+}
+
+static Argosy__ListFilter *filter_of(FleetCall *c, Argosy__ListFilter *filter) {
+        *filter = (Argosy__ListFilter) ARGOSY__LIST_FILTER__INIT;
+        filter->limit = (uint32_t) (fitting_wanted(c) - c->n_fitting);
+        filter->after = c->behind.unit;
+        filter->after_node = c->behind.node;
+        return is_whole(c) ? filter : NULL;
+}
+
+static Argosy__Request *ask_list(FleetCall *c) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__ListFilter filter;
         Argosy__Request__ListUnits units = ARGOSY__REQUEST__LIST_UNITS__INIT;
         Argosy__Request__ListUnitFiles files = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
         char *name = is_one(c) ? c->target.name : c->target.unit_name;
 
+        c->behind = c->last;
+        c->rows_before = c->n_rows;
+        c->fitting_before = c->n_fitting;
+        c->n_seen = 0;
+        c->more = false;
+        units.filter = files.filter = filter_of(c, &filter);
         if (is_of_states(c)) {
                 q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
                 q.list_units = &units;
@@ -225,11 +259,9 @@ static Argosy__Verb verb_of(const FleetCall *c) {
 
         if (c->target.method == FLEET_DELETE)
                 return ARGOSY__VERB__VERB_DESTROY;
-        if (!c->unit.has_desired) // a new content: it stays what it is to be
-                return streq(now, "launched") ? ARGOSY__VERB__VERB_START
-                       : streq(now, "loaded") ? ARGOSY__VERB__VERB_LOAD
-                                              : ARGOSY__VERB__VERB_SUBMIT;
-        switch (c->unit.desired) {
+        // A new content of which nothing is said is to be inactive, also of a unit that runs: fleet's client waits for that before it
+        // says what is to become of it.
+        switch (c->unit.has_desired ? c->unit.desired : ARGOSY__TARGET__TARGET_INACTIVE) {
         case ARGOSY__TARGET__TARGET_LAUNCHED:
                 return ARGOSY__VERB__VERB_START;
         case ARGOSY__TARGET__TARGET_LOADED:
@@ -379,8 +411,14 @@ static Argosy__Request *ask(FleetCall *c) {
         }
 }
 
+// A step that is not done with one request.
+static bool goes_on(const FleetCall *c) {
+        return (c->step == FLEET_LABELS && is_needed(c, FLEET_LABELS)) ||
+               (c->step == FLEET_ASKS_LIST && c->more && c->n_fitting < fitting_wanted(c));
+}
+
 int fleet_call_next(FleetCall *c, Argosy__Request **ret) {
-        if (c->step < FLEET_ENDS && !(c->step == FLEET_LABELS && is_needed(c, FLEET_LABELS)))
+        if (c->step < FLEET_ENDS && !goes_on(c))
                 do
                         c->step++;
                 while (!is_needed(c, c->step));
@@ -471,14 +509,40 @@ static int take_state(FleetCall *c, const Argosy__Response__UnitRow *from) {
                        : 0;
 }
 
-// A list begins anew with its first part.
-static bool follows(FleetCall *c, size_t first) {
-        if (first == 0)
-                drop_rows(c);
+static bool behind_is_empty(const FleetCall *c) {
+        return !*c->behind.unit;
+}
+
+// A list begins anew with its first part; and whoever does not know what a part of it is gives all of it from the beginning.
+static bool follows(FleetCall *c, size_t first, bool filtered) {
+        if (first == 0) {
+                bool all = !filtered && !behind_is_empty(c);
+
+                drop_rows_from(c, all ? 0 : c->rows_before);
+                c->n_fitting = all ? 0 : c->fitting_before;
+                c->n_seen = 0;
+        }
         if (first == c->n_seen)
                 return true;
         end(c, 503, "the leader changed in the middle of the list: ask again");
         return false;
+}
+
+// False: no place of that name can be kept.
+static bool note_last(FleetPlace *place, const char *unit, const char *node) {
+        return str_copy(place->unit, sizeof(place->unit), unit) && str_copy(place->node, sizeof(place->node), node);
+}
+
+bool fleet_call_page_ended(const FleetCall *c, FleetPlace *ret) {
+        const FleetRow *row = c->n_rows > 0 ? &c->rows[c->n_rows - 1] : NULL;
+
+        return c->status == 200 && reads(c) && row && is_whole(c) && c->n_fitting >= fitting_wanted(c) &&
+               note_last(ret, row->name, is_of_states(c) ? row->node : "");
+}
+
+void fleet_call_begin_behind(FleetCall *c, const FleetPlace *place) {
+        c->last = *place;
+        c->n_fitting = (c->target.page - 1U) * (size_t) FLEET_PAGE_ROWS;
 }
 
 static int take_list(FleetCall *c, const Argosy__Response *r) {
@@ -488,8 +552,13 @@ static int take_list(FleetCall *c, const Argosy__Response *r) {
                                                                        : 0;
         int status = 0;
 
-        if (n == 0 || !follows(c, states ? r->units->first : r->unit_files->first))
+        if (n == 0 || !(states ? follows(c, r->units->first, r->units->filtered)
+                               : follows(c, r->unit_files->first, r->unit_files->filtered)))
                 return 0;
+        c->more = states ? r->units->more : r->unit_files->more;
+        if (!note_last(&c->last, states ? r->units->rows[n - 1]->unit : r->unit_files->rows[n - 1]->unit,
+                       states ? r->units->rows[n - 1]->node : ""))
+                c->more = false;
         for (size_t i = 0; i < n && status == 0; i++)
                 status = states ? take_state(c, r->units->rows[i]) : take_file(c, r->unit_files->rows[i]);
         c->n_seen += n;
@@ -510,12 +579,37 @@ static int take_content(FleetCall *c, const Argosy__Response__Cat *cat) {
         return 0;
 }
 
-static void take_change(FleetCall *c, const Argosy__Response__Change *change) {
-        for (size_t i = 0; i < change->n_units; i++) {
-                c->revision = change->units[i]->revision;
-                if (change->units[i]->status != 0)
-                        fleet_call_fail(c, change->units[i]->status, change->units[i]->message);
+// Of a unit that was to be started or loaded: fleet's client would wait for it, for ever if need be, and never learn why.
+static int say_unplaced(FleetCall *c, const Argosy__Response__UnitResult *u) {
+        _cleanup_buf_ Buf why = {};
+        _cleanup_free_ char *text = NULL;
+        size_t n = MIN_OF(u->n_refusals, (size_t) FLEET_REFUSALS);
+        int r = buf_printf(&why, "%s", u->message);
+
+        for (size_t i = 0; i < n && r >= 0; i++)
+                r = buf_printf(&why, "%s%s: %s", i == 0 ? ": " : "; ", u->refusals[i]->node, u->refusals[i]->reason);
+        if (n < u->n_refusals && r >= 0)
+                r = buf_printf(&why, "; and so on, %zu nodes in all", u->n_refusals);
+        text = r < 0 ? NULL : buf_take_string(&why);
+        if (!text)
+                return -ENOMEM;
+        end(c, 409, text);
+        return 0;
+}
+
+static int take_change(FleetCall *c, const Argosy__Response__Change *change) {
+        int r = 0;
+
+        for (size_t i = 0; i < change->n_units && r >= 0; i++) {
+                const Argosy__Response__UnitResult *u = change->units[i];
+
+                c->revision = u->revision;
+                if (u->status != 0)
+                        fleet_call_fail(c, u->status, u->message);
+                else if (u->n_refusals > 0 && !c->made)
+                        r = say_unplaced(c, u);
         }
+        return r;
 }
 
 // A unit that has gone since it was listed has no content, and no row either.
@@ -543,9 +637,7 @@ int fleet_call_take(FleetCall *c, const Argosy__Response *r) {
         case FLEET_ASKS_CONTENTS:
                 return r->what_case == ARGOSY__RESPONSE__WHAT_CAT ? take_content(c, r->cat) : 0;
         case FLEET_CHANGES:
-                if (r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE)
-                        take_change(c, r->change);
-                return 0;
+                return r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE ? take_change(c, r->change) : 0;
         default:
                 return 0;
         }

@@ -16,6 +16,7 @@
 #include "fleet-body.h"
 #include "fleet-page.h"
 #include "fleet-target.h"
+#include "unit-name.h"
 
 typedef enum FleetStep {
         FLEET_BEGINS,
@@ -45,6 +46,13 @@ typedef struct FleetRow {
         FleetOptions options; // has_content
 } FleetRow;
 
+enum { FLEET_NODE_SIZE = 256 };
+
+// A row of a list. Zero-initialised: none.
+typedef struct FleetPlace {
+        char unit[UNIT_NAME_MAX + 1], node[FLEET_NODE_SIZE];
+} FleetPlace;
+
 typedef struct FleetCall {
         FleetTarget target;
         FleetUnit unit;       // of a PUT
@@ -55,8 +63,12 @@ typedef struct FleetCall {
         size_t n_machines;
         FleetRow rows[FLEET_PAGE_ROWS];
         size_t n_rows;
-        size_t n_seen;     // rows of the list, also those of other pages
-        size_t n_fitting;  // of these
+        size_t n_seen;     // rows of the list as it comes, also those of other pages
+        size_t n_fitting;  // rows that fit, those of the pages before among them
+        FleetPlace behind; // the list is asked for from there on
+        FleetPlace last;   // row that was seen
+        size_t rows_before, fitting_before; // when it was asked for
+        bool more;         // and there is more of it
         bool made;         // a unit, or its content
         uint64_t revision; // of what was changed
         bool was_launched; // and is to be shown so once more
@@ -64,6 +76,14 @@ typedef struct FleetCall {
         char *message;     // of an error
 } FleetCall;
 
+// Pages have numbers, and what stands on one is known to whoever has read those before it. So whoever keeps where pages of a list have ended
+// spares the next one a walk through all of them.
+//
+// Whether it is answered with a page of a list of all there is, with rows behind it: *ret is where it ended.
+bool fleet_call_page_ended(const FleetCall *c, FleetPlace *ret);
+// Whether it is to be such a page, and not the first. If so, before anything is asked: it begins behind that row.
+bool fleet_call_is_later_page(const FleetCall *c);
+void fleet_call_begin_behind(FleetCall *c, const FleetPlace *place);
 // Whether it has stopped a unit that was launched; and whether it shows one of that name as loaded.
 bool fleet_call_stops(const FleetCall *c);
 bool fleet_call_shows_loaded(const FleetCall *c);

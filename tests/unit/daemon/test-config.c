@@ -180,7 +180,7 @@ static void http_is_answered_on_its_socket_or_nowhere(void **state) {
         put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nListen=localhost:80\n"); // is no value, and left out
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_false(c.http);
-        assert_int_equal(c.n_http_listen, 0);
+        assert_int_equal(c.http_listen.n, 0);
         config_done(&c);
         put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nListen=\n");
         assert_int_equal(load(*state, NULL, &c), 0);
@@ -197,6 +197,18 @@ static void the_api_of_fleet_is_where_somebody_said(void **state) {
         put(*state, "/etc/argosy/argosy.conf", "[Fleet]\nListen=/run/argosy/fleet.sock\n");
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_string_equal(c.fleet, "/run/argosy/fleet.sock");
+        assert_int_equal(c.fleet_listen.n, 0);
+        config_done(&c);
+        put(*state, "/etc/argosy/argosy.conf", "[Fleet]\nListen=/a 10.0.0.1:80 /b\nListen=10.0.0.1:80 nothing [::1]:80\n");
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_string_equal(c.fleet, "/b");
+        assert_int_equal(c.fleet_listen.n, 2);
+        assert_string_equal(c.fleet_listen.list[1].text, "[::1]:80");
+        config_done(&c);
+        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Fleet]\nListen=\n");
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_string_equal(c.fleet, "");
+        assert_int_equal(c.fleet_listen.n, 0);
         config_done(&c);
 }
 
@@ -204,7 +216,7 @@ static void http_over_tcp_is_what_was_asked_for(void **state) {
         Config c;
 
         assert_int_equal(load(*state, NULL, &c), 0);
-        assert_int_equal(c.n_http_listen, 0);
+        assert_int_equal(c.http_listen.n, 0);
         assert_true(c.http_tls);
         assert_null(c.http_names);
         config_done(&c);
@@ -213,9 +225,9 @@ static void http_over_tcp_is_what_was_asked_for(void **state) {
             "Certificate=/a\nKey=b\n");
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_true(c.http);
-        assert_int_equal(c.n_http_listen, 2);
-        assert_string_equal(c.http_listen[0].text, "127.0.0.1:80");
-        assert_string_equal(c.http_listen[1].text, "[::1]:80");
+        assert_int_equal(c.http_listen.n, 2);
+        assert_string_equal(c.http_listen.list[0].text, "127.0.0.1:80");
+        assert_string_equal(c.http_listen.list[1].text, "[::1]:80");
         assert_int_equal(c.http_names->n, 2);
         assert_string_equal(c.http_names->names[0].text, "::1");
         assert_string_equal(c.http_names->names[1].text, "a.example");
@@ -225,7 +237,7 @@ static void http_over_tcp_is_what_was_asked_for(void **state) {
         put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nListen=none\nListen=10.0.0.1:80\nNames=\n");
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_false(c.http);
-        assert_int_equal(c.n_http_listen, 1);
+        assert_int_equal(c.http_listen.n, 1);
         assert_null(c.http_names);
         config_done(&c);
 }
@@ -236,12 +248,12 @@ static void clear_text_stays_on_loopback(void **state) {
         put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:80 [::1]:80 10.0.0.1:80 0.0.0.0:81 [::]:82\n");
         assert_int_equal(load(*state, NULL, &c), 0);
         for (size_t i = 0; i < 5; i++)
-                assert_true(config_http_has_tls(&c, &c.http_listen[i]));
+                assert_true(config_http_has_tls(&c, &c.http_listen.list[i]));
         config_done(&c);
         put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nTls=no\n");
         assert_int_equal(load(*state, NULL, &c), 0);
         for (size_t i = 0; i < 5; i++)
-                assert_int_equal(config_http_has_tls(&c, &c.http_listen[i]), i >= 2);
+                assert_int_equal(config_http_has_tls(&c, &c.http_listen.list[i]), i >= 2);
         config_done(&c);
 }
 
@@ -255,6 +267,10 @@ static void what_needs_a_restart_is_known(void **state) {
         assert_true(config_http_is_same(&a, &b));
         config_done(&b);
         put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:81\n");
+        assert_int_equal(load(*state, NULL, &b), 0);
+        assert_false(config_http_is_same(&a, &b));
+        config_done(&b);
+        put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:80\n[Fleet]\nListen=127.0.0.1:80\n");
         assert_int_equal(load(*state, NULL, &b), 0);
         assert_false(config_http_is_same(&a, &b));
         config_done(&a);

@@ -322,14 +322,14 @@ static void who_says_nothing_new_has_to_say_what_it_is_to_be(void **state) {
             "{\"error\":{\"code\":409,\"message\":\"unit does not exist and options field empty\"}}\n");
 }
 
-static void another_content_replaces_the_unit_which_stays_what_it_is(void **state) {
+static void another_content_replaces_the_unit_which_is_inactive_then(void **state) {
         static const struct {
                 const char *now;
                 Argosy__Verb verb;
         } all[] = {
                 {"inactive", ARGOSY__VERB__VERB_SUBMIT},
-                {"loaded", ARGOSY__VERB__VERB_LOAD},
-                {"launched", ARGOSY__VERB__VERB_START},
+                {"loaded", ARGOSY__VERB__VERB_UNLOAD},
+                {"launched", ARGOSY__VERB__VERB_UNLOAD},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(all); i++) {
@@ -388,6 +388,47 @@ static void what_can_run_nowhere_is_said_at_once(void **state) {
         end(&t, 409, "{\"error\":{\"code\":409,\"message\":\"no node can take it\"}}\n");
 }
 
+static void answer_unplaced(Talk *t, size_t n) {
+        _cleanup_free_ Argosy__Refusal *all = calloc(n, sizeof(*all)), **list = calloc(n, sizeof(*list));
+        Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
+        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        for (size_t i = 0; i < n; i++) {
+                all[i] = (Argosy__Refusal) ARGOSY__REFUSAL__INIT;
+                all[i].node = (char *) "n1";
+                all[i].reason = (char *) "is full";
+                list[i] = &all[i];
+        }
+        result.message = (char *) "it waits";
+        result.refusals = list;
+        result.n_refusals = n;
+        change.units = &results;
+        change.n_units = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
+        r.change = &change;
+        answer(t, &r);
+}
+
+static void what_waits_for_a_place_says_why(void **state) {
+        Talk t;
+
+        begin(&t, "PUT", "/fleet/v1/units/a.service", "{\"desiredState\":\"launched\"}");
+        answer_file(&t, "a.service", "inactive", "inactive", "-");
+        answer_unplaced(&t, 2);
+        end(&t, 409, "{\"error\":{\"code\":409,\"message\":\"it waits: n1: is full; n1: is full\"}}\n");
+        begin(&t, "PUT", "/fleet/v1/units/a.service", "{\"desiredState\":\"loaded\"}");
+        answer_file(&t, "a.service", "inactive", "inactive", "-");
+        answer_unplaced(&t, 1000);
+        end(&t, 409,
+            "{\"error\":{\"code\":409,\"message\":\"it waits: n1: is full; n1: is full; n1: is full; n1: is full; "
+            "n1: is full; and so on, 1000 nodes in all\"}}\n");
+        begin(&t, "PUT", "/fleet/v1/units/a.service", "{\"desiredState\":\"launched\"," OPTIONS "}"); // was made all the same
+        answer_file(&t, NULL, NULL, NULL, NULL);
+        answer_unplaced(&t, 2);
+        end(&t, 201, NULL);
+}
+
 static void without_a_leader_it_is_a_fleet_without_etcd(void **state) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Talk t;
@@ -399,7 +440,13 @@ static void without_a_leader_it_is_a_fleet_without_etcd(void **state) {
             "{\"error\":{\"code\":503,\"message\":\"fleet server unable to communicate with etcd\"}}\n");
 }
 
-static void answer_states(Talk *t, size_t first, size_t n) {
+typedef struct Part {
+        size_t name, first, n; // rows u<name>... of the list, which are number `first` and so on of this answer
+        bool filtered, more;
+} Part;
+
+static void answer_part(Talk *t, Part part) {
+        size_t n = part.n;
         _cleanup_free_ Argosy__Response__UnitRow *rows = calloc(n, sizeof(*rows)),
                                                  **list = calloc(n, sizeof(*list));
         Argosy__Response__Units units = ARGOSY__RESPONSE__UNITS__INIT;
@@ -408,7 +455,7 @@ static void answer_states(Talk *t, size_t first, size_t n) {
 
         assert_true(n <= ELEMENTSOF(names));
         for (size_t i = 0; i < n; i++) {
-                str_fit(names[i], sizeof(names[i]), "u%zu.service", first + i);
+                str_fit(names[i], sizeof(names[i]), "u%zu.service", part.name + i);
                 rows[i] = (Argosy__Response__UnitRow) ARGOSY__RESPONSE__UNIT_ROW__INIT;
                 rows[i].unit = names[i];
                 rows[i].node = (char *) "n1";
@@ -417,10 +464,85 @@ static void answer_states(Talk *t, size_t first, size_t n) {
         }
         units.rows = list;
         units.n_rows = n;
-        units.first = (uint32_t) first;
+        units.first = (uint32_t) part.first;
+        units.filtered = part.filtered;
+        units.more = part.more;
         r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
         r.units = &units;
         assert_int_equal(fleet_call_take(t->call, &r), 0);
+}
+
+static void answer_states(Talk *t, size_t first, size_t n) {
+        answer_part(t, (Part){first, first, n, false, false});
+}
+
+static void asks_behind(const Talk *t, const char *unit, const char *node, uint32_t limit) {
+        assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_LIST_UNITS);
+        assert_non_null(t->asked->list_units->filter);
+        assert_string_equal(t->asked->list_units->filter->after, unit);
+        assert_string_equal(t->asked->list_units->filter->after_node, node);
+        assert_int_equal(t->asked->list_units->filter->limit, limit);
+}
+
+static void a_page_is_no_more_than_is_asked_for(void **state) {
+        FleetPlace place;
+        Talk t;
+
+        begin(&t, "GET", "/fleet/v1/state", NULL);
+        assert_false(fleet_call_is_later_page(t.call));
+        answer_machines(&t);
+        asks_behind(&t, "", "", 101);
+        answer_part(&t, (Part){0, 0, 50, true, true});
+        answer_part(&t, (Part){0, 0, 60, true, true}); // another leader
+        go_on(&t);
+        asks_behind(&t, "u59.service", "n1", 41); // as some did not fit
+        answer_part(&t, (Part){60, 0, 20, true, true});
+        answer_part(&t, (Part){60, 0, 41, true, true}); // begins anew, from where it was asked for
+        go_on(&t);
+        assert_int_equal(t.asked->cat->n_names, 100);
+        assert_string_equal(t.asked->cat->names[0], "u0.service");
+        assert_string_equal(t.asked->cat->names[99], "u99.service");
+        assert_false(fleet_call_page_ended(t.call, &place));
+        go_on(&t);
+        assert_true(fleet_call_page_ended(t.call, &place));
+        assert_string_equal(place.unit, "u99.service");
+        assert_string_equal(place.node, "n1");
+        end(&t, 200, "{\"nextPageToken\":\"ZAACAA==\"}\n");
+}
+
+static void a_page_begins_where_the_one_before_ended(void **state) {
+        static const FleetPlace behind = {"u99.service", "n1"};
+        FleetPlace place;
+        Talk t;
+
+        begin(&t, "GET", "/fleet/v1/state?nextPageToken=ZAACAA%3D%3D", NULL);
+        assert_true(fleet_call_is_later_page(t.call));
+        fleet_call_begin_behind(t.call, &behind);
+        answer_machines(&t);
+        asks_behind(&t, "u99.service", "n1", 101);
+        answer_part(&t, (Part){100, 0, 30, true, false});
+        go_on(&t);
+        assert_int_equal(t.asked->cat->n_names, 30);
+        assert_string_equal(t.asked->cat->names[0], "u100.service");
+        go_on(&t);
+        assert_false(fleet_call_page_ended(t.call, &place)); // there is no other
+        end(&t, 200, "{}\n");
+}
+
+static void a_leader_that_knows_no_pages_gives_all(void **state) {
+        static const FleetPlace behind = {"u99.service", "n1"};
+        Talk t;
+
+        begin(&t, "GET", "/fleet/v1/state?nextPageToken=ZAACAA%3D%3D", NULL);
+        fleet_call_begin_behind(t.call, &behind);
+        answer_machines(&t);
+        answer_states(&t, 0, 120);
+        answer_states(&t, 120, 130);
+        go_on(&t);
+        assert_int_equal(t.asked->cat->n_names, 100);
+        assert_string_equal(t.asked->cat->names[0], "u100.service");
+        go_on(&t);
+        end(&t, 200, "{\"nextPageToken\":\"ZAADAA==\"}\n");
 }
 
 static void a_page_is_cut_out_of_a_list_that_comes_in_parts(void **state) {
@@ -524,11 +646,15 @@ int main(void) {
                 cmocka_unit_test(a_unit_that_there_is_not_is_not_found),
                 cmocka_unit_test(a_new_unit_is_made),
                 cmocka_unit_test(who_says_nothing_new_has_to_say_what_it_is_to_be),
-                cmocka_unit_test(another_content_replaces_the_unit_which_stays_what_it_is),
+                cmocka_unit_test(another_content_replaces_the_unit_which_is_inactive_then),
                 cmocka_unit_test(what_a_unit_is_to_be_is_a_verb),
                 cmocka_unit_test(what_can_run_nowhere_is_said_at_once),
+                cmocka_unit_test(what_waits_for_a_place_says_why),
                 cmocka_unit_test(without_a_leader_it_is_a_fleet_without_etcd),
                 cmocka_unit_test(a_page_is_cut_out_of_a_list_that_comes_in_parts),
+                cmocka_unit_test(a_page_is_no_more_than_is_asked_for),
+                cmocka_unit_test(a_page_begins_where_the_one_before_ended),
+                cmocka_unit_test(a_leader_that_knows_no_pages_gives_all),
                 cmocka_unit_test(metadata_is_changed_one_after_the_other),
                 cmocka_unit_test(what_is_wrong_in_a_body_is_refused),
                 cmocka_unit_test(the_discovery_document_is_json),

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+#include "client-certificate.h"
+
+#include "access-token.h"
+#include "x509.h"
+
+enum { DAY_SEC = 24 * 3600 };
+
+int client_certificate_new(const char *name, uint32_t ttl_sec, Buf *ret_certificate, Buf *ret_key, Hash *ret_proof) {
+        _cleanup_buf_ Buf der = {};
+        const X509Template template = {.common_name = name, .days = ttl_sec / DAY_SEC + 1};
+        int r = x509_cert_own(&template, &der, ret_key);
+
+        if (r == 0)
+                r = x509_append_pem(ret_certificate, "CERTIFICATE", &der);
+        if (r == 0)
+                *ret_proof = access_token_certificate_proof(der.data, der.len);
+        return r;
+}

@@ -94,6 +94,11 @@ char *unit_dir_foreign(UnitDir *d, const char *name);
 // The same for the aliases that a file asks for, outside of DIR.
 char *unit_dir_foreign_alias(UnitDir *d, const char *name, const void *content, size_t len);
 
+// What fleet has left behind: is `name` in DIR a link to the file of that name in `from` (absolute, no slash at its end), then this link and all
+// others to it, of [Install] and aliases, are taken away, and the name is nobody's. The file that they lead to stays, and systemd's memory of
+// the unit. 1: that was so; 0: it is not; negative errno: some of them may be there still.
+int unit_dir_take(UnitDir *d, const char *name, const char *from);
+
 // Between these two the directories of others are taken to stay as they are; they are listed once instead of
 // being asked for each name. Worth it from about UNIT_DIR_SURVEY_FROM names on.
 void unit_dir_survey_begin(UnitDir *d);

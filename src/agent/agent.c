@@ -272,7 +272,8 @@ static int open_parts(Agent *a, const AgentConfig *config, char **ret_why) {
         a->state_dir = strdup(config->state_dir);
         a->runtime_dir = strdup(config->runtime_dir);
         a->host_name = strdup(config->host_name ?: "");
-        if (!a->state_dir || !a->runtime_dir || !a->host_name ||
+        a->take_from = strdup(config->take_from ?: "");
+        if (!a->state_dir || !a->runtime_dir || !a->host_name || !a->take_from ||
             labels_copy(config->labels, config->n_labels, &a->labels) < 0)
                 return agent_complain(-ENOMEM, ret_why, "out of memory");
         a->n_labels = config->n_labels;
@@ -309,6 +310,7 @@ static void agent_free(Agent *a) {
         map_done(&a->specs);
         labels_free(a->labels, a->n_labels);
         free(a->state_dir);
+        free(a->take_from);
         lease_file_close(a->lease);
         free(a->runtime_dir);
         free(a->host_name);

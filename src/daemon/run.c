@@ -239,6 +239,7 @@ static int open_agent(Daemon *d, char **ret_why) {
                 .runtime_dir = d->paths->runtime_dir,
                 .unit_dir = manager->unit_dir,
                 .foreign_dirs = (const char *const *) manager->search_dirs,
+                .take_from = d->config.fleet_take_over,
                 .systemd = {.loop = d->loop,
                             .socket_path = manager->socket,
                             .check_period_us = d->config.check_us},

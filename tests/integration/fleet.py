@@ -5,12 +5,17 @@
 import http.client
 import json
 import socket
+import ssl
+import tempfile
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
 from lib import Cluster, eventually, main
+from over_http import network_of
 
 SOCKET = "run/argosy/fleet.sock"
+PORT = 49153
 SLEEP = [{"section": "Service", "name": "ExecStart", "value": "/usr/bin/sleep infinity"}]
 
 
@@ -26,18 +31,43 @@ class Connection(http.client.HTTPConnection):
 
 
 def ask(node, method, target, body=None, kind="application/json"):
-    """(status, what it says); as the client does, with alt=json behind everything."""
-    connection = Connection(node)
-    try:
-        text = None if body is None else json.dumps(body)
-        headers = {"User-Agent": "google-api-go-client/0.5"} | ({"Content-Type": kind} if text else {})
-        connection.request(method, f"/fleet/v1/{target}{'&' if '?' in target else '?'}alt=json", text, headers)
-        answer = connection.getresponse()
-        said = answer.read().decode()
-        assert answer.headers["Server"].startswith("fleetd/"), answer.headers
-        return answer.status, json.loads(said) if said else None
-    finally:
-        connection.close()
+    """(status, what it says)"""
+    with closing(Connection(node)) as connection:
+        return ask_over(connection, method, target, body, kind)
+
+
+def ask_over(connection, method, target, body=None, kind="application/json", more={}):
+    """As the client does, with alt=json behind everything."""
+    text = None if body is None else json.dumps(body)
+    headers = {"User-Agent": "google-api-go-client/0.5"} | ({"Content-Type": kind} if text else {}) | more
+    connection.request(method, f"/fleet/v1/{target}{'&' if '?' in target else '?'}alt=json", text, headers)
+    answer = connection.getresponse()
+    said = answer.read().decode()
+    assert answer.headers["Server"].startswith("fleetd/"), answer.headers
+    return answer.status, json.loads(said) if said else None
+
+
+class Tcp(http.client.HTTPSConnection):
+    """Over TCP, from that node, with a certificate or without."""
+
+    def __init__(self, node, certificate):
+        context = ssl.create_default_context(cadata=node.run("sed -n /BEGIN.CERTIFICATE/,/END.CERTIFICATE/p /var/lib/argosy/http.pem"))
+        if certificate:
+            with tempfile.NamedTemporaryFile("w") as file:
+                file.write(certificate)
+                file.flush()
+                context.load_cert_chain(file.name)
+        super().__init__("127.0.0.1", PORT, timeout=30, context=context)
+        self._node = node
+
+    def connect(self):
+        with network_of(self._node):
+            super().connect()
+
+
+def ask_tcp(node, certificate, method, target, body=None, **more):
+    with closing(Tcp(node, certificate)) as connection:
+        return ask_over(connection, method, target, body, **more)
 
 
 def get(node, target):
@@ -129,7 +159,7 @@ def test_another_content_replaces_a_unit_that_runs(c: Cluster):
     waits(node, "b.service", "launched", "active")
     refuses(node, "PUT", "units/b.service", 409, "must provide DesiredState", {"options": SLEEP})
     before = get(node, "state/b.service")["hash"]
-    put(node, "b.service", 201, options=changed)  # as the client does it; what the unit is to be comes behind that
+    put(node, "b.service", 201, options=changed, desiredState="launched")
     eventually(lambda: get(node, "state/b.service")["hash"] != before)
     assert get(node, "units/b.service")["options"] == changed
     waits(node, "b.service", "launched", "active")
@@ -191,6 +221,112 @@ def test_errors_are_those_of_fleet(c: Cluster):
     assert get(node, "discovery")["id"] == "fleet:v1" and get(node, "units") == {} and get(node, "state") == {}
 
 
+def test_replace_is_what_the_client_makes_of_it(c: Cluster):
+    """It waits for the unit to be inactive before it says what is to become of it."""
+    node, changed = c.nodes[2], [{"section": "Service", "name": "ExecStart", "value": "/usr/bin/sleep 99998"}]
+    put(node, "r.service", 201, options=SLEEP, desiredState="launched")
+    waits(node, "r.service", "launched", "active")
+    put(node, "r.service", 201, options=changed)
+    waits(node, "r.service", "inactive")
+    assert get(node, "units/r.service")["desiredState"] == "inactive"
+    put(node, "r.service", 204, desiredState="launched")
+    waits(node, "r.service", "launched", "active")
+    assert "99998" in c.ctl("cat r.service")
+    ask(node, "DELETE", "units/r.service")
+
+
+def test_what_waits_for_a_place_is_told_why(c: Cluster):
+    node, alone = c.nodes[0], SLEEP + [{"section": "X-Fleet", "name": "Conflicts", "value": "alone@*.service"}]
+    for n in range(4):
+        put(node, f"alone@{n}.service", 201, options=alone)
+    for n in range(3):
+        put(node, f"alone@{n}.service", 204, desiredState="launched")
+    refuses(node, "PUT", "units/alone@3.service", 409, "it waits for one: n1: conflicts with alone@", {"desiredState": "launched"})
+    assert ask(node, "DELETE", "units/alone@0.service")[0] == 204
+    waits(node, "alone@3.service", "launched", "active")
+    for n in range(1, 4):
+        ask(node, "DELETE", f"units/alone@{n}.service")
+
+
+def test_over_tcp_a_certificate_says_who_asks(c: Cluster):
+    node = c.nodes[0]
+    deploys = c.ctl("token create --right deploy --name fleet --certificate")
+    views = c.json("token create --right view --name looks --certificate")
+    views = views["certificate"] + views["key"]
+    long = SLEEP + [{"section": "Unit", "name": "Description", "value": f"{n:04} " + 1000 * "x"} for n in range(30)]
+    assert ask_tcp(node, None, "GET", "units")[0] == 401
+    text = c.ctl("token create --right admin --name text").strip()
+    assert ask_tcp(node, None, "GET", "units", more={"Authorization": f"Bearer {text}"})[0] == 401
+    assert ask_tcp(node, deploys, "GET", "units", more={"Host": "fleet.example.org"})[0] == 421
+    for certificate, status in [(views, 403), (deploys, 201)]:
+        for name, options in [("short.service", SLEEP), ("long.service", long)]:
+            assert ask_tcp(node, certificate, "PUT", f"units/{name}", {"name": name, "options": options})[0] == status, name
+    assert {row["name"] for row in ask_tcp(node, views, "GET", "units")[1]["units"]} == {"short.service", "long.service"}
+    assert "token:fleet" in c.ctl("jobs --limit 1")
+    for name in ["short.service", "long.service"]:
+        assert ask_tcp(node, deploys, "DELETE", f"units/{name}") == (204, None)
+    c.ctl("token revoke fleet")
+    said = ask_tcp(node, deploys, "GET", "units")
+    assert said[0] == 401 and "revoked" in said[1]["error"]["message"], said
+
+
+LEFT = "[Unit]\nDescription=of fleet\n\n[Service]\nExecStart=/usr/bin/sleep infinity\n\n[Install]\nWantedBy=multi-user.target\n"
+
+
+def leave_behind(node, names):
+    """Units as fleet has them running when it is stopped."""
+    node.run("mkdir -p /run/fleet/units")
+    for name in names:
+        node.write(f"/run/fleet/units/{name}", LEFT)
+    paths = " ".join(f"/run/fleet/units/{name}" for name in names)
+    node.run(f"systemctl link --runtime {paths} && systemctl enable --runtime {' '.join(names)} && systemctl start {' '.join(names)}")
+
+
+def runs(node, name):
+    return node.run(f"systemctl show -p InvocationID,MainPID,ActiveState {name}")
+
+
+def test_what_fleet_left_behind_goes_over_as_it_runs(c: Cluster):
+    """Machine by machine, as the manual says."""
+    files = {f"left@{n}.service": LEFT for n in range(1, 7)} | {"all.service": LEFT + "[X-Fleet]\nGlobal=true\n"}
+    before = {}
+    for i, node in enumerate(c.nodes):
+        left = [f"left@{2 * i + 1}.service", f"left@{2 * i + 2}.service", "all.service"]
+        leave_behind(node, left)
+        before |= {(node, name): runs(node, name) for name in left}
+    for name, text in files.items():
+        c.submit(name, text)
+    for i, node in enumerate(c.nodes):
+        others = " ".join(other.name for other in c.nodes if other.name != node.name)
+        c.ctl(f"cordon {others}")
+        c.ctl(f"start left@{2 * i + 1} left@{2 * i + 2}")
+        c.ctl(f"uncordon {others}")
+    c.ctl("start all")
+    for (node, name), ran in before.items():
+        assert runs(node, name) == ran, f"{name} on {node.name}"
+        assert "NeedDaemonReload=no" in node.run(f"systemctl show -p NeedDaemonReload {name}"), name
+        assert node.run(f"test -L /run/systemd/system/{name} || echo ours").strip() == "ours", name
+    seen = {(row["node"], row["unit"]): row["active"] for row in c.json("list-units")}
+    assert seen == {(node.name, name): "active" for node, name in before}, seen
+    c.ctl("restart left@1")
+    assert runs(c.nodes[0], "left@1.service") not in before.values()
+    c.ctl("destroy left@{1..6} all")
+    for node, name in before:
+        assert "ActiveState=inactive" in runs(node, name), name
+
+
+def test_what_somebody_else_runs_is_not_taken_over(c: Cluster):
+    for node in c.nodes:
+        node.run("systemd-run --unit=mine.service sleep infinity")
+    c.submit("mine.service", LEFT)
+    before = runs(c.nodes[0], "mine.service")
+    c.ctl_fails("start mine", saying="a unit of that name is already active on this node and is not argosy's")
+    assert runs(c.nodes[0], "mine.service") == before
+    c.ctl("destroy mine")
+    for node in c.nodes:
+        node.run("systemctl stop mine.service")
+
+
 def test_without_a_leader_all_is_unavailable(c: Cluster):
     for node in c.nodes[1:]:
         node.kill()
@@ -199,4 +335,4 @@ def test_without_a_leader_all_is_unavailable(c: Cluster):
 
 
 if __name__ == "__main__":
-    main(conf=["Fleet.Listen=/run/argosy/fleet.sock"])
+    main(conf=[f"Fleet.Listen=/run/argosy/fleet.sock 127.0.0.1:{PORT}", "Fleet.TakeOver=/run/fleet/units"])

@@ -123,6 +123,7 @@ typedef struct Agent {
         AgentOps ops;
         void *userdata;
         char *state_dir, *runtime_dir, *host_name;
+        char *take_from; // never changes: the pool reads it
         const char *const *helper;                                // see HelperConfig.command
         int (*open_manager)(const char *manager, void *userdata); // for tests, else NULL
         void *open_manager_data;

@@ -72,6 +72,7 @@ typedef struct AgentUnitWork {
         bool replacing;    // the record names content that is not written yet; in place is still
         AgentSpec *before; // this one, a reference; NULL: none, or not known any more
         bool new_content;  // of the write under way: other than what systemd may have in memory
+        bool takes_over;   // likewise: the unit runs, and is not ours yet
         uint64_t stale_since_us, links_stale_since_us;
         uint64_t cut_off_until_us; // boot time until which it may turn out that a guard stopped it
 

@@ -198,7 +198,7 @@ static bool plan_file(const PlanInput *in, Phase phase, PlanResult *res) {
         bool same = in->held && hash_equal(&in->held->spec, &w->spec), installed = same && in->file_present;
 
         if (!in->held) {
-                if (phase == PHASE_DOWN || phase == PHASE_FAILED)
+                if (phase == PHASE_DOWN || phase == PHASE_FAILED || (phase == PHASE_UP && in->may_take))
                         res->step = PLAN_WRITE;
                 else
                         res->refused = res->answered = true;
@@ -294,6 +294,8 @@ static void plan_launched(const PlanInput *in, Phase phase, PlanResult *res) {
                         res->settled = res->answered = !is_activating(in);
         } else if (is_activating(in)) {
                 plan_start(in, PLAN_START, res); // joins the job that is under way, to know its end
+        } else if (in->links_stale && !was_launched(in)) { // it was taken over, or something else started it before its links came
+                res->step = PLAN_RELOAD;
         } else if (!plan_links(in, res)) {
                 res->settled = res->answered = true;
         }

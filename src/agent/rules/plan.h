@@ -45,7 +45,9 @@
 //   removal      stop, remove the files, forget. What stays in systemd's memory could be started from there,
 //                so that needs a reload, too.
 //   foreign      a name with a file that is not ours, or active without being ours, is never touched: the
-//                order is refused.
+//                order is refused. Unless whoever runs this host has said that what another program left behind
+//                may be taken over: then it becomes ours as it runs, and systemd reads its files again. Whether it
+//                is such a one is seen when its file is written.
 
 #include <stdbool.h>
 
@@ -102,6 +104,7 @@ typedef struct PlanInput {
         bool pinned;                   // systemd keeps it in memory for us
         bool pin_failed;               // and it cannot: the start goes without
         bool unwatched;                // a pending run may have ended while we were not there to see it
+        bool may_take;                 // what others have left behind becomes ours as it runs
         bool stopping;                 // the manager is shutting down
         bool cut_off;                  // systemd has stopped it by CutOff=stop, or would at once
         bool was_cut_off;              // that was so a moment ago: news of its end may still be on the way

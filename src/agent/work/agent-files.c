@@ -34,6 +34,8 @@ typedef struct FileItem {
         AgentFileJob job;
         bool from_template, is_new, enable;
         bool check_again; // what is there may not be what we wrote
+        bool takes_over;  // it runs, and becomes ours only if somebody has left it behind
+        bool taken;       // out: that was so
         AgentSpec *spec; // a reference, NULL with AGENT_FILE_REMOVE
         char slice[LEDGER_SLICE_SIZE];
         char *foreign; // out: path of what is not ours
@@ -71,6 +73,7 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
         it->from_template = u->held.from_template;
         it->is_new = u->held.revision == 0 && !agent_unit_content(u);
         it->check_again = u->load_retried;
+        it->takes_over = job == AGENT_FILE_WRITE && work->takes_over;
         agent_unit_fill_record(u, &held);
         it->enable = job != AGENT_FILE_REMOVE && plan_enables(&work->wanted, &held);
         it->spec = job == AGENT_FILE_REMOVE ? NULL : agent_spec_ref(work->spec);
@@ -84,13 +87,24 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
 
 // ---- in the pool
 
+static void take_over(AgentNode *node, FileItem *it) {
+        int r = *node->agent->take_from ? unit_dir_take(node->dir, it->name, node->agent->take_from) : 0;
+
+        it->taken = r > 0;
+        it->error = r < 0 ? r : it->takes_over && r == 0 ? -EEXIST : 0;
+}
+
 static void find_foreign_names(FileBatch *b) {
         for (size_t i = 0; i < b->n; i++) {
                 FileItem *it = b->items[i];
 
                 if (it->job != AGENT_FILE_WRITE)
                         continue;
-                it->foreign = unit_dir_foreign(b->node->dir, it->name);
+                take_over(b->node, it);
+                if (it->error < 0)
+                        continue;
+                if (!it->takes_over || it->taken)
+                        it->foreign = unit_dir_foreign(b->node->dir, it->name);
                 if (!it->foreign && it->spec->links)
                         it->foreign = unit_dir_foreign_alias(b->node->dir, it->name, it->spec->content,
                                                              it->spec->len);
@@ -124,7 +138,7 @@ static int apply(FileBatch *b) {
         for (size_t i = 0; i < b->n; i++) {
                 const FileItem *it = b->items[i];
 
-                if (it->foreign)
+                if (it->foreign || it->error < 0)
                         continue;
                 if (it->check_again)
                         (void) unit_dir_check(b->node->dir, it->name);
@@ -170,6 +184,8 @@ static void on_written(AgentUnit *u, FileItem *it) {
         // A unit that is up without a file can be stopped, but systemd neither restarts it nor reads its
         // file.
         u->stale |= it->check_again && u->held.pending && rt->loaded && !down;
+        u->links_stale |= it->taken && !down; // systemd has what was there before, and is to read ours
+        work->links_stale_since_us = clock_boot_us();
         work->stale_since_us = clock_boot_us();
         u->read_again = u->stale && u->node->read_again_us >= u->node->files_began_us;
         agent_search_written(u->node, u->name, it->from_template);
@@ -194,8 +210,11 @@ static void on_removed(AgentUnit *u) {
 static void on_foreign(AgentUnit *u, const FileItem *it) {
         char text[AGENT_ERROR_MAX];
 
-        str_fit(text, sizeof(text), "the name belongs to somebody else on this node: %s",
-                it->foreign ?: "a file that is not argosy's");
+        if (it->takes_over && !it->foreign)
+                str_fit(text, sizeof(text), "a unit of that name is already active on this node and is not argosy's");
+        else
+                str_fit(text, sizeof(text), "the name belongs to somebody else on this node: %s",
+                        it->foreign ?: "a file that is not argosy's");
         if (it->is_new && !u->held.pending) {
                 (void) ledger_forget(u->node->ledger, u->name);
                 agent_unit_drop_held(u);

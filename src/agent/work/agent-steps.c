@@ -91,6 +91,7 @@ static void record_write(AgentUnit *u) {
         AgentSpec *before = u->held.spec;
 
         work->new_content = !u->has_held || before != work->spec;
+        work->takes_over = !u->has_held && agent_unit_runtime(u) && !active_state_is_down(agent_unit_runtime(u)->active);
         u->to_verify |= u->has_held && work->new_content;
         if (!u->has_held)
                 begin_to_hold(u);
@@ -330,6 +331,7 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .pinned = u->watch.pinned,
                 .pin_failed = u->pin_failed,
                 .unwatched = u->unwatched,
+                .may_take = u->node->dir && *u->node->agent->take_from,
                 .stopping = u->node->stopping,
                 .busy = work->busy,
                 .cut_off = agent_is_cut_off(u, now_us),

@@ -9,6 +9,7 @@
 //   unit-dir-files.c     single files, and the directory's time
 //   unit-dir-links.c     links of [Install]
 //   unit-dir-foreign.c   names of others
+//   unit-dir-take.c      those that others have left behind
 //
 //   Entry      a unit of ours      from adopt or its first apply to a successful removal
 //   EntryMore  of an entry         while a batch changes it, or while it has something of its own

@@ -32,7 +32,7 @@ typedef struct Row {
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
         bool pinned, pin_failed, rerun, was_reset;
-        bool cut_off, was_cut_off, drifted, goes_along;
+        bool cut_off, was_cut_off, drifted, goes_along, may_take;
         PlanStep busy;
         // what must come out
         PlanStep step;
@@ -117,6 +117,7 @@ static PlanResult outcome_of(const Row *row) {
                 .pinned = row->pinned,
                 .pin_failed = row->pin_failed,
                 .unwatched = row->unwatched,
+                .may_take = row->may_take,
                 .stopping = row->shutdown,
                 .busy = row->busy,
                 .cut_off = row->cut_off,
@@ -185,6 +186,24 @@ static void a_new_unit_is_written_parsed_and_started(void **state) {
                  .step = PLAN_WRITE},
                 {"its run ended for good elsewhere, file written", .written_only = true, .over = true,
                  .is = GONE, .settled = true},
+        };
+
+        CHECK_ROWS(rows);
+}
+
+static void what_was_left_behind_becomes_ours_as_it_runs(void **state) {
+        static const Row rows[] = {
+                {"it runs, and its file will show whose it was", .no_record = true, .may_take = true, .is = ACTIVE,
+                 .step = PLAN_WRITE},
+                {"it is on its way down: whoever does that is not done with it", .no_record = true, .may_take = true,
+                 .is = STOPPING, .refused = true, .answered = true},
+                {"it is ours now, but systemd has what was there before", .written_only = true, .is = ACTIVE,
+                 .links_stale = true, .step = PLAN_RELOAD},
+                {"systemd has read ours: its start counts as carried out", .written_only = true, .is = ACTIVE, .settled = true},
+                {"it is ours, and was to be stopped", .written_only = true, .loaded_only = true, .is = ACTIVE,
+                 .links_stale = true, .step = PLAN_STOP},
+                {"a crash before its file was written", .written_only = true, .no_file = true, .may_take = true, .is = ACTIVE,
+                 .step = PLAN_WRITE},
         };
 
         CHECK_ROWS(rows);
@@ -579,6 +598,7 @@ static void a_healthy_unit_is_never_stopped_for_other_reasons(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_new_unit_is_written_parsed_and_started),
+                cmocka_unit_test(what_was_left_behind_becomes_ours_as_it_runs),
                 cmocka_unit_test(a_start_is_a_number),
                 cmocka_unit_test(a_restart_is_a_number),
                 cmocka_unit_test(stopping_happens_once),

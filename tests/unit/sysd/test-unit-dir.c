@@ -617,9 +617,46 @@ static void a_link_in_a_directory_that_exists_costs_no_new_look(void **state) {
         assert_int_equal(mtime_us(), before);
 }
 
+static void put_link(const char *path, const char *target) {
+        assert_int_equal(symlink(target, path), 0);
+}
+
+static void what_fleet_left_behind_is_taken_with_its_links(void **state) {
+        assert_int_equal(mkdir("units/multi-user.target.wants", 0755) | mkdir("units/a.service.d", 0755), 0);
+        put_link("units/web@1.service", "/run/fleet/units/web@1.service");
+        put_link("units/multi-user.target.wants/web@1.service", "/run/fleet/units/web@1.service");
+        put_link("units/multi-user.target.wants/other.service", "/run/fleet/units/other.service");
+        put_link("units/www.service", "/run/fleet/units/web@1.service");
+        assert_int_equal(write_one("web@1.service", "x", true, NULL), -EEXIST);
+        assert_int_equal(unit_dir_take(d, "web@1.service", "/run/fleet/units"), 1);
+        assert_false(exists("units/web@1.service"));
+        assert_false(exists("units/multi-user.target.wants/web@1.service"));
+        assert_false(exists("units/www.service"));
+        assert_true(exists("units/multi-user.target.wants/other.service"));
+        assert_int_equal(unit_dir_take(d, "web@1.service", "/run/fleet/units"), 0);
+        assert_int_equal(write_one("web@1.service", "x", true, NULL), 0);
+        assert_file("units/web@.service", "x");
+}
+
+static void what_somebody_else_has_is_not_taken(void **state) {
+        static const char *const names[] = {"a.service", "b.service", "c.service", "d.service", "e.service", "f.service"};
+
+        put_foreign("units/a.service", "x");
+        put_link("units/b.service", "/run/fleet/units/c.service");
+        put_link("units/c.service", "/run/fleet/units-of-mine/c.service");
+        put_link("units/d.service", "/dev/null");
+        put_foreign("etc/e.service", "x");
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                assert_int_equal(unit_dir_take(d, names[i], "/run/fleet/units"), 0);
+        assert_true(exists("units/a.service") && exists("units/b.service") && exists("units/c.service") &&
+                    exists("units/d.service") && exists("etc/e.service"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+                T(what_fleet_left_behind_is_taken_with_its_links),
+                T(what_somebody_else_has_is_not_taken),
                 T(a_unit_has_a_file_and_a_dropin),
                 T(removal_leaves_nothing),
                 T(the_file_that_pins_comes_with_the_first_one_shot),

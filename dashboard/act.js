@@ -58,7 +58,7 @@ export function act(what, went) {
       const answer = await post("/v1/plan", what.body);
       plan.replaceChildren(...(answer.units.length > 0 ? planLines(answer) : [h("li", {}, "Nothing would change.")]));
       go.disabled = false;
-      go.focus();
+      if (!reason.matches(":focus")) go.focus(); // nobody is typing
     } catch (error) {
       plan.replaceChildren();
       said.textContent = error.message;

@@ -12,13 +12,20 @@ export const LEVEL_WORDS = {
 const MOVING = new Set(["activating", "deactivating", "reloading", "refreshing", "maintenance"]);
 const isTemplate = (name) => /@\.[^@]+$/.test(name);
 
+// Of a node that cannot be asked. A unit that is placed there is to run there or nowhere; any other may still be there, and that is all.
+function ofUnheard(copy, unit, state) {
+  const node = copy.rows.node.get(state.node)?.state ?? "";
+  if (node !== "lost" && node !== "down") return ["unsure", "its node is not heard"];
+  return unit.node === state.node ? ["waits", `its node is ${node}, and it is nowhere else`] : ["unsure", `the node is ${node}: it may still run there`];
+}
+
 function ofState(copy, unit, state) {
   if (state.active === "failed") return ["bad", `failed${state.result && state.result !== "success" ? ` (${state.result})` : ""}`];
   if (state.error) return ["bad", state.error];
-  if (state.active === "unknown" || state.stale)
-    return copy.rows.node.get(state.node)?.state === "lost" ? ["waits", "its node is lost, and it is nowhere else"] : ["unsure", "its node is not heard"];
+  if (state.active === "unknown") return ofUnheard(copy, unit, state);
   if (MOVING.has(state.active)) return ["moves", `${state.active} (${state.sub})`];
-  if (state.active === "active") return ["good", state.drift ? `${state.sub}, with another file than it is to have` : state.sub];
+  if (state.active === "active") return ["good", state.stale ? `${state.sub}; its file is newer than what runs` : state.sub];
+  if (state.drift) return ["waits", "somebody stopped it there without argosy"];
   return ["idle", `${state.active} (${state.sub})`];
 }
 
@@ -33,8 +40,9 @@ function ofNone(unit) {
 function row(copy, unit, state) {
   const [level, text] = state ? ofState(copy, unit, state) : ofNone(unit);
   const placed = unit.node && unit.node !== "-" ? unit.node : "";
+  const since = state?.active === "unknown" ? copy.rows.node.get(state.node)?.since : state ? state.since : unit.since;
   return {
-    unit: unit.unit, node: state ? state.node : placed, level, text, desired: unit.desired, since: state?.since ?? 0,
+    unit: unit.unit, node: state ? state.node : placed, level, text, desired: unit.desired, since: since ?? 0,
     description: unit.description ?? "", set: unit.set ?? "",
   };
 }
@@ -134,11 +142,12 @@ export function matcher(text) {
   return (r) => tests.every((test) => test(r));
 }
 
-const NODE_LEVEL = { online: "good", joining: "moves", "shut-down": "idle" };
+// By the words of list-nodes. Down is one that has said that it goes, as a machine does that somebody switches off.
+const NODE_LEVEL = { online: "good", suspect: "waits", lost: "bad", offline: "bad", down: "waits", leaving: "moves", unknown: "unsure" };
 
 export function nodeLevel(node, copy) {
-  if (copy.rows.drain.has(node.node) || node.mode) return "moves";
-  return NODE_LEVEL[node.state] ?? "bad";
+  const level = NODE_LEVEL[node.state] ?? "unsure";
+  return level === "good" && (copy.rows.drain.has(node.node) || node.mode) ? "moves" : level;
 }
 
 export function nodeText(node, copy) {
@@ -159,7 +168,8 @@ export function problems(copy, rows) {
   if (queue?.closed) add("waits", "the queue", `is closed${queue.reason ? `: ${queue.reason}` : ""}`, queue.time, "#/jobs");
   for (const node of copy.rows.node.values()) {
     const drain = copy.rows.drain.get(node.node);
-    if (nodeLevel(node, copy) === "bad") add("bad", node.node, `is ${nodeText(node, copy)}`, node.time, `#/node/${encodeURIComponent(node.node)}`);
+    const level = nodeLevel(node, copy);
+    if (level === "bad" || level === "waits") add(level, node.node, `is ${nodeText(node, copy)}`, node.since ?? node.time, `#/node/${encodeURIComponent(node.node)}`);
     else if (drain?.stuck > 0) add("waits", node.node, nodeText(node, copy), drain.time, `#/node/${encodeURIComponent(node.node)}`);
   }
   for (const rollout of copy.rows.rollout.values())

@@ -67,13 +67,14 @@ export class List {
     let element = this.drawn.get(i);
 
     if (!element) {
-      element = h("div", { role: "option", id: `row-${i}`, class: "list-row", "aria-setsize": this.rows.length, "aria-posinset": i + 1 });
+      element = h("div", { role: "option", id: `row-${i}`, class: "list-row", "aria-posinset": i + 1 });
       element.style.top = `${i * height}px`;
       this.drawn.set(i, element);
       this.body.append(element);
     }
     element.style.top = `${i * height}px`;
     element.setAttribute("aria-selected", String(i === this.chosen));
+    element.setAttribute("aria-setsize", this.rows.length);
     if (element.said !== said) {
       element.replaceChildren(...cells);
       element.said = said;

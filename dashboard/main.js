@@ -98,7 +98,9 @@ function route() {
   view?.done?.();
   main.replaceChildren();
   asksWho = false;
-  for (const link of views.children) link.toggleAttribute("aria-current", link.hash === `#/${path}` || (path === "" && link.hash === "#/"));
+  for (const link of views.children)
+    if (link.hash === `#/${path}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
   readRights();
   view = (PAGES[path] ?? overview)(main, { ...context, name: text, query: text });
   scrollTo(0, 0);
@@ -107,7 +109,20 @@ function route() {
 views.append(...VIEWS.map(([path, label]) => h("a", { href: `#/${path}` }, label)));
 for (const link of views.children) link.title = KEYS;
 
-addEventListener("hashchange", () => {
+// Where one came from: Escape goes there, and never off the page.
+const trail = [];
+let goesBack = false;
+
+function goBack() {
+  const to = trail.pop() || "#/";
+  if (to === (location.hash || "#/")) return;
+  goesBack = true;
+  location.hash = to;
+}
+
+addEventListener("hashchange", ({ oldURL }) => {
+  if (!goesBack) trail.push(new URL(oldURL).hash);
+  goesBack = false;
   route();
   main.focus({ preventScroll: true });
 });
@@ -117,7 +132,7 @@ addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.key === "Escape" && document.activeElement?.matches("input, select")) return document.activeElement.blur();
   if (event.target.closest("input, select, textarea")) return;
-  if (event.key === "Escape") history.back();
+  if (event.key === "Escape") goBack();
   else if (event.key === "/") {
     if (!document.getElementById("filter")) location.hash = "#/units";
     requestAnimationFrame(() => document.getElementById("filter")?.focus());

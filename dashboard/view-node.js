@@ -10,6 +10,12 @@ import { bytes, count } from "./words.js";
 
 const USE_MS = 5000;
 
+function offersText(row) {
+  const parts = [row["offers-cpu"] > 0 ? `${(row["offers-cpu"] / 1000).toLocaleString("en")} cores` : "",
+    row["offers-memory"] > 0 ? `${bytes(row["offers-memory"] * 1024 * 1024)} of memory` : ""].filter(Boolean);
+  return parts.length > 0 ? ` To units that reserve some it offers ${parts.join(" and ")}.` : "";
+}
+
 export function show(root, context) {
   const { copy, name: node, go, rows } = context;
   const stop = new AbortController();
@@ -33,13 +39,13 @@ export function show(root, context) {
 
   async function readUse() {
     try {
-      offers ??= (await ask("/v1/nodes", { signal: stop.signal })).nodes.find((row) => row.node === node && row["offers-memory"] > 0);
+      offers ??= (await ask("/v1/nodes", { signal: stop.signal })).nodes.find((row) => row.node === node) ?? {};
       const { usage } = await ask(`/v1/usage?node=${encodeURIComponent(node)}`, { signal: stop.signal });
       const sum = (key) => usage.reduce((all, row) => all + (row[key] ?? 0), 0), now = { cpu: sum("cpu-time"), time: Math.max(0, ...usage.map((row) => row.time)) };
       const cpu = before && now.time > before.time && now.cpu >= before.cpu ? `${(((now.cpu - before.cpu) / (now.time - before.time)) * 100).toFixed(1)} % of a core, ` : "";
       before = now;
       put(use, (usage.length > 0 ? `Its units use ${cpu}${bytes(sum("memory"))} of memory and have ${count(sum("tasks"), "task")}.` : "No unit of it uses anything.") +
-        (offers ? ` To units that reserve some it offers ${(offers["offers-cpu"] / 1000).toLocaleString("en")} cores and ${bytes(offers["offers-memory"] * 1024 * 1024)} of memory.` : ""));
+        offersText(offers));
     } catch (error) {
       if (!stop.signal.aborted) put(use, error.message);
     }

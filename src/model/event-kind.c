@@ -33,7 +33,8 @@ static const EventKindInfo kinds[] = {
                             {"mode_reason", EVENT_TEXT, "its owner's words about that"},
                             {"reason", EVENT_TEXT, "why it cannot be used"},
                             {"address", EVENT_TEXT, "where its host is reached"},
-                            {"labels", EVENT_TEXT, "KEY=VALUE, separated by blanks"}}},
+                            {"labels", EVENT_TEXT, "KEY=VALUE, separated by blanks"},
+                            {"since", EVENT_TIME, "when its state became what it is, as far as this leader knows, by its clock"}}},
         [ARGOSY__EVENT_KIND__EVENT_UNIT] =
                 {.name = "unit",
                  .what = "what is wanted of a unit and where it is placed, as list-unit-files shows it",
@@ -46,7 +47,8 @@ static const EventKindInfo kinds[] = {
                             {"rev", EVENT_TEXT, "the beginning of the SHA-256 of its file"},
                             {"revision", EVENT_NUMBER, "of the last change of what is wanted"},
                             {"description", EVENT_TEXT, "by its file"},
-                            {"set", EVENT_TEXT, "the set of a folder that it belongs to"}}},
+                            {"set", EVENT_TEXT, "the set of a folder that it belongs to"},
+                            {"since", EVENT_TIME, "of one that waits for a node: since when, as far as this leader knows, by its clock"}}},
         [ARGOSY__EVENT_KIND__EVENT_STATE] =
                 {.name = "state",
                  .what = "what a node says of a unit, as list-units shows it",

@@ -45,10 +45,14 @@ is('jobs that run are not forgotten', [copy.rows.job.has(1), copy.rows.job.has(2
 
 const level = (...events) => derive.unitRows(copyOf(...events)).map((row) => row.level);
 is('levels', [level(unit('a'), state('a', 'n', 'active')), level(unit('a'), state('a', 'n', 'failed')), level(unit('a'), state('a', 'n', 'activating')),
-  level(unit('a'), state('a', 'n', 'unknown')), level(unit('a'), state('a', 'n', 'active', {stale: true})), level(unit('a'), state('a', 'n', 'active', {error: 'x'})),
+  level(unit('a'), state('a', 'n', 'unknown')), level(unit('a'), state('a', 'n', 'active', {stale: true})), level(unit('a'), state('a', 'n', 'inactive', {drift: true})), level(unit('a'), state('a', 'n', 'active', {error: 'x'})),
   level(unit('a')), level(unit('a', {node: 'n1'})), level(unit('a', {desired: 'inactive'})), level(unit('a@.service'))],
-  [['good'], ['bad'], ['moves'], ['unsure'], ['unsure'], ['bad'], ['waits'], ['moves'], ['idle'], []]);
-is('of a lost node', level(event('node', {node: 'n', state: 'lost'}), unit('a', {node: 'n'}), state('a', 'n', 'unknown')), ['waits']);
+  [['good'], ['bad'], ['moves'], ['unsure'], ['good'], ['waits'], ['bad'], ['waits'], ['moves'], ['idle'], []]);
+const lost = event('node', {node: 'n', state: 'lost', since: 5});
+is('of a lost node', [level(lost, unit('a', {node: 'n'}), state('a', 'n', 'unknown')), level(lost, unit('a', {node: 'global'}), state('a', 'n', 'unknown')), level(lost, unit('a', {node: 'n2'}), state('a', 'n', 'unknown'))],
+  [['waits'], ['unsure'], ['unsure']]);
+is('since when', [derive.unitRows(copyOf(lost, unit('a', {node: 'n'}), state('a', 'n', 'unknown')))[0].since, derive.unitRows(copyOf(unit('a', {since: 7})))[0].since, derive.unitRows(copyOf(unit('a'), state('a', 'n', 'failed', {since: 9})))[0].since], [5, 7, 9]);
+is('nodes', ['online', 'suspect', 'lost', 'offline', 'down', 'leaving', 'unknown'].map((now) => derive.nodeLevel({node: 'n', state: now, mode: ''}, copyOf())), ['good', 'waits', 'bad', 'bad', 'waits', 'moves', 'unsure']);
 is('a row for each node', derive.unitRows(copyOf(unit('a'), state('a', 'n1', 'active'), state('a', 'n2', 'failed'))).map((row) => row.node), ['n1', 'n2']);
 const rows = derive.sortRows(derive.unitRows(copyOf(unit('b'), state('b', 'n1', 'active'), unit('a'), state('a', 'n2', 'active'), unit('c'), state('c', 'n1', 'failed'))));
 is('the worst first', rows.map((row) => row.unit), ['c', 'a', 'b']);

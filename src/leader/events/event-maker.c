@@ -13,6 +13,7 @@
 
 #include "answer-jobs.h"
 #include "answer.h"
+#include "clock.h"
 #include "host-record.h"
 #include "message.h"
 #include "nodes.h"
@@ -125,7 +126,7 @@ int event_draft_node(Leader *l, const Node *n, EventDraft *d) {
                 return -ENOMEM;
         row = d->nodes.rows[0];
         return EVENT_DRAFT_SET(d, row->node, row->state, row->role, row->mode, row->mode_reason, row->reason,
-                               row->address, labels_text(d, row));
+                               row->address, labels_text(d, row), number(d, n->state_since_us));
 }
 
 int event_draft_drain(Leader *l, const Node *n, EventDraft *d) {
@@ -166,7 +167,8 @@ int event_draft_unit(Leader *l, const Unit *u, EventDraft *d) {
                 return -ENOMEM;
         row = d->files.rows[0];
         return EVENT_DRAFT_SET(d, row->unit, row->desired, row->state, row->node, row->rev,
-                               number(d, e->record->revision), row->description, row->set);
+                               number(d, e->record->revision), row->description, row->set,
+                               unit_life_is_queued(u->life) ? number(d, u->pending_since_sec * (uint64_t) USEC_PER_SEC) : "");
 }
 
 int event_draft_content(Leader *l, const Unit *u, EventDraft *d) {

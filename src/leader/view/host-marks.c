@@ -68,7 +68,7 @@ static void mark(ListNode *list, ListNode *host) {
 void host_touch(Leader *l, Host *h) {
         recount(l, h);
         list_foreach (i, &h->nodes)
-                tally_node(CONTAINER_OF(i, Node, of_host));
+                tally_node(l, CONTAINER_OF(i, Node, of_host));
         if (!h->recorded || !host_is_lost(h)) {
                 l->enqueued_stale |= list_is_linked(&h->lost);
                 list_unlink(&h->lost);

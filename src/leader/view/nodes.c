@@ -109,7 +109,7 @@ void node_set_reason(Leader *l, Node *n, const char *reason) {
         free(n->reason);
         n->reason = *reason ? str_dup_cut(reason, REASON_MAX) : NULL;
         l->retry_pending = l->waiters_all = true;
-        tally_node(n);
+        tally_node(l, n);
         host_mark_place(l, n->host);
         if (!list_is_linked(&n->touched))
                 list_append(&l->nodes_touched, &n->touched);

@@ -116,6 +116,7 @@ struct Node {
         char *name;       // for people
         char *manager;
         char *reason;    // why its manager cannot be used, as the host says; NULL: it can
+        uint64_t state_since_us; // when tally.state became what it is, or when this leader heard of the node; by leader_wall()
         ListNode placed; // Unit.placed
         size_t n_placed;
         ListNode units_on_node; // UnitOnNode.by_node
@@ -181,6 +182,7 @@ struct Unit {
         Node *node;        // by its record; NULL: none, global, or no such node
         ListNode placed;   // in node->placed
         UnitLife life;     // changed by unit_event() alone
+        uint32_t pending_since_sec; // while it waits for a node: since when, as far as this leader knows; by leader_wall()
         ListNode queue;    // in the list that follows from it (unit-event.c)
         ListNode to_schedule; // in Leader.to_schedule while it is pending or stranded: more than room
                               // decides about it; or in .asking, .asking_last or .asked

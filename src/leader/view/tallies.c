@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "node-state.h"
+#include "turn.h"
 
 // Also what a newer host says.
 static unsigned state_of(const UnitOnNode *s) {
@@ -48,9 +49,11 @@ static void set(Node *n, NodeTally now) {
         count_node(n, +1);
 }
 
-void tally_node(Node *n) {
+void tally_node(const Leader *l, Node *n) {
         NodeTally now = tally_of(n);
 
+        if (now.counted && (!n->tally.counted || now.state != n->tally.state))
+                n->state_since_us = leader_wall(l);
         if (now.counted != n->tally.counted || now.heard != n->tally.heard || now.state != n->tally.state ||
             now.mode != n->tally.mode)
                 set(n, now);

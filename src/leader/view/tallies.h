@@ -7,8 +7,8 @@
 #include "leader-core.h"
 #include "tables.h"
 
-// Something of what it is counted by may have changed: its record, its host, its manager.
-void tally_node(Node *n);
+// Something of what it is counted by may have changed: its record, its host, its manager. Node.state_since_us goes with it.
+void tally_node(const Leader *l, Node *n);
 // It goes, with all that was on it.
 void tally_node_gone(Node *n);
 // What is known of the unit there may be something else.

@@ -13,9 +13,11 @@
 
 #include <assert.h>
 
+#include "clock.h"
 #include "deadline-heap.h"
 #include "tables.h"
 #include "tallies.h"
+#include "turn.h"
 
 static ListNode *queue_of(Leader *l, const Unit *u) {
         switch (u->life) {
@@ -71,6 +73,8 @@ void unit_event(Leader *l, Unit *u, LifeEvent event) {
 
         assert(after != LIFE_NEVER);
         if (after != u->life) {
+                if (unit_life_is_queued(after) && !unit_life_is_queued(u->life))
+                        u->pending_since_sec = (uint32_t) (leader_wall(l) / USEC_PER_SEC);
                 leave(l, u);
                 u->life = after;
                 enter(l, u);

@@ -251,6 +251,33 @@ static void of_a_host_that_is_lost_nothing_is_left_when_the_unit_is_elsewhere(vo
         asked_forget(&all);
 }
 
+static uint64_t since_of(const Asked *a, Argosy__EventKind kind, const char *name) {
+        return strtoull(event_field(asked_find(a, kind, name), "since"), NULL, 10);
+}
+
+static void since_when_a_node_is_lost_and_a_unit_waits_is_told(void **state) {
+        uint64_t began = g.wall_us;
+        Asked before = {}, after = {};
+
+        leave_one_open("n2");
+        rig_change(&g, START, "web.service", SERVICE);
+        assert_true(asked_pull(&g, &before));
+        assert_int_equal(since_of(&before, ARGOSY__EVENT_KIND__EVENT_NODE, "n2"), began);
+        assert_int_equal(since_of(&before, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"), 0);
+        g.wall_us += 100 * USEC_PER_SEC;
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 4 * RIG_LEASE_MS);
+        g.wall_us += 100 * USEC_PER_SEC;
+        rig_pass_ms(&g, 60000);
+        assert_true(asked_pull(&g, &after)); // who comes late is told the same
+        assert_string_equal(event_field(asked_find(&after, ARGOSY__EVENT_KIND__EVENT_NODE, "n2"), "state"), "lost");
+        assert_int_equal(since_of(&after, ARGOSY__EVENT_KIND__EVENT_NODE, "n2"), began + 100 * USEC_PER_SEC);
+        assert_int_equal(since_of(&after, ARGOSY__EVENT_KIND__EVENT_NODE, "n3"), began);
+        assert_int_equal(since_of(&after, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"), began + 100 * USEC_PER_SEC);
+        asked_forget(&before);
+        asked_forget(&after);
+}
+
 static void who_attaches_anew_and_says_the_same_tells_nothing_new(void **state) {
         Asked a = {};
 
@@ -302,6 +329,7 @@ int main(void) {
                 TEST(units_that_somebody_asks_about_as_they_go_are_told_to_be_gone),
                 TEST(what_a_host_has_said_is_unknown_when_its_link_is_lost),
                 TEST(of_a_host_that_is_lost_nothing_is_left_when_the_unit_is_elsewhere),
+                TEST(since_when_a_node_is_lost_and_a_unit_waits_is_told),
                 TEST(who_attaches_anew_and_says_the_same_tells_nothing_new),
                 TEST(hosts_that_a_new_leader_has_not_heard_are_unknown_and_so_is_what_they_said),
         };

@@ -22,6 +22,20 @@ export function put(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+// The children anew, but only if they say something else: what grows older by itself (class "since") is written in place, so that who
+// stands on a link with the tab key stays there.
+export function fill(element, children) {
+  const ages = (from) => [...from.querySelectorAll(".since")];
+  const made = h("div", {}, children), now = ages(made), texts = now.map((age) => age.textContent);
+
+  for (const age of now) age.textContent = "";
+  const said = made.innerHTML;
+  now.forEach((age, i) => (age.textContent = texts[i]));
+  if (element.said === said) return ages(element).forEach((age, i) => put(age, texts[i]));
+  element.said = said;
+  element.replaceChildren(...made.childNodes);
+}
+
 export const unitLink = (unit) => h("a", { href: `#/unit/${encodeURIComponent(unit)}` }, name(unit));
 export const nodeLink = (node) => h("a", { href: `#/node/${encodeURIComponent(node)}` }, name(node));
 export const jobLink = (job) => h("a", { href: `#/job/${job}` }, `job ${job}`);

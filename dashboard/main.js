@@ -18,6 +18,7 @@ import { span } from "./words.js";
 
 const DRAW_MS = 400; // no more often than this: what happens faster nobody can read
 const STALE_MS = 20000; // a sign of life comes every 15 s
+const QUIET_S = 3;
 
 const VIEWS = [["", "Overview", overview], ["units", "Units", units], ["nodes", "Nodes", nodes], ["jobs", "Jobs", jobs], ["events", "Events", events]];
 const PAGES = { unit, node, job, ...Object.fromEntries(VIEWS.map(([path, , show]) => [path, show])) };
@@ -74,7 +75,8 @@ function drawFrame() {
   if (stale && feed.heard > 0) put(health, "not known");
   if (!stale) drawHealth();
   put(leader, feed.copy.leader ? `${feed.copy.leader} leads` : "nobody leads");
-  put(fresh, stale ? "" : "live");
+  const quiet = Math.floor((Date.now() - feed.heard) / 1000); // that nothing happens looks like a connection that is dead, for so long
+  put(fresh, stale ? "" : quiet < QUIET_S ? "live" : `live, heard ${span(quiet)} ago`);
   const age = feed.heard > 0 ? `This is as it was ${span((Date.now() - feed.heard) / 1000)} ago. ` : "";
   const why = state === "refused" ? `You may not see this: ${detail}.` : `${detail ? `${detail[0].toUpperCase()}${detail.slice(1)}` : "Nothing has come for a while"}; it is tried again.`;
   banner.hidden = !stale || state === "login" || (feed.heard === 0 && !detail);

@@ -11,6 +11,17 @@ function words(event) {
   return told.map(([key, value]) => `${key}=${value}`).join(" ");
 }
 
+export const isNews = (event) => event.kind !== "stream" && event.time && event.mark === "" && event.changed;
+
+// The newest first; no more than `kept` stay.
+export function drawEvents(out, events, kept) {
+  const news = events.filter(isNews);
+  if (news.length === 0) return;
+  out.prepend(...news.slice(-DRAWN_AT_ONCE).reverse().map((event) => h("li", {}, h("time", {}, new Date(event.time / 1000).toLocaleTimeString()), " ",
+    h("b", {}, event.kind), " ", h("bdi", {}, `${event.gone ? "is gone: " : ""}${words(event)}`))));
+  while (out.childElementCount > kept) out.lastElementChild.remove();
+}
+
 export function show(root) {
   const out = h("ol", { class: "events", "aria-label": "Events", tabindex: "0" }), said = h("p", { class: "said", role: "status" }, "Events appear here as they happen.");
   let paused = false, left = 0;
@@ -24,13 +35,11 @@ export function show(root) {
   root.append(h("h1", {}, "Events"), h("p", { class: "tools" }, pause, said), out);
   return {
     events(events) {
-      const news = events.filter((event) => event.kind !== "stream" && event.time && event.mark === "" && event.changed);
+      const news = events.filter(isNews);
       if (paused || news.length === 0) return;
       left += Math.max(0, news.length - DRAWN_AT_ONCE);
       put(said, left > 0 ? `${left} more came too fast to be read here; argosyctl watch has them.` : "");
-      out.prepend(...news.slice(-DRAWN_AT_ONCE).reverse().map((event) => h("li", {}, h("time", {}, new Date(event.time / 1000).toLocaleTimeString()), " ",
-        h("b", {}, event.kind), " ", h("bdi", {}, `${event.gone ? "is gone: " : ""}${words(event)}`))));
-      while (out.childElementCount > KEPT) out.lastElementChild.remove();
+      drawEvents(out, news, KEPT);
     },
     update() {},
   };

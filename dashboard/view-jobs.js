@@ -8,6 +8,10 @@ import { since } from "./words.js";
 const PAGE = 50;
 const level = (job) => (job.state === "done" ? "good" : job.state === "running" || job.state === "held" ? "moves" : "bad");
 const targets = (job) => (Array.isArray(job.targets) ? job.targets.join(" ") : job.targets);
+export const targetsOf = (job) => (Array.isArray(job.targets) ? job.targets : job.targets.split(" "));
+
+export const jobTable = (jobs, now) => table(["Job", "State", "What", "Who", "Reason", "Before"], jobs.map((job) =>
+  [[h("span", { class: `dot ${level(job)}` }), " ", jobLink(job.job)], job.state, [job.verb, " ", name(targets(job))], name(job.author), name(job.reason || job.message || ""), since(job.time, now)]));
 
 export function show(root, { copy }) {
   const out = h("div", {}), said = h("p", { class: "said", role: "status" });
@@ -37,8 +41,7 @@ export function show(root, { copy }) {
     const saying = JSON.stringify(shown.map((job) => [job.job, job.state, job.message]));
     if (saying === told) return;
     told = saying;
-    out.replaceChildren(table(["Job", "State", "What", "Who", "Reason", "Before"], shown.map((job) =>
-      [[h("span", { class: `dot ${level(job)}` }), " ", jobLink(job.job)], job.state, [job.verb, " ", name(targets(job))], name(job.author), name(job.reason || job.message || ""), since(job.time, copy.now)])));
+    out.replaceChildren(jobTable(shown, copy.now));
   }
   read(null);
   return { update: draw };

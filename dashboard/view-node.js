@@ -4,11 +4,14 @@
 import { button } from "./act.js";
 import { ask } from "./ask.js";
 import { nodeLevel, nodeText } from "./derive.js";
-import { fields, h, name, put } from "./dom.js";
+import { fields, fill, h, name, put } from "./dom.js";
+import { drawEvents } from "./view-events.js";
+import { jobTable, targetsOf } from "./view-jobs.js";
 import { unitList } from "./view-units.js";
-import { bytes, count } from "./words.js";
+import { bytes, count, since } from "./words.js";
 
 const USE_MS = 5000;
+const JOBS = 10, EVENTS = 100; // of what happened
 
 function offersText(row) {
   const parts = [row["offers-cpu"] > 0 ? `${(row["offers-cpu"] / 1000).toLocaleString("en")} cores` : "",
@@ -28,14 +31,16 @@ export function show(root, context) {
     return [`${count(units.length, "unit")} here: ${units.slice(0, 8).map((row) => row.unit).join(", ")}${units.length > 8 ? ", …" : ""}.`,
       `They are moved to ${count(others, "other node")}, a few at a time; what no other node takes stays here, and says so. The node is closed for new ones.`];
   };
-  let timer, before = null, offers = null;
+  const jobs = h("div", {}), events = h("ol", { class: "events", "aria-label": `Events of ${node}` });
+  let timer, before = null, offers = null, told = "";
 
   root.append(h("h1", {}, name(node)), head, gone, use,
     h("p", { class: "buttons" },
       button("Cordon", "admin", () => ({ title: `Cordon ${node}`, body: { verb: "cordon", nodes: [node] }, known: ["No unit is placed here from now on; those that are here stay."] }), went),
       button("Drain", "admin", () => ({ title: `Drain ${node}`, harm: true, body: { verb: "drain", nodes: [node] }, known: leaves() }), went),
       button("Uncordon", "admin", () => ({ title: `Uncordon ${node}`, body: { verb: "uncordon", nodes: [node] }, known: ["Units may be placed here again. None comes back by that alone."] }), went)),
-    h("h2", {}, "Units"), ...list.elements);
+    h("h2", {}, "Units"), ...list.elements,
+    h("section", { "aria-labelledby": "h-past" }, h("h2", { id: "h-past" }, "What happened"), jobs, events));
 
   async function readUse() {
     try {
@@ -52,15 +57,25 @@ export function show(root, context) {
     if (!stop.signal.aborted) timer = setTimeout(readUse, USE_MS);
   }
 
+  // What somebody did with it; and what it was told of since this was opened.
+  function drawJobs() {
+    const own = [...copy.rows.job.values()].filter((job) => targetsOf(job).includes(node)).sort((a, b) => b.job - a.job).slice(0, JOBS);
+    const next = JSON.stringify(own.map((job) => [job.job, job.state]));
+    if (next === told) return;
+    told = next;
+    jobs.replaceChildren(own.length > 0 ? jobTable(own, copy.now) : h("p", { class: "none" }, "No job of those that are known here named it. Events appear below as they happen."));
+  }
+
   function update() {
     const row = copy.rows.node.get(node);
     put(gone, row || !copy.complete ? "" : "There is no such node.");
     if (row)
-      head.replaceChildren(fields(["How it is", h("p", { class: nodeLevel(row, copy) }, h("span", { class: `dot ${nodeLevel(row, copy)}` }), " ", nodeText(row, copy))],
+      fill(head, fields(["How it is", h("p", { class: nodeLevel(row, copy) }, h("span", { class: `dot ${nodeLevel(row, copy)}` }), " ", nodeText(row, copy), row.since > 0 ? [" for ", h("span", { class: "since" }, since(row.since, copy.now))] : null)],
         ["Part", copy.leader === node ? `${row.role}, leads` : row.role], ["Address", row.address], row.labels ? ["Labels", name(row.labels)] : null));
     list.update();
+    drawJobs();
   }
   readUse();
   update();
-  return { update, resize: list.update, done: () => { stop.abort(); clearTimeout(timer); list.done(); } };
+  return { update, resize: list.update, events: (news) => drawEvents(events, news.filter((event) => event.node === node), EVENTS), done: () => { stop.abort(); clearTimeout(timer); list.done(); } };
 }

@@ -2,7 +2,7 @@
 // The cluster at a glance: what is wrong and since when, what is moving, and all units on their nodes as one picture.
 
 import { countLevels, LEVELS, LEVEL_WORDS, moving, nodeLevel, nodeText, problems, sortRows } from "./derive.js";
-import { h, name, nodeLink, put } from "./dom.js";
+import { fill, h, name, nodeLink, put } from "./dom.js";
 import { colours, Picture } from "./picture.js";
 import { count, since } from "./words.js";
 
@@ -14,16 +14,6 @@ function lines(found, now, more, empty) {
     h("a", { href: p.link }, name(p.about)), " ", name(p.text), p.since > 0 ? h("span", { class: "since" }, since(p.since, now)) : null));
   if (found.length > SHOWN) items.push(h("li", { class: "none" }, h("a", { href: more }, `and ${found.length - SHOWN} more`)));
   return items;
-}
-
-function said(items) {
-  return items.map((item) => item.textContent).join("\n");
-}
-
-function fill(list, items) {
-  if (list.said === said(items)) return;
-  list.said = said(items);
-  list.replaceChildren(...items);
 }
 
 export function show(root, { copy, rows, go }) {

@@ -5,30 +5,58 @@ import { button } from "./act.js";
 import { ask, follow } from "./ask.js";
 import { rowsOfUnit, LEVEL_WORDS } from "./derive.js";
 import { diff } from "./diff.js";
-import { fields, h, jobLink, name, nodeLink, put, table } from "./dom.js";
+import { fields, fill, h, jobLink, name, nodeLink, put, table } from "./dom.js";
 import { at, bytes, since } from "./words.js";
 
 const LINES = 100, LINES_MAX = 5000; // of the journal: at first, and that are kept
 const USE_MS = 2000;
+const JOBS = 20, PAGES_MAX = 50; // of what changed it, and pages that are looked through for them
+const AGAIN_MS = 1000; // until a journal that broke off is asked for again
 
 // Its journal, as long as it is shown.
 function journal(unit, signal) {
   const out = h("pre", { class: "journal", tabindex: "0", role: "log", "aria-label": `Journal of ${unit}` });
   const said = h("p", { class: "said", role: "status" });
-  const many = new Set();
+  const newest = []; // of what is shown, for when it is asked for again
+  let again = null; // how often each of these may come once more
+
+  function isShown(key) {
+    const left = again?.get(key) ?? 0;
+    if (left > 0) again.set(key, left - 1);
+    return left > 0;
+  }
 
   function take(lines) {
     const atEnd = out.scrollHeight - out.scrollTop - out.clientHeight < 40;
+    put(said, "");
     for (const line of lines) {
-      if (line.node) many.add(line.node);
+      const key = `${line.node}\n${line.line}`;
+      if (line.line !== undefined) {
+        if (isShown(key)) continue;
+        newest.push(key);
+        if (newest.length > LINES) newest.shift();
+      }
       out.append(h("span", { class: line.line === undefined ? "aside" : "" }, `${line.line ?? `-- ${line.detail ?? line.title}`}\n`));
     }
     while (out.childElementCount > LINES_MAX) out.firstElementChild.remove();
     if (atEnd) out.scrollTop = out.scrollHeight;
   }
-  follow(`/v1/journal/${encodeURIComponent(unit)}?lines=${LINES}&follow=true`, signal, take)
-    .then(() => put(said, "The stream has ended: reload the page to go on."))
-    .catch((error) => signal.aborted || put(said, error.message));
+  // It ends with argosyd, and with a right: it is asked for again, and what is shown already is not shown twice.
+  async function read() {
+    while (!signal.aborted) {
+      again = new Map();
+      for (const key of newest) again.set(key, (again.get(key) ?? 0) + 1);
+      try {
+        await follow(`/v1/journal/${encodeURIComponent(unit)}?lines=${LINES}&follow=true`, signal, take);
+        put(said, "The journal broke off; it is asked for again.");
+      } catch (error) {
+        if (!signal.aborted) put(said, error.message);
+        if (error.status >= 400 && error.status < 500) return; // no such unit, or no right to it
+      }
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+  }
+  read();
   return [out, said];
 }
 
@@ -55,6 +83,19 @@ function use(unit, signal) {
   let timer = setTimeout(look, 0);
   signal.addEventListener("abort", () => clearTimeout(timer));
   return out;
+}
+
+// The newest jobs that have changed it. A page may have none of them, and still a next one: others have changed other units meanwhile.
+async function readPages(unit, signal) {
+  const found = [];
+  let page = "";
+  for (let i = 0; i < PAGES_MAX && found.length < JOBS; i++) {
+    const { history, next } = await ask(`/v1/history/${encodeURIComponent(unit)}?limit=${JOBS}${page}`, { signal });
+    found.push(...history);
+    if (!next) break;
+    page = `&page=${encodeURIComponent(next)}`;
+  }
+  return found;
 }
 
 function showDiff(lines) {
@@ -122,7 +163,7 @@ export function show(root, { copy, name: unit, go }) {
 
   async function readHistory() {
     try {
-      const { history } = await ask(`/v1/history/${encodeURIComponent(unit)}?limit=20`, { signal: stop.signal });
+      const history = await readPages(unit, stop.signal);
       jobs.replaceChildren(history.length === 0 ? h("p", { class: "none" }, "Nothing that is kept.")
         : table(["Job", "When", "Who", "What", "Reason", "File"], history.map((job) => [jobLink(job.job), at(job.time), name(job.author), job.verb, name(job.reason ?? ""), pastButton(unit, job.job, () => text, past)])));
     } catch (error) {
@@ -132,9 +173,9 @@ export function show(root, { copy, name: unit, go }) {
 
   function update() {
     const row = copy.rows.unit.get(unit), states = [...copy.states(unit)];
-    head.replaceChildren(fields(
+    fill(head, fields(
       row?.description ? ["What it is", name(row.description)] : null,
-      ["How it is", rowsOfUnit(copy, unit).map((r) => h("p", { class: r.level }, h("span", { class: `dot ${r.level}` }), " ", `${LEVEL_WORDS[r.level]}: `, name(r.text), r.node ? [" on ", nodeLink(r.node)] : null, r.since > 0 ? ` for ${since(r.since, copy.now)}` : ""))],
+      ["How it is", rowsOfUnit(copy, unit).map((r) => h("p", { class: r.level }, h("span", { class: `dot ${r.level}` }), " ", `${LEVEL_WORDS[r.level]}: `, name(r.text), r.node ? [" on ", nodeLink(r.node)] : null, r.since > 0 ? [" for ", h("span", { class: "since" }, since(r.since, copy.now))] : null))],
       ["Is to be", row?.desired ?? "nothing: it is destroyed"], row?.set ? ["Set", name(row.set)] : null));
     const next = JSON.stringify([row?.desired, row?.state, row?.node, states.map((s) => [s.node, s.active, s.sub, s.error])]);
     if (next !== told) {

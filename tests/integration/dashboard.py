@@ -7,7 +7,7 @@ import json
 from contextlib import contextmanager
 
 from browser import browser_on
-from lib import QUICK, SLEEPER, Cluster, eventually, main
+from lib import QUICK, SLEEPER, Cluster, Running, eventually, main
 
 PORT = 8443
 PAGE = f"https://127.0.0.1:{PORT}/"
@@ -252,17 +252,42 @@ def test_what_others_have_named_does_no_harm(c: Cluster):
         assert page.run("return [document.title.includes('argosy'), document.querySelectorAll('script').length, document.querySelectorAll('main b, main img').length]") == [True, 1, 0]
 
 
+def same_as_argosyctl(c, page, on):
+    """Units with their states, nodes and the newest jobs: the page shows what argosyctl says on that node."""
+    view(page, "#/units")
+    eventually(lambda: units_shown(page) == {(row["unit"], row["node"]) for row in c.json("list-units", on)}, what="the units are those of list-units")
+    states = {(row["unit"], row["node"]): row["sub"] for row in c.json("list-units", on)}
+    shown = page.run("return [...document.querySelectorAll('.list-row')].map(r => [r.querySelector('.name').textContent, r.querySelector('.node').textContent, r.textContent])")
+    assert all(states[unit, node] in text for unit, node, text in shown), (states, shown)
+    view(page, "#/nodes")
+    for row in c.json("list-nodes", on):
+        lines = lambda: page.run("return [...document.querySelectorAll('main table tr')].map(r => r.innerText.trim())")
+        eventually(lambda: any(line.startswith(row["node"]) and row["state"] in line for line in lines()), what=f"{row['node']} is {row['state']}")
+    view(page, "#/jobs")
+    shows(page, "main", *(f"job {row['job']}" for row in c.json("list-jobs --limit=3", on)))
+    view(page, "#/")
+
+
 def test_it_goes_on_when_nodes_are_lost_and_says_when_it_is_old(c: Cluster):
     c.start("web@{1..6}")
     leader = c.leader()
-    on = next(i for i, node in enumerate(c.nodes) if node.name != leader.name)
+    on, other = [i for i, node in enumerate(c.nodes) if node.name != leader.name]
     with dashboard(c, on=on) as page:
         shows(page, "#health", "All is well")
+        same_as_argosyctl(c, page, c.nodes[on])
+        c.nodes[other].kill()
+        shows(page, "#wrong", f"{c.nodes[other].name} is lost", within=60)
+        assert page.run("return document.querySelector('#wrong li .since').textContent").endswith(" s")
+        shows(page, "#counts", "6 running", within=60)
+        same_as_argosyctl(c, page, c.nodes[on])
+        c.nodes[other].boot()
+        shows(page, "#health", "All is well", within=60)
         leader.kill()
         shows(page, "#wrong", f"{leader.name} is lost", within=60)
         eventually(lambda: c.leader_name(c.nodes[on]) not in (None, leader.name))
         shows(page, "#leader", f"{c.leader_name(c.nodes[on])} leads")
         shows(page, "#counts", "6 running", within=60)
+        same_as_argosyctl(c, page, c.nodes[on])
         leader.boot()
         shows(page, "#health", "All is well", within=60)
         c.nodes[on].run("systemctl stop argosyd.socket argosyd.service")
@@ -270,6 +295,82 @@ def test_it_goes_on_when_nodes_are_lost_and_says_when_it_is_old(c: Cluster):
         assert page.text("#health") == "not known" and page.text("#fresh") == ""
         c.nodes[on].run("systemctl start argosyd.socket argosyd.service")
         eventually(lambda: "Who is there?" in page.text("main"), 60, "a session ends with argosyd: who is there?")
+
+
+# Of each text that is shown: its colour before what is behind it, as WCAG 2 counts; those that are too faint.
+FAINT = """
+const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
+const light = (c) => { const [x, y, z] = c.map((v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * x + 0.7152 * y + 0.0722 * z; };
+const behind = (e) => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
+const faint = [];
+for (const e of document.querySelectorAll('body *')) {
+  if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) || !e.checkVisibility() || e.matches('script, style, .skip, :disabled')) continue;
+  const [a, b] = [light(rgb(getComputedStyle(e).color)), light(behind(e))].sort((x, y) => y - x), ratio = (a + 0.05) / (b + 0.05);
+  if (ratio < 4.5) faint.push(`${e.tagName}.${e.className} "${e.textContent.trim().slice(0, 30)}" ${ratio.toFixed(2)}`);
+}
+return [...new Set(faint)];
+"""
+TAB, ENTER, ESCAPE = "\ue004", "\ue007", "\ue00c"
+
+
+def test_it_is_used_by_keys_alone_and_read_in_any_light(c: Cluster):
+    c.start("web@{1..3}")
+    c.submit("breaks.service", "[Service]\nExecStart=/bin/false\n")
+    c.ctl("start breaks")
+    with dashboard(c) as page:
+        focused = lambda: page.run("return document.activeElement.textContent.trim()")
+        eventually(lambda: page.run("return document.documentElement.dataset.own") == "admin")
+        page.keys("2")
+        eventually(lambda: page.run("return document.querySelector('nav [aria-current=page]')?.textContent") == "Units")
+        eventually(lambda: len(units_shown(page)) == 4)
+        page.keys("/")
+        eventually(lambda: page.run("return document.activeElement.id") == "filter")
+        page.keys(*"web@2", ENTER)
+        eventually(lambda: page.run("return [...document.querySelectorAll('[role=option]')].map(e => e.getAttribute('aria-setsize'))") == ["1"])
+        page.keys(ENTER)
+        eventually(lambda: page.run("return location.hash") == "#/unit/web%402.service")
+        shows(page, ".journal", "Started")
+        for _ in range(4):
+            if focused() != "Stop":
+                page.keys(TAB)
+        assert focused() == "Stop"
+        page.keys(ENTER)
+        shows(page, "dialog", "Stop web@2.service?")
+        assert page.run("return document.querySelector('dialog').contains(document.activeElement)")
+        page.keys(ESCAPE)
+        eventually(lambda: focused() == "Stop", what="the focus is where it was")
+        page.keys(ESCAPE)
+        eventually(lambda: page.run("return location.hash").startswith("#/units"), what="back to the list")
+        page.keys(ESCAPE, ESCAPE, ESCAPE)
+        eventually(lambda: page.run("return location.hash") in ("", "#/"), what="and never off the page")
+        shows(page, "#wrong", "breaks.service failed")
+        for scheme in "light", "dark":
+            page.looks_like(1280, 900, scheme)
+            for path in "#/", "#/units", "#/nodes", "#/jobs", "#/unit/breaks.service", f"#/node/{c.nodes[0].name}":
+                view(page, path)
+                eventually(lambda: page.run("return document.querySelector('main').childElementCount > 1"))
+                assert page.run(FAINT) == [], (scheme, path)
+
+
+def test_a_journal_goes_on_after_argosyd(c: Cluster):
+    c.submit("ticks.service", "[Service]\nExecStart=/bin/sh -c 'i=0; while :; do i=$((i+1)); echo tick $i; sleep 0.5; done'\n")
+    c.ctl("start ticks")
+    node = c.nodes[0]
+    running = Running(node, ["argosyctl", "dashboard"])
+    try:
+        with browser_on(node) as page:
+            page.go(running.line().strip())
+            shows(page, "#fresh", "live")
+            view(page, "#/unit/ticks.service")
+            shows(page, ".journal", "tick 3")
+            newest = lambda: int(page.text(".journal").split("tick ")[-1].split()[0])
+            node.run("systemctl restart argosyd")
+            then = newest()
+            eventually(lambda: newest() > then + 10, 60, "its lines come again")
+            numbers = [int(line.split("tick ")[1]) for line in page.text(".journal").splitlines() if "]: tick " in line]
+            assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), numbers
+    finally:
+        running.kill()
 
 
 def test_it_is_used_at_any_width(c: Cluster):

@@ -11,6 +11,7 @@ from lib import QUICK, SLEEPER, Cluster, Running, eventually, main
 
 PORT = 8443
 PAGE = f"https://127.0.0.1:{PORT}/"
+IMAGE = "<img src=x onerror=document.title=1>"
 HOSTILE = "</title><script>document.title='gone'</script><img src=x onerror=document.title='gone'> \u202e"
 
 # Modules of the page without the page.
@@ -243,13 +244,23 @@ def test_two_tabs_read_one_stream(c: Cluster):
 def test_what_others_have_named_does_no_harm(c: Cluster):
     c.submit("named.service", f"[Unit]\nDescription={HOSTILE}\n[Service]\nExecStart=/bin/echo {HOSTILE.split()[0]}<b>bold</b>\n# <script>alert(1)</script>\n")
     c.ctl(f"start named --reason '{HOSTILE[:9]}'")
+    node = c.nodes[2].name
+    c.ctl(f"cordon {node} --reason '{IMAGE}'")
     with dashboard(c) as page:
-        for path in "#/", "#/units", "#/unit/named.service", "#/jobs", "#/job/%3Cscript%3E", "#/unit/%E0%A4%A", "#/nothing/at/all", "#/unit/nobody.service":
+        c.ctl(f"queue close --reason '{IMAGE}'")
+        shows(page, "#wrong", IMAGE)
+        view(page, f"#/node/{node}")
+        shows(page, "main", f"cordoned ({IMAGE})")
+        page.click(".buttons button")  # what is about to be done is said in a dialog
+        shows(page, "dialog", f"Cordon {node}?")
+        page.keys("\ue00c")
+        for path in "#/", "#/nodes", "#/units", "#/unit/named.service", "#/jobs", "#/job/%3Cscript%3E", "#/unit/%E0%A4%A", "#/nothing/at/all", "#/unit/nobody.service":
             view(page, path)
             shows(page, "#fresh", "live")
             if path == "#/unit/named.service":
                 shows(page, "main", "<script>document.title='gone'</script>", "<b>bold</b>", "# <script>alert(1)</script>")
         assert page.run("return [document.title.includes('argosy'), document.querySelectorAll('script').length, document.querySelectorAll('main b, main img').length]") == [True, 1, 0]
+    c.ctl("queue open")
 
 
 def same_as_argosyctl(c, page, on):

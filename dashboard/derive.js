@@ -152,9 +152,9 @@ export function nodeLevel(node, copy) {
 
 export function nodeText(node, copy) {
   const drain = copy.rows.drain.get(node.node);
-  const words = [node.state, node.mode, node.mode_reason || node.reason ? `(${node.mode_reason || node.reason})` : ""];
-  if (drain) words.push(`${drain.left} to go${drain.stuck > 0 ? `, ${drain.stuck} that no other node takes` : ""}`);
-  return words.filter(Boolean).join(" ");
+  const reason = node.mode_reason || node.reason, words = [node.state, node.mode].filter(Boolean).join(", ");
+  const left = drain ? `, ${drain.left} to go${drain.stuck > 0 ? `, ${drain.stuck} that no other node takes` : ""}` : "";
+  return `${words}${reason ? ` (${reason})` : ""}${left}`;
 }
 
 // What somebody should look at, the worst first: {level, about, text, since, link}.

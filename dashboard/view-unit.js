@@ -175,7 +175,7 @@ export function show(root, { copy, name: unit, go }) {
     const row = copy.rows.unit.get(unit), states = [...copy.states(unit)];
     fill(head, fields(
       row?.description ? ["What it is", name(row.description)] : null,
-      ["How it is", rowsOfUnit(copy, unit).map((r) => h("p", { class: r.level }, h("span", { class: `dot ${r.level}` }), " ", `${LEVEL_WORDS[r.level]}: `, name(r.text), r.node ? [" on ", nodeLink(r.node)] : null, r.since > 0 ? [" for ", h("span", { class: "since" }, since(r.since, copy.now))] : null))],
+      ["How it is", rowsOfUnit(copy, unit).map((r) => h("p", { class: r.level }, h("span", { class: `dot ${r.level}` }), " ", r.text.startsWith(LEVEL_WORDS[r.level]) ? null : `${LEVEL_WORDS[r.level]}: `, name(r.text), r.node ? [" on ", nodeLink(r.node)] : null, r.since > 0 ? [" for ", h("span", { class: "since" }, since(r.since, copy.now))] : null))],
       ["Is to be", row?.desired ?? "nothing: it is destroyed"], row?.set ? ["Set", name(row.set)] : null));
     const next = JSON.stringify([row?.desired, row?.state, row?.node, states.map((s) => [s.node, s.active, s.sub, s.error])]);
     if (next !== told) {

@@ -6,8 +6,10 @@ user, and not the machine's argosyd, has anything to do with it."""
 import json
 import os
 import shlex
+from contextlib import closing
 
-from lib import ONE_SHOT, SLEEPER, Cluster, Failure, Result, eventually, main, stays
+from lib import ONE_SHOT, SLEEPER, Cluster, Failure, Result, Running, eventually, main, stays
+from over_http import dial
 
 # What pam_systemd and logind do for a login; the nodes have neither.
 RUNTIME_DIR = """\
@@ -48,11 +50,15 @@ class User:
     def log_out(self):
         self.node.run(f"systemctl stop user@{self.uid}.service user-runtime-dir@{self.uid}.service")
 
-    def exec(self, argv, environment=()) -> Result:
+    def argv(self, argv, environment=()):
+        """The same, as this user runs it."""
         set_by_login = [f"HOME=/home/{self.name}", f"USER={self.name}", f"XDG_RUNTIME_DIR={self.runtime_dir}"]
         passed_on = [f"{name}={os.environ[name]}" for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ]
-        return self.node.exec(["setpriv", f"--reuid={self.uid}", f"--regid={self.uid}", "--clear-groups", "env", "-C", "/",
-                               *set_by_login, *passed_on, *environment, *argv], timeout=60)
+        return ["setpriv", f"--reuid={self.uid}", f"--regid={self.uid}", "--clear-groups", "env", "-C", "/",
+                *set_by_login, *passed_on, *environment, *argv]
+
+    def exec(self, argv, environment=()) -> Result:
+        return self.node.exec(self.argv(argv, environment), timeout=60)
 
     def run(self, command):
         result = self.exec(["sh", "-c", command])
@@ -118,6 +124,28 @@ def test_a_user_has_a_cluster_of_one_without_root(c: Cluster):
 
     ann.run("mkdir -p ~/.config/argosy && echo '[Node]\nLabels=disk=ssd' >~/.config/argosy/argosy.conf && systemctl --user reload argosyd")
     eventually(lambda: "disk=ssd" in ann.ctl("list-nodes"))
+
+
+def get(node, port, target, cookie=""):
+    with closing(dial(node, port)) as connection:
+        connection.sendall(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: {cookie}\r\n\r\n".encode())
+        return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+
+
+def test_she_looks_at_her_cluster_in_a_browser(c: Cluster):
+    ann = User(c.node("n1"), "ann")
+    ann.start("web", SPEAKER)
+    c.start("of-the-machine")
+    running = Running(ann.node, ann.argv(["argosyctl", "--user", "dashboard"]))
+    try:
+        address = running.line().strip()
+        port = int(address.split(":")[2].split("/")[0])
+        cookie = get(ann.node, port, address[address.index("/?"):]).split("Set-Cookie: ")[1].split(";")[0]
+        units = get(ann.node, port, "/v1/units", cookie)
+        assert "web.service" in units and "n1-ann" in units and "of-the-machine" not in units, units
+        assert "<title>argosy</title>" in get(ann.node, port, "/", cookie)
+    finally:
+        running.kill()
 
 
 def test_many_units_of_a_user_are_spread_over_slices(c: Cluster):

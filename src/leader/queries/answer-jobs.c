@@ -169,7 +169,8 @@ static int add_end(Argosy__Response__JobUnitRow *unit, const Argosy__JobRecord *
 
         if (end)
                 return set_end(unit, end);
-        if (job->state <= ARGOSY__JOB_STATE__JOB_RUNNING || job->state == ARGOSY__JOB_STATE__JOB_HELD || *job->end_message ||
+        if (job->state <= ARGOSY__JOB_STATE__JOB_RUNNING || job->state == ARGOSY__JOB_STATE__JOB_HELD ||
+            (job->state != ARGOSY__JOB_STATE__JOB_DONE && *job->end_message) ||
             job->n_ends < (size_t) job->failed + job->unplaced + job->overtaken + job->cancelled)
                 return 0;
         return field_set(&unit->end, unit_end_to_string(ARGOSY__UNIT_END__END_OK));
@@ -316,14 +317,17 @@ static int add_settings(const Viewer *v, Argosy__Response__JobRow *row, const Ar
         return r;
 }
 
+// One that was gone on with after it had ended has the words of that in its record.
 static int fill(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
+        bool is_open = job_state_is_open(job->state);
+
         row->job = job->number;
         row->at_us = job->at_us;
         row->cut = job->cut;
         row->revision_before = job->revision_before;
         row->revision = job->revision;
         row->changed = (uint32_t) n_units_of(job);
-        row->ended_us = job->ended_us;
+        row->ended_us = is_open ? 0 : job->ended_us;
         row->failed = job->failed;
         row->unplaced = job->unplaced;
         row->overtaken = job->overtaken;
@@ -332,7 +336,7 @@ static int fill(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
         row->retries = job->retries;
         if (add_after(row, job) < 0)
                 return -ENOMEM;
-        if (field_set(&row->state, job_state_to_string(job->state)) < 0 || field_set(&row->message, job->end_message) < 0)
+        if (field_set(&row->state, job_state_to_string(job->state)) < 0 || field_set(&row->message, is_open ? "" : job->end_message) < 0)
                 return -ENOMEM;
         if (fill_author(&row->author, job) < 0 || field_set(&row->verb, job->verb) < 0 ||
             field_set(&row->host, job->host_name) < 0)

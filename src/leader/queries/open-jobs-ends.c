@@ -139,10 +139,22 @@ static void into_ended(Leader *l, OpenJob *job) {
         leader_mark(l);
 }
 
+// By its units, if nothing else has said it. Whatever these are like, a part is not what was asked for. What the log says
+// of an end is said over by the next one, but not taken back.
+static void judge_end(const Leader *l, OpenJob *job) {
+        bool called_off = job->n_cancelled_by > 0;
+
+        if (!called_off && cluster_state_job_is_partial(l->state, job->number))
+                say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s",
+                    "only a part of it was carried out: the rest was refused, or nobody has asked for it again");
+        else
+                say(job, job_end_state(&job->counts, called_off), "%s", job->resumed ? JOB_END_RESUMED : "");
+}
+
 void open_job_end(Leader *l, OpenJob *job) {
         author_jobs_drop(l, TAKE_PTR(job->author)); // who has waited for it may ask for the next
         if (job->end.state == ARGOSY__JOB_STATE__JOB_UNKNOWN)
-                job->end.state = job_end_state(&job->counts, job->n_cancelled_by > 0);
+                judge_end(l, job);
         job->end.ended_us = leader_wall(l);
         job->end.failed = job->counts.n[ARGOSY__UNIT_END__END_FAILED];
         job->end.unplaced = job->counts.n[ARGOSY__UNIT_END__END_UNPLACED];
@@ -166,7 +178,7 @@ void open_job_goes_on(Leader *l, uint64_t number) {
 
         if (!job || job->n_open > 0)
                 return;
-        job->end.state = ARGOSY__JOB_STATE__JOB_UNKNOWN;
+        say(job, ARGOSY__JOB_STATE__JOB_UNKNOWN, "%s", "");
         list_unlink(&job->queue);
         list_append(&l->jobs_watched, &job->queue);
 }

@@ -12,7 +12,7 @@
 //
 // A new leader finds in the log which jobs are running and judges all of their units anew. What had ended and was not
 // written yet ends again, so nothing is lost; what was written is not running any more, so nothing ends twice. A job of
-// which its leader did not write all waits a while for the client to come again, and ends with what there is.
+// which its leader did not write all waits a while for the client to come again, and has failed then.
 //
 // Cost: a job costs while it runs, and a unit while somebody waits for it. Without memory the process ends (oom.h).
 #include "open-jobs.h"
@@ -94,6 +94,7 @@ static OpenJob *job_new(Leader *l, uint64_t number, const Argosy__JobRecord *rec
         job->rollout = oom_checked(strdup(record->rollout));
         job->revision_before = record->revision_before;
         job->revision = record->revision;
+        job->resumed = record->ended_us > 0;
         job->limited_by = record->limited_by;
         held_limit_begin(l, job->limited_by);
         job->author = count_for_author(l, record);

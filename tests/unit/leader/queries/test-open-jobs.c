@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // How jobs end: when a wait for them would, once, in an entry that is there anyhow or a second later, under any leader.
+#include <errno.h>
+
 #include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
@@ -508,9 +510,11 @@ static void who_waits_is_told_that_the_leader_is_gone(void **state) {
 
 static char names[MANY][32], *pointers[MANY];
 
-static RigAnswer *start_many(void) {
+// if_revision 0: whatever they are.
+static RigAnswer *change_many(Argosy__Verb verb, uint64_t if_revision) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t id[2] = {4711, 99};
 
@@ -519,7 +523,7 @@ static RigAnswer *start_many(void) {
                 pointers[i] = names[i];
         }
         m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        m.verb = START;
+        m.verb = verb;
         m.names = pointers;
         m.n_names = MANY;
         file.name = file.path = (char *) "w@.service";
@@ -528,16 +532,25 @@ static RigAnswer *start_many(void) {
         m.n_files = 1;
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &m;
+        job.if_revision = if_revision;
+        request.job = &job;
         return rig_ask(&g, &request);
 }
 
-static void begin_a_part_of_many(void) {
+static RigAnswer *start_many(void) {
+        return change_many(START, 0);
+}
+
+static RigAnswer *begin_a_part_of_many(Argosy__Verb verb, uint64_t if_revision) {
+        RigAnswer *a;
+
         g.slow = true;
-        (void) start_many();
+        a = change_many(verb, if_revision);
         for (unsigned committed = g.batches; g.batches < committed + 1;) {
                 rig_turns(&g, 1);
                 rig_release(&g);
         }
+        return a;
 }
 
 static void lose_the_leader(void) {
@@ -575,7 +588,7 @@ static void what_was_begun_and_comes_again_is_one_job_that_ends_once(void **stat
         uint64_t job;
 
         SKIP_BELOW(FEATURE_JOBS);
-        begin_a_part_of_many();
+        (void) begin_a_part_of_many(START, 0);
         job = last_job();
         lose_the_leader();
         rig_pass_ms(&g, 10 * LATER_MS);
@@ -587,21 +600,77 @@ static void what_was_begun_and_comes_again_is_one_job_that_ends_once(void **stat
         assert_int_equal(state_of(job), DONE);
 }
 
-static void what_nobody_goes_on_with_ends_with_what_there_is(void **state) {
+// All that there is of it is as it was to be, and it is not all.
+static void assert_partial(uint64_t job) {
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
+
+        assert_string_equal(row->state, "failed");
+        assert_int_equal(row->failed, 0);
+        assert_in_range(row->changed, 1, MANY - 1);
+        assert_non_null(strstr(row->message, "only a part of it was carried out"));
+}
+
+static void what_nobody_goes_on_with_has_failed(void **state) {
+        static const Argosy__Verb verbs[] = {START};
+
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
+                const Argosy__Response__JobRow *row;
+                uint64_t job;
+
+                SKIP_BELOW(FEATURE_JOBS);
+                if (i > 0) {
+                        rig_stop(&g);
+                        (void) setup(NULL);
+                }
+                (void) begin_a_part_of_many(verbs[i], 0);
+                job = last_job();
+                lose_the_leader();
+                assert_int_equal(state_of(job), RUNNING);
+                rig_pass_ms(&g, 62 * 1000);
+                assert_partial(job);
+                (void) change_many(verbs[i], 0); // late
+                rig_settle(&g);
+                rig_pass_ms(&g, LATER_MS);
+                assert_int_equal(last_job(), job);
+                row = rig_show_job(&g, job);
+                assert_string_equal(row->state, "done");
+                assert_int_equal(row->changed, MANY);
+                assert_null(strstr(row->message, "only a part"));
+        }
+}
+
+static void change_one(const char *name) {
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {4712, 99};
+
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.verb = START;
+        m.names = (char **) &name;
+        m.n_names = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &m;
+        (void) rig_ask(&g, &request);
+}
+
+static void what_is_refused_in_the_middle_has_failed(void **state) {
         uint64_t job;
+        RigAnswer *a;
 
         SKIP_BELOW(FEATURE_JOBS);
-        begin_a_part_of_many();
-        job = last_job();
-        lose_the_leader();
+        (void) rig_change_many(&g, SUBMIT, "w", MANY, SERVICE);
         rig_pass_ms(&g, 62 * 1000);
-        assert_int_equal(state_of(job), DONE);
-        (void) start_many(); // late
+        a = begin_a_part_of_many(START, cluster_state_revision(g.state));
+        job = last_job();
+        change_one(names[MANY - 1]);
+        g.slow = false;
+        rig_release(&g);
         rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, ESTALE);
+        assert_non_null(strstr(rig_last(a)->message, "changed before, the others were not"));
         rig_pass_ms(&g, LATER_MS);
-        assert_int_equal(last_job(), job);
-        assert_int_equal(state_of(job), DONE);
-        assert_int_equal(rig_show_job(&g, job)->changed, MANY);
+        assert_partial(job);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -630,7 +699,8 @@ int main(void) {
                 TEST(who_waits_is_told_that_the_leader_is_gone),
                 TEST(all_parts_of_a_job_have_to_end),
                 TEST(what_was_begun_and_comes_again_is_one_job_that_ends_once),
-                TEST(what_nobody_goes_on_with_ends_with_what_there_is),
+                TEST(what_nobody_goes_on_with_has_failed),
+                TEST(what_is_refused_in_the_middle_has_failed),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -380,7 +380,7 @@ static void ask_for_many(bool hold_it) {
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &change;
         request.job = &job;
-        (void) rig_ask_and_settle(&g, &request);
+        (void) ask_and_go_on(&request);
 }
 
 static size_t n_started(void) {
@@ -424,6 +424,30 @@ static void one_of_several_entries_is_gone_on_with_by_the_next_leader(void **sta
         rig_pass_ms(&g, 3 * LATER_MS);
         assert_int_equal(state_of(job), DONE);
         assert_int_equal(rig_show_job(&g, job)->changed, MANY);
+}
+
+static void a_job_does_not_begin_after_a_part_of_another(void **state) {
+        uint64_t first, job;
+
+        SKIP_BELOW(FEATURE_CHANGE_PARTS);
+        g.slow = true;
+        ask_for_many(false);
+        while (n_started() == 0) {
+                rig_release(&g);
+                rig_turns(&g, 3);
+        }
+        first = last_job();
+        g.slow = false;
+        rig_release(&g);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_true(n_started() < MANY);
+        job = hold((Ask){START, "a.service", SERVICE, .after = first});
+        rig_pass_ms(&g, 62 * 1000);
+        assert_int_equal(state_of(first), FAILED);
+        assert_int_equal(state_of(job), CANCELLED);
+        assert_null(rig_record(&g, "a.service"));
 }
 
 // ------------------------------------------------------------------------------------------------ waiting
@@ -538,6 +562,7 @@ int main(void) {
                 RIG_TEST(what_somebody_changed_meanwhile_is_left_alone),
                 RIG_TEST(what_is_refused_of_it_makes_it_failed),
                 RIG_TEST(one_of_several_entries_is_gone_on_with_by_the_next_leader),
+                RIG_TEST(a_job_does_not_begin_after_a_part_of_another),
                 RIG_TEST(who_waits_for_it_waits_through_it),
                 RIG_TEST(who_waits_hears_that_it_was_cancelled),
                 RIG_TEST(a_held_job_is_taken_out_with_what_waits_for_it),

@@ -30,6 +30,7 @@
 #include "drain-waiters.h"
 #include "held-jobs.h"
 #include "job-cancel.h"
+#include "job-end.h"
 #include "job-state.h"
 #include "message.h"
 #include "oom.h"
@@ -142,6 +143,13 @@ static Argosy__Response *refuse_over(const Leader *l, uint64_t number) {
                 number, job_state_to_string(state));
 }
 
+// What is being written is no unit that is yet to do something.
+static Argosy__Response *refuse_effect(const CancelJob *job) {
+        return response_error(EALREADY,
+                              "job %" PRIu64 " (%s) has begun, and nothing of it can be called off: nothing was changed",
+                              job->number, job->list.job->verb);
+}
+
 // Who may not ask for what the job does.
 static Argosy__Response *forbid_running(const Leader *l, const Argosy__Author *author,
                                         const Argosy__JobRecord *job) {
@@ -220,6 +228,8 @@ static int read_job(CancelWork *w, const Argosy__Author *author, CancelJob *job,
                         *ret = refuse_over(l, job->number);
                 else if (!w->resumed)
                         *ret = forbid_running(l, author, job->list.job);
+                if (!*ret && !w->resumed && job_end_is_effect(job->list.job->verb))
+                        *ret = refuse_effect(job);
                 return 0;
         }
         return *ret ? 0 : -ENOMEM;

@@ -334,10 +334,10 @@ static int add_refused(const Argosy__Response__Change *change, uint32_t n_before
         for (size_t i = 0; change && i < change->n_units; i++)
                 n += change->units[i]->status != 0;
         record->failed = change ? n_before + (uint32_t) n : 0;
+        if (record->failed > 0 && record->state == ARGOSY__JOB_STATE__JOB_DONE)
+                record->state = ARGOSY__JOB_STATE__JOB_FAILED;
         if (n == 0)
                 return 0;
-        if (record->state == ARGOSY__JOB_STATE__JOB_DONE)
-                record->state = ARGOSY__JOB_STATE__JOB_FAILED;
         record->ends = calloc(REFUSED_MAX, sizeof(*record->ends) + sizeof(**record->ends));
         if (!record->ends)
                 return -ENOMEM;
@@ -356,13 +356,20 @@ static int add_refused(const Argosy__Response__Change *change, uint32_t n_before
         return 0;
 }
 
+// While more is to come it goes on, also if its effect is its end.
+static Argosy__JobState state_of(const JobSource *source) {
+        if (source->stored)
+                return ARGOSY__JOB_STATE__JOB_HELD;
+        return source->more ? ARGOSY__JOB_STATE__JOB_RUNNING : job_end_at_once(source->request);
+}
+
 static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWords *words, uint64_t *ret_number) {
         Argosy__LogOp__JobPut put = ARGOSY__LOG_OP__JOB_PUT__INIT;
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
         uint32_t drains[DRAINS_MAX];
         int r;
 
-        record.state = source->stored ? ARGOSY__JOB_STATE__JOB_HELD : job_end_at_once(source->request);
+        record.state = state_of(source);
         if (source->stored) {
                 record.after = source->stored->after;
                 record.n_after = source->stored->n_after;
@@ -394,6 +401,8 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
         put.done = source->done;
         if (is_kept(d->leader, source->number)) {
                 put.number = source->number;
+                if (record.state == ARGOSY__JOB_STATE__JOB_DONE && open_job_is_resumed(d->leader, put.number))
+                        record.end_message = (char *) JOB_END_RESUMED;
                 open_job_goes_on(d->leader, put.number);
         }
         if (source->id) {

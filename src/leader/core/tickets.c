@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "job-end.h"
 #include "job-words.h"
 #include "message.h"
 #include "response.h"
@@ -195,8 +196,13 @@ void tickets_flush(Leader *l) {
 bool ticket_has_open_job(const Ticket *t) {
         const ClusterState *state = t->leader->state;
         const ProtobufCBinaryData *id = job_request_id(t->request);
+        Argosy__JobState now = cluster_state_job_state(state, t->job);
         RequestKey key;
 
-        return t->job > 0 && id && cluster_state_find_key(state, id->data, &key) && key.more &&
-               cluster_state_job_state(state, t->job) != ARGOSY__JOB_STATE__JOB_UNKNOWN;
+        if (t->job == 0 || now == ARGOSY__JOB_STATE__JOB_UNKNOWN)
+                return false;
+        if (!id)
+                return now == ARGOSY__JOB_STATE__JOB_RUNNING &&
+                       job_end_at_once(t->request) == ARGOSY__JOB_STATE__JOB_DONE;
+        return cluster_state_find_key(state, id->data, &key) && key.more;
 }

@@ -491,6 +491,15 @@ static void on_removed(Leader *l, Ticket *t) {
                 l->ops.drop_host(t->removing, l->userdata);
 }
 
+// There is nothing left to do. What the log has of it has to say that it is done.
+static int end_removal(Ticket *t) {
+        if (!ticket_has_open_job(t))
+                return refuse(t, 0, "");
+        message_free(t->response);
+        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+        return t->response ? 1 : -ENOMEM;
+}
+
 int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
         const char *word = t->request->cluster_remove->host;
         const Argosy__HostRecord *record;
@@ -501,7 +510,7 @@ int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
         record = t->removing ? cluster_state_find_host(l->state, t->removing)
                              : cluster_state_resolve_host(l->state, word, &ambiguous);
         if (!record && t->removing) // somebody else's command did it
-                return refuse(t, 0, "");
+                return end_removal(t);
         if (!record)
                 return refuse_unknown(t, word, ambiguous);
         (void) cluster_state_hosts(l->state, &n_hosts);

@@ -42,14 +42,21 @@ static void say(OpenJob *job, Argosy__JobState state, const char *format, const 
         (void) oom_check(field_printf(&job->end.end_message, format, text));
 }
 
+// The log is yet to get more of it; which its last entry would say of one that is done with that.
+static bool is_partial(const Leader *l, const OpenJob *job) {
+        return cluster_state_job_is_partial(l->state, job->number) ||
+               (job_end_is_effect(job->verb) &&
+                cluster_state_job_state(l->state, job->number) == ARGOSY__JOB_STATE__JOB_RUNNING);
+}
+
 // Its client may come again and go on with it, here or at a leader that is not there any more.
 static bool waits_for_client(const Leader *l, const OpenJob *job) {
-        if (!cluster_state_job_is_partial(l->state, job->number) || job->n_cancelled_by > 0)
+        if (!is_partial(l, job) || job->n_cancelled_by > 0)
                 return false;
         list_foreach (i, &l->tickets) {
                 const Ticket *t = CONTAINER_OF(i, Ticket, all);
 
-                if (t->job == job->number && list_is_linked(&t->queue))
+                if ((t->job == job->number || t->job_flying == job->number) && list_is_linked(&t->queue))
                         return true;
         }
         return leader_now(l) < l->jobs_resume_us;
@@ -144,15 +151,14 @@ static void into_ended(Leader *l, OpenJob *job) {
 static void judge_end(const Leader *l, OpenJob *job) {
         bool called_off = job->n_cancelled_by > 0;
 
-        if (!called_off && cluster_state_job_is_partial(l->state, job->number))
+        if (!called_off && is_partial(l, job))
                 say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s",
                     "only a part of it was carried out: the rest was refused, or nobody has asked for it again");
         else
                 say(job, job_end_state(&job->counts, called_off), "%s", job->resumed ? JOB_END_RESUMED : "");
 }
 
-void open_job_end(Leader *l, OpenJob *job) {
-        author_jobs_drop(l, TAKE_PTR(job->author)); // who has waited for it may ask for the next
+static void fill_end(Leader *l, OpenJob *job) {
         if (job->end.state == ARGOSY__JOB_STATE__JOB_UNKNOWN)
                 judge_end(l, job);
         job->end.ended_us = leader_wall(l);
@@ -160,6 +166,11 @@ void open_job_end(Leader *l, OpenJob *job) {
         job->end.unplaced = job->counts.n[ARGOSY__UNIT_END__END_UNPLACED];
         job->end.overtaken = job->counts.n[ARGOSY__UNIT_END__END_OVERTAKEN];
         job->end.cancelled = job->counts.n[ARGOSY__UNIT_END__END_CANCELLED];
+}
+
+void open_job_end(Leader *l, OpenJob *job) {
+        author_jobs_drop(l, TAKE_PTR(job->author)); // who has waited for it may ask for the next
+        fill_end(l, job);
         into_ended(l, job);
 }
 
@@ -229,6 +240,13 @@ static void answer(Leader *l, OpenJob *job) {
         }
 }
 
+// The log says how it ended.
+static void leave(Leader *l, OpenJob *job) {
+        job_tally_end(&l->tallies.jobs, job->tally, job->end.state);
+        answer(l, job);
+        open_job_free(l, job);
+}
+
 void open_jobs_landed(Leader *l, bool committed) {
         ListNode flying = LIST_INIT(flying);
 
@@ -237,11 +255,9 @@ void open_jobs_landed(Leader *l, bool committed) {
                 OpenJob *job = CONTAINER_OF(flying.next, OpenJob, queue);
 
                 list_unlink(&job->queue);
-                if (committed && cluster_state_job_state(l->state, job->number) != ARGOSY__JOB_STATE__JOB_RUNNING) {
-                        job_tally_end(&l->tallies.jobs, job->tally, job->end.state);
-                        answer(l, job);
-                        open_job_free(l, job);
-                } else
+                if (committed && cluster_state_job_state(l->state, job->number) != ARGOSY__JOB_STATE__JOB_RUNNING)
+                        leave(l, job);
+                else
                         into_ended(l, job);
         }
 }
@@ -266,11 +282,24 @@ static void tell(OpenJob *job) {
         }
 }
 
+// The last entry of its effect has said how it ended. False: it is running.
+static bool has_ended_with_its_effect(Leader *l, OpenJob *job) {
+        Argosy__JobState state = cluster_state_job_state(l->state, job->number);
+
+        if (state == ARGOSY__JOB_STATE__JOB_RUNNING)
+                return false;
+        fill_end(l, job);
+        if (state != ARGOSY__JOB_STATE__JOB_UNKNOWN) // it is kept
+                job->end.state = state;
+        leave(l, job);
+        return true;
+}
+
 void open_jobs_turn(Leader *l) {
         list_foreach_safe (i, &l->jobs_watched) {
                 OpenJob *job = CONTAINER_OF(i, OpenJob, queue);
 
-                if (!open_job_is_over(l, job))
+                if (!open_job_is_over(l, job) || has_ended_with_its_effect(l, job))
                         continue;
                 list_unlink(&job->queue);
                 open_job_end(l, job);

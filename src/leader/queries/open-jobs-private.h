@@ -5,9 +5,6 @@
 
 #include "open-jobs.h"
 
-// Instead of what it was said to have ended with before.
-#define JOB_END_RESUMED "what was missing of it was asked for again, and is carried out"
-
 // open-jobs.c
 OpenJob *open_job_find(const Leader *l, uint64_t number); // NULL: it is not running
 void open_job_free(Leader *l, OpenJob *job);

@@ -23,6 +23,7 @@
 #include "answer-jobs.h"
 #include "clock.h"
 #include "held-jobs.h"
+#include "job-state.h"
 #include "message.h"
 #include "oom.h"
 #include "open-jobs-private.h"
@@ -48,6 +49,12 @@ uint32_t open_job_n_refused(const Leader *l, uint64_t number) {
         const OpenJob *job = open_job_find(l, number);
 
         return job ? job->n_refused : 0;
+}
+
+bool open_job_is_resumed(const Leader *l, uint64_t number) {
+        const OpenJob *job = open_job_find(l, number);
+
+        return job ? job->resumed : !job_state_is_open(cluster_state_job_state(l->state, number));
 }
 
 bool open_job_is_known(const Leader *l, uint64_t number) {
@@ -367,7 +374,7 @@ static void add_part(Leader *l, OpenJob *job, const Argosy__JobRecord *record) {
         size_t n = count_units(record);
         JobPart *part;
 
-        if (n == 0 || *job->rollout) // which says by itself how it ended
+        if (n == 0 || *job->rollout || job_end_is_effect(job->verb)) // which say by themselves how they ended
                 return;
         part = oom_checked(calloc(1, sizeof(*part) + n * sizeof(*part->items)));
         part->next = job->parts;

@@ -10,6 +10,8 @@
 //      has ended    it is to be written into the next entry                      Leader.jobs_ended
 //      flies        it is in the entry that is on its way                        Leader.jobs_flying
 //      is gone      the log has it; who waited for the job is answered           open_jobs_landed()
+//
+// One whose effect is its end (job_end_is_effect()) is watched while more of that is to come, and gone with the last of it.
 
 #include "author-jobs.h"
 #include "batch-builder.h"
@@ -85,8 +87,12 @@ uint64_t open_jobs_next_deadline(const Leader *l); // 0: none
 int open_jobs_decide(Leader *l, BatchBuilder *b, bool goes_anyhow);
 // No entry is on its way.
 void open_jobs_landed(Leader *l, bool committed);
-// Another part of its request goes into the batch: it has not ended.
+// Another part of its request goes into the batch: it has not ended. Whether it had, by what the log says; of one that the
+// log keeps.
 void open_job_goes_on(Leader *l, uint64_t number);
+bool open_job_is_resumed(const Leader *l, uint64_t number);
+// Instead of what such a job was said to have ended with before.
+#define JOB_END_RESUMED "what was missing of it was asked for again, and is carried out"
 
 // Of a job that is running, for who calls off what has not begun of it (decide-cancel.c). Whether there is one of this
 // number; whether it has ended and only the log does not say so yet: the next entry does then.

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "macro.h"
 #include "str.h"
 #include "unit-state.h"
 
@@ -36,6 +37,15 @@ static bool has_more_to_do(const Argosy__Request *q) {
 
 Argosy__JobState job_end_at_once(const Argosy__Request *request) {
         return has_more_to_do(request) ? ARGOSY__JOB_STATE__JOB_RUNNING : ARGOSY__JOB_STATE__JOB_DONE;
+}
+
+bool job_end_is_effect(const char *verb) {
+        static const char *const verbs[] = {"submit", "cluster remove", "history forget", "job cancel"};
+
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
+                if (streq(verb, verbs[i]))
+                        return true;
+        return false;
 }
 
 static Argosy__Verb verb_of(const char *word) {
@@ -68,7 +78,7 @@ Argosy__Verb job_end_wait_verb(const char *verb, const Argosy__UnitRecord *recor
 }
 
 bool job_end_overtakes(const char *verb) {
-        return !streq(verb, "rebalance");
+        return !streq(verb, "rebalance") && !streq(verb, "cluster remove");
 }
 
 Argosy__UnitEnd job_end_of_unit(const WaitVerdict *v) {

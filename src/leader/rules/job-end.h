@@ -19,6 +19,8 @@ typedef struct JobCounts {
 
 // What the job of this request is when its effect is in the log: running if something follows from that, else done.
 Argosy__JobState job_end_at_once(const Argosy__Request *request);
+// Whether a job of this verb is done when the log has all of its effect, which may be several entries, however its units are.
+bool job_end_is_effect(const char *verb);
 // For what a job of this verb waits of a unit that has this record now and was to be that before. `record` NULL: it has
 // none any more. VERB_NONE: for nothing.
 Argosy__Verb job_end_wait_verb(const char *verb, const Argosy__UnitRecord *record, Argosy__Target before);

@@ -718,6 +718,7 @@ static void tens_of_thousands_of_contents_are_erased_by_one_job(void **state) {
         assert_int_equal(cat("a.service", one)->status, ENOENT);
         assert_int_equal(last_job(), last + 1);
         assert_false(is_partial(last + 1));
+        assert_int_equal(cluster_state_job_state(g.state, last + 1), ARGOSY__JOB_STATE__JOB_DONE);
 }
 
 // ------------------------------------------------------------------------------------------------ at random

@@ -4,6 +4,7 @@
 #include "batch.h"
 #include "clock.h"
 #include "feature-level.h"
+#include "feature-skip.h"
 #include "host-record.h"
 #include "identity.h"
 #include "leader-asks.h"
@@ -91,8 +92,12 @@ static void assert_refused(const Argosy__Response *r, const char *word) {
 static RigAnswer *cluster_remove(const char *host) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        uint64_t id[2] = {++g.id, 88};
         RigAnswer *a;
 
+        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        request.job = &job;
         m.host = (char *) host;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
         request.cluster_remove = &m;
@@ -592,6 +597,140 @@ static void a_promotion_calls_a_waiting_removal_off(void **state) {
         assert_string_equal(notice(), "");
 }
 
+// ------------------------------------------------------------------------------------------------ its job
+
+enum { LATER_MS = 1100, ORPHANED_MS = 62 * 1000 };
+
+static uint64_t last_job(void) {
+        return cluster_state_last_job(g.state);
+}
+
+static void assert_job(uint64_t number, const char *job_state, const char *message) {
+        const Argosy__Response__JobRow *row = rig_show_job(&g, number);
+
+        assert_string_equal(row->verb, "cluster remove");
+        assert_string_equal(row->state, job_state);
+        assert_non_null(strstr(row->message, message));
+}
+
+static RigAnswer *wait_for_job(uint64_t number) {
+        Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.number = number;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_WAIT;
+        request.job_wait = &m;
+        return rig_ask(&g, &request);
+}
+
+static RigAnswer *cancel_job(uint64_t number) {
+        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.numbers = &number;
+        m.n_numbers = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
+        request.job_cancel = &m;
+        return rig_ask_and_settle(&g, &request);
+}
+
+static void a_removal_is_done_when_the_host_is_gone(void **state) {
+        RigAnswer *a, *wait;
+        unsigned batches;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        rig_pass_ms(&g, ORPHANED_MS); // nothing is waited for only since the leader is new
+        a = remove_until_it_is_stuck();
+        job = last_job();
+        wait = wait_for_job(job);
+        rig_pass_ms(&g, ORPHANED_MS); // somebody waits for it
+        assert_job(job, "running", "");
+        assert_false(wait->final);
+        assert_says(cancel_job(job), EALREADY, "nothing of it can be called off");
+        rig_host_on(&g, 2, false);
+        rig_pass_ms(&g, 3000);
+        assert_says(a, 0, "");
+        assert_null(cluster_state_find_host(g.state, 3));
+        assert_job(job, "done", "");
+        assert_true(wait->final);
+        assert_string_equal(wait->responses[wait->n - 1]->jobs->rows[0]->state, "done");
+        batches = g.batches;
+        rig_pass_ms(&g, 5 * LATER_MS);
+        assert_int_equal(g.batches, batches); // its end needed no other entry
+}
+
+static void a_removal_that_nobody_goes_on_with_has_failed(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) remove_until_it_is_stuck();
+        job = last_job();
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_job(job, "running", "");
+        rig_pass_ms(&g, ORPHANED_MS);
+        assert_job(job, "failed", "only a part of it was carried out");
+        assert_non_null(cluster_state_find_host(g.state, 3));
+}
+
+static void a_removal_that_is_called_off_has_failed(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) remove_until_it_is_stuck();
+        job = last_job();
+        (void) cluster_role("n3", true);
+        rig_pass_ms(&g, ORPHANED_MS);
+        assert_job(job, "failed", "only a part of it was carried out");
+}
+
+static void a_removal_that_another_one_has_finished_is_done(void **state) {
+        RigAnswer *first, *second;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        g.slow = true;
+        first = cluster_remove("n3");
+        assert_int_equal(g.n_held, 1); // that it is to be no voter
+        second = cluster_remove("n3");
+        job = last_job() + 1;
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        rig_pass_ms(&g, ORPHANED_MS);
+        assert_says(first, 0, "");
+        assert_says(second, 0, "");
+        assert_int_equal(last_job(), job + 1);
+        assert_job(job, "done", "");
+        assert_job(job + 1, "done", "");
+}
+
+// What it moves is still waited for by who has started it.
+static void a_removal_overtakes_nobody(void **state) {
+        uint64_t start;
+        uint32_t host;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = true;
+        (void) rig_change(&g, ARGOSY__VERB__VERB_START, "a.service", "[Service]\nExecStart=/bin/sleep 1000\n");
+        start = last_job();
+        host = rig_host_of(&g, "a.service");
+        assert_in_range(host, 2, 3);
+        assert_says(cluster_remove(host == 2 ? "n2" : "n3"), 0, "");
+        assert_int_not_equal(rig_host_of(&g, "a.service"), host);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(cluster_state_job_state(g.state, start), ARGOSY__JOB_STATE__JOB_RUNNING);
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = false;
+        rig_settle(&g);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(cluster_state_job_state(g.state, start), ARGOSY__JOB_STATE__JOB_DONE);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_token_makes_a_stranger_a_member, setup, teardown),
@@ -631,6 +770,11 @@ int main(void) {
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_removal_that_has_become_unsafe_waits, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_promotion_calls_a_waiting_removal_off, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_is_done_when_the_host_is_gone, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_that_nobody_goes_on_with_has_failed, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_that_is_called_off_has_failed, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_that_another_one_has_finished_is_done, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_overtakes_nobody, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -611,7 +611,7 @@ static void assert_partial(uint64_t job) {
 }
 
 static void what_nobody_goes_on_with_has_failed(void **state) {
-        static const Argosy__Verb verbs[] = {START};
+        static const Argosy__Verb verbs[] = {START, SUBMIT};
 
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
                 const Argosy__Response__JobRow *row;

@@ -101,6 +101,7 @@ static void other_jobs_wait_for_what_the_record_says(void **state) {
 
 static void moves_overtake_nobody(void **state) {
         assert_false(job_end_overtakes("rebalance"));
+        assert_false(job_end_overtakes("cluster remove"));
         assert_true(job_end_overtakes("start"));
         assert_true(job_end_overtakes("update"));
 }
@@ -136,6 +137,17 @@ static void a_job_runs_if_something_follows_from_it(void **state) {
         assert_int_equal(job_end_at_once(&request), ARGOSY__JOB_STATE__JOB_DONE);
 }
 
+// Whatever is done at once, and may be more than one entry.
+static void what_is_done_with_its_effect_waits_for_no_unit(void **state) {
+        assert_true(job_end_is_effect("submit"));
+        assert_true(job_end_is_effect("cluster remove"));
+        assert_true(job_end_is_effect("history forget"));
+        assert_true(job_end_is_effect("job cancel"));
+        assert_false(job_end_is_effect("start"));
+        assert_false(job_end_is_effect("undo"));
+        assert_false(job_end_is_effect(""));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_job_is_what_became_of_its_units),
@@ -145,6 +157,7 @@ int main(void) {
                 cmocka_unit_test(other_jobs_wait_for_what_the_record_says),
                 cmocka_unit_test(moves_overtake_nobody),
                 cmocka_unit_test(a_job_runs_if_something_follows_from_it),
+                cmocka_unit_test(what_is_done_with_its_effect_waits_for_no_unit),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

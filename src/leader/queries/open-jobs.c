@@ -418,6 +418,7 @@ static void follow(Leader *l, uint64_t number, Argosy__JobState state, const Arg
         job = job ?: job_new(l, number, record);
         list_unlink(&job->queue);
         job->revision = MAX_OF(job->revision, record->revision);
+        job->cut |= record->cut;
         note_refused(job, record);
         note_cancels(job, record);
         add_part(l, job, record);

@@ -57,6 +57,7 @@ struct OpenJob {
         AuthorJobs *author;       // NULL: it has ended, or nobody has said whose it is
         uint32_t limited_by;      // rule of the queue that counts it; 0: none
         uint32_t n_refused;       // units that were, as it came to be; they count as failed
+        bool cut;                 // it has units that its record does not name
         bool resumed;             // the log said that it had ended, and then its client came again
         char *rollout;            // "": it has begun none
         uint64_t revision_before, revision; // between these is that of its rollout

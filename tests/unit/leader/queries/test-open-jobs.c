@@ -673,6 +673,42 @@ static void what_is_refused_in_the_middle_has_failed(void **state) {
         assert_partial(job);
 }
 
+// ------------------------------------------------------------------------------------------------ more than a record names
+
+enum { LONG_NAMES = 5500, LONG_NAME = 200 };
+
+static void of_units_that_its_record_cannot_name_nobody_says_that_they_are_done(void **state) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        static char texts[LONG_NAMES][LONG_NAME + 32], *all[LONG_NAMES];
+        const Argosy__Response__JobRow *row;
+        uint64_t id[2] = {4711, 99};
+
+        SKIP_BELOW(FEATURE_CHANGE_PARTS);
+        for (size_t i = 0; i < LONG_NAMES; i++) {
+                snprintf(texts[i], sizeof(texts[i]), "w@%0*zu.service", LONG_NAME, i);
+                all[i] = texts[i];
+        }
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.verb = START;
+        m.names = all;
+        m.n_names = LONG_NAMES;
+        file.name = file.path = (char *) "w@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
+        m.files = &files;
+        m.n_files = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &m;
+        (void) rig_ask(&g, &request);
+        rig_settle(&g);
+        rig_pass_ms(&g, LATER_MS);
+        row = rig_show_job(&g, last_job());
+        assert_true(row->cut);
+        assert_string_equal(row->state, "failed");
+        assert_non_null(strstr(row->message, "more units than"));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -701,6 +737,7 @@ int main(void) {
                 TEST(what_was_begun_and_comes_again_is_one_job_that_ends_once),
                 TEST(what_nobody_goes_on_with_has_failed),
                 TEST(what_is_refused_in_the_middle_has_failed),
+                TEST(of_units_that_its_record_cannot_name_nobody_says_that_they_are_done),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

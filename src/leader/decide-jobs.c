@@ -10,6 +10,7 @@
 // All of that only where the log may contain it; else a Change and a rollout are known again by their ids as ever.
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "author-jobs.h"
 #include "batch-builder.h"
@@ -19,11 +20,14 @@
 #include "held-jobs.h"
 #include "job-end.h"
 #include "job-words.h"
+#include "message.h"
 #include "open-jobs.h"
 #include "rebalances.h"
 #include "response.h"
+#include "store.h"
 #include "tables.h"
 #include "tickets.h"
+#include "unit-name.h"
 
 static bool keeps_jobs(const Leader *l) {
         return cluster_state_feature_level(l->state) >= FEATURE_JOBS;
@@ -261,7 +265,10 @@ int decide_job_admit(Decision *d, Ticket *t) {
 
 // ------------------------------------------------------------------------------------------------ behind
 
-enum { DRAINS_MAX = 1000 }; // nodes of one job
+enum {
+        DRAINS_MAX = 1000, // nodes of one job
+        REFUSED_BYTES = UNIT_NAME_MAX + JOB_END_TEXT_MAX + 16, // of a unit that is refused, at most
+};
 
 // What is asked for, and who asks. More of it may follow, or have come before.
 typedef struct JobSource {
@@ -325,10 +332,14 @@ static size_t drains_of(const Leader *l, const Argosy__Request *q, uint32_t ret[
         return n;
 }
 
-enum { REFUSED_MAX = 100 }; // units that are named of those that were refused
+static void ends_done(Argosy__JobRecord *record) {
+        for (size_t i = 0; i < record->n_ends; i++)
+                message_free(record->ends[i]);
+        free(record->ends);
+}
 
-// 0 or -ENOMEM.
-static int add_refused(const Argosy__Response__Change *change, uint32_t n_before, Argosy__JobRecord *record) {
+// Those that are refused are named as far as the entry has room for it. 0 or -ENOMEM.
+static int add_refused(const Argosy__Response__Change *change, uint32_t n_before, size_t room, Argosy__JobRecord *record) {
         size_t n = 0;
 
         for (size_t i = 0; change && i < change->n_units; i++)
@@ -338,22 +349,26 @@ static int add_refused(const Argosy__Response__Change *change, uint32_t n_before
                 record->state = ARGOSY__JOB_STATE__JOB_FAILED;
         if (n == 0)
                 return 0;
-        record->ends = calloc(REFUSED_MAX, sizeof(*record->ends) + sizeof(**record->ends));
+        record->ends = calloc(JOB_REFUSED_MAX, sizeof(*record->ends));
         if (!record->ends)
                 return -ENOMEM;
-        for (size_t i = 0; i < change->n_units && record->n_ends < REFUSED_MAX; i++) {
-                Argosy__JobUnitEnd *ends = (Argosy__JobUnitEnd *) (record->ends + REFUSED_MAX);
-                Argosy__JobUnitEnd *end = &ends[record->n_ends];
+        for (size_t i = 0; i < change->n_units && record->n_ends < JOB_REFUSED_MAX && room >= REFUSED_BYTES; i++) {
+                const Argosy__Response__UnitResult *u = change->units[i];
+                Argosy__JobUnitEnd *end;
 
-                if (change->units[i]->status == 0)
+                if (u->status == 0)
                         continue;
-                argosy__job_unit_end__init(end);
-                end->unit = change->units[i]->name;
-                end->end = ARGOSY__UNIT_END__END_FAILED;
-                end->message = change->units[i]->message;
+                end = job_unit_end_new(u->name, ARGOSY__UNIT_END__END_FAILED, "", u->message);
+                if (!end)
+                        return -ENOMEM;
                 record->ends[record->n_ends++] = end;
+                room -= REFUSED_BYTES;
         }
         return 0;
+}
+
+static size_t room_left(const BatchBuilder *b) {
+        return b->packed.len < STORE_BATCH_MAX - ENTRY_SPARE_BYTES ? STORE_BATCH_MAX - ENTRY_SPARE_BYTES - b->packed.len : 0;
 }
 
 // While more is to come it goes on, also if its effect is its end.
@@ -413,10 +428,10 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
         put.cancels = (uint64_t *) source->cancels;
         put.n_cancels = source->n_cancels;
         *ret_number = put.number ?: cluster_state_last_job(d->leader->state) + ++d->n_jobs;
-        r = add_refused(source->refused, open_job_n_refused(d->leader, put.number), &record);
+        r = add_refused(source->refused, open_job_n_refused(d->leader, put.number), room_left(&d->batch), &record);
         if (r == 0)
                 r = batch_builder_put_job(&d->batch, &put);
-        free(record.ends);
+        ends_done(&record);
         return r;
 }
 

@@ -5,6 +5,8 @@
 #include "handlers.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <string.h>
 
 #include "access-changes.h"
 #include "access-tokens.h"
@@ -32,6 +34,14 @@
 #include "watchers.h"
 #include "why.h"
 
+// What is wrong with a file is said with its path, of each unit that it is for.
+static Argosy__Response *refuse_paths(Argosy__NamedFile *const *files, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (strlen(files[i]->path) >= PATH_MAX)
+                        return response_error(EINVAL, "the path of a unit file has more than %d bytes", PATH_MAX - 1);
+        return NULL;
+}
+
 static Argosy__Response *refuse_change(const Argosy__Request *request) {
         const Argosy__Request__Change *change = request->change;
 
@@ -45,7 +55,11 @@ static Argosy__Response *refuse_change(const Argosy__Request *request) {
                                       change->n_names, PLAN_UNITS_MAX);
         if (change->verb <= ARGOSY__VERB__VERB_NONE || change->verb > ARGOSY__VERB__VERB_DESTROY)
                 return response_error(EINVAL, "the request names no verb that this version knows");
-        return NULL;
+        return refuse_paths(change->files, change->n_files);
+}
+
+static Argosy__Response *refuse_rollout(const Argosy__Request *request) {
+        return request->rollout->file ? refuse_paths(&request->rollout->file, 1) : NULL;
 }
 
 static Argosy__Response *refuse_undo(const Argosy__Request *request) {
@@ -93,7 +107,7 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_JOB_RELEASE] = {.plan = queue_plan_release, .refuse = queue_refuse_release, .level = FEATURE_JOBS},
         [ARGOSY__REQUEST__WHAT_FORGET] = {.plan = forget_plan, .level = FEATURE_JOBS},
         [ARGOSY__REQUEST__WHAT_REBALANCE] = {.plan = rebalance_request},
-        [ARGOSY__REQUEST__WHAT_ROLLOUT] = {.plan = rollout_controller_plan},
+        [ARGOSY__REQUEST__WHAT_ROLLOUT] = {.plan = rollout_controller_plan, .refuse = refuse_rollout},
         [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {.plan = nodes_plan_mode},
         [ARGOSY__REQUEST__WHAT_NODES_CHANGE] = {.plan = nodes_plan_modes, .level = FEATURE_NODES_CHANGE},
         [ARGOSY__REQUEST__WHAT_LABEL_CHANGE] = {.plan = nodes_plan_labels},

@@ -15,8 +15,11 @@
 #include "field-order.h"
 #include "hash.h"
 #include "macro.h"
+#include "message.h"
 #include "request-kind.h"
+#include "response.h"
 #include "str.h"
+#include "unit-name.h"
 #include "unit-state.h"
 
 // ------------------------------------------------------------------------------------------------ verbs
@@ -215,6 +218,25 @@ void job_words_done(JobWords *w) {
         for (size_t i = 0; i < w->n_targets; i++)
                 free(w->targets[i]);
         *w = (JobWords){};
+}
+
+// ------------------------------------------------------------------------------------------------ ends
+
+// The name, too, is whatever somebody has asked for, and may be refused for that.
+Argosy__JobUnitEnd *job_unit_end_new(const char *unit, Argosy__UnitEnd how, const char *node, const char *message) {
+        Argosy__JobUnitEnd *end = calloc(1, sizeof(*end));
+        char name[UNIT_NAME_MAX + 1], text[JOB_END_TEXT_MAX];
+
+        if (!end)
+                return NULL;
+        argosy__job_unit_end__init(end);
+        end->end = how;
+        str_fit(name, sizeof(name), "%s", unit);
+        str_fit(text, sizeof(text), "%s", message);
+        if (field_set(&end->unit, name) == 0 && field_set(&end->node, node) == 0 && field_set(&end->message, text) == 0)
+                return end;
+        message_free(end);
+        return NULL;
 }
 
 // ------------------------------------------------------------------------------------------------ keys

@@ -17,6 +17,9 @@ enum {
         JOB_TARGETS_BYTES_MAX = 1024, // of all
         JOB_REQUEST_ID_SIZE = 16,
         JOB_AFTER_MAX = CLUSTER_STORED_AFTER_MAX, // that one waits for
+        JOB_REFUSED_MAX = 100,        // units that are named of those that were refused; the others are counted
+        JOB_END_TEXT_MAX = 256,       // of what is said of one of its units, with the NUL
+        JOB_END_MESSAGE_MAX = 1024,   // of what is said of why it ended, likewise
 };
 
 // All of it owned.
@@ -29,6 +32,9 @@ typedef struct JobWords {
 // What the person named, or else what the request names. 0 or -ENOMEM.
 int job_words_init(JobWords *w, const Argosy__Request *request);
 void job_words_done(JobWords *w);
+
+// How a unit of it has ended; what is too long is cut. NULL: out of memory.
+Argosy__JobUnitEnd *job_unit_end_new(const char *unit, Argosy__UnitEnd how, const char *node, const char *message);
 
 // As it is typed: "start", "cluster remove", "update --abort".
 const char *job_verb(const Argosy__Request *request);

@@ -24,6 +24,7 @@
 #include "clock.h"
 #include "held-jobs.h"
 #include "job-state.h"
+#include "job-words.h"
 #include "message.h"
 #include "oom.h"
 #include "open-jobs-private.h"
@@ -172,16 +173,9 @@ typedef struct UnitWord {
 } UnitWord;
 
 static Argosy__JobUnitEnd *unit_end_new(const UnitWord *w) {
-        Argosy__JobUnitEnd *end = oom_checked(calloc(1, sizeof(*end)));
-        char text[JOB_END_TEXT_MAX];
+        Argosy__JobUnitEnd *end = oom_checked(job_unit_end_new(w->name, w->end, w->node, w->message));
 
-        argosy__job_unit_end__init(end);
-        str_fit(text, sizeof(text), "%s", w->message);
-        end->end = w->end;
         end->by = w->by;
-        (void) oom_check(field_set(&end->unit, w->name));
-        (void) oom_check(field_set(&end->node, w->node));
-        (void) oom_check(field_set(&end->message, text));
         return end;
 }
 

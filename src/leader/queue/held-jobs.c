@@ -28,6 +28,7 @@
 #include "feature-level.h"
 #include "log-format.h"
 #include "job-state.h"
+#include "job-words.h"
 #include "message.h"
 #include "oom.h"
 #include "queue-policy.h"
@@ -42,7 +43,7 @@ enum {
         BYTES_PER_TURN = 512 * 1024,
         GOING_MAX = 64, // tickets at a time
         ENDS_PER_ENTRY = 256,
-        REFUSED_MAX = 100, // units that are named of those that were refused
+        ENDS_BYTES_PER_ENTRY = 256 * 1024, // and what one of them has more
 };
 
 // Jobs that wait for one that has not ended; in a map by its number.
@@ -466,12 +467,16 @@ HeldJobVerdict held_jobs_judge(const Leader *l, const Ticket *t, const Argosy__Q
 
 // ------------------------------------------------------------------------------------------------ over
 
+// A refusal says what it is about in the words of who has asked, which may be long.
 static void end(Leader *l, HeldJob *h, Argosy__JobState state, const char *why) {
+        char text[JOB_END_MESSAGE_MAX];
+
         leave(h);
         stop_awaiting(l, h);
         h->end.state = state;
         h->end.ended_us = leader_wall(l);
-        (void) oom_check(field_set(&h->end.end_message, why));
+        str_fit(text, sizeof(text), "%s", why);
+        (void) oom_check(field_set(&h->end.end_message, text));
         list_append(&l->held_over, &h->queue);
         leader_mark(l);
 }
@@ -490,13 +495,9 @@ static void name_refused(HeldJob *h, const Argosy__Response__UnitResult *u) {
         Argosy__JobUnitEnd *e;
 
         h->end.failed++;
-        if (h->end.n_ends == REFUSED_MAX)
+        if (h->end.n_ends == JOB_REFUSED_MAX)
                 return;
-        e = oom_checked(calloc(1, sizeof(*e)));
-        argosy__job_unit_end__init(e);
-        e->end = ARGOSY__UNIT_END__END_FAILED;
-        (void) oom_check(field_set(&e->unit, u->name));
-        (void) oom_check(field_set(&e->message, u->message));
+        e = oom_checked(job_unit_end_new(u->name, ARGOSY__UNIT_END__END_FAILED, "", u->message));
         (void) oom_check(FIELD_APPEND(h->end.ends, h->end.n_ends, e));
 }
 
@@ -512,12 +513,18 @@ static void end_without_effect(Leader *l, HeldJob *h, const Argosy__Response *r)
 int held_jobs_decide(Leader *l, BatchBuilder *b) {
         Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
         Argosy__JobRecord *pointers[ENDS_PER_ENTRY];
+        size_t bytes = 0;
 
+        if (b->packed.len >= BATCH_SOFT_BYTES || (l->one_by_one && b->n_ops > 0))
+                return 0;
         ends.ends = pointers;
         list_foreach (i, &l->held_over) {
-                if (ends.n_ends == ENDS_PER_ENTRY || b->packed.len >= BATCH_SOFT_BYTES)
+                Argosy__JobRecord *end = &CONTAINER_OF(i, HeldJob, queue)->end;
+
+                if (ends.n_ends == ENDS_PER_ENTRY || bytes >= ENDS_BYTES_PER_ENTRY)
                         break;
-                pointers[ends.n_ends++] = &CONTAINER_OF(i, HeldJob, queue)->end;
+                pointers[ends.n_ends++] = end;
+                bytes += argosy__job_record__get_packed_size(end);
         }
         return ends.n_ends > 0 ? batch_builder_end_jobs(b, &ends) : 0;
 }

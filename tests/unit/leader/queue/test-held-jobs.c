@@ -354,6 +354,103 @@ static void what_is_refused_of_it_makes_it_failed(void **state) {
         assert_int_equal(row->changed, 0);
 }
 
+// ------------------------------------------------------------------------------------------------ refused at length
+
+enum { REFUSED = 100, LONG_JOBS = 4, PATH_LEN = 4000 };
+
+// Instances whose role nobody has made, from a file that lies far away, and one unit that can be started if `well`.
+static const Argosy__Response *hold_refused(bool well, size_t path_len) {
+        Argosy__NamedFile file[2] = {ARGOSY__NAMED_FILE__INIT, ARGOSY__NAMED_FILE__INIT}, *files[2] = {&file[0], &file[1]};
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const char *content = "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRole=nobody\n";
+        uint64_t id[2] = {++g.id, 66};
+        char names[REFUSED][32], *pointers[REFUSED + 1], path[2 * PATH_LEN + 1];
+
+        memset(path, 'p', sizeof(path));
+        path[path_len] = '\0';
+        for (size_t i = 0; i < REFUSED; i++) {
+                snprintf(names[i], sizeof(names[i]), "r@%zu.service", i);
+                pointers[i] = names[i];
+        }
+        pointers[REFUSED] = (char *) "well.service";
+        file[0].name = (char *) "r@.service";
+        file[0].path = path;
+        file[0].content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        file[1].name = file[1].path = pointers[REFUSED];
+        file[1].content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = START;
+        change.names = pointers;
+        change.n_names = REFUSED + well;
+        change.files = files;
+        change.n_files = 1 + well;
+        job.hold = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        request.job = &job;
+        return rig_last(rig_ask_and_settle(&g, &request));
+}
+
+static void assert_short(uint64_t job) {
+        Argosy__JobRecord *record;
+
+        assert_int_equal(cluster_state_read_job(g.state, job, &record), 0);
+        assert_int_equal(record->state, FAILED);
+        assert_int_equal(record->failed, REFUSED);
+        assert_int_equal(record->n_ends, REFUSED);
+        for (size_t i = 0; i < record->n_ends; i++)
+                assert_in_range(strlen(record->ends[i]->message), 1, 255);
+        message_free(record);
+}
+
+static void release_all(uint64_t *jobs, size_t n) {
+        Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.numbers = jobs;
+        m.n_numbers = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
+        request.job_release = &m;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+static void what_is_refused_at_length_leaves_room_for_others(void **state) {
+        uint64_t jobs[LONG_JOBS];
+
+        SKIP_BELOW(FEATURE_JOBS);
+        for (size_t i = 0; i < LONG_JOBS; i++) {
+                assert_int_equal(hold_refused(i == 0, PATH_LEN)->status, 0);
+                jobs[i] = last_job();
+                assert_int_equal(state_of(jobs[i]), HELD);
+        }
+        release_all(jobs, LONG_JOBS);
+        rig_pass_ms(&g, 3 * LATER_MS);
+        for (size_t i = 0; i < LONG_JOBS; i++)
+                assert_short(jobs[i]);
+        assert_false(g.leader->one_by_one);
+        assert_int_equal(n_held(), 0);
+        assert_int_equal(hold_refused(false, PATH_LEN + 200)->status, EINVAL); // no file lies that deep
+}
+
+// So many that one entry cannot tell how they ended: it is several.
+static void many_refusals_are_as_many_entries_as_they_need(void **state) {
+        uint64_t jobs[20];
+
+        SKIP_BELOW(FEATURE_JOBS);
+        g.batch_max = 400 * 1024;
+        for (size_t i = 0; i < ELEMENTSOF(jobs); i++) {
+                assert_int_equal(hold_refused(false, PATH_LEN)->status, 0);
+                jobs[i] = last_job();
+        }
+        release_all(jobs, ELEMENTSOF(jobs));
+        rig_pass_ms(&g, 3 * LATER_MS);
+        for (size_t i = 0; i < ELEMENTSOF(jobs); i++)
+                assert_short(jobs[i]);
+        assert_false(g.leader->one_by_one);
+}
+
 // ------------------------------------------------------------------------------------------------ many units
 
 static void ask_for_many(bool hold_it) {
@@ -561,6 +658,8 @@ int main(void) {
                 RIG_TEST(only_who_could_ask_for_it_releases_it),
                 RIG_TEST(what_somebody_changed_meanwhile_is_left_alone),
                 RIG_TEST(what_is_refused_of_it_makes_it_failed),
+                RIG_TEST(what_is_refused_at_length_leaves_room_for_others),
+                RIG_TEST(many_refusals_are_as_many_entries_as_they_need),
                 RIG_TEST(one_of_several_entries_is_gone_on_with_by_the_next_leader),
                 RIG_TEST(a_job_does_not_begin_after_a_part_of_another),
                 RIG_TEST(who_waits_for_it_waits_through_it),

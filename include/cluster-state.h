@@ -318,8 +318,11 @@ int cluster_state_read_job_from(const ClusterState *s, uint64_t number, size_t f
                                 Argosy__JobRecord **ret) _warn_unused_;
 // The one that gave the unit this revision of its record, which no other has; 0: none that is kept, or it was nobody's.
 uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint64_t revision);
-// Of those that were held back, so many that have changed something after that revision, the latest change first, each once.
-size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_t *ret, size_t max);
+// The newest that began before the counter of revisions was that. 0: none that is kept.
+uint64_t cluster_state_job_begun_before(const ClusterState *s, uint64_t revision);
+// Of those with a smaller number, so many that have changed something after that revision by a further entry than the one
+// that their number is from (updates, and what was held back), the latest change first, each once.
+size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_t before, uint64_t *ret, size_t max);
 // Bytes of all of them, packed.
 size_t cluster_state_jobs_bytes(const ClusterState *s);
 // Memory of what a state keeps of the past; what is now is most of the heap.

@@ -39,7 +39,7 @@ typedef enum JobChangesStage {
         CHANGES_SINCE,   // when the first of the two jobs was done
         CHANGES_UNTIL,   // and the second
         CHANGES_NEWEST,  // jobs by their numbers, newest first
-        CHANGES_LATE,    // those whose numbers do not say when they were carried out
+        CHANGES_LATE,    // those with smaller numbers that have gone on behind the first of the two
         CHANGES_LONG,    // jobs of which one answer does not have all units
         CHANGES_ARE_READ,
 } JobChangesStage;
@@ -48,9 +48,9 @@ typedef enum JobChangesStage {
 typedef struct JobChanges {
         Map units;            // name -> UnitChange
         Map settings;         // name -> SettingChange
-        uint64_t since, until; // numbers; until 0: up to now
+        uint64_t since, until; // numbers, that which was done first as soon as that is known; until 0: up to now
         bool cut;             // one of the jobs changed more units than it can name
-        bool late_left_out;   // so many had been held back that what the first of them did is missing
+        bool late_left_out;   // so many were under way at its beginning that what the first of them did is missing
         // of the reading
         JobChangesStage stage;
         char *unit;                              // of which alone it is asked; NULL: of everything
@@ -62,7 +62,7 @@ typedef struct JobChanges {
         bool answered;                // the question that is asked, by a response that says something
 } JobChanges;
 
-// What was changed after job `since`, up to job `until` with it; 0: up to now. Of one unit alone (borrowed), or NULL: of everything.
+// What was changed after job `since` was done, until job `until` was; 0: up to now. Of one unit alone (borrowed), or NULL: of everything.
 void job_changes_begin(JobChanges *c, char *unit, uint64_t since, uint64_t until);
 // Makes the next question; `ret` and `ret_list` borrow from `c`. False: all was read.
 bool job_changes_next(JobChanges *c, Argosy__Request *ret, Argosy__Request__ListJobs *ret_list);
@@ -80,7 +80,7 @@ typedef struct JobDifference {
         size_t n_settings;
 } JobDifference;
 
-// Borrows from `c`, and turns it around if the first one is the newer one. 0 or -ENOMEM.
+// Borrows from `c`, and turns it around if the first one was done last. 0 or -ENOMEM.
 int job_difference(JobChanges *c, uint64_t from, uint64_t to, JobDifference *ret);
 void job_difference_done(JobDifference *d);
 // For programs: what differs, and by which hashes, not how. The value.

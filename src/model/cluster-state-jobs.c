@@ -17,7 +17,9 @@
 // A job that has not ended is not dropped but held beside the others (cluster-state-job-ends.c).
 //
 // Jobs begin in the order of their numbers, and so do the revisions that they give: whose a revision was is found by
-// halves. Those that were held back (cluster-state-stored-requests.c) begin later, and have an index of their own.
+// halves. What further entries give comes later than the number says: those of updates, of requests that are several
+// entries, of what was held back (cluster-state-stored-requests.c). These have an index of their own, which is made
+// while applying, and again of the spans in the records when an image is loaded.
 
 #include <errno.h>
 
@@ -121,8 +123,6 @@ int cluster_state_read_job_from(const ClusterState *s, uint64_t number, size_t f
 
 // ------------------------------------------------------------------------------------------------ whose it was
 
-enum { OVERLAPPING_MAX = 256 }; // jobs that are looked at because one of several entries may lie around them
-
 static JobSpan span_at(const JobEntry *job, size_t i) {
         JobSpan span;
 
@@ -131,23 +131,13 @@ static JobSpan span_at(const JobEntry *job, size_t i) {
 }
 
 // All operations of an entry between its first and its last one are its own, so nobody need look at their names.
-static bool has_given(const JobEntry *job, uint64_t revision) {
-        size_t low = 0, high = job->n_spans;
+static bool has_given_at_first(const JobEntry *job, uint64_t revision) {
+        uint64_t last = job->n_spans > 0 ? span_at(job, 0).last : job->revision;
 
-        if (high == 0)
-                return job->revision_before < revision && revision <= job->revision;
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (span_at(job, middle).last < revision)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low < job->n_spans && span_at(job, low).before < revision;
+        return job->revision_before < revision && revision <= last;
 }
 
-// Of a job that was held back. Batches come one after the other, and so do these spans.
+// By a further entry. Batches come one after the other, and so do these spans.
 static uint64_t find_late_job_of(const ClusterState *s, uint64_t revision) {
         size_t low = 0, high = s->jobs.n_late;
 
@@ -164,30 +154,44 @@ static uint64_t find_late_job_of(const ClusterState *s, uint64_t revision) {
         return s->jobs.late[low].job;
 }
 
-// Jobs begin in the order of their numbers: the newest that began before the revision, and those before it that had
-// not ended by then.
-uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint64_t revision) {
-        uint64_t late = find_late_job_of(s, revision);
-        size_t low = 0, high = s->jobs.n;
-        JobView now = state_jobs_view(s);
+// By number, those first that are kept beside the others.
+static const JobEntry *entry_at(const JobView *v, size_t i, uint64_t *ret_number) {
+        bool is_held = i < v->n_held;
 
-        if (late > 0)
-                return late;
+        *ret_number = is_held ? v->held[i]->number : job_view_number(v, i - v->n_held);
+        return is_held ? v->held[i]->entry : job_view_find(v, *ret_number);
+}
+
+// Jobs begin in the order of their numbers. NULL: none that is kept began before it.
+static const JobEntry *find_begun_before(const ClusterState *s, uint64_t revision, uint64_t *ret_number) {
+        JobView now = state_jobs_view(s);
+        size_t low = 0, high = now.n_held + now.n;
+
         while (low < high) { // `low`: the first that began at the revision or later
                 size_t middle = low + (high - low) / 2;
 
-                if (job_view_find(&now, job_view_number(&now, middle))->revision_before < revision)
+                if (entry_at(&now, middle, ret_number)->revision_before < revision)
                         low = middle + 1;
                 else
                         high = middle;
         }
-        for (unsigned n = 0; n < OVERLAPPING_MAX && low > 0; n++) {
-                uint64_t number = job_view_number(&now, --low);
+        return low > 0 ? entry_at(&now, low - 1, ret_number) : NULL;
+}
 
-                if (has_given(job_view_find(&now, number), revision))
-                        return number;
-        }
-        return 0;
+uint64_t cluster_state_job_begun_before(const ClusterState *s, uint64_t revision) {
+        uint64_t number;
+
+        return find_begun_before(s, revision, &number) ? number : 0;
+}
+
+uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint64_t revision) {
+        uint64_t late = find_late_job_of(s, revision), number;
+        const JobEntry *job;
+
+        if (late > 0)
+                return late;
+        job = find_begun_before(s, revision, &number);
+        return job && has_given_at_first(job, revision) ? number : 0;
 }
 
 // ------------------------------------------------------------------------------------------------ kept
@@ -214,7 +218,6 @@ static JobEntry *entry_new(const JobEntry *so_far, const Argosy__JobRecord *reco
         job->log_us = log_time_of(record) ?: job->log_us; // who says how it ended says nothing else
         job->revision = record->revision ?: job->revision;
         job->state = record->state ? (uint32_t) record->state : job->state;
-        job->late = job->late || record->asked_us > 0;
         job->len = (uint32_t) (before + len);
         job->n_spans = (uint32_t) (n_before + n);
         spans = job->packed + job->len;
@@ -338,28 +341,30 @@ static int note_late(ClusterState *s, uint64_t job, JobSpan span) {
         return 0;
 }
 
+// Who has given many revisions was found a moment ago.
 static bool has_number(const uint64_t *numbers, size_t n, uint64_t number) {
-        for (size_t i = 0; i < n; i++)
-                if (numbers[i] == number)
+        while (n-- > 0)
+                if (numbers[n] == number)
                         return true;
         return false;
 }
 
-size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_t *ret, size_t max) {
+size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_t before, uint64_t *ret, size_t max) {
         const JobTable *t = &s->jobs;
         size_t n = 0;
 
         for (size_t i = t->n_late; i-- > 0 && n < max && t->late[i].span.last > revision;)
-                if (find(s, t->late[i].job) && !has_number(ret, n, t->late[i].job))
+                if (t->late[i].job < before && !has_number(ret, n, t->late[i].job) && find(s, t->late[i].job))
                         ret[n++] = t->late[i].job;
         return n;
 }
 
+// But of its first entry, which its number is from.
 static int note_spans(ClusterState *s, uint64_t number) {
         const JobEntry *job = find(s, number);
         int r = 0;
 
-        for (size_t i = 0; r == 0 && job->late && i < job->n_spans; i++)
+        for (size_t i = 1; r == 0 && i < job->n_spans; i++)
                 r = note_late(s, number, span_at(job, i));
         return r;
 }
@@ -834,7 +839,7 @@ static int note_cancels(ClusterState *s, const Argosy__LogOp__JobPut *put, uint6
 int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place, uint64_t at_us) {
         size_t first_op = place - MIN_OF((size_t) put->n_ops, place), before;
         JobEntry *so_far = put->number > 0 ? find(s, put->number) : NULL;
-        bool goes_on = so_far != NULL, late = goes_on && so_far->late, begins = is_held_back(so_far);
+        bool goes_on = so_far != NULL, begins = is_held_back(so_far);
         RequestKey key = {.content = put->content, .more = put->more, .done = put->done};
         _cleanup_(changes_done) Changes changes = {};
         uint64_t revision_before;
@@ -852,7 +857,7 @@ int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *n
                 return r;
         notes->n_jobs++;
         key.job = goes_on ? put->number : s->jobs.last;
-        if (late)
+        if (goes_on)
                 r = note_late(s, key.job, (JobSpan){revision_before, s->revision});
         if (r == 0 && begins)
                 r = state_note_job_state(s, key.job);

@@ -55,11 +55,11 @@ typedef struct JobSpan {
 typedef struct JobEntry {
         uint64_t log_us;                    // when its last entry came, by the log's own time
         uint64_t revision_before, revision; // as the record has them
-        uint32_t len, n_spans : 27, late : 1, state : 4; // late: it was held back; state: Argosy__JobState
+        uint32_t len, n_spans : 28, state : 4; // state: Argosy__JobState
         uint8_t packed[];
 } JobEntry;
 
-// What an entry has given for a job that was held back: later than its number says.
+// What a further entry has given for a job: later than its number says.
 typedef struct LateSpan {
         JobSpan span;
         uint64_t job;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Jobs are read newest first, with what each did to units and settings, down to the one that is named; then those that were
-// held back, which began later than their numbers say. Of a unit the change with the smallest revision says what it was
+// A job stands for the moment of the last thing that it has changed. What lies between two of them is told by revisions, not
+// by numbers: what an update changes comes later than its number says, and so does what was held back.
+//
+// Jobs are read newest first, with what each did to units and settings, down to the one that is named; then those with smaller
+// numbers that have gone on behind it. Of a unit the change with the smallest revision says what it was
 // before, that with the greatest what it became: so the order is that in which they were carried out. It costs what was
 // changed, however many units there are.
 //
@@ -101,9 +104,19 @@ static int set_word(char **word, const char *value) {
         return *word ? 0 : -ENOMEM;
 }
 
+// A change by this revision lies between the two.
+static bool is_meant(const JobChanges *c, uint64_t revision) {
+        return revision > c->since_revision && (c->until_revision == 0 || revision <= c->until_revision);
+}
+
 static int add_setting(JobChanges *c, const Argosy__Response__JobSettingRow *row, uint64_t revision) {
-        SettingChange *s = setting_get(c, row->setting);
-        int r = s ? 0 : -ENOMEM;
+        SettingChange *s;
+        int r;
+
+        if (!is_meant(c, revision))
+                return 0;
+        s = setting_get(c, row->setting);
+        r = s ? 0 : -ENOMEM;
 
         if (r == 0 && (!s->before || revision < s->first)) {
                 r = set_word(&s->before, row->before);
@@ -116,29 +129,27 @@ static int add_setting(JobChanges *c, const Argosy__Response__JobSettingRow *row
         return r;
 }
 
-// One that was held back counts from when it was carried out, and any other by its number.
-static bool is_meant(const JobChanges *c, const Argosy__Response__JobRow *job, uint64_t revision) {
-        if (job->asked_us == 0)
-                return job->job > c->since;
-        return revision > c->since_revision && (c->until_revision == 0 || revision <= c->until_revision);
-}
-
 static int add_units(JobChanges *c, const Argosy__Response__JobRow *job) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < job->n_units; i++)
-                if (is_meant(c, job, job->units[i]->revision))
+                if (is_meant(c, job->units[i]->revision))
                         r = add_unit(c, job->units[i]);
         return r;
+}
+
+// What it does not name may lie between the two if anything of it does.
+static bool is_cut(const JobChanges *c, const Argosy__Response__JobRow *job) {
+        return job->cut && job->revision > c->since_revision &&
+               (c->until_revision == 0 || job->revision_before < c->until_revision);
 }
 
 static int add_job(JobChanges *c, const Argosy__Response__JobRow *job) {
         int r = 0;
 
-        c->cut |= job->cut && is_meant(c, job, job->revision);
+        c->cut |= is_cut(c, job);
         for (size_t i = 0; r == 0 && i < job->n_settings; i++)
-                if (is_meant(c, job, job->revision))
-                        r = add_setting(c, job->settings[i], job->revision);
+                r = add_setting(c, job->settings[i], job->revision);
         if (r == 0)
                 r = add_units(c, job);
         if (r < 0 || job->more_units == 0)
@@ -171,6 +182,8 @@ static void list_many(JobChanges *c, Argosy__Request__ListJobs *list) {
         list->before = c->before;
         if (c->stage == CHANGES_LATE)
                 list->late_after = c->since_revision > 0 ? c->since_revision : 1;
+        else
+                list->begun_before = c->until_revision;
 }
 
 void job_changes_begin(JobChanges *c, char *unit, uint64_t since, uint64_t until) {
@@ -218,7 +231,7 @@ static int take_newest(JobChanges *c, const Argosy__Response__Jobs *jobs) {
         if (c->before > c->since + 1)
                 return r;
         c->stage = CHANGES_LATE;
-        c->before = 0;
+        c->before = c->since + 1;
         return r;
 }
 
@@ -243,6 +256,18 @@ static int take_long(JobChanges *c, const Argosy__Response__Jobs *jobs) {
         return r;
 }
 
+// The one with the greater number may have been done before the other.
+static void order_moments(JobChanges *c) {
+        uint64_t job = c->since, revision = c->since_revision;
+
+        if (c->until_revision == 0 || c->since_revision <= c->until_revision)
+                return;
+        c->since = c->until;
+        c->since_revision = c->until_revision;
+        c->until = job;
+        c->until_revision = revision;
+}
+
 static void take_moment(JobChanges *c, const Argosy__Response__Jobs *jobs) {
         uint64_t revision = jobs->n_rows == 1 ? jobs->rows[0]->revision : 0;
 
@@ -250,8 +275,12 @@ static void take_moment(JobChanges *c, const Argosy__Response__Jobs *jobs) {
                 c->since_revision = revision;
         else
                 c->until_revision = revision;
-        c->before = c->until > 0 ? c->until + 1 : 0;
-        c->stage = c->stage == CHANGES_SINCE && c->until > 0 ? CHANGES_UNTIL : CHANGES_NEWEST;
+        if (c->stage == CHANGES_SINCE && c->until > 0) {
+                c->stage = CHANGES_UNTIL;
+                return;
+        }
+        order_moments(c);
+        c->stage = CHANGES_NEWEST;
 }
 
 int job_changes_take(JobChanges *c, const Argosy__Response *r) {

@@ -37,7 +37,7 @@ enum {
         GLOBS_IN_A_LOOK = 4,      // patterns that a unit is compared with in the time in which it is looked at
         AUTHOR_PATTERN_MAX = 512, // bytes
         WAITING_SHOWN = 100,      // jobs that wait for one
-        LATE_LISTED = 500,        // jobs that were held back, in one answer
+        LATE_LISTED = 500,        // jobs that went on behind what came after them, in one answer
 };
 
 // ------------------------------------------------------------------------------------------------ units
@@ -474,9 +474,15 @@ static int list_one(const Leader *l, const Viewer *v, const Argosy__Request__Lis
         return r;
 }
 
+static uint64_t newest_meant(const Leader *l, const Argosy__Request__ListJobs *m) {
+        uint64_t number = cluster_state_job_before(l->state, m->before ?: UINT64_MAX);
+
+        return m->begun_before > 0 ? MIN_OF(number, cluster_state_job_begun_before(l->state, m->begun_before)) : number;
+}
+
 // Newest first, from the one before `before` on. Of which state one is is known without reading it.
 static int list(const Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, Argosy__Response__Jobs *jobs) {
-        uint64_t number = cluster_state_job_before(l->state, m->before ?: UINT64_MAX);
+        uint64_t number = newest_meant(l, m);
         size_t limit = m->limit > 0 ? m->limit : JOBS_LOOKED;
 
         for (size_t looked = 0; number > 0 && looked < JOBS_LOOKED && jobs->n_rows < limit; looked++) {
@@ -497,7 +503,8 @@ static int list(const Leader *l, const Viewer *v, const Argosy__Request__ListJob
 // Their numbers do not say when they were carried out.
 static int list_late(const Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, Argosy__Response__Jobs *jobs) {
         uint64_t numbers[LATE_LISTED];
-        size_t n = cluster_state_late_jobs(l->state, m->late_after, numbers, LATE_LISTED), looked = 0;
+        size_t n = cluster_state_late_jobs(l->state, m->late_after, m->before ?: UINT64_MAX, numbers, LATE_LISTED),
+               looked = 0;
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < n; i++)

@@ -41,6 +41,7 @@ static void reply_changes(FakeDaemon *d, size_t first, size_t n, uint64_t before
                 unit_pointers[i] = &units[i];
                 rows[i] = (Argosy__Response__JobRow) ARGOSY__RESPONSE__JOB_ROW__INIT;
                 rows[i].job = c->job;
+                rows[i].revision = 10 * c->job;
                 rows[i].author = (char *) "root@n1";
                 rows[i].verb = (char *) "start";
                 rows[i].units = &unit_pointers[i];
@@ -65,16 +66,30 @@ static void read_history(FakeDaemon *d, uint64_t before) {
         done(q);
 }
 
-// Whether the job is kept.
-static void knows_job(FakeDaemon *d, uint64_t number) {
+static void tells_the_moment(FakeDaemon *d, uint64_t number, uint64_t revision) {
+        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows = &row;
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == number);
         done(q);
-        reply_changes(d, 0, 1, 0);
+        row.job = number;
+        row.revision = revision;
+        jobs.rows = &rows;
+        jobs.n_rows = 1;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        fake_reply(d, &r);
 }
 
-// None had been held back.
+// The job is kept.
+static void knows_job(FakeDaemon *d, uint64_t number) {
+        tells_the_moment(d, number, 10 * number);
+}
+
+// None was under way then, or held back.
 static void tells_of_no_late_jobs(FakeDaemon *d) {
         Argosy__Request *q = fake_read(d);
 
@@ -248,7 +263,16 @@ static void read_all_changes(FakeDaemon *d, uint64_t before) {
         Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->changes);
-        assert(q->list_jobs->n_patterns == 0 && q->list_jobs->before == before);
+        assert(q->list_jobs->n_patterns == 0 && q->list_jobs->before == before && q->list_jobs->begun_before == 0);
+        done(q);
+}
+
+// Those that had begun when the second of the two jobs was done, whatever their numbers.
+static void read_changes_until(FakeDaemon *d, uint64_t revision) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->changes);
+        assert(q->list_jobs->before == 0 && q->list_jobs->begun_before == revision);
         done(q);
 }
 
@@ -314,7 +338,7 @@ static void tells_what_differs_between(FakeDaemon *d) {
         fake_accept(d);
         knows_job(d, 2);
         knows_job(d, 7);
-        read_all_changes(d, 8);
+        read_changes_until(d, 70);
         reply_changes(d, 1, 4, 0);
         tells_of_no_late_jobs(d);
         reply_content(d, ONE, "[Unit]\n# 1\n");
@@ -326,7 +350,7 @@ static void tells_it_backwards(FakeDaemon *d) {
         fake_accept(d);
         knows_job(d, 2);
         knows_job(d, 7);
-        read_all_changes(d, 8);
+        read_changes_until(d, 70);
         reply_changes(d, 1, 4, 0);
         tells_of_no_late_jobs(d);
         reply_content(d, TWO, "[Unit]\n# 2\n");
@@ -357,7 +381,7 @@ static void tells_programs(FakeDaemon *d) {
         fake_accept(d);
         knows_job(d, 2);
         knows_job(d, 7);
-        read_all_changes(d, 8);
+        read_changes_until(d, 70);
         reply_changes(d, 1, 4, 0);
         tells_of_no_late_jobs(d);
         fake_expect_end(d);
@@ -452,6 +476,7 @@ static void reply_late(FakeDaemon *d) {
         Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->late_after == 40);
+        assert(q->list_jobs->before == 5); // the others are read already
         done(q);
         for (size_t i = 0; i < 3; i++) {
                 units[i] = (Argosy__Response__JobUnitRow) ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
@@ -475,29 +500,11 @@ static void reply_late(FakeDaemon *d) {
         fake_reply(d, &r);
 }
 
-static void tells_the_moment(FakeDaemon *d, uint64_t number, uint64_t revision) {
-        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows = &row;
-        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q = fake_read(d);
-
-        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == number);
-        done(q);
-        row.job = number;
-        row.revision = revision;
-        jobs.rows = &rows;
-        jobs.n_rows = 1;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
-        fake_reply(d, &r);
-}
-
 static void tells_of_late_jobs(FakeDaemon *d) {
         fake_accept(d);
         tells_the_moment(d, 4, 40);
         tells_the_moment(d, 7, 70);
-        read_all_changes(d, 8);
+        read_changes_until(d, 70);
         reply_changes(d, 0, 0, 0);
         reply_late(d);
         reply_content(d, ONE, "[Unit]\n# 1\n");

@@ -606,6 +606,39 @@ static uint64_t start_unit(ClusterState *s, Argosy__Target target) {
         return unit(s, "a.service")->revision;
 }
 
+// An update goes on while others come and go: what each of its entries gave is its own, and comes after what came before.
+static void what_further_entries_give_is_later_than_their_number(void **state) {
+        ClusterState *s = *state;
+        uint64_t update, revisions[3], late[4];
+        Batch b = {};
+        Hash spec;
+
+        begin(s, 1);
+        spec = batch_spec(&b, WEB);
+        for (unsigned i = 0; i < 3; i++) {
+                batch_unit_only(&b, i == 0 ? "a.service" : i == 1 ? "b.service" : "c.service", &spec, (UnitPut){.target = LAUNCHED});
+                batch_job(&b, (JobPut){.n_ops = i == 0 ? 2 : 1, .number = i == 0 ? 0 : update});
+                apply(s, &b);
+                update = i == 0 ? cluster_state_last_job(s) : update;
+                revisions[i] = cluster_state_revision(s);
+                put_jobs(s, 300, 1, ""); // they change nothing
+                (void) start_unit(s, LAUNCHED);
+        }
+        for (unsigned i = 0; i < 2; i++) {
+                for (unsigned k = 0; k < 3; k++)
+                        assert_int_equal(cluster_state_find_job_of(s, "x.service", revisions[k]), update);
+                assert_int_equal(cluster_state_late_jobs(s, revisions[0], UINT64_MAX, late, ELEMENTSOF(late)), 1);
+                assert_int_equal(late[0], update);
+                assert_int_equal(cluster_state_late_jobs(s, revisions[1], update + 1, late, ELEMENTSOF(late)), 1);
+                assert_int_equal(cluster_state_late_jobs(s, revisions[1], update, late, ELEMENTSOF(late)), 0);
+                assert_int_equal(cluster_state_late_jobs(s, revisions[2], UINT64_MAX, late, ELEMENTSOF(late)), 0);
+                assert_int_equal(cluster_state_job_begun_before(s, revisions[0]), update);
+                assert_int_equal(cluster_state_job_begun_before(s, UINT64_MAX), cluster_state_last_job(s));
+                assert_int_equal(cluster_state_job_begun_before(s, 0), 0);
+                pass_through_image(s);
+        }
+}
+
 static void assert_numbers(ClusterState *s, const uint64_t *numbers, size_t n) {
         uint64_t number = 0;
 
@@ -712,6 +745,7 @@ int main(void) {
                 TEST(what_was_skipped_is_in_no_job),
                 TEST(a_request_of_several_entries_is_one_job),
                 TEST(whose_a_revision_is_can_be_told),
+                TEST(what_further_entries_give_is_later_than_their_number),
                 TEST(also_of_units_that_a_job_cannot_name),
                 TEST(there_are_only_jobs_that_are_kept),
                 TEST(no_more_are_kept_than_there_may_be),

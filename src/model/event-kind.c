@@ -74,7 +74,7 @@ static const EventKindInfo kinds[] = {
                             {"verb", EVENT_TEXT, "what for"},
                             {"targets", EVENT_TEXT, "as they were typed, separated by blanks"},
                             {"reason", EVENT_TEXT, "see --reason"},
-                            {"state", EVENT_TEXT, "running, done, failed, overtaken or cancelled"},
+                            {"state", EVENT_TEXT, "held, running, done, failed, overtaken or cancelled"},
                             {"message", EVENT_TEXT, "why it ended so, if that is no unit's"}}},
         [ARGOSY__EVENT_KIND__EVENT_ROLLOUT] =
                 {.name = "rollout",

@@ -55,7 +55,8 @@ export class Copy {
     const kinds = event.kinds ? event.kinds.split(/[ ,]+/) : Object.keys(keyOf);
     if (event.word === "begins") {
       this.complete = false;
-      this.untold = Object.fromEntries(kinds.filter((kind) => keyOf[kind]).map((kind) => [kind, new Set(this.rows[kind].keys())]));
+      const begun = kinds.filter((kind) => keyOf[kind]).map((kind) => [kind, new Set(this.rows[kind].keys())]);
+      this.untold = { ...this.untold, ...Object.fromEntries(begun) }; // it may be said again, of jobs, before the others are complete
     } else if (event.word === "complete") {
       for (const [kind, keys] of Object.entries(this.untold ?? {})) for (const key of keys) this.#remove(kind, key);
       this.untold = null;

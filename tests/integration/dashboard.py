@@ -28,6 +28,8 @@ const names = (copy, kind) => [...copy.rows[kind].keys()];
 
 let copy = copyOf(word('begins', ''), unit('a.service'), unit('b.service'), state('a.service', 'n1', 'active'), word('complete', ''));
 is('all is told', [copy.complete, names(copy, 'unit'), names(copy, 'state')], [true, ['a.service', 'b.service'], ['a.service\\nn1']]);
+let again = copyOf(word('begins', ''), unit('a.service'), unit('b.service'), word('complete', ''), word('begins', ''), unit('a.service'), word('begins', 'job'), word('complete', ''));
+is('jobs begin again before all is complete', names(again, 'unit'), ['a.service']);
 copy.take(word('begins', 'state'));
 is('what is told anew counts until then', [copy.complete, copy.rows.state.size], [false, 1]);
 copy.take(state('b.service', 'n2', 'active'));

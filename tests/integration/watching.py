@@ -42,12 +42,13 @@ class Copy:
 
     def _take_word(self, word, kinds):
         if word == "begins":
-            self.stale = {key for kind, table in (("unit", self.units), ("state", self.states))
-                          if not kinds or kind in kinds for key in table}
+            self.stale |= {key for kind, table in (("unit", self.units), ("state", self.states))
+                           if not kinds or kind in kinds for key in table}
         else:
             for table in self.units, self.states:
                 for key in self.stale & set(table):
                     del table[key]
+            self.stale = set()
         self.words.append(word)
 
     def _take_unit(self, event):

@@ -3,6 +3,10 @@
 // A job is told of when it begins and when it has ended. Those that begin are seen by the log's last number; those that end
 // are marked (event_mark_job()). One that begins and is forgotten by the log already is nobody's news. Out of memory the
 // process ends, as everywhere in the stream.
+//
+// The newest EVENT_JOBS_MAX are kept, in the order of their last changes. So behind the last change of one that is kept no more
+// stand all that are: whoever comes by there is told that what he knows of jobs counts no more, and then all of these
+// (watchers-follow.c).
 
 #include "event-stream-jobs.h"
 
@@ -29,6 +33,8 @@ static void forget_job(EventJobs *jobs, JobObject *j) {
 static void forget_oldest(Leader *l, EventJobs *jobs) {
         JobObject *oldest = CONTAINER_OF(jobs->all.next, JobObject, kept);
 
+        jobs->forgotten_seq = MAX_OF(jobs->forgotten_seq, (uint64_t) oldest->event.seq);
+        jobs->forgotten_index = MAX_OF(jobs->forgotten_index, oldest->index);
         event_stream_leave_order(l, &oldest->event);
         forget_job(jobs, oldest);
 }
@@ -45,9 +51,16 @@ static JobObject *get_job(Leader *l, uint64_t number) {
         j->event.kind = ARGOSY__EVENT_KIND__EVENT_JOB;
         (void) oom_check(map_add(&jobs->by_number, &j->number, sizeof(j->number), j));
         list_append(&jobs->all, &j->kept);
-        if (jobs->by_number.count > EVENT_JOBS_MAX)
+        while (jobs->by_number.count > jobs->max)
                 forget_oldest(l, jobs);
         return j;
+}
+
+// It has got the last sequence.
+static void note_moved(EventJobs *jobs, JobObject *j, uint64_t index) {
+        j->index = index;
+        list_unlink(&j->kept);
+        list_append(&jobs->all, &j->kept);
 }
 
 void event_jobs_begin(Leader *l) {
@@ -55,12 +68,13 @@ void event_jobs_begin(Leader *l) {
         const TrailJob *job;
 
         list_init(&jobs->all);
+        jobs->max = EVENT_JOBS_MAX;
         jobs->last = cluster_state_last_job(l->state);
         for (size_t i = 0; (job = log_trail_job(l->trail, i)); i++) {
                 JobObject *j = get_job(l, job->number);
 
-                j->index = job->index;
                 event_stream_move_to_end(l, &j->event, ++l->events->last_seq);
+                note_moved(jobs, j, job->index);
         }
 }
 
@@ -77,11 +91,13 @@ static void drain_job(Leader *l, uint64_t number, bool has_ended) {
 
         if (r == 0 && (d.present || has_ended)) {
                 JobObject *j = get_job(l, number);
+                uint64_t seq = j->event.seq;
 
-                j->index = l->trail->last;
                 if (!has_ended)
                         j->before_seq = l->events->last_seq; // jobs come before what they have changed
                 event_stream_follow(l, &j->event, &d);
+                if (j->event.seq != seq)
+                        note_moved(l->events->jobs, j, l->trail->last);
         }
         event_draft_done(&d);
         (void) oom_check(r);
@@ -98,12 +114,23 @@ static size_t drain_ended(Leader *l, size_t left) {
         return left - n;
 }
 
+// While nobody watches, so many have begun that what is told of the first ones would be forgotten at once.
+static void skip_to(Leader *l, uint64_t number) {
+        EventJobs *jobs = l->events->jobs;
+
+        while (!list_is_empty(&jobs->all))
+                forget_oldest(l, jobs);
+        jobs->last = number;
+        jobs->forgotten_seq = ++l->events->last_seq;
+        jobs->forgotten_index = l->trail->last;
+}
+
 size_t event_jobs_drain(Leader *l, size_t left) {
         EventJobs *jobs = l->events->jobs;
         uint64_t last = cluster_state_last_job(l->state);
 
-        if (last - jobs->last > EVENT_JOBS_MAX && !l->events_kept)
-                jobs->last = last - EVENT_JOBS_MAX;
+        if (last - jobs->last > jobs->max && !l->events_kept)
+                skip_to(l, last - jobs->max);
         for (; left > 0 && jobs->last < last; left--) {
                 uint64_t next = cluster_state_job_after(l->state, jobs->last);
 
@@ -112,6 +139,10 @@ size_t event_jobs_drain(Leader *l, size_t left) {
                 jobs->last = next > 0 ? next : last;
         }
         return jobs->last == last ? drain_ended(l, left) : left;
+}
+
+bool event_jobs_go_on(const EventJobs *jobs, uint64_t index) {
+        return index >= jobs->forgotten_index;
 }
 
 uint64_t event_jobs_before(const Leader *l, uint64_t number) {

@@ -17,8 +17,11 @@ typedef struct JobObject {
 
 struct EventJobs {
         Map by_number;
-        ListNode all;  // JobObject.kept, the oldest first
+        ListNode all;  // JobObject.kept, by their last changes, the oldest first
+        size_t max;    // of them
         uint64_t last; // that was looked at
+        uint64_t forgotten_seq;   // the last sequence of one that is in it no more; 0: none is
+        uint64_t forgotten_index; // and the last index
 };
 
 // Those that this voter has seen beginning or ending while another one led.
@@ -27,5 +30,7 @@ void event_jobs_done(EventJobs *jobs);
 // Those that have begun, and those that have ended, so many at most. Returns how many more could have been.
 size_t event_jobs_drain(Leader *l, size_t left);
 bool event_jobs_are_drained(const Leader *l);
+// Somebody who was told all that the log said up to that index has heard of all that is kept no more.
+bool event_jobs_go_on(const EventJobs *jobs, uint64_t index);
 // JobObject.before_seq; also UINT64_MAX: it is too old.
 uint64_t event_jobs_before(const Leader *l, uint64_t number);

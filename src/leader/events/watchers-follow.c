@@ -108,6 +108,8 @@ int watcher_add_word(Leader *l, Watcher *w, const char *word, uint32_t kinds, Ar
 int watcher_add_begins(Leader *l, Watcher *w) {
         uint32_t anew = w->anew & w->kinds;
 
+        if (w->anew == 0 || (anew & event_kind_bit(ARGOSY__EVENT_KIND__EVENT_JOB)))
+                w->jobs_begun = l->events->jobs->forgotten_seq;
         if (w->anew != 0 && anew == 0) // all of it goes on where it was
                 return 0;
         return watcher_add_word(l, w, EVENT_STREAM_BEGINS, anew, watcher_mark(w->cursor.mode), 0);
@@ -286,34 +288,75 @@ static size_t added_bytes(const Watcher *w, size_t first) {
         return bytes;
 }
 
+// He comes by the last change of a job that is kept no more, which he may not have heard of. UINT64_MAX: there is nothing more.
+static bool misses_jobs(const Leader *l, const Watcher *w, uint64_t next_seq) {
+        const EventJobs *jobs = l->events->jobs;
+
+        return w->cursor.seq < jobs->forgotten_seq && jobs->forgotten_seq < next_seq &&
+               w->jobs_begun < jobs->forgotten_seq && has_kind(w, ARGOSY__EVENT_KIND__EVENT_JOB) &&
+               (w->cursor.index == 0 || !event_jobs_go_on(jobs, w->cursor.index));
+}
+
+// What follows has all that there are.
+static int add_jobs_begin(Leader *l, Watcher *w, uint64_t *ret_seq) {
+        EventDraft d;
+
+        *ret_seq = l->events->jobs->forgotten_seq;
+        if (!has_kind(w, ARGOSY__EVENT_KIND__EVENT_STREAM))
+                return 0;
+        return add_draft(l, w,
+                         event_draft_stream(&d, EVENT_STREAM_BEGINS, event_kind_bit(ARGOSY__EVENT_KIND__EVENT_JOB)),
+                         &d, watcher_mark(w->cursor.mode), *ret_seq);
+}
+
+// False: it was too much, and he is told of it with the next answer.
+static bool has_room(Watcher *w, Turn *turn, size_t before) {
+        if (n_events(w) == before)
+                return true;
+        if (before > 0 && w->bytes + added_bytes(w, before) > bytes_max(w)) {
+                take_back(w, before);
+                return false;
+        }
+        count_bytes(w, turn, before);
+        return true;
+}
+
+static int add_next(Leader *l, Watcher *w, EventObject *o, Turn *turn) {
+        size_t before = n_events(w);
+
+        if (!is_object_for(w, o))
+                return 0;
+        if (may_see_object(l, w, o) && add_object(l, w, o) < 0)
+                return -ENOMEM;
+        turn->looks -= MIN_OF(turn->looks,
+                              MAX_OF(n_events(w) - before, (size_t) (w->cursor.scope != 0)) * ROW_LOOKS);
+        return 0;
+}
+
 int watcher_follow_order(Leader *l, Watcher *w, Turn *turn, bool *ret_full) {
-        uint64_t seq;
-        EventObject *o;
-
-        while ((o = change_order_next(&l->events->order, w->cursor.seq, &seq))) {
+        for (;;) {
                 size_t before = n_events(w);
+                uint64_t seq = UINT64_MAX;
+                EventObject *o = change_order_next(&l->events->order, w->cursor.seq, &seq);
+                int r = 0;
 
+                if (!o && !misses_jobs(l, w, UINT64_MAX))
+                        return 0;
                 *ret_full = turn->looks == 0 || turn->bytes == 0;
                 if (*ret_full)
                         return 0;
                 turn->looks -= MIN_OF(turn->looks, (size_t) 1);
-                if (is_object_for(w, o)) {
-                        if (may_see_object(l, w, o) && add_object(l, w, o) < 0)
-                                return -ENOMEM;
-                        turn->looks -= MIN_OF(turn->looks,
-                                              MAX_OF(n_events(w) - before, (size_t) (w->cursor.scope != 0)) *
-                                                      ROW_LOOKS);
-                        if (before > 0 && w->bytes + added_bytes(w, before) > bytes_max(w)) {
-                                take_back(w, before);
-                                *ret_full = true;
-                                return 0;
-                        }
-                        if (w->answer)
-                                count_bytes(w, turn, before);
-                }
+                if (misses_jobs(l, w, o ? seq : UINT64_MAX))
+                        r = add_jobs_begin(l, w, &seq);
+                else
+                        r = add_next(l, w, o, turn);
+                if (r < 0)
+                        return r;
+                *ret_full = !has_room(w, turn, before);
+                if (*ret_full)
+                        return 0;
                 w->cursor.seq = seq;
         }
-        return 0;
 }
 
 // ------------------------------------------------------------------------------------------------ the ring

@@ -99,6 +99,35 @@ static void the_end_of_a_job_that_he_knows_of_is_told_by_the_next_leader(void **
         asked_forget(&a);
 }
 
+// Neither the former leader nor this one has told him how they ended.
+static void jobs_that_the_next_leader_tells_no_more_begin_anew(void **state) {
+        enum { TOLD = 3 };
+        Asked a = {};
+        uint64_t last;
+
+        rig_change(&g, START, "a.service", SERVICE);
+        tell_all(&a);
+        rig_change(&g, START, "b.service", SERVICE);
+        rig_change(&g, START, "c.service", SERVICE);
+        rig_pass_ms(&g, 3000);
+        another_leader();
+        g.leader->events->jobs->max = TOLD;
+        set_role("web", false);
+        set_role("db", false);
+        rig_pass_ms(&g, 3000);
+        last = cluster_state_last_job(g.state);
+        assert_true(asked_pull(&g, &a));
+        assert_non_null(strstr(event_field(begins(&a), "kinds"), "job"));
+        assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_JOB), TOLD);
+        for (uint64_t number = last - TOLD + 1; number <= last; number++) {
+                char word[24];
+
+                snprintf(word, sizeof(word), "%llu", (unsigned long long) number);
+                assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, word));
+        }
+        asked_forget(&a);
+}
+
 static void only_what_nodes_say_begins_anew(void **state) {
         const Argosy__Event *e;
         Asked a = {};
@@ -211,6 +240,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(who_follows_jobs_is_told_of_those_that_have_come_since_and_of_no_other),
                 TEST(the_end_of_a_job_that_he_knows_of_is_told_by_the_next_leader),
+                TEST(jobs_that_the_next_leader_tells_no_more_begin_anew),
                 TEST(only_what_nodes_say_begins_anew),
                 TEST(a_table_that_was_changed_meanwhile_begins_anew_too),
                 TEST(what_is_about_units_names_only_kinds_that_he_watches),

@@ -11,7 +11,8 @@
 // The entry names the jobs (LogOp.JobPut.cancels), so every leader knows from the log alone whether a unit was overtaken or
 // called off, and whether a rollout or a drain has ended for that.
 //
-// Whoever could ask for the same may call it off.
+// Whoever could ask for the same may call it off. What the job has made is gone again, and a file that it has brought is
+// replaced again, so that takes the right to bring files, as to destroy and to undo does.
 //
 // Failures: a job of which another entry is to bring more is waited for, and so is a held one that is about to begin. A later
 // leader goes on with the units that are left.
@@ -150,6 +151,11 @@ static Argosy__Response *refuse_effect(const CancelJob *job) {
                               job->number, job->list.job->verb);
 }
 
+// What came into the cluster with it, or is whose it was not before: to take that back is more than to stop something.
+static bool brings_content(const Argosy__JobUnits *group) {
+        return group->spec_after.len > 0 || (!group->gone && !streq(group->set, group->set_after));
+}
+
 // Who may not ask for what the job does.
 static Argosy__Response *forbid_running(const Leader *l, const Argosy__Author *author,
                                         const Argosy__JobRecord *job) {
@@ -182,7 +188,7 @@ static Argosy__Response *forbid_running(const Leader *l, const Argosy__Author *a
         default:
                 for (size_t g = 0; g < job->n_units; g++) {
                         change.n_names += job->units[g]->n_names;
-                        change.replace |= job->units[g]->spec_after.len > 0 && job->units[g]->spec.len > 0;
+                        change.replace |= brings_content(job->units[g]);
                 }
                 names = calloc(change.n_names + 1, sizeof(*names));
                 if (!names)

@@ -315,12 +315,36 @@ static void who_could_not_ask_for_it_cannot_call_it_off(void **state) {
         uint64_t job;
 
         SKIP_BELOW(FEATURE_ACCESS);
+        (void) answer((Ask){SUBMIT, "first.service", SERVICE});
+        (void) answer((Ask){SUBMIT, "second.service", NEEDS});
         job = start_both();
         give(ARGOSY__RIGHT__RIGHT_VIEW, "bob", false);
         g.author = &bob;
         assert_int_equal(cancel_all(&job, 1)->status, EACCES);
         give(ARGOSY__RIGHT__RIGHT_OPERATE, "bob", false);
         assert_non_null(result_of(cancel_all(&job, 1), "second.service"));
+        assert_int_equal(rig_record(&g, "second.service")->target, ARGOSY__TARGET__TARGET_INACTIVE);
+        g.author = NULL;
+        set_lazy(false);
+}
+
+// It would be gone, with its file, as if he had destroyed it.
+static void what_was_brought_takes_back_who_could_bring_it(void **state) {
+        Argosy__Author bob = user("bob", 1001);
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        job = start_both();
+        give(ARGOSY__RIGHT__RIGHT_OPERATE, "bob", false);
+        g.author = &bob;
+        r = cancel_all(&job, 1);
+        assert_int_equal(r->status, EACCES);
+        assert_non_null(strstr(r->message, "'deploy'"));
+        assert_true(is_launched("second.service"));
+        give(ARGOSY__RIGHT__RIGHT_DEPLOY, "bob", false);
+        assert_non_null(result_of(cancel_all(&job, 1), "second.service"));
+        assert_null(rig_record(&g, "second.service"));
         g.author = NULL;
         set_lazy(false);
 }
@@ -425,6 +449,7 @@ int main(void) {
                 RIG_TEST(many_are_called_off_whoever_leads),
                 RIG_TEST(a_closed_queue_and_rules_do_not_hold_it),
                 RIG_TEST(who_could_not_ask_for_it_cannot_call_it_off),
+                RIG_TEST(what_was_brought_takes_back_who_could_bring_it),
                 RIG_TEST(an_update_ends_where_it_is),
                 RIG_TEST(a_drain_is_called_off),
                 RIG_TEST(a_right_to_units_calls_off_no_drain),

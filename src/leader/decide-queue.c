@@ -7,6 +7,8 @@
 // One of a job that was held comes by here again when it may go (queue/held-jobs.c). If that is not so any more, since
 // somebody was faster, it goes back and stays held.
 //
+// What names thousands of units is compared with the rules in several turns; others are not held up by that.
+//
 // Refused is what cannot be carried out later, what waits for a job that there is not or that is not done, and what is too
 // large, or one too many, for the log to keep.
 
@@ -26,6 +28,7 @@
 #include "queue-policy.h"
 #include "queue-subject.h"
 #include "response.h"
+#include "turn.h"
 
 static int settle(Ticket *t, Argosy__Response *response) {
         ticket_settle(t, response);
@@ -233,8 +236,10 @@ int decide_queue_admit(Decision *d, Ticket *t) {
         HeldJobVerdict v;
         int r;
 
-        if (t->job > 0 || queue_policy_only_asks(t->request)) // it has begun, or never will
+        if (t->job > 0 || queue_policy_only_asks(t->request)) { // it has begun, or never will
+                t->look = queue_look_free(t->look);
                 return 1;
+        }
         if (cluster_state_feature_level(l->state) < FEATURE_JOBS)
                 return asks_to_be_held(t)
                                ? settle(t, response_error(
@@ -245,7 +250,10 @@ int decide_queue_admit(Decision *d, Ticket *t) {
         r = t->held ? 1 : check_after(l, t);
         if (r != 1)
                 return r;
-        v = held_jobs_judge(l, t, &rule);
+        if (!held_jobs_judge(l, t, &v, &rule)) {
+                leader_mark(l);
+                return 0;
+        }
         t->limited_by = v == HELD_JOB_GOES && rule && rule->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT
                                 ? rule->number
                                 : 0;

@@ -32,6 +32,7 @@
 #include "nodes.h"
 #include "open-jobs.h"
 #include "previous-nodes.h"
+#include "queue-subject.h"
 #include "rebalances.h"
 #include "registry.h"
 #include "request-kind.h"
@@ -489,6 +490,7 @@ static void on_ticket_over(Ticket *t) {
         undo_work_free(t);
         aim_work_free(t);
         cancel_work_free(t);
+        t->look = queue_look_free(t->look);
         node_calls_end(t->leader, t);
         rebalance_forget(t->leader, t);
 }

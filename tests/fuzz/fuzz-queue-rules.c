@@ -19,7 +19,7 @@ static const char *unit_of(size_t i, void *userdata) {
         return i < 2 ? units[i] : NULL;
 }
 
-static const char *role_of(size_t i, void *userdata) {
+static const char *role_of(size_t i, size_t *left, void *userdata) {
         return i == 1 ? "db" : NULL;
 }
 
@@ -30,17 +30,37 @@ static const QueueSubject subject = {.user = "ann",
                                      .unit = unit_of,
                                      .role = role_of};
 
+// A few comparisons in each turn, or all at once.
+static const Argosy__QueueRule *match(const Argosy__QueueRecord *queue, size_t most) {
+        const Argosy__QueueRule *rule;
+        QueueWalk walk = {};
+        size_t left;
+        int r;
+
+        do {
+                left = most;
+                r = queue_policy_walk(queue, &subject, &walk, &left, &rule);
+        } while (r == QUEUE_WALK_MORE);
+        if (r != 0)
+                abort();
+        queue_walk_done(&walk);
+        return rule;
+}
+
 static bool matches_alone(Argosy__QueueRule *rule) {
         Argosy__QueueRecord one = ARGOSY__QUEUE_RECORD__INIT;
 
         one.rules = &rule;
         one.n_rules = 1;
-        return queue_policy_match(&one, &subject) == rule;
+        return match(&one, SIZE_MAX) == rule;
 }
 
 static void check(const Argosy__QueueRecord *queue) {
-        const Argosy__QueueRule *rule = queue_policy_match(queue, &subject);
+        const Argosy__QueueRule *rule = match(queue, SIZE_MAX);
         size_t i = 0;
+
+        if (match(queue, 1) != rule)
+                abort();
 
         while (i < queue->n_rules && !matches_alone(queue->rules[i])) {
                 (void) queue_rule_error(queue->rules[i]);

@@ -12,6 +12,7 @@ typedef struct Listing Listing;
 typedef struct AimWork AimWork;
 typedef struct UndoWork UndoWork;
 typedef struct CancelWork CancelWork;
+typedef struct QueueLook QueueLook;
 
 struct Ticket {
         uint64_t id;
@@ -52,6 +53,7 @@ struct Ticket {
         uint64_t job_flying; // that of the entry that is on its way
         const char *job_failed; // with this entry that job fails, why: constant; NULL: it does not
         struct HeldJob *held; // whose request it is; NULL: somebody's who asks
+        QueueLook *look;      // what the rules of the queue say of it, if that takes more than a turn; NULL: it does not
         uint32_t limited_by;  // number of the rule that its job counts for; 0: none
         uint64_t content;    // job_request_content()
         bool has_content;

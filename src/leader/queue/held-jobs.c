@@ -42,6 +42,7 @@ enum {
         JUDGED_PER_TURN = 64, // or, of larger ones that are read,
         BYTES_PER_TURN = 512 * 1024,
         GOING_MAX = 64, // tickets at a time
+        LOOK_UNITS = 2048, // of one request, compared with rules in one turn, at less than 1 us each
         ENDS_PER_ENTRY = 256,
         ENDS_BYTES_PER_ENTRY = 256 * 1024, // and what one of them has more
 };
@@ -427,42 +428,56 @@ static void add_after(const Leader *l, const uint64_t *after, size_t n, HeldJobF
         }
 }
 
+// `facts` has what is known by now.
 static HeldJobVerdict judge(const Leader *l, const Argosy__Author *author, const Argosy__Request *request,
-                            Moment moment, HeldJobFacts *facts, const Argosy__QueueRule **ret_rule) {
-        const Argosy__QueueRule *rule;
-
-        facts->past_rules |= queue_undoes_rules(l, request);
-        rule = facts->past_rules ? NULL : queue_rule_of(l, author, request);
+                            Moment moment, HeldJobFacts *facts, const Argosy__QueueRule *rule) {
         facts->past_rules |= !queue_policy_is_for(request, author);
         facts->closed = cluster_state_queue(l->state)->closed;
         facts->action = rule ? rule->action : ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT;
         facts->is_behind = request->job && request->job->queue && queue_exclusive_job(l, request) > 0;
         facts->limit_full = facts->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT && is_full(l, rule, moment);
-        *ret_rule = rule;
         return held_job_judge(facts);
 }
 
-static HeldJobVerdict judge_stored(const Leader *l, const Argosy__StoredRequest *m,
-                                   const Argosy__Request *request, Moment moment,
-                                   const Argosy__QueueRule **ret_rule) {
-        HeldJobFacts facts = {.by_hand = m->by_hand, .past_rules = m->past_rules};
+static HeldJobFacts facts_of_stored(const Leader *l, const Argosy__StoredRequest *m, const Argosy__Request *request) {
+        HeldJobFacts facts = {.by_hand = m->by_hand, .past_rules = m->past_rules || queue_undoes_rules(l, request)};
 
         add_after(l, m->after, m->n_after, &facts);
-        return judge(l, m->author, request, moment, &facts, ret_rule);
+        return facts;
 }
 
-HeldJobVerdict held_jobs_judge(const Leader *l, const Ticket *t, const Argosy__QueueRule **ret_rule) {
-        const Argosy__Request__Job *job = t->request->job;
-        HeldJobFacts facts = {.is_new = true};
+static HeldJobFacts facts_of_new(const Leader *l, const Argosy__Request *request) {
+        HeldJobFacts facts = {.is_new = true, .past_rules = queue_undoes_rules(l, request)};
+        const Argosy__Request__Job *job = request->job;
 
-        if (t->held)
-                return judge_stored(l, cluster_state_find_stored_request(l->state, t->held->number),
-                                    t->request, DECIDED, ret_rule);
         if (job) {
                 facts.by_hand = job->hold;
                 add_after(l, job->after, job->n_after, &facts);
         }
-        return judge(l, t->author, t->request, COMES, &facts, ret_rule);
+        return facts;
+}
+
+static HeldJobVerdict judge_due_one(const Leader *l, const Argosy__StoredRequest *m, const Argosy__Request *request,
+                                    const Argosy__QueueRule **ret_rule) {
+        HeldJobFacts facts = facts_of_stored(l, m, request);
+        QueueLook *look = NULL;
+
+        *ret_rule = NULL;
+        if (!facts.past_rules)
+                (void) queue_rule_find(l, m->author, request, SIZE_MAX, &look, ret_rule);
+        return judge(l, m->author, request, IS_DUE, &facts, *ret_rule);
+}
+
+bool held_jobs_judge(const Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule) {
+        const Argosy__StoredRequest *m = t->held ? cluster_state_find_stored_request(l->state, t->held->number) : NULL;
+        HeldJobFacts facts = m ? facts_of_stored(l, m, t->request) : facts_of_new(l, t->request);
+        const Argosy__Author *author = m ? m->author : t->author;
+
+        *ret_rule = NULL;
+        if (!facts.past_rules && !queue_rule_find(l, author, t->request, LOOK_UNITS, &t->look, ret_rule))
+                return false;
+        *ret = judge(l, author, t->request, m ? DECIDED : COMES, &facts, *ret_rule);
+        return true;
 }
 
 // ------------------------------------------------------------------------------------------------ over
@@ -639,7 +654,7 @@ static void judge_due(Leader *l, HeldJob *h, const Argosy__StoredRequest *m) {
                 return;
         }
         if (v == HELD_JOB_GOES && !has_begun(l, h))
-                v = judge_stored(l, m, request, IS_DUE, &rule);
+                v = judge_due_one(l, m, request, &rule);
         if (v == HELD_JOB_GOES) {
                 go(l, h, m, request, rule);
                 return;

@@ -4,13 +4,17 @@
 // names them, an Apply, too, a rollout its template and the instances that there are; an undo what its job has changed.
 // What comes along because of a unit's own file is not asked about.
 //
-// The role of a unit that is there is what its file says now; of one that comes, what the file says that comes with it.
-// Files are read only if a rule asks for a role.
+// The role of a unit that is there is what its file says now; of one that comes, what the file says that comes with it, or
+// else that of its template in the cluster. Files are read only if a rule asks for a role, and each once: it is the name
+// that makes the role in few of them.
+//
+// Tens of thousands of units are looked at in several turns (QueueLook). What was found is so until the rules change: a
+// request that goes into the log in parts is asked about in each of its turns, and is as it was.
 //
 // An update, or a restart a few at a time, is one thing: another one of the same units, and other content for them, are
 // refused as long as it is under way.
 //
-// Failures: what cannot be read, and what there is no memory for, has no role.
+// Failures: what cannot be read has no role. Without memory the process ends (oom.h).
 
 #include "queue-subject.h"
 
@@ -20,6 +24,7 @@
 #include "disruption-budget.h"
 #include "job-words.h"
 #include "message.h"
+#include "oom.h"
 #include "queue-policy.h"
 #include "scheduler-roles.h"
 #include "str.h"
@@ -28,16 +33,53 @@
 #include "unit-name.h"
 #include "unit-record.h"
 
-enum { ROLE_SIZE = LABEL_MAX + 1 };
+enum {
+        ROLE_SIZE = LABEL_MAX + 1,
+        READ_WORK = 20,  // of a file, beside one comparison at less than 1 us
+        EXPAND_WORK = 5, // for one more name
+};
+
+// A file that comes with the request.
+typedef struct SentFile {
+        const Argosy__NamedFile *file;
+        char *role; // of all units that have it; NULL: it is not known, or differs
+} SentFile;
 
 typedef struct Subject {
         const Leader *leader;
         const Argosy__Request *request;
-        const char **units; // of an undo, or a rollout; NULL: the request names them
+        char **units; // of an undo, or a rollout; NULL: the request names them
         size_t n_units;
+        bool owns_units; // each of them; else they are the record's
         Argosy__JobRecord *undone;
+        SentFile *files; // of a Change: all of them, once one was asked for; of others at most one
+        size_t n_files;
+        Map files_by_name;
+        UnitFile *parsed; // the one that was read last
+        const Argosy__NamedFile *parsed_of;
         char role[ROLE_SIZE]; // that was asked for last
 } Subject;
+
+struct QueueLook {
+        Subject subject;
+        QueueWalk walk;
+        uint64_t revision; // of the rules
+        size_t n_sent;     // files of the request: they are gone if who has sent them may bring none any more
+        bool known;
+        uint32_t rule; // that counts; 0: none
+};
+
+static void subject_done(Subject *s) {
+        for (size_t i = 0; s->owns_units && i < s->n_units; i++)
+                free(s->units[i]);
+        free(s->units);
+        message_free(s->undone);
+        for (size_t i = 0; i < s->n_files; i++)
+                free(s->files[i].role);
+        map_done(&s->files_by_name);
+        free(s->files);
+        unit_file_free(s->parsed);
+}
 
 // ------------------------------------------------------------------------------------------------ units
 
@@ -64,12 +106,13 @@ static void name_undone(Subject *s, uint64_t job) {
                 return;
         for (size_t g = 0; g < s->undone->n_units; g++)
                 n += s->undone->units[g]->n_names;
-        s->units = calloc(n + 1, sizeof(*s->units));
-        for (size_t g = 0; s->units && g < s->undone->n_units; g++)
+        s->units = oom_checked(calloc(n + 1, sizeof(*s->units)));
+        for (size_t g = 0; g < s->undone->n_units; g++)
                 for (size_t i = 0; i < s->undone->units[g]->n_names; i++)
                         s->units[s->n_units++] = s->undone->units[g]->names[i];
 }
 
+// Units come and go while they are looked at.
 static void name_group(Subject *s, const char *name) {
         const DisruptionBudget *g = disruption_budget_find(s->leader, name);
         size_t n = 1;
@@ -77,58 +120,129 @@ static void name_group(Subject *s, const char *name) {
         if (g)
                 list_foreach (i, &g->units)
                         n++;
-        s->units = calloc(n, sizeof(*s->units));
-        if (!s->units)
-                return;
-        s->units[s->n_units++] = name;
+        s->owns_units = true;
+        s->units = oom_checked(calloc(n, sizeof(*s->units)));
+        s->units[s->n_units++] = oom_checked(strdup(name));
         if (g)
                 list_foreach (i, &g->units)
-                        s->units[s->n_units++] = CONTAINER_OF(i, const Unit, of_budget)->name;
+                        s->units[s->n_units++] = oom_checked(strdup(CONTAINER_OF(i, const Unit, of_budget)->name));
 }
 
 // ------------------------------------------------------------------------------------------------ roles
 
-static const Argosy__NamedFile *file_of(const Argosy__Request *q, const char *unit) {
-        _cleanup_free_ char *template =
-                unit_name_kind(unit, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(unit) : NULL;
-
-        if (q->what_case != ARGOSY__REQUEST__WHAT_CHANGE)
-                return q->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT ? q->rollout->file : NULL;
-        for (size_t i = 0; i < q->change->n_files; i++)
-                if (streq(q->change->files[i]->name, unit) ||
-                    (template && streq(q->change->files[i]->name, template)))
-                        return q->change->files[i];
-        return NULL;
-}
-
-static void keep_role(Subject *s, UnitOptions *options) {
+static const char *keep_role(Subject *s, UnitOptions *options) {
         str_fit(s->role, sizeof(s->role), "%s", options->role ?: ROLE_DEFAULT);
         unit_options_unref(options);
+        return s->role;
 }
 
-static bool read_role(Subject *s, const Argosy__NamedFile *file, const char *unit) {
-        _cleanup_(unit_file_freep) UnitFile *parsed = NULL;
+static const char *role_by_file(Subject *s, const UnitFile *file, const char *unit) {
         UnitOptions *options;
 
-        if (unit_file_parse(unit, file->content.data, file->content.len, &parsed, NULL) < 0 ||
-            unit_file_expand(parsed, unit, unit, &options, NULL) < 0)
-                return false;
-        keep_role(s, options);
-        return true;
+        return oom_check(unit_file_expand(file, unit, unit, &options, NULL)) < 0 ? NULL : keep_role(s, options);
 }
 
-static const char *role_at(size_t i, void *userdata) {
+static const char *role_by_spec(Subject *s, SpecEntry *spec, const char *unit) {
+        const UnitFile *file;
+
+        return !spec || oom_check(spec_entry_file(spec, &file)) < 0 ? NULL : role_by_file(s, file, unit);
+}
+
+static void spend(size_t *left, size_t work) {
+        *left -= MIN_OF(*left, work);
+}
+
+static const UnitFile *read_file(Subject *s, const Argosy__NamedFile *file, const char *unit, size_t *left) {
+        if (s->parsed_of != file) {
+                spend(left, READ_WORK);
+                s->parsed = unit_file_free(s->parsed);
+                s->parsed_of = file;
+                if (oom_check(unit_file_parse(unit, file->content.data, file->content.len, &s->parsed, NULL)) < 0)
+                        s->parsed = NULL;
+        }
+        return s->parsed;
+}
+
+static const char *role_by_sent(Subject *s, SentFile *sent, const char *unit, size_t *left) {
+        const UnitFile *file = sent->role ? NULL : read_file(s, sent->file, unit, left);
+        const char *role = sent->role;
+
+        if (file) {
+                spend(left, EXPAND_WORK);
+                role = role_by_file(s, file, unit);
+                if (role && !unit_file_rank_varies(file))
+                        sent->role = oom_checked(strdup(role));
+        }
+        return role;
+}
+
+static void list_files(Subject *s, Argosy__NamedFile *const *files, size_t n) {
+        s->files = oom_checked(calloc(n + 1, sizeof(*s->files)));
+        s->n_files = n;
+        for (size_t i = 0; i < n; i++) {
+                s->files[i].file = files[i];
+                (void) oom_check(map_add_str(&s->files_by_name, files[i]->name, &s->files[i])); // of two the first
+        }
+}
+
+// That came with the request for it, or for its template; NULL: none did.
+static SentFile *file_of(Subject *s, size_t i, const char *unit, const char *template) {
+        const Argosy__Request *q = s->request;
+        SentFile *sent;
+
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                if (!s->files)
+                        list_files(s, q->change->files, q->change->n_files);
+                break;
+        case ARGOSY__REQUEST__WHAT_ROLLOUT:
+                if (!s->files)
+                        list_files(s, &q->rollout->file, q->rollout->file != NULL);
+                return q->rollout->file ? &s->files[0] : NULL;
+        case ARGOSY__REQUEST__WHAT_APPLY:
+                if (!s->files)
+                        list_files(s, q->apply->files, q->apply->n_files);
+                if (i >= q->apply->n_units || q->apply->units[i]->file == 0 ||
+                    q->apply->units[i]->file > q->apply->n_files)
+                        return NULL;
+                return &s->files[q->apply->units[i]->file - 1];
+        default:
+                return NULL;
+        }
+        sent = map_find_str(&s->files_by_name, unit);
+        return sent || !template ? sent : map_find_str(&s->files_by_name, template);
+}
+
+// Of what the cluster has for a unit that comes; NULL: nothing.
+static SpecEntry *spec_of_new(const Subject *s, size_t i, const char *template) {
+        const Argosy__Request *q = s->request;
+        const UnitEntry *e = template ? cluster_state_find_unit(s->leader->state, template) : NULL;
+        Hash hash;
+
+        if (q->what_case != ARGOSY__REQUEST__WHAT_APPLY)
+                return e ? e->spec : NULL;
+        if (i >= q->apply->n_units ||
+            !hash_from_bytes(q->apply->units[i]->spec.data, q->apply->units[i]->spec.len, &hash))
+                return NULL;
+        return cluster_state_find_spec(s->leader->state, &hash);
+}
+
+static const char *role_of_new(Subject *s, size_t i, const char *unit, size_t *left) {
+        bool is_instance = unit_name_kind(unit, NULL) == UNIT_NAME_INSTANCE;
+        _cleanup_free_ char *template = is_instance ? oom_checked(unit_name_template(unit)) : NULL;
+        SentFile *sent = file_of(s, i, unit, template);
+
+        return sent ? role_by_sent(s, sent, unit, left) : role_by_spec(s, spec_of_new(s, i, template), unit);
+}
+
+static const char *role_at(size_t i, size_t *left, void *userdata) {
         Subject *s = userdata;
         const char *unit = unit_at(i, s);
         const UnitEntry *e = unit ? cluster_state_find_unit(s->leader->state, unit) : NULL;
-        const Argosy__NamedFile *file = unit && !e ? file_of(s->request, unit) : NULL;
-        UnitOptions *options;
 
-        if (e && unit_options_of(e, &options) == 0) {
-                keep_role(s, options);
-                return s->role;
-        }
-        return file && read_role(s, file, unit) ? s->role : NULL;
+        if (e)
+                return role_by_spec(s, e->spec, unit);
+        return unit ? role_of_new(s, i, unit, left) : NULL;
 }
 
 // ------------------------------------------------------------------------------------------------ what is under way
@@ -179,8 +293,7 @@ uint64_t queue_exclusive_job(const Leader *l, const Argosy__Request *request) {
                 name_undone(&s, request->undo->job);
         for (size_t i = 0; job == 0 && (unit = unit_at(i, &s)); i++)
                 job = job_of_unit(l, unit);
-        free(s.units);
-        message_free(s.undone);
+        subject_done(&s);
         return job;
 }
 
@@ -206,30 +319,88 @@ bool queue_undoes_rules(const Leader *l, const Argosy__Request *request) {
         return is;
 }
 
-const Argosy__QueueRule *queue_rule_of(const Leader *l, const Argosy__Author *author,
-                                       const Argosy__Request *request) {
+QueueLook *queue_look_free(QueueLook *look) {
+        if (!look)
+                return NULL;
+        subject_done(&look->subject);
+        queue_walk_done(&look->walk);
+        free(look);
+        return NULL;
+}
+
+static size_t count_sent(const Argosy__Request *request) {
+        return request->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? request->change->n_files : 0;
+}
+
+static bool is_outdated(const Leader *l, const QueueLook *look) {
+        return look->revision != cluster_state_queue_revision(l->state) ||
+               look->n_sent != count_sent(look->subject.request);
+}
+
+static QueueLook *look_new(const Leader *l, const Argosy__Request *request) {
+        QueueLook *look = oom_checked(calloc(1, sizeof(*look)));
+
+        look->revision = cluster_state_queue_revision(l->state);
+        look->n_sent = count_sent(request);
+        look->subject.leader = l;
+        look->subject.request = request;
+        if (request->what_case == ARGOSY__REQUEST__WHAT_UNDO)
+                name_undone(&look->subject, request->undo->job);
+        else if (request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT)
+                name_group(&look->subject, request->rollout->name);
+        return look;
+}
+
+// Whether it is known now.
+static bool walk(const Leader *l, const Argosy__Author *author, QueueLook *look, size_t left) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, author->host);
-        const Argosy__QueueRecord *queue = cluster_state_queue(l->state);
-        Subject s = {.leader = l, .request = request};
+        const Argosy__Request *request = look->subject.request;
         const Argosy__QueueRule *rule;
         char user[AUTHOR_TEXT_SIZE];
+        int r = queue_policy_walk(cluster_state_queue(l->state),
+                                  &(QueueSubject){
+                                          .user = author_text(author, user),
+                                          .host = host ? host->name : "",
+                                          .verb = job_verb(request),
+                                          .reason = request->job ? request->job->reason : "",
+                                          .unit = unit_at,
+                                          .role = role_at,
+                                          .userdata = &look->subject,
+                                  },
+                                  &look->walk, &left, &rule);
 
-        if (queue->n_rules == 0 || !queue_policy_is_for(request, author))
-                return NULL;
-        if (request->what_case == ARGOSY__REQUEST__WHAT_UNDO)
-                name_undone(&s, request->undo->job);
-        else if (request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT)
-                name_group(&s, request->rollout->name);
-        rule = queue_policy_match(queue, &(QueueSubject){
-                                                 .user = author_text(author, user),
-                                                 .host = host ? host->name : "",
-                                                 .verb = job_verb(request),
-                                                 .reason = request->job ? request->job->reason : "",
-                                                 .unit = unit_at,
-                                                 .role = role_at,
-                                                 .userdata = &s,
-                                         });
-        free(s.units);
-        message_free(s.undone);
-        return rule;
+        look->known = oom_check(r) == 0;
+        look->rule = rule ? rule->number : 0;
+        return look->known;
+}
+
+static const Argosy__QueueRule *rule_of(const Leader *l, const QueueLook *look) {
+        const Argosy__QueueRecord *queue = cluster_state_queue(l->state);
+
+        for (size_t i = 0; look->rule > 0 && i < queue->n_rules; i++)
+                if (queue->rules[i]->number == look->rule)
+                        return queue->rules[i];
+        return NULL;
+}
+
+bool queue_rule_find(const Leader *l, const Argosy__Author *author, const Argosy__Request *request, size_t most,
+                     QueueLook **look, const Argosy__QueueRule **ret) {
+        bool is_new;
+
+        *ret = NULL;
+        if (cluster_state_queue(l->state)->n_rules == 0 || !queue_policy_is_for(request, author)) {
+                *look = queue_look_free(*look);
+                return true;
+        }
+        if (*look && is_outdated(l, *look))
+                *look = queue_look_free(*look);
+        is_new = !*look;
+        if (is_new)
+                *look = look_new(l, request);
+        if (!(*look)->known && !walk(l, author, *look, most))
+                return false;
+        *ret = rule_of(l, *look);
+        if (is_new)
+                *look = queue_look_free(*look);
+        return true;
 }

@@ -4,12 +4,14 @@
 // request as soon as one of its units does: who wants to hold what touches the database wants that also of a request
 // that touches ten other things. Unit pattern and role may be matched by two different units.
 //
-// Failures: none. What has no units matches no rule that asks for some.
+// Failures: want of memory. What has no units matches no rule that asks for some.
 
 #include "queue-policy.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "author.h"
@@ -107,36 +109,92 @@ static bool is_by(const char *pattern, const QueueSubject *s) {
         return matches(pattern, whole);
 }
 
-static bool has_unit(const char *pattern, const QueueSubject *s) {
+typedef enum Match { MATCH_NO, MATCH_YES, MATCH_MORE } Match;
+
+static bool take(size_t *left) {
+        if (*left == 0)
+                return false;
+        --*left;
+        return true;
+}
+
+static Match has_unit(const char *pattern, const QueueSubject *s, QueueWalk *w, size_t *left) {
         const char *unit;
 
-        for (size_t i = 0; (unit = s->unit(i, s->userdata)); i++)
+        if (!*pattern || w->has_unit)
+                return MATCH_YES;
+        for (; (unit = s->unit(w->unit, s->userdata)); w->unit++) {
+                if (!take(left))
+                        return MATCH_MORE;
                 if (matches(pattern, unit))
-                        return true;
-        return !*pattern;
-}
-
-static bool has_role(const char *role, const QueueSubject *s) {
-        if (!*role)
-                return true;
-        for (size_t i = 0; s->unit(i, s->userdata); i++) {
-                const char *now = s->role(i, s->userdata);
-
-                if (now && streq(now, role))
-                        return true;
+                        return MATCH_YES;
         }
-        return false;
+        return MATCH_NO;
 }
 
-const Argosy__QueueRule *queue_policy_match(const Argosy__QueueRecord *queue, const QueueSubject *s) {
-        for (size_t i = 0; i < queue->n_rules; i++) {
-                const Argosy__QueueRule *r = queue->rules[i];
+static int add_role(QueueWalk *w, const char *role) {
+        char *own;
+        int r;
 
-                if (matches(r->verb, s->verb) && matches(r->reason, s->reason) && is_by(r->author, s) &&
-                    has_unit(r->unit, s) && has_role(r->role, s))
+        if (map_find_str(&w->roles, role))
+                return 0;
+        own = strdup(role);
+        r = own ? map_add_str(&w->roles, own, own) : -ENOMEM;
+        if (r < 0)
+                free(own);
+        return r;
+}
+
+// Of which roles the units are is found out once for all rules, as far as one of them has to know.
+static int has_role(const char *role, const QueueSubject *s, QueueWalk *w, size_t *left) {
+        if (!*role)
+                return MATCH_YES;
+        while (!map_find_str(&w->roles, role)) {
+                const char *now;
+                int r;
+
+                if (!s->unit(w->n_roles, s->userdata))
+                        return MATCH_NO;
+                if (!take(left))
+                        return MATCH_MORE;
+                now = s->role(w->n_roles++, left, s->userdata);
+                r = now ? add_role(w, now) : 0;
+                if (r < 0)
                         return r;
         }
-        return NULL;
+        return MATCH_YES;
+}
+
+// MATCH_..., or -ENOMEM.
+static int match(const Argosy__QueueRule *r, const QueueSubject *s, QueueWalk *w, size_t *left) {
+        Match unit;
+
+        if (!matches(r->verb, s->verb) || !matches(r->reason, s->reason) || !is_by(r->author, s))
+                return MATCH_NO;
+        unit = has_unit(r->unit, s, w, left);
+        w->has_unit = unit == MATCH_YES;
+        return unit == MATCH_YES ? has_role(r->role, s, w, left) : (int) unit;
+}
+
+int queue_policy_walk(const Argosy__QueueRecord *queue, const QueueSubject *s, QueueWalk *w, size_t *left,
+                      const Argosy__QueueRule **ret) {
+        *ret = NULL;
+        for (; w->rule < queue->n_rules; w->rule++, w->unit = 0, w->has_unit = false) {
+                int r = match(queue->rules[w->rule], s, w, left);
+
+                if (r == MATCH_MORE)
+                        return QUEUE_WALK_MORE;
+                if (r == MATCH_YES)
+                        *ret = queue->rules[w->rule];
+                if (r != MATCH_NO)
+                        return MIN_OF(r, 0);
+        }
+        return 0;
+}
+
+void queue_walk_done(QueueWalk *w) {
+        map_done_with(&w->roles, free);
+        *w = (QueueWalk){};
 }
 
 // ------------------------------------------------------------------------------------------------ rules

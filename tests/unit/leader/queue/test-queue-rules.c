@@ -232,17 +232,22 @@ static void a_rule_about_everything_is_warned_of(void **state) {
         assert_int_equal(list()->n_rows, 1);
 }
 
-static void a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there(void **state) {
+static void make_role(const char *name) {
         Argosy__Request__RoleChange role = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        role.name = (char *) name;
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
+        request.role_change = &role;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+static void a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there(void **state) {
         Argosy__QueueRule about = rule(QUEUE_HOLD, "");
         uint64_t job;
 
         SKIP_BELOW(FEATURE_JOBS);
-        role.name = (char *) "db";
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
-        request.role_change = &role;
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        make_role("db");
         about.role = (char *) "db";
         (void) add_rule(about);
         assert_false(answer((Ask){START, "a.service", SERVICE})->held);
@@ -250,6 +255,62 @@ static void a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there(void **s
         assert_int_equal(release(job), 0);
         assert_true(is_launched("b.service"));
         (void) hold((Ask){RESTART, "b.service"});
+}
+
+// A file need not come with it.
+static void a_rule_asks_for_the_role_of_a_template_that_is_there(void **state) {
+        Argosy__QueueRule about = rule(QUEUE_HOLD, "");
+
+        SKIP_BELOW(FEATURE_JOBS);
+        make_role("web"); // of the template itself
+        make_role("web1");
+        make_role("web2");
+        assert_int_equal(answer((Ask){SUBMIT, "web@.service", SERVICE "[X-Argosy]\nRole=web%i\n"})->status, 0);
+        about.role = (char *) "web2";
+        (void) add_rule(about);
+        assert_false(answer((Ask){START, "web@1.service"})->held);
+        (void) hold((Ask){START, "web@2.service"});
+}
+
+// Of what the folder brings, and of what the cluster has of it.
+static void a_rule_asks_for_the_role_of_what_a_folder_makes(void **state) {
+        static const char content[] = SERVICE "[X-Argosy]\nRole=db\n";
+        Argosy__Request__Apply__Unit unit = ARGOSY__REQUEST__APPLY__UNIT__INIT, *units = &unit;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Apply apply = ARGOSY__REQUEST__APPLY__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Hash hash = hash_of(content, strlen(content));
+        Argosy__QueueRule about = rule(REFUSE, "");
+        uint64_t id[2] = {7, 99};
+
+        SKIP_BELOW(FEATURE_JOBS);
+        about.role = (char *) "db";
+        about.text = (char *) "frozen";
+        unit.name = file.name = file.path = (char *) "a.service";
+        unit.spec = (ProtobufCBinaryData){.data = hash.bytes, .len = HASH_SIZE};
+        unit.file = 1;
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        apply.set = (char *) "prod";
+        apply.units = &units;
+        apply.n_units = 1;
+        apply.files = &files;
+        apply.n_files = 1;
+        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
+        request.apply = &apply;
+        request.job = &job;
+        (void) add_rule(about);
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, EPERM);
+        (void) delete_rule(1);
+        make_role("db");
+        (void) answer((Ask){SUBMIT, "other.service", content});
+        assert_non_null(rig_record(&g, "other.service"));
+        (void) add_rule(about);
+        unit.file = 0;
+        apply.n_files = 0;
+        id[0]++;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, EPERM);
 }
 
 // ------------------------------------------------------------------------------------------------ open jobs
@@ -336,6 +397,8 @@ int main(void) {
                 RIG_TEST(releasing_from_the_rules_is_for_those_who_make_them),
                 RIG_TEST(a_rule_about_everything_is_warned_of),
                 RIG_TEST(a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there),
+                RIG_TEST(a_rule_asks_for_the_role_of_a_template_that_is_there),
+                RIG_TEST(a_rule_asks_for_the_role_of_what_a_folder_makes),
                 RIG_TEST(an_author_has_so_many_open_jobs),
                 RIG_TEST(jobs_of_one_entry_count_as_well),
         };

@@ -23,9 +23,12 @@ static const char *unit_of(size_t i, void *userdata) {
         return i < 3 ? a->units[i] : NULL;
 }
 
-static const char *role_of(size_t i, void *userdata) {
+static size_t n_roles_asked;
+
+static const char *role_of(size_t i, size_t *left, void *userdata) {
         const Asked *a = userdata;
 
+        n_roles_asked++;
         return i < 3 ? a->roles[i] : NULL;
 }
 
@@ -37,6 +40,27 @@ static QueueSubject subject(const Asked *a) {
                               .unit = unit_of,
                               .role = role_of,
                               .userdata = (void *) a};
+}
+
+// With so many comparisons in each turn.
+static const Argosy__QueueRule *match_in_turns(const Argosy__QueueRecord *queue, const QueueSubject *s, size_t most) {
+        const Argosy__QueueRule *rule;
+        QueueWalk walk = {};
+        size_t left;
+        int r;
+
+        do {
+                left = most;
+                r = queue_policy_walk(queue, s, &walk, &left, &rule);
+                assert_true(r == 0 || left == 0);
+        } while (r == QUEUE_WALK_MORE);
+        assert_int_equal(r, 0);
+        queue_walk_done(&walk);
+        return rule;
+}
+
+static const Argosy__QueueRule *match(const Argosy__QueueRecord *queue, const QueueSubject *s) {
+        return match_in_turns(queue, s, SIZE_MAX);
 }
 
 static Argosy__QueueRule rule(const char *author, const char *verb, const char *unit, const char *role,
@@ -59,7 +83,7 @@ static bool is_matched(Argosy__QueueRule r, const Asked *a) {
 
         queue.rules = &rules;
         queue.n_rules = 1;
-        return queue_policy_match(&queue, &s) == &r;
+        return match(&queue, &s) == &r;
 }
 
 static const Asked ann = {.user = "ann",
@@ -103,12 +127,12 @@ static void the_first_that_matches_counts(void **state) {
         Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
         QueueSubject s = subject(&ann);
 
-        assert_null(queue_policy_match(&queue, &s));
+        assert_null(match(&queue, &s));
         queue.rules = pointers;
         queue.n_rules = 3;
-        assert_ptr_equal(queue_policy_match(&queue, &s), &rules[1]);
+        assert_ptr_equal(match(&queue, &s), &rules[1]);
         queue.n_rules = 1;
-        assert_null(queue_policy_match(&queue, &s));
+        assert_null(match(&queue, &s));
 }
 
 // ------------------------------------------------------------------------------------------------ a model
@@ -160,8 +184,48 @@ static void any_rules_and_any_request_are_what_the_model_says(void **state) {
                 }
                 queue.rules = pointers;
                 queue.n_rules = ELEMENTSOF(rules);
-                assert_ptr_equal(queue_policy_match(&queue, &s), expected);
+                assert_ptr_equal(match(&queue, &s), expected);
+                assert_ptr_equal(match_in_turns(&queue, &s, 1 + (size_t) rand() % 3), expected);
         }
+}
+
+static void a_unit_is_asked_for_its_role_once(void **state) {
+        Argosy__QueueRule rules[] = {rule("", "", "", "web", ""), rule("", "", "cache*", "db", ""), rule("", "", "", "cache", ""),
+                                     rule("", "", "", "db", "")};
+        Argosy__QueueRule *pointers[] = {&rules[0], &rules[1], &rules[2], &rules[3]};
+        Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
+        QueueSubject s = subject(&ann);
+
+        queue.rules = pointers;
+        queue.n_rules = 4;
+        for (size_t most = 1; most < 6; most++) {
+                n_roles_asked = 0;
+                assert_ptr_equal(match_in_turns(&queue, &s, most), &rules[3]);
+                assert_int_equal(n_roles_asked, 2);
+        }
+}
+
+// A turn compares so many, and the next goes on there.
+static void many_are_compared_in_turns(void **state) {
+        Argosy__QueueRule rules[] = {rule("", "", "cache*", "", ""), rule("", "", "web@*", "", "")};
+        Argosy__QueueRule *pointers[] = {&rules[0], &rules[1]};
+        Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
+        const Argosy__QueueRule *found;
+        QueueSubject s = subject(&ann);
+        QueueWalk walk = {};
+        size_t left = 1;
+
+        queue.rules = pointers;
+        queue.n_rules = 2;
+        assert_int_equal(queue_policy_walk(&queue, &s, &walk, &left, &found), QUEUE_WALK_MORE);
+        assert_null(found);
+        left = 1;
+        assert_int_equal(queue_policy_walk(&queue, &s, &walk, &left, &found), QUEUE_WALK_MORE);
+        left = 1;
+        assert_int_equal(queue_policy_walk(&queue, &s, &walk, &left, &found), 0);
+        assert_ptr_equal(found, &rules[1]);
+        assert_int_equal(left, 0);
+        queue_walk_done(&walk);
 }
 
 // ------------------------------------------------------------------------------------------------ what they are for
@@ -261,6 +325,8 @@ int main(void) {
                 cmocka_unit_test(what_has_no_units_matches_no_rule_about_units),
                 cmocka_unit_test(the_first_that_matches_counts),
                 cmocka_unit_test(any_rules_and_any_request_are_what_the_model_says),
+                cmocka_unit_test(a_unit_is_asked_for_its_role_once),
+                cmocka_unit_test(many_are_compared_in_turns),
                 cmocka_unit_test(rules_are_not_for_what_mends_things),
                 cmocka_unit_test(how_much_is_open_refuses_nothing_that_ends_something),
                 cmocka_unit_test(a_rule_that_makes_no_sense_is_refused),

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Requests that name thousands of units, and rules that ask for some of them: what one turn compares is bounded, and a file
+// is read once. What is counted are comparisons with patterns and files that are read, between two turns.
+#include <fnmatch.h>
+
+#include "queue-words.h"
+#include "unit-file.h"
+
+#define LIMIT ARGOSY__QUEUE_ACTION__QUEUE_LIMIT
+#define REFUSE ARGOSY__QUEUE_ACTION__QUEUE_REFUSE
+
+enum { UNITS = 5000, COMPARED_MAX = 2048, TURNS_MAX = 200 };
+
+static unsigned n_compared, n_read;
+
+int __real_fnmatch(const char *pattern, const char *text, int flags);
+int __wrap_fnmatch(const char *pattern, const char *text, int flags);
+int __real_unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret, char **ret_why);
+int __wrap_unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret, char **ret_why);
+
+int __wrap_fnmatch(const char *pattern, const char *text, int flags) {
+        n_compared++;
+        return __real_fnmatch(pattern, text, flags);
+}
+
+int __wrap_unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret, char **ret_why) {
+        n_read++;
+        return __real_unit_file_parse(path, content, len, ret, ret_why);
+}
+
+typedef struct Counted {
+        unsigned n_turns, compared, read; // turns until it was answered, and the most of one of them
+        unsigned read_late;               // in all behind the first few
+} Counted;
+
+static void count_turns(const RigAnswer *a, Counted *ret) {
+        for (*ret = (Counted){}; !a->final && ret->n_turns < TURNS_MAX; ret->n_turns++) {
+                n_compared = n_read = 0;
+                rig_turns(&g, 1);
+                ret->compared = MAX_OF(ret->compared, n_compared);
+                ret->read = MAX_OF(ret->read, n_read);
+                ret->read_late += ret->n_turns > 5 ? n_read : 0;
+        }
+        assert_true(a->final);
+}
+
+// New instances of a template that comes with them.
+static const Argosy__Response *submit(size_t n, const char *content, Counted *ret) {
+        static char names[UNITS][24], *pointers[UNITS];
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 66};
+        RigAnswer *a;
+
+        for (size_t i = 0; i < n; i++) {
+                snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
+                pointers[i] = names[i];
+        }
+        file.name = file.path = (char *) "w@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = SUBMIT;
+        change.names = pointers;
+        change.n_names = n;
+        change.files = &files;
+        change.n_files = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        a = rig_ask(&g, &request);
+        count_turns(a, ret);
+        return rig_last(a);
+}
+
+static uint32_t add_role_rule(Argosy__QueueAction action, const char *role) {
+        Argosy__QueueRule about = rule(action, "");
+
+        about.role = (char *) role;
+        about.limit = action == LIMIT ? 2 : 0;
+        about.text = (char *) (action == REFUSE ? "frozen" : "");
+        return add_rule(about);
+}
+
+static void thousands_are_compared_in_turns_and_their_file_is_read_once(void **state) {
+        Counted counted;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "db@*"));
+        (void) add_role_rule(LIMIT, "web");
+        (void) add_role_rule(LIMIT, "cache");
+        assert_int_equal(submit(UNITS, SERVICE, &counted)->status, 0);
+        assert_non_null(rig_record(&g, "w@0.service"));
+        assert_in_range(counted.compared, 1, COMPARED_MAX + 10); // and who asks, and what for
+        assert_in_range(counted.read, 1, 10);
+        assert_true(counted.n_turns > UNITS / COMPARED_MAX);
+}
+
+// Each name has to be asked then.
+static void a_role_that_is_made_of_names_is_found_among_thousands(void **state) {
+        const Argosy__Response *r;
+        Counted counted;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) add_role_rule(REFUSE, "4999");
+        r = submit(UNITS, SERVICE "[X-Argosy]\nRole=%i\n", &counted);
+        assert_int_equal(r->status, EPERM);
+        assert_non_null(strstr(r->message, "frozen"));
+        assert_int_equal(counted.read, 1);
+        assert_null(rig_record(&g, "w@0.service"));
+}
+
+// What was found is asked for anew by other rules.
+static void rules_that_change_meanwhile_count(void **state) {
+        Argosy__QueueRule frozen = rule(REFUSE, "w@0.service"); // that was compared before
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request change = ARGOSY__REQUEST__INIT;
+        Counted counted;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        m.before = add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "db@*"));
+        frozen.text = (char *) "frozen";
+        m.add = &frozen;
+        change.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
+        change.queue_change = &m;
+        (void) rig_ask(&g, &change); // is decided in the first turn of that which comes now
+        assert_int_equal(submit(UNITS, SERVICE, &counted)->status, EPERM);
+        assert_null(rig_record(&g, "w@0.service"));
+}
+
+// Two templates in turn, whose roles are made of names: each of them is read again and again.
+static RigAnswer *restart_what_is_not_there(void) {
+        static char names[UNITS][24], *pointers[UNITS];
+        Argosy__NamedFile files[2], *file_pointers[2] = {&files[0], &files[1]};
+        static char content[] = SERVICE "[X-Argosy]\nRole=%i\n", *templates[] = {"v@.service", "w@.service"};
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 66};
+
+        for (size_t i = 0; i < UNITS; i++) {
+                snprintf(names[i], sizeof(names[i]), "%c@%zu.service", i % 2 ? 'v' : 'w', i);
+                pointers[i] = names[i];
+        }
+        for (size_t i = 0; i < 2; i++) {
+                argosy__named_file__init(&files[i]);
+                files[i].name = files[i].path = templates[i];
+                files[i].content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        }
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = RESTART;
+        change.names = pointers;
+        change.n_names = UNITS;
+        change.files = file_pointers;
+        change.n_files = 2;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        return rig_ask(&g, &request);
+}
+
+static void files_that_he_may_not_bring_any_more_are_not_read(void **state) {
+        Argosy__Request__AccessChange revoke = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Author bob = user("bob", 1001);
+        Counted counted;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        (void) add_role_rule(REFUSE, "nobody");
+        give(ARGOSY__RIGHT__RIGHT_OPERATE, "bob", false);
+        give(ARGOSY__RIGHT__RIGHT_DEPLOY, "bob", false);
+        revoke.revoke = true;
+        revoke.right = ARGOSY__RIGHT__RIGHT_DEPLOY;
+        revoke.user = (char *) "bob";
+        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
+        request.access_change = &revoke;
+        (void) rig_ask(&g, &request); // is decided in the first turn of that which comes now
+        g.author = &bob;
+        count_turns(restart_what_is_not_there(), &counted);
+        g.author = NULL;
+        assert_true(counted.read > 0);
+        assert_int_equal(counted.read_late, 0);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                RIG_TEST(thousands_are_compared_in_turns_and_their_file_is_read_once),
+                RIG_TEST(a_role_that_is_made_of_names_is_found_among_thousands),
+                RIG_TEST(rules_that_change_meanwhile_count),
+                RIG_TEST(files_that_he_may_not_bring_any_more_are_not_read),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

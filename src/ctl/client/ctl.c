@@ -74,6 +74,24 @@ int ctl_oom(Ctl *ctl) {
         return ctl_fail(ctl, "out of memory");
 }
 
+void ctl_say(Ctl *ctl, const char *format, ...) {
+        _cleanup_free_ char *text = NULL;
+        _cleanup_buf_ Buf clean = {};
+        va_list ap;
+        int r;
+
+        va_start(ap, format);
+        r = vasprintf(&text, format, ap);
+        va_end(ap);
+        if (r < 0)
+                text = NULL;
+        if (!text || text_append_clean(&clean, text, true) < 0) {
+                (void) ctl_oom(ctl);
+                return;
+        }
+        fprintf(ctl->term.out, "%.*s\n", (int) clean.len, (const char *) clean.data);
+}
+
 int ctl_print_table(Ctl *ctl, const Table *table) {
         _cleanup_buf_ Buf text = {};
 

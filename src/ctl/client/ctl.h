@@ -52,6 +52,8 @@ int ctl_usage(Ctl *ctl, const char *format, ...) _printf_(2, 3);
 // What unit_args_add() says is wrong with a word. Returns an exit code.
 int ctl_bad_word(Ctl *ctl, int error, const Buf *why);
 int ctl_oom(Ctl *ctl);
+// A line on standard output, with nothing in it that commands a terminal.
+void ctl_say(Ctl *ctl, const char *format, ...) _printf_(2, 3);
 // With its headers, unless there is --no-legend. EXIT_OK, or the code after a complaint.
 int ctl_print_table(Ctl *ctl, const Table *table);
 // A warning on err, unless --quiet.

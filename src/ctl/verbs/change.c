@@ -144,9 +144,9 @@ static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
                 fflush(ctl->term.out); // what was said before stands before it, also in a pipe
                 report_failure(c, u);
         } else if (ctl->opt.json == JSON_OFF && c->verb->plans)
-                fprintf(ctl->term.out, "%s: %s\n", u->name, u->message);
+                ctl_say(ctl, "%s: %s", u->name, u->message);
         else if (ctl->opt.json == JSON_OFF)
-                fprintf(ctl->term.out, "%s: %s%s%s%s\n", u->name, c->verb->waits && !will_wait(c) ? "to be " : "",
+                ctl_say(ctl, "%s: %s%s%s%s", u->name, c->verb->waits && !will_wait(c) ? "to be " : "",
                         c->verb->past, *u->node ? " on " : "", u->node);
 }
 

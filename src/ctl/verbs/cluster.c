@@ -178,14 +178,12 @@ static int on_cluster_status(Ctl *ctl, const Argosy__Response *r, void *userdata
                         c->term);
                 fprintf(ctl->term.out, "       Voters: %zu of %" PRIu32 "\n", voters, c->voters_wanted);
                 fprintf(ctl->term.out, "          Log: index %" PRIu64 "\n", c->index);
-                fprintf(ctl->term.out, "Feature level: %" PRIu32, c->feature_level);
-                if (*c->feature_notice)
-                        fprintf(ctl->term.out, " (%s)", c->feature_notice);
-                fputc('\n', ctl->term.out);
+                ctl_say(ctl, "Feature level: %" PRIu32 "%s%s%s", c->feature_level, *c->feature_notice ? " (" : "",
+                        c->feature_notice, *c->feature_notice ? ")" : "");
                 if (*c->role)
-                        fprintf(ctl->term.out, "    This host: %s\n", c->role);
+                        ctl_say(ctl, "    This host: %s", c->role);
                 if (*c->notice)
-                        fprintf(ctl->term.out, "       Notice: %s\n", c->notice);
+                        ctl_say(ctl, "       Notice: %s", c->notice);
                 warn_of_configured_voters(ctl, c);
                 fputc('\n', ctl->term.out);
         }
@@ -260,7 +258,7 @@ int verb_cluster_token(Ctl *ctl, char **args, size_t n) {
 // What the daemon has to say, e.g. what still has to happen.
 static int on_done(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (*r->message && !(ctl->opt.given & OPT_QUIET))
-                fprintf(ctl->term.out, "%s\n", r->message);
+                ctl_say(ctl, "%s", r->message);
         return 0;
 }
 

@@ -81,12 +81,11 @@ static void report(MixedChange *c, const Argosy__Response__UnitResult *result) {
         } else if (ctl->opt.json != JSON_OFF)
                 return;
         else if (plans(c))
-                fprintf(ctl->term.out, "%s: %s\n", result->name, result->message);
+                ctl_say(ctl, "%s: %s", result->name, result->message);
         else if (*result->message)
                 ctl_warn(ctl, "%s: %s", result->name, result->message);
         else if (ctl->opt.given & OPT_VERBOSE)
-                fprintf(ctl->term.out, "%s: %s%s%s\n", result->name, c->verb->past,
-                        *result->node ? ", on " : "", result->node);
+                ctl_say(ctl, "%s: %s%s%s", result->name, c->verb->past, *result->node ? ", on " : "", result->node);
 }
 
 static WaitSet *set_of(MixedChange *c, Argosy__Verb verb) {

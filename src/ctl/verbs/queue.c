@@ -366,7 +366,7 @@ static int on_cancelled(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                         c->n_failed++;
                         ctl_fail(ctl, "%s: %s", u->name, status_text(u->status, u->message));
                 } else if (!(ctl->opt.given & OPT_QUIET))
-                        fprintf(ctl->term.out, "%s: %s\n", u->name, *u->message ? u->message : "called off");
+                        ctl_say(ctl, "%s: %s", u->name, *u->message ? u->message : "called off");
         }
         return 0;
 }

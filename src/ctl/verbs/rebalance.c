@@ -42,7 +42,8 @@ static int print_move(Ctl *ctl, const Row *m) {
         if (text_append_clean(&line, m->unit, false) < 0 || buf_printf(&line, ": ") < 0 ||
             text_append_clean(&line, m->from, false) < 0 || buf_printf(&line, " -> ") < 0 ||
             text_append_clean(&line, m->to, false) < 0 ||
-            buf_printf(&line, " (%s)", *m->error ? m->error : m->why) < 0)
+            buf_printf(&line, " (") < 0 || text_append_clean(&line, *m->error ? m->error : m->why, false) < 0 ||
+            buf_printf(&line, ")") < 0)
                 return -ENOMEM;
         fprintf(ctl->term.out, "%.*s\n", (int) line.len, (const char *) line.data);
         return 0;

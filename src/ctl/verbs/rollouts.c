@@ -167,7 +167,7 @@ static int roll_one(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitAr
                 return code;
         code = wait_for_end(ctl, o);
         if (code == EXIT_OK && ctl->opt.given & OPT_VERBOSE)
-                fprintf(ctl->term.out, "%s: %s\n", o->name,
+                ctl_say(ctl, "%s: %s", o->name,
                         kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE ? "updated" : "restarted");
         return code;
 }
@@ -219,7 +219,7 @@ int rollouts_ask(Ctl *ctl, Argosy__Request *request, const char *verb, const cha
         if (code == EXIT_OK && o.own_name && o.revision && !(ctl->opt.given & OPT_NO_BLOCK)) {
                 code = wait_for_end(ctl, &o);
                 if (code == EXIT_OK && ctl->opt.given & OPT_VERBOSE)
-                        fprintf(ctl->term.out, "%s: %s\n", o.name, past);
+                        ctl_say(ctl, "%s: %s", o.name, past);
         }
         free(o.own_name);
         return code;

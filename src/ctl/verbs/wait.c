@@ -57,7 +57,7 @@ static void report_end(Wait *w, const Argosy__Response__UnitResult *u) {
                 fflush(ctl->term.out); // what was said before stands before it, also in a pipe
                 ctl_fail(ctl, "%s: %s", u->name, status_text(u->status, u->message));
         } else if (ctl->opt.json == JSON_OFF)
-                fprintf(ctl->term.out, "%s: %s%s%s\n", u->name, goal_word(w), *u->node ? " on " : "", u->node);
+                ctl_say(ctl, "%s: %s%s%s", u->name, goal_word(w), *u->node ? " on " : "", u->node);
 }
 
 // ---- the wait

@@ -145,6 +145,8 @@ static int plan_mode(Leader *l, Ticket *t, BatchBuilder *b, char *const *words, 
                 return refuse(t, EINVAL, "%s",
                               "the mode is unknown, the reason longer than 200 bytes, or the deadline "
                               "beyond 30 days");
+        if (!str_is_plain(reason))
+                return refuse(t, EINVAL, "%s", "the reason has characters that are no text, or that turn text around");
         if (n == 0 || n > NODES_MAX)
                 return refuse(t, EINVAL, "%s", "the request names no node, or more than 1000");
         m = calloc(1, sizeof(*m) + n * sizeof(*m->named));

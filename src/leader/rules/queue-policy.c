@@ -209,7 +209,7 @@ static bool is_too_long(const Argosy__QueueRule *r) {
 }
 
 static bool is_plain(const Argosy__QueueRule *r) {
-        return str_is_plain(r->author) && str_is_plain(r->verb) && str_is_plain(r->unit) &&
+        return str_is_plain(r->author) && str_is_plain(r->verb) && str_is_plain(r->unit) && str_is_plain(r->role) &&
                str_is_plain(r->reason) && str_is_plain(r->text);
 }
 
@@ -220,7 +220,7 @@ const char *queue_rule_error(const Argosy__QueueRule *r) {
                 return "a pattern is longer than 255 bytes, or the text longer than 512";
         if (!is_plain(r))
                 return "the rule has characters that are no text, or that turn text around";
-        if (*r->role && strlen(r->role) > LABEL_MAX)
+        if (*r->role && !label_is_valid(r->role))
                 return "that is no name of a role";
         if ((r->action == ARGOSY__QUEUE_ACTION__QUEUE_REFUSE) != (*r->text != 0))
                 return "a rule that refuses says why, and no other does";

@@ -666,16 +666,20 @@ static void plans(FakeDaemon *d) {
         done(q);
         results[0].name = (char *) "a.service";
         results[0].message = (char *) "is to be launched again";
-        reply_results(d, results, 1);
+        argosy__response__unit_result__init(&results[1]);
+        results[1].name = (char *) "n1";
+        results[1].message = (char *) "is cordoned (\033[2Jdisks\u202e) again";
+        reply_results(d, results, 2);
         fake_expect_end(d);
 }
 
+// An owner's words do not command a terminal.
 static void a_plan_is_printed(void **state) {
         _cleanup_outcome_ Outcome o = run(plans, "undo 7 --plan --only-untouched"),
                                   both = run_at("/nowhere", "undo 7 --force --only-untouched");
 
         assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "a.service: is to be launched again\n");
+        assert_string_equal(o.out, "a.service: is to be launched again\nn1: is cordoned (?[2Jdisks?) again\n");
         assert_int_equal(both.code, 2);
 }
 

@@ -157,6 +157,14 @@ static void a_refusal_names_the_mode_and_the_owners_reason(void **state) {
         assert_int_equal(units_on(2), 1);
 }
 
+static void a_reason_that_is_no_text_is_refused(void **state) {
+        assert_int_equal(rig_last(rig_set_mode(&g, "n1", CORDONED, 0, "new \033[2J disks"))->status, EINVAL);
+        assert_int_equal(rig_last(rig_set_mode(&g, "n1", CORDONED, 0, "new \u202e disks"))->status, EINVAL);
+        assert_int_equal(rig_last(rig_set_mode(&g, "n1", CORDONED, 0, "new \xff disks"))->status, EINVAL);
+        assert_int_equal(cluster_state_find_host(g.state, 1)->nodes[0]->mode, OPEN);
+        assert_int_equal(rig_last(rig_set_mode(&g, "n1", CORDONED, 0, "neue Blöcke"))->status, 0);
+}
+
 static void a_drained_nodes_units_run_elsewhere_and_it_stays_closed(void **state) {
         RigAnswer *a;
 
@@ -531,6 +539,7 @@ int main(void) {
                 RIG_TEST(lists_of_managers_that_nobody_uses_any_more_are_forgotten),
                 RIG_TEST(a_cordoned_node_keeps_its_units_and_takes_no_new_ones),
                 RIG_TEST(a_refusal_names_the_mode_and_the_owners_reason),
+                RIG_TEST(a_reason_that_is_no_text_is_refused),
                 RIG_TEST(a_drained_nodes_units_run_elsewhere_and_it_stays_closed),
                 RIG_TEST(a_unit_ends_on_the_old_node_before_it_begins_on_the_new_one),
                 RIG_TEST(a_welcome_begins_nothing_that_has_not_ended_elsewhere),

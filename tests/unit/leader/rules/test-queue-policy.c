@@ -301,6 +301,12 @@ static void a_rule_that_makes_no_sense_is_refused(void **state) {
         assert_non_null(queue_rule_error(&r));
         r = rule("an\nn", "", "", "", "");
         assert_non_null(queue_rule_error(&r));
+        r = rule("", "", "", "d\033[2Jb", "");
+        assert_non_null(queue_rule_error(&r));
+        r = rule("", "", "", "d\u202eb", "");
+        assert_non_null(queue_rule_error(&r));
+        r = rule("", "", "", "db*", ""); // it is no pattern
+        assert_non_null(queue_rule_error(&r));
         r = rule("", "", "", "", "");
         r.action = REFUSE;
         assert_non_null(queue_rule_error(&r)); // says nothing

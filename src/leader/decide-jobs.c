@@ -169,7 +169,7 @@ static uint64_t newest_of_folder(const ClusterState *state, const Argosy__Reques
 // What has no revision of its own has one with all of its kind, which a voter that has read a snapshot knows no better
 // than that of the snapshot: rather refused than done. Of thousands of units all are looked at once, before the first is
 // changed, and each part again when its turn has come.
-static int check_revision(const Leader *l, Ticket *t, uint64_t revision) {
+static int check_revision(const Leader *l, Ticket *t) {
         const Argosy__Request *q = t->request;
         const char *what = "hosts, pools and the cluster";
         uint64_t at = cluster_state_hosts_revision(l->state);
@@ -185,10 +185,8 @@ static int check_revision(const Leader *l, Ticket *t, uint64_t revision) {
                 what = "what the folder is about";
                 at = newest_of_folder(l->state, q->apply);
                 break;
-        case ARGOSY__REQUEST__WHAT_UNDO:
-                what = "what the job changed";
-                at = cluster_state_revision(l->state);
-                break;
+        case ARGOSY__REQUEST__WHAT_UNDO: // when its job has been read
+                return 1;
         case ARGOSY__REQUEST__WHAT_ROLE_CHANGE:
                 what = "roles";
                 at = cluster_state_roles_revision(l->state);
@@ -206,7 +204,13 @@ static int check_revision(const Leader *l, Ticket *t, uint64_t revision) {
         default:
                 break;
         }
-        if (at <= revision)
+        return decide_job_check_revision(t, what, at);
+}
+
+int decide_job_check_revision(Ticket *t, const char *what, uint64_t at) {
+        uint64_t revision = t->request->job ? t->request->job->if_revision : 0;
+
+        if (revision == 0 || at <= revision)
                 return 1;
         return settle(t, response_error(ESTALE,
                                         "%s: something may have changed after revision %" PRIu64 ", up to %" PRIu64
@@ -259,7 +263,7 @@ int decide_job_admit(Decision *d, Ticket *t) {
         if (id)
                 r = admit_by_id(d, t, id);
         if (r == 1 && t->job == 0 && job && job->if_revision > 0)
-                r = check_revision(d->leader, t, job->if_revision);
+                r = check_revision(d->leader, t);
         return r;
 }
 

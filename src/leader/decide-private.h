@@ -79,6 +79,8 @@ int decide_job_admit(Decision *d, Ticket *t);
 // Whether nobody has changed these units of the ticket's request since the revision that it is bound to, if it is: 1; or
 // 0: it was answered.
 int decide_job_check_units(const Leader *l, Ticket *t, const Argosy__Request__Change *change);
+// The same of what has changed by the revision `at` last; what that is called begins the sentence.
+int decide_job_check_revision(Ticket *t, const char *what, uint64_t at);
 // It is in the batch, behind the mark, and so is its job then; also if nothing is, and its job is open (ticket_has_open_job()). 0 or -ENOMEM.
 int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark);
 // It is held back: its job is in the batch, without any effect, and with what is stored of it. 0 or -ENOMEM.

@@ -49,6 +49,7 @@ struct UndoWork {
         bool filled, checked;
         bool resumed; // an earlier leader has begun it
         size_t n_judged, n_told;
+        uint64_t newest; // revision of those that are judged, as they were then
         size_t at, end;           // items: of the part under way
         bool last;                // nothing is to be done behind these
         size_t n_stored;          // of these, once they are in the batch
@@ -120,6 +121,37 @@ static int find_settings_in_the_way(const Leader *l, UndoList *list, Obstacles *
                 r = setting_name_append(s->first, &o->name);
         }
         return r;
+}
+
+// Of units that are there; what is not there any more has none, so it is that of the last unit that went, whichever it was.
+static void note_newest(const ClusterState *state, UndoWork *w, size_t from, size_t to) {
+        for (size_t i = from; i < to; i++) {
+                const UnitEntry *u = cluster_state_find_unit(state, w->list.items[i].name);
+
+                w->newest = MAX_OF(w->newest, u ? u->record->revision : cluster_state_left_revision(state));
+        }
+}
+
+static uint64_t revision_of_setting(const ClusterState *state, Argosy__SettingKind kind) {
+        switch (kind) {
+        case ARGOSY__SETTING_KIND__SETTING_ROLE:
+                return cluster_state_roles_revision(state);
+        case ARGOSY__SETTING_KIND__SETTING_RULE:
+        case ARGOSY__SETTING_KIND__SETTING_QUEUE:
+                return cluster_state_queue_revision(state);
+        default:
+                return cluster_state_hosts_revision(state);
+        }
+}
+
+// 1: nothing that the job changed has changed after the revision that the request names.
+static int refuse_if_changed(const Leader *l, Ticket *t) {
+        const UndoSettings *settings = &t->undo->list.settings;
+        uint64_t newest = t->undo->newest;
+
+        for (size_t i = 0; i < settings->n; i++)
+                newest = MAX_OF(newest, revision_of_setting(l->state, settings->items[i].first->kind));
+        return decide_job_check_revision(t, "what the job changed", newest);
 }
 
 static int refuse_if_in_the_way(const Leader *l, Ticket *t, UndoList *list) {
@@ -392,6 +424,7 @@ static int look(Leader *l, Ticket *t) {
         }
         to = MIN_OF(w->list.n, w->n_judged + UNDO_LOOK_UNITS);
         undo_list_judge(&w->list, l->state, w->n_judged, to, t->request->undo->force);
+        note_newest(l->state, w, w->n_judged, to);
         w->n_judged = to;
         if (w->filled && to == w->list.n) {
                 r = undo_settings_judge(&w->list.settings, l, t->request->undo->force);
@@ -450,6 +483,8 @@ static int check(Leader *l, Ticket *t) {
         UndoWork *w = t->undo;
         int r = refuse_unauthorised(l, t, &w->list);
 
+        if (r == 1 && !w->checked && !w->resumed)
+                r = refuse_if_changed(l, t);
         if (r == 1 && !w->checked && !w->resumed)
                 r = refuse_hopeless(l, t, &w->list);
         if (r != 1)

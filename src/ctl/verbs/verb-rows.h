@@ -29,7 +29,7 @@ CHANGE("destroy", OPT_WAITING | OPT_JOB, verb_destroy, "Stop units and forget th
 
 VERB("undo", NULL, "JOB", GROUP_CHANGE,
      OPT_PLAN | OPT_ONLY_UNTOUCHED | OPT_FORCE | OPT_ROLLING | OPT_MAX_UNAVAILABLE | OPT_HEALTH | OPT_WAITING |
-             OPT_REASON | OPT_KEY | OPT_HELD,
+             OPT_JOB,
      1, 1, verb_undo,
      "Put back what a job changed: files, what units are to be, labels, nodes, roles, pools, rules")
 

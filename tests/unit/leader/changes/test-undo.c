@@ -57,6 +57,7 @@ typedef struct Undo {
         uint64_t job;
         uint64_t id; // 0: a new one
         bool dry_run, only_untouched, force, rolling;
+        uint64_t if_revision;
 } Undo;
 
 static RigAnswer *ask(Undo w) {
@@ -72,6 +73,7 @@ static RigAnswer *ask(Undo w) {
         undo.rolling = w.rolling;
         undo.health_us = w.rolling ? 5 * USEC_PER_SEC : 0;
         job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        job.if_revision = w.if_revision;
         request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
         request.undo = &undo;
         request.job = &job;
@@ -206,6 +208,56 @@ static void what_somebody_changed_since_is_named(void **state) {
 }
 
 // Content and what it is to be are two things.
+// What somebody was told of before is compared with what the job changed, and not with all that has happened since.
+static void a_revision_binds_it_to_what_its_job_changed(void **state) {
+        uint64_t job, seen;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = start("a.service", ONE);
+        seen = cluster_state_revision(g.state);
+        (void) start("b.service", ONE);
+        (void) stop("a.service");
+        assert_int_equal(undo((Undo){job, .force = true, .if_revision = seen})->status, ESTALE);
+        assert_non_null(rig_record(&g, "a.service"));
+        seen = cluster_state_revision(g.state);
+        (void) stop("b.service");
+        assert_int_equal(undo((Undo){job, .force = true, .if_revision = seen})->status, 0); // b.service is not its business
+        assert_null(rig_record(&g, "a.service"));
+}
+
+// It has no revision any more: whatever went last counts.
+static void a_revision_binds_it_to_units_that_are_gone(void **state) {
+        uint64_t job, seen;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) start("a.service", ONE);
+        (void) start("b.service", ONE);
+        job = change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
+        seen = cluster_state_revision(g.state);
+        (void) change(ARGOSY__VERB__VERB_DESTROY, "b.service", NULL);
+        assert_int_equal(undo((Undo){job, .if_revision = seen})->status, ESTALE);
+        assert_null(rig_record(&g, "a.service"));
+        seen = cluster_state_revision(g.state);
+        (void) start("c.service", ONE);
+        assert_int_equal(undo((Undo){job, .if_revision = seen})->status, 0);
+        assert_unit("a.service", ONE, LAUNCHED);
+}
+
+static void a_revision_binds_it_to_what_is_no_unit(void **state) {
+        uint64_t job, seen;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        job = last_job();
+        seen = cluster_state_revision(g.state);
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_CORDONED, 0); // hosts have one revision together
+        assert_int_equal(undo((Undo){job, .if_revision = seen})->status, ESTALE);
+        seen = cluster_state_revision(g.state);
+        (void) start("a.service", ONE);
+        assert_int_equal(undo((Undo){job, .if_revision = seen})->status, 0);
+        assert_int_equal(cluster_state_find_host(g.state, 1)->nodes[0]->mode, ARGOSY__NODE_MODE__MODE_OPEN);
+}
+
 static void what_somebody_changed_since_beside_it_stays(void **state) {
         uint64_t job;
 
@@ -810,6 +862,9 @@ int main(void) {
                 TEST(what_was_destroyed_is_as_it_was),
                 TEST(what_is_to_be_waited_for_is_said),
                 TEST(what_somebody_changed_since_is_named),
+                TEST(a_revision_binds_it_to_what_its_job_changed),
+                TEST(a_revision_binds_it_to_units_that_are_gone),
+                TEST(a_revision_binds_it_to_what_is_no_unit),
                 TEST(what_somebody_changed_since_beside_it_stays),
                 TEST(the_cluster_itself_changes_nothing),
                 TEST(that_it_ran_cannot_be_undone),

@@ -5,6 +5,7 @@
 // again, or give up; an answer that leaves units without a result is no daemon's of ours, and is given up.
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "array.h"
 #include "wait-set.h"
@@ -68,6 +69,45 @@ bool wait_set_finish(WaitSet *w, const char *name, bool failed) {
         w->n_done++;
         w->n_failed += failed;
         return true;
+}
+
+enum { JOBS_NAMED = 10 };
+
+// Those of what is open, each once, as they come. Returns how many; more than JOBS_NAMED: not all are in `ret`.
+static size_t jobs_of_open(const WaitSet *sets, size_t n, uint64_t ret[JOBS_NAMED]) {
+        size_t found = 0;
+
+        for (size_t s = 0; s < n; s++)
+                for (size_t i = 0; i < sets[s].n_items && found <= JOBS_NAMED; i++) {
+                        const WaitItem *item = sets[s].items[i];
+                        size_t k = 0;
+
+                        if (item->done || item->job == 0)
+                                continue;
+                        while (k < found && ret[k] != item->job)
+                                k++;
+                        if (k == found && found++ < JOBS_NAMED)
+                                ret[k] = item->job;
+                }
+        return found;
+}
+
+int wait_sets_append_open(const WaitSet *sets, size_t n, Buf *text) {
+        uint64_t jobs[JOBS_NAMED];
+        size_t open = 0, n_jobs = jobs_of_open(sets, n, jobs);
+        int r;
+
+        for (size_t i = 0; i < n; i++)
+                open += wait_set_open(&sets[i]);
+        r = buf_printf(text, "the cluster goes on with %zu unit%s (see argosyctl ", open, open == 1 ? "" : "s");
+        if (r < 0)
+                return r;
+        if (n_jobs == 0 || n_jobs > JOBS_NAMED)
+                return buf_printf(text, n_jobs == 0 ? "list-units)" : "list-jobs)");
+        r = buf_printf(text, "job wait");
+        for (size_t i = 0; r >= 0 && i < n_jobs; i++)
+                r = buf_printf(text, " %" PRIu64, jobs[i]);
+        return r < 0 ? r : buf_printf(text, ")");
 }
 
 Argosy__Request__Wait__Item **wait_set_request(const WaitSet *w, size_t *ret_n) {

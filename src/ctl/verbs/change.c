@@ -327,10 +327,7 @@ static WaitStep wait_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
 }
 
 static int print_open(const Change *c, Buf *text) {
-        size_t open = wait_set_open(&c->waiting);
-
-        return buf_printf(text, "the cluster goes on with %zu unit%s (see argosyctl list-units)", open,
-                          open == 1 ? "" : "s");
+        return wait_sets_append_open(&c->waiting, 1, text);
 }
 
 static int wait_detach(const void *userdata, Buf *text) {

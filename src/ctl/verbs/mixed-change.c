@@ -167,12 +167,7 @@ static WaitStep wait_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
 }
 
 static int print_open(const MixedChange *c, Buf *text) {
-        size_t open = 0;
-
-        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
-                open += wait_set_open(&c->waiting[i]);
-        return buf_printf(text, "the cluster goes on with %zu unit%s (see argosyctl list-units)", open,
-                          open == 1 ? "" : "s");
+        return wait_sets_append_open(c->waiting, ELEMENTSOF(verbs), text);
 }
 
 static int wait_detach(const void *userdata, Buf *text) {

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 
 #include "ctl.h"
 #include "rollouts.h"
@@ -23,6 +24,7 @@ enum { HEALTH_DEFAULT_US = 2000000 };
 typedef struct Rollout {
         const char *verb, *name;
         uint64_t revision;             // 0: there is nothing to wait for
+        uint64_t job;                  // that has begun it; 0: none
         uint32_t most, left;           // units that are still to be changed: the most seen, and now
         bool back;                     // it goes back
         char reason[WAIT_MESSAGE_MAX]; // and why
@@ -34,6 +36,7 @@ static int on_begun(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
         if (r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
                 return 0;
+        o->job = r->job;
         for (size_t i = 0; i < r->change->n_units; i++) {
                 const Argosy__Response__UnitResult *u = r->change->units[i];
 
@@ -111,6 +114,9 @@ static WaitStep rollout_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
 static int rollout_detach(const void *userdata, Buf *text) {
         const Rollout *o = userdata;
 
+        if (o->job > 0)
+                return buf_printf(text, "%s of %s goes on (see argosyctl job wait %" PRIu64 "; update --abort ends it)",
+                                  o->verb, o->name, o->job);
         return buf_printf(text, "%s of %s goes on (see argosyctl list-unit-files; update --abort ends it)",
                           o->verb, o->name);
 }

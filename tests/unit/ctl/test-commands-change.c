@@ -292,6 +292,35 @@ static void interrupts_the_wait(FakeDaemon *d) {
         fake_expect_end(d); // nothing is cancelled: no further request
 }
 
+static void interrupts_the_wait_for_a_job(FakeDaemon *d) {
+        Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
+        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_START));
+        result.name = (char *) "a.service";
+        result.revision = 7;
+        change.units = &results;
+        change.n_units = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
+        r.change = &change;
+        r.job = 12;
+        r.final = true;
+        fake_reply(d, &r);
+        done(fake_read(d));
+        kill(getpid(), SIGINT);
+        fake_expect_end(d);
+}
+
+// Which is what goes on to be waited for.
+static void ctrl_c_names_the_job_that_goes_on(void **state) {
+        _cleanup_outcome_ Outcome o = run(interrupts_the_wait_for_a_job, "start a");
+
+        assert_int_equal(o.code, 130);
+        assert_string_equal(o.err, "argosyctl: detached; the cluster goes on with 1 unit (see argosyctl job wait 12)\n");
+}
+
 static void ctrl_c_detaches_and_cancels_nothing(void **state) {
         _cleanup_outcome_ Outcome o = run(interrupts_the_wait, "start a b");
 
@@ -478,6 +507,7 @@ int main(void) {
                 cmocka_unit_test(a_failure_counts_more),
                 cmocka_unit_test(a_lost_change_is_sent_again_under_its_id),
                 cmocka_unit_test(a_wait_survives_daemon_and_leader),
+                cmocka_unit_test(ctrl_c_names_the_job_that_goes_on),
                 cmocka_unit_test(ctrl_c_detaches_and_cancels_nothing),
                 cmocka_unit_test(a_timeout_is_a_failure_that_says_what_is_open),
                 cmocka_unit_test(no_block_and_submit_do_not_wait),

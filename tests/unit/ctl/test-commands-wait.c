@@ -274,6 +274,35 @@ static void interrupts_the_update(FakeDaemon *d) {
         fake_expect_end(d);
 }
 
+static void interrupts_the_update_of_a_job(FakeDaemon *d) {
+        Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
+        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        fake_accept(d);
+        done(fake_read(d));
+        result.name = (char *) "a.service";
+        result.revision = 7;
+        change.units = &results;
+        change.n_units = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
+        r.change = &change;
+        r.job = 12;
+        r.final = true;
+        fake_reply(d, &r);
+        expect_rollout_wait(d);
+        kill(getpid(), SIGINT);
+        fake_expect_end(d);
+}
+
+static void ctrl_c_names_the_job_of_the_update(void **state) {
+        _cleanup_outcome_ Outcome o = run(interrupts_the_update_of_a_job, "update a");
+
+        assert_int_equal(o.code, 130);
+        assert_string_equal(o.err, "argosyctl: detached; update of a.service goes on (see argosyctl job wait 12; update "
+                                   "--abort ends it)\n");
+}
+
 static void ctrl_c_lets_the_update_go_on(void **state) {
         _cleanup_outcome_ Outcome o = run(interrupts_the_update, "update a");
 
@@ -521,6 +550,7 @@ int main(void) {
                 cmocka_unit_test(an_older_leader_does_not_empty_several_nodes),
                 cmocka_unit_test(a_rolling_restart_is_waited_for_over_daemon_and_leader),
                 cmocka_unit_test(why_an_update_goes_back_is_said_once),
+                cmocka_unit_test(ctrl_c_names_the_job_of_the_update),
                 cmocka_unit_test(ctrl_c_lets_the_update_go_on),
                 cmocka_unit_test(an_update_that_takes_too_long_goes_on),
                 cmocka_unit_test(a_rebalance_goes_on_under_the_next_leader),

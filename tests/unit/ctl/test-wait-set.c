@@ -54,10 +54,38 @@ static void an_end_is_judged_by_what_is_open(void **state) {
         assert_int_equal(wait_set_next(&w, true, -ECONNRESET, 0, false), WAIT_FINISHED);
 }
 
+static void assert_goes_on(const WaitSet *sets, size_t n, const char *words) {
+        _cleanup_buf_ Buf text = {};
+
+        assert_int_equal(wait_sets_append_open(sets, n, &text), 0);
+        assert_int_equal(text.len, strlen(words));
+        assert_memory_equal(text.data, words, text.len);
+}
+
+static void what_goes_on_is_waited_for_by_its_jobs(void **state) {
+        WaitSet w[2] = {};
+        char name[] = "a.service";
+
+        assert_int_equal(wait_set_add(&w[0], "old.service", 1, 0), 0);
+        assert_goes_on(w, 2, "the cluster goes on with 1 unit (see argosyctl list-units)");
+        for (uint64_t i = 0; i < 4; i++, name[0]++)
+                assert_int_equal(wait_set_add(&w[i % 2], name, i, 7 + i / 2), 0);
+        assert_goes_on(w, 2, "the cluster goes on with 5 units (see argosyctl job wait 7 8)");
+        wait_set_finish(&w[0], "a.service", false);
+        wait_set_finish(&w[1], "b.service", false);
+        assert_goes_on(w, 2, "the cluster goes on with 3 units (see argosyctl job wait 8)");
+        for (uint64_t i = 0; i < 10; i++, name[0]++)
+                assert_int_equal(wait_set_add(&w[0], name, i, 20 + i), 0);
+        assert_goes_on(w, 2, "the cluster goes on with 13 units (see argosyctl list-jobs)");
+        wait_set_done(&w[0]);
+        wait_set_done(&w[1]);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(only_open_units_are_asked_for_again),
                 cmocka_unit_test(a_result_counts_once),
+                cmocka_unit_test(what_goes_on_is_waited_for_by_its_jobs),
                 cmocka_unit_test(an_end_is_judged_by_what_is_open),
         };
 

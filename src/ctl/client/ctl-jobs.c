@@ -88,6 +88,9 @@ int ctl_jobs_check(Ctl *ctl) {
         if (ctl->opt.given & OPT_LOCAL)
                 return ctl_usage(ctl, "with --local units are stopped without the cluster, which keeps no job of that: it does "
                                       "not go with --reason, --key, --if-revision, --hold, --after or --queue");
+        if ((ctl->opt.given & OPT_FORCE) && streq(ctl->opt.verb->name, "cluster leave"))
+                return ctl_usage(ctl, "with --force a host leaves without the cluster, which keeps no job of that: it does not go "
+                                      "with --reason");
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
         request.cluster_status = &status;
         code = ctl_ask(ctl, &request, 0, on_status, &level);
@@ -113,9 +116,12 @@ int ctl_request_id(Ctl *ctl, uint8_t ret[REQUEST_ID_SIZE]) {
 
 // ---- requests
 
+// What this host asks the leader for on our behalf goes there with what is said of the job.
 static bool is_job(const Argosy__Request *request) {
         const RequestKind *kind = request_kind(request->what_case);
 
+        if (request->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE)
+                return !request->cluster_leave->force;
         return kind && kind->by == REQUEST_BY_LEADER && kind->effect == REQUEST_CHANGES;
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sys/random.h>
 
+#include "ctl-jobs.h"
 #include "ctl.h"
 #include "json.h"
 #include "str.h"
@@ -182,6 +183,7 @@ int verb_rebalance(Ctl *ctl, char **args, size_t n) {
         Rebalance o = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_strv_ char **patterns = NULL;
         uint8_t id[16];
+        CtlJob job;
         int code;
 
         if (getrandom(id, sizeof(id), 0) != sizeof(id))
@@ -196,6 +198,7 @@ int verb_rebalance(Ctl *ctl, char **args, size_t n) {
         m.abort = (ctl->opt.given & OPT_ABORT) != 0;
         request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
         request.rebalance = &m;
+        ctl_job_attach(ctl, &job, &request);
         if (!m.dry_run && !m.abort)
                 ctl_catch_interrupt(ctl);
         for (size_t i = 0; i < ELEMENTSOF(headers); i++)

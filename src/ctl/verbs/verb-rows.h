@@ -91,7 +91,7 @@ VERB("maintenance", NULL, "NODE...", GROUP_NODES, OPT_DEADLINE | OPT_JOB | OPT_N
      verb_maintenance, "Drain nodes and stop their global units too")
 VERB("rebalance", NULL, "[PATTERN...]", GROUP_NODES,
      OPT_DRY_RUN | OPT_MAX_MOVES | OPT_HEALTH | OPT_ABORT | OPT_NO_BLOCK | OPT_JSON | OPT_NO_LEGEND |
-             OPT_FULL,
+             OPT_FULL | OPT_REASON,
      0, ARGS_MAX, verb_rebalance, "Move units to where they are better off, as few as possible")
 VERB("label", NULL, "NODE KEY=VALUE|KEY-...", GROUP_NODES, OPT_JOB, 2, ARGS_MAX, verb_label,
      "Set labels of a host, or take them back")
@@ -140,11 +140,11 @@ VERB("queue limit", NULL, "NUMBER", GROUP_ROLES, OPT_REASON | OPT_KEY | OPT_IF_R
 
 VERB("cluster status", NULL, "", GROUP_CLUSTER, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_cluster_status,
      "Show members, leader and log")
-VERB("cluster token", NULL, "", GROUP_CLUSTER, OPT_TTL | OPT_JSON, 0, 0, verb_cluster_token,
+VERB("cluster token", NULL, "", GROUP_CLUSTER, OPT_TTL | OPT_REASON | OPT_JSON, 0, 0, verb_cluster_token,
      "Print a token with which hosts can join")
 VERB("cluster join", NULL, "ADDRESS[:PORT] TOKEN|-", GROUP_CLUSTER, OPT_DISCARD, 2, 2, verb_cluster_join,
      "Make this host a member of another cluster")
-VERB("cluster leave", NULL, "", GROUP_CLUSTER, OPT_FORCE, 0, 0, verb_cluster_leave,
+VERB("cluster leave", NULL, "", GROUP_CLUSTER, OPT_FORCE | OPT_REASON, 0, 0, verb_cluster_leave,
      "Take this host out of its cluster")
 VERB("cluster remove", NULL, "NODE", GROUP_CLUSTER, OPT_JOB, 1, 1, verb_cluster_remove,
      "Take a host out of the cluster, also a dead one")

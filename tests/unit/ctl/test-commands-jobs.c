@@ -104,6 +104,39 @@ static void a_key_is_the_same_request_whoever_sends_it(void **state) {
         assert_memory_equal(seen_id[0], seen_id[1], 16);
 }
 
+// What a host asks the leader for on behalf of who talks to it, too.
+static void says_why(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        reply_level(d, FEATURE_JOBS);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE || q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN ||
+               q->what_case == ARGOSY__REQUEST__WHAT_REBALANCE);
+        assert(q->job && streq(q->job->reason, "cold"));
+        done(q);
+        reply_error(d, EPERM, "not today", false);
+        fake_expect_end(d);
+}
+
+static void a_reason_goes_with_all_that_is_a_job(void **state) {
+        static const char *const lines[] = {"cluster leave --reason=cold", "cluster token --reason=cold",
+                                            "rebalance --reason=cold"};
+
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
+                _cleanup_outcome_ Outcome o = run(says_why, lines[i]);
+
+                assert_int_equal(o.code, 1);
+                assert_non_null(strstr(o.err, "not today"));
+        }
+}
+
+static void who_leaves_without_the_cluster_tells_nobody_why(void **state) {
+        _cleanup_outcome_ Outcome o = run_at("/nowhere", "cluster leave --force --reason=hall");
+
+        assert_int_equal(o.code, 2);
+}
+
 static void other_keys_are_other_requests(void **state) {
         _cleanup_outcome_ Outcome a = run(stops_with_a_key, "stop -q --no-block --key=k1 --reason=cold --if-revision=99 a"),
                                   b = run(stops_with_a_key, "stop -q --no-block --key=k2 --reason=cold --if-revision=99 a");
@@ -603,6 +636,8 @@ int main(void) {
                 cmocka_unit_test(who_wants_to_read_more_is_told_in_words),
                 cmocka_unit_test(programs_find_the_number_with_each_unit),
                 cmocka_unit_test(a_key_is_the_same_request_whoever_sends_it),
+                cmocka_unit_test(a_reason_goes_with_all_that_is_a_job),
+                cmocka_unit_test(who_leaves_without_the_cluster_tells_nobody_why),
                 cmocka_unit_test(other_keys_are_other_requests),
                 cmocka_unit_test(what_has_a_key_is_not_asked_for_in_halves),
                 cmocka_unit_test(what_an_older_cluster_would_not_look_at_is_not_asked),

@@ -42,7 +42,7 @@ static struct World {
         uint64_t forward_id;
         Argosy__Request__WhatCase forwarded_what;
         uint64_t age_ms, forwarded_age_ms; // of the job that a change is: as the client says, and as a leader hears
-        char removed_host[64], waiting_host[64];
+        char removed_host[64], removed_reason[64], waiting_host[64];
         Argosy__Right checked_right;
         bool link_down, force;
         uint32_t leader_level, window, wanted_window;
@@ -101,8 +101,10 @@ int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
                 w.forwarded_what = message->forward->request->what_case;
                 if (message->forward->request->job)
                         w.forwarded_age_ms = message->forward->request->job->age_ms;
-                if (w.forwarded_what == ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE)
+                if (w.forwarded_what == ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE) {
                         strcpy(w.removed_host, message->forward->request->cluster_remove->host);
+                        strcpy(w.removed_reason, message->forward->request->job ? message->forward->request->job->reason : "");
+                }
                 if (w.forwarded_what == ARGOSY__REQUEST__WHAT_MANAGER_WAIT)
                         strcpy(w.waiting_host, message->forward->request->manager_wait->host);
                 if (w.forwarded_what == ARGOSY__REQUEST__WHAT_JOURNAL)
@@ -265,6 +267,7 @@ static Route *submit(Argosy__Request__WhatCase what) {
         static Argosy__Request__ListNodes list_nodes = ARGOSY__REQUEST__LIST_NODES__INIT;
         static Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         static Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        static Argosy__Request__Job reasoned = ARGOSY__REQUEST__JOB__INIT;
         static Argosy__Request__Journal journal = {PROTOBUF_C_MESSAGE_INIT(&argosy__request__journal__descriptor),
                                                    .name = "a.service",
                                                    .node = ""};
@@ -296,8 +299,11 @@ static Route *submit(Argosy__Request__WhatCase what) {
                 q.top = &top;
         } else if (what == ARGOSY__REQUEST__WHAT_MANAGER_WAIT)
                 q.manager_wait = &manager_wait;
-        else
+        else {
                 q.cluster_leave = &leave;
+                q.job = &reasoned;
+                reasoned.reason = (char *) "new hall";
+        }
         assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route), 0);
         return route;
 }
@@ -960,6 +966,7 @@ static void leaving_asks_the_leader_to_remove_this_host(void **state) {
         leader_is(2);
         assert_int_equal(w.forwarded_what, ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE);
         assert_string_equal(w.removed_host, w.daemon.host_id_hex);
+        assert_string_equal(w.removed_reason, "new hall");
         assert_int_equal(w.resets, 0);
         reply(true, 0);
         assert_int_equal(w.resets, 1);

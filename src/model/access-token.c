@@ -10,13 +10,12 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "author.h"
-#include "clock.h"
 #include "macro.h"
 #include "request-key.h"
 #include "str.h"
+#include "utc-time.h"
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -170,18 +169,9 @@ Argosy__Author access_token_author(AccessList list, const Argosy__Author *shown,
         return author;
 }
 
-static void say_time(uint64_t at_us, char ret[32]) {
-        time_t seconds = (time_t) (at_us / USEC_PER_SEC);
-        struct tm tm;
-
-        *ret = 0;
-        if (gmtime_r(&seconds, &tm))
-                strftime(ret, 32, "%Y-%m-%d %H:%M:%S UTC", &tm);
-}
-
 int access_token_error(AccessList list, const Argosy__Author *author, char why[ACCESS_TOKEN_WHY_SIZE]) {
         const Argosy__AccessTokenRecord *token = access_token_of(list, author);
-        char at[32];
+        char at[UTC_TIME_SIZE];
 
         if (author->token_proof.len == 0 && !*author->token)
                 return 0;
@@ -189,7 +179,7 @@ int access_token_error(AccessList list, const Argosy__Author *author, char why[A
                 str_fit(why, ACCESS_TOKEN_WHY_SIZE, "this token is not known");
                 return EKEYREJECTED;
         }
-        say_time(access_token_end_us(token), at);
+        utc_time_format(access_token_end_us(token), at);
         switch (access_token_state(token, list.now_us)) {
         case ACCESS_TOKEN_REVOKED:
                 str_fit(why, ACCESS_TOKEN_WHY_SIZE, "this token was revoked at %s", at);

@@ -8,12 +8,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <time.h>
 
-#include "clock.h"
 #include "host-record.h"
 #include "queue-policy.h"
 #include "response.h"
+#include "utc-time.h"
 
 int setting_name_append(const Argosy__JobSetting *s, Buf *out) {
         switch (s->kind) {
@@ -36,12 +35,10 @@ int setting_name_append(const Argosy__JobSetting *s, Buf *out) {
 
 // In words, with why and until when.
 static int append_state(const char *word, const char *why, uint64_t until_us, Buf *out) {
-        time_t at = (time_t) (until_us / USEC_PER_SEC);
-        struct tm tm;
-        char when[32] = "";
+        char when[UTC_TIME_SIZE] = "";
 
-        if (until_us > 0 && gmtime_r(&at, &tm))
-                (void) strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &tm);
+        if (until_us > 0)
+                utc_time_format(until_us, when);
         return buf_printf(out, "%s%s%s%s%s%s", word, *when ? ", until " : "", when, *why ? " (" : "", why,
                           *why ? ")" : "");
 }

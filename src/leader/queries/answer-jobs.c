@@ -30,6 +30,7 @@
 #include "str.h"
 #include "tickets.h"
 #include "unit-state.h"
+#include "utc-time.h"
 #include "waiters.h"
 
 enum {
@@ -517,8 +518,21 @@ static int list_late(const Leader *l, const Viewer *v, const Argosy__Request__Li
         return r;
 }
 
+// Since when jobs are kept, by the oldest of them; empty: nobody knows.
+static void say_since(const Leader *l, uint64_t first, char ret[UTC_TIME_SIZE]) {
+        Argosy__JobRecord *job;
+
+        *ret = 0;
+        if (cluster_state_read_job(l->state, first, &job) < 0)
+                return;
+        if (job->at_us > 0)
+                utc_time_format(job->at_us, ret);
+        message_free(job);
+}
+
 Argosy__Response *answer_no_such_job(const Leader *l, uint64_t number) {
         uint64_t last = cluster_state_last_job(l->state), first = cluster_state_first_job(l->state);
+        char since[UTC_TIME_SIZE];
 
         if (number > last)
                 return last > 0 ? response_error(ENOENT, "there is no job %" PRIu64 ": the newest is %" PRIu64, number, last)
@@ -528,8 +542,9 @@ Argosy__Response *answer_no_such_job(const Leader *l, uint64_t number) {
         if (number > first)
                 return response_error(ENOENT, "there is no job %" PRIu64 ": the cluster was recovered, and the number may have been "
                                               "that of one that is lost", number);
-        return response_error(ENOENT, "job %" PRIu64 " is not kept any more: the oldest that is kept is %" PRIu64, number,
-                              first);
+        say_since(l, first, since);
+        return response_error(ENOENT, "job %" PRIu64 " is not kept any more: the oldest that is kept is %" PRIu64 "%s%s", number,
+                              first, *since ? ", of " : "", since);
 }
 
 static Argosy__Response *refuse_job(const Argosy__Author *author, uint64_t number) {

@@ -384,6 +384,9 @@ static void who_waits_for_what_the_log_forgets_hears_how_it_ended(void **state) 
         set_lazy(false);
         assert_true(a->final);
         assert_int_equal(state_of(job), ARGOSY__JOB_STATE__JOB_UNKNOWN);
+        assert_int_equal(rig_last(wait_for(job))->status, ENOENT); // and since when jobs are kept
+        assert_non_null(strstr(rig_last(wait_for(job))->message, "not kept any more: the oldest that is kept is 2, of "));
+        assert_non_null(strstr(rig_last(wait_for(job))->message, " UTC"));
         assert_int_equal(rig_last(a)->status, 0);
         row = rig_last(a)->jobs->rows[0];
         assert_int_equal(row->job, job);

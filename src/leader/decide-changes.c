@@ -141,7 +141,7 @@ static int on_siblings(const char *template, SpecEntry **ret, void *userdata) {
         return spec ? 1 : 0;
 }
 
-static const char *node_name(uint32_t node, void *userdata) {
+const char *decide_node_name(uint32_t node, void *userdata) {
         const Node *n = node_find(userdata, node);
 
         return n ? n->name : NULL;
@@ -179,12 +179,13 @@ static void warn_of_those_who_give_way(Leader *l, Argosy__Response__UnitResult *
 void decide_complete(Leader *l, Ticket *t, Argosy__Response *response) {
         const Argosy__Request *m = t->request;
 
-        change_complete(l->state, response, node_name, l);
+        if (!t->told)
+                change_complete(l->state, response, decide_node_name, l);
         for (size_t i = 0; i < response->change->n_units; i++) {
                 Argosy__Response__UnitResult *result = response->change->units[i];
                 Argosy__Verb verb = m->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? m->change->verb : result->verb;
 
-                if (result->status != 0)
+                if (result->status != 0 || (t->told && result->revision == 0))
                         continue;
                 name_the_silent(l, verb, result);
                 if (verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_LOAD)
@@ -293,7 +294,12 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
         *ret = NULL;
         if (change->id.len > 0 && batch_builder_has_request(&d->batch, change->id.data, change->id.len))
                 return -EBUSY;
+        t->told = false;
         repeated = was_applied(l, t);
+        if (repeated && t->job > 0) {
+                t->made = t->told = true;
+                return decide_repeat(d, t, change, ret);
+        }
         if (!repeated && t->parts && decide_job_check_units(l, t, change) == 0)
                 return 0;
         if (!repeated)

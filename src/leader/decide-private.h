@@ -70,8 +70,14 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
 // When the log has them: what is known of them only then.
 void decide_complete(Leader *l, Ticket *t, Argosy__Response *response);
 const ChangeOps *decide_change_ops(void);
+// NULL: there is no such node. `userdata` is the leader.
+const char *decide_node_name(uint32_t node, void *userdata);
 // Whether the nodes that refused this unit, and where it failed, are asked again. `u` may be NULL.
 bool decide_forgets_refusals(const Argosy__Request__Change *change, const Unit *u);
+
+// decide-repeats.c
+// What is said of units of a Change that the log has, by the job of the ticket. 0, or what change_plan() returns.
+int decide_repeat(Decision *d, const Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret);
 
 // decide-jobs.c
 // Whether a request of the queue may be planned: 1; 0: it was answered; -EBUSY: next batch; -ENOMEM.

@@ -26,6 +26,7 @@ struct Ticket {
         ListNode queue;           // in Leader.queue or .dry_runs, or .flying while its batch is on the way
         bool again;     // back into the queue when the batch is committed
         bool made;      // the log has what it asked for
+        bool told;      // what is said of its Change, or the part at hand, is what the record of its job says
         ListNode outbox; // in Leader.outbox while there is something to be said at the end of the turn
         ListNode responses; // that, in its order (tickets.c)
         bool ended;      // nothing comes after that

@@ -151,6 +151,103 @@ static void a_request_that_comes_again_is_the_same_job(void **state) {
         assert_int_equal(last_job(), n);
 }
 
+// Its answer is what its job did, and not what there would be to do now.
+static void a_request_that_comes_again_hears_how_its_job_has_ended(void **state) {
+        const Argosy__Response *r;
+        uint64_t n;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        n = ask((Ask){START, "a.service", SERVICE, .id = 7777})->job;
+        (void) ask((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service"});
+        r = ask((Ask){START, "a.service", SERVICE, .id = 7777, .age_ms = 10});
+        assert_int_equal(r->job, n);
+        assert_int_equal(r->change->n_units, 1);
+        assert_int_equal(r->change->units[0]->status, 0);
+        assert_int_equal(r->change->units[0]->revision, 0); // there is nothing to wait for
+        assert_null(rig_record(&g, "a.service"));
+
+        g.bad = hash_of(OTHER, strlen(OTHER));
+        n = ask((Ask){START, "b.service", OTHER, .id = 8888})->job;
+        rig_pass_ms(&g, 2000); // its end is in the log
+        (void) ask((Ask){ARGOSY__VERB__VERB_DESTROY, "b.service"});
+        r = ask((Ask){START, "b.service", OTHER, .id = 8888, .age_ms = 10});
+        assert_int_equal(r->job, n);
+        assert_int_equal(r->change->units[0]->status, EIO);
+        assert_true(*r->change->units[0]->message);
+        assert_null(rig_record(&g, "b.service"));
+}
+
+// As those who have asked for the first time.
+static void a_request_that_comes_again_waits_while_its_job_runs(void **state) {
+        const Argosy__Response *r;
+        uint64_t revision;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = true;
+        revision = ask((Ask){START, "a.service", SERVICE, .id = 7777})->change->units[0]->revision;
+        (void) ask((Ask){START, "b.service", SERVICE});
+        r = ask((Ask){START, "a.service", SERVICE, .id = 7777, .age_ms = 10});
+        assert_int_equal(r->change->units[0]->status, 0);
+        assert_int_equal(r->change->units[0]->revision, revision);
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = false;
+}
+
+static const Argosy__Response *replace(const char *name, const char *content, uint64_t number) {
+        uint64_t id[2] = {number, 55};
+        RigAnswer *a = rig_change_with(&g, START, name, content, true, (const uint8_t *) id);
+
+        rig_settle(&g);
+        return rig_last(a);
+}
+
+static void a_request_that_comes_again_during_an_update_is_not_refused(void **state) {
+        const Argosy__Response *r;
+        uint64_t n;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        n = replace("a.service", SERVICE, 7777)->job;
+        assert_int_equal(rig_last(rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "a.service", OTHER,
+                                                               .health_ms = 60000}))
+                                 ->status,
+                         0);
+        assert_int_equal(replace("a.service", SERVICE, 9999)->change->units[0]->status, EEXIST); // nobody else may
+        r = replace("a.service", SERVICE, 7777);
+        assert_int_equal(r->job, n);
+        assert_int_equal(r->change->units[0]->status, 0);
+        assert_int_equal(r->change->units[0]->revision, 0);
+}
+
+// What was refused then has left nothing behind.
+static void what_its_job_knows_nothing_of_is_planned_again(void **state) {
+        static const char *const names[] = {"nobody.service", "a.service", "no.service"};
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const Argosy__Response *r;
+        uint64_t id[2] = {7777, 55}, n = 0;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) ask((Ask){START, "a.service", SERVICE});
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = ARGOSY__VERB__VERB_RESTART;
+        change.names = (char **) names;
+        change.n_names = 3;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        for (unsigned i = 0; i < 2; i++) {
+                r = rig_last(rig_ask_and_settle(&g, &request));
+                assert_true(i == 0 || r->job == n);
+                n = r->job;
+                assert_int_equal(r->change->n_units, 3);
+                for (size_t k = 0; k < 3; k++)
+                        assert_string_equal(r->change->units[k]->name, names[k]);
+                assert_int_equal(r->change->units[0]->status, ENOENT);
+                assert_int_equal(r->change->units[1]->status, 0);
+                assert_int_equal(r->change->units[2]->status, ENOENT);
+        }
+}
+
 static void a_key_is_not_used_for_two_things(void **state) {
         const Argosy__Response *r;
         uint64_t n;
@@ -475,6 +572,10 @@ int main(void) {
                 TEST(what_fails_is_not_as_asked),
                 TEST(what_changes_nothing_is_no_job),
                 TEST(a_request_that_comes_again_is_the_same_job),
+                TEST(a_request_that_comes_again_hears_how_its_job_has_ended),
+                TEST(a_request_that_comes_again_waits_while_its_job_runs),
+                TEST(a_request_that_comes_again_during_an_update_is_not_refused),
+                TEST(what_its_job_knows_nothing_of_is_planned_again),
                 TEST(a_key_is_not_used_for_two_things),
                 TEST(also_other_requests_are_not_carried_out_twice),
                 TEST(a_change_can_be_bound_to_a_revision),

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A Change, or a part of one, that the log has already, and that is asked for again: by a client that has lost the answer, or
+// under a key. What is told of each unit is what its job did, and how it ended, by the record of the job, and not what there
+// would be to do now: the unit may be gone since, or be updated. While the job runs, the answer is what it was the first time.
+//
+// Of what was refused then the record says nothing, nor of what was as asked for: these names are planned anew, and nothing
+// of that goes into the log.
+//
+// Failures: of a job that is not kept any more it is said that it was carried out, since its key is known.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "batch-builder.h"
+#include "decide-private.h"
+#include "job-state.h"
+#include "map.h"
+#include "message.h"
+#include "request.h"
+#include "response.h"
+
+// What the record says of one of its names.
+typedef struct Told {
+        bool known;
+        uint64_t revision;
+        const Argosy__JobUnitEnd *end; // NULL: it has none, or has ended well
+} Told;
+
+static const char *phrase_end(const Argosy__JobUnitEnd *end, char ret[64]) {
+        if (*end->message)
+                return end->message;
+        if (end->by > 0)
+                snprintf(ret, 64, "job %" PRIu64 " has %s it", end->by,
+                         end->end == ARGOSY__UNIT_END__END_CANCELLED ? "called off" : "overtaken");
+        else
+                snprintf(ret, 64, "%s", unit_end_to_string(end->end));
+        return ret;
+}
+
+static int status_of_end(Argosy__UnitEnd end) {
+        switch (end) {
+        case ARGOSY__UNIT_END__END_OK:
+                return 0;
+        case ARGOSY__UNIT_END__END_FAILED:
+                return EIO;
+        case ARGOSY__UNIT_END__END_UNPLACED:
+                return EAGAIN;
+        default:
+                return ECANCELED;
+        }
+}
+
+// Of a job that is over nothing is to be waited for any more, whatever became of the unit since.
+static int tell_unit(const Leader *l, const Argosy__JobRecord *job, const Told *told, bool all_named,
+                     Argosy__Response__UnitResult *ret) {
+        bool is_over = !job_state_is_open(cluster_state_job_state(l->state, job->number));
+        const UnitEntry *u = cluster_state_find_unit(l->state, ret->name);
+        char text[64];
+
+        ret->revision = is_over ? 0 : told->revision;
+        if (told->end) {
+                ret->status = status_of_end(told->end->end);
+                return field_set(&ret->node, told->end->node) ?: field_set(&ret->message, phrase_end(told->end, text));
+        }
+        if (u && u->record->node && field_set(&ret->node, decide_node_name(u->record->node, (void *) l)) < 0)
+                return -ENOMEM;
+        return is_over && !all_named ? field_set(&ret->message, "how it has ended is not kept, the job has more that "
+                                                                "did not end well than are")
+                                     : 0;
+}
+
+static void look_up(const Argosy__JobRecord *job, const Map *by_name) {
+        Told *told;
+
+        for (size_t g = 0; g < job->n_units; g++)
+                for (size_t i = 0; i < job->units[g]->n_names && i < job->units[g]->n_revisions; i++) {
+                        told = map_find_str(by_name, job->units[g]->names[i]);
+                        if (!told)
+                                continue;
+                        told->known = true;
+                        told->revision = MAX_OF(told->revision, job->units[g]->revisions[i]);
+                }
+        for (size_t i = 0; i < job->n_ends; i++) {
+                told = map_find_str(by_name, job->ends[i]->unit);
+                if (!told || job->ends[i]->end == ARGOSY__UNIT_END__END_OK)
+                        continue;
+                told->known = true;
+                told->end = job->ends[i];
+        }
+}
+
+// The names that the record has nothing of: they were refused, or were as asked for, and are planned anew, for the answer.
+// *ret is NULL if there are none.
+static int plan_others(Decision *d, const Argosy__Request__Change *change, const Told *told, Argosy__Response **ret) {
+        _cleanup_free_ char **names = calloc(change->n_names + 1, sizeof(*names));
+        BatchBuilderMark mark = batch_builder_mark(&d->batch);
+        Argosy__Request__Change others = *change;
+        int r;
+
+        *ret = NULL;
+        if (!names)
+                return -ENOMEM;
+        others.names = names;
+        others.n_names = 0;
+        for (size_t i = 0; i < change->n_names; i++)
+                if (!told[i].known)
+                        names[others.n_names++] = change->names[i];
+        if (others.n_names == 0)
+                return 0;
+        r = decision_plan_change(d, &others, ret);
+        if (r < 0)
+                return r;
+        batch_builder_rollback(&d->batch, mark);
+        change_repeat(&others, *ret);
+        change_complete(d->leader->state, *ret, decide_node_name, d->leader);
+        return 0;
+}
+
+// In the order of the names.
+static int tell_all(Decision *d, const Argosy__Request__Change *change, const Argosy__JobRecord *job, const Told *told,
+                    Argosy__Response *ret) {
+        bool all_named = job->n_ends >= job->failed + job->unplaced + job->overtaken + job->cancelled;
+        _cleanup_response_ Argosy__Response *others = NULL;
+        int r = plan_others(d, change, told, &others);
+        size_t n = 0;
+
+        for (size_t i = 0; r == 0 && i < change->n_names; i++) {
+                Argosy__Response__UnitResult *result;
+
+                if (told[i].known)
+                        result = unit_result_new(change->names[i]);
+                else if (n < others->change->n_units)
+                        result = TAKE_PTR(others->change->units[n++]);
+                else
+                        continue;
+                r = FIELD_APPEND(ret->change->units, ret->change->n_units, result);
+                if (r == 0 && told[i].known)
+                        r = tell_unit(d->leader, job, &told[i], all_named, result);
+        }
+        for (size_t i = n; others && i < others->change->n_units; i++)
+                others->change->units[i - n] = others->change->units[i];
+        if (others)
+                others->change->n_units -= n;
+        return r;
+}
+
+// Its job is so old that nobody knows more.
+static int tell_forgotten(const Argosy__Request__Change *change, uint64_t job, Argosy__Response *ret) {
+        for (size_t i = 0; i < change->n_names; i++) {
+                Argosy__Response__UnitResult *result = unit_result_new(change->names[i]);
+
+                if (FIELD_APPEND(ret->change->units, ret->change->n_units, result) < 0 ||
+                    field_printf(&result->message,
+                                 "the cluster has carried this out before, as job %" PRIu64 ", which is not kept any more",
+                                 job) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+// The record names as many units as it can: the job may have changed each of the others, too.
+static void take_for_changed(const ClusterState *state, const Argosy__Request__Change *change, Told *told) {
+        for (size_t i = 0; i < change->n_names; i++) {
+                const UnitEntry *u = cluster_state_find_unit(state, change->names[i]);
+
+                if (!told[i].known)
+                        told[i] = (Told){.known = true, .revision = u ? u->record->revision : 0};
+        }
+}
+
+int decide_repeat(Decision *d, const Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret) {
+        _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+        _cleanup_free_ Told *told = calloc(change->n_names + 1, sizeof(*told));
+        _cleanup_(map_done) Map by_name = {};
+        Argosy__JobRecord *job = NULL;
+        int r = response && told ? 0 : -ENOMEM;
+
+        for (size_t i = 0; r == 0 && i < change->n_names; i++) {
+                r = map_add_str(&by_name, change->names[i], &told[i]);
+                r = r == -EEXIST ? 0 : r;
+        }
+        r = r < 0 ? r : cluster_state_read_job(d->leader->state, t->job, &job);
+        if (r == -ENOENT)
+                r = tell_forgotten(change, t->job, response);
+        else if (r == 0) {
+                look_up(job, &by_name);
+                if (job->cut)
+                        take_for_changed(d->leader->state, change, told);
+                r = tell_all(d, change, job, told, response);
+        }
+        message_free(job);
+        if (r == 0)
+                *ret = TAKE_PTR(response);
+        return r;
+}

@@ -26,6 +26,7 @@
 enum {
         ROWS_PER_BLOCK = 1024,
         NOWHERE = UINT32_MAX, // place of a row that is none: a unit of which only states were told
+        PLACE_BYTES = 64,     // of a row, about: where it stands in its table, and where it is found
 };
 
 typedef struct CopyRow {
@@ -92,6 +93,18 @@ static const char *text_of(CopyTable *t, const CopyRow *row) {
         return row->text ? row->text : block_of(t, row->place)->chunk->text + row->offset;
 }
 
+// What is not written yet counts here, and what is, in the chunk.
+static void drop_text(ClusterCopy *c, CopyRow *row) {
+        if (!row->text)
+                return;
+        *c->held -= row->len;
+        free(TAKE_PTR(row->text));
+}
+
+static size_t bytes_of(const CopyRow *row) {
+        return sizeof(*row) + row->key_len + PLACE_BYTES;
+}
+
 static int set_text(ClusterCopy *c, CopyRow *row, const char *text, size_t len) {
         char *copy = malloc(MAX_OF(len, (size_t) 1));
 
@@ -100,7 +113,8 @@ static int set_text(ClusterCopy *c, CopyRow *row, const char *text, size_t len) 
         memcpy(copy, text, len);
         c->bytes += len;
         c->bytes -= row->len;
-        free(row->text);
+        drop_text(c, row);
+        *c->held += len;
         row->text = copy;
         row->len = (uint32_t) len;
         block_of(table_of(c, row), row->place)->changed = true;
@@ -137,9 +151,8 @@ static int take_place(ClusterCopy *c, CopyRow *row) {
         t->n--;
         row->place = NOWHERE;
         c->bytes -= row->len;
+        drop_text(c, row);
         row->len = 0;
-        free(row->text);
-        row->text = NULL;
         return 0;
 }
 
@@ -153,7 +166,9 @@ static void row_free(void *value) {
 static void forget(ClusterCopy *c, CopyRow *row) {
         list_unlink(&row->states);
         (void) map_take(&c->by_key, row->key, row->key_len);
-        c->bytes -= sizeof(*row) + row->key_len;
+        c->bytes -= bytes_of(row);
+        *c->held -= bytes_of(row);
+        drop_text(c, row);
         row_free(row);
 }
 
@@ -220,7 +235,8 @@ static CopyRow *add(ClusterCopy *c, Argosy__EventKind kind) {
                 free(row);
                 return NULL;
         }
-        c->bytes += sizeof(*row) + row->key_len;
+        c->bytes += bytes_of(row);
+        *c->held += bytes_of(row);
         return row;
 }
 
@@ -376,8 +392,7 @@ static int write_block(ClusterCopy *c, CopyTable *t, size_t first, size_t n) {
                 memcpy(chunk->text + at, text_of(t, row), row->len);
                 row->offset = (uint32_t) at; // the others are still found by theirs
                 at += row->len;
-                free(row->text);
-                row->text = NULL;
+                drop_text(c, row);
         }
         text_chunk_unref(b->chunk);
         b->chunk = chunk;
@@ -589,6 +604,12 @@ ClusterCopy *cluster_copy_free(ClusterCopy *c) {
                         text_chunk_unref(t->blocks[i].chunk);
                 free(t->blocks);
                 free(t->rows);
+        }
+        map_foreach(slot, &c->by_key) {
+                CopyRow *row = slot->value;
+
+                *c->held -= bytes_of(row);
+                drop_text(c, row);
         }
         map_done_with(&c->by_key, row_free);
         buf_done(&c->key);

@@ -20,7 +20,8 @@
 
 typedef struct ClusterCopy ClusterCopy;
 
-// changes: it has begun at a cursor, and keeps what is gone. held: text-chunk.h, of its documents. NULL: out of memory.
+// changes: it has begun at a cursor, and keeps what is gone. held: of it and its documents, bytes that there are; it outlives both
+// (text-chunk.h). NULL: out of memory.
 ClusterCopy *cluster_copy_new(bool changes, _Atomic size_t *held);
 ClusterCopy *cluster_copy_free(ClusterCopy *c); // NULL, and takes NULL
 // 0; -EBADMSG: that is no event that there can be; -ENOMEM. After an error it is of no use any more. Kinds that this build does

@@ -60,6 +60,31 @@ struct HttpState {
 
 static void go_on(HttpState *s);
 
+// ---- how much there is
+
+static _Atomic size_t *held_of(HttpApi *a, bool shared) {
+        return shared ? &a->states.held : &a->states.held_own;
+}
+
+static size_t most_of(const HttpState *s) {
+        return s->shared ? HTTP_STATE_BYTES_MAX : HTTP_STATE_OWN_BYTES_MAX;
+}
+
+// All of them together, and of those that are not shared each for the others.
+static bool is_full(const HttpState *s) {
+        const HttpStates *all = &s->api->states;
+        size_t own = all->held_own;
+
+        return own + all->held > HTTP_STATE_BYTES_MAX || (!s->shared && own > HTTP_STATE_OWN_BYTES_MAX);
+}
+
+static void drop_parts(HttpState *s, HttpPart **parts, size_t *n) {
+        for (size_t i = 0; i < *n; i++)
+                *held_of(s->api, s->shared) -= (*parts)[i].len;
+        http_parts_free(TAKE_PTR(*parts), *n);
+        *n = 0;
+}
+
 // ---- life
 
 static void state_free(HttpState *s) {
@@ -67,8 +92,8 @@ static void state_free(HttpState *s) {
 
         if (!s->shared)
                 a->states.n_own--;
-        http_parts_free(s->parts, s->n_parts);
-        http_parts_free(s->todo.parts, s->todo.n_parts);
+        drop_parts(s, &s->parts, &s->n_parts);
+        drop_parts(s, &s->todo.parts, &s->todo.n_parts);
         http_version_unref(s->todo.made);
         http_version_unref(s->newest);
         cluster_copy_free(s->copy);
@@ -91,7 +116,7 @@ static HttpState *state_new(HttpApi *a, bool shared, const char *since) {
 
         if (!s)
                 return NULL;
-        s->copy = cluster_copy_new(since, &a->states.held);
+        s->copy = cluster_copy_new(since, held_of(a, shared));
         if (!s->copy) {
                 free(s);
                 return NULL;
@@ -202,8 +227,6 @@ static int make_version(HttpState *s) {
         size_t n;
         int r;
 
-        if (s->api->states.held > HTTP_STATE_BYTES_MAX)
-                return -EBUSY;
         event_cursor_format(&s->todo.cursor, text);
         r = cluster_copy_write(s->copy, text, &pieces, &n);
         if (r < 0)
@@ -212,14 +235,19 @@ static int make_version(HttpState *s) {
         return s->todo.made ? 0 : -ENOMEM;
 }
 
+static int judge_size(const HttpState *s) {
+        return cluster_copy_bytes(s->copy) > most_of(s) ? -E2BIG : is_full(s) ? -EBUSY : 0;
+}
+
 static void run(uv_work_t *work) {
         HttpState *s = work->data;
-        int r = 0;
+        int r = judge_size(s);
 
-        for (size_t i = 0; i < s->todo.n_parts && r == 0; i++)
+        for (size_t i = 0; i < s->todo.n_parts && r == 0; i++) {
                 r = take_part(s->copy, &s->todo.parts[i]);
-        if (r == 0 && cluster_copy_bytes(s->copy) > HTTP_STATE_BYTES_MAX)
-                r = -E2BIG;
+                if (r == 0)
+                        r = judge_size(s);
+        }
         if (r == 0 && s->todo.last)
                 r = make_version(s);
         s->todo.error = r;
@@ -229,8 +257,7 @@ static void on_ran(uv_work_t *work, int status) {
         HttpState *s = work->data;
 
         s->working = false;
-        http_parts_free(TAKE_PTR(s->todo.parts), s->todo.n_parts);
-        s->todo.n_parts = 0;
+        drop_parts(s, &s->todo.parts, &s->todo.n_parts);
         if (s->dropped)
                 state_free(s);
         else if (s->todo.error < 0) {
@@ -309,6 +336,7 @@ static int keep(HttpState *s, const Argosy__Response *response) {
         if (ARRAY_RESERVE(s->parts, s->n_parts + 1) < 0 || !(data = malloc(len)))
                 return -ENOMEM;
         s->parts[s->n_parts++] = (HttpPart){data, argosy__response__pack(response, data)};
+        *held_of(s->api, s->shared) += len;
         return 0;
 }
 

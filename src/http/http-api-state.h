@@ -40,8 +40,10 @@ typedef struct HttpStates {
         HttpState *shared; // NULL: nobody has asked for a while
         size_t n;          // all of them, also those that a worker has yet
         size_t n_own;
-        uv_timer_t idle;
-        _Atomic size_t held; // bytes of documents; workers and the thread count, too
+        uv_timer_t idle; // from when nobody waits for the shared one any more
+        // Bytes of copies, of answers that wait to be taken into one, and of documents until the last client has read them; workers and the
+        // thread count, too. Of the shared one, and of all others together.
+        _Atomic size_t held, held_own;
 } HttpStates;
 
 // Of an HttpApi, under its lock.

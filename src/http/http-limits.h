@@ -43,5 +43,7 @@ enum {
 };
 static_assert(2 * HTTP_TCP_CONNECTIONS_MAX * HTTP_TCP_UNJUDGED_MAX <= HTTP_TCP_UPLOADS_MAX, "strangers leave room");
 
-// Bytes of such a copy, and of the documents that are being sent: beyond the one there is none, beyond the other no newer one.
+// Bytes of all copies and of the documents that are being sent, together: beyond them there is no newer one. And of those that have a copy
+// of their own: they leave room for the one that the others share.
 #define HTTP_STATE_BYTES_MAX ((size_t) 2 << 30)
+#define HTTP_STATE_OWN_BYTES_MAX ((size_t) 1 << 30)

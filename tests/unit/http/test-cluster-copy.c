@@ -284,6 +284,33 @@ static void documents_share_what_has_not_changed(void **state) {
         end(&s);
 }
 
+// From the first row on, and once: what is not written yet, and then its chunks.
+static void a_copy_counts_before_there_is_a_document(void **state) {
+        TextPiece *pieces;
+        size_t n_pieces, n_rows, held;
+        Story s;
+
+        for (unsigned changes = 0; changes < 2; changes++) {
+                begin(&s, changes);
+                for (unsigned i = 0; i < UNITS; i++) {
+                        char unit[WORD];
+
+                        str_fit(unit, sizeof(unit), "u%u.service", i);
+                        tell(&s, STATE, NEW, false, unit, "n1", "loaded");
+                        assert_true(s.held >= cluster_copy_bytes(s.copy));
+                }
+                n_rows = cluster_copy_bytes(s.copy);
+                held = s.held;
+                assert_int_equal(cluster_copy_write(s.copy, "a", &pieces, &n_pieces), 0);
+                assert_true(s.held >= n_rows);
+                assert_true(changes || s.held < held + held / 8); // a row has its text once
+                text_pieces_free(pieces, n_pieces);
+                tell(&s, STATE, NEW, true, "u7.service", "n1", "");
+                tell(&s, STATE, NEW, true, "u7.service", "n1", "");
+                end(&s);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(of_nothing_there_is_a_document_too),
@@ -296,6 +323,7 @@ int main(void) {
                 cmocka_unit_test(what_is_no_event_is_refused_and_unknown_kinds_are_left_out),
                 cmocka_unit_test(random_lives),
                 cmocka_unit_test(documents_share_what_has_not_changed),
+                cmocka_unit_test(a_copy_counts_before_there_is_a_document),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

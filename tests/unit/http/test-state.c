@@ -14,7 +14,7 @@
 #include "error-response.h"
 #include "event-cursor.h"
 #include "event-kind.h"
-#include "http-api.h"
+#include "http-private.h"
 #include "message.h"
 #include "str.h"
 #include "stream.h"
@@ -458,6 +458,49 @@ static void an_error_is_the_leader_s(void **state) {
         assert_true(has(told(0), "HTTP/1.1 200 "));
 }
 
+// What others read slowly, or have copied, fills all the room, or all that is not the shared one's.
+static void copies_have_a_room_that_is_everybody_s(void **state) {
+        HttpStates *all = &w.api->states;
+        char before[EVENT_CURSOR_SIZE];
+
+        (void) str_copy(before, sizeof(before), tag());
+        all->held_own = HTTP_STATE_OWN_BYTES_MAX + 1;
+        w.now.seq++;
+        ask_with(0, SINCE, before);
+        assert_true(has(told(0), "HTTP/1.1 503 ") && has(&w.clients[0], "too many documents wait to be read"));
+        ask(1);
+        assert_true(has(told(1), "HTTP/1.1 200 "));
+        assert_true(all->held > 0);
+        all->held_own -= HTTP_STATE_OWN_BYTES_MAX + 1;
+        assert_int_equal(all->held_own, 0);
+        all->held += HTTP_STATE_BYTES_MAX + 1;
+        w.now.seq++;
+        for (size_t i = 0; i < 2; i++) {
+                ask_with(i, i == 0 ? "GET /v1/state HTTP/1.1\r\nHost: x%s\r\n\r\n" : SINCE, tag());
+                assert_true(has(told(i), "HTTP/1.1 503 "));
+        }
+        all->held -= HTTP_STATE_BYTES_MAX + 1;
+        ask(0);
+        assert_true(has(told(0), "HTTP/1.1 200 "));
+}
+
+// Answers of the leader, too, before a worker has taken them in.
+static void what_waits_to_be_copied_counts(void **state) {
+        char before[EVENT_CURSOR_SIZE];
+
+        w.holds = true;
+        (void) str_copy(before, sizeof(before), tag());
+        w.now.seq += 4;
+        ask_with(0, SINCE, before);
+        RUN_UNTIL(w.n_held == 1);
+        assert_int_equal(w.api->states.held_own, 0);
+        answer_held();
+        assert_true(w.api->states.held_own > 0);
+        RUN_UNTIL(w.n_held == 1);
+        answer_held();
+        (void) told(0);
+}
+
 static void the_end_waits_for_no_leader_and_for_the_worker(void **state) {
         w.per_part = 1;
         w.holds = true;
@@ -502,6 +545,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(whose_rights_change_in_the_middle_asks_again, begin, end),
                 cmocka_unit_test_setup_teardown(the_next_leader_s_places_are_later_ones, begin, end),
                 cmocka_unit_test_setup_teardown(an_error_is_the_leader_s, begin, end),
+                cmocka_unit_test_setup_teardown(copies_have_a_room_that_is_everybody_s, begin, end),
+                cmocka_unit_test_setup_teardown(what_waits_to_be_copied_counts, begin, end),
                 cmocka_unit_test_setup_teardown(the_end_of_the_last_copy_is_not_the_end_of_all, begin, end),
                 cmocka_unit_test_setup_teardown(the_end_waits_for_no_leader_and_for_the_worker, begin, end),
         };

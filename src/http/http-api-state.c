@@ -142,6 +142,11 @@ static void on_idle(uv_timer_t *timer) {
                 drop(s);
 }
 
+// Whoever begins to wait for it again is the next to stop: then it begins anew.
+static void keep_for_a_while(HttpApi *a) {
+        (void) uv_timer_start(&a->states.idle, on_idle, (uint64_t) HTTP_STATE_KEPT_SEC * 1000, 0);
+}
+
 // ---- who is answered
 
 static void note_sees_all(HttpCall *call, const EventCursor *told) {
@@ -157,7 +162,7 @@ static void serve(HttpCall *call, HttpVersion *v) {
         call->state.version = http_version_ref(v);
         note_sees_all(call, http_version_cursor(v));
         if (a->states.shared)
-                (void) uv_timer_start(&a->states.idle, on_idle, (uint64_t) HTTP_STATE_KEPT_SEC * 1000, 0);
+                keep_for_a_while(a);
         http_call_give_back(call);
 }
 
@@ -444,9 +449,13 @@ void http_state_leave(HttpCall *call) {
                 s->asking = NULL;
                 s->paused = false;
         }
-        if (!s->shared)
+        if (!s->shared) {
                 drop(s);
-        else if (was_asking)
+                return;
+        }
+        if (list_is_empty(&s->waiting))
+                keep_for_a_while(s->api); // also one that was made by half
+        if (was_asking)
                 go_on(s); // the next one asks
 }
 

@@ -458,6 +458,52 @@ static void an_error_is_the_leader_s(void **state) {
         assert_true(has(told(0), "HTTP/1.1 200 "));
 }
 
+// The time in which nobody asks for one is over.
+static void let_it_pass(void) {
+        uv_timer_set_repeat(&w.api->states.idle, 1);
+        assert_int_equal(uv_timer_again(&w.api->states.idle), 0); // it runs, or has run
+}
+
+static void what_was_made_by_half_is_dropped_too(void **state) {
+        w.holds = true;
+        ask(0);
+        RUN_UNTIL(w.n_held == 1);
+        answer_held();
+        RUN_UNTIL(w.n_held == 1);
+        answer_held(); // a part of it
+        RUN_UNTIL(w.n_held == 1);
+        w.refuses = EHOSTUNREACH; // no leader any more
+        answer_held();
+        assert_true(has(told(0), "HTTP/1.1 503 "));
+        assert_non_null(w.api->states.shared);
+        let_it_pass();
+        RUN_UNTIL(w.api->states.n == 0);
+        assert_int_equal(w.api->states.held, 0);
+}
+
+// That somebody waited just then does not keep it for ever.
+static void who_waits_while_the_time_is_over_keeps_it_no_longer_than_others(void **state) {
+        ask(0);
+        (void) told(0);
+        w.now.seq++;
+        w.holds = true;
+        ask(0);
+        RUN_UNTIL(w.n_held == 1);
+        answer_held();
+        RUN_UNTIL(w.n_held == 1);
+        let_it_pass();
+        for (unsigned i = 0; i < 3; i++)
+                uv_run(&w.loop, UV_RUN_ONCE);
+        assert_non_null(w.api->states.shared);
+        uv_timer_stop(&w.api->states.idle);
+        w.refuses = EHOSTUNREACH;
+        answer_held();
+        assert_true(has(told(0), "HTTP/1.1 503 "));
+        assert_true(uv_is_active((uv_handle_t *) &w.api->states.idle));
+        let_it_pass();
+        RUN_UNTIL(w.api->states.n == 0);
+}
+
 // What others read slowly, or have copied, fills all the room, or all that is not the shared one's.
 static void copies_have_a_room_that_is_everybody_s(void **state) {
         HttpStates *all = &w.api->states;
@@ -545,6 +591,9 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(whose_rights_change_in_the_middle_asks_again, begin, end),
                 cmocka_unit_test_setup_teardown(the_next_leader_s_places_are_later_ones, begin, end),
                 cmocka_unit_test_setup_teardown(an_error_is_the_leader_s, begin, end),
+                cmocka_unit_test_setup_teardown(what_was_made_by_half_is_dropped_too, begin, end),
+                cmocka_unit_test_setup_teardown(who_waits_while_the_time_is_over_keeps_it_no_longer_than_others,
+                                                begin, end),
                 cmocka_unit_test_setup_teardown(copies_have_a_room_that_is_everybody_s, begin, end),
                 cmocka_unit_test_setup_teardown(what_waits_to_be_copied_counts, begin, end),
                 cmocka_unit_test_setup_teardown(the_end_of_the_last_copy_is_not_the_end_of_all, begin, end),

@@ -149,10 +149,11 @@ static void keep_for_a_while(HttpApi *a) {
 
 // ---- who is answered
 
+// When the leader has judged him, and not when he gets what is made for him later.
 static void note_sees_all(HttpCall *call, const EventCursor *told) {
         const HttpPresent *p = &call->api->present; // nobody else writes it
 
-        if (told->scope == 0 && p->known)
+        if (told->scope == 0 && p->known && call->state.sees_all_by == 0)
                 call->state.sees_all_by = p->access_revision + 1;
 }
 
@@ -160,7 +161,6 @@ static void serve(HttpCall *call, HttpVersion *v) {
         HttpApi *a = call->api;
 
         call->state.version = http_version_ref(v);
-        note_sees_all(call, http_version_cursor(v));
         if (a->states.shared)
                 keep_for_a_while(a);
         http_call_give_back(call);
@@ -352,6 +352,8 @@ static void on_news(HttpState *s, const Argosy__Response *response, const EventC
                 http_call_fail(s->asking, EAGAIN, why_failed(EAGAIN));
                 return;
         }
+        if (!s->shared)
+                note_sees_all(s->asking, cursor);
         if (s->error == 0)
                 s->error = -keep(s, response);
         s->cursor = *cursor;
@@ -400,9 +402,9 @@ static void on_place(HttpCall *call, const EventCursor *cursor) {
         HttpStateCall *c = &call->state;
 
         c->wanted = *cursor;
+        note_sees_all(call, cursor);
         if (c->condition && http_etag_matches(c->condition, cursor)) {
                 c->unchanged = true;
-                note_sees_all(call, cursor);
                 http_call_give_back(call);
         } else if (cursor->scope == 0)
                 join_shared(call);

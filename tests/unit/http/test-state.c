@@ -387,6 +387,37 @@ static void what_may_have_changed_is_asked_for(void **state) {
         assert_true(has(told(0), "u4.service"));
 }
 
+// Rights that change while a document is made are not those by which its reader was judged.
+static void what_one_sees_is_as_it_was_when_he_was_judged(void **state) {
+        char before[EVENT_CURSOR_SIZE];
+
+        (void) str_copy(before, sizeof(before), tag());
+        w.holds = true;
+        for (size_t i = 0; i < 2; i++) {
+                w.now.seq += 4;
+                if (i == 0)
+                        ask(i);
+                else
+                        ask_with(i, SINCE, before);
+                RUN_UNTIL(w.n_held == 1);
+                http_api_set_present(w.api, &w.now, 7, clock_boot_us() + 60 * USEC_PER_SEC);
+                answer_held(); // that he may see everything, and of his own one the first part of it
+                RUN_UNTIL(w.n_held == 1);
+                http_api_set_present(w.api, &w.now, 8, clock_boot_us() + 60 * USEC_PER_SEC);
+                w.holds = false;
+                answer_held();
+                (void) told(i);
+                w.n_places = 0;
+                ask_with(i, IF_NONE_MATCH, tag());
+                (void) unchanged(i);
+                assert_int_equal(w.n_places, 1);
+                ask_with(i, IF_NONE_MATCH, tag());
+                (void) unchanged(i);
+                assert_int_equal(w.n_places, 1); // now it is known
+                w.holds = true;
+        }
+}
+
 static void since_a_cursor_only_what_is_new_is_told(void **state) {
         char before[EVENT_CURSOR_SIZE];
 
@@ -585,6 +616,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(who_has_the_newest_is_told_so, begin, end),
                 cmocka_unit_test_setup_teardown(what_is_known_to_be_unchanged_is_not_asked_for, begin, end),
                 cmocka_unit_test_setup_teardown(what_may_have_changed_is_asked_for, begin, end),
+                cmocka_unit_test_setup_teardown(what_one_sees_is_as_it_was_when_he_was_judged, begin, end),
                 cmocka_unit_test_setup_teardown(since_a_cursor_only_what_is_new_is_told, begin, end),
                 cmocka_unit_test_setup_teardown(who_may_not_see_everything_has_a_document_of_his_own, begin,
                                                 end),

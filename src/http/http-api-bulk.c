@@ -58,7 +58,7 @@ static uint8_t *pack(HttpCall *call, const Argosy__Response *r, size_t *ret_len)
         size_t len = argosy__response__get_packed_size(r);
         uint8_t *data;
 
-        if (!http_api_hold(call->api, len))
+        if (!http_api_hold(call, len))
                 return NULL;
         call->n_bytes += len;
         data = malloc(MAX_OF(len, (size_t) 1));

@@ -196,7 +196,7 @@ void http_fleet_begin(HttpCall *call, const Argosy__Author *author) {
 static void take(HttpCall *call, const Argosy__Response *response) {
         size_t len = response->what_case == ARGOSY__RESPONSE__WHAT_CAT ? response->cat->content.len : 0;
 
-        if (!http_api_hold(call->api, len)) {
+        if (!http_api_hold(call, len)) {
                 fleet_call_fail(call->fleet, EBUSY, http_why_not_kept(EBUSY));
                 return;
         }

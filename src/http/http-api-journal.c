@@ -41,7 +41,7 @@ static void call_off(HttpCall *call) {
 static void drop_parts(HttpCall *call) {
         HttpJournalCall *j = &call->journal;
 
-        http_api_release(call->api, j->n_bytes);
+        http_api_release(call, j->n_bytes);
         http_parts_free(TAKE_PTR(j->parts), j->n_parts);
         j->n_parts = j->n_bytes = 0;
 }
@@ -126,7 +126,7 @@ static int keep(HttpCall *call, const Argosy__Response *response) {
 
         if (ARRAY_RESERVE(j->parts, j->n_parts + 1) < 0)
                 return -ENOMEM;
-        r = http_part_pack(call->api, response, &j->parts[j->n_parts]);
+        r = http_part_pack(call, response, &j->parts[j->n_parts]);
         if (r == 0)
                 j->n_bytes += j->parts[j->n_parts++].len;
         return r;

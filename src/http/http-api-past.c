@@ -49,7 +49,7 @@ static int keep_row(HttpCall *call) {
         call->parts = malloc(sizeof(*call->parts));
         if (!call->parts)
                 return -ENOMEM;
-        e = http_part_pack(call->api, &r, call->parts);
+        e = http_part_pack(call, &r, call->parts);
         if (e < 0)
                 return e;
         call->n_parts = call->n_rows = 1;

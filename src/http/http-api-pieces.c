@@ -23,7 +23,7 @@ bool http_pieces_are_asked(const HttpCall *call) {
 }
 
 void http_pieces_drop(HttpCall *call) {
-        http_api_release(call->api, call->aside_bytes);
+        http_api_release(call, call->aside_bytes);
         http_parts_free(call->asides, call->n_asides);
         call->asides = NULL;
         call->n_asides = call->aside_bytes = 0;
@@ -36,7 +36,7 @@ static int keep(HttpCall *call, const Argosy__Response *response, HttpPart **lis
 
         if (ARRAY_RESERVE(*list, *n + 1) < 0)
                 return -ENOMEM;
-        r = http_part_pack(call->api, response, &(*list)[*n]);
+        r = http_part_pack(call, response, &(*list)[*n]);
         if (r == 0)
                 *bytes += (*list)[(*n)++].len;
         return r;

@@ -46,7 +46,7 @@ void http_call_give_back(HttpCall *call) {
 }
 
 void http_call_drop_parts(HttpCall *call) {
-        http_api_release(call->api, call->n_bytes);
+        http_api_release(call, call->n_bytes);
         http_parts_free(call->parts, call->n_parts);
         call->parts = NULL;
         call->n_parts = call->n_rows = call->n_bytes = call->n_refused = 0;
@@ -85,23 +85,72 @@ void http_call_fail(HttpCall *call, int status, const char *message) {
         http_call_give_back(call);
 }
 
-bool http_api_hold(HttpApi *a, size_t bytes) {
+bool http_call_enter(HttpCall *call) {
+        HttpApi *a = call->api;
+        const HttpPeer *peer = call->peer;
+
+        pthread_mutex_lock(&a->lock);
+        call->user = peer->tcp.listener ? http_room_enter_token(&a->room, &call->pass.proof)
+                                        : http_room_enter_user(&a->room, peer->uid, peer->owner);
+        pthread_mutex_unlock(&a->lock);
+        return call->user;
+}
+
+void http_call_leave(HttpCall *call) {
+        HttpApi *a = call->api;
+
+        if (!call->user)
+                return;
+        pthread_mutex_lock(&a->lock);
+        http_room_leave(&a->room, TAKE_PTR(call->user));
+        pthread_mutex_unlock(&a->lock);
+}
+
+bool http_api_hold(HttpCall *call, size_t bytes) {
+        HttpApi *a = call->api;
         bool fits;
 
         pthread_mutex_lock(&a->lock);
-        fits = a->held + bytes <= HTTP_HELD_MAX;
-        if (fits)
-                a->held += bytes;
+        fits = http_room_take(&a->room, call->user, bytes);
         pthread_mutex_unlock(&a->lock);
         return fits;
 }
 
-void http_api_release(HttpApi *a, size_t bytes) {
+void http_api_release(HttpCall *call, size_t bytes) {
+        HttpApi *a = call->api;
+
         if (bytes == 0)
                 return;
         pthread_mutex_lock(&a->lock);
-        a->held -= bytes;
+        http_room_give(&a->room, call->user, bytes);
         pthread_mutex_unlock(&a->lock);
+}
+
+// Of what has come over TCP nobody knows whose it is, so all of it together has a part of the room only.
+bool http_api_hold_body(HttpCall *call, size_t bytes) {
+        HttpApi *a = call->api;
+        bool tcp = call->peer->tcp.listener, fits;
+
+        pthread_mutex_lock(&a->lock);
+        fits = tcp ? http_room_take_upload(&a->room, call->user, bytes) : http_room_take(&a->room, call->user, bytes);
+        pthread_mutex_unlock(&a->lock);
+        if (!fits)
+                return false;
+        call->body_bytes += bytes;
+        call->n_uploaded += tcp ? bytes : 0;
+        return true;
+}
+
+void http_api_release_body(HttpCall *call) {
+        HttpApi *a = call->api;
+
+        if (call->body_bytes == 0)
+                return;
+        pthread_mutex_lock(&a->lock);
+        http_room_read_upload(&a->room, call->n_uploaded);
+        http_room_give(&a->room, call->user, call->body_bytes);
+        pthread_mutex_unlock(&a->lock);
+        call->body_bytes = call->n_uploaded = 0;
 }
 
 // Where the rows of this response stand in the list, and how many there are.
@@ -126,22 +175,22 @@ static size_t count_rows(const Argosy__Response *r, size_t *ret_first) {
         }
 }
 
-int http_part_pack(HttpApi *a, const Argosy__Response *response, HttpPart *ret) {
+int http_part_pack(HttpCall *call, const Argosy__Response *response, HttpPart *ret) {
         size_t len = argosy__response__get_packed_size(response);
         uint8_t *data;
 
-        if (!http_api_hold(a, len))
-                return -EBUSY;
+        if (!http_api_hold(call, len))
+                return call->n_bytes + len > http_room_most(call->user) ? -E2BIG : -EBUSY;
         data = malloc(MAX_OF(len, (size_t) 1));
         if (!data) {
-                http_api_release(a, len);
+                http_api_release(call, len);
                 return -ENOMEM;
         }
         *ret = (HttpPart){data, argosy__response__pack(response, data)};
         return 0;
 }
 
-// 0, -EAGAIN: one before it is missing, -EBUSY: too much waits to be read, or -ENOMEM.
+// 0, -EAGAIN: one before it is missing, or as http_part_pack().
 static int keep_part(HttpCall *call, const Argosy__Response *response, size_t first, size_t n_rows) {
         int r;
 
@@ -149,7 +198,7 @@ static int keep_part(HttpCall *call, const Argosy__Response *response, size_t fi
                 return -EAGAIN;
         if (ARRAY_RESERVE(call->parts, call->n_parts + 1) < 0)
                 return -ENOMEM;
-        r = http_part_pack(call->api, response, &call->parts[call->n_parts]);
+        r = http_part_pack(call, response, &call->parts[call->n_parts]);
         if (r < 0)
                 return r;
         call->n_bytes += call->parts[call->n_parts++].len;
@@ -160,6 +209,7 @@ static int keep_part(HttpCall *call, const Argosy__Response *response, size_t fi
 const char *http_why_not_kept(int status) {
         return status == EAGAIN  ? "the leader changed in the middle of the list: ask again"
                : status == EBUSY ? "too many long answers wait to be read"
+               : status == E2BIG ? "the answer is too long for one: ask for pages of it, or for less"
                                  : "this host has no memory for the answer";
 }
 
@@ -308,10 +358,6 @@ void http_call_respond(HttpCall *call, const Argosy__Response *response) {
 
 // ---- what is asked
 
-static bool is_owner(uid_t uid) {
-        return uid == 0 || uid == geteuid();
-}
-
 static void on_author(const Argosy__Author *author, int error, void *userdata) {
         HttpCall *call = userdata;
         HttpApi *a = call->api;
@@ -372,7 +418,7 @@ static void begin(HttpCall *call) {
                 on_author(&root, 0, call);
         else
                 author_names_ask(a->names, peer->uid, peer->gid, peer->groups, peer->n_groups,
-                                 is_owner(peer->uid), &call->question);
+                                 peer->owner, &call->question);
 }
 
 static void take_arrived(HttpApi *a, ListNode *to) {
@@ -568,6 +614,7 @@ int http_api_listen_fleet_tcp(HttpApi *a, const HttpListen *at) {
 static void free_api(HttpApi *a) {
         http_tcp_done(&a->tcp);
         http_gate_done(&a->gate);
+        http_room_done(&a->room);
         pthread_mutex_destroy(&a->lock);
         free(a);
 }

@@ -18,7 +18,7 @@ enum {
         HTTP_TCP_CONNECTIONS_MAX = 1024,
         HTTP_TCP_PER_LISTENER = 512,
         HTTP_TCP_PER_ADDRESS = 64,
-        // Bytes of bodies that have come so and were not read yet: a part of HTTP_HELD_MAX, since nobody knows whose they are.
+        // Bytes of bodies that have come so and were not read yet: a part of HTTP_HELD_OTHERS_MAX, since nobody knows whose they are.
         HTTP_TCP_UPLOADS_MAX = 32 * 1024 * 1024 + 1024 * 1024,
         // Of a longer body nothing is read before the leader has said that there is such a token: strangers together take no more than half
         // of that.
@@ -34,8 +34,11 @@ enum {
         HTTP_JOURNAL_WINDOW = 64 * 1024, // bytes of a journal's lines under way; as many more may wait until their client reads
         HTTP_END_MS = 500,           // at the end of argosyd, for what has begun to be told so
         HTTP_BODY_SEC = 60,          // from a request's headers to the last byte of its body
-        // Bytes of answers that were not read yet, as the loop handed them over; beyond them requests are refused.
+        // Bytes of bodies, as they come, and of answers that were not read yet, as the loop handed them over; beyond them requests are refused.
+        // Of these all have who are neither root nor whom this process runs as; and one of them, or one token.
         HTTP_HELD_MAX = 128 * 1024 * 1024,
+        HTTP_HELD_OTHERS_MAX = 88 * 1024 * 1024,
+        HTTP_HELD_PER_USER = HTTP_HELD_OTHERS_MAX / 2,
         // A copy of the cluster, of which state documents are made, is dropped when nobody has asked for one for so long.
         HTTP_STATE_KEPT_SEC = 60,
         // Questions for a state document at a time that need a copy of their own: what has changed, or who may not see everything.

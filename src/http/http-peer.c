@@ -81,6 +81,7 @@ HttpPeer *http_peer_new(ListNode *peers, int fd) {
                 return NULL;
         }
         p->uid = creds.uid;
+        p->owner = is_owner(creds.uid);
         p->gid = creds.gid;
         p->one_too_many = http_peer_is_one_too_many(peers, p->uid);
         list_append(peers, &p->link);

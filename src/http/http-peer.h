@@ -15,6 +15,7 @@ typedef struct HttpPeer {
         ListNode link; // in HttpThread.peers
         HttpTcpConnection tcp; // if it is one: then nothing is known of who it is
         bool tls;
+        bool owner; // root, or whom this process runs as
         uid_t uid;
         gid_t gid;
         gid_t *groups;

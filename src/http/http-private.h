@@ -37,6 +37,7 @@
 #include "http-limits.h"
 #include "http-listen.h"
 #include "http-peer.h"
+#include "http-room.h"
 #include "http-target.h"
 #include "http-tcp.h"
 #include "job-changes.h"
@@ -86,7 +87,9 @@ struct HttpCall {
         const char *drop_why; // borrowed for as long as the call lives
         AuthorQuestion question;
         HttpPass pass;      // of one who came over TCP
-        size_t n_uploaded;  // bytes of its body, if it came so
+        HttpUser *user;     // whose bytes are counted; NULL: not known yet
+        size_t body_bytes;  // of its body
+        size_t n_uploaded;  // of these, that came over TCP and were not read yet
         // what is asked
         Argosy__Request *request; // of what changes something: made by the thread
         Argosy__Author *author;   // of a call that asks more than once
@@ -167,7 +170,6 @@ struct HttpApi {
         HttpDoor *doors[2 + 2 * HTTP_LISTENERS_MAX];
         size_t n_doors;
         HttpTcp tcp;
-        _Atomic size_t tcp_uploads; // bytes of bodies that have come so
         HttpGate gate;
         HttpFleetStop fleet_stops[64];
         size_t n_fleet_stops; // ever
@@ -190,7 +192,7 @@ struct HttpApi {
         bool ended;           // nobody takes calls any more
         size_t n_calls;         // whose answers were not sent yet
         uint64_t n_begun;       // and those that were
-        size_t held;          // bytes of answers that were not read to their end
+        HttpRoom room;        // of bodies, and of answers that were not read to their end
         HttpPresent present;
         bool sessions_ended; // of browsers: who listens with one is to go
 };
@@ -202,10 +204,16 @@ void http_api_call_begins(HttpApi *a);
 void http_api_call_ends(HttpApi *a);
 // The call is the loop's from here on, or (false) nobody takes it any more.
 bool http_api_post(HttpCall *call);
-// Whether so many bytes more may be kept for a body or an answer; then they count until they are released.
-bool http_api_hold(HttpApi *a, size_t bytes);
+// Who asks is known: from here on bytes may be held for him. False: out of memory.
+bool http_call_enter(HttpCall *call);
+void http_call_leave(HttpCall *call);
+// Whether so many bytes more may be kept for an answer; then they count until they are released.
+bool http_api_hold(HttpCall *call, size_t bytes);
 // They are gone.
-void http_api_release(HttpApi *a, size_t bytes);
+void http_api_release(HttpCall *call, size_t bytes);
+// The same of its body, of which this keeps the count.
+bool http_api_hold_body(HttpCall *call, size_t bytes);
+void http_api_release_body(HttpCall *call);
 // Somebody has logged out.
 void http_api_on_logout(HttpApi *a);
 
@@ -329,8 +337,9 @@ void http_bulk_fail(HttpCall *call, int status, const char *message);
 // ---- by the loop: http-api.c
 
 void http_call_drop_parts(HttpCall *call);
-// A response as the thread gets it, and so long its bytes count. 0; -EBUSY: too much waits to be read, or -ENOMEM.
-int http_part_pack(HttpApi *a, const Argosy__Response *response, HttpPart *ret);
+// A response as the thread gets it, and so long its bytes count. 0; -EBUSY: too much waits to be read, -E2BIG: this answer alone is too
+// much of it, or -ENOMEM.
+int http_part_pack(HttpCall *call, const Argosy__Response *response, HttpPart *ret);
 // In words, what that has returned. Borrowed.
 const char *http_why_not_kept(int status);
 // It is answered.

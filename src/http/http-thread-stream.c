@@ -71,7 +71,7 @@ static int write_part(HttpCall *call, const HttpPart *part) {
 static void drop_parts(HttpCall *call) {
         http_parts_free(TAKE_PTR(call->parts), call->n_parts);
         call->n_parts = call->part = 0;
-        http_api_release(call->api, call->n_bytes);
+        http_api_release(call, call->n_bytes);
         call->n_bytes = 0;
 }
 

@@ -517,6 +517,8 @@ static enum MHD_Result on_headers(HttpCall *call, const char *method, const char
                 http_tcp_asks(&call->api->tcp, &call->peer->tcp);
                 status = http_gate_judge(&call->api->gate, &claim, &call->pass, &why);
         }
+        if (!http_call_enter(call))
+                return MHD_NO;
         if (status == 0 && !has_body(call)) {
                 call->stage = HTTP_CALL_READ;
                 return MHD_YES;
@@ -532,26 +534,8 @@ static enum MHD_Result on_headers(HttpCall *call, const char *method, const char
         return refuse_body(call, 400, "a request of that kind has no body");
 }
 
-// Of what has come over TCP nobody knows whose it is, so all of it together has a part of the room only.
-static bool hold_upload(HttpCall *call, size_t len) {
-        bool tcp = call->peer->tcp.listener;
-
-        if (tcp && call->api->tcp_uploads + len > HTTP_TCP_UPLOADS_MAX)
-                return false;
-        if (!http_api_hold(call->api, len))
-                return false;
-        call->n_bytes += len;
-        if (tcp) {
-                call->n_uploaded += len;
-                call->api->tcp_uploads += len;
-        }
-        return true;
-}
-
 static void release_upload(HttpCall *call) {
-        http_api_release(call->api, call->n_bytes);
-        call->api->tcp_uploads -= call->n_uploaded;
-        call->n_bytes = call->n_uploaded = 0;
+        http_api_release_body(call);
         buf_done(&call->upload);
 }
 
@@ -571,7 +555,7 @@ static enum MHD_Result on_upload(HttpCall *call, const char *data, size_t len) {
                 return MHD_YES;
         if (call->upload.len + len > call->upload_length)
                 return MHD_NO;
-        if (!hold_upload(call, len)) {
+        if (!http_api_hold_body(call, len)) {
                 drop_upload(call);
                 return MHD_YES;
         }
@@ -753,7 +737,7 @@ static void *on_target(void *userdata, const char *text, struct MHD_Connection *
 void http_call_free(HttpCall *call) {
         if (call->target.resource == HTTP_JOURNAL)
                 http_journal_done(call);
-        http_api_release(call->api, call->n_bytes);
+        http_api_release(call, call->n_bytes);
         http_parts_free(call->parts, call->n_parts);
         http_pieces_drop(call);
         http_changes_drop(call);
@@ -767,6 +751,7 @@ void http_call_free(HttpCall *call) {
         fleet_call_free(call->fleet);
         message_free(call->author);
         http_state_done(call);
+        http_call_leave(call);
         free(call->tag);
         free(call->message);
         free(call->unit);

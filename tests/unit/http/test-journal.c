@@ -188,7 +188,7 @@ static size_t held(void) {
         size_t n;
 
         pthread_mutex_lock(&w.api->lock);
-        n = w.api->held;
+        n = w.api->room.held;
         pthread_mutex_unlock(&w.api->lock);
         return n;
 }

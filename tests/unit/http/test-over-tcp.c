@@ -11,13 +11,13 @@
 #include "buf.h"
 #include "error-response.h"
 #include "event-cursor.h"
-#include "http-api.h"
-#include "http-limits.h"
+#include "http-private.h"
 #include "message.h"
 #include "str.h"
 #include "stream.h"
 
 #define TOKEN "argosy_abcdefghijklmnopqrstuvwxyzABCDEFGHIJ-_01234"
+#define OTHER_TOKEN "argosy_abcdefghijklmnopqrstuvwxyzABCDEFGHIJ-_56789"
 #define HOST "Host: Here.example:1\r\n"
 #define BEARER "Authorization: Bearer " TOKEN "\r\n"
 #define GET(path, headers) "GET " path " HTTP/1.1\r\n" headers "\r\n"
@@ -288,6 +288,28 @@ static void a_long_body_of_somebody_is_read_and_judged_by_what_it_says(void **st
         RUN_UNTIL(has(&w.clients[2], "HTTP/1.1 200 "));
 }
 
+// Who reads his answers slowly, or sends bodies slowly, takes room from himself.
+static void a_token_has_no_more_than_its_share(void **state) {
+        static const char other[] = GET("/v1/nodes", HOST "Authorization: Bearer " OTHER_TOKEN "\r\n");
+        HttpCall *slow;
+
+        w.waits = true;
+        (void) say(0, GET("/v1/nodes", HOST BEARER));
+        RUN_UNTIL(w.n_requests == 1);
+        slow = w.call;
+        assert_true(http_api_hold(slow, HTTP_HELD_PER_USER));
+        w.waits = false;
+        is_answered(1, GET("/v1/nodes", HOST BEARER), "503");
+        RUN_UNTIL(has(&w.clients[1], "too many long answers wait to be read"));
+        is_answered(2, POST(BEARER), "503");
+        is_answered(3, other, "200");
+        http_api_release(slow, HTTP_HELD_PER_USER);
+        is_answered(4, GET("/v1/nodes", HOST BEARER), "200");
+        is_answered(5, POST(BEARER), "200");
+        answer_nodes(slow);
+        RUN_UNTIL(has(&w.clients[0], "HTTP/1.1 200 "));
+}
+
 static void who_asks_for_another_host_is_not_answered(void **state) {
         is_answered(0, GET("/v1/nodes", "Host: rebound.example\r\n" BEARER), "421");
         is_answered(1, GET("/healthz", "Host: rebound.example\r\n"), "421");
@@ -397,6 +419,7 @@ int main(void) {
                         a_token_that_is_not_there_any_more_is_told_from_a_right_that_is_missing, begin, end),
                 cmocka_unit_test_setup_teardown(a_long_body_is_not_read_for_a_token_that_is_none, begin, end),
                 cmocka_unit_test_setup_teardown(a_long_body_of_somebody_is_read_and_judged_by_what_it_says, begin, end),
+                cmocka_unit_test_setup_teardown(a_token_has_no_more_than_its_share, begin, end),
                 cmocka_unit_test_setup_teardown(who_asks_for_another_host_is_not_answered, begin, end),
                 cmocka_unit_test_setup_teardown(how_it_is_anybody_may_ask, begin, end),
                 cmocka_unit_test_setup_teardown(the_page_is_anybody_s_who_asks_by_our_name, begin, end),

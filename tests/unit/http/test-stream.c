@@ -239,7 +239,7 @@ static void for_who_does_not_read_nothing_is_asked(void **state) {
         } while (w.n_open > 0);
         n_before = w.n_asked;
         pthread_mutex_lock(&w.api->lock);
-        assert_true(w.api->held <= EVENTS_BYTES_MAX);
+        assert_true(w.api->room.held <= EVENTS_BYTES_MAX);
         pthread_mutex_unlock(&w.api->lock);
         while (w.n_asked == n_before) {
                 ssize_t n = read(fd, buf, sizeof(buf));

@@ -42,7 +42,14 @@ static void wait_on(HttpCall *call) {
                 http_call_give_back(call);
 }
 
+static void drop_requests(HttpBulk *b) {
+        for (size_t i = 0; i < b->n_steps; i++)
+                message_free(TAKE_PTR(b->steps[i].request));
+}
+
 static void end(HttpCall *call) {
+        drop_requests(call->bulk); // those that are not asked for any more
+        http_api_release_body(call);
         if (call->target.wait_sec == 0) {
                 http_call_give_back(call);
                 return;

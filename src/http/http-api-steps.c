@@ -310,6 +310,7 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
                         http_past_on_now(call, last);
                         return true;
                 }
+                http_api_release_body(call); // what was made of it was carried out
                 call->job = http_target_writes(&call->target) ? last->job : 0;
                 if (call->job == 0 || call->target.wait_sec == 0)
                         return false;

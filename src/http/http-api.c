@@ -42,6 +42,7 @@ void http_call_give_back(HttpCall *call) {
         list_unlink(&call->link);
         author_names_forget(&call->question);
         http_steps_end(call);
+        http_api_release_body(call);
         http_thread_take_back(call);
 }
 
@@ -139,6 +140,17 @@ bool http_api_hold_body(HttpCall *call, size_t bytes) {
         call->body_bytes += bytes;
         call->n_uploaded += tcp ? bytes : 0;
         return true;
+}
+
+void http_api_read_body(HttpCall *call) {
+        HttpApi *a = call->api;
+
+        if (call->n_uploaded == 0)
+                return;
+        pthread_mutex_lock(&a->lock);
+        http_room_read_upload(&a->room, call->n_uploaded);
+        pthread_mutex_unlock(&a->lock);
+        call->n_uploaded = 0;
 }
 
 void http_api_release_body(HttpCall *call) {

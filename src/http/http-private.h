@@ -88,7 +88,7 @@ struct HttpCall {
         AuthorQuestion question;
         HttpPass pass;      // of one who came over TCP
         HttpUser *user;     // whose bytes are counted; NULL: not known yet
-        size_t body_bytes;  // of its body
+        size_t body_bytes;  // of its body, until what was made of it is gone
         size_t n_uploaded;  // of these, that came over TCP and were not read yet
         // what is asked
         Argosy__Request *request; // of what changes something: made by the thread
@@ -211,8 +211,9 @@ void http_call_leave(HttpCall *call);
 bool http_api_hold(HttpCall *call, size_t bytes);
 // They are gone.
 void http_api_release(HttpCall *call, size_t bytes);
-// The same of its body, of which this keeps the count.
+// The same of its body, of which this keeps the count. When it was read it is released by whoever has what was made of it.
 bool http_api_hold_body(HttpCall *call, size_t bytes);
+void http_api_read_body(HttpCall *call);
 void http_api_release_body(HttpCall *call);
 // Somebody has logged out.
 void http_api_on_logout(HttpApi *a);

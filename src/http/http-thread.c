@@ -539,6 +539,12 @@ static void release_upload(HttpCall *call) {
         buf_done(&call->upload);
 }
 
+// What was made of it is as long, and counts in its place until it is gone.
+static void replace_upload(HttpCall *call) {
+        http_api_read_body(call);
+        buf_done(&call->upload);
+}
+
 // What has come counts, and not what was announced: who says that much is coming, and sends nothing, takes room from nobody.
 static void drop_upload(HttpCall *call) {
         release_upload(call);
@@ -580,7 +586,7 @@ static int make_request(HttpCall *call, char **ret_why, unsigned *ret_line) {
         else
                 r = http_write_parse(&call->target, &headers, (const char *) call->upload.data,
                                      call->upload.len - 1, &call->request, ret_why);
-        release_upload(call);
+        replace_upload(call);
         return r;
 }
 
@@ -597,7 +603,7 @@ static int read_login(HttpCall *call, const char **ret_why) {
 static unsigned read_fleet(HttpCall *call, char **ret_why) {
         unsigned status = buf_append(&call->upload, "", 1) == 0 ? http_fleet_read(call, ret_why) : 503;
 
-        release_upload(call);
+        replace_upload(call);
         return status;
 }
 

@@ -13,10 +13,8 @@
 #include "error-response.h"
 #include "event-cursor.h"
 #include "feature-level.h"
-#include "http-api.h"
-#include "http-limits.h"
+#include "http-private.h"
 #include "http-static.h"
-#include "list.h"
 #include "log.h"
 #include "message.h"
 #include "str.h"
@@ -535,6 +533,47 @@ static void lines_are_asked_for_one_after_the_other(void **state) {
         assert_true(has(c, "{\"line\":1,\"status\":200,\"job\":17,\"state\":\"done\""));
         assert_true(has(c, "{\"line\":2,\"type\":\"about:blank\",\"title\":\"Forbidden\",\"status\":403,"));
         assert_true(has(c, "{\"line\":3,\"status\":200,\"job\":18,\"state\":\"failed\""));
+}
+
+static size_t held(void) {
+        size_t n;
+
+        pthread_mutex_lock(&w.api->lock);
+        n = w.api->room.held;
+        pthread_mutex_unlock(&w.api->lock);
+        return n;
+}
+
+// Also when it was read: what was made of it is as long.
+static void a_body_counts_as_long_as_what_was_made_of_it(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs?wait=60", "application/x-ndjson", "114", LINES LINES LINES));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(held(), 114);
+        answer_change(w.calls[0], 0, 17);
+        assert_true(held() > 114);
+        answer_change(w.calls[1], 0, 18);
+        http_call_fail(w.calls[2], EHOSTUNREACH, "no leader can be reached");
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_JOB_WAIT); // all that was asked for was asked
+        assert_true(held() > 0 && held() < 114);
+        respond_job(w.calls[3], "done");
+        respond_job(w.calls[4], "done");
+        RUN_UNTIL(has(c, "{\"line\":3,") && held() == 0);
+        c = say(0, POST("/v1/jobs?wait=60", "application/json", "37", STOP));
+        RUN_UNTIL(w.n_calls == 6);
+        assert_int_equal(held(), 37);
+        answer_change(w.calls[5], 0, 17);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_JOB_WAIT);
+        assert_int_equal(held(), 0);
+        respond_job(w.calls[6], "done");
+        respond_job(w.calls[7], "done");
+        RUN_UNTIL(has(c, "\"state\":\"done\"") && held() == 0);
+        (void) say(0, POST("/v1/jobs", "application/json", "37", STOP));
+        RUN_UNTIL(w.n_calls == 9);
+        http_call_fail(w.calls[8], EHOSTUNREACH, "no leader can be reached");
+        assert_int_equal(held(), 0);
 }
 
 static void behind_a_line_without_an_answer_nothing_is_asked_for(void **state) {
@@ -1293,6 +1332,7 @@ int main(void) {
                 TEST(a_change_is_answered_with_its_job),
                 TEST(a_change_of_which_nothing_was_done_is_a_problem),
                 TEST(who_only_announces_a_body_takes_room_from_nobody),
+                cmocka_unit_test_setup_teardown(a_body_counts_as_long_as_what_was_made_of_it, begin, end),
                 TEST(lines_are_asked_for_one_after_the_other),
                 TEST(behind_a_line_without_an_answer_nothing_is_asked_for),
                 TEST(who_waits_is_told_how_it_ended),

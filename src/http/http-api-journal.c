@@ -193,14 +193,20 @@ void http_journal_fail(HttpCall *call, int status, const char *message) {
         http_journal_respond(call, &response);
 }
 
+// Whether it has.
+static bool ends_with_session(HttpCall *call) {
+        if (http_gate_still_lets(&call->api->gate, &call->pass))
+                return false;
+        drop_parts(call);
+        end(call, EKEYREVOKED, "the session has ended");
+        return true;
+}
+
 void http_journal_go_on(HttpCall *call) {
         HttpJournalCall *j = &call->journal;
 
         j->away = false;
-        if (!http_gate_still_lets(&call->api->gate, &call->pass)) {
-                drop_parts(call);
-                end(call, EKEYREVOKED, "the session has ended");
-        }
+        (void) ends_with_session(call);
         j->silent_us = http_steps_now_us(call->api) + HTTP_COMMENT_SEC * (uint64_t) USEC_PER_SEC;
         settle(call);
 }
@@ -218,6 +224,15 @@ void http_journal_on_due(HttpCall *call) {
                 ask(call);
         else
                 settle(call);
+}
+
+void http_journals_on_logout(HttpApi *a) {
+        list_foreach_safe (n, &a->journals) {
+                HttpCall *call = CONTAINER_OF(n, HttpCall, journal.link);
+
+                if (ends_with_session(call))
+                        settle(call);
+        }
 }
 
 void http_journals_forget(HttpApi *a) {

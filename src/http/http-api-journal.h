@@ -46,6 +46,8 @@ void http_journal_fail(HttpCall *call, int status, const char *message);
 // The thread has posted it again.
 void http_journal_go_on(HttpCall *call);
 void http_journal_on_due(HttpCall *call);
+// Somebody has logged out: what he followed ends, and of one that the thread has nothing more comes than it has got.
+void http_journals_on_logout(HttpApi *a);
 // All of them are nobody's any more, nor are their questions.
 void http_journals_forget(HttpApi *a);
 

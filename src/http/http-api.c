@@ -449,7 +449,7 @@ static HttpCall *find_logged_out(HttpApi *a) {
         return NULL;
 }
 
-// Who has logged out listens to nothing any more. A stream that the thread has is judged when it comes back. Whoever ends may make others
+// Who has logged out listens to nothing any more. A stream of events that the thread has is judged when it comes back. Whoever ends may make others
 // ask in his place, so this begins anew behind each.
 static void end_sessions(HttpApi *a) {
         HttpCall *call;
@@ -461,6 +461,8 @@ static void end_sessions(HttpApi *a) {
         pthread_mutex_unlock(&a->lock);
         while (ended && (call = find_logged_out(a)))
                 (void) http_steps_lets(call);
+        if (ended)
+                http_journals_on_logout(a);
 }
 
 static void on_late(uv_timer_t *timer);

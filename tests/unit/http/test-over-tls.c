@@ -13,8 +13,8 @@
 #include "clock.h"
 #include "error-response.h"
 #include "event-cursor.h"
-#include "http-api.h"
 #include "http-bearer.h"
+#include "http-private.h"
 #include "http-tls.h"
 #include "message.h"
 #include "str.h"
@@ -38,6 +38,7 @@ static struct World {
         uint16_t port;
         bool api_closed;
         HttpCall *listens; // who waits for events
+        HttpCall *reads;   // whose journal is followed
         int refusal;       // of every token
         size_t n_requests;
         Hash proof; // of the last one
@@ -64,14 +65,18 @@ static void answer_place(HttpCall *call) {
 static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
                        void *userdata) {
         bool is_events = request->what_case == ARGOSY__REQUEST__WHAT_EVENTS,
-             waits = is_events && !request->events->no_wait;
+             waits = is_events && !request->events->no_wait,
+             is_journal = request->what_case == ARGOSY__REQUEST__WHAT_JOURNAL;
         Argosy__Response r = error_response(w.refusal, w.refusal ? "no" : "");
 
         assert_true(hash_from_bytes(author->token_proof.data, author->token_proof.len, &w.proof));
         w.n_requests++;
         message_free(request);
         r.final = true;
-        if (waits) {
+        if (is_journal) {
+                w.reads = call;
+                http_call_set_route(call, call);
+        } else if (waits) {
                 w.listens = call;
                 http_call_set_route(call, call);
         } else if (is_events && !w.refusal)
@@ -89,12 +94,18 @@ static bool is_ready(void *userdata) {
 }
 
 static void on_cancel(void *route, void *userdata) {
-        assert_ptr_equal(route, w.listens);
-        w.listens = NULL;
+        assert_true(route == w.listens || route == w.reads);
+        if (route == w.listens)
+                w.listens = NULL;
+        else
+                w.reads = NULL;
+}
+
+static void on_taken(void *route, void *userdata) {
 }
 
 static const HttpApiOps ops = {
-        .request = on_request, .cancel = on_cancel, .admits = admits, .is_ready = is_ready};
+        .request = on_request, .cancel = on_cancel, .taken = on_taken, .admits = admits, .is_ready = is_ready};
 
 static void on_api_closed(void *userdata) {
         w.api_closed = true;
@@ -331,6 +342,57 @@ static void a_stream_ends_with_its_session(void **state) {
         hang_up(&kept);
 }
 
+static void tell_line(const char *text) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
+        char *lines[] = {(char *) text};
+
+        journal.node = (char *) "n1";
+        journal.lines = lines;
+        journal.n_lines = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
+        r.journal = &journal;
+        http_call_respond(w.reads, &r);
+}
+
+static void follow_with_cookie(Client *c) {
+        char text[512];
+
+        str_fit(text, sizeof(text),
+                "GET /v1/journal/a.service?follow=true HTTP/1.1\r\n" HOST "Cookie: " HTTP_COOKIE "=%s\r\n\r\n", w.cookie);
+        say(c, text);
+        while (!w.reads)
+                uv_run(&w.loop, UV_RUN_ONCE);
+}
+
+// At once, and not when there is something to say the next time; nothing more of it is told.
+static void a_journal_ends_with_its_session(void **state) {
+        Client c;
+
+        log_in();
+        follow_with_cookie(&c);
+        tell_line("one");
+        read_until(&c, "one");
+        while (w.reads->journal.away) // until that is read
+                uv_run(&w.loop, UV_RUN_ONCE);
+        assert_int_equal(ask_with_cookie("POST /v1/logout", ORIGIN, ""), 204);
+        if (w.reads)
+                tell_line("two");
+        c.len = 0;
+        read_until(&c, "the session has ended");
+        assert_null(strstr(w.got, "two"));
+        assert_null(w.reads);
+        hang_up(&c);
+        log_in();
+        follow_with_cookie(&c); // there is nothing to be told of it yet
+        assert_int_equal(ask_with_cookie("POST /v1/logout", ORIGIN, ""), 204);
+        assert_null(w.reads);
+        c.len = 0;
+        read_until(&c, "the session has ended");
+        assert_non_null(strstr(w.got, "HTTP/1.1 401 "));
+        hang_up(&c);
+}
+
 static void a_token_in_a_header_counts_and_not_the_cookie_beside_it(void **state) {
         log_in();
         w.proof = no_proof;
@@ -351,6 +413,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(with_a_cookie_a_change_says_where_it_comes_from, begin, end),
                 cmocka_unit_test_setup_teardown(a_session_ends_with_its_token, begin, end),
                 cmocka_unit_test_setup_teardown(a_stream_ends_with_its_session, begin, end),
+                cmocka_unit_test_setup_teardown(a_journal_ends_with_its_session, begin, end),
                 cmocka_unit_test_setup_teardown(a_token_in_a_header_counts_and_not_the_cookie_beside_it,
                                                 begin, end),
         };

@@ -31,6 +31,20 @@ static void drop_ended(HttpSessions *s, uint64_t now_us) {
         drop(s, 0, n);
 }
 
+static void make_room(HttpSessions *s, const Hash *proof) {
+        size_t n = 0, oldest = 0;
+
+        for (size_t i = s->n; i > 0; i--)
+                if (hash_equal(&s->list[i - 1].proof, proof)) {
+                        n++;
+                        oldest = i - 1;
+                }
+        if (n >= HTTP_SESSIONS_PER_TOKEN)
+                drop(s, oldest, 1);
+        else if (s->n == HTTP_SESSIONS_MAX)
+                drop(s, 0, 1);
+}
+
 int http_sessions_begin(HttpSessions *s, const Hash *proof, uint64_t now_us, char ret_id[HTTP_SECRET_SIZE]) {
         uint8_t secret[ACCESS_TOKEN_SECRET_SIZE];
 
@@ -41,8 +55,7 @@ int http_sessions_begin(HttpSessions *s, const Hash *proof, uint64_t now_us, cha
         if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
                 return -EIO;
         drop_ended(s, now_us);
-        if (s->n == HTTP_SESSIONS_MAX)
-                drop(s, 0, 1);
+        make_room(s, proof);
         access_token_secret_text(secret, ret_id);
         s->list[s->n++] = (HttpSession){.id = hash_of(ret_id, HTTP_SECRET_CHARS),
                                         .proof = *proof,

@@ -13,7 +13,10 @@
 #include "http-bearer.h"
 
 enum {
-        HTTP_SESSIONS_MAX = 1024, // beyond it the oldest goes
+        // Beyond the first the oldest of all goes; and beyond the other, of one token, the oldest of that: so who has one token ends nobody
+        // else's session.
+        HTTP_SESSIONS_MAX = 1024,
+        HTTP_SESSIONS_PER_TOKEN = 32,
         HTTP_SESSION_SEC = 12 * 3600,
 };
 

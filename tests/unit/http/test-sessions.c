@@ -67,12 +67,29 @@ static void the_oldest_gives_way(void **state) {
         Hash first = begin(1, 0), second = begin(2, 1);
 
         for (unsigned i = 2; i < HTTP_SESSIONS_MAX; i++)
-                (void) begin(3, i);
+                (void) begin(3 + i / HTTP_SESSIONS_PER_TOKEN, i);
         assert_true(has(first, 1, 0) && has(second, 2, 0));
-        (void) begin(3, HTTP_SESSIONS_MAX);
+        assert_int_equal(s.n, HTTP_SESSIONS_MAX);
+        (void) begin(3 + HTTP_SESSIONS_MAX, HTTP_SESSIONS_MAX);
         assert_false(has(first, 1, 0));
         assert_true(has(second, 2, 0));
         assert_int_equal(s.n, HTTP_SESSIONS_MAX);
+}
+
+// Of one token: whoever has it logs out nobody but himself.
+static void one_token_takes_no_session_from_others(void **state) {
+        Hash other = begin(1, 0), first = begin(2, 1), second = begin(2, 2);
+
+        for (unsigned i = 2; i < HTTP_SESSIONS_PER_TOKEN; i++)
+                (void) begin(2, i + 1);
+        assert_true(has(first, 2, 0));
+        (void) begin(2, HTTP_SESSIONS_PER_TOKEN + 1);
+        assert_false(has(first, 2, 0));
+        assert_true(has(second, 2, 0));
+        for (unsigned i = 0; i < HTTP_SESSIONS_MAX; i++)
+                (void) begin(2, HTTP_SESSIONS_PER_TOKEN + i + 2);
+        assert_true(has(other, 1, 0));
+        assert_int_equal(s.n, 1 + HTTP_SESSIONS_PER_TOKEN);
 }
 
 static void without_any_there_is_none(void **state) {
@@ -89,6 +106,7 @@ int main(void) {
                 cmocka_unit_test_teardown(it_ends_with_its_token, done),
                 cmocka_unit_test_teardown(it_ends_after_so_long, done),
                 cmocka_unit_test_teardown(the_oldest_gives_way, done),
+                cmocka_unit_test_teardown(one_token_takes_no_session_from_others, done),
                 cmocka_unit_test_teardown(without_any_there_is_none, done),
         };
 

@@ -50,6 +50,7 @@ typedef struct JobChanges {
         Map settings;         // name -> SettingChange
         uint64_t since, until; // numbers, that which was done first as soon as that is known; until 0: up to now
         bool cut;             // one of the jobs changed more units than it can name
+        size_t bytes;         // about so many are in memory
         bool late_left_out;   // so many were under way at its beginning that what the first of them did is missing
         // of the reading
         JobChangesStage stage;

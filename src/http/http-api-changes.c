@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// /v1/diff, and ?at= of a unit file (http-api-past.c): what jobs have changed together is read a page of jobs after the other, as argosyctl reads it (job-changes.h); the thread makes
-// one document of it. It is in memory meanwhile, so there is a limit to what may differ.
+// /v1/diff, and ?at= of a unit file (http-api-past.c): what jobs have changed together is read a page of jobs after the other, as argosyctl
+// reads it (job-changes.h); the thread makes one document of it. It is in memory meanwhile, so there is a limit to what may differ, and it counts like any other answer. Nobody reads
+// on for a client that has gone.
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "http-private.h"
+#include "macro.h"
 #include "message.h"
 
 enum { DIFFERENCES_MAX = 100000 }; // units and settings
@@ -32,6 +34,22 @@ void http_changes_drop(HttpCall *call) {
                 job_changes_done(call->changes);
         free(call->changes);
         call->changes = NULL;
+        http_api_release(call, call->changes_bytes);
+        call->changes_bytes = 0;
+}
+
+static int why_full(const HttpCall *call, size_t bytes) {
+        return bytes > http_room_most(call->user) ? -E2BIG : -EBUSY;
+}
+
+// What has come counts. 0, -EBUSY or -E2BIG.
+static int count(HttpCall *call) {
+        size_t more = call->changes->bytes - MIN_OF(call->changes->bytes, call->changes_bytes);
+
+        if (!http_api_hold(call, more))
+                return why_full(call, call->changes->bytes);
+        call->changes_bytes += more;
+        return 0;
 }
 
 void http_changes_respond(HttpCall *call, const Argosy__Response *response) {
@@ -39,6 +57,8 @@ void http_changes_respond(HttpCall *call, const Argosy__Response *response) {
 
         if (response->status == 0 && call->status == 0)
                 call->status = -job_changes_take(c, response);
+        if (call->status == 0)
+                call->status = -count(call);
         if (!response->final)
                 return;
         if (response->status != 0)
@@ -55,22 +75,30 @@ void http_changes_respond(HttpCall *call, const Argosy__Response *response) {
                 http_past_on_changes(call);
         else if (c->stage == CHANGES_ARE_READ)
                 http_call_give_back(call);
+        else if (http_peer_is_gone(call->peer))
+                http_call_fail(call, ECONNRESET, "its client has gone");
         else
                 http_steps_read_on(call);
 }
 
-char *http_changes_document(HttpCall *call) {
+int http_changes_document(HttpCall *call, char **ret) {
         JobDifference d;
         Json j = {};
+        int r = job_difference(call->changes, call->target.job, call->target.to_job, &d);
 
-        if (job_difference(call->changes, call->target.job, call->target.to_job, &d) < 0)
-                return NULL;
+        if (r < 0)
+                return r;
         job_difference_json(&d, &j);
         json_finish(&j);
         job_difference_done(&d);
-        if (j.failed) {
+        http_changes_drop(call);
+        if (j.failed || !http_api_hold(call, j.text.len)) {
+                r = j.failed ? -ENOMEM : why_full(call, j.text.len);
                 json_done(&j);
-                return NULL;
+                return r;
         }
-        return buf_take_string(&j.text);
+        call->n_bytes += j.text.len;
+        *ret = buf_take_string(&j.text);
+        json_done(&j);
+        return *ret ? 0 : -ENOMEM;
 }

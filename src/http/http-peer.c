@@ -6,6 +6,7 @@
 #include "http-peer.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -55,7 +56,15 @@ bool http_peer_is_one_too_many(const ListNode *peers, uid_t uid) {
         return n_of_user >= HTTP_CONNECTIONS_PER_USER || n_others >= HTTP_CONNECTIONS_OTHERS_MAX;
 }
 
-HttpPeer *http_peer_new_tcp(ListNode *peers, bool tls) {
+bool http_peer_is_gone(const HttpPeer *p) {
+        struct pollfd f = {.fd = p->fd, .events = POLLRDHUP};
+
+        if (poll(&f, 1, 0) <= 0)
+                return false;
+        return (f.revents & (POLLHUP | POLLERR)) || (p->tcp.listener && (f.revents & POLLRDHUP));
+}
+
+HttpPeer *http_peer_new_tcp(ListNode *peers, int fd, bool tls) {
         HttpPeer *p = calloc(1, sizeof(*p));
 
         if (!p)
@@ -63,6 +72,7 @@ HttpPeer *http_peer_new_tcp(ListNode *peers, bool tls) {
         p->uid = UINT32_MAX; // nobody's
         p->gid = UINT32_MAX;
         p->tls = tls;
+        p->fd = fd;
         list_init(&p->link);
         list_append(peers, &p->link);
         return p;
@@ -80,6 +90,7 @@ HttpPeer *http_peer_new(ListNode *peers, int fd) {
                 http_peer_free(p);
                 return NULL;
         }
+        p->fd = fd;
         p->uid = creds.uid;
         p->owner = is_owner(creds.uid);
         p->gid = creds.gid;

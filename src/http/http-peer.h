@@ -15,6 +15,7 @@ typedef struct HttpPeer {
         ListNode link; // in HttpThread.peers
         HttpTcpConnection tcp; // if it is one: then nothing is known of who it is
         bool tls;
+        int fd;     // borrowed
         bool owner; // root, or whom this process runs as
         uid_t uid;
         gid_t gid;
@@ -28,7 +29,9 @@ typedef struct HttpPeer {
 // Of a connection's socket, to the end of `peers`. NULL: it is not known who that is, and he is not answered.
 HttpPeer *http_peer_new(ListNode *peers, int fd);
 // The same of one over TCP: nobody, until a request of his has a token. NULL: out of memory.
-HttpPeer *http_peer_new_tcp(ListNode *peers, bool tls);
+HttpPeer *http_peer_new_tcp(ListNode *peers, int fd, bool tls);
+// Whether he reads nothing any more. On a unix socket who will say no more may yet read; of TCP he has most likely gone.
+bool http_peer_is_gone(const HttpPeer *p);
 // And out of that list.
 void http_peer_free(HttpPeer *p);
 // Pure, but for whom this process runs as: whether there is no room beside those for one more connection of that user.

@@ -130,6 +130,7 @@ struct HttpCall {
         size_t n_asides, aside_bytes;
         bool no_leader; // said so
         JobChanges *changes; // of HTTP_STEP_CHANGES; NULL: nothing was asked yet
+        size_t changes_bytes; // that count for them
         JobRetry *retry;     // of HTTP_STEP_RETRY; NULL: the same
         UnitThen then;       // of a unit file as it was
         bool then_is_now;    // and has been since
@@ -277,8 +278,8 @@ void http_retry_drop(HttpCall *call);
 // HTTP_STEP_CHANGES. Its next question; NULL: out of memory.
 Argosy__Request *http_changes_request(HttpCall *call);
 void http_changes_respond(HttpCall *call, const Argosy__Response *response);
-// By the thread: the document, to be freed. NULL: out of memory.
-char *http_changes_document(HttpCall *call);
+// By the thread: the document, to be freed, in place of what was read. 0; -EBUSY, -E2BIG: there is no room for it; -ENOMEM.
+int http_changes_document(HttpCall *call, char **ret);
 void http_changes_drop(HttpCall *call);
 
 // ---- by the loop: http-api-past.c

@@ -9,8 +9,6 @@
 // connection breaks.
 
 #include <errno.h>
-#include <poll.h>
-#include <sys/socket.h>
 
 #include "http-journal.h"
 #include "http-private.h"
@@ -20,26 +18,10 @@
 // is there.
 enum { BLOCK_BYTES = 1024 };
 
-// Somebody who is told nothing for long, because nothing can be said to him without meaning something. On a unix socket who will
-// say no more may yet read; of TCP he has most likely gone.
-static bool is_gone(const HttpCall *call) {
-        const union MHD_ConnectionInfo *info =
-                MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        struct pollfd p = {.events = POLLRDHUP};
-        int domain = AF_UNIX;
-
-        if (!info)
-                return false;
-        p.fd = info->connect_fd;
-        (void) getsockopt(p.fd, SOL_SOCKET, SO_DOMAIN, &domain, &(socklen_t){sizeof(domain)});
-        if (poll(&p, 1, 0) <= 0)
-                return false;
-        return (p.revents & (POLLHUP | POLLERR)) || (domain != AF_UNIX && (p.revents & POLLRDHUP));
-}
-
+// Lines as they are have none: that somebody has gone who is told nothing for long is seen otherwise.
 static int write_comment(HttpCall *call) {
         if (call->format == HTTP_STREAM_TEXT)
-                return is_gone(call) ? -EPIPE : 0;
+                return http_peer_is_gone(call->peer) ? -EPIPE : 0;
         return http_stream_append_comment(call->format, &call->out);
 }
 

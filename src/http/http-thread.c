@@ -69,7 +69,7 @@ static gnutls_session_t session_of(struct MHD_Connection *connection) {
 
 static HttpPeer *new_peer_tcp(HttpThread *t, struct MHD_Connection *connection, int fd) {
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-        HttpPeer *p = info ? http_peer_new_tcp(&t->peers, t->door->tls) : NULL;
+        HttpPeer *p = info ? http_peer_new_tcp(&t->peers, fd, t->door->tls) : NULL;
 
         if (p && t->door->fleet)
                 http_tls_ask_for_certificate(session_of(connection));
@@ -237,6 +237,18 @@ static enum MHD_Result send_text(HttpCall *call, const char *type, char *text) {
         return send_response(call->connection, 200, type, r);
 }
 
+static enum MHD_Result send_diff(HttpCall *call) {
+        HttpProblem problem = {};
+        char *text;
+        int r = http_changes_document(call, &text);
+
+        if (r == 0)
+                return send_text(call, "application/json", text);
+        problem.status = http_status_of(-r);
+        problem.detail = http_why_not_kept(-r);
+        return send_problem(call->connection, &problem, NULL, false);
+}
+
 static enum MHD_Result send_metrics(HttpCall *call) {
         return send_text(call, "application/openmetrics-text; version=1.0.0; charset=utf-8",
                          call->n_parts == 1 ? http_metrics(&call->parts[0]) : NULL);
@@ -331,7 +343,7 @@ static enum MHD_Result send_answer(HttpCall *call) {
         if (call->bulk)
                 return send_lines(call);
         if (call->target.resource == HTTP_DIFF)
-                return send_text(call, "application/json", http_changes_document(call));
+                return send_diff(call);
         if (call->target.resource == HTTP_OPENAPI)
                 return send_text(call, "application/json", http_openapi());
         if (call->unchanged)

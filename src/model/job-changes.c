@@ -63,6 +63,7 @@ static UnitChange *unit_get(JobChanges *c, const char *name) {
                 unit_free(u);
                 return NULL;
         }
+        c->bytes += sizeof(*u) + strlen(name) + sizeof(MapSlot);
         return u;
 }
 
@@ -95,12 +96,15 @@ static SettingChange *setting_get(JobChanges *c, const char *name) {
                 setting_free(s);
                 return NULL;
         }
+        c->bytes += sizeof(*s) + strlen(name) + sizeof(MapSlot);
         return s;
 }
 
-static int set_word(char **word, const char *value) {
+static int set_word(JobChanges *c, char **word, const char *value) {
+        c->bytes -= *word ? strlen(*word) : 0;
         free(*word);
         *word = strdup(value);
+        c->bytes += *word ? strlen(*word) : 0;
         return *word ? 0 : -ENOMEM;
 }
 
@@ -119,11 +123,11 @@ static int add_setting(JobChanges *c, const Argosy__Response__JobSettingRow *row
         r = s ? 0 : -ENOMEM;
 
         if (r == 0 && (!s->before || revision < s->first)) {
-                r = set_word(&s->before, row->before);
+                r = set_word(c, &s->before, row->before);
                 s->first = revision;
         }
         if (r == 0 && (!s->after || revision >= s->last)) {
-                r = set_word(&s->after, row->after);
+                r = set_word(c, &s->after, row->after);
                 s->last = revision;
         }
         return r;
@@ -157,6 +161,7 @@ static int add_job(JobChanges *c, const Argosy__Response__JobRow *job) {
         if (ARRAY_RESERVE(c->long_jobs, c->n_long_jobs + 1) < 0)
                 return -ENOMEM;
         c->long_jobs[c->n_long_jobs++] = job->job;
+        c->bytes += sizeof(*c->long_jobs);
         return 0;
 }
 

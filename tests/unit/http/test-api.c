@@ -146,6 +146,11 @@ static int end(void **state) {
         while (!(condition)) \
         uv_run(&w.loop, UV_RUN_ONCE)
 
+// Of what the thread does without a word to the loop.
+#define SPIN_UNTIL(condition) \
+        while (!(condition))  \
+        uv_run(&w.loop, UV_RUN_NOWAIT)
+
 static Client *say(size_t i, const char *text) {
         Client *c = &w.clients[i];
 
@@ -560,7 +565,8 @@ static void a_body_counts_as_long_as_what_was_made_of_it(void **state) {
         assert_true(held() > 0 && held() < 114);
         respond_job(w.calls[3], "done");
         respond_job(w.calls[4], "done");
-        RUN_UNTIL(has(c, "{\"line\":3,") && held() == 0);
+        RUN_UNTIL(has(c, "{\"line\":3,"));
+        SPIN_UNTIL(held() == 0);
         c = say(0, POST("/v1/jobs?wait=60", "application/json", "37", STOP));
         RUN_UNTIL(w.n_calls == 6);
         assert_int_equal(held(), 37);
@@ -569,7 +575,8 @@ static void a_body_counts_as_long_as_what_was_made_of_it(void **state) {
         assert_int_equal(held(), 0);
         respond_job(w.calls[6], "done");
         respond_job(w.calls[7], "done");
-        RUN_UNTIL(has(c, "\"state\":\"done\"") && held() == 0);
+        RUN_UNTIL(has(c, "\"state\":\"done\""));
+        SPIN_UNTIL(held() == 0);
         (void) say(0, POST("/v1/jobs", "application/json", "37", STOP));
         RUN_UNTIL(w.n_calls == 9);
         http_call_fail(w.calls[8], EHOSTUNREACH, "no leader can be reached");
@@ -963,6 +970,56 @@ static void what_differs_is_read_page_by_page(void **state) {
         assert_true(has(c, "u9.service") && !has(c, "u3.service"));
 }
 
+// What was read, and then the document until its client has it.
+static void what_differs_counts_as_any_answer_does(void **state) {
+        Client *c, *slow;
+        size_t n;
+
+        w.waits = true;
+        for (size_t i = 0; i < 2; i++) {
+                c = say(i, GET("/v1/diff?from=3"));
+                RUN_UNTIL(w.n_calls == 3 * i + 1);
+                respond_jobs(w.calls[3 * i], 3, 3, 0, false);
+                RUN_UNTIL(w.n_calls == 3 * i + 2);
+                n = held();
+                respond_jobs(w.calls[3 * i + 1], 9, 6, 3, false);
+                RUN_UNTIL(w.n_calls == 3 * i + 3);
+                assert_true(held() >= n + 4 * strlen("u9.service"));
+                if (i == 0) {
+                        respond_jobs(w.calls[2], 0, 1, 0, false);
+                        RUN_UNTIL(has(c, "]}\n"));
+                        SPIN_UNTIL(held() == 0);
+                        assert_true(has(c, " 200 "));
+                        continue;
+                }
+                slow = say(2, GET("/v1/nodes"));
+                RUN_UNTIL(w.n_calls == 7);
+                n = HTTP_HELD_MAX - held();
+                assert_true(http_api_hold(w.calls[6], n));
+                respond_jobs(w.calls[5], 5, 4, 0, false); // others have all the room
+                RUN_UNTIL(has(c, "too many long answers wait to be read"));
+                assert_true(has(c, " 503 "));
+                http_api_release(w.calls[6], n);
+                answer_nodes(w.calls[6]);
+                RUN_UNTIL(has(slow, " 200 "));
+                SPIN_UNTIL(held() == 0);
+        }
+}
+
+static void for_who_has_gone_nothing_more_is_read(void **state) {
+        w.waits = true;
+        (void) say(0, GET("/v1/diff?from=3"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_jobs(w.calls[0], 3, 3, 0, false);
+        RUN_UNTIL(w.n_calls == 2);
+        stream_close(w.clients[0].stream, 0, false);
+        RUN_UNTIL(w.clients[0].closed);
+        respond_jobs(w.calls[1], 9, 7, 7, false);
+        assert_int_equal(w.n_calls, 2);
+        SPIN_UNTIL(http_api_stats(w.api).http_requests_open == 0);
+        assert_int_equal(held(), 0);
+}
+
 static void what_differs_is_not_told_from_an_old_log(void **state) {
         Client *c;
 
@@ -1352,6 +1409,8 @@ int main(void) {
                 TEST(what_ended_well_is_not_asked_for_again),
                 TEST(what_differs_is_read_page_by_page),
                 TEST(what_differs_is_not_told_from_an_old_log),
+                TEST(what_differs_counts_as_any_answer_does),
+                TEST(for_who_has_gone_nothing_more_is_read),
                 TEST(a_unit_file_comes_as_it_was),
                 TEST(a_unit_that_came_later_was_not_there),
                 TEST(what_nobody_can_say_of_usage_is_a_problem),

@@ -289,8 +289,11 @@ static int add_label(HttpTarget *t, char *value, const char **ret_why) {
 }
 
 static int parse_follow(HttpTarget *t, const char *value, const char **ret_why) {
+        bool again = t->says_follow;
+
         t->follow = streq(value, "1") || streq(value, "true");
-        if (t->follow || streq(value, "0") || streq(value, "false"))
+        t->says_follow = true;
+        if (!again && (t->follow || streq(value, "0") || streq(value, "false")))
                 return 0;
         *ret_why = "follow is true or false";
         return -EINVAL;
@@ -299,11 +302,12 @@ static int parse_follow(HttpTarget *t, const char *value, const char **ret_why) 
 static int parse_lines(HttpTarget *t, const char *value, const char **ret_why) {
         uint64_t n;
 
-        if (!parse_u64(value, HTTP_JOURNAL_LINES_MAX, &n)) {
+        if (t->says_lines || !parse_u64(value, HTTP_JOURNAL_LINES_MAX, &n)) {
                 *ret_why = "lines is a number from 0 to 100000";
                 return -EINVAL;
         }
         t->lines = (uint32_t) n;
+        t->says_lines = true;
         return 0;
 }
 

@@ -95,8 +95,9 @@ typedef struct HttpTarget {
         size_t n_kinds;                 // of events; none: all
         EventPlace place;               // where events begin
         char cursor[EVENT_CURSOR_SIZE]; // EVENTS_FROM_CURSOR
-        bool follow;                    // of a journal
+        bool follow, says_follow;       // of a journal; says: the parameter was there
         uint32_t lines;                 // and the newest so many come first
+        bool says_lines;
         const HttpStatic *file;         // of HTTP_STATIC
 } HttpTarget;
 

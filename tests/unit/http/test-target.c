@@ -202,6 +202,7 @@ static void events_are_asked_for_behind_the_cursor(void **state) {
 static void a_journal_has_its_own_parameters(void **state) {
         static const char *const bad[] = {"/v1/journal/", "/v1/journal/a", "/v1/journal/a.service?lines=100001",
                                           "/v1/journal/a.service?follow=maybe", "/v1/journal/a.service?node=a&node=b",
+                                          "/v1/journal/a.service?lines=10&lines=20", "/v1/journal/a.service?follow=1&follow=0",
                                           "/v1/journal/a.service?pattern=b", "/v1/units/a.service?lines=1"};
         HttpTarget t = parsed("/v1/journal/a.service?follow=true&lines=0&node=n1");
         Argosy__Request *q = http_target_request(&t);

@@ -18,6 +18,7 @@
 #include "counter.h"
 #include "http-listen.h"
 #include "http-names.h"
+#include "time-histogram.h"
 
 struct EventCursor;
 typedef struct AuthorNames AuthorNames;
@@ -66,11 +67,15 @@ void http_api_set_present(HttpApi *a, const struct EventCursor *cursor, uint64_t
 // What is asked over HTTP.
 #define HTTP_COUNTERS(COUNTER, GAUGE) \
         COUNTER(http_requests, "requests over HTTP that this host has taken")                    \
-        GAUGE(http_requests_open, "of these, whose answers were not sent whole, streams too")
+        GAUGE(http_requests_open, "of these, whose answers were not sent whole, streams too")            \
+        GAUGE(http_held_bytes, "bytes of bodies that are under way or are carried out, and of answers that nobody has read yet") \
+        GAUGE(http_state_bytes, "bytes of copies of the cluster, and of state documents made of them that somebody reads")
 
 typedef struct HttpStats {
         HTTP_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
 } HttpStats;
 HttpStats http_api_stats(HttpApi *a);
+// How long what the threads hand over waited for the loop, the first of what came together. By the loop.
+TimeHistogram http_api_loop_lag(const HttpApi *a);
 // Whether there is a thread.
 bool http_api_is_running(const HttpApi *a);

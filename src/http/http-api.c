@@ -434,9 +434,15 @@ static void begin(HttpCall *call) {
 }
 
 static void take_arrived(HttpApi *a, ListNode *to) {
+        uint64_t since_us;
+
         pthread_mutex_lock(&a->lock);
         list_splice(to, &a->arrived);
+        since_us = a->arrived_us;
+        a->arrived_us = 0;
         pthread_mutex_unlock(&a->lock);
+        if (since_us > 0)
+                time_histogram_add(&a->lag, clock_boot_us() - since_us);
 }
 
 static HttpCall *find_logged_out(HttpApi *a) {
@@ -502,6 +508,8 @@ bool http_api_post(HttpCall *call) {
 
         pthread_mutex_lock(&a->lock);
         taken = !a->ended;
+        if (taken && list_is_empty(&a->arrived))
+                a->arrived_us = clock_boot_us();
         if (taken)
                 list_append(&a->arrived, &call->link);
         pthread_mutex_unlock(&a->lock);
@@ -522,8 +530,14 @@ HttpStats http_api_stats(HttpApi *a) {
 
         pthread_mutex_lock(&a->lock);
         stats = (HttpStats){.http_requests = a->n_begun, .http_requests_open = a->n_calls};
+        stats.http_held_bytes = a->room.held;
         pthread_mutex_unlock(&a->lock);
+        stats.http_state_bytes = a->states.held + a->states.held_own;
         return stats;
+}
+
+TimeHistogram http_api_loop_lag(const HttpApi *a) {
+        return a->lag;
 }
 
 void http_api_call_ends(HttpApi *a) {

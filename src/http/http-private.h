@@ -183,6 +183,7 @@ struct HttpApi {
         uv_timer_t timer;       // for the first of
         DeadlineHeap deadlines; // HttpCall.deadline
         bool keeps_jobs;        // the cluster was seen to
+        TimeHistogram lag;      // from when a call has arrived until the loop took it
         bool ending, finished;  // finished: the thread is to be gone, or has
         int closing; // handles that are still open
         void (*closed)(void *userdata);
@@ -191,6 +192,7 @@ struct HttpApi {
         pthread_mutex_t lock; // of what follows
         ListNode arrived;     // at most HTTP_CONNECTIONS_MAX
         bool ended;           // nobody takes calls any more
+        uint64_t arrived_us;  // when the first of these did; 0: there is none
         size_t n_calls;         // whose answers were not sent yet
         uint64_t n_begun;       // and those that were
         HttpRoom room;        // of bodies, and of answers that were not read to their end

@@ -12,6 +12,7 @@
 #include "http-api.h"
 #include "leader.h"
 #include "mesh.h"
+#include "router.h"
 
 // Of a row of a table: its figure in `stats`.
 #define SHOW(name, help) counter_list_add(to, (Counter){{#name, help, false}, stats.name, {}});
@@ -47,6 +48,12 @@ static void show_http(const Daemon *d, CounterList *to) {
         const HttpStats stats = d->http ? http_api_stats(d->http) : (HttpStats){};
 
         HTTP_COUNTERS(SHOW, SHOW_GAUGE)
+}
+
+static void show_router(const Daemon *d, CounterList *to) {
+        const RouterStats stats = d->router ? router_stats(d->router) : (RouterStats){};
+
+        ROUTER_COUNTERS(SHOW, SHOW_GAUGE)
 }
 
 static void show_state(const Daemon *d, CounterList *to) {
@@ -92,6 +99,8 @@ void daemon_counted_times(const Daemon *d, CountedTimes ret[static COUNTED_TIMES
                                stats.snapshots};
         ret[2] = (CountedTimes){"beat", "How long leaders took to answer a sign of life of this host, there and back.",
                                 d->agent ? agent_beat_times(d->agent) : (TimeHistogram){}};
+        ret[3] = (CountedTimes){"loop_lag", "How long the loop was not there for a request over HTTP that had come.",
+                                d->http ? http_api_loop_lag(d->http) : (TimeHistogram){}};
 }
 
 void daemon_counters(const Daemon *d, CounterList *to) {
@@ -100,6 +109,7 @@ void daemon_counters(const Daemon *d, CounterList *to) {
         show_agent(d, to);
         show_mesh(d, to);
         show_http(d, to);
+        show_router(d, to);
         show_heap(to);
         show_state(d, to);
         show_store(d, to);

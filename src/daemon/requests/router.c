@@ -829,6 +829,10 @@ static Argosy__Author *copy_author(const Daemon *d, const Argosy__Author *author
         return copy;
 }
 
+RouterStats router_stats(const Router *r) {
+        return (RouterStats){.requests_open = r->n_routes};
+}
+
 int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *author, RouteRespond respond,
                   void *userdata, Route **ret) {
         bool busy = r->n_routes >= (!author || author->owner ? ROUTER_ROUTES_MAX : ROUTER_ROUTES_OTHERS_MAX);

@@ -12,6 +12,7 @@
 // age; others fail when their time is over.
 
 #include "argosy.pb-c.h"
+#include "counter.h"
 
 typedef struct Daemon Daemon;
 typedef struct Route Route;
@@ -24,6 +25,13 @@ enum {
         ROUTER_AGAIN_MS = 100,    // after "I do not lead any more" without news of another leader
         ROUTER_CHANGE_MS = 10000, // and a change so long, unless the client says otherwise
 };
+
+#define ROUTER_COUNTERS(COUNTER, GAUGE) GAUGE(requests_open, "requests on this host whose last answer has not come, over HTTP or not")
+
+typedef struct RouterStats {
+        ROUTER_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
+} RouterStats;
+RouterStats router_stats(const Router *r);
 
 // The last response has `final`; the route is gone when the callback returns from it. Never called from
 // inside router_submit().

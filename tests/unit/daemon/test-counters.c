@@ -14,6 +14,7 @@
 #include "http-api.h"
 #include "leader.h"
 #include "mesh.h"
+#include "router.h"
 #include "test.h"
 
 void agent_systemd_stats(const Agent *a, SystemdStats *ret) {
@@ -41,7 +42,20 @@ MeshStats mesh_stats(const Mesh *m) {
 
 HttpStats http_api_stats(HttpApi *a) {
         assert_non_null(a);
-        return (HttpStats){.http_requests = 18};
+        return (HttpStats){.http_requests = 18, .http_held_bytes = 20, .http_state_bytes = 21};
+}
+
+TimeHistogram http_api_loop_lag(const HttpApi *a) {
+        TimeHistogram t = {};
+
+        assert_non_null(a);
+        time_histogram_add(&t, 6000);
+        return t;
+}
+
+RouterStats router_stats(const Router *r) {
+        assert_non_null(r);
+        return (RouterStats){.requests_open = 22};
 }
 
 StateFigures cluster_state_figures(const ClusterState *s) {
@@ -89,9 +103,9 @@ static uint64_t shown_as(const char *name) {
 }
 
 static void show(Agent *agent, Leader *leader, Store *store) {
-        static char mesh, http, state;
+        static char mesh, http, state, router;
         Daemon d = {.agent = agent, .leader = leader, .store = store, .mesh = (Mesh *) &mesh, .http = (HttpApi *) &http,
-                    .state = (ClusterState *) &state, .stats = {.turn_max_us = 10, .slow_turns = 11}};
+                    .state = (ClusterState *) &state, .router = (Router *) &router, .stats = {.turn_max_us = 10, .slow_turns = 11}};
 
         counter_list_done(&shown);
         daemon_counters(&d, &shown);
@@ -123,6 +137,9 @@ static void a_row_shows_the_field_of_its_name(void **state) {
                 {"mesh_queued_bytes", 17},
                 {"http_requests", 18},
                 {"http_requests_open", 0},
+                {"http_held_bytes", 20},
+                {"http_state_bytes", 21},
+                {"requests_open", 22},
                 {"state_former_files_bytes", 19},
                 {"log_pending", 13},
         };
@@ -157,8 +174,8 @@ static void what_does_not_run_has_counted_nothing(void **state) {
 }
 
 static void times_of_the_log_are_its_own(void **state) {
-        static char store, agent;
-        Daemon d = {.store = (Store *) &store, .agent = (Agent *) &agent};
+        static char store, agent, http;
+        Daemon d = {.store = (Store *) &store, .agent = (Agent *) &agent, .http = (HttpApi *) &http};
         CountedTimes times[COUNTED_TIMES];
 
         daemon_counted_times(&d, times);
@@ -168,6 +185,8 @@ static void times_of_the_log_are_its_own(void **state) {
         assert_int_equal(times[1].times.sum_us, 5000);
         assert_string_equal(times[2].name, "beat");
         assert_int_equal(times[2].times.sum_us, 4000);
+        assert_string_equal(times[3].name, "loop_lag");
+        assert_int_equal(times[3].times.sum_us, 6000);
         d.store = NULL;
         daemon_counted_times(&d, times);
         assert_int_equal(times[0].times.sum_us, 0);
@@ -214,7 +233,7 @@ static void the_manual_has_every_figure_and_no_other(void **state) {
 #define ROW(name, help) {#name, help, false},
 #define ROW_GAUGE(name, help) {#name, help, true},
                 SYSTEMD_COUNTERS(ROW, ROW_GAUGE) DAEMON_COUNTERS(ROW, ROW_GAUGE) AGENT_COUNTERS(ROW, ROW_GAUGE)
-                MESH_COUNTERS(ROW, ROW_GAUGE) HTTP_COUNTERS(ROW, ROW_GAUGE) STATE_COUNTERS(ROW, ROW_GAUGE)
+                MESH_COUNTERS(ROW, ROW_GAUGE) HTTP_COUNTERS(ROW, ROW_GAUGE) ROUTER_COUNTERS(ROW, ROW_GAUGE) STATE_COUNTERS(ROW, ROW_GAUGE)
                 HEAP_COUNTERS(ROW, ROW_GAUGE) STORE_COUNTERS(ROW, ROW_GAUGE) LEADER_COUNTERS(ROW, ROW_GAUGE)
                 LEADER_FAMILIES(ROW, ROW_GAUGE)
 #undef ROW

@@ -6,10 +6,12 @@
 
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "author-names.h"
 #include "buf.h"
+#include "clock.h"
 #include "error-response.h"
 #include "event-cursor.h"
 #include "feature-level.h"
@@ -227,6 +229,7 @@ static void figures_are_openmetrics(void **state) {
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_COUNTERS);
         assert_int_equal(http_api_stats(w.api).http_requests_open, 1);
         assert_int_equal(http_api_stats(w.api).http_requests, 1);
+        assert_int_equal(http_api_stats(w.api).http_held_bytes, 0);
         row.name = (char *) "slow_turns";
         counters.rows = rows;
         counters.n_rows = 1;
@@ -262,6 +265,44 @@ static void who_has_no_rights_is_told_so(void **state) {
         assert_true(has(c, "HTTP/1.1 403 "));
         assert_true(has(c, "Content-Type: application/problem+json\r\n"));
         assert_int_equal(w.last_what, 0);
+}
+
+static uint64_t n_lags(void) {
+        TimeHistogram t = http_api_loop_lag(w.api);
+        uint64_t n[TIME_BOUNDS + 1];
+
+        time_histogram_cumulate(&t, n);
+        return n[TIME_BOUNDS];
+}
+
+// From when the thread has handed the first of them over, until all of them are taken.
+static void how_long_the_loop_was_not_there_is_counted(void **state) {
+        struct timespec nap = {.tv_nsec = 1000 * 1000};
+        struct sockaddr_un at = {.sun_family = AF_UNIX};
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        uint64_t sum_us, slept_us;
+        bool arrived = false;
+        Client *c;
+
+        c = say(0, GET("/v1/nodes"));
+        RUN_UNTIL(has(c, "0\r\n\r\n"));
+        assert_int_equal(n_lags(), 1);
+        sum_us = http_api_loop_lag(w.api).sum_us;
+        str_fit(at.sun_path, sizeof(at.sun_path), "%s", w.path);
+        assert_int_equal(connect(fd, (struct sockaddr *) &at, sizeof(at)), 0);
+        assert_true(write(fd, GET("/v1/nodes"), strlen(GET("/v1/nodes"))) > 0);
+        while (!arrived) { // the loop is not there
+                pthread_mutex_lock(&w.api->lock);
+                arrived = !list_is_empty(&w.api->arrived);
+                pthread_mutex_unlock(&w.api->lock);
+        }
+        slept_us = clock_boot_us();
+        (void) nanosleep(&nap, NULL);
+        slept_us = clock_boot_us() - slept_us;
+        RUN_UNTIL(n_lags() == 2);
+        assert_true(http_api_loop_lag(w.api).sum_us >= sum_us + slept_us);
+        SPIN_UNTIL(http_api_stats(w.api).http_requests_open == 0);
+        close(fd);
 }
 
 static void an_error_is_a_problem_document(void **state) {
@@ -1380,6 +1421,7 @@ int main(void) {
                 TEST(figures_are_openmetrics),
                 TEST(whether_it_is_ready_is_the_daemon_s_word),
                 TEST(who_has_no_rights_is_told_so),
+                TEST(how_long_the_loop_was_not_there_is_counted),
                 TEST(an_error_is_a_problem_document),
                 TEST(a_list_in_parts_begins_anew_with_its_first_part),
                 TEST(a_list_of_which_a_part_is_missing_is_none),

@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "array.h"
+#include "http-outcome.h"
 #include "http-private.h"
 #include "message.h"
 #include "str.h"
@@ -97,22 +98,26 @@ static void next(HttpCall *call) {
 
 static bool is_lost(int status) {
         return status == EHOSTUNREACH || status == ETIMEDOUT || status == EAGAIN || status == ECONNRESET ||
-               status == ENOMEM;
+               status == ENOMEM || status == EINPROGRESS;
 }
 
-// If it is the first one there is nothing to say but that.
+// If it is the first one there is nothing to say but that. When argosyd ends nobody can be asked how jobs end.
 static void give_up(HttpCall *call, int status, const char *message) {
         HttpBulkStep *s = step_of(call);
 
         s->answered = true;
-        s->status = status;
+        s->status = http_outcome_status(status, call->keyed);
         free(s->message);
         s->message = strdup(message);
+        if (call->bulk_step > 0 && call->api->ending) {
+                http_call_give_back(call);
+                return;
+        }
         if (call->bulk_step > 0) {
                 end(call);
                 return;
         }
-        call->status = status;
+        call->status = s->status;
         call->message = strdup(message);
         http_call_give_back(call);
 }

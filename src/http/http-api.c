@@ -8,13 +8,12 @@
 // thread. A list whose leader went away in the middle begins again with its first part; nothing of it was sent by then. So the
 // status that is answered is true of the whole, and a program needs to read no document to know that it failed.
 //
-// Nothing is lost when it ends: calls that arrived are answered 503, streams get a problem and their last chunk, and for HTTP_END_MS
-// the thread may send that. Only then it is stopped.
+// Nothing is lost when it ends: calls that arrived are answered 503, those of which a leader may have heard as http-outcome.h says, streams
+// get a problem and their last chunk, and for HTTP_END_MS the thread may send that. Only then it is stopped.
 
 #include "http-api.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #include "author.h"
 #include "clock.h"
 #include "http-filter.h"
+#include "http-outcome.h"
 #include "http-private.h"
 #include "http-tls.h"
 #include "log.h"
@@ -64,7 +64,7 @@ void http_call_fail(HttpCall *call, int status, const char *message) {
                 http_journal_fail(call, status, message);
                 return;
         }
-        if (call->bulk && call->author && !call->api->ending) {
+        if (call->bulk && call->author) {
                 http_bulk_fail(call, status, message);
                 return;
         }
@@ -80,7 +80,7 @@ void http_call_fail(HttpCall *call, int status, const char *message) {
                 return;
         http_call_drop_parts(call);
         http_pieces_drop(call);
-        call->status = status;
+        call->status = http_outcome_status(status, call->keyed);
         free(call->message);
         call->message = message ? strdup(message) : NULL;
         http_call_give_back(call);
@@ -285,17 +285,6 @@ static void end(HttpCall *call, const Argosy__Response *last) {
                 http_call_fail(call, ENOENT, "there is no such thing, or you may not see it");
 }
 
-// Of what has become a job something else could not be asked.
-static void fail_with(HttpCall *call, const Argosy__Response *r) {
-        char why[MESSAGE_SIZE];
-
-        if (call->job > 0)
-                str_fit(why, sizeof(why),
-                        "this is job %" PRIu64 " now, but what becomes of it is not known here: %s",
-                        call->job, r->message);
-        http_call_fail(call, r->status, call->job > 0 ? why : r->message);
-}
-
 // Who answers goes on to the end, also when the beginning could not be kept: nobody has a way to stop him from in here.
 static void respond_one(HttpCall *call, const Argosy__Response *response) {
         size_t first, n = count_rows(response, &first);
@@ -335,7 +324,7 @@ static void respond_one(HttpCall *call, const Argosy__Response *response) {
                 return;
         }
         if (response->status != 0) {
-                fail_with(call, response);
+                http_call_fail(call, response->status, response->message);
                 return;
         }
         if (!response->final && response->what_case == ARGOSY__RESPONSE__WHAT_PROGRESS)
@@ -718,12 +707,27 @@ static void close_doors(HttpApi *a) {
         }
 }
 
+// What is asked first (LEVEL, RETRY) changes nothing.
+static bool may_be_done(const HttpCall *call) {
+        if (!http_target_writes(&call->target) || call->target.resource == HTTP_PLAN || call->step != HTTP_STEP_ASK)
+                return false;
+        return call->bulk ? call->author && !call->bulk->steps[call->bulk_step].request : !call->request;
+}
+
+static void fail_at_end(HttpCall *call) {
+        HttpOutcome o = {http_target_writes(&call->target), may_be_done(call), call->keyed, call->job};
+        const char *why;
+        int status = http_outcome_at_end(&o, &why);
+
+        http_call_fail(call, status, why);
+}
+
 static void end_call(HttpCall *call) {
         if (call->journal.gone) {
                 list_unlink(&call->link);
                 http_call_free(call);
         } else
-                http_call_fail(call, ESHUTDOWN, "argosyd is ending");
+                fail_at_end(call);
 }
 
 static void finish(HttpApi *a) {

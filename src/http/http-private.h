@@ -80,6 +80,7 @@ struct HttpCall {
         HttpMethod method;
         HttpTarget target;
         bool lines;           // its body has an operation on each
+        bool keyed;           // asked again it is done once
         Buf upload;           // its body, so far
         size_t upload_length; // that it is to have
         uint64_t upload_us;   // boot time at which that began

@@ -28,6 +28,7 @@
 #include "http-login.h"
 #include "http-metrics.h"
 #include "http-openapi.h"
+#include "http-outcome.h"
 #include "http-private.h"
 #include "http-problem.h"
 #include "http-tls.h"
@@ -326,6 +327,20 @@ static enum MHD_Result send_logout(HttpCall *call) {
         return send_cookie(call, NULL);
 }
 
+// A job that was waited for, and of which nothing more is known here.
+static enum MHD_Result send_taken(HttpCall *call) {
+        char *text = http_outcome_taken(call->job, call->message);
+        struct MHD_Response *r = text ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) : NULL;
+
+        if (text && !r)
+                free(text);
+        if (r && !add_location(call, r)) {
+                MHD_destroy_response(r);
+                r = NULL;
+        }
+        return send_response(call->connection, 202, "application/json", r);
+}
+
 static enum MHD_Result send_answer(HttpCall *call) {
         HttpProblem problem = {http_status_of(call->status), call->message, call->unit, call->node,
                                call->line};
@@ -334,7 +349,8 @@ static enum MHD_Result send_answer(HttpCall *call) {
                 return http_fleet_send(call);
         if (call->status != 0) {
                 http_thread_note_refusal(call);
-                return send_problem(call->connection, &problem, NULL, call->status == ESHUTDOWN);
+                return call->job > 0 ? send_taken(call)
+                                     : send_problem(call->connection, &problem, NULL, call->status == ESHUTDOWN);
         }
         if (call->target.resource == HTTP_LOGIN)
                 return send_login(call);
@@ -588,6 +604,7 @@ static int make_request(HttpCall *call, char **ret_why, unsigned *ret_line) {
 
         *ret_why = NULL;
         *ret_line = 0;
+        call->keyed = headers.key;
         if (!http_target_writes(&call->target))
                 return 0;
         if (buf_append(&call->upload, "", 1) < 0)

@@ -9,7 +9,7 @@ import socket
 import threading
 from pathlib import Path
 
-from lib import QUICK, SLEEPER, Cluster, eventually, main
+from lib import QUICK, SLEEPER, WAITS, Cluster, eventually, main
 
 JSON = "application/json"
 LINES = "application/x-ndjson"
@@ -321,6 +321,33 @@ def test_a_bulk_request_survives_its_leader(c: Cluster):
     assert sorted(known) == jobs, "one was done twice"
     assert len(c.known(node)) == 101
     leader.boot()
+
+
+def test_a_restart_in_the_middle_says_what_was_done(c: Cluster):
+    asked, other = c.followers()
+    slow = f"[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c '{WAITS}'\n"
+    c.submit("many@.service", SLEEPER)
+    operations = "".join(json.dumps({"verb": verb, "units": ["many@1.service"]}) + "\n" for _ in range(2000) for verb in ("load", "unload"))
+    answers = {}
+    asking = [threading.Thread(target=lambda: answers.update(one=post(asked, {"verb": "start", "files": {"slow.service": slow}}, "?wait=60"))),
+              threading.Thread(target=lambda: answers.update(many=send(asked, "POST", "/v1/jobs?wait=60", operations, LINES)))]
+    asking[0].start()
+    job = eventually(lambda: next(row["job"] for row in c.json("list-jobs", other) if row["targets"] == ["slow.service"]))
+    asking[1].start()
+    eventually(lambda: c.json("list-jobs --limit=1", other)[0]["job"] > job + 20)
+    asked.run("systemctl restart argosyd")
+    for thread in asking:
+        thread.join()
+    status, headers, said = answers["one"]
+    assert (status, headers["Location"], said["job"]) == (202, f"/v1/jobs/{job}", job) and "argosyd is ending" in said["message"], said
+    c.let_go()
+    assert send(other, "GET", f"{headers['Location']}?wait=60")[2]["jobs"][0]["state"] == "done"
+    status, _, said = answers["many"]
+    done = [line["job"] for line in said if line["status"] == 202]
+    assert status == 200 and len(said) == 4000 and len(done) >= 20 and [line["status"] for line in said[:len(done)]] == [202] * len(done), said[:2]
+    assert [line["status"] for line in said[len(done):]] == [504] + [503] * (len(said) - len(done) - 1), said[len(done):][:3]
+    known = {row["job"] for row in c.json("list-jobs --all", other)}
+    assert set(done) <= known and len([number for number in known if number > max(done)]) <= 1, (done[-1], max(known))
 
 
 def test_units_of_a_node_that_is_lost_are_driven_on(c: Cluster):

@@ -155,7 +155,7 @@ static void route_fail(Route *route, int status, const char *format, ...) {
         str_vfit(message, sizeof(message), format, ap);
         va_end(ap);
         response = error_response(status, message);
-        response.no_leader = status == ETIMEDOUT || status == EHOSTUNREACH;
+        response.no_leader = status == ETIMEDOUT || status == EHOSTUNREACH || status == EINPROGRESS;
         route_respond(route, &response);
 }
 
@@ -640,7 +640,7 @@ static void on_deadline(Route *route) {
                            (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC);
                 return;
         }
-        route_fail(route, ETIMEDOUT,
+        route_fail(route, route->asked ? EINPROGRESS : ETIMEDOUT, // nobody knows what became of it, or it has not begun
                    "no leader can be reached for %.1f s; %s",
                    (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC,
                    route->asked ? "a leader had the request before, so look later whether it was carried out"

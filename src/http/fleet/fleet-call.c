@@ -114,6 +114,7 @@ static unsigned status_of(int error) {
         case ESHUTDOWN:
         case EHOSTUNREACH:
         case ETIMEDOUT:
+        case EINPROGRESS:
         case ECONNRESET:
                 return 503;
         default: // what the cluster does not do as it is
@@ -122,7 +123,7 @@ static unsigned status_of(int error) {
 }
 
 void fleet_call_fail(FleetCall *c, int error, const char *why) {
-        bool unreachable = error == EHOSTUNREACH || error == ETIMEDOUT || error == ECONNRESET;
+        bool unreachable = error == EHOSTUNREACH || error == ETIMEDOUT || error == EINPROGRESS || error == ECONNRESET;
 
         end(c, status_of(error), unreachable ? no_leader : why);
 }

@@ -331,6 +331,16 @@ static void pass(uint64_t ms) {
                 uv_run(&w.loop, UV_RUN_NOWAIT);
 }
 
+// Nobody has come to lead, for so long as a change waits.
+static void until_late(void) {
+        unsigned before = w.answers;
+
+        w.now_us += 2 * ROUTER_CHANGE_MS * USEC_PER_MSEC;
+        pass(0);
+        while (w.answers == before)
+                uv_run(&w.loop, UV_RUN_ONCE);
+}
+
 static void a_request_waits_for_a_leader_and_goes_there(void **state) {
         submit(ARGOSY__REQUEST__WHAT_CHANGE);
         turn();
@@ -416,6 +426,23 @@ static void the_next_leader_hears_how_old_it_is(void **state) {
         leader_is(1);
         assert_int_equal(w.forwarded_age_ms, 4100);
         reply(true, 0);
+}
+
+// Who asks again could have it done twice.
+static void of_what_a_leader_had_nobody_says_that_it_did_not_begin(void **state) {
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        turn();
+        until_late();
+        assert_int_equal(w.status, ETIMEDOUT);
+        assert_true(w.no_leader);
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        turn();
+        leader_is(2);
+        assert_int_equal(w.forwarded, 1);
+        leader_is(0);
+        until_late();
+        assert_int_equal(w.status, EINPROGRESS);
+        assert_true(w.no_leader);
 }
 
 static void a_journal_that_flowed_ends_with_the_leader(void **state) {
@@ -1078,6 +1105,7 @@ int main(void) {
                 CASE(nobody_is_turned_away_while_somebody_leads),
                 CASE(what_was_not_answered_is_sent_again_to_the_next_leader),
                 CASE(the_next_leader_hears_how_old_it_is),
+                CASE(of_what_a_leader_had_nobody_says_that_it_did_not_begin),
                 CASE(a_journal_that_flowed_ends_with_the_leader),
                 CASE(what_the_client_took_of_a_journal_is_said_where_it_comes_from),
                 CASE(who_wants_a_small_window_has_one_that_is_not_too_small),

@@ -644,6 +644,99 @@ static void behind_a_line_without_an_answer_nothing_is_asked_for(void **state) {
         RUN_UNTIL(has(c, "HTTP/1.1 503 ")); // of the first line: of the whole
 }
 
+// ---- argosyd ends while something is under way
+
+// Retry-After would have it done twice.
+static void what_a_leader_may_have_is_not_to_be_asked_for_again(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs", "application/json", "37", STOP));
+        RUN_UNTIL(w.n_calls == 1);
+        close_api();
+        RUN_UNTIL(c->closed);
+        assert_true(has(c, "HTTP/1.1 504 ") && has(c, "it may have been carried out"));
+        assert_false(has(c, "Retry-After"));
+}
+
+static void what_has_a_key_is_to_be_asked_for_again(void **state) {
+        Client *c, *lines;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs", "application/json\r\nIdempotency-Key: k", "37", STOP));
+        lines = say(1, POST("/v1/jobs", "application/x-ndjson\r\nIdempotency-Key: l", "114", LINES LINES LINES));
+        RUN_UNTIL(w.n_calls == 2);
+        close_api();
+        RUN_UNTIL(c->closed && lines->closed);
+        for (size_t i = 0; i < 2; i++) {
+                assert_true(has(&w.clients[i], "HTTP/1.1 503 ") && has(&w.clients[i], "Retry-After: 1\r\n"));
+                assert_true(has(&w.clients[i], "under the same key"));
+        }
+}
+
+static void what_changes_nothing_is_to_be_asked_for_again(void **state) {
+        w.waits = true;
+        (void) say(0, POST("/v1/plan", "application/json", "38", "{\"verb\":\"start\",\"units\":[\"a.service\"]}"));
+        (void) say(1, GET("/v1/nodes"));
+        (void) say(2, POST("/v1/jobs", "application/json", "49", "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"hold\":true}"));
+        (void) say(3, POST("/v1/jobs", "application/json", "28", "{\"verb\":\"job retry\",\"job\":7}"));
+        RUN_UNTIL(w.n_calls == 4); // the last two ask about the cluster first
+        close_api();
+        for (size_t i = 0; i < 4; i++) {
+                RUN_UNTIL(w.clients[i].closed);
+                assert_true(has(&w.clients[i], "HTTP/1.1 503 ") && has(&w.clients[i], "Retry-After: 1\r\n"));
+        }
+        assert_true(has(&w.clients[2], "nothing was changed"));
+}
+
+static void what_is_a_job_by_then_is_told_with_its_number(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs?wait=60", "application/json", "37", STOP));
+        RUN_UNTIL(w.n_calls == 1);
+        answer_change(w.calls[0], 0, 17);
+        RUN_UNTIL(w.n_calls == 2);
+        close_api();
+        RUN_UNTIL(c->closed);
+        assert_true(has(c, "HTTP/1.1 202 ") && has(c, "Location: /v1/jobs/17\r\n"));
+        assert_true(has(c, "{\"job\":17,\"message\":\"argosyd is ending") && has(c, ",\"units\":[]}"));
+}
+
+// The same when it is the leader that has gone.
+static void whose_job_cannot_be_waited_for_is_told_its_number(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs?wait=60", "application/json", "37", STOP));
+        RUN_UNTIL(w.n_calls == 1);
+        answer_change(w.calls[0], 0, 17);
+        http_call_fail(w.calls[1], ETIMEDOUT, "no leader can be reached for 5.0 s");
+        RUN_UNTIL(has(c, "\"units\":[]}"));
+        assert_true(has(c, "HTTP/1.1 202 ") && has(c, "Location: /v1/jobs/17\r\n"));
+        assert_true(has(c, "no leader can be reached for 5.0 s"));
+}
+
+static void lines_that_were_done_are_told_when_argosyd_ends(void **state) {
+        Client *c, *waits;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs?wait=60", "application/x-ndjson", "114", LINES LINES LINES));
+        RUN_UNTIL(w.n_calls == 1);
+        answer_change(w.calls[0], 0, 17); // and the second one is under way
+        waits = say(1, POST("/v1/jobs?wait=60", "application/x-ndjson", "38", LINES));
+        RUN_UNTIL(w.n_calls == 3);
+        answer_change(w.calls[2], 0, 18);
+        RUN_UNTIL(w.n_calls == 4); // for its end
+        close_api();
+        RUN_UNTIL(c->closed && waits->closed);
+        assert_int_equal(w.n_calls, 4);
+        assert_true(has(c, "HTTP/1.1 200 ") && has(c, "{\"line\":1,\"status\":202,\"job\":17,"));
+        assert_true(has(c, "{\"line\":2,") && has(c, "\"status\":504,\"detail\":\"argosyd is ending; "));
+        assert_true(has(c, "{\"line\":3,") && has(c, "\"status\":503,\"detail\":\"this was not asked for any more"));
+        assert_true(has(waits, "{\"line\":1,\"status\":202,\"job\":18,"));
+}
+
 static void what_depends_on_jobs_asks_first_whether_there_are_any(void **state) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
@@ -1436,6 +1529,12 @@ int main(void) {
                 TEST(behind_a_line_without_an_answer_nothing_is_asked_for),
                 TEST(who_waits_is_told_how_it_ended),
                 TEST(who_has_waited_long_enough_is_told_how_far_it_is),
+                TEST(what_a_leader_may_have_is_not_to_be_asked_for_again),
+                TEST(what_has_a_key_is_to_be_asked_for_again),
+                TEST(what_changes_nothing_is_to_be_asked_for_again),
+                TEST(what_is_a_job_by_then_is_told_with_its_number),
+                TEST(whose_job_cannot_be_waited_for_is_told_its_number),
+                TEST(lines_that_were_done_are_told_when_argosyd_ends),
                 TEST(what_depends_on_jobs_asks_first_whether_there_are_any),
                 TEST(a_body_that_nobody_takes_is_refused),
                 TEST(events_come_as_they_happen),

@@ -36,6 +36,7 @@ static void errors_have_the_status_that_says_who_is_to_do_something(void **state
         assert_int_equal(http_status_of(EBUSY), 503);
         assert_int_equal(http_status_of(EHOSTUNREACH), 503);
         assert_int_equal(http_status_of(ETIMEDOUT), 503);
+        assert_int_equal(http_status_of(EINPROGRESS), 504);
         assert_int_equal(http_status_of(EIO), 500);
 }
 

@@ -175,5 +175,64 @@ def test_they_outlive_the_leader_and_a_restart(c: Cluster):
     assert rows["kept"]["used_us"] and rows["gone"]["state"] == "revoked", rows
 
 
+# What each is answered who shows no token, or one for view on role web, view, operate, deploy, admin. (200 of a change: it is so already.)
+ALL, SOME, WHOLE, ADMINS = [200] * 6, [401] + [200] * 5, [401, 403] + [200] * 4, [401] + [403] * 4 + [200]
+NEVER = [403] * 6  # sessions are there over TLS
+WEB = "web.service"
+ANSWERS = {
+    "get /healthz": ALL, "get /readyz": ALL, "get /v1/openapi.json": SOME, "get /metrics": WHOLE,
+    "get /v1/units": SOME, f"get /v1/units/{WEB}": SOME, "get /v1/units/other.service": [401, 404, 200, 200, 200, 200],
+    "get /v1/unit-files": SOME, f"get /v1/unit-files/{WEB}": SOME, "get /v1/unit-files/other.service": [401, 404, 200, 200, 200, 200],
+    "get /v1/nodes": WHOLE, "get /v1/hosts": SOME, "get /v1/roles": WHOLE, "get /v1/pools": WHOLE, "get /v1/queue": WHOLE, "get /v1/access": SOME,
+    "get /v1/tokens": ADMINS, "get /v1/jobs": SOME, "get /v1/jobs/1": WHOLE, "get /v1/events": SOME, "get /v1/state": SOME, "get /v1/usage": SOME,
+    "get /v1/diff?from=1": WHOLE, f"get /v1/history/{WEB}": SOME, f"get /v1/journal/{WEB}": SOME,
+    "post /v1/plan start": [401, 403, 403, 200, 200, 200], "post /v1/login": NEVER, "post /v1/logout": NEVER,
+    "put /v1/unit-files/new.service": [401, 403, 403, 403, 202, 200], "delete /v1/unit-files/new.service": [401, 403, 403, 403, 202, 404],
+    "post /v1/jobs start": [401, 403, 403, 202, 202, 202], "post /v1/jobs submit": [401, 403, 403, 403, 202, 200],
+    "post /v1/jobs cordon": [401, 403, 403, 403, 403, 404], "post /v1/jobs role set": [401, 403, 403, 403, 403, 202],
+    "post /v1/jobs access grant": [401, 403, 403, 403, 403, 202], "post /v1/jobs token revoke": [401, 403, 403, 403, 403, 404],
+    "post /v1/jobs cluster remove": [401, 403, 403, 403, 403, 404], "post /v1/jobs queue open": [401, 403, 403, 403, 403, 200],
+    "post /v1/jobs job cancel": [401, 403, 403, 404, 404, 404], "post /v1/jobs undo": [401, 403, 403, 403, 404, 404],
+}
+BODIES = {"start": {"units": [WEB]}, "submit": {"files": {"made.service": SLEEPER}}, "cordon": {"nodes": ["n9"]}, "role set": {"role": "made", "weight": 2},
+          "access grant": {"right": "view", "who": "user:nobody"}, "token revoke": {"tokens": ["nobodys"]}, "cluster remove": {"node": "n9"},
+          "queue open": {}, "job cancel": {"jobs": [999999]}, "undo": {"job": 999999}}
+
+
+def answered(node, token, what):
+    """The status alone: some of it is a stream."""
+    method, target, verb = (what.split(" ", 2) + [""])[:3]
+    body, headers = (json.dumps({"verb": verb} | BODIES[verb]), JSON) if verb else (SLEEPER, {"Content-Type": "text/plain"}) if method == "put" else (None, {})
+    if target == "/v1/login":
+        body, headers = json.dumps({"token": token}), JSON
+    connection = Bearer(node, PORT, token)
+    connection.request(method.upper(), target, body, headers)
+    answer = connection.getresponse()
+    connection.close()
+    return answer.status
+
+
+def described(what, paths):
+    """Which of these it is."""
+    method, target = what.split()[:2]
+    path = target.split("?")[0]
+    names = [path, path.rsplit("/", 1)[0] + "/{name}", path.rsplit("/", 1)[0] + "/{number}"]
+    return next(f"{method} {name}" for name in names if method in paths.get(name, {}))
+
+
+def test_everything_asks_for_its_right(c: Cluster):
+    c.ctl("role set web")
+    c.start("web", SLEEPER + "[X-Argosy]\nRole=web\n")
+    c.start("other")
+    rights = ["view", "operate", "deploy", "admin"]
+    shown = ["argosy_" + "A" * 43, create(c, "some", "view", "on role web"), *(create(c, f"all-{right}", right) for right in rights)]
+    node = c.nodes[-1]  # which has no log
+    eventually(lambda: status(node, shown[1], "/v1/units") == 200 and c.active("web") and c.active("other"))
+    paths = ask(node, shown[-1], "/v1/openapi.json")[1]["paths"]
+    assert {described(what, paths) for what in ANSWERS} == {f"{method} {path}" for path in paths for method in paths[path]}
+    seen = {what: [answered(node, token, what) for token in shown] for what in ANSWERS}
+    assert seen == ANSWERS, "\n".join(f"{what}: {seen[what]}, not {wanted}" for what, wanted in ANSWERS.items() if seen[what] != wanted)
+
+
 if __name__ == "__main__":
     main(nodes=4, voters=3, conf=[*QUICK, f"Http.Listen=127.0.0.1:{PORT}", "Http.Tls=no"], after=end_all)

@@ -5,8 +5,9 @@
 import json
 from pathlib import Path
 
+import over_http
 from lib import QUICK, SLEEPER, Cluster, eventually, main
-from over_http import Stream
+from over_http import Stream, change, get
 
 
 class Events(Stream):
@@ -131,6 +132,59 @@ def test_streams_end_with_argosyd_and_their_readers_go_on_there(c: Cluster):
     c.start("after", SLEEPER)
     assert any(said and said["unit"] == "after.service" for _, _, said in stream.events())
     stream.close()
+
+
+class Seen:
+    """The cluster as a program has it that follows its events and asks for nothing."""
+
+    def __init__(self, node):
+        self._stream, self._states, self.nodes = over_http.Events(node, "?since=0&kind=state&kind=node&kind=stream"), {}, {}
+
+    def running(self, *on):
+        return sorted(unit for (unit, node), active in self._states.items() if active == "active" and node in on)
+
+    def until(self, condition):
+        while not condition():
+            event = self._stream.next()
+            assert event, "the stream has ended"
+            if event["kind"] == "state" and event["gone"]:
+                self._states.pop((event["unit"], event["node"]), None)
+            elif event["kind"] == "state":
+                self._states[event["unit"], event["node"]] = event["active"]
+            elif event["kind"] == "node":
+                self.nodes[event["node"]] = event.get("state")
+
+
+def hosts(node):
+    return get(node, "/v1/hosts")["hosts"]
+
+
+def test_a_cluster_is_driven_through_the_loss_of_a_node_and_of_its_leader(c: Cluster):
+    """And nothing but HTTP is spoken."""
+    webs = [f"web@{i}.service" for i in range(1, 7)]
+    leader = c.node(next(host["host"] for host in hosts(c.nodes[0]) if host["leader"]))
+    asked, lost = (node for node in c.nodes if node.name != leader.name)
+    first = change(asked, "start", units=webs, files={"web@.service": SLEEPER}, wait=60)["jobs"][0]["job"]
+    seen = Seen(asked)
+    seen.until(lambda: seen.running("n1", "n2", "n3") == webs and set(seen.nodes.values()) == {"online"})
+    lost.kill()
+    seen.until(lambda: seen.nodes[lost.name] == "lost" and seen.running(asked.name, leader.name) == webs)
+    change(asked, "stop", units=webs[:2], wait=60)
+    seen.until(lambda: seen.running(asked.name, leader.name) == webs[2:])
+    lost.boot()
+    seen.until(lambda: seen.nodes[lost.name] == "online")
+    eventually(lambda: all(host["state"] == "online" and host["lag"] == 0 for host in hosts(asked)))
+    leader.kill()
+    body, headers = json.dumps({"verb": "start", "units": webs}), over_http.JSON | {"Idempotency-Key": "once"}
+    status, _, said = eventually(lambda: (answer := over_http.ask(asked, "/v1/jobs", "POST", body, headers))[0] != 503 and answer)
+    assert status == 202, said
+    seen.until(lambda: seen.nodes[leader.name] == "lost" and seen.running(asked.name, lost.name) == webs)
+    job = get(asked, f"/v1/jobs/{said['job']}?wait=60")["jobs"][0]
+    assert job["state"] == "done", job
+    assert over_http.ask(lost, "/v1/jobs", "POST", body, headers)[2]["job"] == said["job"]
+    assert [row["verb"] for row in get(lost, "/v1/jobs")["jobs"] if row["job"] >= first] == ["start", "stop", "start"]
+    assert next(host["host"] for host in hosts(lost) if host["leader"]) != leader.name
+    leader.boot()
 
 
 if __name__ == "__main__":

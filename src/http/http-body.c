@@ -354,7 +354,7 @@ static int begin(HttpBody *b) {
         if (*b->response->message)
                 json_strings(j, (const char *const[][2]){{"message", b->response->message}}, 1);
         write_next(b);
-        if (b->response->what_case == ARGOSY__RESPONSE__WHAT_QUEUE)
+        if (b->response->what_case == ARGOSY__RESPONSE__WHAT_QUEUE && !http_target_writes(&b->target))
                 queue_json(b->response->queue, j);
         if (b->response->what_case == ARGOSY__RESPONSE__WHAT_ACCESS)
                 write_own(b->response->access, j);

@@ -130,6 +130,30 @@ static void a_page_of_jobs_says_where_the_next_one_begins(void **state) {
         assert_ptr_equal(strstr(last, "{\"no_leader\":false,\"jobs\":[{\"job\":18,"), last);
 }
 
+// Which rule is new; how the queue is is what a GET of it says.
+static void a_change_of_the_queue_says_what_came_of_it(void **state) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Queue queue = ARGOSY__RESPONSE__QUEUE__INIT;
+        Argosy__Response__QueueRow row = ARGOSY__RESPONSE__QUEUE_ROW__INIT, *rows[] = {&row};
+        Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+        HttpTarget target = {.resource = HTTP_NEW_JOB};
+        _cleanup_free_ char *text = NULL;
+        HttpPart *part = calloc(1, sizeof(*part));
+
+        assert_non_null(part);
+        rule.number = 3;
+        row.rule = &rule;
+        queue.rows = rows;
+        queue.n_rows = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_QUEUE;
+        r.queue = &queue;
+        r.job = 17;
+        r.held = true;
+        *part = packed(&r);
+        text = read_all(http_body_new(&target, part, 1, NULL, 0), 4096);
+        assert_string_equal(text, "{\"job\":17,\"rule\":3,\"held\":true,\"units\":[]}\n");
+}
+
 static size_t count(const char *text, const char *word) {
         size_t n = 0;
 
@@ -194,6 +218,7 @@ int main(void) {
                 cmocka_unit_test(an_empty_list_is_a_list),
                 cmocka_unit_test(what_is_known_without_a_leader_has_its_age),
                 cmocka_unit_test(a_page_of_jobs_says_where_the_next_one_begins),
+                cmocka_unit_test(a_change_of_the_queue_says_what_came_of_it),
                 cmocka_unit_test(pieces_and_parts_make_one_document),
                 cmocka_unit_test(states_choose_rows),
                 cmocka_unit_test(no_more_is_made_than_is_read),

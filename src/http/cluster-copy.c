@@ -79,6 +79,13 @@ static const struct {
 };
 static_assert(ELEMENTSOF(lists) == EVENT_KINDS - 2, "each kind has a list, but EVENT_NONE and EVENT_STREAM");
 
+const char *cluster_copy_list(Argosy__EventKind kind) {
+        for (size_t i = 0; i < ELEMENTSOF(lists); i++)
+                if (lists[i].kind == kind)
+                        return lists[i].name;
+        return NULL;
+}
+
 // ---- rows
 
 static CopyTable *table_of(ClusterCopy *c, const CopyRow *row) {

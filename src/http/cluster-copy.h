@@ -20,6 +20,8 @@
 
 typedef struct ClusterCopy ClusterCopy;
 
+// Of which list a row of that kind is; NULL: of none.
+const char *cluster_copy_list(Argosy__EventKind kind);
 // changes: it has begun at a cursor, and keeps what is gone. held: of it and its documents, bytes that there are; it outlives both
 // (text-chunk.h). NULL: out of memory.
 ClusterCopy *cluster_copy_new(bool changes, _Atomic size_t *held);

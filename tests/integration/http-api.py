@@ -8,9 +8,8 @@ import subprocess
 import time
 from pathlib import Path
 
-import jsonschema
 from lib import QUICK, SLEEPER, SOURCE, Cluster, eventually, main
-from over_http import Connection, ask, change, directory, exchange, get, raw, refuses
+from over_http import Connection, ask, directory, exchange, get, raw, refuses
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 ANN = 1001
@@ -330,53 +329,6 @@ def test_what_the_leader_counts_follows_what_happens(c: Cluster):
     c.ctl("destroy counted.service")
     for name, labels, _ in expected[:-1]:
         eventually(lambda: leaders_figures(c)[name, labels] == before[name, labels], what=(name, labels))
-
-
-# What may be asked with each parameter, and for each thing.
-PARAMETERS = {"pattern": "web@*", "state": "running", "node": "n1", "author": "root", "limit": 3, "label": "disk=none", "wait": 1, "kind": "unit",
-              "lines": 2, "follow": "false", "from": 1, "to": 2}
-
-
-def answers_as_described(node, document, path, job):
-    """A GET of each parameter alone: its type and shape are those that it is to have."""
-    described = document["paths"][path]["get"]
-    target = path.replace("{name}", "web@1.service").replace("{number}", str(job))
-    told = [(p["required"], f"{p['name']}={(PARAMETERS | {'at': job})[p['name']]}")
-            for p in described["parameters"] if p["in"] == "query" and p["name"] not in ("since", "page")]
-    always = "?" + "&".join(words for required, words in told if required)
-    for query in [always, *(f"{always}&{words}" for required, words in told if not required)]:
-        status, kind, said = ask(node, target + query)
-        content = described["responses"]["200"]["content"]
-        assert status == 200 and kind.split(";")[0] in content, f"{target}{query}: {status} {kind} {said}"
-        if "schema" in content[kind.split(";")[0]]:
-            fits(document, content[kind]["schema"], said)
-    refuses(node, target + "?nobody=knows", 400, "no such parameter")
-
-
-def fits(document, schema, said):
-    jsonschema.Draft202012Validator(schema | {"components": document["components"]}).validate(said)
-
-
-def test_it_is_as_its_own_description_says(c: Cluster):
-    node = c.node("n2")
-    c.start("web@{1..3}")
-    document = get(node, "/v1/openapi.json")
-    assert document["openapi"] == "3.1.0" and document["info"]["version"] in node.run("argosyctl --version")
-    for path, described in document["paths"].items():
-        if "get" in described and path != "/v1/events":
-            answers_as_described(node, document, path, c.json("list-jobs")[0]["job"])
-    body = {"verb": "stop", "units": ["web@1.service"], "reason": "as described"}
-    fits(document, {"$ref": "#/components/schemas/change"}, body)
-    said = change(node, **body)
-    fits(document, document["paths"]["/v1/jobs"]["post"]["responses"]["2XX"]["content"]["application/json"]["schema"], said)
-    fits(document, {"$ref": "#/components/schemas/problem"}, refuses(node, "/v1/units/nobody.service", 404))
-    for wrong in ({"verb": "stop", "replace": True}, {"verb": "dance"}, {"units": ["web@1.service"]}, {"verb": "stop", "units": "web@1"}):
-        refuses(node, "/v1/jobs", 400, method="POST", body=json.dumps(wrong), headers={"Content-Type": "application/json"})
-        try:
-            fits(document, {"$ref": "#/components/schemas/change"}, wrong)
-        except jsonschema.ValidationError:
-            continue
-        raise AssertionError(f"{wrong} would be described as proper")
 
 
 def test_the_page_and_its_files_are_there_for_whoever_may_connect(c: Cluster):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The document against the tables that requests are read by. Whether answers are as it says, tests/integration/http-api.py asks a cluster.
+// The document against the tables that requests are read by. Whether answers are as it says, tests/integration/http-described.py asks a cluster.
 #include "test.h"
 
 #include <cjson/cJSON.h>
@@ -65,7 +65,69 @@ static void each_route_is_there_in_words_with_its_parameters(void **state) {
                         assert_string_equal(at(list, "name")->valuestring, parameter);
                         assert_true(*at(list, "description")->valuestring != 0);
                 }
-                assert_null(list);
+                for (; list; list = list->next) // which table it is in is nobody's business
+                        assert_string_equal(at(list, "in")->valuestring, "header");
+        }
+}
+
+static const cJSON *find(const cJSON *object, const char *name) {
+        return cJSON_GetObjectItemCaseSensitive(object, name);
+}
+
+static bool takes(const cJSON *operation, const char *header) {
+        const cJSON *parameter;
+
+        cJSON_ArrayForEach(parameter, at(operation, "parameters")) if (streq(at(parameter, "name")->valuestring, header)) return true;
+        return false;
+}
+
+// What http-thread.c reads and sends besides bodies.
+static void headers_are_told_of_where_they_mean_something(void **state) {
+        HttpRoute route;
+
+        for (size_t i = 0; http_target_route(i, &route); i++) {
+                const HttpTarget t = {.resource = route.resource};
+                const cJSON *operation = operation_of(&route), *answers = at(operation, "responses"),
+                            *sent = find(find(answers, "200"), "headers");
+                bool has_tag = http_target_is_tagged(&t) || route.resource == HTTP_STATE, has_page = false,
+                     becomes_job = http_target_writes(&t) && route.resource != HTTP_PLAN;
+
+                for (size_t k = 0; http_target_parameter(i, k); k++)
+                        has_page |= streq(http_target_parameter(i, k), "page");
+                assert_int_equal(takes(operation, "If-None-Match"), has_tag);
+                assert_int_equal(find(sent, "ETag") != NULL, has_tag);
+                assert_int_equal(find(answers, "304") != NULL, has_tag);
+                assert_int_equal(find(sent, "Link") != NULL, has_page);
+                assert_int_equal(takes(operation, "Idempotency-Key"), http_target_writes(&t));
+                assert_int_equal(takes(operation, "If-Match"), http_target_writes(&t));
+                assert_int_equal(find(sent, "Location") != NULL, becomes_job);
+                assert_int_equal(find(answers, "504") != NULL, becomes_job);
+                assert_int_equal(takes(operation, "Last-Event-ID"), route.resource == HTTP_EVENTS);
+        }
+}
+
+static bool refers_to(const cJSON *value, const char *name) {
+        for (const cJSON *child = value->child; child; child = child->next)
+                if ((child->string && streq(child->string, "$ref") && str_has_suffix(child->valuestring, name)) || refers_to(child, name))
+                        return true;
+        return false;
+}
+
+// As http-api-steps.c answers: with the job as it was taken, or as it has ended.
+static void a_change_may_have_been_waited_for(void **state) {
+        HttpRoute route;
+
+        for (size_t i = 0; http_target_route(i, &route); i++) {
+                const HttpTarget t = {.resource = route.resource};
+
+                if (!http_target_writes(&t) || route.resource == HTTP_PLAN)
+                        continue;
+                for (size_t k = 0; k < 2; k++) {
+                        const cJSON *answer = at(at(operation_of(&route), "responses"), k == 0 ? "200" : "202");
+
+                        assert_true(refers_to(at(at(answer, "content"), "application/json"), "/units_of_a_job"));
+                        assert_true(refers_to(at(at(answer, "content"), "application/json"), "/jobs"));
+                }
         }
 }
 
@@ -182,7 +244,7 @@ static void each_verb_takes_what_is_said_that_it_takes(void **state) {
 static void each_member_of_a_verb_is_of_its_type(void **state) {
         static const struct {
                 const char *type, *value;
-        } others[] = {{"boolean", "true"}, {"number", "-0.5"}, {"array", "[{}]"}, {"object", "{\"\":[]}"}};
+        } others[] = {{"boolean", "true"}, {"integer", "-0.5"}, {"array", "[{}]"}, {"object", "{\"\":[]}"}};
         const char *verb, *member;
 
         for (size_t i = 0; (verb = http_write_verb(i)); i++)
@@ -200,6 +262,8 @@ static void each_member_of_a_verb_is_of_its_type(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(each_route_is_there_in_words_with_its_parameters),
+                cmocka_unit_test(headers_are_told_of_where_they_mean_something),
+                cmocka_unit_test(a_change_may_have_been_waited_for),
                 cmocka_unit_test(whatever_is_referred_to_is_there),
                 cmocka_unit_test(each_verb_takes_what_is_said_that_it_takes),
                 cmocka_unit_test(each_member_of_a_verb_is_of_its_type),

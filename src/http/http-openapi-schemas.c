@@ -1,0 +1,618 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+//      tables -> schemas, headers and answers, each under the name by which paths refer to it
+//
+// A schema names every member that there can be, those that are always there as required. Where a table has the members it is the table's
+// that stand here; of what is written by hand elsewhere (http-bulk-answer.c, job-difference.c, cluster-copy.c) the shape stands here
+// again, and tests/integration/http-described.py finds it out if the two differ.
+
+#include <string.h>
+
+#include "cluster-copy.h"
+#include "event-kind.h"
+#include "http-body.h"
+#include "http-openapi-private.h"
+#include "http-write.h"
+#include "macro.h"
+#include "row-fields.h"
+
+static const struct {
+        const char *name, *verb; // verb NULL: of all that have it
+        HttpShape shape;
+} members[] = {
+        {"rule", "queue rule add", SHAPE_OBJECT},
+        {"limit", "role set", SHAPE_OBJECT},
+        {"action", NULL, SHAPE_TEXT},
+        {"after", NULL, SHAPE_NUMBERS},
+        {"before", NULL, SHAPE_NUMBER},
+        {"deadline", NULL, SHAPE_TEXT},
+        {"file", NULL, SHAPE_TEXT},
+        {"files", NULL, SHAPE_TEXTS_BY_NAME},
+        {"force", NULL, SHAPE_BOOL},
+        {"guarantee", NULL, SHAPE_OBJECT},
+        {"hash", NULL, SHAPE_TEXT},
+        {"health", NULL, SHAPE_TEXT},
+        {"hold", NULL, SHAPE_BOOL},
+        {"job", NULL, SHAPE_NUMBER},
+        {"jobs", NULL, SHAPE_NUMBERS},
+        {"labels", NULL, SHAPE_TEXTS_BY_NAME},
+        {"max-moves", NULL, SHAPE_NUMBER},
+        {"max-unavailable", NULL, SHAPE_NUMBER_OR_TEXT},
+        {"name", NULL, SHAPE_TEXT},
+        {"node", NULL, SHAPE_TEXT},
+        {"nodes", NULL, SHAPE_TEXTS},
+        {"number", NULL, SHAPE_NUMBER},
+        {"only-untouched", NULL, SHAPE_BOOL},
+        {"patterns", NULL, SHAPE_TEXTS},
+        {"plan", NULL, SHAPE_BOOL},
+        {"pool", NULL, SHAPE_TEXT},
+        {"queue", NULL, SHAPE_BOOL},
+        {"reason", NULL, SHAPE_TEXT},
+        {"replace", NULL, SHAPE_BOOL},
+        {"revs", NULL, SHAPE_TEXTS},
+        {"right", NULL, SHAPE_TEXT},
+        {"role", NULL, SHAPE_TEXT},
+        {"rolling", NULL, SHAPE_BOOL},
+        {"rule", NULL, SHAPE_NUMBER},
+        {"set", NULL, SHAPE_TEXTS_BY_NAME},
+        {"tokens", NULL, SHAPE_TEXTS},
+        {"ttl", NULL, SHAPE_TEXT},
+        {"unit", NULL, SHAPE_TEXT},
+        {"units", NULL, SHAPE_TEXTS},
+        {"unset", NULL, SHAPE_TEXTS},
+        {"weight", NULL, SHAPE_NUMBER},
+        {"who", NULL, SHAPE_TEXT},
+};
+
+static HttpShape shape_of_member(const char *verb, const char *name) {
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                if (streq(members[i].name, name) && (!members[i].verb || streq(members[i].verb, verb)))
+                        return members[i].shape;
+        return SHAPE_ANY;
+}
+
+static HttpShape shape_of_field(FieldType type) {
+        switch (type) {
+        case FIELD_STRING:
+        case FIELD_HASH:
+        case FIELD_ROLE:
+        case FIELD_STATE:
+                return SHAPE_TEXT;
+        case FIELD_BOOL:
+        case FIELD_OK:
+                return SHAPE_BOOL;
+        case FIELD_U32:
+        case FIELD_U64:
+        case FIELD_TIME:
+                return SHAPE_NUMBER;
+        case FIELD_COUNT:
+        case FIELD_BYTES:
+        case FIELD_PERMILLE:
+        case FIELD_USEC:
+                return SHAPE_NUMBER_OR_NULL;
+        case FIELD_LABELS:
+                return SHAPE_TEXTS_BY_NAME;
+        case FIELD_TARGETS:
+        case FIELD_MAY_RUN:
+                return SHAPE_TEXTS;
+        case FIELD_CHANGE:
+        case FIELD_REFUSALS:
+                return SHAPE_OBJECTS;
+        }
+        return SHAPE_ANY;
+}
+
+void http_openapi_shape(Json *j, HttpShape s) {
+        switch (s) {
+        case SHAPE_BOOL:
+                text(j, "type", "boolean");
+                break;
+        case SHAPE_NUMBER:
+                text(j, "type", "integer");
+                break;
+        case SHAPE_NUMBER_OR_NULL:
+                list(j, "type", (const char *const[]){"number", "null"}, 2);
+                break;
+        case SHAPE_NUMBER_OR_TEXT:
+                list(j, "type", (const char *const[]){"integer", "string"}, 2);
+                break;
+        case SHAPE_TEXT:
+                text(j, "type", "string");
+                break;
+        case SHAPE_TEXT_OR_NULL:
+                list(j, "type", (const char *const[]){"string", "null"}, 2);
+                break;
+        case SHAPE_OBJECT:
+                text(j, "type", "object");
+                break;
+        case SHAPE_TEXTS_BY_NAME:
+                text(j, "type", "object");
+                begin(j, "additionalProperties");
+                text(j, "type", "string");
+                end(j);
+                break;
+        case SHAPE_TEXTS:
+        case SHAPE_NUMBERS:
+        case SHAPE_OBJECTS:
+                text(j, "type", "array");
+                begin(j, "items");
+                text(j, "type", s == SHAPE_TEXTS ? "string" : s == SHAPE_NUMBERS ? "integer" : "object");
+                end(j);
+                break;
+        case SHAPE_ANY:
+                break;
+        }
+}
+
+// ---- names
+
+// Of the schema of what is answered, and of the answer itself: there is one for each thing.
+void http_openapi_schema_name(const HttpRoute *o, char ret[HTTP_OPENAPI_NAME_SIZE]) {
+        const char *rows = http_body_rows(o->resource, NULL, NULL);
+
+        if (o->resource == HTTP_UNIT || o->resource == HTTP_UNIT_FILE)
+                str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s", o->resource == HTTP_UNIT ? "unit" : "unit_file");
+        else if (rows)
+                str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s%s", rows, o->method == HTTP_GET ? "" : "_of_a_job");
+        else
+                str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s", o->resource == HTTP_DIFF ? "diff" : "");
+}
+
+// ---- schemas
+
+// `always`: so many of them, the first ones, are in each row.
+static void write_row(Json *j, const Field *fields, size_t n, size_t always) {
+        text(j, "type", "object");
+        if (n == 0)
+                return;
+        begin(j, "properties");
+        for (size_t i = 0; i < n; i++)
+                property(j, fields[i].name, shape_of_field(fields[i].type));
+        end(j);
+        json_key(j, "required");
+        json_begin(j, '[');
+        for (size_t i = 0; i < always; i++)
+                json_string(j, fields[i].name);
+        json_end(j, ']');
+}
+
+// What stands beside the rows of what is read, if there is something to say.
+static void write_beside(Json *j, HttpResource resource) {
+        property(j, "no_leader", SHAPE_BOOL);
+        property(j, "stale_ms", SHAPE_NUMBER);
+        property(j, "message", SHAPE_TEXT);
+        if (resource == HTTP_QUEUE) {
+                property(j, "closed", SHAPE_BOOL);
+                property(j, "reason", SHAPE_TEXT_OR_NULL);
+                property(j, "held", SHAPE_NUMBER);
+                property(j, "open_max", SHAPE_NUMBER);
+        } else if (resource == HTTP_ACCESS) {
+                property(j, "own", SHAPE_TEXT_OR_NULL);
+                property(j, "own_of_some", SHAPE_TEXT_OR_NULL);
+        }
+}
+
+static void write_beside_of_a_job(Json *j) {
+        property(j, "job", SHAPE_NUMBER_OR_NULL);
+        property(j, "cursor", SHAPE_TEXT);
+        property(j, "rule", SHAPE_NUMBER);
+        property(j, "held", SHAPE_BOOL);
+        property(j, "message", SHAPE_TEXT);
+}
+
+// `has_next`: it comes page by page.
+static void write_document(Json *j, const HttpRoute *o, const char *name, bool has_next) {
+        HttpAside aside;
+        const char *asides = http_body_aside(o->resource, &aside), *age = o->method == HTTP_GET ? "no_leader" : "job";
+        const Field *fields;
+        size_t n;
+        const char *rows = http_body_rows(o->resource, &fields, &n);
+
+        begin(j, name);
+        text(j, "type", "object");
+        begin(j, "properties");
+        if (o->method == HTTP_GET)
+                write_beside(j, o->resource);
+        else
+                write_beside_of_a_job(j);
+        if (has_next)
+                property(j, "next", SHAPE_TEXT);
+        begin(j, rows);
+        text(j, "type", "array");
+        begin(j, "items");
+        write_row(j, fields, n, o->resource == HTTP_UNIT_FILE ? UNIT_FILE_PAST_FIELDS : n);
+        end(j);
+        end(j);
+        if (asides)
+                property(j, asides,
+                         aside == HTTP_ASIDE_TEXTS  ? SHAPE_TEXTS
+                         : aside == HTTP_ASIDE_TEXT ? SHAPE_TEXT_OR_NULL
+                                                    : SHAPE_OBJECTS);
+        end(j);
+        list(j, "required", (const char *const[]){age, rows, asides}, asides ? 3 : 2);
+        end(j);
+}
+
+static bool comes_page_by_page(size_t route) {
+        const char *parameter;
+
+        for (size_t k = 0; (parameter = http_target_parameter(route, k)); k++)
+                if (streq(parameter, "page"))
+                        return true;
+        return false;
+}
+
+static void write_documents(Json *j) {
+        char name[HTTP_OPENAPI_NAME_SIZE], before[HTTP_OPENAPI_NAME_SIZE];
+        HttpRoute o, other;
+
+        for (size_t i = 0; http_target_route(i, &o); i++) {
+                bool written = !http_body_rows(o.resource, NULL, NULL);
+
+                http_openapi_schema_name(&o, name);
+                for (size_t k = 0; k < i && http_target_route(k, &other); k++) {
+                        http_openapi_schema_name(&other, before);
+                        written |= streq(before, name);
+                }
+                if (!written)
+                        write_document(j, &o, name, comes_page_by_page(i));
+        }
+}
+
+static void write_change(Json *j, size_t verb) {
+        const char *name = http_write_verb(verb), *member;
+
+        json_begin(j, '{');
+        text(j, "type", "object");
+        begin(j, "properties");
+        begin(j, "verb");
+        text(j, "const", name);
+        end(j);
+        for (size_t k = 0; (member = http_write_member(verb, k)); k++)
+                property(j, member, shape_of_member(name, member));
+        end(j);
+        list(j, "required", (const char *const[]){"verb"}, 1);
+        json_key(j, "additionalProperties");
+        json_bool(j, false);
+        end(j);
+}
+
+static bool has_plan(size_t verb) {
+        const char *member;
+
+        for (size_t k = 0; (member = http_write_member(verb, k)); k++)
+                if (streq(member, "plan"))
+                        return true;
+        return false;
+}
+
+// plans: only those of which there is a plan.
+static void write_changes(Json *j, const char *name, bool plans) {
+        begin(j, name);
+        begin_list(j, "oneOf");
+        for (size_t i = 0; http_write_verb(i); i++)
+                if (!plans || has_plan(i))
+                        write_change(j, i);
+        json_end(j, ']');
+        end(j);
+}
+
+static void write_login(Json *j) {
+        begin(j, "login");
+        text(j, "type", "object");
+        begin(j, "properties");
+        property(j, "token", SHAPE_TEXT);
+        end(j);
+        list(j, "required", (const char *const[]){"token"}, 1);
+        json_key(j, "additionalProperties");
+        json_bool(j, false);
+        end(j);
+}
+
+static void write_rows_of(Json *j, const char *key, const EventKindInfo *info) {
+        char name[HTTP_OPENAPI_NAME_SIZE];
+
+        str_fit(name, sizeof(name), "event_%s", info->name);
+        begin(j, key);
+        if (info->n_names > 0) {
+                text(j, "type", "array");
+                refer_by(j, "items", "schemas", name);
+        } else {
+                begin_list(j, "anyOf"); // there is one, or nobody has said anything yet
+                refer_one(j, name);
+                json_begin(j, '{');
+                text(j, "type", "null");
+                json_end(j, '}');
+                json_end(j, ']');
+        }
+        end(j);
+}
+
+static void write_lists(Json *j) {
+        for (unsigned k = 0; k < EVENT_KINDS; k++)
+                if (cluster_copy_list((Argosy__EventKind) k))
+                        write_rows_of(j, cluster_copy_list((Argosy__EventKind) k), event_kind_info((Argosy__EventKind) k));
+}
+
+static void write_state(Json *j) {
+        begin(j, "state");
+        text(j, "type", "object");
+        begin(j, "properties");
+        property(j, "cursor", SHAPE_TEXT);
+        write_lists(j);
+        end(j);
+        begin_list(j, "required");
+        json_string(j, "cursor");
+        for (unsigned k = 0; k < EVENT_KINDS; k++)
+                if (cluster_copy_list((Argosy__EventKind) k))
+                        json_string(j, cluster_copy_list((Argosy__EventKind) k));
+        json_end(j, ']');
+        end(j);
+}
+
+static void write_state_changes(Json *j) {
+        begin(j, "state_changes");
+        text(j, "type", "object");
+        begin(j, "properties");
+        property(j, "cursor", SHAPE_TEXT);
+        property(j, "missed", SHAPE_BOOL);
+        begin(j, "anew");
+        text(j, "type", "object");
+        begin(j, "properties");
+        property(j, "lists", SHAPE_TEXTS);
+        property(j, "units", SHAPE_TEXTS);
+        end(j);
+        list(j, "required", (const char *const[]){"lists", "units"}, 2);
+        end(j);
+        begin(j, "gone"); // rows that have their names alone
+        text(j, "type", "object");
+        begin(j, "properties");
+        write_lists(j);
+        end(j);
+        end(j);
+        write_lists(j);
+        end(j);
+        list(j, "required", (const char *const[]){"cursor", "missed", "anew", "gone"}, 4);
+        end(j);
+}
+
+static void write_texts(Json *j, const char *name, const char *const *words, size_t n) {
+        begin(j, name);
+        text(j, "type", "array");
+        begin(j, "items");
+        text(j, "type", "object");
+        begin(j, "properties");
+        for (size_t i = 0; i < n; i++)
+                property(j, words[i], SHAPE_TEXT);
+        end(j);
+        list(j, "required", words, n);
+        end(j);
+        end(j);
+}
+
+// As job-difference.c has it.
+static void write_diff(Json *j) {
+        static const char *const setting[] = {"setting", "change", "before", "after"},
+                                 *const unit[] = {"unit", "change", "rev", "rev_after", "desired", "desired_after"};
+
+        begin(j, "diff");
+        text(j, "type", "object");
+        begin(j, "properties");
+        property(j, "from", SHAPE_NUMBER);
+        property(j, "to", SHAPE_NUMBER_OR_NULL);
+        property(j, "incomplete", SHAPE_BOOL);
+        write_texts(j, "settings", setting, ELEMENTSOF(setting));
+        write_texts(j, "units", unit, ELEMENTSOF(unit));
+        end(j);
+        list(j, "required", (const char *const[]){"from", "to", "incomplete", "settings", "units"}, 5);
+        end(j);
+}
+
+static void write_problem_members(Json *j) {
+        property(j, "type", SHAPE_TEXT);
+        property(j, "title", SHAPE_TEXT);
+        property(j, "status", SHAPE_NUMBER);
+        property(j, "detail", SHAPE_TEXT);
+        property(j, "unit", SHAPE_TEXT);
+        property(j, "node", SHAPE_TEXT);
+        property(j, "line", SHAPE_NUMBER);
+}
+
+static void write_problem(Json *j) {
+        begin(j, "problem");
+        text(j, "type", "object");
+        begin(j, "properties");
+        write_problem_members(j);
+        end(j);
+        list(j, "required", (const char *const[]){"type", "title", "status"}, 3);
+        end(j);
+}
+
+// ---- lines, each of an answer that has many
+
+static void write_line_of_an_operation(Json *j) {
+        begin(j, "line_of_an_operation");
+        begin_list(j, "oneOf");
+        json_begin(j, '{');
+        text(j, "type", "object");
+        begin(j, "properties");
+        property(j, "line", SHAPE_NUMBER);
+        property(j, "status", SHAPE_NUMBER);
+        property(j, "job", SHAPE_NUMBER_OR_NULL);
+        property(j, "state", SHAPE_TEXT);
+        property(j, "cursor", SHAPE_TEXT);
+        property(j, "held", SHAPE_BOOL);
+        property(j, "message", SHAPE_TEXT);
+        begin(j, "units");
+        text(j, "type", "array");
+        begin(j, "items");
+        text(j, "type", "object");
+        begin(j, "properties");
+        for (size_t i = 0; i < UNIT_RESULT_FIELDS; i++)
+                property(j, unit_result_fields[i].name, shape_of_field(unit_result_fields[i].type));
+        property(j, "end", SHAPE_TEXT);
+        property(j, "end_message", SHAPE_TEXT);
+        end(j);
+        end(j);
+        end(j);
+        end(j);
+        list(j, "required", (const char *const[]){"line", "status", "job", "units"}, 4);
+        json_end(j, '}');
+        json_begin(j, '{');
+        refer(j, "schemas", "problem");
+        list(j, "required", (const char *const[]){"line"}, 1);
+        json_end(j, '}');
+        json_end(j, ']');
+        end(j);
+}
+
+static void write_line_of_a_journal(Json *j) {
+        static const char *const words[] = {"unit", "node", "line"};
+
+        begin(j, "line_of_a_journal");
+        begin_list(j, "oneOf");
+        json_begin(j, '{');
+        text(j, "type", "object");
+        begin(j, "properties");
+        for (size_t i = 0; i < ELEMENTSOF(words); i++)
+                property(j, words[i], SHAPE_TEXT);
+        end(j);
+        list(j, "required", (const char *const[]){"unit", "line"}, 2);
+        json_end(j, '}');
+        refer_one(j, "problem");
+        json_end(j, ']');
+        end(j);
+}
+
+static HttpShape shape_of_event_field(EventFieldType type) {
+        return type == EVENT_TEXT ? SHAPE_TEXT : type == EVENT_BOOL ? SHAPE_BOOL : SHAPE_NUMBER_OR_NULL;
+}
+
+// The fields of a row, of which one that is gone has the names alone.
+static void write_event_row(Json *j, const EventKindInfo *info) {
+        char name[HTTP_OPENAPI_NAME_SIZE];
+
+        str_fit(name, sizeof(name), "event_%s", info->name);
+        begin(j, name);
+        text(j, "type", "object");
+        text(j, "description", info->what);
+        begin(j, "properties");
+        for (size_t i = 0; i < event_kind_n_fields(info); i++) {
+                begin(j, info->fields[i].name);
+                http_openapi_shape(j, shape_of_event_field(info->fields[i].type));
+                text(j, "description", info->fields[i].what);
+                end(j);
+        }
+        end(j);
+        begin_list(j, "required");
+        for (size_t i = 0; i < info->n_names; i++)
+                json_string(j, info->fields[i].name);
+        json_end(j, ']');
+        end(j);
+}
+
+static void write_event_of(Json *j, const EventKindInfo *info) {
+        char name[HTTP_OPENAPI_NAME_SIZE];
+
+        str_fit(name, sizeof(name), "event_%s", info->name);
+        json_begin(j, '{');
+        refer(j, "schemas", name);
+        begin(j, "properties");
+        begin(j, "kind");
+        text(j, "const", info->name);
+        end(j);
+        property(j, "time", SHAPE_NUMBER);
+        property(j, "cursor", SHAPE_TEXT);
+        property(j, "mark", SHAPE_TEXT);
+        property(j, "gone", SHAPE_BOOL);
+        property(j, "changed", SHAPE_TEXTS);
+        end(j);
+        list(j, "required", (const char *const[]){"kind", "time", "cursor", "mark", "gone", "changed"}, 6);
+        json_end(j, '}');
+}
+
+static void write_events(Json *j) {
+        for (unsigned k = 0; k < EVENT_KINDS; k++)
+                if (event_kind_info((Argosy__EventKind) k))
+                        write_event_row(j, event_kind_info((Argosy__EventKind) k));
+        begin(j, "event");
+        begin_list(j, "oneOf");
+        for (unsigned k = 0; k < EVENT_KINDS; k++)
+                if (event_kind_info((Argosy__EventKind) k))
+                        write_event_of(j, event_kind_info((Argosy__EventKind) k));
+        refer_one(j, "problem"); // the last of a stream
+        json_end(j, ']');
+        end(j);
+}
+
+// ---- headers and answers
+
+static void write_header(Json *j, const char *name, HttpShape s, const char *words) {
+        begin(j, name);
+        text(j, "description", words);
+        property(j, "schema", s);
+        end(j);
+}
+
+static void write_headers(Json *j) {
+        begin(j, "headers");
+        write_header(j, "ETag", SHAPE_TEXT, "Which version this is, for If-None-Match");
+        write_header(j, "Link", SHAPE_TEXT, "Where the next page is, if there is one");
+        write_header(j, "Location", SHAPE_TEXT, "The job, if it has become one");
+        write_header(j, "Retry-After", SHAPE_NUMBER, "Seconds after which it may be asked again");
+        end(j);
+}
+
+static void write_problem_answer(Json *j, const char *name, const char *words, bool again) {
+        begin(j, name);
+        text(j, "description", words);
+        if (again) {
+                begin(j, "headers");
+                refer_by(j, "Retry-After", "headers", "Retry-After");
+                end(j);
+        }
+        begin(j, "content");
+        write_content(j, "application/problem+json", "problem");
+        end(j);
+        end(j);
+}
+
+static void write_responses(Json *j) {
+        begin(j, "responses");
+        write_problem_answer(j, "problem", "It was refused, or has failed (RFC 9457)", false);
+        write_problem_answer(j, "unavailable", "It cannot be answered now; nothing is done twice if it is asked again", true);
+        write_problem_answer(j, "unknown", "It may have been carried out, and nobody here can tell", false);
+        begin(j, "unchanged");
+        text(j, "description", "It is as it was");
+        begin(j, "headers");
+        refer_by(j, "ETag", "headers", "ETag");
+        end(j);
+        end(j);
+        end(j);
+}
+
+void http_openapi_components(Json *j) {
+        begin(j, "components");
+        begin(j, "securitySchemes");
+        begin(j, "token");
+        text(j, "type", "http");
+        text(j, "scheme", "bearer");
+        end(j);
+        end(j);
+        write_headers(j);
+        write_responses(j);
+        begin(j, "schemas");
+        write_documents(j);
+        write_changes(j, "change", false);
+        write_changes(j, "planned_change", true);
+        write_login(j);
+        write_state(j);
+        write_state_changes(j);
+        write_diff(j);
+        write_problem(j);
+        write_line_of_an_operation(j);
+        write_line_of_a_journal(j);
+        write_events(j);
+        end(j);
+        end(j);
+}

@@ -84,6 +84,21 @@ void http_body_free(HttpBody *b) {
         free(b);
 }
 
+// Of a plan: a unit that would move, as it is told of one that a start would move.
+static void move_json(const void *row, Json *j) {
+        const Argosy__Response__Rebalance__Move *move = row;
+        Argosy__Response__UnitResult unit = ARGOSY__RESPONSE__UNIT_RESULT__INIT;
+
+        unit.name = move->unit;
+        unit.from = move->from;
+        unit.node = move->to;
+        unit.message = move->why;
+        json_begin(j, '{');
+        for (size_t i = 0; i < UNIT_RESULT_FIELDS; i++)
+                field_json(&unit_result_fields[i], &unit, j);
+        json_end(j, '}');
+}
+
 static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
         Rows rows = {};
 
@@ -179,6 +194,10 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                 if (r && r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE) {
                         rows.rows = (void *const *) r->change->units;
                         rows.n = r->change->n_units;
+                } else if (r && r->what_case == ARGOSY__RESPONSE__WHAT_REBALANCE) {
+                        rows.write = move_json;
+                        rows.rows = (void *const *) r->rebalance->moves;
+                        rows.n = r->rebalance->n_moves;
                 }
                 break;
         case HTTP_METRICS:

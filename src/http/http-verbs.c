@@ -254,7 +254,9 @@ static int make_rebalance(Make *m, int which) {
                 return r;
         rebalance->no_wait = true;
         rebalance->health_us = HEALTH_DEFAULT_US;
-        r = take_u32(m, "max-moves", false, MOVES_MAX, &rebalance->max_moves);
+        r = take_bool(m, "plan", &rebalance->dry_run);
+        if (r == 0)
+                r = take_u32(m, "max-moves", false, MOVES_MAX, &rebalance->max_moves);
         return r == 0 ? take_span(m, "health", HEALTH_SEC_MAX, &rebalance->health_us) : r;
 }
 
@@ -624,7 +626,7 @@ static const HttpVerb verbs[] = {
         {"drain", {"nodes", "deadline"}, make_mode, ARGOSY__NODE_MODE__MODE_DRAINING},
         {"maintenance", {"nodes", "deadline"}, make_mode, ARGOSY__NODE_MODE__MODE_MAINTENANCE},
         {"label", {"node", "set", "unset"}, make_label, 0},
-        {"rebalance", {"patterns", "max-moves", "health"}, make_rebalance, 0},
+        {"rebalance", {"patterns", "plan", "max-moves", "health"}, make_rebalance, 0},
         {"rebalance --abort", {NULL}, make_rebalance_abort, 0},
         {"update", {"unit", "file", "max-unavailable", "health"}, make_rollout, UPDATE},
         {"update --abort", {"unit"}, make_rollout, ABORT},

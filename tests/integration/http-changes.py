@@ -3,6 +3,7 @@
 """A cluster that is run over HTTP alone, through the loss of a node and of the leader."""
 
 import http.client
+import json
 import os
 import shutil
 import subprocess
@@ -49,6 +50,9 @@ def test_a_rebalance_is_a_job_that_is_waited_for_or_not(c: Cluster):
     change(node, "cordon", nodes=["n3"])
     change(node, "start", wait=30, units=units)
     change(node, "uncordon", nodes=["n3"])
+    planned = ask(node, "/v1/plan", "POST", json.dumps({"verb": "rebalance", "patterns": ["web@*"]}), JSON)[2]
+    assert planned["job"] is None and len(planned["units"]) == 2 and {row["node"] for row in planned["units"]} == {"n3"}, planned
+    assert all(row["ok"] and row["from"] in ("n1", "n2") and row["message"] for row in planned["units"]) and not c.spread("web@*").get("n3")
     [job] = change(node, "rebalance", wait=30, patterns=["web@*"], health="0.3s", reason="n3 is back")["jobs"]
     assert (job["state"], job["verb"], job["reason"], job["changed"]) == ("done", "rebalance", "n3 is back", 2), job
     assert active(node, "web@*") == units

@@ -130,6 +130,29 @@ static void a_page_of_jobs_says_where_the_next_one_begins(void **state) {
         assert_ptr_equal(strstr(last, "{\"no_leader\":false,\"jobs\":[{\"job\":18,"), last);
 }
 
+static void what_would_move_is_told_as_of_a_start(void **state) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Rebalance rebalance = ARGOSY__RESPONSE__REBALANCE__INIT;
+        Argosy__Response__Rebalance__Move move = ARGOSY__RESPONSE__REBALANCE__MOVE__INIT, *moves[] = {&move};
+        HttpTarget target = {.resource = HTTP_PLAN};
+        _cleanup_free_ char *text = NULL;
+        HttpPart *part = calloc(1, sizeof(*part));
+
+        assert_non_null(part);
+        move.unit = (char *) "a.service";
+        move.from = (char *) "n1";
+        move.to = (char *) "n3";
+        move.why = (char *) "n3 has fewer";
+        rebalance.moves = moves;
+        rebalance.n_moves = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_REBALANCE;
+        r.rebalance = &rebalance;
+        *part = packed(&r);
+        text = read_all(http_body_new(&target, part, 1, NULL, 0), 4096);
+        assert_string_equal(text, "{\"job\":null,\"units\":[{\"unit\":\"a.service\",\"ok\":true,\"node\":\"n3\",\"message\":\"n3 has fewer\","
+                                  "\"revision\":0,\"from\":\"n1\",\"because_of\":\"\",\"refusals\":[],\"may_run_on\":[]}]}\n");
+}
+
 // Which rule is new; how the queue is is what a GET of it says.
 static void a_change_of_the_queue_says_what_came_of_it(void **state) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
@@ -219,6 +242,7 @@ int main(void) {
                 cmocka_unit_test(what_is_known_without_a_leader_has_its_age),
                 cmocka_unit_test(a_page_of_jobs_says_where_the_next_one_begins),
                 cmocka_unit_test(a_change_of_the_queue_says_what_came_of_it),
+                cmocka_unit_test(what_would_move_is_told_as_of_a_start),
                 cmocka_unit_test(pieces_and_parts_make_one_document),
                 cmocka_unit_test(states_choose_rows),
                 cmocka_unit_test(no_more_is_made_than_is_read),

@@ -830,7 +830,7 @@ static Argosy__Author *copy_author(const Daemon *d, const Argosy__Author *author
 }
 
 RouterStats router_stats(const Router *r) {
-        return (RouterStats){.requests_open = r->n_routes};
+        return (RouterStats){.host_requests_open = r->n_routes};
 }
 
 int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *author, RouteRespond respond,

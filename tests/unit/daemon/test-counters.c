@@ -55,7 +55,7 @@ TimeHistogram http_api_loop_lag(const HttpApi *a) {
 
 RouterStats router_stats(const Router *r) {
         assert_non_null(r);
-        return (RouterStats){.requests_open = 22};
+        return (RouterStats){.host_requests_open = 22};
 }
 
 StateFigures cluster_state_figures(const ClusterState *s) {
@@ -139,7 +139,7 @@ static void a_row_shows_the_field_of_its_name(void **state) {
                 {"http_requests_open", 0},
                 {"http_held_bytes", 20},
                 {"http_state_bytes", 21},
-                {"requests_open", 22},
+                {"host_requests_open", 22},
                 {"state_former_files_bytes", 19},
                 {"log_pending", 13},
         };
@@ -249,6 +249,9 @@ static void the_manual_has_every_figure_and_no_other(void **state) {
         for (size_t i = 0; i < ELEMENTSOF(families); i++)
                 look_for((const char *) manual.data, &missing, families[i].name, families[i].gauge ? "" : "\\_total",
                                  families[i].gauge ? "gauge" : "counter", families[i].help);
+        for (size_t i = 0; i < ELEMENTSOF(families); i++)
+                for (size_t k = 0; k < i; k++)
+                        assert_string_not_equal(families[i].name, families[k].name); // of two nobody could say which is which
         daemon_counted_times(&d, times);
         for (size_t i = 0; i < COUNTED_TIMES; i++)
                 look_for((const char *) manual.data, &missing, times[i].name, "\\_seconds", "histogram", times[i].help);

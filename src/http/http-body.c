@@ -283,7 +283,7 @@ static int write_file(HttpBody *b) {
                 return -EBADMSG;
         r = b->response;
         if (r->what_case == ARGOSY__RESPONSE__WHAT_CAT &&
-            !(text = strndup((const char *) r->cat->content.data, r->cat->content.len)))
+            !(text = strndup((const char *) r->cat->content.data ?: "", r->cat->content.len)))
                 return -ENOMEM;
         json_string(&b->json, text ?: "");
         message_free(TAKE_PTR(b->response));

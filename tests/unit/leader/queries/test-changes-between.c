@@ -2,6 +2,7 @@
 //
 // What has changed between the moments of two jobs, as the leader tells it to whoever asks (job-changes.h), while an update goes
 // on for longer than what comes after it.
+#include "answer-jobs.h"
 #include "feature-skip.h"
 #include "job-changes.h"
 #include "leader-asks.h"
@@ -53,9 +54,10 @@ static uint64_t label(const char *value) {
         return last_job();
 }
 
-// An update of all instances, in the middle of which another job comes. That one's number.
+// An update of all instances, in the middle of which others come, so many that nobody comes by its number who asks what has
+// changed since the last one. That one's number.
 static uint64_t update_around_a_label(uint64_t *ret_update, size_t *ret_updated) {
-        uint64_t job;
+        uint64_t job = 0;
 
         (void) rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", ONE);
         rig_settle(&g);
@@ -69,7 +71,9 @@ static uint64_t update_around_a_label(uint64_t *ret_update, size_t *ret_updated)
                 rig_pass_ms(&g, 100);
         *ret_updated = n_updated();
         assert_in_range(*ret_updated, 2, INSTANCES - 1);
-        job = label("b");
+        for (unsigned i = 0; i < JOBS_LOOKED; i++)
+                job = label(i % 2 ? "b" : "c");
+        assert_int_equal(n_updated(), *ret_updated);
         while (n_updated() < INSTANCES)
                 rig_pass_ms(&g, 100);
         rig_pass_ms(&g, 5000);

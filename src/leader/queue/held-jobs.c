@@ -439,27 +439,26 @@ static HeldJobVerdict judge(const Leader *l, const Argosy__Author *author, const
         return held_job_judge(facts);
 }
 
-static HeldJobFacts facts_of_stored(const Leader *l, const Argosy__StoredRequest *m, const Argosy__Request *request) {
-        HeldJobFacts facts = {.by_hand = m->by_hand, .past_rules = m->past_rules || queue_undoes_rules(l, request)};
-
-        add_after(l, m->after, m->n_after, &facts);
-        return facts;
-}
-
-static HeldJobFacts facts_of_new(const Leader *l, const Argosy__Request *request) {
-        HeldJobFacts facts = {.is_new = true, .past_rules = queue_undoes_rules(l, request)};
+// Without what is stored of it the request has just come.
+static HeldJobFacts facts_of(const Leader *l, const Argosy__StoredRequest *m, const Argosy__Request *request) {
         const Argosy__Request__Job *job = request->job;
+        HeldJobFacts facts = {.is_new = !m};
 
-        if (job) {
+        if (m) {
+                facts.by_hand = m->by_hand;
+                facts.past_rules = m->past_rules;
+                add_after(l, m->after, m->n_after, &facts);
+        } else if (job) {
                 facts.by_hand = job->hold;
                 add_after(l, job->after, job->n_after, &facts);
         }
+        facts.past_rules |= queue_undoes_rules(l, request);
         return facts;
 }
 
 static HeldJobVerdict judge_due_one(const Leader *l, const Argosy__StoredRequest *m, const Argosy__Request *request,
                                     const Argosy__QueueRule **ret_rule) {
-        HeldJobFacts facts = facts_of_stored(l, m, request);
+        HeldJobFacts facts = facts_of(l, m, request);
         QueueLook *look = NULL;
 
         *ret_rule = NULL;
@@ -470,7 +469,7 @@ static HeldJobVerdict judge_due_one(const Leader *l, const Argosy__StoredRequest
 
 bool held_jobs_judge(const Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule) {
         const Argosy__StoredRequest *m = t->held ? cluster_state_find_stored_request(l->state, t->held->number) : NULL;
-        HeldJobFacts facts = m ? facts_of_stored(l, m, t->request) : facts_of_new(l, t->request);
+        HeldJobFacts facts = facts_of(l, m, t->request);
         const Argosy__Author *author = m ? m->author : t->author;
 
         *ret_rule = NULL;

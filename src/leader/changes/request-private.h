@@ -48,11 +48,19 @@ typedef struct Source {
 // request.c
 // Plans a unit: 1: the result has an error, and what was put into the batch is to be taken back.
 int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result);
-
-// The number of the file that the client sent under that name, or -ENOENT.
-int request_find_file(const Planner *p, const char *name);
 int request_fail(Argosy__Response__UnitResult *result, int status, const char *message);
 bool request_needs_file(Argosy__Verb verb);
+
+// request-source.c
+int request_number_files(Planner *p); // before all others: 0 or -ENOMEM
+// The number of the file that the client sent under that name, or -ENOENT.
+int request_find_file(const Planner *p, const char *name);
+// The content that the verb, or its aim, gives the unit. u: as it is, NULL: it is new. 0, 1: the result has an error,
+// -ENOMEM.
+int request_find_source(Planner *p, const char *name, UnitEntry *u, Source *ret,
+                        Argosy__Response__UnitResult *result);
+int request_find_aimed(Planner *p, const UnitEntry *u, const ChangeAim *aim, Source *ret,
+                       Argosy__Response__UnitResult *result);
 
 // request-load-with.c
 // Whether the request names the unit, or -ENOMEM.

@@ -752,7 +752,7 @@ FAULTS = [
           "int64_t rest = (int64_t) (amount % u->amount) * decimals / u->amount;",
           "int64_t rest = ((int64_t) (amount % u->amount) * decimals + u->amount - 1) / u->amount;",
           "placement/placement: what_is_lacking_is_told_as_it_was_asked_for"),
-    Fault("siblings-of-two-contents", "src/leader/changes/request.c",
+    Fault("siblings-of-two-contents", "src/leader/changes/request-source.c",
           "if (r == -ENOTUNIQ) {",
           "if (false) {",
           "leader/request: an_instance_without_a_file_is_made_like_its_siblings"),

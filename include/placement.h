@@ -212,6 +212,8 @@ typedef struct PlacementRoleUse {
 // Cost: the kinds of units that wait.
 void placement_role_use(const Placement *p, uint32_t role, PlacementRoleUse *ret);
 uint32_t placement_role_placed(const Placement *p, uint32_t role); // units of it on a node, without that cost
+// Whether a unit of the one role has its turn before one of the other as things are: the order of a round.
+bool placement_role_before(const Placement *p, uint32_t a, uint32_t b);
 // Offered by the hosts that are not lost.
 int64_t placement_capacity(const Placement *p, unsigned resource);
 // And of that not reserved by units there; negative if more is than there is.

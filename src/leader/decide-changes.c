@@ -59,6 +59,22 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
         return 0;
 }
 
+static void on_rank(const UnitOptions *options, ChangeRank *ret, void *userdata) {
+        Decision *d = userdata;
+
+        decision_need_scheduler(d);
+        *ret = (ChangeRank){
+                .role = scheduler_role(d->scheduler, options),
+                .share = scheduler_share(d->scheduler, options),
+        };
+}
+
+static bool on_role_before(uint32_t a, uint32_t b, void *userdata) {
+        const Decision *d = userdata;
+
+        return scheduler_role_before(d->scheduler, a, b);
+}
+
 static bool on_may_stay(uint32_t node, const UnitOptions *options, void *userdata) {
         Decision *d = userdata;
         const Node *n = node_find(d->leader, node);
@@ -259,6 +275,8 @@ static int on_cycles(const char *const *names, size_t n, CycleFound found, void 
 }
 
 static const ChangeOps change_ops = {.place = on_place,
+                                     .rank = on_rank,
+                                     .role_before = on_role_before,
                                      .may_stay = on_may_stay,
                                      .waits = on_waits,
                                      .role_known = on_role_known,

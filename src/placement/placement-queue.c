@@ -28,12 +28,29 @@ static double share_of(const Placement *p, const Role *r) {
         return share / r->settings.weight;
 }
 
+typedef struct RoleTurn { // what a role's turn follows from, besides its number
+        bool behind;
+        double share;
+} RoleTurn;
+
+static bool turn_before(RoleTurn x, uint32_t a, RoleTurn y, uint32_t b) {
+        if (x.behind != y.behind)
+                return y.behind;
+        return x.share != y.share ? x.share < y.share : a < b;
+}
+
+// As the two counted when they were placed in the heap.
 static bool role_before(const Placement *p, uint32_t a, uint32_t b) {
         const Role *x = &p->roles[a], *y = &p->roles[b];
 
-        if (x->behind != y->behind)
-                return y->behind;
-        return x->share != y->share ? x->share < y->share : a < b;
+        return turn_before((RoleTurn){x->behind, x->share}, a, (RoleTurn){y->behind, y->share}, b);
+}
+
+bool placement_role_before(const Placement *p, uint32_t a, uint32_t b) {
+        const Role *x = &p->roles[a], *y = &p->roles[b];
+
+        return turn_before((RoleTurn){is_behind(x), share_of(p, x)}, a,
+                           (RoleTurn){is_behind(y), share_of(p, y)}, b);
 }
 
 static void role_set(Placement *p, uint32_t i, uint32_t role) {

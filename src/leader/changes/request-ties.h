@@ -3,7 +3,7 @@
 
 // Whether the units of a large request may be planned some at a time, each of these parts in an entry of the log of
 // its own. They may where what becomes of one unit says nothing about another: then the parts, one after the other,
-// come to the same as the whole. Pure.
+// come to the same as the whole, but that a large unit of one part is placed after a small one of a part before. Pure.
 //
 // The whole is planned at once where a unit has dependencies or others depend on it, activates or is activated,
 // brings units along (Also=), is to be with others or replaces them, where units differ in role or priority (they

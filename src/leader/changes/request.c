@@ -9,6 +9,7 @@
 
 #include "placement.h"
 #include "request-private.h"
+#include "request-turns.h"
 #include "response.h"
 #include "scheduler-spec.h"
 #include "str.h"
@@ -359,44 +360,57 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
         return r ?: request_warn_apart(p, name, &source, result);
 }
 
-// 1: there are others than those.
-static int plan_some(Planner *p, Argosy__Response__Change *change, bool activators) {
-        bool others = false;
+// 1: it was named before, and that is what counts.
+static int plan_named(Planner *p, const char *name, Argosy__Response__UnitResult **ret) {
+        BatchBuilderMark mark = batch_builder_mark(p->batch);
+        int r;
 
-        for (size_t i = 0; i < p->change->n_names; i++) {
-                const char *name = p->change->names[i];
-                BatchBuilderMark mark = batch_builder_mark(p->batch);
-                Argosy__Response__UnitResult *result;
-                int r;
+        if (strlen(name) <= UNIT_NAME_MAX && batch_builder_has_unit(p->batch, name))
+                return batch_builder_has_unit_since(p->batch, name, p->start) ? 1 : -EBUSY;
+        *ret = unit_result_new(name);
+        if (!*ret)
+                return -ENOMEM;
+        r = request_plan_unit(p, name, *ret);
+        if (r > 0)
+                batch_builder_rollback(p->batch, mark);
+        return MIN_OF(r, 0);
+}
 
-                if (request_is_activator(name) != activators) {
-                        others = true;
-                        continue;
-                }
-                if (strlen(name) <= UNIT_NAME_MAX && batch_builder_has_unit(p->batch, name)) {
-                        if (batch_builder_has_unit_since(p->batch, name, p->start)) // named twice
-                                continue;
-                        return -EBUSY;
-                }
-                result = unit_result_new(name);
-                r = FIELD_APPEND(change->units, change->n_units, result);
-                if (r < 0)
-                        return r;
-                r = request_plan_unit(p, name, result);
-                if (r < 0)
-                        return r;
-                if (r > 0)
-                        batch_builder_rollback(p->batch, mark);
-        }
-        return others;
+// Those that activate others stand behind the others, whatever the turns were.
+static int append_results(const Planner *p, Argosy__Response__UnitResult **results, bool activators,
+                          Argosy__Response__Change *change) {
+        int r = 0;
+
+        for (size_t i = 0; i < p->change->n_names && r >= 0; i++)
+                if (results[i] && request_is_activator(p->change->names[i]) == activators)
+                        r = FIELD_APPEND(change->units, change->n_units, TAKE_PTR(results[i]));
+        return r;
+}
+
+static int plan_in_turns(Planner *p, RequestTurns *turns, Argosy__Response__Change *change) {
+        _cleanup_free_ Argosy__Response__UnitResult **results = calloc(p->change->n_names + 1, sizeof(*results));
+        size_t name;
+        int r = results ? 0 : -ENOMEM;
+
+        while (r >= 0 && request_turns_next(p, turns, &name))
+                r = plan_named(p, p->change->names[name], &results[name]);
+        if (r >= 0)
+                r = append_results(p, results, false, change);
+        if (r >= 0)
+                r = append_results(p, results, true, change);
+        for (size_t i = 0; results && i < p->change->n_names; i++)
+                message_free(results[i]);
+        return r;
 }
 
 // 1: what was planned is to be taken back, and done again.
 static int plan_all(Planner *p, Argosy__Response__Change *change) {
-        int r = plan_some(p, change, false);
+        RequestTurns turns;
+        int r = request_turns_begin(p, &turns);
 
-        if (r > 0) // they go where what they activate is
-                r = plan_some(p, change, true);
+        if (r >= 0)
+                r = plan_in_turns(p, &turns, change);
+        request_turns_done(&turns);
         return r < 0 ? r : request_judge_order(p);
 }
 

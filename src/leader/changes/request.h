@@ -4,6 +4,9 @@
 // What a Change request means: operations for the log, and one result per unit. Pure: the state is only
 // read, and who may take a unit is asked through a callback.
 //
+// Units are planned in the order in which they would have their turns in a round (request-turns.c), and answered in
+// that of their names, those that activate others behind the others.
+//
 // A unit that cannot be had gets its own error and stores nothing; the others go on. What a request does to
 // one unit is all or nothing.
 //
@@ -46,6 +49,12 @@ typedef struct ChangePlace {
         size_t n_refusals;
 } ChangePlace;
 
+// What the turn of a unit in a request follows from, besides its priority.
+typedef struct ChangeRank {
+        uint32_t role;  // its number
+        uint32_t share; // that it demands: of the resource of which this is most, in millionths of what there is
+} ChangeRank;
+
 // What a unit is to be, whatever it is now.
 typedef struct ChangeAim {
         bool remove; // nothing: the rest does not count
@@ -67,6 +76,10 @@ typedef struct ChangeOps {
         // PLACEMENT_FOLLOWS_MAX would be on one node together.
         int (*place)(const char *name, const char *activates, const struct UnitOptions *options,
                      ChangePlace *ret, void *userdata);
+        // In which order those of one request are placed, and whether the one role has less than the other now. NULL,
+        // both: in that of their names.
+        void (*rank)(const struct UnitOptions *options, ChangeRank *ret, void *userdata);
+        bool (*role_before)(uint32_t a, uint32_t b, void *userdata);
         // Whether a placed unit may stay: its host is not lost, takes units, and admits these options. NULL:
         // it is not moved for what it asks for, nor for a drain.
         bool (*may_stay)(uint32_t node, const struct UnitOptions *options, void *userdata);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the Placement decides about many units at once: who gets what there is.
+// What the Placement decides about many units at once: who gets what there is, and in which order.
 //
 // Happy path: whoever is to take part is offered (or wanted) for as long as the Scheduler lives; a round then decides
 // in the order of the Placement's queue, and each step is told in the words of the tables. A unit that a step names
@@ -59,6 +59,43 @@ bool scheduler_drive(Scheduler *p, const char *name, uint32_t *ret_node) {
         node = placement_move(l->places->placement, unit, leader_now(l));
         *ret_node = node == PLACEMENT_NONE ? 0 : l->places->nodes[node]->number;
         return true;
+}
+
+uint32_t scheduler_role(const Scheduler *p, const UnitOptions *options) {
+        return scheduler_role_of(p->leader->places, options);
+}
+
+bool scheduler_role_before(const Scheduler *p, uint32_t a, uint32_t b) {
+        return placement_role_before(p->leader->places->placement, a, b);
+}
+
+// What nobody offers, or cannot be counted any more, is no share of anything.
+static uint32_t share_of(const Placement *p, int resource, uint32_t amount) {
+        int64_t capacity = resource < 0 ? 0 : placement_capacity(p, (unsigned) resource);
+
+        return capacity <= 0 ? 0 : (uint32_t) MIN_OF((int64_t) amount * 1000000 / capacity, (int64_t) UINT32_MAX);
+}
+
+uint32_t scheduler_share(Scheduler *p, const UnitOptions *options) {
+        Placement *placement = p->leader->places->placement;
+        bool refresh = false;
+        uint32_t most;
+
+        for (size_t i = 0; i < options->n_reserves; i++) { // what is named for the first time is counted from now on
+                bool new = false;
+
+                refresh |= placement_resource(placement, options->reserves[i].name, &new) >= 0 && new;
+        }
+        if (refresh)
+                scheduler_refresh_hosts(p->leader);
+        most = MAX_OF(share_of(placement, PLACEMENT_CPU, options->cpu_milli),
+                      share_of(placement, PLACEMENT_MEMORY, options->memory_mib));
+        for (size_t i = 0; i < options->n_reserves; i++) {
+                int resource = placement_find_resource(placement, options->reserves[i].name);
+
+                most = MAX_OF(most, share_of(placement, resource, options->reserves[i].amount));
+        }
+        return most;
 }
 
 Unit *scheduler_unit_at(const Leader *l, uint32_t number) {

@@ -68,6 +68,12 @@ DEFINE_CLEANUP(Scheduler *, scheduler_free)
 int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, bool explain,
                     SchedulerAnswer *ret);
 void scheduler_answer_done(SchedulerAnswer *p);
+// The role of a unit with these options, by its number; and whether one of the one role has its turn before one of the
+// other as things are.
+uint32_t scheduler_role(const Scheduler *p, const UnitOptions *options);
+bool scheduler_role_before(const Scheduler *p, uint32_t a, uint32_t b);
+// How much a unit with these options demands, of the resource of which that is most: in millionths of what the hosts offer.
+uint32_t scheduler_share(Scheduler *p, const UnitOptions *options);
 // The unit goes to this node, whatever it demands: it counts there.
 void scheduler_put(Scheduler *p, const char *name, const UnitOptions *options, uint32_t node);
 // Lets a recorded unit on a node wait in the Placement for another one, and notes it in this list of Leader

@@ -342,6 +342,22 @@ static void who_is_preempted_comes_back_to_where_it_was(void **state) {
 
 // It is known, and on no node: the plan gives it one, and then to somebody else.
 static void who_is_planned_first_may_be_preempted_by_the_next_one(void **state) {
+        const Argosy__Response__Change *c;
+        RigAnswer *a;
+
+        (void) rig_label(&g, "n1", "offers/slot", "1");
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "low.service",
+                   SERVICE "[X-Argosy]\nHost=n1\nPriority=-5\nReserveResource=slot\n");
+        a = ask_plan("high.service",
+                     SERVICE "[X-Argosy]\nHost=n1\nPriority=5\nReserveResource=slot\nRequires=low.service\n", false);
+        rig_settle(&g);
+        c = a->responses[0]->change;
+        assert_string_equal(message_about(c, "low.service"),
+                            "would wait for a node: high.service, which has a higher priority, takes its place");
+        assert_non_null(strstr(message_about(c, "high.service"), "would start on n1"));
+}
+
+static void who_has_the_higher_priority_is_planned_first(void **state) {
         static const char *const names[] = {"low.service", "high.service"};
         static const char *const contents[] = {
                 SERVICE "[X-Argosy]\nHost=n1\nPriority=-5\nReserveResource=slot\n",
@@ -349,11 +365,23 @@ static void who_is_planned_first_may_be_preempted_by_the_next_one(void **state) 
         const Argosy__Response__Change *c;
 
         (void) rig_label(&g, "n1", "offers/slot", "1");
+        c = plan_two(names, contents);
+        assert_string_equal(c->units[0]->name, "low.service"); // answers are in the order of the names
+        assert_string_equal(message_about(c, "low.service"), "would wait for a node");
+        assert_string_equal(message_about(c, "high.service"), "would start on n1");
+}
+
+static void who_demands_most_is_planned_first(void **state) {
+        static const char *const names[] = {"small.service", "large.service"};
+        static const char *const contents[] = {SERVICE "[X-Argosy]\nHost=n1\nReserveResource=slot\n",
+                                               SERVICE "[X-Argosy]\nHost=n1\nReserveResource=slot:2\n"};
+        const Argosy__Response__Change *c;
+
+        (void) rig_label(&g, "n1", "offers/slot", "2");
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, names[0], contents[0]);
         c = plan_two(names, contents);
-        assert_string_equal(message_about(c, "low.service"),
-                            "would wait for a node: high.service, which has a higher priority, takes its place");
-        assert_string_equal(message_about(c, "high.service"), "would start on n1");
+        assert_string_equal(message_about(c, "small.service"), "would wait for a node");
+        assert_string_equal(message_about(c, "large.service"), "would start on n1");
 }
 
 // ---- beside others
@@ -413,6 +441,8 @@ int main(void) {
                 RIG_TEST(of_a_group_that_can_spare_no_more_the_others_stay),
                 RIG_TEST(who_waits_already_leaves_when_the_plan_makes_room),
                 RIG_TEST(who_is_planned_first_may_be_preempted_by_the_next_one),
+                RIG_TEST(who_has_the_higher_priority_is_planned_first),
+                RIG_TEST(who_demands_most_is_planned_first),
                 RIG_TEST(who_is_preempted_comes_back_to_where_it_was),
                 RIG_TEST(who_asks_holds_nobody_up_and_is_held_up_by_nobody),
         };

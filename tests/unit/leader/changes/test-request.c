@@ -20,6 +20,7 @@ typedef struct World {
         size_t n_ops; // of the last request
         int error;
         size_t n_siblings_asked;
+        const ChangeOps *ops; // NULL: `ops`
 } World;
 
 static World w;
@@ -111,7 +112,7 @@ static const Argosy__Response__UnitResult *change_all(Argosy__Verb verb, const c
         c.replace = replace;
         message_free(w.response);
         w.response = NULL;
-        w.error = change_plan(w.state, &c, &d, &ops, NULL, &w.response);
+        w.error = change_plan(w.state, &c, &d, w.ops ?: &ops, NULL, &w.response);
         w.n_ops = d.n_ops;
         if (w.error == 0) {
                 apply(&d);
@@ -508,6 +509,88 @@ static void templates_whose_instances_would_make_a_circle_are_refused(void **sta
                      "web@7.service -> db@7.service -> log@7.service");
 }
 
+// ---- turns
+
+static struct {
+        char names[16][32]; // in the order in which they were placed
+        size_t n;
+        unsigned placed[3]; // of each role
+} turns;
+
+static int on_place_in_turn(const char *name, const char *activates, const UnitOptions *options, ChangePlace *ret,
+                            void *userdata) {
+        snprintf(turns.names[turns.n++], sizeof(turns.names[0]), "%s", name);
+        turns.placed[options->role ? atoi(options->role) : 0] += options->cpu_milli;
+        *ret = (ChangePlace){.node = 1, .possible = true};
+        return 0;
+}
+
+static void on_rank(const UnitOptions *options, ChangeRank *ret, void *userdata) {
+        *ret = (ChangeRank){.role = options->role ? (uint32_t) atoi(options->role) : 0, .share = options->cpu_milli};
+}
+
+static bool on_role_before(uint32_t a, uint32_t b, void *userdata) {
+        return turns.placed[a] != turns.placed[b] ? turns.placed[a] < turns.placed[b] : a < b;
+}
+
+// Starts units whose files have these options, and says who was placed when.
+static const char *placed_in_turns(Argosy__Verb verb, const char *const *names, const char *const *options, size_t n) {
+        static const ChangeOps in_turns = {.place = on_place_in_turn, .rank = on_rank, .role_before = on_role_before};
+        static char said[512];
+        char contents[8][256];
+        File files[8];
+
+        turns.n = 0;
+        memset(turns.placed, 0, sizeof(turns.placed));
+        for (size_t i = 0; i < n; i++) {
+                snprintf(contents[i], sizeof(contents[i]), SERVICE "[X-Argosy]\n%s\n", options[i]);
+                files[i] = (File){names[i], contents[i]};
+        }
+        w.ops = &in_turns;
+        (void) change_all(verb, names, n, files, n, false);
+        w.ops = NULL;
+        for (size_t i = 0; i < n; i++) {
+                assert_int_equal(w.response->change->units[i]->status, 0);
+                assert_string_equal(w.response->change->units[i]->name, names[i]);
+        }
+        said[0] = 0;
+        for (size_t i = 0; i < turns.n; i++)
+                (void) strcat(strcat(said, i ? " " : ""), turns.names[i]);
+        return said;
+}
+
+static void the_units_of_a_request_have_their_turns_as_in_a_round(void **state) {
+        static const char *const names[] = {"a.service", "b.service", "c.service", "d.service", "e.service"};
+
+        assert_string_equal(placed_in_turns(ARGOSY__VERB__VERB_START, names,
+                                            (const char *const[]){"ReserveCPU=1", "ReserveCPU=4", "Priority=5",
+                                                                  "ReserveCPU=2\nPriority=-1", "ReserveCPU=4"},
+                                            5),
+                            "c.service b.service e.service a.service d.service");
+}
+
+// The first of role 2 is placed, then role 1 has less until it has as much.
+static void the_role_that_has_the_least_goes_first(void **state) {
+        static const char *const names[] = {"a.service", "b.service", "c.service", "d.service", "e.service"};
+
+        assert_string_equal(placed_in_turns(ARGOSY__VERB__VERB_LOAD, names,
+                                            (const char *const[]){"Role=2\nReserveCPU=1", "Role=2\nReserveCPU=1",
+                                                                  "Role=2\nReserveCPU=1", "Role=1\nReserveCPU=2",
+                                                                  "Role=1\nReserveCPU=1\nPriority=1"},
+                                            5),
+                            "e.service a.service d.service b.service c.service");
+}
+
+static void who_goes_where_others_are_comes_after_them(void **state) {
+        static const char *const names[] = {"a.service", "b.service", "c.timer"};
+
+        assert_string_equal(placed_in_turns(ARGOSY__VERB__VERB_START, names,
+                                            (const char *const[]){"MachineOf=b.service\nPriority=9\nReserveCPU=9",
+                                                                  "Priority=-9", "Priority=10"},
+                                            3),
+                            "b.service a.service c.timer");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(submit_stores_and_places_nothing, setup, teardown),
@@ -554,6 +637,9 @@ int main(void) {
                                                 teardown),
                 cmocka_unit_test_setup_teardown(templates_whose_instances_would_make_a_circle_are_refused,
                                                 setup, teardown),
+                cmocka_unit_test_setup_teardown(the_units_of_a_request_have_their_turns_as_in_a_round, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_role_that_has_the_least_goes_first, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_goes_where_others_are_comes_after_them, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,8 +235,22 @@ static int request_start(Leader *l, Ticket *t, const Argosy__Author *author, uin
         return r;
 }
 
-int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
-                   void *userdata, uint64_t *ret_cancel) {
+typedef enum RequestIs { REQUEST_COPIED, REQUEST_TAKEN, REQUEST_LENT } RequestIs;
+
+static Ticket *ticket_of(Leader *l, const Argosy__Request *request, RequestIs is, LeaderRespond respond, void *userdata) {
+        switch (is) {
+        case REQUEST_TAKEN:
+                return ticket_take(l, message_take((Argosy__Request *) request), respond, userdata);
+        case REQUEST_LENT:
+                return ticket_borrow(l, request, respond, userdata);
+        default:
+                return ticket_new(l, request, respond, userdata);
+        }
+}
+
+// Only a request that becomes a ticket is copied, or taken.
+static int on_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, RequestIs is,
+                      LeaderRespond respond, void *userdata, uint64_t *ret_cancel) {
         Argosy__Author own = author_of_host(l->config.self);
         Asker asker;
 
@@ -246,35 +260,22 @@ int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Reques
                 return -EAGAIN;
         if (is_answered_at_once(l, author, request, respond, userdata))
                 return 0;
-        return request_start(l, ticket_new(l, request, respond, userdata), author, ret_cancel);
+        return request_start(l, ticket_of(l, request, is, respond, userdata), author, ret_cancel);
+}
+
+int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
+                   void *userdata, uint64_t *ret_cancel) {
+        return on_request(l, author, request, REQUEST_COPIED, respond, userdata, ret_cancel);
 }
 
 int leader_request_take(Leader *l, const Argosy__Author *author, Argosy__Request *request, LeaderRespond respond,
                         void *userdata, uint64_t *ret_cancel) {
-        Argosy__Author own = author_of_host(l->config.self);
-        Asker asker;
-
-        *ret_cancel = 0;
-        author = access_tokens_asker(l, author ?: &own, &asker);
-        if (!l->leading)
-                return -EAGAIN;
-        if (is_answered_at_once(l, author, request, respond, userdata))
-                return 0;
-        return request_start(l, ticket_take(l, message_take(request), respond, userdata), author, ret_cancel);
+        return on_request(l, author, request, REQUEST_TAKEN, respond, userdata, ret_cancel);
 }
 
 int leader_request_lent(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
                         void *userdata, uint64_t *ret_cancel) {
-        Argosy__Author own = author_of_host(l->config.self);
-        Asker asker;
-
-        *ret_cancel = 0;
-        author = access_tokens_asker(l, author ?: &own, &asker);
-        if (!l->leading)
-                return -EAGAIN;
-        if (is_answered_at_once(l, author, request, respond, userdata))
-                return 0;
-        return request_start(l, ticket_borrow(l, request, respond, userdata), author, ret_cancel);
+        return on_request(l, author, request, REQUEST_LENT, respond, userdata, ret_cancel);
 }
 
 void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,

@@ -7,6 +7,7 @@
 
 #include "access-tokens.h"
 #include "answer-cursor.h"
+#include "author-questions.h"
 #include "authorization.h"
 #include "author.h"
 #include "clock.h"
@@ -135,19 +136,8 @@ static void fail_tickets(Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ requests
 
-// Of what nodes are asked, others are to get an answer, too.
-static bool asks_nodes_enough(const Leader *l, const Argosy__Author *author) {
-        size_t n = 0;
-
-        if (author->owner)
-                return false;
-        list_foreach (i, &l->tickets) {
-                const Ticket *t = CONTAINER_OF(i, const Ticket, all);
-
-                n += (t->n_calls > 0 || list_is_linked(&t->status_due)) && t->author->host == author->host &&
-                     t->author->uid == author->uid && streq(t->author->token, author->token);
-        }
-        return n >= NODE_QUESTIONS_PER_USER;
+static bool asks_nodes(const Argosy__Request *request) {
+        return request_kind(request->what_case)->by == REQUEST_BY_NODES;
 }
 
 // NULL if the request may be taken on. Whatever users wait for, root can stop what runs.
@@ -157,7 +147,7 @@ static Argosy__Response *refuse(const Leader *l, const Handler *h, const Argosy_
                 return response_error(EOPNOTSUPP, "the leader does not know this request");
         if (l->n_tickets >= (author->owner ? TICKETS_MAX : TICKETS_OTHERS_MAX))
                 return response_error(EBUSY, "the leader has %zu requests under way already", (size_t) l->n_tickets);
-        if (request_kind(request->what_case)->by == REQUEST_BY_NODES && asks_nodes_enough(l, author))
+        if (!author->owner && asks_nodes(request) && author_questions_open(l, author) >= NODE_QUESTIONS_PER_USER)
                 return response_error(EBUSY, "nodes are asked %d things by this user already", NODE_QUESTIONS_PER_USER);
         return h->refuse ? h->refuse(request) : NULL;
 }
@@ -226,6 +216,13 @@ static int request_start(Leader *l, Ticket *t, const Argosy__Author *author, uin
                 return -ENOMEM;
         }
         authorization_drop_files(l, t);
+        if (asks_nodes(t->request)) { // others are to get an answer, too
+                t->questions = author_questions_add(l, t->author);
+                if (!t->questions) {
+                        ticket_free(t);
+                        return -ENOMEM;
+                }
+        }
         *ret_cancel = t->id;
         r = ticket_start(l, t, handler_find(t->request->what_case));
         if (r < 0) {
@@ -514,6 +511,7 @@ static void finish_close(Leader *l) {
         held_jobs_clear(l);
         map_done(&l->tickets_by_id);
         map_done(&l->calls_by_id);
+        map_done(&l->author_questions);
         deadline_heap_done(&l->move_deadlines);
         deadline_heap_done(&l->end_deadlines);
         deadline_heap_done(&l->retry_deadlines);

@@ -205,6 +205,7 @@ struct Leader {
         ListNode lost_hosts; // Host.lost
 
         Map tickets_by_id, calls_by_id;
+        Map author_questions; // by who asks nodes something (AuthorQuestions)
         ListNode dry_runs; // Ticket.queue: Changes that are only asked about
         ListNode tickets, queue, flying, outbox, waiters, waiters_due, calls, drains, manager_waiters;
         ListNode statuses_due; // Ticket.status_due: they name units about which nobody was asked yet

@@ -10,13 +10,14 @@
 #include <stdlib.h>
 
 #include "job-end.h"
+#include "author-questions.h"
 #include "job-words.h"
 #include "message.h"
 #include "response.h"
 #include "turn.h"
 
 typedef struct TicketResponse {
-        ListNode list; // in Ticket.says
+        ListNode list; // in Ticket.responses
         Argosy__Response *response;
 } TicketResponse;
 
@@ -86,6 +87,7 @@ static void let_go(Ticket *t) {
         list_unlink(&t->drain);
         list_unlink(&t->rollout);
         list_unlink(&t->rebalance);
+        author_questions_drop(t->leader, TAKE_PTR(t->questions));
         t->leader->on_ticket_over(t);
 }
 

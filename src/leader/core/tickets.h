@@ -58,7 +58,8 @@ struct Ticket {
         uint32_t limited_by;  // number of the rule that its job counts for; 0: none
         uint64_t content;    // job_request_content()
         bool has_content;
-        ListNode calls;   // Call.by_ticket
+        struct AuthorQuestions *questions; // of whoever asks nodes this, until nobody works on it; NULL: nodes are not asked
+        ListNode calls;   // NodeCall.by_ticket
         ListNode marks;   // of lines of journals, that were not taken yet
         uint64_t last_mark;
         uint32_t window; // of each call of a journal; 0: there is none

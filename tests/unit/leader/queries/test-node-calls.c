@@ -183,6 +183,41 @@ static void users_who_listen_leave_root_a_place(void **state) {
         assert_int_equal(follow(NULL), 0);
 }
 
+static RigAnswer *ask_top(const Argosy__Author *author) {
+        Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        top.interval_ms = 1000;
+        request.what_case = ARGOSY__REQUEST__WHAT_TOP;
+        request.top = &top;
+        g.author = author;
+        a = rig_ask_and_settle(&g, &request);
+        g.author = NULL;
+        return a;
+}
+
+static void who_asks_no_more_may_ask_again(void **state) {
+        char group[] = ACCESS_GROUP, *groups[] = {group};
+        Argosy__Author member = ARGOSY__AUTHOR__INIT;
+        RigAnswer *asked[NODE_QUESTIONS_PER_USER];
+
+        member.host = 1;
+        member.uid = 1000;
+        member.groups = groups;
+        member.n_groups = 1;
+        for (size_t i = 0; i < ELEMENTSOF(asked); i++)
+                asked[i] = ask_top(&member);
+        assert_int_equal(rig_last(ask_top(&member))->status, EBUSY);
+        rig_cancel(&g, asked[0]);
+        asked[0] = ask_top(&member);
+        assert_false(asked[0]->final);
+        assert_int_equal(rig_last(ask_top(&member))->status, EBUSY);
+        for (size_t i = 0; i < ELEMENTSOF(asked); i++)
+                rig_cancel(&g, asked[i]);
+        assert_int_equal(g.leader->author_questions.count, 0);
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
         const struct CMUnitTest tests[] = {
@@ -191,6 +226,7 @@ int main(void) {
                 CASE(whoever_goes_in_the_middle_is_forgotten),
                 CASE(what_a_lost_host_does_not_answer_is_said),
                 CASE(users_who_listen_leave_root_a_place),
+                CASE(who_asks_no_more_may_ask_again),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ typedef struct FailingParser {
 
 const char *failing_option(size_t i); // the i-th key; NULL: there are not so many
 void failing_init(FailingParser *f);
-// A line of [X-Argosy]. 1: not one of these keys; 0; -EINVAL and *ret_why as refuse(); -ENOMEM.
+// A line of [X-Argosy]. 1: not one of these keys; 0; -EINVAL and *ret_why as option_refuse(); -ENOMEM.
 int failing_on_option(FailingParser *f, const char *path, const IniLine *line, char **ret_why);
 // A line of [Service].
 void failing_on_service(FailingParser *f, const IniLine *line);

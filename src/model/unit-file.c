@@ -93,15 +93,15 @@ static int add_raw(Parser *p, RawKind kind, bool fleet, char *given) {
         if (!word)
                 return -ENOMEM;
         if (strlen(word) > WORD_MAX)
-                return refuse(p->ret_why, p->path, p->line->line, "a word in %s= is longer than %d bytes",
-                              p->line->key, WORD_MAX);
+                return option_refuse(p->ret_why, p->path, p->line->line, "a word in %s= is longer than %d bytes",
+                                     p->line->key, WORD_MAX);
         if (specifier_check(word, &depends, &bad) < 0)
-                return refuse(p->ret_why, p->path, p->line->line,
-                              "\"%.2s\" in %s= is not a specifier known here (%%n %%N %%p %%i %%%%)", bad,
-                              p->line->key);
+                return option_refuse(p->ret_why, p->path, p->line->line,
+                                     "\"%.2s\" in %s= is not a specifier known here (%%n %%N %%p %%i %%%%)", bad,
+                                     p->line->key);
         if ((is_install(kind) ? f->n_install : f->n_raw) == UNIT_FILE_VALUES_MAX)
-                return refuse(p->ret_why, p->path, p->line->line, "more than %d values of %s options",
-                              UNIT_FILE_VALUES_MAX, is_install(kind) ? "[Install]" : "placement");
+                return option_refuse(p->ret_why, p->path, p->line->line, "more than %d values of %s options",
+                                     UNIT_FILE_VALUES_MAX, is_install(kind) ? "[Install]" : "placement");
         return is_install(kind) ? append_raw(&f->install, &f->n_install, &option)
                                 : append_raw(&f->raw, &f->n_raw, &option);
 }
@@ -124,8 +124,8 @@ static int add_words(Parser *p, RawKind kind, bool fleet) {
                         else
                                 *out++ = *from;
                 if (quote)
-                        return refuse(p->ret_why, p->path, p->line->line, "a quotation in %s= does not end",
-                                      p->line->key);
+                        return option_refuse(p->ret_why, p->path, p->line->line, "a quotation in %s= does not end",
+                                             p->line->key);
                 last = !*from;
                 *out = 0;
                 r = add_raw(p, kind, fleet, word);
@@ -152,8 +152,8 @@ static int parse_global(Parser *p, bool fleet) {
         bool yes = false;
 
         if (*p->line->value && !parse_boolean(p->line->value, &yes))
-                return refuse(p->ret_why, p->path, p->line->line, "Global=%.64s is neither yes nor no",
-                              p->line->value);
+                return option_refuse(p->ret_why, p->path, p->line->line, "Global=%.64s is neither yes nor no",
+                                     p->line->value);
         p->file->global = yes;
         p->global_line = p->line->line;
         return 0;
@@ -180,9 +180,9 @@ size_t unit_share_of(UnitShare share, size_t n) {
 static int parse_max_unavailable(Parser *p, bool fleet) {
         p->file->max_unavailable = (UnitShare){};
         if (*p->line->value && !unit_share_parse(p->line->value, &p->file->max_unavailable))
-                return refuse(p->ret_why, p->path, p->line->line,
-                              "MaxUnavailable=%.64s is neither a number from 1 on nor a percentage",
-                              p->line->value);
+                return option_refuse(p->ret_why, p->path, p->line->line,
+                                     "MaxUnavailable=%.64s is neither a number from 1 on nor a percentage",
+                                     p->line->value);
         return 0;
 }
 
@@ -190,16 +190,16 @@ static int parse_rebalance(Parser *p, bool fleet) {
         bool yes = true;
 
         if (*p->line->value && !parse_boolean(p->line->value, &yes))
-                return refuse(p->ret_why, p->path, p->line->line, "Rebalance=%.64s is neither yes nor no",
-                              p->line->value);
+                return option_refuse(p->ret_why, p->path, p->line->line, "Rebalance=%.64s is neither yes nor no",
+                                     p->line->value);
         p->file->stays = !yes;
         p->rebalance_line = *p->line->value ? p->line->line : 0;
         return 0;
 }
 
 static int parse_boot_id(Parser *p, bool fleet) {
-        return refuse(p->ret_why, p->path, p->line->line,
-                      "%s= is not supported, a boot id ends with the boot; use MachineID=", p->line->key);
+        return option_refuse(p->ret_why, p->path, p->line->line,
+                             "%s= is not supported, a boot id ends with the boot; use MachineID=", p->line->key);
 }
 
 // Names follow systemd's habits; what fleet has is called as there.
@@ -253,8 +253,8 @@ static int on_own_line(Parser *p, bool fleet) {
         int r;
 
         if (p->line->kind == INI_GARBAGE)
-                return refuse(p->ret_why, p->path, p->line->line, "this line in [%s] is not KEY=VALUE",
-                              p->line->section);
+                return option_refuse(p->ret_why, p->path, p->line->line, "this line in [%s] is not KEY=VALUE",
+                                     p->line->section);
         for (size_t i = 0; i < ELEMENTSOF(options); i++)
                 if (streq(p->line->key, options[i].key) &&
                     !(fleet ? options[i].argosy_only : options[i].fleet_only))
@@ -263,8 +263,8 @@ static int on_own_line(Parser *p, bool fleet) {
         r = fleet ? 1 : failing_on_option(&p->failing, p->path, p->line, p->ret_why);
         if (r <= 0)
                 return r;
-        return refuse(p->ret_why, p->path, p->line->line, "unknown option %.64s= in [%s]", p->line->key,
-                      p->line->section);
+        return option_refuse(p->ret_why, p->path, p->line->line, "unknown option %.64s= in [%s]", p->line->key,
+                             p->line->section);
 }
 
 // ------------------------------------------------------------------------------------------------ [Install]
@@ -285,8 +285,8 @@ static int parse_default_instance(Parser *p) {
 
         snprintf(name, sizeof name, "x@%.*s.service", UNIT_NAME_MAX - 16, value);
         if (*value && unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
-                return refuse(p->ret_why, p->path, p->line->line,
-                              "DefaultInstance=%.64s is not what an instance may be called", value);
+                return option_refuse(p->ret_why, p->path, p->line->line,
+                                     "DefaultInstance=%.64s is not what an instance may be called", value);
         return set_text(&p->file->default_instance, value);
 }
 
@@ -309,7 +309,7 @@ static int on_install(Parser *p) {
         if (streq(p->line->key, "DefaultInstance"))
                 return parse_default_instance(p);
         if (streq(p->line->key, "UpheldBy"))
-                return refuse(
+                return option_refuse(
                         p->ret_why, p->path, p->line->line,
                         "UpheldBy= is not supported; Restart=always is what argosy's units have for it");
         return 0;
@@ -428,7 +428,7 @@ static int read_lines(Parser *p, const void *content, size_t len) {
                         return r;
         }
         if (r == -EBADMSG)
-                return refuse(p->ret_why, p->path, line.line, "this section header does not end with ']'");
+                return option_refuse(p->ret_why, p->path, line.line, "this section header does not end with ']'");
         return r;
 }
 
@@ -459,14 +459,14 @@ static int check_together(Parser *p, const RawOption *raw) {
         const RawOption *replaces = find_raw(p->file, RAW_REPLACES);
 
         if (p->file->global && kind->not_with_global)
-                return refuse(p->ret_why, p->path, MAX_OF(raw->line, p->global_line),
-                              "Global= and %s= exclude each other", kind->name);
+                return option_refuse(p->ret_why, p->path, MAX_OF(raw->line, p->global_line),
+                                     "Global= and %s= exclude each other", kind->name);
         if (id && kind->not_with_id)
-                return refuse(p->ret_why, p->path, MAX_OF(raw->line, id->line),
-                              "MachineID= and %s= exclude each other", kind->name);
+                return option_refuse(p->ret_why, p->path, MAX_OF(raw->line, id->line),
+                                     "MachineID= and %s= exclude each other", kind->name);
         if (replaces && raw->kind == RAW_CONFLICTS)
-                return refuse(p->ret_why, p->path, MAX_OF(raw->line, replaces->line),
-                              "Conflicts= and Replaces= exclude each other");
+                return option_refuse(p->ret_why, p->path, MAX_OF(raw->line, replaces->line),
+                                     "Conflicts= and Replaces= exclude each other");
         return 0;
 }
 
@@ -481,8 +481,8 @@ static int finish(Parser *p) {
                 p->has_service && (p->has_type ? p->type_oneshot : !p->has_exec_start && !p->has_bus_name);
         f->has_weights = p->weights != 0;
         if (f->global && p->rebalance_line)
-                return refuse(p->ret_why, p->path, MAX_OF(p->rebalance_line, p->global_line),
-                              "Global= and Rebalance= exclude each other");
+                return option_refuse(p->ret_why, p->path, MAX_OF(p->rebalance_line, p->global_line),
+                                     "Global= and Rebalance= exclude each other");
         f->replaces = find_raw(f, RAW_REPLACES);
         r = finish_failing(p);
         if (r < 0)
@@ -515,14 +515,14 @@ static int check_bytes(const char *path, const char *content, size_t len, char *
         const char *nul;
 
         if (len == 0)
-                return refuse(ret_why, path, 1, "the file is empty, which to systemd means masked");
+                return option_refuse(ret_why, path, 1, "the file is empty, which to systemd means masked");
         nul = memchr(content, 0, MIN_OF(len, (size_t) UNIT_FILE_MAX));
         if (nul)
-                return refuse(ret_why, path, line_of(content, (size_t) (nul - content)),
-                              "a NUL byte: this is not a unit file");
+                return option_refuse(ret_why, path, line_of(content, (size_t) (nul - content)),
+                                     "a NUL byte: this is not a unit file");
         if (len > UNIT_FILE_MAX)
-                return refuse(ret_why, path, line_of(content, UNIT_FILE_MAX),
-                              "the file is larger than %d KiB", UNIT_FILE_MAX / 1024);
+                return option_refuse(ret_why, path, line_of(content, UNIT_FILE_MAX),
+                                     "the file is larger than %d KiB", UNIT_FILE_MAX / 1024);
         return 0;
 }
 

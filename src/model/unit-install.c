@@ -114,7 +114,7 @@ static int add(UnitInstall *i, const RawOption *raw, const char *path, const cha
         if (!word)
                 return -ENOMEM;
         if (check(kind, word, name, &why) < 0)
-                return refuse(ret_why, path, raw->line, "%s=%s: %s", key_of(kind), word, why);
+                return option_refuse(ret_why, path, raw->line, "%s=%s: %s", key_of(kind), word, why);
         if (is_known(i, kind, word) || (!is_pull(kind) && streq(word, name)))
                 return 0;
         i->entries[i->n++] = (UnitInstallEntry){.kind = kind, .name = TAKE_PTR(word)};

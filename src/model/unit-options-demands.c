@@ -120,7 +120,7 @@ static int match_parse(const char *text, LabelMatch *ret) {
 }
 
 static int refuse_label(const RawOption *raw, const char *path, const char *word, char **ret_why) {
-        return refuse(
+        return option_refuse(
                 ret_why, path, raw->line,
                 "\"%s\" is not KEY=VALUE, KEY=VALUE|VALUE, KEY!=VALUE, KEY or !KEY, each 1 to %d letters, "
                 "digits and ._/-",
@@ -152,7 +152,7 @@ static int add_pool(UnitOptions *o, const RawOption *raw, const char *path, cons
         LabelMatch m = {.op = LABEL_IN};
 
         if (!label_is_valid(word))
-                return refuse(ret_why, path, raw->line, "Pool=%s is no name of a pool", word);
+                return option_refuse(ret_why, path, raw->line, "Pool=%s is no name of a pool", word);
         for (size_t i = 0; i < o->n_labels; i++)
                 if (streq(o->labels[i].key, "pool") && o->labels[i].op == LABEL_IN)
                         return list_add(&o->labels[i].values, word);
@@ -195,10 +195,10 @@ static int add_wish(UnitOptions *o, const RawOption *raw, const char *path, cons
         if (!text)
                 return -ENOMEM;
         if (o->n_wishes == UNIT_WISHES_MAX)
-                return refuse(ret_why, path, raw->line, "more than %d PreferLabel=", UNIT_WISHES_MAX);
+                return option_refuse(ret_why, path, raw->line, "more than %d PreferLabel=", UNIT_WISHES_MAX);
         if (!cut_number(text, WEIGHT_MAX, &weight))
-                return refuse(ret_why, path, raw->line, "the weight of PreferLabel=%s is not 1 to %d", word,
-                              WEIGHT_MAX);
+                return option_refuse(ret_why, path, raw->line, "the weight of PreferLabel=%s is not 1 to %d", word,
+                                     WEIGHT_MAX);
         r = match_parse(text, &m);
         if (r < 0)
                 return r == -EINVAL ? refuse_label(raw, path, word, ret_why) : r;
@@ -219,11 +219,11 @@ static int set_spread(UnitOptions *o, const RawOption *raw, const char *path, co
         if (!text)
                 return -ENOMEM;
         if (o->spread)
-                return refuse(ret_why, path, raw->line, "units are spread over one label only, and it is %s",
-                              o->spread);
+                return option_refuse(ret_why, path, raw->line, "units are spread over one label only, and it is %s",
+                                     o->spread);
         if ((!soft && !cut_number(text, SKEW_MAX, &skew)) || !label_is_valid(text))
-                return refuse(ret_why, path, raw->line, "%s=%s is not KEY%s",
-                              soft ? "PreferSpreadOver" : "SpreadOver", word, soft ? "" : " or KEY:SKEW");
+                return option_refuse(ret_why, path, raw->line, "%s=%s is not KEY%s",
+                                     soft ? "PreferSpreadOver" : "SpreadOver", word, soft ? "" : " or KEY:SKEW");
         o->spread = TAKE_PTR(text);
         o->spread_soft = soft;
         o->spread_skew = (uint16_t) skew;
@@ -238,8 +238,8 @@ static int add_same_node(UnitOptions *o, const RawOption *raw, const char *path,
         UnitNameKind kind = unit_name_kind(word, &why);
 
         if (kind == UNIT_NAME_INVALID || kind == UNIT_NAME_TEMPLATE)
-                return refuse(ret_why, path, raw->line, "\"%s\" is no unit that another one can be with",
-                              word);
+                return option_refuse(ret_why, path, raw->line, "\"%s\" is no unit that another one can be with",
+                                     word);
         return list_add_with_line(&o->same_node, &o->same_node_lines, word, raw->line);
 }
 
@@ -266,14 +266,14 @@ static bool is_pattern(const char *word) {
 static int add_conflict(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                         char **ret_why) {
         if (!is_pattern(word))
-                return refuse(ret_why, path, raw->line, "\"%s\" is no pattern of unit names", word);
+                return option_refuse(ret_why, path, raw->line, "\"%s\" is no pattern of unit names", word);
         return list_add_with_line(&o->conflicts, &o->conflict_lines, word, raw->fleet ? 0 : raw->line);
 }
 
 static int add_replaced(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                         char **ret_why) {
         if (!is_pattern(word))
-                return refuse(ret_why, path, raw->line, "\"%s\" is no pattern of unit names", word);
+                return option_refuse(ret_why, path, raw->line, "\"%s\" is no pattern of unit names", word);
         if (!o->replaces_line)
                 o->replaces_line = raw->line;
         return list_add(&o->replaces, word);
@@ -282,20 +282,20 @@ static int add_replaced(UnitOptions *o, const RawOption *raw, const char *path, 
 static int add_host(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                     char **ret_why) {
         if (!label_is_valid(word))
-                return refuse(ret_why, path, raw->line, "Host=%s is neither a host's name nor a machine id",
-                              word);
+                return option_refuse(ret_why, path, raw->line, "Host=%s is neither a host's name nor a machine id",
+                                     word);
         return list_add(&o->hosts, word);
 }
 
 static int check_replaced(const UnitOptions *o, const char *path, const char *name, char **ret_why) {
         for (char **g = o->replaces; g && *g; g++) {
                 if (fnmatch(*g, name, 0) == 0)
-                        return refuse(ret_why, path, o->replaces_line, "Replaces=%s matches %s itself", *g,
-                                      name);
+                        return option_refuse(ret_why, path, o->replaces_line, "Replaces=%s matches %s itself", *g,
+                                             name);
                 for (char **m = o->same_node; m && *m; m++)
                         if (fnmatch(*g, *m, 0) == 0)
-                                return refuse(ret_why, path, o->replaces_line,
-                                              "Replaces=%s matches %s, which it is to be with", *g, *m);
+                                return option_refuse(ret_why, path, o->replaces_line,
+                                                     "Replaces=%s matches %s, which it is to be with", *g, *m);
         }
         return 0;
 }
@@ -305,21 +305,21 @@ int demands_check(const UnitOptions *o, const char *path, const char *name, char
                 unsigned line = o->conflict_lines[g - o->conflicts];
 
                 if (line && fnmatch(*g, name, 0) == 0)
-                        return refuse(
+                        return option_refuse(
                                 ret_why, path, line,
                                 "Conflicts=%s matches %s itself; SpreadOver=host keeps instances of one "
                                 "template apart",
                                 *g, name);
                 for (char **m = o->same_node; m && *m; m++)
                         if (fnmatch(*g, *m, 0) == 0)
-                                return refuse(ret_why, path,
-                                              MAX_OF(line, o->same_node_lines[m - o->same_node]),
-                                              "Conflicts=%s matches %s, which it is to be with", *g, *m);
+                                return option_refuse(ret_why, path,
+                                                     MAX_OF(line, o->same_node_lines[m - o->same_node]),
+                                                     "Conflicts=%s matches %s, which it is to be with", *g, *m);
         }
         for (char **m = o->same_node; m && *m; m++)
                 if (streq(*m, name))
-                        return refuse(ret_why, path, o->same_node_lines[m - o->same_node],
-                                      "the unit is to be where it is itself (MachineOf=%s)", *m);
+                        return option_refuse(ret_why, path, o->same_node_lines[m - o->same_node],
+                                             "the unit is to be where it is itself (MachineOf=%s)", *m);
         return check_replaced(o, path, name, ret_why);
 }
 
@@ -346,8 +346,8 @@ bool cpu_parse(const char *word, uint32_t *ret_milli) {
 static int set_cpu(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                    char **ret_why) {
         if (!cpu_parse(word, &o->cpu_milli))
-                return refuse(ret_why, path, raw->line,
-                              "ReserveCPU=%s is not a number of cores, like 1.5 or 150%%", word);
+                return option_refuse(ret_why, path, raw->line,
+                                     "ReserveCPU=%s is not a number of cores, like 1.5 or 150%%", word);
         return 0;
 }
 
@@ -371,8 +371,8 @@ bool memory_parse(const char *word, uint32_t *ret_mib) {
 static int set_memory(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                       char **ret_why) {
         if (!memory_parse(word, &o->memory_mib))
-                return refuse(ret_why, path, raw->line,
-                              "ReserveMemory=%s is not a number of bytes, like 512M or 2G", word);
+                return option_refuse(ret_why, path, raw->line,
+                                     "ReserveMemory=%s is not a number of bytes, like 512M or 2G", word);
         return 0;
 }
 
@@ -385,16 +385,16 @@ static int add_resource(UnitOptions *o, const RawOption *raw, const char *path, 
                 return -ENOMEM;
         if (!cut_number(text, RESERVE_MAX, &amount) || !label_is_valid(text) || streq(text, "cpu") ||
             streq(text, "memory"))
-                return refuse(ret_why, path, raw->line, "ReserveResource=%s is not NAME or NAME:NUMBER",
-                              word);
+                return option_refuse(ret_why, path, raw->line, "ReserveResource=%s is not NAME or NAME:NUMBER",
+                                     word);
         for (size_t i = 0; i < o->n_reserves; i++)
                 if (streq(o->reserves[i].name, text)) {
                         o->reserves[i].amount = (uint32_t) amount;
                         return 0;
                 }
         if (o->n_reserves == UNIT_RESERVES_MAX)
-                return refuse(ret_why, path, raw->line, "more than %d kinds of resources",
-                              UNIT_RESERVES_MAX);
+                return option_refuse(ret_why, path, raw->line, "more than %d kinds of resources",
+                                     UNIT_RESERVES_MAX);
         if (ARRAY_RESERVE(o->reserves, o->n_reserves + 1) < 0)
                 return -ENOMEM;
         o->reserves[o->n_reserves++] = (UnitReserve){TAKE_PTR(text), (uint32_t) amount};
@@ -404,7 +404,7 @@ static int add_resource(UnitOptions *o, const RawOption *raw, const char *path, 
 static int set_packing(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                        char **ret_why) {
         if (!parse_boolean(word, &o->pack))
-                return refuse(ret_why, path, raw->line, "Packing=%s is neither yes nor no", word);
+                return option_refuse(ret_why, path, raw->line, "Packing=%s is neither yes nor no", word);
         return 0;
 }
 
@@ -413,9 +413,9 @@ static int set_packing(UnitOptions *o, const RawOption *raw, const char *path, c
 static int set_role(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                     char **ret_why) {
         if (!label_is_valid(word))
-                return refuse(ret_why, path, raw->line, "Role=%s is no name of a role", word);
+                return option_refuse(ret_why, path, raw->line, "Role=%s is no name of a role", word);
         if (o->role && !streq(o->role, word))
-                return refuse(ret_why, path, raw->line, "Role= names a second role; a unit is of one");
+                return option_refuse(ret_why, path, raw->line, "Role= names a second role; a unit is of one");
         free(o->role);
         o->role = strdup(word);
         o->role_line = raw->line;
@@ -430,8 +430,8 @@ static int set_priority(UnitOptions *o, const RawOption *raw, const char *path, 
         errno = 0;
         n = strtol(word, &end, 10);
         if (errno || end == word || *end || *word == '+' || n < -UNIT_PRIORITY_MAX || n > UNIT_PRIORITY_MAX)
-                return refuse(ret_why, path, raw->line, "Priority=%s is not a number from -%d to %d", word,
-                              UNIT_PRIORITY_MAX, UNIT_PRIORITY_MAX);
+                return option_refuse(ret_why, path, raw->line, "Priority=%s is not a number from -%d to %d", word,
+                                     UNIT_PRIORITY_MAX, UNIT_PRIORITY_MAX);
         o->priority = (int16_t) n;
         return 0;
 }
@@ -439,7 +439,7 @@ static int set_priority(UnitOptions *o, const RawOption *raw, const char *path, 
 static int set_preemptible(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                            char **ret_why) {
         if (!parse_boolean(word, &o->preemptible))
-                return refuse(ret_why, path, raw->line, "Preemptible=%s is neither yes nor no", word);
+                return option_refuse(ret_why, path, raw->line, "Preemptible=%s is neither yes nor no", word);
         o->preemptible_given = true;
         return 0;
 }

@@ -37,11 +37,11 @@ int dependencies_add(UnitOptions *o, const RawOption *raw, const char *path, con
         if (of_template && kind == UNIT_NAME_INVALID && strchr(raw->word, '%'))
                 return 0; // it will be a name for the instances, or they are refused
         if (kind == UNIT_NAME_INVALID)
-                return refuse(ret_why, path, raw->line, "%s=%s is no unit: %s", option_kind(raw->kind)->name, word,
-                              why);
+                return option_refuse(ret_why, path, raw->line, "%s=%s is no unit: %s",
+                                     option_kind(raw->kind)->name, word, why);
         if (kind == UNIT_NAME_TEMPLATE && !(of_template && strchr(raw->word, '%')))
-                return refuse(ret_why, path, raw->line, "%s=%s is a template; name an instance of it",
-                              option_kind(raw->kind)->name, word);
+                return option_refuse(ret_why, path, raw->line, "%s=%s is a template; name an instance of it",
+                                     option_kind(raw->kind)->name, word);
         d = get(o, word);
         if (!d)
                 return -ENOMEM;
@@ -49,8 +49,8 @@ int dependencies_add(UnitOptions *o, const RawOption *raw, const char *path, con
         if (!d->line)
                 d->line = raw->line;
         if ((d->kinds & UNIT_BEFORE) && (d->kinds & (UNIT_AFTER | UNIT_BINDS_TO)))
-                return refuse(ret_why, path, raw->line, "Before=%s and %s=%s exclude each other", word,
-                              d->kinds & UNIT_AFTER ? "After" : "BindsTo", word);
+                return option_refuse(ret_why, path, raw->line, "Before=%s and %s=%s exclude each other", word,
+                                     d->kinds & UNIT_AFTER ? "After" : "BindsTo", word);
         return 0;
 }
 
@@ -67,8 +67,8 @@ void dependencies_finish(UnitOptions *o) {
 int dependencies_check(const UnitOptions *o, const char *path, const char *name, char **ret_why) {
         for (size_t i = 0; i < o->n_dependencies; i++)
                 if (streq(o->dependencies[i].name, name))
-                        return refuse(ret_why, path, o->dependencies[i].line,
-                                      "the unit depends on itself (%s)", name);
+                        return option_refuse(ret_why, path, o->dependencies[i].line,
+                                             "the unit depends on itself (%s)", name);
         return 0;
 }
 

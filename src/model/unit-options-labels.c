@@ -82,11 +82,11 @@ int labels_check(const UnitOptions *o, const RawOption *raw, size_t n_raw, const
                         forbidden |= o->labels[end].op == LABEL_ABSENT;
                 }
                 if (required && forbidden)
-                        return refuse(ret_why, path, line_about(raw, n_raw, key),
-                                      "label %s is both required and forbidden", key);
+                        return option_refuse(ret_why, path, line_about(raw, n_raw, key),
+                                             "label %s is both required and forbidden", key);
                 if (!forbidden && !some_value_is_left(&o->labels[i], end - i))
-                        return refuse(ret_why, path, line_about(raw, n_raw, key),
-                                      "label %s cannot have all the values that are required", key);
+                        return option_refuse(ret_why, path, line_about(raw, n_raw, key),
+                                             "label %s cannot have all the values that are required", key);
         }
         return 0;
 }

@@ -67,7 +67,7 @@ int demands_add(UnitOptions *o, const RawOption *raw, const char *path, const ch
 // When all are added.
 void demands_finish(UnitOptions *o);
 int demands_key(const UnitOptions *o, Buf *key);
-// What a name may not have: a conflict with itself, itself as its mate.
+// What a name may not have: a conflict with itself, itself as the unit that it is to be with.
 int demands_check(const UnitOptions *o, const char *path, const char *name, char **ret_why);
 // unit-options-labels.c: what no host can have. `o->labels` are sorted.
 int labels_check(const UnitOptions *o, const RawOption *raw, size_t n_raw, const char *path, char **ret_why);
@@ -82,4 +82,4 @@ void dependencies_done(UnitOptions *o);
 void label_match_done(LabelMatch *m);
 bool parse_boolean(const char *word, bool *ret);
 // Fills *ret_why and returns -EINVAL, or -ENOMEM.
-int refuse(char **ret_why, const char *path, unsigned line, const char *format, ...) _printf_(4, 5);
+int option_refuse(char **ret_why, const char *path, unsigned line, const char *format, ...) _printf_(4, 5);

@@ -72,7 +72,7 @@ const OptionKind *option_kind(RawKind kind) {
         return &kinds[kind];
 }
 
-int refuse(char **ret_why, const char *path, unsigned line, const char *format, ...) {
+int option_refuse(char **ret_why, const char *path, unsigned line, const char *format, ...) {
         char reason[512];
         va_list ap;
 
@@ -146,16 +146,16 @@ static int add_machine_id(Evaluation *e, const RawOption *raw, const char *path,
         char hex[MACHINE_ID_DIGITS + 1];
 
         if (!hex_decode(word, id, sizeof id))
-                return refuse(ret_why, path, raw->line,
-                              "MachineID=%s is not a machine id (32 hexadecimal digits)", word);
+                return option_refuse(ret_why, path, raw->line,
+                                     "MachineID=%s is not a machine id (32 hexadecimal digits)", word);
         hex_encode(id, sizeof id, hex); // lower case
         if (!e->machine_id) {
                 e->machine_id = strdup(hex);
                 return e->machine_id ? 0 : -ENOMEM;
         }
         if (!raw->fleet && !streq(e->machine_id, hex))
-                return refuse(ret_why, path, raw->line,
-                              "MachineID= names a second machine; a unit runs on one");
+                return option_refuse(ret_why, path, raw->line,
+                                     "MachineID= names a second machine; a unit runs on one");
         return 0;
 }
 
@@ -165,9 +165,9 @@ static int add_label(Evaluation *e, const RawOption *raw, const char *path, cons
         int r = label_parse(word, &p->key, &p->value);
 
         if (r == -EINVAL)
-                return refuse(ret_why, path, raw->line,
-                              "MachineMetadata=%s is not KEY=VALUE, each 1 to 63 letters, digits and ._/-",
-                              word);
+                return option_refuse(ret_why, path, raw->line,
+                                     "MachineMetadata=%s is not KEY=VALUE, each 1 to 63 letters, digits and ._/-",
+                                     word);
         if (r == 0)
                 e->n_pairs++;
         return r;
@@ -177,9 +177,9 @@ static int add_manager(Evaluation *e, const RawOption *raw, const char *path, co
                        char **ret_why) {
         if (!manager_pattern_is_valid(word) ||
             (!strpbrk(word, "*?[") && manager_name_kind(word) == MANAGER_INVALID))
-                return refuse(ret_why, path, raw->line,
-                              "Manager=%s is not system, user@UID, container@NAME or a pattern of these",
-                              word);
+                return option_refuse(ret_why, path, raw->line,
+                                     "Manager=%s is not system, user@UID, container@NAME or a pattern of these",
+                                     word);
         e->managers[e->n_managers] = strdup(word);
         return e->managers[e->n_managers++] ? 0 : -ENOMEM;
 }

@@ -75,9 +75,9 @@ int unit_file_check_sections(const char *path, const void *content, size_t len, 
                 const char *meant = line.kind == INI_SECTION ? unit_file_section_meant(line.section) : NULL;
 
                 if (meant)
-                        return refuse(ret_why, path, line.line,
-                                      "[%.64s] means nothing to argosy or systemd; write [%s]", line.section,
-                                      meant);
+                        return option_refuse(ret_why, path, line.line,
+                                             "[%.64s] means nothing to argosy or systemd; write [%s]", line.section,
+                                             meant);
         }
         return r == -ENOMEM ? r : 0; // a header that does not end is unit_file_parse()'s to refuse
 }

@@ -261,7 +261,7 @@ static bool home_is_best(const Placement *p, const Class *c, uint32_t home, cons
         return true;
 }
 
-uint32_t choose(Placement *p, const uint32_t *units, uint32_t n) {
+uint32_t placement_choose(Placement *p, const uint32_t *units, uint32_t n) {
         const PlacedUnit *u = &p->units[units[0]];
         const Shape *shape = &p->shapes[u->shape];
         const Class *c = &p->classes[shape->class];

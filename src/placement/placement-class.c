@@ -153,7 +153,7 @@ static void shape_of(Placement *p, uint32_t class, const Numbers *matches, uint3
                 return;
         }
         slots_take(&p->shape_slots, ret);
-        grow(&p->shapes, &p->shapes_allocated, *ret + 1, sizeof *p->shapes);
+        table_grow(&p->shapes, &p->shapes_allocated, *ret + 1, sizeof *p->shapes);
         number_add(&p->shapes_by_key, key, *ret);
         if (matches->n == 0)
                 p->classes[class].plain = *ret;
@@ -223,7 +223,7 @@ static int glob_get(Placement *p, const char *text, bool one_sided, uint32_t *re
         if (p->glob_slots.count >= PLACEMENT_CONFLICTS_MAX)
                 return -ENOSPC;
         slots_take(&p->glob_slots, ret);
-        grow(&p->globs, &p->globs_allocated, *ret + 1, sizeof *p->globs);
+        table_grow(&p->globs, &p->globs_allocated, *ret + 1, sizeof *p->globs);
         g = &p->globs[*ret];
         *g = (Glob){.text = key + 1, .one_sided = one_sided, .plain = strcspn(text, "*?[\\"), .refs = 1};
         g->key = TAKE_PTR(key);
@@ -379,7 +379,7 @@ int placement_class_get(Placement *p, const PlacementSpec *spec, uint32_t *ret) 
                 return r;
         }
         slots_take(&p->class_slots, ret);
-        grow(&p->classes, &p->classes_allocated, *ret + 1, sizeof *p->classes);
+        table_grow(&p->classes, &p->classes_allocated, *ret + 1, sizeof *p->classes);
         number_add(&p->classes_by_key, key, *ret);
         p->classes[*ret] = made;
         p->fresh_resources = 0;

@@ -15,7 +15,7 @@ static void note(Placement *p, int what, uint32_t number, uint64_t before) {
 
         if (!d->on)
                 return;
-        grow(&d->notes, &d->notes_allocated, d->n_notes + 1, sizeof *d->notes);
+        table_grow(&d->notes, &d->notes_allocated, d->n_notes + 1, sizeof *d->notes);
         d->notes[d->n_notes++] = (DryRunNote){.what = what, .number = number, .before = before};
 }
 

@@ -333,7 +333,7 @@ void index_renode(Placement *p, uint32_t nodes) {
                 if (p->keys[k].domains) {
                         uint32_t allocated = old;
 
-                        grow(&p->keys[k].domains, &allocated, nodes, sizeof(uint32_t));
+                        table_grow(&p->keys[k].domains, &allocated, nodes, sizeof(uint32_t));
                 }
         p->masks_allocated = nodes;
         p->node_words = words;

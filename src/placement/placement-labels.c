@@ -14,7 +14,7 @@ void label_key(Placement *p, const char *key, uint32_t *ret) {
                 *ret = number - 1;
                 return;
         }
-        grow(&p->keys, &p->keys_allocated, p->n_keys + 1, sizeof *p->keys);
+        table_grow(&p->keys, &p->keys_allocated, p->n_keys + 1, sizeof *p->keys);
         k = &p->keys[p->n_keys];
         *k = (Key){.name = oom_checked(strdup(key))};
         number_add(&p->keys_by_name, k->name, p->n_keys);
@@ -31,7 +31,7 @@ void label_pair(Placement *p, const char *key, const char *value, uint32_t *ret)
                 return;
         }
         label_key(p, key, &k);
-        grow(&p->pairs, &p->pairs_allocated, p->n_pairs + 1, sizeof *p->pairs);
+        table_grow(&p->pairs, &p->pairs_allocated, p->n_pairs + 1, sizeof *p->pairs);
         number_add(&p->pairs_by_text, text, p->n_pairs);
         pair = &p->pairs[p->n_pairs];
         *pair = (Pair){.text = TAKE_PTR(text), .key = k, .index = p->keys[k].n_values++};
@@ -250,7 +250,7 @@ void selector_get(Placement *p, const Term *const *terms, uint32_t n_terms, cons
                 return;
         }
         slots_take(&p->selector_slots, ret);
-        grow(&p->selectors, &p->selectors_allocated, *ret + 1, sizeof *p->selectors);
+        table_grow(&p->selectors, &p->selectors_allocated, *ret + 1, sizeof *p->selectors);
         if (*ret >= p->n_words * WORD_BITS)
                 index_restride(p, p->n_words + MAX_OF(p->n_words / 2, 1U));
         p->selectors[*ret] =

@@ -274,7 +274,7 @@ static inline uint32_t group_at(const Group *g, uint32_t domain) {
 
 // placement-choose.c
 // A node for all of them. The first says where to look and what is best.
-uint32_t choose(Placement *p, const uint32_t *units, uint32_t n);
+uint32_t placement_choose(Placement *p, const uint32_t *units, uint32_t n);
 bool units_get_on(const Placement *p, const uint32_t *units, uint32_t n); // none conflicts with another
 bool node_may_hold(const Placement *p, uint32_t node, const uint32_t *units, uint32_t n);
 bool host_has_room(const Placement *p, const PlacedHost *h, const PlacementVector *demand);

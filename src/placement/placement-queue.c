@@ -152,7 +152,7 @@ static void queue_in(Placement *p, uint32_t queue) {
         uint32_t role = p->queues[queue].role;
         Role *r = &p->roles[role];
 
-        grow(&r->heap, &r->allocated, r->n_heap + 1, sizeof *r->heap);
+        table_grow(&r->heap, &r->allocated, r->n_heap + 1, sizeof *r->heap);
         queue_set(p, r, r->n_heap++, queue);
         queue_sift(p, r, r->n_heap - 1);
         if (r->n_heap == 1)
@@ -338,7 +338,7 @@ static void queue_get(Placement *p, uint32_t unit, uint32_t *ret) {
                 return;
         }
         slots_take(&p->queue_slots, ret);
-        grow(&p->queues, &p->queues_allocated, *ret + 1, sizeof *p->queues);
+        table_grow(&p->queues, &p->queues_allocated, *ret + 1, sizeof *p->queues);
         kept = oom_checked(malloc(sizeof key));
         memcpy(kept, key, sizeof key);
         p->queues[*ret] = (Queue){.key = kept,

@@ -7,7 +7,7 @@
 
 static void decide(Placement *p, PlacementKind kind, uint32_t unit, uint32_t from, uint32_t to,
                    uint32_t unit_for) {
-        grow(&p->decisions, &p->decisions_allocated, p->n_decisions + 1, sizeof *p->decisions);
+        table_grow(&p->decisions, &p->decisions_allocated, p->n_decisions + 1, sizeof *p->decisions);
         p->decisions[p->n_decisions++] = (PlacementDecision){
                 .kind = kind, .unit = unit, .from = from, .to = to, .unit_for = unit_for};
 }
@@ -169,10 +169,10 @@ static Blocked find_node(Placement *p, Bundle *b, uint32_t *ret) {
                         *ret = held.pin;
                 }
         } else {
-                *ret = choose(p, b->units, b->n);
+                *ret = placement_choose(p, b->units, b->n);
                 if (*ret == PLACEMENT_NONE && b->n > 1 && !is_running(p, &p->units[unit])) {
                         b->n = 1; // better it alone than none of them
-                        *ret = choose(p, b->units, 1);
+                        *ret = placement_choose(p, b->units, 1);
                 }
         }
         return *ret == PLACEMENT_NONE ? refusal_of(p, unit) : NOT_BLOCKED;

@@ -45,7 +45,7 @@ void group_count(Placement *p, uint32_t group, uint32_t domain, int step) {
         Group *g = &p->groups[group];
         uint32_t before;
 
-        grow(&g->counts, &g->allocated, domain + 1, sizeof *g->counts);
+        table_grow(&g->counts, &g->allocated, domain + 1, sizeof *g->counts);
         before = g->counts[domain];
         g->counts[domain] += (uint32_t) step;
         for (uint32_t i = 0; i < g->spreads.n; i++) {
@@ -58,7 +58,7 @@ void group_count(Placement *p, uint32_t group, uint32_t domain, int step) {
 }
 
 void spread_open(Placement *p, Spread *s, uint32_t domain, int step) {
-        grow(&s->open, &s->allocated, domain + 1, sizeof *s->open);
+        table_grow(&s->open, &s->allocated, domain + 1, sizeof *s->open);
         s->open[domain] += (uint32_t) step;
         if (s->open[domain] == 0 || (step > 0 && s->open[domain] == 1))
                 s->stale = true; // domains come and go rarely
@@ -86,7 +86,7 @@ static void group_get(Placement *p, uint32_t key, const char *name, uint32_t *re
         }
         key_need_domains(p, key);
         slots_take(&p->group_slots, ret);
-        grow(&p->groups, &p->groups_allocated, *ret + 1, sizeof *p->groups);
+        table_grow(&p->groups, &p->groups_allocated, *ret + 1, sizeof *p->groups);
         number_add(&p->groups_by_name, text, *ret);
         p->groups[*ret] =
                 (Group){.name = TAKE_PTR(text), .refs = 1, .key = key, .first_blocked = PLACEMENT_NONE};
@@ -136,7 +136,7 @@ void spread_get(Placement *p, uint32_t base, uint32_t key, const char *name, uin
                         return;
                 }
         slots_take(&p->spread_slots, ret);
-        grow(&p->spreads, &p->spreads_allocated, *ret + 1, sizeof *p->spreads);
+        table_grow(&p->spreads, &p->spreads_allocated, *ret + 1, sizeof *p->spreads);
         p->selectors[base].refs++;
         p->spreads[*ret] = (Spread){.refs = 1, .group = group, .base = base, .stale = true};
         spread_fill(p, *ret);

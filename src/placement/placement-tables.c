@@ -5,7 +5,7 @@
 #include "open-table.h"
 #include "placement-private.h"
 
-void grow(void *array_pointer, uint32_t *allocated, uint32_t need, size_t item) {
+void table_grow(void *array_pointer, uint32_t *allocated, uint32_t need, size_t item) {
         void **array = array_pointer, *larger;
         uint32_t n = *allocated;
 
@@ -28,8 +28,8 @@ void slots_take(Slots *s, uint32_t *ret) {
         else {
                 uint32_t room = s->allocated;
 
-                grow(&s->used, &s->allocated, s->n + 1, 1);
-                grow(&s->free, &room, s->allocated, sizeof *s->free);
+                table_grow(&s->used, &s->allocated, s->n + 1, 1);
+                table_grow(&s->free, &room, s->allocated, sizeof *s->free);
                 *ret = s->n++;
         }
         s->used[*ret] = true;
@@ -55,7 +55,7 @@ void number_add(Map *m, const char *text, uint32_t number) {
 }
 
 void numbers_add(Numbers *l, uint32_t number) {
-        grow(&l->of, &l->allocated, l->n + 1, sizeof *l->of);
+        table_grow(&l->of, &l->allocated, l->n + 1, sizeof *l->of);
         l->of[l->n++] = number;
 }
 

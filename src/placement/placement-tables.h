@@ -22,7 +22,7 @@ static inline void bit_clear(Word *bits, uint32_t i) {
 }
 
 // Makes room for `need` items of `item` bytes; what is new is zero. 0 or -ENOMEM.
-void grow(void *array_pointer, uint32_t *allocated, uint32_t need, size_t item);
+void table_grow(void *array_pointer, uint32_t *allocated, uint32_t need, size_t item);
 
 // Numbers in use; the one that was given back last is handed out first.
 typedef struct Slots {

@@ -122,7 +122,7 @@ void placement_unit_add(Placement *p, const char *name, uint32_t class, uint32_t
         uint32_t shape;
         shape_get(p, class, name, &shape);
         slots_take(&p->unit_slots, ret);
-        grow(&p->units, &p->units_allocated, *ret + 1, sizeof *p->units);
+        table_grow(&p->units, &p->units_allocated, *ret + 1, sizeof *p->units);
         p->units[*ret] = (PlacedUnit){.name = name,
                                       .shape = shape,
                                       .node = PLACEMENT_NONE,
@@ -313,7 +313,7 @@ int placement_unit_follow(Placement *p, uint32_t unit, uint32_t target) {
         if (!is_among(a, n_a, target) && n_a + n_b > PLACEMENT_FOLLOWS_MAX)
                 return -E2BIG;
         slots_take(&p->link_slots, &link);
-        grow(&p->links, &p->links_allocated, link + 1, sizeof *p->links);
+        table_grow(&p->links, &p->links_allocated, link + 1, sizeof *p->links);
         p->links[link] = (Link){.unit = unit,
                                 .target = target,
                                 .next_of_unit = p->units[unit].follows,
@@ -349,8 +349,8 @@ void placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node) {
         if (unit_excluded(p, unit, node))
                 return;
         slots_take(&p->exclusion_slots, &number);
-        grow(&p->exclusions, &p->exclusions_allocated, number + 1, sizeof *p->exclusions);
-        grow(&p->first_exclusion, &p->first_exclusion_allocated, unit + 1, sizeof *p->first_exclusion);
+        table_grow(&p->exclusions, &p->exclusions_allocated, number + 1, sizeof *p->exclusions);
+        table_grow(&p->first_exclusion, &p->first_exclusion_allocated, unit + 1, sizeof *p->first_exclusion);
         of_unit = &p->first_exclusion[unit];
         p->exclusions[number] =
                 (Exclusion){.unit = unit, .node = node, .next_of_unit = *of_unit, .next_of_node = *of_node};
@@ -430,8 +430,8 @@ int placement_role_add(Placement *p, const PlacementRole *settings, uint32_t *re
         if (p->role_slots.count > UINT16_MAX)
                 return -ENOSPC;
         slots_take(&p->role_slots, ret);
-        grow(&p->roles, &p->roles_allocated, *ret + 1, sizeof *p->roles);
-        grow(&p->role_heap, &p->role_heap_allocated, p->role_slots.n, sizeof *p->role_heap);
+        table_grow(&p->roles, &p->roles_allocated, *ret + 1, sizeof *p->roles);
+        table_grow(&p->role_heap, &p->role_heap_allocated, p->role_slots.n, sizeof *p->role_heap);
         p->roles[*ret] = (Role){.place = PLACEMENT_NONE, .first_blocked = PLACEMENT_NONE};
         placement_role_set(p, *ret, settings);
         return 0;

@@ -54,7 +54,7 @@ void placement_host_set(Placement *p, uint32_t host, const PlacementVector *offe
 
 void placement_host_add(Placement *p, const PlacementVector *offers, uint32_t size, uint32_t *ret) {
         slots_take(&p->host_slots, ret);
-        grow(&p->hosts, &p->hosts_allocated, *ret + 1, sizeof *p->hosts);
+        table_grow(&p->hosts, &p->hosts_allocated, *ret + 1, sizeof *p->hosts);
         p->hosts[*ret] = (PlacedHost){.first_node = PLACEMENT_NONE};
         placement_host_set(p, *ret, offers, size);
 }
@@ -92,7 +92,7 @@ void placement_node_add(Placement *p, uint32_t host, const PlacementLabel *label
         PlacedNode *node;
 
         slots_take(&p->node_slots, ret);
-        grow(&p->nodes, &p->nodes_allocated, *ret + 1, sizeof *p->nodes);
+        table_grow(&p->nodes, &p->nodes_allocated, *ret + 1, sizeof *p->nodes);
         index_renode(p, *ret + 1);
         node = &p->nodes[*ret];
         *node = (PlacedNode){.host = host,

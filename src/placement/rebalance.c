@@ -194,7 +194,7 @@ static uint32_t find_node(Placement *p, uint32_t unit) {
 
         unit_leave(p, unit);
         u->home = PLACEMENT_NONE; // it is not to go home
-        to = choose(p, &unit, 1);
+        to = placement_choose(p, &unit, 1);
         unit_enter(p, unit, from);
         u->home = home;
         if (to == from || (to != PLACEMENT_NONE && p->nodes[to].state != PLACEMENT_OPEN))
@@ -250,7 +250,7 @@ static void make(Search *s, const Trial *t) {
         uint32_t unit = t->move.unit, *origin = &s->origin[unit];
         bool first = *origin == PLACEMENT_NONE;
 
-        grow(&s->moves, &s->moves_allocated, s->n_moves + 1, sizeof *s->moves);
+        table_grow(&s->moves, &s->moves_allocated, s->n_moves + 1, sizeof *s->moves);
         shift_back(s->p, unit, t->move.to);
         if (first)
                 *origin = t->move.from;

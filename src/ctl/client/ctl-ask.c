@@ -87,7 +87,7 @@ int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, v
                 if (last && response->held)
                         r = ctl_job_note_held(ctl, response);
                 else if (last)
-                        ctl_job_tell(ctl, response->job);
+                        ctl_job_print(ctl, response->job);
                 r = r < 0 ? r : f(ctl, response, userdata);
                 argosy__response__free_unpacked(response, NULL);
                 if (last)

@@ -176,7 +176,7 @@ void ctl_job_sent(CtlJob *job) {
                 job->sent_us = now_us;
 }
 
-void ctl_job_tell(Ctl *ctl, uint64_t number) {
+void ctl_job_print(Ctl *ctl, uint64_t number) {
         if (number == 0 || ctl->opt.json != JSON_OFF || ctl->opt.given & OPT_QUIET ||
             !(ctl->opt.given & (OPT_VERBOSE | OPT_NO_BLOCK)))
                 return;

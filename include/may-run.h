@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+// Where something may still run: the words for that, which argosyctl and the leader share.
+
 #include <stddef.h>
 
 // "may still run on n4, n5 until those hosts are heard": what is said of a unit that was stopped or destroyed

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+// One run of argosyctl.
+
 #include <stdio.h>
 
 #include "exit-code.h"

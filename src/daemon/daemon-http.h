@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+// The sockets for HTTP, and the certificate that is shown at those over TCP.
+
 typedef struct Daemon Daemon;
 
 // Beside the local socket, which is open. A host that cannot have it goes on without, and says so.

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Three headers that every answer has, whoever makes it. Without memory for one of
+// them whoever makes the answer is told so, and does not give it with some of them.
 
 #include "http-headers.h"
 

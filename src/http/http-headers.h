@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+// What stands above every answer over HTTP.
+
 #include <microhttpd.h>
 #include <stdbool.h>
 

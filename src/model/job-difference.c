@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What differs between two moments, of the changes between them (job-changes.h): first state and last of each unit and setting,
+// in the order of names, without those that are again as they were. From the later to the earlier the two change places.
+// It borrows the changes. Without memory it is -ENOMEM, and there is nothing to be freed.
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See job-retry.h. Each answer has the job's row and a page of the units that it changed; those that did not end well go to
+// `bad`, those of which nothing is said to `unsaid`. When all was read, one comparison of counts tells whether the two are all
+// there is to be asked for again. A job that cannot be asked for again is refused in words, of which the caller has a buffer.
 
 #include "job-retry.h"
 

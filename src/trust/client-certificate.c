@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See client-certificate.h: a key, a certificate that it signs itself, and the proof by which the cluster knows that one. What
+// has been appended when it fails is the caller's to throw away.
 
 #include "client-certificate.h"
 

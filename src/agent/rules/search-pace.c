@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "macro.h"
+//
+// See search-pace.h. Three times are noted: when somebody first asked, when the last look began and when it ended. The next one
+// is due when what comes together has settled, and after a pause of the last one's length times SEARCH_SHARE - 1. There is
+// nothing that could fail.
 
 #include "search-pace.h"
+
+#include "macro.h"
 
 void search_pace_ask(SearchPace *p, uint64_t now_us) {
         p->asked_us = p->asked_us ?: now_us;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+// What verbs of units (start, stop ...) have for others: the same for units that a former job names.
+
 #include <stddef.h>
 
 #include "argosy.pb-c.h"

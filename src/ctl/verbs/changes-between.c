@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Asks the cluster for all jobs between two moments, question by question as job-changes.h says, and has them added up.
+// What the answers leave out is a warning; what goes wrong on the way is said, and its exit code returned.
 
 #include "changes-between.h"
 

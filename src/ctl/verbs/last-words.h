@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+// What a unit that has failed wrote to its journal before: shown below the complaint, to whoever waited for it.
+
 #include <stddef.h>
 
 typedef struct Ctl Ctl;

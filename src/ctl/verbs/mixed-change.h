@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+// Verbs whose one request does different things to its units (apply, undo): what was done to each, and the wait for
+// that.
+
 typedef struct Ctl Ctl;
 typedef struct Argosy__Request Argosy__Request;
 

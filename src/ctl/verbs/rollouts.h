@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+// Updates and restarts a few units at a time: the verbs update and restart --rolling, and others that are done in that way.
+
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -14,7 +14,7 @@
 // Every single move lowers, for the cluster as a whole, the sum of squares of the groups' counts in their
 // domains, and if that stays the same
 //      the sum of (load of a host)^2 + 2 * (load of the unit * weights of its unmatched preferences)
-// so a plan never goes in circles, and what a plan would move again is not moved twice but straight to where
+// so a plan never goes in cycles, and what a plan would move again is not moved twice but straight to where
 // it ends. A unit whose return would make nothing worse is not moved at all.
 //
 // Never moved: whoever the caller exempts, units on nodes that are not open, units that wait or must go

@@ -604,7 +604,7 @@ static int decide_rolling(Decision *d, Ticket *t, ApplyList *list) {
         int r;
 
         if (t->job > 0)
-                return settle(t, decide_rolling_tell(d->leader, t));
+                return settle(t, decide_rolling_response(d->leader, t));
         r = find_rollout(list, &unit, &why);
         if (r == -EINVAL)
                 return settle(t, response_error(EINVAL, "%s %s: nothing was changed", unit, why));

@@ -91,7 +91,7 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key) {
                                                 key->job));
         t->job = key->job;
         if (cluster_state_job_state(l->state, key->job) == ARGOSY__JOB_STATE__JOB_HELD)
-                return settle(t, decide_queue_tell_held(l, key->job));
+                return settle(t, decide_queue_held_response(l, key->job));
         if (was_cancelled_while_held(l, key->job))
                 return settle(t, response_error(ECANCELED, "job %" PRIu64 " was cancelled before it began", key->job));
         if (was_called_off(l, key))

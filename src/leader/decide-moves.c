@@ -90,7 +90,7 @@ static uint32_t node_by_affinity(Decision *d, const Unit *u, const UnitOptions *
                                         activators_activated(&d->leader->activators, u->name), options);
 }
 
-// In the order in which it may end: later, not now, on a node that is to be asked for, on that of a mate.
+// In the order in which it may end: later, not now, on a node that is to be asked for, on that of its activator.
 int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret) {
         UnitOptions *options = NULL;
         SchedulerAnswer place;
@@ -219,11 +219,11 @@ static int offer(Decision *d, Unit *u, const UnitEntry *e) {
         return 0;
 }
 
-static int ask_about(Decision *d, Unit *u) {
+static int judge_unit(Decision *d, Unit *u) {
         Leader *l = d->leader;
         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
-        l->n_asked++;
+        l->n_pending_judged++;
         l->n_considered++;
         scheduler_dequeue(l, u);
         if (move_is_due(d, u, e))
@@ -233,53 +233,53 @@ static int ask_about(Decision *d, Unit *u) {
         return 0;
 }
 
-static int ask(Decision *d, Unit *u) {
+static int judge(Decision *d, Unit *u) {
         Leader *l = d->leader;
         int r;
 
         list_unlink(&u->to_schedule);
-        r = ask_about(d, u);
+        r = judge_unit(d, u);
         if (r < 0 || !pending_waits_by_itself(l, u))
-                pending_ask_again(l, u);
+                pending_mark_later(l, u);
         return r;
 }
 
 // Nothing is asked of the Placement about it.
-static bool is_asked_without_scheduler(Leader *l, const Unit *u) {
+static bool is_judged_without_scheduler(Leader *l, const Unit *u) {
         return pending_can_be_enqueued(l, u) || pending_can_be_offered(l, u) ||
                (!list_is_linked(&u->enqueued) && pending_waits_by_itself(l, u));
 }
 
 // Those that then wait in the Placement, some in each turn; the others are left for the last turn, whose Scheduler they
 // need. *ret_all: there are no more.
-static int ask_some(Decision *d, bool *ret_all) {
+static int judge_some(Decision *d, bool *ret_all) {
         Leader *l = d->leader;
         int r = 0;
 
-        for (unsigned n = 0; r >= 0 && n < CONSIDERED_UNITS && !list_is_empty(&l->asking); n++) {
-                Unit *u = CONTAINER_OF(l->asking.next, Unit, to_schedule);
+        for (unsigned n = 0; r >= 0 && n < CONSIDERED_UNITS && !list_is_empty(&l->pending_due); n++) {
+                Unit *u = CONTAINER_OF(l->pending_due.next, Unit, to_schedule);
 
-                if (is_asked_without_scheduler(l, u)) {
-                        r = ask(d, u);
+                if (is_judged_without_scheduler(l, u)) {
+                        r = judge(d, u);
                         continue;
                 }
                 list_unlink(&u->to_schedule);
-                list_append(&l->asking_last, &u->to_schedule);
+                list_append(&l->pending_due_last, &u->to_schedule);
         }
-        *ret_all = list_is_empty(&l->asking);
+        *ret_all = list_is_empty(&l->pending_due);
         return r;
 }
 
-static int ask_the_last(Decision *d) {
+static int judge_last(Decision *d) {
         Leader *l = d->leader;
         int r = 0;
 
-        while (r >= 0 && !list_is_empty(&l->asking_last))
-                r = ask(d, CONTAINER_OF(l->asking_last.next, Unit, to_schedule));
+        while (r >= 0 && !list_is_empty(&l->pending_due_last))
+                r = judge(d, CONTAINER_OF(l->pending_due_last.next, Unit, to_schedule));
         return r;
 }
 
-// The host of one may have been cut off meanwhile, say: it is asked about anew, and has no part in this round.
+// The host of one may have been cut off meanwhile, say: it is judged anew, and has no part in this round.
 static void take_back_offers(Leader *l) {
         list_foreach_safe (i, &l->offered) {
                 Unit *u = CONTAINER_OF(i, Unit, enqueued);
@@ -288,7 +288,7 @@ static void take_back_offers(Leader *l) {
                         continue;
                 scheduler_dequeue(l, u);
                 list_unlink(&u->to_schedule);
-                pending_ask(l, u);
+                pending_mark(l, u);
                 l->retry_pending = true;
                 leader_mark(l);
         }
@@ -299,8 +299,8 @@ static void end_offers(Leader *l) {
                 scheduler_dequeue(l, CONTAINER_OF(l->offered.next, Unit, enqueued));
 }
 
-static bool is_asking(const Leader *l) {
-        return !list_is_empty(&l->asking) || !list_is_empty(&l->asking_last);
+static bool is_judging(const Leader *l) {
+        return !list_is_empty(&l->pending_due) || !list_is_empty(&l->pending_due_last);
 }
 
 void decide_pending_anew(Leader *l) {
@@ -311,7 +311,7 @@ void decide_pending_anew(Leader *l) {
                 Unit *u = CONTAINER_OF(l->enqueued.next, Unit, enqueued);
 
                 scheduler_dequeue(l, u);
-                pending_ask(l, u);
+                pending_mark(l, u);
                 l->retry_pending = true;
         }
 }
@@ -329,14 +329,14 @@ int decide_pending(Decision *d) {
             pending_is_touched(l, &d->batch))
                 return 0;
         decision_need_scheduler(d);
-        if (!is_asking(l)) {
+        if (!is_judging(l)) {
                 l->retry_pending = false;
-                list_splice(&l->asking, &l->asked);
+                list_splice(&l->pending_due, &l->pending_later);
         }
-        list_splice(&l->asking, &l->to_schedule); // also of who came since the others are being asked about
-        r = ask_some(d, &all);
+        list_splice(&l->pending_due, &l->to_schedule); // also of who came since the others are being judged
+        r = judge_some(d, &all);
         if (r >= 0 && all)
-                r = ask_the_last(d);
+                r = judge_last(d);
         if (r < 0)
                 return r;
         if (!all) {

@@ -386,7 +386,7 @@ static int give_turns(DryRunPlan *p, bool *ret) {
                         continue;
                 }
                 r = note(p, steps[i].name, steps[i].node ? steps[i].node->number : 0,
-                         steps[i].node ? DRY_RUN_TURN : DRY_RUN_DISPLACED, steps[i].by);
+                         steps[i].node ? DRY_RUN_TURN : DRY_RUN_PREEMPTED, steps[i].by);
         }
         return r;
 }

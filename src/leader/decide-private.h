@@ -102,7 +102,7 @@ int decide_job_put_rollout(const Argosy__RolloutRecord *r, BatchBuilderMark mark
 enum { QUEUE_HOLDS = 2 };
 int decide_queue_admit(Decision *d, Ticket *t);
 // What is said to who asks for it again. NULL: out of memory.
-Argosy__Response *decide_queue_tell_held(const Leader *l, uint64_t job);
+Argosy__Response *decide_queue_held_response(const Leader *l, uint64_t job);
 
 // decide-dry-runs.c
 // A Change that is only asked about, before anything is in the batch. 0: answered; DRY_RUN_GOES_ON: a later turn goes

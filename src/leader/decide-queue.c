@@ -48,7 +48,7 @@ static int check_after(const Leader *l, Ticket *t) {
                                                         "there is no job %" PRIu64
                                                         ": a job waits for jobs that came before it, so "
                                                         "that nothing goes in a "
-                                                        "circle; nothing was changed",
+                                                        "cycle; nothing was changed",
                                                         job->after[i]));
                 if (cluster_state_job_state(l->state, job->after[i]) == ARGOSY__JOB_STATE__JOB_UNKNOWN)
                         return settle(
@@ -150,7 +150,7 @@ static Argosy__Response *tell(uint64_t job, const char *why) {
         return r;
 }
 
-Argosy__Response *decide_queue_tell_held(const Leader *l, uint64_t job) {
+Argosy__Response *decide_queue_held_response(const Leader *l, uint64_t job) {
         char why[HELD_WHY_SIZE];
 
         held_job_phrase(l, job, why);

@@ -9,4 +9,4 @@
 // call. As decide_change().
 int decide_rolling_begin(Decision *d, Ticket *t, Argosy__Request__Rollout *m);
 // It was begun before: its rollout, as long as no other one has taken its place. NULL: out of memory.
-Argosy__Response *decide_rolling_tell(const Leader *l, const Ticket *t);
+Argosy__Response *decide_rolling_response(const Leader *l, const Ticket *t);

@@ -494,7 +494,7 @@ static int check(Leader *l, Ticket *t) {
         if (r != 1)
                 return r;
         if (!w->checked && (t->request->undo->dry_run || decide_aims_are_over(l, t)))
-                return settle(t, t->request->undo->rolling && t->job > 0 ? decide_rolling_tell(l, t) : tell(l, t));
+                return settle(t, t->request->undo->rolling && t->job > 0 ? decide_rolling_response(l, t) : tell(l, t));
         w->checked = true;
         return 1;
 }

@@ -497,9 +497,9 @@ static int decide_ours(Decision *d) {
         return r;
 }
 
-void decide(Leader *l) {
+void decide_next(Leader *l) {
         Decision d = {.leader = l,
-                      .batch = {.left = previous_nodes_of_record,
+                      .batch = {.previous_nodes = previous_nodes_of_record,
                                 .removed = previous_nodes_of_removed,
                                 .userdata = l,
                                 .soft_bytes = l->one_by_one,

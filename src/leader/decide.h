@@ -5,7 +5,7 @@
 
 #include "tickets.h"
 
-void decide(Leader *l);
+void decide_next(Leader *l);
 void decide_done(Leader *l, StoreOutcome outcome);
 void change_parts_free(Ticket *t); // where it is with a Change in parts
 void plan_turns_free(Ticket *t);   // or with one that is only asked about

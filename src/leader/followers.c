@@ -9,10 +9,10 @@
 //      comes in                     notes                                     is followed
 //      an entry of the log          cluster_state_next_dirty(), the records   at once: followers_on_applied()
 //      what hosts say, time         marks (Leader.touched and those beside)   at the beginning of the turn
-//      a request                    a ticket in the queue                     in the turn, by decide()
+//      a request                    a ticket in the queue                     in the turn, by decide_next()
 //
 // Records are followed at once since a batch is only borrowed until the next. A follower that others decide by comes
-// before them: the marks are pulled before decide(), so that no unit is placed and no budget is spent by old counts,
+// before them: the marks are pulled before decide_next(), so that no unit is placed and no budget is spent by old counts,
 // and again before orders are held back and before waits are judged, since what stands before these marks more. What a
 // Scheduler has to know of refusals and nodes is pulled whenever one is made (scheduler_new()), so that
 // questions between two turns are answered by the same tables.
@@ -273,7 +273,7 @@ bool followers_turn(Leader *l) {
         if (l->mass_loss_due)
                 mass_loss_controller_judge(l);
         held_jobs_step(l); // before requests are decided: those that may go are among them
-        decide(l); // needs no authority: the log takes it from nobody but who leads
+        decide_next(l); // needs no authority: the log takes it from nobody but who leads
         // What is to be said stays noted until leader_on_authority(), or the end.
         if (!leader_has_authority(l))
                 return false;

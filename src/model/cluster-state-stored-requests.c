@@ -108,7 +108,7 @@ static size_t bytes_of(const Argosy__StoredRequest *m) {
         return m->request.len;
 }
 
-// It waits for jobs that came before it, so nothing can go in a circle.
+// It waits for jobs that came before it, so nothing can go in a cycle.
 static bool fits(const ClusterState *s, const Argosy__StoredRequest *m, uint64_t job) {
         for (size_t i = 0; i < m->n_after; i++)
                 if (m->after[i] == 0 || m->after[i] >= job)

@@ -118,12 +118,12 @@ def test_what_fails_is_named_by_who_requires_it(c: Cluster):
     eventually(lambda: c.where("needs"))
 
 
-def test_a_circle_is_refused_with_its_line(c: Cluster):
+def test_a_cycle_is_refused_with_its_line(c: Cluster):
     c.submit("one.service", SLEEPER + "[X-Argosy]\nAfter=two.service\n")
     node = c.node("n2")
     node.write("/root/units/two.service", SLEEPER + "[X-Argosy]\nAfter=one.service\n")
-    c.ctl_fails("submit /root/units/two.service", on=node, saying="two.service:4: the order goes in a circle: two.service after one.service after two.service")
-    c.ctl_fails("start /root/units/two.service", on=node, saying="goes in a circle")
+    c.ctl_fails("submit /root/units/two.service", on=node, saying="two.service:4: the order goes in a cycle: two.service after one.service after two.service")
+    c.ctl_fails("start /root/units/two.service", on=node, saying="goes in a cycle")
     assert c.known() == {"one.service"}
     node.write("/root/units/two.service", SLEEPER + "[X-Argosy]\nRequires=three.service\n")
     c.ctl_fails("submit /root/units/two.service", on=node, saying="two.service:4: it requires three.service, which the cluster does not know")

@@ -63,7 +63,7 @@ def test_a_chain_goes_step_by_step_and_ends_with_its_first_failure(c: Cluster):
     assert state(c, gate) == "failed" and c.where("third")
     assert f"job {gate}, which it waited for" in c.ctl(f"job show {after}")
     c.ctl_fails(f"stop third --after={gate}", saying="is not done")
-    c.ctl_fails("stop third --after=999999", saying="circle")
+    c.ctl_fails("stop third --after=999999", saying="cycle")
     gate = hold(c, "stop third --hold")
     c.ctl(f"job cancel {gate}", on="n2")
     assert state(c, gate) == "cancelled" and c.where("third")

@@ -72,7 +72,7 @@ def test_a_replaced_unit_makes_room_and_goes_elsewhere(c: Cluster):
     c.start("old@{2..4}", SLEEPER)
     assert node not in {at(c, f"old@{i}") for i in range(1, 5)}
     c.node("n1").write("/root/units/old@5.service", SLEEPER + "[X-Fleet]\nReplaces=new.service\n")
-    c.ctl_fails("submit /root/units/old@5.service", on=c.node("n1"), saying=":4: units replace each other in a circle: ")
+    c.ctl_fails("submit /root/units/old@5.service", on=c.node("n1"), saying=":4: units replace each other in a cycle: ")
     assert "old@5.service" not in c.known()
     c.ctl("destroy new 'old@*'")
 

@@ -78,7 +78,7 @@ def test_a_role_that_is_not_there_is_refused_with_its_line(c: Cluster):
     assert "roleless.service" not in c.known()
 
 
-def test_a_higher_priority_displaces_what_agreed_to_it(c: Cluster):
+def test_a_higher_priority_preempts_what_agreed_to_it(c: Cluster):
     offer(c, n1=1, n2=1)
     reserve = "[X-Argosy]\nReserveResource=slot\n"
     ending = "ExecStopPost=/bin/sh -c 'sleep 1; [ ! -e /root/urgent ] || touch /root/overlap'\n"
@@ -113,7 +113,7 @@ def test_a_plan_names_who_has_to_go(c: Cluster):
     withdraw(c)
 
 
-def test_a_lost_node_s_urgent_unit_displaces_elsewhere(c: Cluster):
+def test_a_lost_node_s_urgent_unit_preempts_elsewhere(c: Cluster):
     offer(c, n2=1, n3=1)
     c.start("batch.service", options("ReserveResource=slot", "Priority=-10", "Host=n2"))
     c.start("urgent.service", options("ReserveResource=slot", "Priority=100"))

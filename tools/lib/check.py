@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""check - builds everything and runs every test: the order and the circles of rooms, the files that comments name, unit tests and fuzz corpus, integration on real nodes
+"""check - builds everything and runs every test: the order and the cycles of rooms, the files that comments name, unit tests and fuzz corpus, integration on real nodes
 
 The last line is "N passed, N failed". A skipped test counts as failed, and nothing is tried twice.
 """

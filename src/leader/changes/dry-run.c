@@ -65,7 +65,7 @@ typedef struct Words {
 static int append_reason(const DryRunUnit *u, char **message) {
         static const char *const formats[] = {
                 [DRY_RUN_REPLACED] = "%s: %s replaces it there",
-                [DRY_RUN_DISPLACED] = "%s: %s, which has a higher priority, takes its place",
+                [DRY_RUN_PREEMPTED] = "%s: %s, which has a higher priority, takes its place",
                 [DRY_RUN_FOLLOWS] = "%s, where %s is",
         };
         _cleanup_free_ char *before = *message;

@@ -11,7 +11,7 @@
 typedef enum DryRunReason {
         DRY_RUN_ASKED,     // the change is about it, or brings it along
         DRY_RUN_REPLACED,  // `by` comes to its node, and has Replaces=
-        DRY_RUN_DISPLACED, // `by` has a higher priority, and needs its room
+        DRY_RUN_PREEMPTED, // `by` has a higher priority, and needs its room
         DRY_RUN_FOLLOWS,   // it is to be with `by`
         DRY_RUN_TURN,      // there is room for it
 } DryRunReason;

@@ -15,8 +15,8 @@ enum {
         CYCLE_ROUNDS_MAX = 4, // times that who is refused for a cycle lets its old order close another one
 };
 
-#define TOO_MANY_CIRCLES                                                                                \
-        "the order that other units of the request have now closes one circle after the other: change " \
+#define TOO_MANY_CYCLES                                                                                \
+        "the order that other units of the request have now closes one cycle after the other: change " \
         "fewer of them at a time"
 
 typedef struct Planning {
@@ -213,7 +213,7 @@ static int on_cycle(const Cycle *c, void *userdata) {
         int r = 0;
 
         cycle_describe(c, " after ", path, sizeof(path));
-        why = str_printf("%s:%u: the order goes in a circle: %s", o && o->path ? o->path : c->path[0],
+        why = str_printf("%s:%u: the order goes in a cycle: %s", o && o->path ? o->path : c->path[0],
                          c->line, path);
         for (size_t i = 0; i < c->n_units && r >= 0; i++)
                 r = why ? refuse_later(p, c->units[i], why) : -ENOMEM;
@@ -255,7 +255,7 @@ int request_judge_order(Planner *p) {
         if (r >= 0 && p->cycles.count > before && ++p->n_judged >= CYCLE_ROUNDS_MAX)
                 for (size_t i = 0; i < n && r >= 0; i++)
                         if (!map_find_str(&p->cycles, names[i]))
-                                r = refuse_later(p, names[i], TOO_MANY_CIRCLES);
+                                r = refuse_later(p, names[i], TOO_MANY_CYCLES);
         map_done_with(&p->ordered, free);
         return r < 0 ? r : p->cycles.count > before;
 }

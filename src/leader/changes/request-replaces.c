@@ -46,7 +46,7 @@ int replace_cycles_check(const ReplaceCycles *l, const char *name, const char *p
 
         if (r <= 0)
                 return r;
-        *ret_why = str_printf("%s:%u: units replace each other in a circle: %s", path,
+        *ret_why = str_printf("%s:%u: units replace each other in a cycle: %s", path,
                               options->replaces_line, way);
         return *ret_why ? -EINVAL : -ENOMEM;
 }

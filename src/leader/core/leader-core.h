@@ -171,14 +171,14 @@ struct Leader {
         bool one_by_one;                               // an entry was too long: whose fault was it?
         bool retry_pending;                            // a node came or changed: somebody may take them now
         ListNode to_schedule, unscheduled, preempted;  // Unit.*, of those that are pending or stranded
-        // Unit.to_schedule, too: who is asked about before the next round, last of all those that need its Scheduler; and
-        // who was, and is again before the one after that.
-        ListNode asking, asking_last, asked;
+        // Unit.to_schedule, too: who is judged before the next round, last of all those that need its Scheduler; and who
+        // was, and is again before the one after that.
+        ListNode pending_due, pending_due_last, pending_later;
         ListNode enqueued;            // Unit.enqueued: stranded ones that wait in the Placement
-        ListNode offered;             // likewise, but only until the round is over for which they are asked about
+        ListNode offered;             // likewise, but only until the round is over for which they are judged
         bool enqueued_stale;          // it may be that some of them are not to go any more
         size_t n_pending;                              // units that are pending or stranded
-        uint64_t n_asked;                              // that decide_pending() looked at one by one
+        uint64_t n_pending_judged;                     // that decide_pending() looked at one by one
         uint64_t n_considered;                         // and decide_moves()
         bool globals_changed;                          // where all nodes run them is to be judged again
         bool in_mass_loss; // so many hosts were lost at once that their units stay where they are

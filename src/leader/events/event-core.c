@@ -113,7 +113,7 @@ static void add_event(Leader *l, const EventDraft *d, uint32_t *changed, size_t 
 }
 
 // Tells what is not as it was told. True: it is an event, and has the last sequence.
-bool event_stream_tell(Leader *l, uint32_t **told, const EventDraft *d) {
+bool event_stream_notify(Leader *l, uint32_t **told, const EventDraft *d) {
         uint32_t changed[EVENT_FIELDS_MAX];
         size_t n_changed = 0;
 
@@ -135,7 +135,7 @@ void event_stream_follow(Leader *l, EventObject *o, const EventDraft *d) {
 
         if (!l->events_kept)
                 event_stream_move_to_end(l, o, ++s->last_seq);
-        else if (event_stream_tell(l, &o->told, d))
+        else if (event_stream_notify(l, &o->told, d))
                 event_stream_move_to_end(l, o, s->last_seq);
 }
 

@@ -48,7 +48,7 @@ void event_stream_leave_order(Leader *l, EventObject *o);
 // Its last state is told, and nobody is to point to it any more: it is in no list of its own, and may be freed.
 void event_stream_on_object_gone(Leader *l, EventObject *o, const char *name);
 // What is so of it now is compared with what was told of it. True: it is an event, and has the last sequence.
-bool event_stream_tell(Leader *l, uint32_t **told, const EventDraft *d);
+bool event_stream_notify(Leader *l, uint32_t **told, const EventDraft *d);
 // What is so of it now, if it was marked or may have changed: is told, where that is news, and has the last sequence then.
 void event_stream_follow(Leader *l, EventObject *o, const EventDraft *d);
 // Packs the draft as it is told to somebody who was not there; appends it to the answer. 0 or -ENOMEM.

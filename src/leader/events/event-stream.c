@@ -174,7 +174,7 @@ static void drain_state(Leader *l, UnitOnNode *on_node) {
 
         l->events->n_rows++;
         d.role = d.role_before = on_node->unit->event.role;
-        if (r == 0 && event_stream_tell(l, &on_node->told, &d))
+        if (r == 0 && event_stream_notify(l, &on_node->told, &d))
                 event_stream_move_to_end(l, &on_node->unit->event, l->events->last_seq);
         end_draft(r, &d);
 }
@@ -199,7 +199,7 @@ static void drain_content(Leader *l, Unit *u, unsigned role_before) {
 
         d.role = (uint16_t) u->event.role;
         d.role_before = (uint16_t) role_before;
-        if (r == 0 && event_stream_tell(l, &u->content_told, &d))
+        if (r == 0 && event_stream_notify(l, &u->content_told, &d))
                 event_stream_move_to_end(l, &u->event, l->events->last_seq);
         end_draft(r, &d);
 }
@@ -225,7 +225,7 @@ static void drain_unit(Leader *l, Unit *u) {
         r = event_draft_unit(l, u, &d);
         d.role = (uint16_t) event_roles_note(l, u, &before);
         d.role_before = (uint16_t) before;
-        if (r == 0 && event_stream_tell(l, &u->event.told, &d))
+        if (r == 0 && event_stream_notify(l, &u->event.told, &d))
                 event_stream_move_to_end(l, &u->event, s->last_seq);
         end_draft(r, &d);
         drain_content(l, u, before);
@@ -286,7 +286,7 @@ static void drain_state_gone(Leader *l, GoneObject *g) {
         d.role = d.role_before = g->event.role;
         if (again && !again->told)
                 again->told = TAKE_PTR(g->event.told);
-        else if (r == 0 && l->events_kept && !again && event_stream_tell(l, &g->event.told, &d) && u && is_told_of(u))
+        else if (r == 0 && l->events_kept && !again && event_stream_notify(l, &g->event.told, &d) && u && is_told_of(u))
                 event_stream_move_to_end(l, &u->event, s->last_seq);
         gone_object_free(g);
         end_draft(r, &d);
@@ -317,7 +317,7 @@ static bool tell_content_gone(Leader *l, GoneObject *g) {
         r = event_draft_no_unit(ARGOSY__EVENT_KIND__EVENT_CONTENT, g->name, &d);
         d.role = d.role_before = g->event.role;
         if (r == 0)
-                told = event_stream_tell(l, &g->content_told, &d);
+                told = event_stream_notify(l, &g->content_told, &d);
         end_draft(r, &d);
         return told;
 }
@@ -339,7 +339,7 @@ static void drain_gone(Leader *l, GoneObject *g) {
         if (!l->events_kept)
                 s->last_seq++;
         else if (r == 0)
-                news |= event_stream_tell(l, &g->event.told, &d);
+                news |= event_stream_notify(l, &g->event.told, &d);
         if (news || !l->events_kept)
                 event_stream_move_to_end(l, &g->event, s->last_seq);
         end_draft(r, &d);

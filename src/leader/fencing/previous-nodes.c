@@ -9,10 +9,9 @@
 // has let go long ago; that host's next words say so. Where no record can name them, since it is removed or
 // says "all nodes", there are tombstones (tombstones.c).
 //
-// An order that waits puts its site into Leader.awaiting. It is looked at again when a report touches the
-// previous node's site or that site goes (unit_release()), when its time has come (Unit.end_due), and when a
-// host was heard, lost or removed (Leader.previous_nodes_due): then all that wait are, which are few, and
-// nothing else.
+// An order that waits puts its unit on that node into Leader.awaiting. It is looked at again when a report touches the
+// unit on its previous node or that entry goes (unit_release()), when its time has come (Unit.end_due), and when a host
+// was heard, lost or removed (Leader.previous_nodes_due): then all that wait are, which are few, and nothing else.
 #include <errno.h>
 
 #include "array.h"
@@ -33,7 +32,7 @@
 #include "unit-record.h"
 #include "unit-wanted.h"
 
-// `s`: the unit's site there, if any.
+// `s`: the unit on that node; NULL: nothing is known of it there.
 static PreviousNode view_node(const Node *n, const UnitOnNode *s) {
         const Host *h = n->host;
         bool lingers = h->down && s && s->lingers;

@@ -364,7 +364,7 @@ static bool only_listens(const Ticket *t) {
         return kind && (kind->effect != REQUEST_CHANGES || is_plan(t->request)) && !t->ended;
 }
 
-void authorization_tell(Leader *l, Host *h) {
+void authorization_send(Leader *l, Host *h) {
         Argosy__ToHost__Access access = ARGOSY__TO_HOST__ACCESS__INIT;
         AccessList list = cluster_state_access(l->state);
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
@@ -384,7 +384,7 @@ static void tell_all(Leader *l) {
                 Host *h = slot->value;
 
                 if (h->attached)
-                        authorization_tell(l, h);
+                        authorization_send(l, h);
         }
 }
 

@@ -37,7 +37,7 @@ void authorization_filter(const Leader *l, const Argosy__Author *author, Argosy_
 // Who may bring no content has brought none: files that came with a Change are dropped.
 void authorization_drop_files(const Leader *l, Ticket *t);
 // Tells a host in session who may do what, which knows it from nobody else unless it has a log.
-void authorization_tell(Leader *l, Host *h);
+void authorization_send(Leader *l, Host *h);
 // The rights have changed: all hosts are told; who only listens, and would not be allowed to any more, hears no more. What is meant for the log
 // is judged again when its turn comes.
 void authorization_on_applied(Leader *l);

@@ -642,7 +642,7 @@ static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
                 if (outcome != STORE_COMMITTED || !leader_has_authority(l))
                         list_append(&l->barriers_due, &h->barrier_queue);
                 else {
-                        authorization_tell(l, h);
+                        authorization_send(l, h);
                         orders_welcome(l, h);
                 }
         }

@@ -72,17 +72,17 @@ static void describe_way_out(const Leader *l, const VotersView *v, const Members
         }
 }
 
-typedef struct Wish {
+typedef struct VotersGoal {
         uint32_t host; // is to be no voter; 0: so many are wanted
         unsigned wanted;
-} Wish;
+} VotersGoal;
 
-static int judge_view(const VotersView *v, Wish wish, MembershipVerdict *ret) {
-        return wish.host ? membership_judge(&v->view, wish.host, ret)
-                         : membership_judge_wanted(&v->view, wish.wanted, ret);
+static int judge_view(const VotersView *v, VotersGoal goal, MembershipVerdict *ret) {
+        return goal.host ? membership_judge(&v->view, goal.host, ret)
+                         : membership_judge_wanted(&v->view, goal.wanted, ret);
 }
 
-static int judge(Leader *l, Wish wish, uint64_t since_us, const char *verb, char *ret, size_t size) {
+static int judge(Leader *l, VotersGoal goal, uint64_t since_us, const char *verb, char *ret, size_t size) {
         _cleanup_(voters_view_done) VotersView v = voters_view_of_log(l);
         MembershipVerdict verdict;
         int r;
@@ -91,14 +91,14 @@ static int judge(Leader *l, Wish wish, uint64_t since_us, const char *verb, char
         if (r < 0)
                 return r;
         voters_view_set_live(l, &v, since_us, false);
-        r = judge_view(&v, wish, &verdict);
+        r = judge_view(&v, goal, &verdict);
         if (r < 0 || verdict.safe)
                 return r < 0 ? r : VOTERS_SAFE;
         if (leader_now(l) < since_us + VOTERS_PATIENCE_US) {
                 MembershipVerdict hopeful;
 
                 voters_view_set_live(l, &v, since_us, true);
-                r = judge_view(&v, wish, &hopeful);
+                r = judge_view(&v, goal, &hopeful);
                 if (r < 0)
                         return r;
                 if (hopeful.safe) {
@@ -113,7 +113,7 @@ static int judge(Leader *l, Wish wish, uint64_t since_us, const char *verb, char
 
 int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, char *ret_why, size_t size) {
         char way_out[256];
-        int r = judge(l, (Wish){.host = host}, since_us, verb, way_out, sizeof(way_out));
+        int r = judge(l, (VotersGoal){.host = host}, since_us, verb, way_out, sizeof(way_out));
 
         if (r == VOTERS_UNSAFE)
                 str_fit(ret_why, size,
@@ -124,7 +124,7 @@ int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, 
 
 int voters_judge_wanted(Leader *l, unsigned wanted, uint64_t since_us, char *ret_why, size_t size) {
         char way_out[256];
-        int r = judge(l, (Wish){.wanted = wanted}, since_us, "remove", way_out, sizeof(way_out));
+        int r = judge(l, (VotersGoal){.wanted = wanted}, since_us, "remove", way_out, sizeof(way_out));
 
         if (r == VOTERS_UNSAFE)
                 str_fit(ret_why, size,

@@ -179,8 +179,8 @@ int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned
         Key *key;
         int r;
 
-        if (b->left) {
-                r = b->left(record, &left, &full.n_left, b->userdata);
+        if (b->previous_nodes) {
+                r = b->previous_nodes(record, &left, &full.n_left, b->userdata);
                 if (r < 0)
                         return r;
                 full.left = left;

@@ -49,7 +49,7 @@ typedef struct BatchBuilder {
         uint32_t feature_level; // what the log may contain; 0: nobody asks
         // Which nodes the unit of a record may still run on besides those where it places it, as an array
         // that is freed; 0 or -ENOMEM. NULL: as the record says.
-        int (*left)(const Argosy__UnitRecord *record, uint32_t **ret, size_t *ret_n, void *userdata);
+        int (*previous_nodes)(const Argosy__UnitRecord *record, uint32_t **ret, size_t *ret_n, void *userdata);
         // The same about the unit of a record that is removed. 0 or -ENOMEM. NULL: nowhere.
         int (*removed)(const char *name, BatchBuilderRemoval *ret, void *userdata);
         void *userdata;

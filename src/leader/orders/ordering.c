@@ -484,7 +484,7 @@ static int refuse_cycle(const Cycle *cycle, void *userdata) {
         char text[512];
 
         cycle_describe(cycle, " after ", text, sizeof(text));
-        c->why = str_printf("%s:%u: the order goes in a circle: %s", c->path, cycle->line, text);
+        c->why = str_printf("%s:%u: the order goes in a cycle: %s", c->path, cycle->line, text);
         return c->why ? -EINVAL : -ENOMEM;
 }
 

@@ -124,7 +124,7 @@ void orders_release(Leader *l, Unit *u) {
                 orders_mark(l, u, u->node);
         if (!u->preempted_by)
                 return;
-        l->retry_pending |= l->n_pending > 0; // the budget of displacements may have had no more
+        l->retry_pending |= l->n_pending > 0; // the budget of preemptions may have had no more
         s = u->preempted_by->node ? unit_on_node_find(u->preempted_by, u->preempted_by->node) : NULL;
         if (s && list_is_linked(&s->awaiting))
                 orders_mark(l, u->preempted_by, s->node);

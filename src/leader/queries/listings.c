@@ -551,7 +551,7 @@ static int make_some(Listing *g) {
         if (is_overtaken(g))
                 return -EAGAIN;
         g->late |= g->walked && g->n_turns++ >= (g->leader->listing_turns_max ?: TURNS_MAX);
-        if (row_filter_look(&g->filter, g->leader->state) < 0)
+        if (row_filter_find_nodes(&g->filter, g->leader->state) < 0)
                 return -ENOMEM;
         if (!g->late)
                 mark_all_if_changed(g);

@@ -328,7 +328,7 @@ uint64_t open_jobs_next_deadline(const Leader *l) {
 void open_job_add_waiter(Leader *l, OpenJob *job, Ticket *t) {
         list_append(&job->tickets, &t->drain);
         t->drain_left = UINT32_MAX;
-        open_job_tell(l, job);
+        open_job_notify(l, job);
         if (job->end.state != ARGOSY__JOB_STATE__JOB_UNKNOWN)
                 l->jobs_urgent = true;
         leader_mark(l);

@@ -8,7 +8,7 @@
 // open-jobs.c
 OpenJob *open_job_find(const Leader *l, uint64_t number); // NULL: it is not running
 void open_job_free(Leader *l, OpenJob *job);
-void open_job_tell(Leader *l, OpenJob *job); // it is further than it was
+void open_job_notify(Leader *l, OpenJob *job); // it is further than it was
 
 // open-jobs-ends.c
 // Whether there is nothing but its units that it has to wait for; if there was, the job's end says what became of it.

@@ -157,7 +157,7 @@ void open_jobs_clear(Leader *l) {
         l->jobs_urgent = false;
 }
 
-void open_job_tell(Leader *l, OpenJob *job) {
+void open_job_notify(Leader *l, OpenJob *job) {
         if (!list_is_empty(&job->tickets) && !list_is_linked(&job->told))
                 list_append(&l->jobs_told, &job->told);
 }
@@ -214,7 +214,7 @@ static void end_item(Leader *l, JobItem *item, UnitWord w) {
         item->wait.unit = NULL;
         unit_mark_unused(l, u);
         job->n_open--;
-        open_job_tell(l, job);
+        open_job_notify(l, job);
         if (job->n_open == 0)
                 settle(l, job);
 }
@@ -416,7 +416,7 @@ static void follow(Leader *l, uint64_t number, Argosy__JobState state, const Arg
         note_refused(job, record);
         note_cancels(job, record);
         add_part(l, job, record);
-        open_job_tell(l, job);
+        open_job_notify(l, job);
         if (job->n_open == 0)
                 settle(l, job);
 }

@@ -62,7 +62,7 @@ static int add_nodes(RowFilter *f, const Argosy__HostRecord *host) {
         return 0;
 }
 
-int row_filter_look(RowFilter *f, const ClusterState *state) {
+int row_filter_find_nodes(RowFilter *f, const ClusterState *state) {
         uint64_t revision = cluster_state_hosts_revision(state);
         const HostEntry *hosts;
         size_t n;

@@ -19,7 +19,7 @@ typedef struct RowFilter {
 void row_filter_init(RowFilter *f, const Argosy__ListFilter *m);
 void row_filter_done(RowFilter *f);
 // Hosts have come, gone, or been given other labels. 0 or -ENOMEM.
-int row_filter_look(RowFilter *f, const ClusterState *state) _warn_unused_;
+int row_filter_find_nodes(RowFilter *f, const ClusterState *state) _warn_unused_;
 // 0: none.
 size_t row_filter_limit(const RowFilter *f);
 // Whether there can be rows of that unit: they do not all stand before the first one.

@@ -162,15 +162,15 @@ static int name_left_out(const Leader *l, const Unit *u, const UnitEntry *e,
 }
 
 // What a unit is waited for to have reached.
-typedef struct Wish {
+typedef struct Awaited {
         Argosy__UnitGoal goal;
         Argosy__Verb verb;
         uint64_t revision;
         bool was_known; // as in WaitView
-} Wish;
+} Awaited;
 
 // `due_us`: when time alone may change the verdict; 0: never.
-static WaitVerdict judge(const Leader *l, const Wish *wish, const Unit *u, uint64_t *due_us) {
+static WaitVerdict judge(const Leader *l, const Awaited *awaited, const Unit *u, uint64_t *due_us) {
         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         bool stranded = e && u->node &&
                         (u->node->reason || (u->life == LIFE_STRANDED && host_is_lost(u->node->host)) ||
@@ -181,7 +181,7 @@ static WaitVerdict judge(const Leader *l, const Wish *wish, const Unit *u, uint6
         list_foreach (i, &u->on_nodes)
                 add_node(CONTAINER_OF(i, UnitOnNode, by_unit)->node, &nodes);
         tombstones_each(l, u->name, e, add_unseen, &nodes);
-        if (e && e->record->global && wish->verb == ARGOSY__VERB__VERB_STOP)
+        if (e && e->record->global && awaited->verb == ARGOSY__VERB__VERB_STOP)
                 add_unattached(&nodes);
         if (nodes.failed)
                 verdict = (WaitVerdict){.message = ""};
@@ -192,11 +192,11 @@ static WaitVerdict judge(const Leader *l, const Wish *wish, const Unit *u, uint6
                               .stranded = stranded,
                               .unscheduled = list_is_linked(&u->unscheduled) || unit_life_is_moving(u->life),
                               .hosts_unattached = l->n_hosts.unattached > 0,
-                              .was_known = wish->was_known};
+                              .was_known = awaited->was_known};
 
                 count_left_out(l, u, e, &v);
-                verdict = wish->goal ? wait_condition_judge_goal(wish->goal, &v)
-                                     : wait_condition_judge(wish->verb, wish->revision, &v);
+                verdict = awaited->goal ? wait_condition_judge_goal(awaited->goal, &v)
+                                        : wait_condition_judge(awaited->verb, awaited->revision, &v);
         }
         *due_us = nodes.until_us;
         free(nodes.nodes);
@@ -204,9 +204,9 @@ static WaitVerdict judge(const Leader *l, const Wish *wish, const Unit *u, uint6
 }
 
 WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u, uint64_t *due_us) {
-        const Wish wish = {.verb = verb, .revision = revision};
+        const Awaited awaited = {.verb = verb, .revision = revision};
 
-        return judge(l, &wish, u, due_us);
+        return judge(l, &awaited, u, due_us);
 }
 
 bool waiter_verdict(const Leader *l, Argosy__Verb verb, const char *name, uint64_t revision, WaitVerdict *ret) {
@@ -292,9 +292,9 @@ static void notify(Waiter *w) {
 static int judge_item(Leader *l, WaiterItem *item) {
         Waiter *w = item->waiter;
         Unit *u = item->unit;
-        Wish wish = {w->goal, w->verb, item->revision, item->known};
+        Awaited awaited = {w->goal, w->verb, item->revision, item->known};
         uint64_t due_us;
-        WaitVerdict v = judge(l, &wish, u, &due_us);
+        WaitVerdict v = judge(l, &awaited, u, &due_us);
         Argosy__Response__UnitResult *result;
 
         l->n_waiters_judged++;

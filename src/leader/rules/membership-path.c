@@ -22,10 +22,10 @@ typedef struct Path {
         MembershipView view;
 } Path;
 
-typedef struct Wish {
+typedef struct PathGoal {
         uint32_t host; // is to be no voter; 0: nobody
         unsigned wanted;
-} Wish;
+} PathGoal;
 
 static MembershipHost *path_host(const MembershipView *v, uint32_t host) {
         for (size_t i = 0; i < v->n_hosts; i++)
@@ -183,22 +183,22 @@ static bool path_walk(Path *p) {
         return false;
 }
 
-static int way_to(const MembershipView *v, Wish wish, Path *ret, bool *ret_safe) {
+static int way_to(const MembershipView *v, PathGoal goal, Path *ret, bool *ret_safe) {
         MembershipHost *h;
         int r = path_copy(ret, v);
 
         if (r < 0)
                 return r;
-        h = path_host(&ret->view, wish.host);
+        h = path_host(&ret->view, goal.host);
         if (h)
                 h->no_promote = true;
-        ret->view.wanted = wish.wanted;
+        ret->view.wanted = goal.wanted;
         *ret_safe = path_walk(ret);
         return 0;
 }
 
-// Takes out those that do not answer, as long as that is safe, until the wish is, too.
-static int judge_orders(const MembershipView *v, Wish wish, MembershipVerdict *ret) {
+// Takes out those that do not answer, as long as that is safe, until the goal is, too.
+static int judge_orders(const MembershipView *v, PathGoal goal, MembershipVerdict *ret) {
         _cleanup_(path_done) Path now = {};
         bool safe = false;
         int r = path_copy(&now, v);
@@ -209,9 +209,9 @@ static int judge_orders(const MembershipView *v, Wish wish, MembershipVerdict *r
                 _cleanup_(path_done) Path end = {};
                 Path next;
 
-                if (h->host == wish.host || !m || !m->voter || m->live)
+                if (h->host == goal.host || !m || !m->voter || m->live)
                         continue;
-                r = way_to(&now.view, (Wish){h->host, v->wanted}, &next, &safe);
+                r = way_to(&now.view, (PathGoal){h->host, v->wanted}, &next, &safe);
                 if (r < 0 || !safe) {
                         path_done(&next);
                         continue;
@@ -220,28 +220,28 @@ static int judge_orders(const MembershipView *v, Wish wish, MembershipVerdict *r
                 now = next;
                 now.view.members = now.members;
                 ret->first[ret->n_first++] = h->host;
-                r = way_to(&now.view, wish, &end, &safe);
+                r = way_to(&now.view, goal, &end, &safe);
         }
         if (!safe)
                 ret->n_first = 0;
         return r < 0 ? r : 0;
 }
 
-static int judge(const MembershipView *v, Wish wish, MembershipVerdict *ret) {
+static int judge(const MembershipView *v, PathGoal goal, MembershipVerdict *ret) {
         _cleanup_(path_done) Path p = {};
         int r;
 
         *ret = (MembershipVerdict){};
-        r = way_to(v, wish, &p, &ret->safe);
+        r = way_to(v, goal, &p, &ret->safe);
         if (r < 0 || ret->safe)
                 return r;
-        return judge_orders(v, wish, ret);
+        return judge_orders(v, goal, ret);
 }
 
 int membership_judge(const MembershipView *v, uint32_t host, MembershipVerdict *ret) {
-        return judge(v, (Wish){host, v->wanted}, ret);
+        return judge(v, (PathGoal){host, v->wanted}, ret);
 }
 
 int membership_judge_wanted(const MembershipView *v, unsigned wanted, MembershipVerdict *ret) {
-        return judge(v, (Wish){0, wanted}, ret);
+        return judge(v, (PathGoal){0, wanted}, ret);
 }

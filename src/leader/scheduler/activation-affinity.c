@@ -4,10 +4,9 @@
 // (activators.h).
 //
 //   - who of them is placed first chooses the node, the other one goes there if its own options admit that
-//   - what is only loaded, or done, follows its activator when that is launched somewhere else; what was
-//   started by an
-//     order of its own is not stopped for it. So two units never follow each other in a cycle: the one that
-//     is followed is launched and the one that follows is not
+//   - what is only loaded, or done, follows its activator when that is launched somewhere else; what was started by an
+//     order of its own is not stopped for it. So two units never follow each other in a cycle: the one that is followed
+//     is launched and the one that follows is not
 //   - and it leaves a lost node no sooner than its activator, which would find no file there when it is back
 //
 // "Now" means: as this batch has it so far, else as the log has it.
@@ -34,7 +33,7 @@ typedef struct Search {
         uint32_t found;
 } Search;
 
-// Where the mate is, if this unit may be there too; 0: no such place.
+// Where the partner is, if this unit may be there too; 0: no such place.
 static uint32_t node_of_partner(const Search *s, const char *partner) {
         const Leader *l = s->leader;
         const UnitEntry *e = cluster_state_find_unit(l->state, partner);

@@ -6,7 +6,7 @@
 // down for other reasons counts, too.
 //
 // A preempted unit has no node and its record says by whom it was preempted; it waits like any other, and
-// with its lower priority never preempts in return, so that each displacement raises what runs, and nothing
+// with its lower priority never preempts in return, so that each preemption raises what runs, and nothing
 // goes round in cycles. The other one is ordered there in the same batch, and its order waits until the
 // preempted one has ended (pending_awaited()): its room is in use until then.
 #include <errno.h>
@@ -83,27 +83,27 @@ const Unit *pending_awaited(const UnitOnNode *s) {
         return NULL;
 }
 
-// --------------------------------------------------------------------------------------------- who is asked
+// -------------------------------------------------------------------------------------------- who is judged
 
 static bool is_any(const char *name, void *userdata) {
         return true;
 }
 
 // It goes where the other one is, whatever room there is (activation-affinity.c): it is not preempted, since
-// it would be back at once, and has to be asked about.
+// it would be back at once, and has to be judged.
 static bool has_activation_affinity(Leader *l, const Unit *u) {
         return activators_activated(&l->activators, u->name) ||
                activators_find(&l->activators, u->name, is_any, NULL);
 }
 
-void pending_ask(Leader *l, Unit *u) {
+void pending_mark(Leader *l, Unit *u) {
         if (unit_life_is_queued(u->life) && !list_is_linked(&u->to_schedule))
                 list_append(&l->to_schedule, &u->to_schedule);
 }
 
-void pending_ask_again(Leader *l, Unit *u) {
+void pending_mark_later(Leader *l, Unit *u) {
         if (unit_life_is_queued(u->life) && !list_is_linked(&u->to_schedule))
-                list_append(&l->asked, &u->to_schedule);
+                list_append(&l->pending_later, &u->to_schedule);
 }
 
 bool pending_waits_by_itself(Leader *l, const Unit *u) {
@@ -126,7 +126,7 @@ bool pending_can_be_offered(Leader *l, const Unit *u) {
 }
 
 bool pending_is_due(const Leader *l) {
-        return l->retry_pending || !list_is_empty(&l->asking) || !list_is_empty(&l->asking_last);
+        return l->retry_pending || !list_is_empty(&l->pending_due) || !list_is_empty(&l->pending_due_last);
 }
 
 static bool is_pending(const char *name, void *userdata) {

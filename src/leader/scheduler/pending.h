@@ -21,19 +21,19 @@ typedef struct PendingView {
 // What such a round would do now, in at most so many steps.
 void pending_round(Leader *l, PendingView *view, Scheduler *scheduler, size_t most, SchedulerStep **ret,
                    size_t *ret_n);
-// Whether there is still somebody to be asked about, or a round to come, before it can be said that nobody takes those
+// Whether there is still somebody to be judged, or a round to come, before it can be said that nobody takes those
 // that wait.
 bool pending_is_due(const Leader *l);
 // The next turn that gives out nodes looks at the unit by itself, if it is pending or stranded.
-void pending_ask(Leader *l, Unit *u);
-void pending_ask_again(Leader *l, Unit *u); // it was; only the next round does again
+void pending_mark(Leader *l, Unit *u);
+void pending_mark_later(Leader *l, Unit *u); // it was; only the next round does again
 // Whether the Placement knows all there is to be known about the unit: then it waits there, and a turn in
 // which it gets no node has nothing to do with it.
 bool pending_waits_by_itself(Leader *l, const Unit *u);
 // Whether one that is stranded may wait there as well (scheduler_enqueue()): it is on a lost node, and only what sets
 // Leader.enqueued_stale, or its record, decides whether it is to go.
 bool pending_can_be_enqueued(Leader *l, const Unit *u);
-// Whether one that is stranded may wait there until the round is over for which it is asked about: it is to leave a node
+// Whether one that is stranded may wait there until the round is over for which it is judged: it is to leave a node
 // that is emptied, and whose host is in session. And whether that is still so when the round comes.
 bool pending_can_be_offered(Leader *l, const Unit *u);
 bool pending_is_offered_still(const Unit *u);

@@ -78,7 +78,7 @@ void replacers_on_unit(Leader *l, const Node *before, bool replaced) {
         }
 }
 
-// What is said of those who wait in Leader.replacing would go round in a circle: they are touched when they wait for
+// What is said of those who wait in Leader.replacing would go round in a cycle: they are touched when they wait for
 // something else.
 static bool waits(const Unit *u) {
         const UnitOnNode *s = u->node ? unit_on_node_find(u, u->node) : NULL;

@@ -64,7 +64,7 @@ static Retry *retry_get(Leader *l, Unit *u, const UnitEntry *e) {
         t->spec = e->spec->hash;
         t->start_rev = e->record->start_rev;
         list_init(&t->queue);
-        pending_ask(l, u);
+        pending_mark(l, u);
         return u->retry = t;
 }
 

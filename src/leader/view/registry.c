@@ -444,9 +444,9 @@ void registry_clear(Leader *l) {
         l->n_pending = 0;
         list_init(&l->to_schedule);
         list_init(&l->unscheduled);
-        list_init(&l->asking);
-        list_init(&l->asking_last);
-        list_init(&l->asked);
+        list_init(&l->pending_due);
+        list_init(&l->pending_due_last);
+        list_init(&l->pending_later);
         list_init(&l->enqueued);
         list_init(&l->offered);
         l->enqueued_stale = false;

@@ -185,7 +185,7 @@ struct Unit {
         uint32_t pending_since_sec; // while it waits for a node: since when, as far as this leader knows; by leader_wall()
         ListNode queue;    // in the list that follows from it (unit-event.c)
         ListNode to_schedule; // in Leader.to_schedule while it is pending or stranded: more than room
-                              // decides about it; or in .asking, .asking_last or .asked
+                              // decides about it; or in .pending_due, .pending_due_last or .pending_later
         ListNode enqueued;    // in Leader.enqueued or .offered: it waits in the Placement as if it had no node
         ListNode
                 unscheduled; // in Leader.unscheduled: likewise, and no round has looked for a node since it

@@ -6,7 +6,8 @@
 //                      their group holds back; no other state has one
 //      its deadline    only a unit that is delayed has one (node-loss-controller.c sets it)
 //      n_pending       units without a node and stranded ones, and of those that are to leave a node its n_stuck
-//      asked, untried  marks that only such units have; they wait in the Placement, and in no list of ours
+//      marks           to_schedule and unscheduled, which only such units have: they wait in the Placement, and in no
+//                      queue of ours
 //
 // An event that cannot happen to a unit ends the process: from then on the lists would lie.
 #include "unit-event.h"
@@ -60,7 +61,7 @@ static void enter(Leader *l, Unit *u) {
 }
 
 // It may be its turn before others, preempt somebody, or join one that has a node now.
-static void ask(Leader *l, Unit *u, LifeEvent event) {
+static void mark(Leader *l, Unit *u, LifeEvent event) {
         if (!list_is_linked(&u->to_schedule))
                 list_append(&l->to_schedule, &u->to_schedule);
         if (event != LIFE_RECONSIDER && event != LIFE_RECONSIDER_ANYWAY && !list_is_linked(&u->unscheduled))
@@ -80,7 +81,7 @@ void unit_event(Leader *l, Unit *u, LifeEvent event) {
                 enter(l, u);
         }
         if (unit_life_is_queued(after))
-                ask(l, u, event);
+                mark(l, u, event);
 }
 
 static bool is_in(const ListNode *list, const ListNode *member) {

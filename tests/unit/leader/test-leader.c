@@ -406,7 +406,7 @@ static void a_full_disk_is_no_reason_to_look_at_all_units(void **state) {
         (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         rig_pass_ms(&g, 2000);
         store_memory_fail(g.store, -ENOSPC);
-        considered = g.leader->n_considered - g.leader->n_asked; // but for those who wait for a node
+        considered = g.leader->n_considered - g.leader->n_pending_judged; // but for those who wait for a node
         for (unsigned i = 0; i < 5; i++) {
                 RigAnswer *a = rig_change_with(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE, false, NULL);
 
@@ -414,7 +414,7 @@ static void a_full_disk_is_no_reason_to_look_at_all_units(void **state) {
                 assert_int_equal(a->responses[0]->status, ENOSPC);
                 rig_pass_ms(&g, 1500);
         }
-        assert_int_equal(g.leader->n_considered - g.leader->n_asked, considered);
+        assert_int_equal(g.leader->n_considered - g.leader->n_pending_judged, considered);
         store_memory_fail(g.store, 0);
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_OPEN, 0);
         rig_pass_ms(&g, 2000);

@@ -246,10 +246,10 @@ static void what_room_there_is_goes_by_priority_although_they_are_asked_in_turns
         assert_int_equal(count_running(SCARCE, SCARCE, 3), SCARCE);
         assert_int_equal(g.leader->n_pending, SCARCE);
 
-        asked = g.leader->n_asked; // whose turn comes is known
+        asked = g.leader->n_pending_judged; // whose turn comes is known
         slots(1, "450");
         assert_int_equal(count_running(0, SCARCE, 3), 100);
-        assert_int_equal(g.leader->n_asked, asked);
+        assert_int_equal(g.leader->n_pending_judged, asked);
 
         rig_host_on(&g, 3, false);
         assert_int_equal(g.leader->n_pending, 0);
@@ -320,7 +320,7 @@ static void who_is_cut_off_while_others_are_asked_about_does_not_leave(void **st
         for (unsigned turns = 0; turns < 100 && !has_room_and_some_were_asked_about(); turns++)
                 (void) rig_turn(&g);
         assert_true(has_room_and_some_were_asked_about());
-        assert_false(list_is_empty(&g.leader->asking));
+        assert_false(list_is_empty(&g.leader->pending_due));
         assert_false(g.leader->batch_flying);
         left = count_on(3); // the first round may be over
         end_session(3);
@@ -343,7 +343,7 @@ static void who_is_lost_while_others_are_asked_about_has_its_turn_in_the_same_ro
         assert_int_equal(count_on(2), HIGH);
         slots(1, "600");
         lose(3);
-        while (list_is_empty(&g.leader->asking))
+        while (list_is_empty(&g.leader->pending_due))
                 (void) rig_turn(&g);
         rig_host_off(&g, 2);
         host_lose(g.leader, host_find(g.leader, 2));

@@ -379,7 +379,7 @@ static void what_grew_step_by_step_decides_like_what_was_told_all_at_once(void *
 
 // ----------------------------------------------------------------------------------------------- the budget
 
-// Whoever of those that wait has a priority displaces others, as many in a round as the budget says.
+// Whoever of those that wait has a priority preempts others, as many in a round as the budget says.
 static void no_more_is_preempted_than_the_budget_allows(void **state) {
         uint64_t n_preempted = 0;
 

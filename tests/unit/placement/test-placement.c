@@ -138,7 +138,7 @@ static void a_pair_that_conflicts_goes_nowhere_together(void **state) {
         done(f);
 }
 
-static void circles_of_followers_are_refused(void **state) {
+static void cycles_of_followers_are_refused(void **state) {
         Fixture *f = hosts(1);
         uint32_t a = add(f, "a", f->class), b = add(f, "b", f->class), c = add(f, "c", f->class);
 
@@ -403,7 +403,7 @@ static void a_higher_priority_takes_the_place_of_the_lowest(void **state) {
         done(f);
 }
 
-static void in_a_role_at_its_limit_the_higher_displaces_its_own(void **state) {
+static void in_a_role_at_its_limit_the_higher_preempts_its_own(void **state) {
         Fixture *f = hosts(2);
         uint32_t role, low, other, high;
 
@@ -620,7 +620,7 @@ int main(void) {
                 cmocka_unit_test(who_follows_nobody_that_runs_waits),
                 cmocka_unit_test(a_follower_that_has_no_room_does_not_keep_its_target_down),
                 cmocka_unit_test(a_pair_that_conflicts_goes_nowhere_together),
-                cmocka_unit_test(circles_of_followers_are_refused),
+                cmocka_unit_test(cycles_of_followers_are_refused),
                 cmocka_unit_test(who_was_not_released_stays_when_whom_it_follows_goes),
                 cmocka_unit_test(many_who_follow_one_are_held_together),
                 cmocka_unit_test(ways_that_part_and_meet_again_are_walked_once),
@@ -633,7 +633,7 @@ int main(void) {
                 cmocka_unit_test(what_is_guaranteed_to_a_role_stays_free_for_it),
                 cmocka_unit_test(a_guarantee_of_one_resource_keeps_nothing_of_another_free),
                 cmocka_unit_test(a_higher_priority_takes_the_place_of_the_lowest),
-                cmocka_unit_test(in_a_role_at_its_limit_the_higher_displaces_its_own),
+                cmocka_unit_test(in_a_role_at_its_limit_the_higher_preempts_its_own),
                 cmocka_unit_test(what_was_made_free_for_a_unit_is_not_taken_by_another_role),
                 cmocka_unit_test(nobody_gives_way_whom_a_larger_one_makes_needless),
                 cmocka_unit_test(who_is_as_high_or_does_not_agree_is_left_alone),

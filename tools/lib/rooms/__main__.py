@@ -10,7 +10,7 @@ from pathlib import Path
 import rooms
 
 from . import plan
-from .graph import circles
+from .graph import cycles
 from .objects import Stale, calls
 from .source import SOURCE, House, may_use
 
@@ -20,7 +20,7 @@ def parse():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", nargs="?", metavar="BUILD", help="a directory in which all was built, for the calls "
                         "($ARGOSY_BUILD, or build/ if it is there)")
-    parser.add_argument("--circles", action="store_true", help="name the files of each circle")
+    parser.add_argument("--cycles", action="store_true", help="name the files of each cycle")
     args = parser.parse_args()
     name = args.build or os.environ.get("ARGOSY_BUILD")
     args.build = Path(name) if name else SOURCE / "build"
@@ -58,10 +58,10 @@ def complain_of_order(house, edges):
             yield f"src/{folder}: {one} may not use {other} of {owner}"
 
 
-def complain_of_circles(found):
-    for folder, circle in [(folder, circle) for folder in found for circle in found[folder]]:
-        if len(circle) > plan.CIRCLE_MAX:
-            yield f"src/{folder}: {len(circle)} files use each other: {' '.join(sorted(circle))}"
+def complain_of_cycles(found):
+    for folder, cycle in [(folder, cycle) for folder in found for cycle in found[folder]]:
+        if len(cycle) > plan.CYCLE_MAX:
+            yield f"src/{folder}: {len(cycle)} files use each other: {' '.join(sorted(cycle))}"
 
 
 def lines(path):
@@ -75,7 +75,7 @@ def names(folder, used):
 
 
 def report(house, edges, found):
-    print(f"{'':<18}files  lines  circle  longest header                    uses")
+    print(f"{'':<18}files  lines  cycle  longest header                    uses")
     for folder in house.folders:
         files = house.own(folder)
         longest = max(house.headers(folder), key=lines, default=None)
@@ -95,12 +95,12 @@ def main():
     for (folder, one), (owner, other) in edges:
         if folder == owner:
             inside[folder][one].add(other)
-    found = {folder: circles(graph) for folder, graph in inside.items()}
+    found = {folder: cycles(graph) for folder, graph in inside.items()}
 
     report(house, edges, found)
-    for folder, circle in [(folder, circle) for folder in found for circle in found[folder] if args.circles]:
-        print(f"{folder}: {len(circle)}: {' '.join(sorted(circle))}")
-    complaints = [*complain_of_files(house), *complain_of_order(house, edges), *complain_of_circles(found)]
+    for folder, cycle in [(folder, cycle) for folder in found for cycle in found[folder] if args.cycles]:
+        print(f"{folder}: {len(cycle)}: {' '.join(sorted(cycle))}")
+    complaints = [*complain_of_files(house), *complain_of_order(house, edges), *complain_of_cycles(found)]
     for complaint in complaints:
         print(complaint, file=sys.stderr)
     return 1 if complaints else 0

@@ -2,14 +2,14 @@
 """Circles."""
 
 
-def circles(edges):
+def cycles(edges):
     """The sets of more than one in which everybody reaches everybody. `edges`: {one: set of others}"""
     reach = {one: reached(edges, one) for one in edges}
     found = []
     for one in sorted(edges):
-        circle = {other for other in reach[one] if one in reach.get(other, ())}
-        if len(circle) > 1 and circle not in found:
-            found.append(circle)
+        cycle = {other for other in reach[one] if one in reach.get(other, ())}
+        if len(cycle) > 1 and cycle not in found:
+            found.append(cycle)
     return found
 
 

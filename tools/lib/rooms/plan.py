@@ -20,7 +20,7 @@ FOLDERS = {
 # Headers of include/ without a .c file of their own. The generated messages are part of the model.
 OWNERS = {"argosy.pb-c.h": "model", "macro.h": "base", "list.h": "base", "counter.h": "base", "open-table.h": "base"}
 
-CIRCLE_MAX = 3  # files that may use each other
+CYCLE_MAX = 3  # files that may use each other
 
 # Facets: NAME.c and NAME-*.c of a folder are one object in several files behind one private header.
 FACETS = {

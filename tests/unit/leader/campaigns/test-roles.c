@@ -149,7 +149,7 @@ static void a_turn_costs_what_it_gives_out_not_who_waits(void **state) {
         slots(1, "9");
         start_many("first", 9, "");
         start_many("second", WAITING, "");
-        before = g.leader->n_asked;
+        before = g.leader->n_pending_judged;
         assert_true(before <= 9 + WAITING); // each once, when it came
         for (unsigned i = 0; i < FREED; i++) {
                 _cleanup_free_ char *gone = str_printf("first%u.service", i),
@@ -159,7 +159,7 @@ static void a_turn_costs_what_it_gives_out_not_who_waits(void **state) {
                 rig_change(&g, UNLOAD, gone, NULL);
                 assert_int_not_equal(at(next), 0); // who came first
         }
-        assert_int_equal(g.leader->n_asked, before);
+        assert_int_equal(g.leader->n_pending_judged, before);
         assert_int_equal(role_row("default")->waiting, WAITING - FREED);
 }
 
@@ -327,7 +327,7 @@ static void whoever_did_not_agree_stays(void **state) {
         assert_int_equal(rig_count_running(&g, "steady.service"), 1);
 }
 
-static void displacing_never_goes_round_in_circles(void **state) {
+static void preemption_never_goes_in_cycles(void **state) {
         unsigned before;
 
         slots(1, "1");
@@ -397,7 +397,7 @@ static void what_becomes_free_and_what_makes_room_count_together(void **state) {
         assert_int_equal(at("batch.service"), 0);
 }
 
-static void instances_are_displaced_within_their_budget(void **state) {
+static void instances_are_preempted_within_their_budget(void **state) {
         slots(1, "3");
         for (int i = 1; i <= 3; i++) {
                 _cleanup_free_ char *name = str_printf("w@%d.service", i);
@@ -413,7 +413,7 @@ static void instances_are_displaced_within_their_budget(void **state) {
         assert_int_equal((at("w@1.service") == 1) + (at("w@2.service") == 1) + (at("w@3.service") == 1), 2);
 }
 
-static void a_unit_of_a_lost_node_displaces_too(void **state) {
+static void a_unit_of_a_lost_node_preempts_too(void **state) {
         slots(1, "1");
         slots(2, "1");
         start("a.service", "Priority=-5\nHost=n1\n");
@@ -491,12 +491,12 @@ int main(void) {
                 TEST(a_higher_priority_takes_the_lowest_ones_place),
                 TEST(who_waits_for_it_does_not_hear_that_nobody_takes_it),
                 TEST(whoever_did_not_agree_stays),
-                TEST(displacing_never_goes_round_in_circles),
+                TEST(preemption_never_goes_in_cycles),
                 TEST(the_one_that_makes_room_ends_before_the_other_one_starts),
                 TEST(a_new_leader_waits_for_it_too),
                 TEST(what_becomes_free_and_what_makes_room_count_together),
-                TEST(instances_are_displaced_within_their_budget),
-                TEST(a_unit_of_a_lost_node_displaces_too),
+                TEST(instances_are_preempted_within_their_budget),
+                TEST(a_unit_of_a_lost_node_preempts_too),
                 TEST(of_the_units_of_a_lost_node_the_highest_gets_the_room),
                 TEST(of_what_a_lost_node_leaves_the_highest_is_placed_first),
                 TEST(a_unit_goes_where_its_pool_is),

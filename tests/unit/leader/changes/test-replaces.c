@@ -123,11 +123,11 @@ static void a_pattern_that_matches_the_unit_is_refused(void **state) {
         assert_null(rig_record(&g, "web@1.service"));
 }
 
-static void a_circle_is_refused_with_its_line_and_nothing_is_stored(void **state) {
+static void a_cycle_is_refused_with_its_line_and_nothing_is_stored(void **state) {
         start("a.service", SERVICE "[X-Argosy]\nReplaces=b.*\n");
         start("b.service", SERVICE "[X-Argosy]\nReplaces=c.*\n");
         assert_refused(START, "c.service", SERVICE "[X-Argosy]\nReplaces=x\nReplaces=a.*\n",
-                       ":4: units replace each other in a circle: c.service replaces a.service replaces "
+                       ":4: units replace each other in a cycle: c.service replaces a.service replaces "
                        "b.service replaces c.service");
         assert_null(rig_record(&g, "c.service"));
         start("c.service", SERVICE "[X-Argosy]\nReplaces=d.*\n");
@@ -143,7 +143,7 @@ int main(void) {
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_new_leader_finds_who_is_to_leave, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_pattern_that_matches_the_unit_is_refused, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_circle_is_refused_with_its_line_and_nothing_is_stored,
+                cmocka_unit_test_setup_teardown(a_cycle_is_refused_with_its_line_and_nothing_is_stored,
                                                 setup, teardown),
         };
 

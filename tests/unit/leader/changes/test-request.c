@@ -473,7 +473,7 @@ static void units_that_are_to_be_where_each_other_is_are_refused_whoever_comes_l
         assert_int_equal(change(ARGOSY__VERB__VERB_SUBMIT, "c.service", WITH("x.service"))->status, 0);
 }
 
-static void a_circle_within_one_request_is_refused(void **state) {
+static void a_cycle_within_one_request_is_refused(void **state) {
         const char *const names[] = {"a.service", "b.service"};
         const File files[] = {{"a.service", WITH("b.service")}, {"b.service", WITH("a.service")}};
 
@@ -484,7 +484,7 @@ static void a_circle_within_one_request_is_refused(void **state) {
                      "b.service");
 }
 
-static void a_replaced_file_that_closes_a_circle_is_refused(void **state) {
+static void a_replaced_file_that_closes_a_cycle_is_refused(void **state) {
         const char *const name = "a.service";
         const File file = {"a.service", WITH("b.service")};
 
@@ -494,7 +494,7 @@ static void a_replaced_file_that_closes_a_circle_is_refused(void **state) {
         assert_int_equal(w.n_ops, 0);
 }
 
-static void templates_whose_instances_would_make_a_circle_are_refused(void **state) {
+static void templates_whose_instances_would_make_a_cycle_are_refused(void **state) {
         assert_int_equal(change(ARGOSY__VERB__VERB_SUBMIT, "web@.service", WITH("db@%i.service"))->status,
                          0);
         assert_cycle(
@@ -632,10 +632,10 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(
                         units_that_are_to_be_where_each_other_is_are_refused_whoever_comes_last, setup,
                         teardown),
-                cmocka_unit_test_setup_teardown(a_circle_within_one_request_is_refused, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_replaced_file_that_closes_a_circle_is_refused, setup,
+                cmocka_unit_test_setup_teardown(a_cycle_within_one_request_is_refused, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_replaced_file_that_closes_a_cycle_is_refused, setup,
                                                 teardown),
-                cmocka_unit_test_setup_teardown(templates_whose_instances_would_make_a_circle_are_refused,
+                cmocka_unit_test_setup_teardown(templates_whose_instances_would_make_a_cycle_are_refused,
                                                 setup, teardown),
                 cmocka_unit_test_setup_teardown(the_units_of_a_request_have_their_turns_as_in_a_round, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_role_that_has_the_least_goes_first, setup, teardown),

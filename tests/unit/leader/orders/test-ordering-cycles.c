@@ -11,17 +11,17 @@ static const char *refusal(Argosy__Verb verb, const char *name, const char *cont
         return r->message;
 }
 
-static void circles_are_refused_however_they_come_about(void **state) {
+static void cycles_are_refused_however_they_come_about(void **state) {
         change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=b.service\n");
         change(SUBMIT, "b.service", SERVICE "[X-Argosy]\nAfter=c.service\n");
         assert_string_equal(
                 refusal(SUBMIT, "c.service", SERVICE "[X-Argosy]\nWants=x.service\nAfter=a.service\n"),
-                "c.service:6: the order goes in a circle: c.service after a.service after b.service after "
+                "c.service:6: the order goes in a cycle: c.service after a.service after b.service after "
                 "c.service");
         assert_null(rig_record(&g, "c.service"));
         assert_string_equal(
                 refusal(SUBMIT, "d.service", SERVICE "[X-Argosy]\nAfter=a.service\nBefore=b.service\n"),
-                "d.service:5: the order goes in a circle: d.service after a.service after b.service after "
+                "d.service:5: the order goes in a cycle: d.service after a.service after b.service after "
                 "d.service");
         assert_string_equal(refusal(SUBMIT, "e.service", SERVICE "[X-Argosy]\nRequires=%n\n"),
                             "e.service:5: the unit depends on itself (e.service)");
@@ -29,7 +29,7 @@ static void circles_are_refused_however_they_come_about(void **state) {
         change(SUBMIT, "x@.service", SERVICE "[X-Argosy]\nRequires=y@%i.service\n");
         assert_string_equal(
                 refusal(SUBMIT, "y@.service", SERVICE "[X-Argosy]\nAfter=x@%i.service\n"),
-                "y@.service:5: the order goes in a circle: y@.service after x@.service after y@.service");
+                "y@.service:5: the order goes in a cycle: y@.service after x@.service after y@.service");
         change(SUBMIT, "y@.service", SERVICE);
         change(START, "x@1.service", NULL);
         assert_int_equal(rig_record(&g, "y@1.service")->target, LAUNCHED);
@@ -40,7 +40,7 @@ static void circles_are_refused_however_they_come_about(void **state) {
                             "n@1.service:5: the unit depends on itself (n@1.service)");
 }
 
-static void nothing_of_a_circle_within_one_request_is_stored(void **state) {
+static void nothing_of_a_cycle_within_one_request_is_stored(void **state) {
         char *names[] = {"a.service", "b.service", "c.service", "d.service"};
         char *contents[] = {SERVICE "[X-Argosy]\nAfter=b.service\n", SERVICE "[X-Argosy]\nAfter=c.service\n",
                             SERVICE "[X-Argosy]\nAfter=a.service\n",
@@ -51,7 +51,7 @@ static void nothing_of_a_circle_within_one_request_is_stored(void **state) {
         for (size_t i = 0; i < 3; i++) {
                 assert_int_equal(c->units[i]->status, EINVAL);
                 assert_string_equal(c->units[i]->message,
-                                    "c.service:5: the order goes in a circle: c.service "
+                                    "c.service:5: the order goes in a cycle: c.service "
                                     "after a.service after b.service after c.service");
                 assert_null(rig_record(&g, names[i]));
         }
@@ -77,7 +77,7 @@ static void a_request_may_turn_an_order_around(void **state) {
         assert_int_equal(c->units[0]->status | c->units[1]->status, 0);
         assert_string_equal(
                 refusal(SUBMIT, "c.service", SERVICE "[X-Argosy]\nAfter=a.service\nBefore=b.service\n"),
-                "c.service:5: the order goes in a circle: c.service after a.service after b.service after "
+                "c.service:5: the order goes in a cycle: c.service after a.service after b.service after "
                 "c.service");
 }
 
@@ -93,18 +93,18 @@ static void who_is_refused_keeps_its_old_word(void **state) {
         c = change_many(SUBMIT, 4, names, contents)->responses[0]->change;
         replace = false;
         assert_string_equal(c->units[1]->message,
-                            "x.service:5: the order goes in a circle: x.service after a.service after "
+                            "x.service:5: the order goes in a cycle: x.service after a.service after "
                             "x.service");
         assert_string_equal(c->units[2]->message, c->units[1]->message);
         assert_string_equal(c->units[0]->message,
-                            "b.service:5: the order goes in a circle: b.service after a.service after "
+                            "b.service:5: the order goes in a cycle: b.service after a.service after "
                             "b.service");
         assert_int_equal(c->units[3]->status, 0);
         assert_null(rig_record(&g, "b.service"));
 }
 
 // Each one that is refused lets its old order close a cycle with the new one of the next.
-static void circles_one_after_the_other_are_not_followed_for_ever(void **state) {
+static void cycles_one_after_the_other_are_not_followed_for_ever(void **state) {
         enum { CHAIN = 12 };
         char names[CHAIN + 1][16], old[128], new[CHAIN + 1][128];
         char *name[CHAIN + 1], *content[CHAIN + 1];
@@ -128,8 +128,8 @@ static void circles_one_after_the_other_are_not_followed_for_ever(void **state) 
                 assert_int_equal(c->units[i]->status, EINVAL);
                 assert_true(i < CHAIN ? rig_record(&g, names[i]) != NULL : !rig_record(&g, names[i]));
         }
-        assert_non_null(strstr(c->units[CHAIN]->message, "goes in a circle: u12.service after u11.service"));
-        assert_non_null(strstr(c->units[CHAIN - 5]->message, "one circle after the other"));
+        assert_non_null(strstr(c->units[CHAIN]->message, "goes in a cycle: u12.service after u11.service"));
+        assert_non_null(strstr(c->units[CHAIN - 5]->message, "one cycle after the other"));
 }
 
 static void what_is_required_must_be_known(void **state) {
@@ -147,7 +147,7 @@ static void what_is_required_must_be_known(void **state) {
         assert_int_equal(rig_count_running(&g, "c.service"), 1);
 }
 
-static void an_update_may_close_no_circle_either(void **state) {
+static void an_update_may_close_no_cycle_either(void **state) {
         static const char content[] = SERVICE "[X-Argosy]\nAfter=a.service\n";
         Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
@@ -171,20 +171,20 @@ static void an_update_may_close_no_circle_either(void **state) {
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, EINVAL);
         assert_non_null(strstr(a->responses[0]->message,
-                               "w@1.service:5: the order goes in a circle: w@1.service "
+                               "w@1.service:5: the order goes in a cycle: w@1.service "
                                "after a.service after w@1.service"));
 }
 
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-                T(circles_are_refused_however_they_come_about),
+                T(cycles_are_refused_however_they_come_about),
                 T(who_is_refused_keeps_its_old_word),
-                T(circles_one_after_the_other_are_not_followed_for_ever),
-                T(nothing_of_a_circle_within_one_request_is_stored),
+                T(cycles_one_after_the_other_are_not_followed_for_ever),
+                T(nothing_of_a_cycle_within_one_request_is_stored),
                 T(a_request_may_turn_an_order_around),
                 T(what_is_required_must_be_known),
-                T(an_update_may_close_no_circle_either),
+                T(an_update_may_close_no_cycle_either),
 #undef T
         };
 

@@ -189,7 +189,7 @@ static void a_job_waits_for_none_that_cannot_end_well(void **state) {
         assert_int_equal(answer((Ask){START, "a.service", SERVICE, .after = failed})->status, ECANCELED);
         r = answer((Ask){START, "a.service", SERVICE, .after = last_job() + 1});
         assert_int_equal(r->status, EINVAL);
-        assert_non_null(strstr(r->message, "circle"));
+        assert_non_null(strstr(r->message, "cycle"));
         assert_int_equal(last_job(), failed);
 }
 

@@ -44,7 +44,7 @@ static void a_unit_may_activate_another_one_or_none_any_more(void **state) {
         assert_int_equal(m.names.count, 0); // nothing stays behind
 }
 
-static void chains_and_circles_are_no_trouble(void **state) {
+static void chains_and_cycles_are_no_trouble(void **state) {
         assert_int_equal(activators_set(&m, "a.path", "b.timer") | activators_set(&m, "b.timer", "a.path"),
                          0);
         assert_int_equal(activators_set(&m, "self.path", "self.path"), 0);
@@ -70,7 +70,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_teardown(both_directions_are_known, teardown),
                 cmocka_unit_test_teardown(a_unit_may_activate_another_one_or_none_any_more, teardown),
-                cmocka_unit_test_teardown(chains_and_circles_are_no_trouble, teardown),
+                cmocka_unit_test_teardown(chains_and_cycles_are_no_trouble, teardown),
                 cmocka_unit_test_teardown(the_search_ends_at_the_first_that_is_meant, teardown),
         };
 

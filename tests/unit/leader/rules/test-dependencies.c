@@ -184,7 +184,7 @@ static void check(const char *name, const char *other, unsigned kinds, const cha
         assert_int_equal(found.line, *expected ? 7 : 0);
 }
 
-static void a_circle_is_found_however_long_it_is(void **state) {
+static void a_cycle_is_found_however_long_it_is(void **state) {
         set("a", "b", UNIT_AFTER);
         set("b", "c", UNIT_AFTER);
         check("c", "d", UNIT_AFTER, "");
@@ -202,7 +202,7 @@ static void a_circle_is_found_however_long_it_is(void **state) {
         assert_non_null(strstr(found.text, "x499 after x500 after"));
 }
 
-static void before_closes_a_circle_too(void **state) {
+static void before_closes_a_cycle_too(void **state) {
         const UnitDependency two[] = {{(char *) "a", UNIT_BEFORE, 7}, {(char *) "b", UNIT_AFTER, 8}};
 
         set("a", "b", UNIT_BEFORE); // b after a
@@ -394,8 +394,8 @@ int main(void) {
                 cmocka_unit_test_teardown(both_directions_are_known, teardown),
                 cmocka_unit_test_teardown(before_is_after_from_the_other_side, teardown),
                 cmocka_unit_test_teardown(nothing_stays_behind, teardown),
-                cmocka_unit_test_teardown(a_circle_is_found_however_long_it_is, teardown),
-                cmocka_unit_test_teardown(before_closes_a_circle_too, teardown),
+                cmocka_unit_test_teardown(a_cycle_is_found_however_long_it_is, teardown),
+                cmocka_unit_test_teardown(before_closes_a_cycle_too, teardown),
                 cmocka_unit_test_teardown(of_a_whole_request_those_are_told_who_come_after_themselves,
                                           teardown),
                 cmocka_unit_test_teardown(a_tangle_costs_what_it_has_units_and_dependencies, teardown),

@@ -235,7 +235,7 @@ static void also_means_also(void **state) {
         assert_int_equal(node_of("web.socket", LOADED), node_of("web.service", LAUNCHED));
 }
 
-static void chains_and_circles_come_to_an_end(void **state) {
+static void chains_and_cycles_come_to_an_end(void **state) {
         change(SUBMIT, "a.path", "[Path]\nUnit=b.timer\n", "");
         change(SUBMIT, "b.timer", "[Timer]\nUnit=a.path\n", "");
         change(START, "b.timer", NULL, "");
@@ -278,7 +278,7 @@ int main(void) {
                 T(what_cannot_be_loaded_with_it_is_a_warning),
                 T(instances_come_from_their_template),
                 T(also_means_also),
-                T(chains_and_circles_come_to_an_end),
+                T(chains_and_cycles_come_to_an_end),
                 T(the_next_leader_knows_who_belongs_together),
 #undef T
         };

@@ -128,7 +128,7 @@ static void a_start_that_comes_first_waits_for_its_host(void **state) {
 }
 
 // A host that is heard may have room: then nobody has to make any.
-static void nobody_is_displaced_before_all_were_heard(void **state) {
+static void nobody_is_preempted_before_all_were_heard(void **state) {
         start("a.service", "Priority=-1\n");
         start("b.service", "Priority=-1\n");
         elect_without_the_third();
@@ -203,7 +203,7 @@ int main(void) {
                                                 teardown),
                 cmocka_unit_test_setup_teardown(nobody_waits_longer_than_the_lease, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_start_that_comes_first_waits_for_its_host, setup, teardown),
-                cmocka_unit_test_setup_teardown(nobody_is_displaced_before_all_were_heard, setup, teardown),
+                cmocka_unit_test_setup_teardown(nobody_is_preempted_before_all_were_heard, setup, teardown),
                 cmocka_unit_test_setup_teardown(one_that_is_lost_has_no_room, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_drain_is_not_given_up_before_all_were_heard, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_drain_does_not_end_before_its_host_was_heard, setup, teardown),

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 
 #include "clock.h"
 #include "options.h"
@@ -38,152 +39,137 @@ static bool read_jobs(const char *value, uint64_t *ret, size_t *ret_n) {
         }
 }
 
-static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, Buf *why) {
-        uint64_t n;
+static bool read_after(CtlOptions *o, const char *value) {
+        return read_jobs(value, o->after, &o->n_after);
+}
 
-        switch (info->bit) {
-        case OPT_SOCKET:
-                o->socket = value;
-                return *value ? 0 : bad(why, info->name, value, "a path");
-        case OPT_TIMEOUT:
-                if (!parse_span_us(value, &o->timeout_us) || o->timeout_us == 0)
-                        return bad(why, info->name, value, "a time span like 30s or 5min");
-                return 0;
-        case OPT_TTL:
-                if (!parse_span_us(value, &n) || n < USEC_PER_SEC || n / USEC_PER_SEC > TTL_SEC_MAX)
-                        return bad(why, info->name, value, "a time span between 1s and 5 years, like 12h or 30d");
-                o->ttl_sec = (uint32_t) (n / USEC_PER_SEC);
-                return 0;
-        case OPT_RIGHT:
-                o->right = value;
-                return 0;
-        case OPT_NAME:
-                o->name = value;
-                return 0;
-        case OPT_DEADLINE:
-                if (!parse_span_us(value, &n) || n < USEC_PER_SEC || n / USEC_PER_SEC > DEADLINE_SEC_MAX)
-                        return bad(why, info->name, value, "a time span between 1s and 30 days");
-                o->deadline_sec = (uint32_t) (n / USEC_PER_SEC);
-                return 0;
-        case OPT_MAX_UNAVAILABLE:
-                return unit_share_parse(value, &o->max_unavailable)
-                               ? 0
-                               : bad(why, info->name, value, "a number from 1 on, or a percentage");
-        case OPT_HEALTH:
-                if (!parse_span_us(value, &o->health_us) || o->health_us / USEC_PER_SEC > HEALTH_SEC_MAX)
-                        return bad(why, info->name, value, "a time span up to 1h");
-                return 0;
-        case OPT_MAX_MOVES:
-                if (!parse_u64(value, MAX_MOVES_MAX, &n) || n == 0)
-                        return bad(why, info->name, value, "a number from 1 to 1000");
-                o->max_moves = (uint32_t) n;
-                return 0;
-        case OPT_REASON:
-                o->reason = value;
-                return 0;
-        case OPT_KEY:
-                o->key = value;
-                return request_key_is_valid(value)
-                               ? 0
-                               : bad(why, info->name, value, "a text of 1 to 64 characters");
-        case OPT_IF_REVISION:
-                return parse_u64(value, INT64_MAX, &o->if_revision) && o->if_revision > 0
-                               ? 0
-                               : bad(why, info->name, value, "a revision");
-        case OPT_AFTER:
-                return read_jobs(value, o->after, &o->n_after)
-                               ? 0
-                               : bad(why, info->name, value, "numbers of up to 100 jobs, separated by commas");
-        case OPT_SET:
-                o->set = value;
-                return set_name_is_valid(value)
-                               ? 0
-                               : bad(why, info->name, value, "1 to 63 letters, digits and -_., beginning with one of the first two");
-        case OPT_AT:
-                return parse_u64(value, INT64_MAX, &o->at) && o->at > 0 ? 0
-                                                                        : bad(why, info->name, value, "the number of a job");
-        case OPT_LIMIT:
-                if (!parse_u64(value, LINES_MAX, &n) || n == 0)
-                        return bad(why, info->name, value, "a number from 1 on");
-                o->limit = n;
-                return 0;
-        case OPT_PORT:
-                if (!parse_u64(value, UINT16_MAX, &n) || n == 0)
-                        return bad(why, info->name, value, "a port from 1 to 65535");
-                o->port = (uint16_t) n;
-                return 0;
-        case OPT_UNIT:
-                o->unit = value;
-                return *value ? 0 : bad(why, info->name, value, "a pattern");
-        case OPT_AUTHOR:
-                o->author = value;
-                return *value ? 0 : bad(why, info->name, value, "a pattern");
-        case OPT_FOR:
-                return unit_goal_from_string(value, &o->goal)
-                               ? 0
-                               : bad(why, info->name, value, "one of active, inactive, failed and gone");
-        case OPT_SINCE:
-                o->since = value;
-                return *value ? 0 : bad(why, info->name, value, "a time or a cursor");
-        case OPT_KINDS:
-                o->kinds = value;
-                return 0;
-        case OPT_CURSOR_FILE:
-                o->cursor_file = value;
-                return *value ? 0 : bad(why, info->name, value, "a file");
-        case OPT_EXEC:
-                o->exec = value;
-                return *value ? 0 : bad(why, info->name, value, "a program");
-        case OPT_JSON:
-                if (streq(value, "off"))
-                        o->json = JSON_OFF;
-                else if (streq(value, "short"))
-                        o->json = JSON_SHORT;
-                else if (streq(value, "pretty"))
-                        o->json = JSON_PRETTY;
-                else
-                        return bad(why, info->name, value, "one of short, pretty and off");
-                return 0;
-        case OPT_LEADER:
-                if (!parse_u64(value, INT32_MAX, &n) || n < 2)
-                        return bad(why, info->name, value, "a process");
-                o->leader = (uint32_t) n;
-                return 0;
-        case OPT_LINES:
-                if (!parse_u64(value, LINES_MAX, &n))
-                        return bad(why, info->name, value, "a number of lines");
-                o->lines = (unsigned) n;
-                return 0;
-        case OPT_ITERATIONS:
-                if (!parse_u64(value, ITERATIONS_MAX, &n) || n == 0)
-                        return bad(why, info->name, value, "a number from 1 on");
-                o->iterations = (unsigned) n;
-                return 0;
-        case OPT_DELAY:
-                if (!parse_span_us(value, &n) || n < DELAY_MS_MIN * USEC_PER_MSEC ||
-                    n > DELAY_MS_MAX * USEC_PER_MSEC)
-                        return bad(why, info->name, value, "a time span between 100ms and 1h");
-                o->delay_ms = (uint32_t) (n / USEC_PER_MSEC);
-                return 0;
-        case OPT_ORDER:
-                return top_order_from_string(value, &o->order)
-                               ? 0
-                               : bad(why, info->name, value, "one of path, cpu, memory, tasks and io");
-        case OPT_FIELDS:
-                o->fields = value;
-                return 0;
-        case OPT_STATE:
-                o->states = value;
-                return 0;
-        case OPT_LABEL:
-                o->labels = value;
-                return *value ? 0 : bad(why, info->name, value, "labels, KEY=VALUE, separated by commas");
-        case OPT_NODE:
-                o->node = value;
-                return *value ? 0 : bad(why, info->name, value, "a node");
+static bool read_share(CtlOptions *o, const char *value) {
+        return unit_share_parse(value, &o->max_unavailable);
+}
+
+static bool read_goal(CtlOptions *o, const char *value) {
+        return unit_goal_from_string(value, &o->goal);
+}
+
+static bool read_order(CtlOptions *o, const char *value) {
+        return top_order_from_string(value, &o->order);
+}
+
+static bool read_json(CtlOptions *o, const char *value) {
+        static const struct {
+                const char *word;
+                JsonMode json;
+        } words[] = {{"off", JSON_OFF}, {"short", JSON_SHORT}, {"pretty", JSON_PRETTY}};
+
+        for (size_t i = 0; i < ELEMENTSOF(words); i++)
+                if (streq(value, words[i].word)) {
+                        o->json = words[i].json;
+                        return true;
+                }
+        return false;
+}
+
+static bool is_word(const char *value) {
+        return *value;
+}
+
+// Where the value of an option goes: a text as it is, a number or a time span within bounds, or what a function of its own
+// makes of it. Options without a row have no value, or one that is kept until the verb is known.
+typedef struct ValueRow {
+        uint64_t bit;
+        const char *expected; // in words, for a value that is none; NULL: every text is one
+        size_t offset, size;  // of its field in CtlOptions
+        bool (*is_valid)(const char *value); // of a text; NULL: any
+        bool is_number;                      // an unsigned field of `size`
+        uint64_t min, max, unit_us;          // of a number; unit_us: of a time span, else 0
+        bool (*read)(CtlOptions *o, const char *value); // else
+} ValueRow;
+
+#define FIELD(name) .offset = offsetof(CtlOptions, name), .size = sizeof(((CtlOptions *) NULL)->name)
+#define TEXT(bit, name, valid, what) {bit, what, FIELD(name), .is_valid = (valid)}
+#define NUMBER(bit, name, from, to, what) {bit, what, FIELD(name), .is_number = true, .min = (from), .max = (to)}
+#define SPAN(bit, name, unit, from, to, what) \
+        {bit, what, FIELD(name), .is_number = true, .min = (from), .max = (to), .unit_us = (unit)}
+#define OTHER(bit, function, what) {bit, what, .read = (function)}
+
+static const ValueRow values[] = {
+        TEXT(OPT_SOCKET, socket, is_word, "a path"),
+        TEXT(OPT_RIGHT, right, NULL, NULL),
+        TEXT(OPT_NAME, name, NULL, NULL),
+        TEXT(OPT_REASON, reason, NULL, NULL),
+        TEXT(OPT_KEY, key, request_key_is_valid, "a text of 1 to 64 characters"),
+        TEXT(OPT_SET, set, set_name_is_valid, "1 to 63 letters, digits and -_., beginning with one of the first two"),
+        TEXT(OPT_UNIT, unit, is_word, "a pattern"),
+        TEXT(OPT_AUTHOR, author, is_word, "a pattern"),
+        TEXT(OPT_SINCE, since, is_word, "a time or a cursor"),
+        TEXT(OPT_KINDS, kinds, NULL, NULL),
+        TEXT(OPT_CURSOR_FILE, cursor_file, is_word, "a file"),
+        TEXT(OPT_EXEC, exec, is_word, "a program"),
+        TEXT(OPT_FIELDS, fields, NULL, NULL),
+        TEXT(OPT_STATE, states, NULL, NULL),
+        TEXT(OPT_LABEL, labels, is_word, "labels, KEY=VALUE, separated by commas"),
+        TEXT(OPT_NODE, node, is_word, "a node"),
+        SPAN(OPT_TIMEOUT, timeout_us, 1, 1, UINT64_MAX, "a time span like 30s or 5min"),
+        SPAN(OPT_TTL, ttl_sec, USEC_PER_SEC, 1, TTL_SEC_MAX, "a time span between 1s and 5 years, like 12h or 30d"),
+        SPAN(OPT_DEADLINE, deadline_sec, USEC_PER_SEC, 1, DEADLINE_SEC_MAX, "a time span between 1s and 30 days"),
+        SPAN(OPT_HEALTH, health_us, 1, 0, (HEALTH_SEC_MAX + 1) * USEC_PER_SEC - 1, "a time span up to 1h"),
+        SPAN(OPT_DELAY, delay_ms, USEC_PER_MSEC, DELAY_MS_MIN, DELAY_MS_MAX, "a time span between 100ms and 1h"),
+        NUMBER(OPT_MAX_MOVES, max_moves, 1, MAX_MOVES_MAX, "a number from 1 to 1000"),
+        NUMBER(OPT_IF_REVISION, if_revision, 1, INT64_MAX, "a revision"),
+        NUMBER(OPT_AT, at, 1, INT64_MAX, "the number of a job"),
+        NUMBER(OPT_LIMIT, limit, 1, LINES_MAX, "a number from 1 on"),
+        NUMBER(OPT_PORT, port, 1, UINT16_MAX, "a port from 1 to 65535"),
+        NUMBER(OPT_LEADER, leader, 2, INT32_MAX, "a process"),
+        NUMBER(OPT_LINES, lines, 0, LINES_MAX, "a number of lines"),
+        NUMBER(OPT_ITERATIONS, iterations, 1, ITERATIONS_MAX, "a number from 1 on"),
+        OTHER(OPT_MAX_UNAVAILABLE, read_share, "a number from 1 on, or a percentage"),
+        OTHER(OPT_AFTER, read_after, "numbers of up to 100 jobs, separated by commas"),
+        OTHER(OPT_FOR, read_goal, "one of active, inactive, failed and gone"),
+        OTHER(OPT_JSON, read_json, "one of short, pretty and off"),
+        OTHER(OPT_ORDER, read_order, "one of path, cpu, memory, tasks and io"),
+};
+
+static void put_number(void *field, size_t size, uint64_t n) {
+        switch (size) {
+        case sizeof(uint16_t):
+                *(uint16_t *) field = (uint16_t) n;
+                return;
+        case sizeof(uint32_t):
+                *(uint32_t *) field = (uint32_t) n;
+                return;
         default:
-                return 0;
+                *(uint64_t *) field = n;
         }
+}
+
+static bool read_number(const ValueRow *row, const char *value, void *field) {
+        uint64_t unit = row->unit_us ?: 1, n;
+        bool is_one = row->unit_us ? parse_span_us(value, &n) : parse_u64(value, row->max, &n);
+
+        if (!is_one || n < row->min * unit || n / unit > row->max)
+                return false;
+        put_number(field, row->size, n / unit);
+        return true;
+}
+
+static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, Buf *why) {
+        for (const ValueRow *row = values; row < values + ELEMENTSOF(values); row++) {
+                void *field = (char *) o + row->offset;
+                bool good = true;
+
+                if (row->bit != info->bit)
+                        continue;
+                if (row->read)
+                        good = row->read(o, value);
+                else if (row->is_number)
+                        good = read_number(row, value, field);
+                else {
+                        good = !row->is_valid || row->is_valid(value);
+                        *(const char **) field = value;
+                }
+                return good ? 0 : bad(why, info->name, value, row->expected);
+        }
+        return 0;
 }
 
 // Of options with the same letter the one that the verb takes, or else the first.

@@ -486,7 +486,7 @@ static void on_removed(Leader *l, Ticket *t) {
         removed.why = "the host was removed from the cluster";
         m.msg_case = ARGOSY__TO_HOST__MSG_REMOVED;
         m.removed = &removed;
-        (void) l->ops.to_host(t->removing, &m, l->userdata); // a dead one does not hear it
+        leader_to_host_in_passing(l, t->removing, &m); // a dead one does not hear it
         if (t->removing != l->config.self)
                 l->ops.drop_host(t->removing, l->userdata);
 }

@@ -75,8 +75,7 @@ static void send_cancel(Leader *l, const NodeCall *c) {
         cancel.id = c->id;
         m.msg_case = ARGOSY__TO_HOST__MSG_CALL_CANCEL;
         m.call_cancel = &cancel;
-        (void) l->ops.to_host(c->node->host->number, &m,
-                              l->userdata); // if it cannot hear us it has stopped by itself
+        leader_to_host_in_passing(l, c->node->host->number, &m); // one that cannot hear us has stopped by itself
 }
 
 void node_calls_end(Leader *l, Ticket *t) {
@@ -99,7 +98,7 @@ typedef union RequestOfOne {
 // What is particular to one kind of request that nodes answer (REQUEST_BY_NODES in model/request-kind.c, and a test
 // compares). How a node answers: agent_call() in agent/queries/agent-calls.c.
 typedef struct Question {
-        int (*ask)(Leader *l, Ticket *t); // call() for each node, or say() why there is none
+        int (*ask)(Leader *l, Ticket *t); // call() for each node, or respond() why there is none
         // May be NULL: the node is asked what the client asked. Else what this one of several is asked.
         void (*narrow)(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room);
         // May be NULL. To an answer comes what only the leader knows.

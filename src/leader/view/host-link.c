@@ -8,6 +8,10 @@
 
 #include "tables.h"
 
+void leader_to_host_in_passing(Leader *l, uint32_t host, Argosy__ToHost *message) {
+        (void) l->ops.to_host(host, message, l->userdata);
+}
+
 int leader_to_host(Leader *l, Host *h, Argosy__ToHost *message) {
         int r = l->ops.to_host(h->number, message, l->userdata);
 

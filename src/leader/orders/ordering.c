@@ -54,10 +54,6 @@ static uint64_t start_revision(const Leader *l, const UnitEntry *e, const UnitOn
         return MAX_OF(e->record->start_rev, restart_revision(l, e, s));
 }
 
-static bool is_down(const UnitOnNode *s) {
-        return active_state_is_down(s->active);
-}
-
 // Its host holds it, and has not said yet what it does.
 static bool is_unseen(const UnitOnNode *s) {
         return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
@@ -87,7 +83,7 @@ static Standing standing_on(const Leader *l, const UnitOnNode *s, const UnitEntr
                 return STANDING_UNKNOWN;
         if (!unit_on_node_is_reported(s))
                 return s->hold == HOLD_BLOCKED ? STANDING_BLOCKED : STANDING_COMING;
-        if (is_down(s))
+        if (unit_on_node_is_down(s))
                 return standing_when_down(l, s, e);
         if (s->hold == HOLD_BOUND || s->hold == HOLD_STOP)
                 return STANDING_ENDING;
@@ -185,14 +181,15 @@ static bool is_unreleased(const Leader *l, const UnitOnNode *s, const UnitEntry 
 
 // It runs, and is to be restarted.
 static bool is_to_restart(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
-        return unit_on_node_is_reported(s) && !is_down(s) && s->revision < restart_revision(l, e, s);
+        return unit_on_node_is_reported(s) && !unit_on_node_is_down(s) && s->revision < restart_revision(l, e, s);
 }
 
 // Its start has not gone out, and nobody has seen it there since.
 static bool is_to_begin(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         if (!is_unreleased(l, s, e) || record_final_outcome(e->record, s->node->number))
                 return false;
-        return !unit_on_node_is_reported(s) || (s->revision < start_revision(l, e, s) && (is_down(s) || is_unseen(s)));
+        return !unit_on_node_is_reported(s) ||
+               (s->revision < start_revision(l, e, s) && (unit_on_node_is_down(s) || is_unseen(s)));
 }
 
 // Whether what takes up room in a group will be up, or somewhere else, without anybody's help.
@@ -233,7 +230,7 @@ static OrderHold hold_of_launched(Leader *l, const UnitOnNode *s, const UnitEntr
         bool reported = unit_on_node_is_reported(s),
              answered = reported && s->revision >= start_revision(l, e, s),
              released = !is_unreleased(l, s, e),
-             down = !reported || is_down(s) || (is_unseen(s) && !answered); // it may not have begun
+             down = !reported || unit_on_node_is_down(s) || (is_unseen(s) && !answered); // it may not have begun
         Judging j = {.leader = l};
 
         if (record_final_outcome(e->record, s->node->number) || (down && answered))
@@ -251,7 +248,7 @@ static OrderHold hold_of_launched(Leader *l, const UnitOnNode *s, const UnitEntr
 // Whether this run of a unit is being stopped, as far as that is known, or will be as it is `bound` to what
 // is.
 static bool is_ending(const Leader *l, const UnitOnNode *s, const UnitEntry *e, bool bound) {
-        if (!s->node->host->attached || s->node->reason || !unit_on_node_is_reported(s) || is_down(s) ||
+        if (!s->node->host->attached || s->node->reason || !unit_on_node_is_reported(s) || unit_on_node_is_down(s) ||
             (s->error && *s->error))
                 return false;
         if (!unit_wanted_on(l, s->unit, e, s->node))
@@ -270,7 +267,7 @@ static bool may_be_to_restart(const Leader *l, const Unit *u, const UnitEntry *e
         uint64_t restart_rev = rollout_content(l, e, u->node->number).restart_rev;
 
         return restart_rev > 0 &&
-               !(s && unit_on_node_is_reported(s) && (is_down(s) || s->revision >= restart_rev));
+               !(s && unit_on_node_is_reported(s) && (unit_on_node_is_down(s) || s->revision >= restart_rev));
 }
 
 // A leader that has not heard a host yet does not know what is still to be stopped there.
@@ -298,7 +295,7 @@ bool ordering_ends_first(const DependencyPeer *peer, void *userdata) {
 
 // Whether the stop of what runs on this node waits for those who come after it.
 static bool stop_waits(Leader *l, const UnitOnNode *s) {
-        return s->node->host->attached && unit_on_node_is_reported(s) && !is_down(s) &&
+        return s->node->host->attached && unit_on_node_is_reported(s) && !unit_on_node_is_down(s) &&
                dependencies_each_on(&l->dependencies, s->unit->name, ordering_ends_first, l);
 }
 

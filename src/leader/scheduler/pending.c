@@ -24,7 +24,6 @@
 #include "unit-event.h"
 #include "unit-marks.h"
 #include "unit-on-node.h"
-#include "unit-state.h"
 
 enum {
         PREEMPTED_MAX = 16, // units that are ending because they were preempted, and those of one round
@@ -66,7 +65,7 @@ int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
 // Preempted from there and not ended yet, as far as anybody knows.
 static bool is_ending(const UnitOnNode *s) {
         return s->unit->node != s->node && s->node->host->attached && unit_on_node_is_known(s) &&
-               !(unit_on_node_is_reported(s) && s->leaving && active_state_is_down(s->active));
+               !(unit_on_node_is_reported(s) && s->leaving && unit_on_node_is_down(s));
 }
 
 const Unit *pending_awaited(const UnitOnNode *s) {

@@ -2571,7 +2571,7 @@ FAULTS = [
           "if (ordering_keeps(s) && e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED) {",
           "leader/ordering: a_restart_that_waits_for_a_stop_waits_under_the_next_leader"),
     Fault("unheard-has-no-restart", "src/leader/orders/ordering.c",
-          "!(s && unit_on_node_is_reported(s) && (is_down(s) || s->revision >= restart_rev));",
+          "!(s && unit_on_node_is_reported(s) && (unit_on_node_is_down(s) || s->revision >= restart_rev));",
           "false;",
           "leader/ordering: a_restart_waits_for_the_stop_of_a_lost_one_no_longer"),
     Fault("stay-obeyed-like-a-start", "src/agent/orders/agent-obey.c",

@@ -140,8 +140,6 @@ int agent_manager_attach(Agent *a, const char *manager, pid_t leader, char **ret
 // Detaching it twice: the first `done` gets -ECANCELED.
 int agent_manager_detach(Agent *a, const char *manager, bool force, void (*done)(int error, void *userdata),
                          void *userdata);
-// `done` does not fire any more; the detaching goes on.
-void agent_manager_detach_ignore(Agent *a, void *userdata);
 
 typedef struct AgentManagerInfo { // valid until the loop runs on
         const char *manager;

@@ -11,7 +11,6 @@
 
 // level: LOG_DEBUG ... LOG_ERR; messages above it (less urgent) are dropped. Default LOG_INFO.
 void log_set_level(int level);
-int log_get_level(void);
 // Prefix of text messages, and SYSLOG_IDENTIFIER. `name` must stay valid for ever.
 void log_set_name(const char *name);
 

@@ -26,10 +26,6 @@ void log_set_level(int level) {
         max_level = level;
 }
 
-int log_get_level(void) {
-        return max_level;
-}
-
 void log_set_name(const char *name) {
         log_name = name;
 }

@@ -78,14 +78,12 @@ typedef struct AgentUnitWork {
 
         PlanStep busy;
         uint64_t step_number; // of the step under way; an answer with another number is too late
-        uint64_t
-                verify_number; // of the step after which it was asked what content runs; 0: no answer is due
+        uint64_t verify_number; // of the step after which it was asked what content runs; 0: no answer is due
         unsigned failures;
         uint64_t retry_us, wait_until_us;
 
         // What is reported.
-        uint64_t
-                report_from_us; // boot time until which what the order comes to is not worth a report of its own
+        uint64_t report_from_us; // boot time until which what the order comes to is not worth a report of its own
         char *error;
         uint64_t answered; // revision
         Argosy__Outcome__Kind outcome;

@@ -137,12 +137,6 @@ int agent_manager_detach(Agent *a, const char *manager, bool force, void (*done)
         return 0;
 }
 
-void agent_manager_detach_ignore(Agent *a, void *userdata) {
-        agent_foreach_node (node, a)
-                if (node->detached && node->detached_data == userdata)
-                        node->detached = NULL;
-}
-
 // Its units ended with it, or nobody can tell: there is nothing that could be stopped.
 static bool is_out_of_reach(const AgentNode *node) {
         return !systemd_manager_is_synced(node->systemd) && node->reach_failures > 0;

@@ -119,7 +119,7 @@ typedef struct Spread { // a group as one set of terms sees it: only domains wit
         bool stale; // min and n_min are to be found again
 } Spread;
 
-enum { // Unit.flags
+enum { // PlacedUnit.flags
         UNIT_WANTED = 1,
         UNIT_EXCLUDED = 2, // somewhere
         UNIT_STEADY = 4,   // not preemptible

@@ -21,7 +21,7 @@ static inline void bit_clear(Word *bits, uint32_t i) {
         bits[i / WORD_BITS] &= ~((Word) 1 << (i % WORD_BITS));
 }
 
-// Makes room for `need` items of `item` bytes; what is new is zero. 0 or -ENOMEM.
+// Makes room for `need` items of `item` bytes; what is new is zero.
 void table_grow(void *array_pointer, uint32_t *allocated, uint32_t need, size_t item);
 
 // Numbers in use; the one that was given back last is handed out first.

@@ -6,8 +6,8 @@
 // come to the same as the whole, but that a large unit of one part is placed after a small one of a part before. Pure.
 //
 // The whole is planned at once where a unit has dependencies or others depend on it, activates or is activated,
-// brings units along (Also=), is to be with others or replaces them, where units differ in role or priority (they
-// take turns), where one is named twice, or its content is that of its siblings.
+// brings units along (Also=), is to be with others or replaces them, where units differ in role or priority (whose turn it
+// is depends on that, request-turns.c), where one is named twice, or its content is that of its siblings.
 
 #include "map.h"
 #include "request.h"

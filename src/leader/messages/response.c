@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Responses that own all that they point to. NULL or -ENOMEM: out of memory, which ticket_respond() turns
-// into an answer of its own. An answer that is too long loses the reasons of single nodes first; if that is
-// not enough, it becomes an error that says so, and whether something was changed nevertheless.
+// Responses that own all that they point to. NULL or -ENOMEM: out of memory, which ticket_send() turns into an answer of
+// its own. An answer that is too long loses the reasons of single nodes first; if that is not enough, it becomes an error
+// that says so, and whether something was changed nevertheless.
 
 #include <errno.h>
 #include <stdarg.h>

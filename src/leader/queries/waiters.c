@@ -35,7 +35,7 @@ enum {
 
 struct Waiter {
         Ticket *ticket;
-        ListNode all; // in Leader.waits
+        ListNode all; // in Leader.waiters
         ListNode due; // in Leader.waiters_due: not all of it has begun, or there is something to be said
         Argosy__UnitGoal goal;
         Argosy__Verb verb; // with a goal: the one that would bring it about

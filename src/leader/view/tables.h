@@ -78,9 +78,8 @@ struct Host {
         Map specs;       // HostSpec by hash
         ListNode orders; // UnitOnNode.order: to be sent
         ListNode orders_due; // in Leader.orders_due, if these or `nodes_due` can be
-        Argosy__HostRecord
-                *pending_record; // what its Attach said its record should say, until the log has it; NULL:
-                                 // as it is
+        // What its Attach said its record should say, until the log has it; NULL: as it is.
+        Argosy__HostRecord *pending_record;
         uint64_t lost_us; // when it was lost, by our clock
         bool in_mass_loss; // it is one of those for which there is a mass loss
         ListNode pending_record_queue; // in Leader.pending_records_due, or .pending_records_flying while an
@@ -187,18 +186,15 @@ struct Unit {
         ListNode to_schedule; // in Leader.to_schedule while it is pending or stranded: more than room
                               // decides about it; or in .pending_due, .pending_due_last or .pending_later
         ListNode enqueued;    // in Leader.enqueued or .offered: it waits in the Placement as if it had no node
-        ListNode
-                unscheduled; // in Leader.unscheduled: likewise, and no round has looked for a node since it
-                             // became so
+        ListNode unscheduled; // in Leader.unscheduled: likewise, and no round has looked for a node since it became so
         ListNode touched, released, refusals_due, unused, waited; // in the lists of Leader of these names
         Deadline move_due; // in Leader.move_deadlines while it is delayed, unless it stays for good
-        Deadline
-                end_due; // in Leader.end_deadlines: then it has ended on the first of the nodes that it has left
+        Deadline end_due;  // in Leader.end_deadlines: then it has ended on the first of the nodes that it has left
         Retry *retry;     // NULL: it has not failed, or is not started again for it
         Exclusion *exclusions;
         ListNode excluded; // in Leader.excluded while there are any
         uint32_t place;    // its number in the Placement + 1; 0: not there
-        bool followed;     // somebody's options name it: it stays in the tables
+        bool followed;     // the options of another unit name it, so it stays in the tables without a record, too
         DisruptionBudget *budget; // NULL: it stands alone
         ListNode of_budget;
         bool counted, down; // in its budget's numbers

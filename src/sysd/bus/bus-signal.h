@@ -36,8 +36,7 @@ int bus_head_read(const uint8_t head[BUS_HEAD_BYTES], BusHead *ret);
 // Values one after the other. After the first one that is wrong `error` is set, and all that follow are empty: so it is
 // enough to look once, before what was read is used.
 typedef struct BusReader {
-        const uint8_t
-                *data; // borrowed; begins where a message or a body does, so that alignment counts from here
+        const uint8_t *data; // borrowed; begins where a message or a body does, so that alignment counts from here
         size_t len, at;
         bool little;
         int error; // 0 or -EBADMSG

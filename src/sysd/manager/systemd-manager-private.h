@@ -11,8 +11,8 @@
 //   systemd-manager-calls.c    load, reload, inspect
 //
 // A turn: messages change units and move jobs and calls to the lists of what is finished; manager_flush()
-// then calls back in a fixed order; manager_pump() sends what may be sent. Handlers of messages never call
-// back themselves.
+// then calls back in a fixed order, and manager_pump_queries(), _jobs() and _calls() send what may be sent. Handlers of
+// messages never call back themselves.
 //
 // Lifetimes:
 //   SystemdUnit      watch to unwatch; questions about it name it by name, never by pointer

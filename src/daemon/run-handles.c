@@ -64,9 +64,8 @@ static void on_hangup(uv_signal_t *signal, int number) {
         if (r < 0)
                 log_error("Cannot read the configuration: %s; the old one stays.", strerror(-r));
         else {
-                if (next.port != d->config.port || next.election_us != d->config.election_us ||
-                    !config_http_is_same(&next, &d->config))
-                        log_notice("Port=, ElectionTimeoutSec=, Listen= and Tls= change with the next restart of argosyd.");
+                if (config_needs_restart(&next, &d->config))
+                        log_notice("Port=, ElectionTimeoutSec=, Listen=, Tls= and TakeOver= change with the next restart of argosyd.");
                 before = d->config;
                 d->config = next;
                 managers_on_config(d, before.managers, before.n_managers);

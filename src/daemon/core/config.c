@@ -36,6 +36,7 @@ typedef enum KeyType {
         KEY_SPAN,
         KEY_BOOL,
         KEY_PATH,
+        KEY_DIRECTORY,
         KEY_LABELS, // from here on several lines add up, and an empty one resets
         KEY_MANAGERS,
         KEY_LISTEN,
@@ -99,7 +100,7 @@ static const struct ConfigKey {
         {"Fleet", "Listen", KEY_FLEET, offsetof(Config, fleet), "", 0, 0,
          "where the API of fleet is spoken: a unix socket in /run/argosy; ADDRESS:PORT ..., over TLS to clients with a "
          "certificate; empty: nowhere"},
-        {"Fleet", "TakeOver", KEY_PATH, offsetof(Config, fleet_take_over), "", 0, 0,
+        {"Fleet", "TakeOver", KEY_DIRECTORY, offsetof(Config, fleet_take_over), "", 0, 0,
          "directory in which fleet has left unit files behind: units that run from there are taken over as they run"},
         {"Log", "Level", KEY_NUMBER, offsetof(Config, log_level), "6", 3, 7,
          "3 errors ... 6 information, 7 debugging"},
@@ -249,6 +250,18 @@ static int assign_string(char **where, const char *value) {
         return 0;
 }
 
+// Without slashes at its end, as links name what is in it. All of the file system is no place for anything.
+static int assign_directory(char **where, const char *value) {
+        _cleanup_free_ char *path = strdup(value);
+        size_t len = strlen(value);
+
+        if (!path)
+                return -ENOMEM;
+        while (len > 0 && path[len - 1] == '/')
+                path[--len] = 0;
+        return *value && *path != '/' ? 1 : assign_string(where, path);
+}
+
 static bool listens(const HttpListenList *all, const HttpListen *l) {
         for (size_t i = 0; i < all->n; i++)
                 if (streq(all->list[i].text, l->text))
@@ -377,6 +390,8 @@ static int assign_key(Config *c, const struct ConfigKey *k, const char *value) {
                 return assign_bool(where, value);
         case KEY_PATH:
                 return *value && *value != '/' ? 1 : assign_string(where, value);
+        case KEY_DIRECTORY:
+                return assign_directory(where, value);
         case KEY_LABELS:
                 return assign_labels(c, value);
         case KEY_MANAGERS:
@@ -586,9 +601,10 @@ static bool is_same_list(const HttpListenList *a, const HttpListenList *b) {
         return a->n == b->n;
 }
 
-bool config_http_is_same(const Config *a, const Config *b) {
-        return a->http == b->http && a->http_tls == b->http_tls && is_same_list(&a->http_listen, &b->http_listen) &&
-               streq(a->fleet, b->fleet) && is_same_list(&a->fleet_listen, &b->fleet_listen);
+bool config_needs_restart(const Config *a, const Config *b) {
+        return a->port != b->port || a->election_us != b->election_us || a->http != b->http || a->http_tls != b->http_tls ||
+               !is_same_list(&a->http_listen, &b->http_listen) || !streq(a->fleet, b->fleet) ||
+               !is_same_list(&a->fleet_listen, &b->fleet_listen) || !streq(a->fleet_take_over, b->fleet_take_over);
 }
 
 // Tokens go over these.

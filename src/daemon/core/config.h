@@ -57,8 +57,8 @@ typedef struct ConfigSource {
 // keeps a host out of its cluster. -ENOMEM, or another errno for an unreadable file.
 int config_load(const ConfigSource *source, Config *ret);
 void config_done(Config *c);
-// Whether what cannot change while argosyd runs is the same in both.
-bool config_http_is_same(const Config *a, const Config *b);
+// Whether something differs that cannot change while argosyd runs.
+bool config_needs_restart(const Config *a, const Config *b);
 // Whether TLS is spoken there: everywhere, but with Tls=no on loopback addresses.
 bool config_http_has_tls(const Config *c, const HttpListen *l);
 // One line per key, for --help.

@@ -212,6 +212,19 @@ static void the_api_of_fleet_is_where_somebody_said(void **state) {
         config_done(&c);
 }
 
+static void fleet_s_directory_has_no_slash_at_its_end(void **state) {
+        Config c;
+
+        put(*state, "/etc/argosy/argosy.conf", "[Fleet]\nTakeOver=/run/fleet/units//\nTakeOver=run\nTakeOver=/\n");
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_string_equal(c.fleet_take_over, "/run/fleet/units");
+        config_done(&c);
+        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Fleet]\nTakeOver=\n");
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_string_equal(c.fleet_take_over, "");
+        config_done(&c);
+}
+
 static void http_over_tcp_is_what_was_asked_for(void **state) {
         Config c;
 
@@ -264,15 +277,23 @@ static void what_needs_a_restart_is_known(void **state) {
         assert_int_equal(load(*state, NULL, &a), 0);
         put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:80\nNames=b\n");
         assert_int_equal(load(*state, NULL, &b), 0);
-        assert_true(config_http_is_same(&a, &b));
+        assert_false(config_needs_restart(&a, &b));
         config_done(&b);
         put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:81\n");
         assert_int_equal(load(*state, NULL, &b), 0);
-        assert_false(config_http_is_same(&a, &b));
+        assert_true(config_needs_restart(&a, &b));
         config_done(&b);
         put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:80\n[Fleet]\nListen=127.0.0.1:80\n");
         assert_int_equal(load(*state, NULL, &b), 0);
-        assert_false(config_http_is_same(&a, &b));
+        assert_true(config_needs_restart(&a, &b));
+        config_done(&b);
+        put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:80\n[Fleet]\nTakeOver=/run/fleet/units\n");
+        assert_int_equal(load(*state, NULL, &b), 0);
+        assert_true(config_needs_restart(&a, &b));
+        config_done(&b);
+        put(*state, "/etc/argosy/argosy.conf", "[Node]\nPort=4711\n[Http]\nListen=127.0.0.1:80\n");
+        assert_int_equal(load(*state, NULL, &b), 0);
+        assert_true(config_needs_restart(&a, &b));
         config_done(&a);
         config_done(&b);
 }
@@ -305,6 +326,7 @@ int main(void) {
                 IN_DIR(what_cannot_be_is_skipped_and_the_rest_taken),
                 IN_DIR(http_is_answered_on_its_socket_or_nowhere),
                 IN_DIR(the_api_of_fleet_is_where_somebody_said),
+                IN_DIR(fleet_s_directory_has_no_slash_at_its_end),
                 IN_DIR(http_over_tcp_is_what_was_asked_for),
                 IN_DIR(clear_text_stays_on_loopback),
                 IN_DIR(what_needs_a_restart_is_known),

@@ -72,7 +72,7 @@ typedef struct AgentConfig { // everything is copied
         const char *runtime_dir;         // /run/argosy: ledger
         const char *unit_dir;            // /run/systemd/system
         const char *const *foreign_dirs; // see unit_dir_new()
-        const char *take_from; // see unit_dir_take(); "": what others have left behind is refused
+        const char *take_from; // see unit_dir_take_from(); "": what others have left behind is refused
         SystemdConfig systemd;
         bool user; // it is the manager of the user that this process runs as, not the machine's
         const char *cgroup_root; // below which the manager's units have their control groups; NULL: found by

@@ -6,7 +6,8 @@
 //
 // A record is an intention: it is flushed before the unit's files are written (so that a file of ours is
 // never taken for somebody else's after a crash), and forgotten after they are gone. unit_dir_adopt() says
-// which intentions did not come true.
+// which intentions did not come true; of a name that was `taking` unit_dir_has_content() says whether it became
+// ours at all.
 
 #include <stdbool.h>
 
@@ -33,6 +34,8 @@ typedef struct LedgerRecord {
         bool owed;        // same, and systemd certainly does not know of it yet
         bool interrupted; // the run was cancelled by somebody else
         bool unknown;     // nobody can tell any more what became of the run
+        bool taking;      // its name is about to become ours, and is somebody else's until our content is in place; and
+                          // then until systemd has read that. Older builds take it for ours from the beginning
 } LedgerRecord;
 
 typedef int (*LedgerEach)(const LedgerRecord *record, void *userdata);

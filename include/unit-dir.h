@@ -91,13 +91,22 @@ enum { UNIT_DIR_BATCH = 100 };
 // not ours: its path (malloc'd), or NULL (also when out of memory). For a unit of ours: what shadows or has
 // replaced its file. Drop-ins of others are not foreign names.
 char *unit_dir_foreign(UnitDir *d, const char *name);
-// The same for the aliases that a file asks for, outside of DIR.
+// The same for the aliases that a file asks for.
 char *unit_dir_foreign_alias(UnitDir *d, const char *name, const void *content, size_t len);
 
-// What fleet has left behind: is `name` in DIR a link to the file of that name in `from` (absolute, no slash at its end), then this link and all
-// others to it, of [Install] and aliases, are taken away, and the name is nobody's. The file that they lead to stays, and systemd's memory of
-// the unit. 1: that was so; 0: it is not; negative errno: some of them may be there still.
-int unit_dir_take(UnitDir *d, const char *name, const char *from);
+// What fleet has left behind may become ours: from now on a name in DIR that is a link to the file of that name in `from` (absolute, no slash at
+// its end) is nobody's. unit_dir_apply() judges everything else first; then links of [Install] and aliases to that file go, and the unit's own
+// file takes the place of the link in one step, or its template's file is there before the link goes. So a crash leaves the link, and with it
+// what was, or our file. What the link leads to stays, and systemd's memory of the unit. 0 or -ENOMEM.
+int unit_dir_take_from(UnitDir *d, const char *from);
+// Whether `name` is such a link.
+bool unit_dir_is_left_behind(const UnitDir *d, const char *name);
+
+// Whether the name's own file, or without one the template of a name of ours, has this content.
+bool unit_dir_has_content(UnitDir *d, const char *name, const Hash *spec);
+// Nothing of `name` became ours: what was written beside its file goes again, with the template that nobody else has if that was written for it
+// (`spec`), and the name is forgotten. What stands there by that name stays.
+void unit_dir_disown(UnitDir *d, const char *name, const Hash *spec);
 
 // Between these two the directories of others are taken to stay as they are; they are listed once instead of
 // being asked for each name. Worth it from about UNIT_DIR_SURVEY_FROM names on.

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from lib import Cluster, eventually, main
+from lib import WAITS, Cluster, eventually, main
 from over_http import network_of
 
 SOCKET = "run/argosy/fleet.sock"
@@ -273,17 +273,32 @@ def test_over_tcp_a_certificate_says_who_asks(c: Cluster):
 LEFT = "[Unit]\nDescription=of fleet\n\n[Service]\nExecStart=/usr/bin/sleep infinity\n\n[Install]\nWantedBy=multi-user.target\n"
 
 
-def leave_behind(node, names):
+def leave_behind(node, names, text=LEFT, start="start"):
     """Units as fleet has them running when it is stopped."""
     node.run("mkdir -p /run/fleet/units")
     for name in names:
-        node.write(f"/run/fleet/units/{name}", LEFT)
-    paths = " ".join(f"/run/fleet/units/{name}" for name in names)
-    node.run(f"systemctl link --runtime {paths} && systemctl enable --runtime {' '.join(names)} && systemctl start {' '.join(names)}")
+        node.write(f"/run/fleet/units/{name}", text)
+        node.run(f"ln -s /run/fleet/units/{name} /run/systemd/system/{name}")
+    node.run(f"systemctl daemon-reload && systemctl enable --runtime {' '.join(names)}")
+    if start:
+        node.exec(["systemctl", *start.split(), *names])
 
 
 def runs(node, name):
     return node.run(f"systemctl show -p InvocationID,MainPID,ActiveState {name}")
+
+
+def links(node, name):
+    """What in systemd's directory leads to that file of fleet's."""
+    return node.run(f"find /run/systemd/system -lname '*/{name}' -printf '%P -> %l\\n' | sort")
+
+
+def is_read(node, name):
+    return "NeedDaemonReload=no" in node.run(f"systemctl show -p NeedDaemonReload {name}")
+
+
+def alone_on(c, node):
+    c.ctl("cordon " + " ".join(other.name for other in c.nodes if other.name != node.name))
 
 
 def test_what_fleet_left_behind_goes_over_as_it_runs(c: Cluster):
@@ -315,6 +330,80 @@ def test_what_fleet_left_behind_goes_over_as_it_runs(c: Cluster):
         assert "ActiveState=inactive" in runs(node, name), name
 
 
+def test_what_is_down_or_on_its_way_up_goes_over_too(c: Cluster):
+    node, bad = c.nodes[1], LEFT.replace("/usr/bin/sleep infinity", "/usr/bin/false")
+    slow = LEFT.replace("ExecStart=/usr/bin/sleep infinity",
+                        f"Type=notify\nNotifyAccess=all\nExecStart=/bin/sh -c '{WAITS}; systemd-notify --ready; exec sleep infinity'")
+    leave_behind(node, ["failed.service"], bad)
+    leave_behind(node, ["loaded.service"], start=None)
+    leave_behind(node, ["slow.service"], slow, start="start --no-block")
+    leave_behind(node, ["bound.service"])
+    eventually(lambda: "ActiveState=failed" in runs(node, "failed.service"))
+    for name, text in {"failed": LEFT, "loaded": LEFT, "slow": slow, "bound": LEFT + "[X-Argosy]\nCutOff=stop\n"}.items():
+        c.submit(f"{name}.service", text)
+    before = {name: runs(node, name) for name in ["slow.service", "bound.service"]}
+    assert "ActiveState=activating" in before["slow.service"], before
+    alone_on(c, node)
+    c.ctl("load loaded")
+    c.ctl("start failed")
+    c.ctl_fails("start bound", saying="with CutOff=stop it can be taken over only when it is stopped")
+    starts = c.begin("start slow")
+    eventually(lambda: "50-argosy.conf" in node.run("systemctl show -p DropInPaths slow.service") and is_read(node, "slow.service"))
+    assert runs(node, "slow.service") == before["slow.service"]
+    node.run("systemctl kill -s KILL argosyd")
+    c.let_go(node)
+    assert starts.result().status == 0, starts.result()
+    assert "ActiveState=active" in runs(node, "failed.service")
+    assert "ActiveState=inactive" in runs(node, "loaded.service")
+    assert runs(node, "slow.service") == before["slow.service"].replace("activating", "active")
+    assert runs(node, "bound.service") == before["bound.service"]
+    node.run("systemctl stop bound")
+    c.ctl("start bound")
+    assert node.run("systemctl is-active 'argosy-guard@*.target'").strip() == "active"
+    for name in ["failed.service", "loaded.service", "slow.service", "bound.service"]:
+        assert is_read(node, name), name
+        assert "/run/fleet" not in links(node, name), links(node, name)
+
+
+def test_argosyd_may_be_killed_while_it_takes_over(c: Cluster):
+    node, names = c.nodes[2], [f"many-{n}.service" for n in range(30)]
+    leave_behind(node, names)
+    for name in names:
+        c.submit(name, LEFT.replace("of fleet", "of argosy"))
+    before = {name: runs(node, name) for name in names}
+    alone_on(c, node)
+    starts = c.begin(f"start --no-block {' '.join(names)}", on=c.nodes[0])
+    taken = "find /run/systemd/system -maxdepth 1 -type f -name 'many-*.service' | wc -l"
+    eventually(lambda: int(node.run(taken)) > 0)
+    for _ in range(3):
+        node.run("systemctl kill -s KILL argosyd")
+        eventually(lambda: node.exec(["systemctl", "is-active", "argosyd"]).status == 0)
+    assert starts.result().status == 0, starts.result()
+    eventually(lambda: all(row["active"] == "active" and row["node"] == node.name for row in c.rows("many-*")) and len(c.rows("many-*")) == 30)
+    eventually(lambda: all(is_read(node, name) for name in names))
+    for name in names:
+        assert runs(node, name) == before[name], name
+        assert "/run/fleet" not in links(node, name), links(node, name)
+        assert "Description=of argosy" in node.run(f"systemctl show -p Description {name}")
+
+
+def test_what_is_refused_stays_as_fleet_left_it(c: Cluster):
+    for node in c.nodes:
+        node.write("/usr/lib/systemd/system/vendor.service", LEFT)
+        leave_behind(node, ["vendor.service"])
+    before = {node.name: (runs(node, "vendor.service"), links(node, "vendor.service")) for node in c.nodes}
+    c.submit("vendor.service", LEFT)
+    c.ctl_fails("start vendor", saying="/usr/lib/systemd/system/vendor.service")
+    for node in c.nodes:
+        node.run("systemctl restart argosyd")
+    c.wait_online()
+    c.ctl("destroy vendor")
+    for node in c.nodes:
+        assert (runs(node, "vendor.service"), links(node, "vendor.service")) == before[node.name], node.name
+        assert is_read(node, "vendor.service")
+        node.run("systemctl disable --now vendor.service; rm /usr/lib/systemd/system/vendor.service; systemctl daemon-reload")
+
+
 def test_what_somebody_else_runs_is_not_taken_over(c: Cluster):
     for node in c.nodes:
         node.run("systemd-run --unit=mine.service sleep infinity")
@@ -335,4 +424,4 @@ def test_without_a_leader_all_is_unavailable(c: Cluster):
 
 
 if __name__ == "__main__":
-    main(conf=[f"Fleet.Listen=/run/argosy/fleet.sock 127.0.0.1:{PORT}", "Fleet.TakeOver=/run/fleet/units"])
+    main(conf=[f"Fleet.Listen=/run/argosy/fleet.sock 127.0.0.1:{PORT}", "Fleet.TakeOver=/run/fleet/units/"])

@@ -27,6 +27,7 @@ typedef struct Seen { // the newest report of a unit
 typedef struct World {
         char *dir, *unit_dir, *foreign_dir;
         const char *cgroup_root; // NULL: none is known
+        const char *take_from;   // NULL: what others have left behind is refused
         SystemdConfig systemd;   // whom the agent is connected to
         Agent *agent;
         bool closed, cut, attached, stopping, cleared;
@@ -267,6 +268,7 @@ static inline void agent_up(void) {
                 .foreign_dirs = foreign,
                 .systemd = w.systemd,
                 .cgroup_root = w.cgroup_root,
+                .take_from = w.take_from,
                 .host_name = "one",
                 .port = HOST_PORT,
         };

@@ -313,7 +313,8 @@ void agent_unit_fill_record(const AgentUnit *u, LedgerRecord *ret) {
                               .pending = h->pending,
                               .owed = h->owed,
                               .interrupted = h->interrupted,
-                              .unknown = h->unknown};
+                              .unknown = h->unknown,
+                              .taking = h->taking};
         memcpy(ret->invocation_id, h->invocation_id, sizeof(ret->invocation_id));
         slice_name(h->slice, ret->slice);
 }
@@ -333,7 +334,8 @@ void agent_unit_hold(AgentUnit *u, const LedgerRecord *record, AgentSpec *spec) 
                               .pending = record->pending,
                               .owed = record->owed,
                               .interrupted = record->interrupted,
-                              .unknown = record->unknown};
+                              .unknown = record->unknown,
+                              .taking = record->taking};
         memcpy(u->held.invocation_id, record->invocation_id, sizeof(u->held.invocation_id));
 }
 
@@ -349,6 +351,19 @@ void agent_unit_drop_held(AgentUnit *u) {
                 agent_spec_unref(u->node->agent, TAKE_PTR(u->work->before));
                 u->work->replacing = false;
         }
+}
+
+void agent_unit_give_back(AgentUnit *u) {
+        // Out of memory: whoever reads the record will see that nothing came of it.
+        (void) ledger_forget(u->node->ledger, u->name);
+        agent_unit_drop_held(u);
+}
+
+bool agent_unit_note_read(AgentUnit *u) {
+        if (!u->held.taking || !u->file_present)
+                return false;
+        u->held.taking = false;
+        return true;
 }
 
 void agent_unit_record(AgentUnit *u) {

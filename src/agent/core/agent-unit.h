@@ -59,5 +59,9 @@ void agent_unit_fill_record(const AgentUnit *u, LedgerRecord *ret);
 void agent_unit_hold(AgentUnit *u, const LedgerRecord *record, AgentSpec *spec);
 // It holds nothing any more, also no place in a slice.
 void agent_unit_drop_held(AgentUnit *u);
+// The same with the record: the name did not become ours.
+void agent_unit_give_back(AgentUnit *u);
+// systemd has in memory what is in place, or nothing. Returns true if the record was still waiting for that.
+bool agent_unit_note_read(AgentUnit *u);
 // Puts the record as it is now; written at the end of the turn.
 void agent_unit_record(AgentUnit *u);

@@ -47,7 +47,8 @@ typedef struct AgentHeld {
         uint8_t invocation_id[16];
         uint16_t slice; // slices.h
         uint8_t target; // Argosy__Target
-        bool from_template : 1, done : 1, failed : 1, pending : 1, owed : 1, interrupted : 1, unknown : 1;
+        bool from_template : 1, done : 1, failed : 1, pending : 1, owed : 1, interrupted : 1, unknown : 1,
+                taking : 1;
 } AgentHeld;
 
 typedef enum AgentStartBarrier {
@@ -72,7 +73,9 @@ typedef struct AgentUnitWork {
         bool replacing;    // the record names content that is not written yet; in place is still
         AgentSpec *before; // this one, a reference; NULL: none, or not known any more
         bool new_content;  // of the write under way: other than what systemd may have in memory
-        bool takes_over;   // likewise: the unit runs, and is not ours yet
+        bool claims;       // likewise: with it the name becomes ours
+        bool takes_over;   // likewise: and it runs meanwhile
+        bool left_behind;  // it runs, and whoever started it has left it behind: we have just looked
         uint64_t stale_since_us, links_stale_since_us;
         uint64_t cut_off_until_us; // boot time until which it may turn out that a guard stopped it
 

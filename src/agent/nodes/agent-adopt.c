@@ -6,6 +6,8 @@
 // files, checked against the record's hash. A unit whose files are not as recorded is held without a spec:
 // the leader is told so, sends the spec again, and the file is written again.
 //
+// A name that was about to become ours, and did not, is forgotten: what stands there is somebody else's, whatever it is.
+//
 // A soft-reboot stops all units but keeps /run, and with it the ledger. So a shutdown leaves a mark beside
 // the ledger; who finds it takes what was launched for not launched, as after a reboot.
 
@@ -105,11 +107,31 @@ static int put_records(Ledger *l, void *userdata) {
         return r;
 }
 
+// Not before all are known: an instance may have its template from another one. (What a helper has written only
+// that helper sees, when it writes again.)
+static int give_back_claims(AgentNode *node) {
+        agent_foreach_unit(u, node) {
+                int r;
+
+                if (!node->dir || !u->held.taking || unit_dir_has_content(node->dir, u->name, &u->held.spec->hash))
+                        continue;
+                unit_dir_disown(node->dir, u->name, &u->held.spec->hash);
+                r = ledger_forget(node->ledger, u->name);
+                if (r < 0)
+                        return r;
+                agent_unit_drop_held(u);
+                agent_unit_free(u);
+        }
+        return 0;
+}
+
 int agent_node_adopt(AgentNode *node, const char *ledger_path) {
         int r;
 
         node->units_were_stopped = node->shutdown_mark && access(node->shutdown_mark, F_OK) == 0;
         r = ledger_open(ledger_path, adopt_record, put_records, node, &node->ledger);
+        if (r >= 0)
+                r = give_back_claims(node);
         if (r < 0)
                 return r;
         agent_foreach_unit(u, node) agent_links_suspect(u);

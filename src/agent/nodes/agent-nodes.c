@@ -136,6 +136,8 @@ int agent_node_open_system(Agent *a, const AgentConfig *config, char **ret_why) 
         if (!node->dir_path || !node->shutdown_mark || (config->cgroup_root && !node->cgroup_root))
                 return agent_complain(-ENOMEM, ret_why, "out of memory");
         r = unit_dir_new(config->unit_dir, config->foreign_dirs, &node->dir);
+        if (r >= 0 && *node->agent->take_from)
+                r = unit_dir_take_from(node->dir, node->agent->take_from);
         if (r < 0)
                 return agent_complain(r, ret_why, "cannot use the unit directory %s: %s", config->unit_dir,
                                       strerror(-r));

@@ -38,6 +38,7 @@ static void on_unit_unloaded(const char *name, void *userdata) {
         if (!u)
                 return;
         u->stale = u->links_stale = false;
+        (void) agent_unit_note_read(u); // recorded with what comes next; until then it is found out again
         agent_unit_report_state(u);
         agent_unit_mark(u);
 }
@@ -53,6 +54,8 @@ static void on_read_again(uint64_t since_us, void *userdata) {
                 u->read_again = u->stale;
                 if (u->links_stale && agent_unit_doing(u)->links_stale_since_us < since_us)
                         u->links_stale = false;
+                if (agent_unit_doing(u)->stale_since_us < since_us && agent_unit_note_read(u))
+                        agent_unit_record(u);
         }
 }
 

@@ -72,6 +72,11 @@ static bool asks_for_a_run(const PlanWanted *w, const LedgerRecord *h) {
         return w->start_rev > h->start_rev || w->restart_rev > h->restart_rev;
 }
 
+// The name became ours while systemd had something else of that name in memory, and it has not read ours since.
+static bool is_unread(const PlanInput *in) {
+        return in->held && in->held->taking && in->file_present && in->runtime;
+}
+
 // What the recorded run came to, whoever leads.
 static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
         const LedgerRecord *h = in->held;
@@ -142,6 +147,16 @@ static void plan_removal(const PlanInput *in, Phase phase, PlanResult *res) {
                 res->step = PLAN_FORGET;
 }
 
+// It is not ours so far.
+static void plan_to_hold(const PlanInput *in, Phase phase, PlanResult *res) {
+        if (phase == PHASE_DOWN || phase == PHASE_FAILED)
+                res->step = PLAN_WRITE;
+        else if (phase == PHASE_UP && in->may_take)
+                res->step = in->left_behind ? PLAN_WRITE : PLAN_LOOK;
+        else
+                res->refused = res->answered = true;
+}
+
 // The unit has to leave the state `launched`: once, when the order first says so.
 static bool must_stop(const PlanInput *in) {
         const PlanWanted *w = in->wanted;
@@ -198,13 +213,14 @@ static bool plan_file(const PlanInput *in, Phase phase, PlanResult *res) {
         bool same = in->held && hash_equal(&in->held->spec, &w->spec), installed = same && in->file_present;
 
         if (!in->held) {
-                if (phase == PHASE_DOWN || phase == PHASE_FAILED || (phase == PHASE_UP && in->may_take))
-                        res->step = PLAN_WRITE;
-                else
-                        res->refused = res->answered = true;
+                plan_to_hold(in, phase, res);
                 return true;
         }
-        if (installed && !in->stale)
+        if (installed && phase == PHASE_UP && is_unread(in) && !in->stale) {
+                res->step = PLAN_RELOAD;
+                return true;
+        }
+        if (installed && !in->stale && !is_unread(in))
                 return false;
         if (same && !installed) { // lost under us, or a crash before it was written: nothing else changes
                 res->step = PLAN_WRITE;
@@ -294,8 +310,6 @@ static void plan_launched(const PlanInput *in, Phase phase, PlanResult *res) {
                         res->settled = res->answered = !is_activating(in);
         } else if (is_activating(in)) {
                 plan_start(in, PLAN_START, res); // joins the job that is under way, to know its end
-        } else if (in->links_stale && !was_launched(in)) { // it was taken over, or something else started it before its links came
-                res->step = PLAN_RELOAD;
         } else if (!plan_links(in, res)) {
                 res->settled = res->answered = true;
         }
@@ -386,6 +400,7 @@ const char *plan_step_to_string(PlanStep step) {
                 [PLAN_RELOAD] = "reload",       [PLAN_START] = "start",
                 [PLAN_RESTART] = "restart",     [PLAN_STOP] = "stop",
                 [PLAN_PIN] = "pin",             [PLAN_UNPIN] = "unpin",
+                [PLAN_LOOK] = "look",
                 [PLAN_REMOVE] = "remove",       [PLAN_FORGET] = "forget",
         };
 

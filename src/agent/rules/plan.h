@@ -45,9 +45,12 @@
 //   removal      stop, remove the files, forget. What stays in systemd's memory could be started from there,
 //                so that needs a reload, too.
 //   foreign      a name with a file that is not ours, or active without being ours, is never touched: the
-//                order is refused. Unless whoever runs this host has said that what another program left behind
-//                may be taken over: then it becomes ours as it runs, and systemd reads its files again. Whether it
-//                is such a one is seen when its file is written.
+//                order is refused.
+//   taking over  unless whoever runs this host has said that what another program left behind may become ours as it
+//                runs. Whether an active unit is such a one is looked at first, without a trace (PLAN_LOOK). Then
+//                its record says `taking`, which it does until systemd has read our file: a crash before the file
+//                was there leaves nothing that is ours, one after it a reload that is due. The reload comes before
+//                the start counts as carried out, and is not asked for by a unit that is to stop.
 
 #include <stdbool.h>
 
@@ -63,6 +66,7 @@ enum {
 typedef enum PlanStep {
         PLAN_NOTHING, // until something changes
         PLAN_WAIT,    // until wait_until_us, or until something changes
+        PLAN_LOOK,    // see whether it is active and left behind by somebody else; nothing is recorded
         PLAN_WRITE,   // record and write the wanted content
         PLAN_LINK,    // make the links under units of the system's, or take them away
         PLAN_LOAD,    // let systemd parse it
@@ -105,6 +109,7 @@ typedef struct PlanInput {
         bool pin_failed;               // and it cannot: the start goes without
         bool unwatched;                // a pending run may have ended while we were not there to see it
         bool may_take;                 // what others have left behind becomes ours as it runs
+        bool left_behind;              // a PLAN_LOOK that has just ended says that this is such a one
         bool stopping;                 // the manager is shutting down
         bool cut_off;                  // systemd has stopped it by CutOff=stop, or would at once
         bool was_cut_off;              // that was so a moment ago: news of its end may still be on the way

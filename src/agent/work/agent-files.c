@@ -5,7 +5,9 @@
 // one, which leaves no sooner than AGENT_FILES_PACE_US after it, or AGENT_FILES_BUSY_PACE_US while systemd
 // has jobs of ours to do, unless it is full: units that are destroyed end one by one, and a batch for each
 // few of them made PID 1 look again 20 times in a second (a third of its work, with 300 units per node). A
-// name with a file that is not ours is left alone and refused.
+// name with a file that is not ours is left alone and refused. Whether that is so of a unit that runs is looked at
+// before anything is recorded, by an item that changes nothing. A write that was to make a name ours, and left
+// nothing of ours in its place, gives it back.
 //
 // While a batch is with the pool it alone uses the node's UnitDir; it works on copies and on specs that it
 // holds references to.
@@ -34,8 +36,9 @@ typedef struct FileItem {
         AgentFileJob job;
         bool from_template, is_new, enable;
         bool check_again; // what is there may not be what we wrote
+        bool claims;      // the name becomes ours with it
         bool takes_over;  // it runs, and becomes ours only if somebody has left it behind
-        bool taken;       // out: that was so
+        bool untouched;   // out, if it failed: nothing of ours is there
         AgentSpec *spec; // a reference, NULL with AGENT_FILE_REMOVE
         char slice[LEDGER_SLICE_SIZE];
         char *foreign; // out: path of what is not ours
@@ -73,9 +76,10 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
         it->from_template = u->held.from_template;
         it->is_new = u->held.revision == 0 && !agent_unit_content(u);
         it->check_again = u->load_retried;
-        it->takes_over = job == AGENT_FILE_WRITE && work->takes_over;
+        it->claims = job == AGENT_FILE_WRITE && work->claims;
+        it->takes_over = job == AGENT_FILE_LOOK || (it->claims && work->takes_over);
         agent_unit_fill_record(u, &held);
-        it->enable = job != AGENT_FILE_REMOVE && plan_enables(&work->wanted, &held);
+        it->enable = (job == AGENT_FILE_WRITE || job == AGENT_FILE_LINK) && plan_enables(&work->wanted, &held);
         it->spec = job == AGENT_FILE_REMOVE ? NULL : agent_spec_ref(work->spec);
         memcpy(it->slice, held.slice, sizeof(it->slice));
         memcpy(it->name, u->name, size);
@@ -87,24 +91,17 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
 
 // ---- in the pool
 
-static void take_over(AgentNode *node, FileItem *it) {
-        int r = *node->agent->take_from ? unit_dir_take(node->dir, it->name, node->agent->take_from) : 0;
-
-        it->taken = r > 0;
-        it->error = r < 0 ? r : it->takes_over && r == 0 ? -EEXIST : 0;
-}
-
 static void find_foreign_names(FileBatch *b) {
         for (size_t i = 0; i < b->n; i++) {
                 FileItem *it = b->items[i];
 
-                if (it->job != AGENT_FILE_WRITE)
+                if (it->job != AGENT_FILE_WRITE && it->job != AGENT_FILE_LOOK)
                         continue;
-                take_over(b->node, it);
-                if (it->error < 0)
+                if (it->takes_over && !unit_dir_is_left_behind(b->node->dir, it->name)) {
+                        it->error = -EEXIST;
                         continue;
-                if (!it->takes_over || it->taken)
-                        it->foreign = unit_dir_foreign(b->node->dir, it->name);
+                }
+                it->foreign = unit_dir_foreign(b->node->dir, it->name);
                 if (!it->foreign && it->spec->links)
                         it->foreign = unit_dir_foreign_alias(b->node->dir, it->name, it->spec->content,
                                                              it->spec->len);
@@ -138,7 +135,7 @@ static int apply(FileBatch *b) {
         for (size_t i = 0; i < b->n; i++) {
                 const FileItem *it = b->items[i];
 
-                if (it->foreign || it->error < 0)
+                if (it->foreign || it->error < 0 || it->job == AGENT_FILE_LOOK)
                         continue;
                 if (it->check_again)
                         (void) unit_dir_check(b->node->dir, it->name);
@@ -156,6 +153,18 @@ finish:
         return r;
 }
 
+static void give_back(FileBatch *b) {
+        for (size_t i = 0; i < b->n; i++) {
+                FileItem *it = b->items[i];
+
+                if (!it->claims || (!it->foreign && it->error == 0) ||
+                    (!it->foreign && unit_dir_has_content(b->node->dir, it->name, &it->spec->hash)))
+                        continue;
+                unit_dir_disown(b->node->dir, it->name, &it->spec->hash);
+                it->untouched = true;
+        }
+}
+
 static void run_batch(uv_work_t *work) {
         FileBatch *b = CONTAINER_OF(work, FileBatch, work);
         int r;
@@ -166,7 +175,9 @@ static void run_batch(uv_work_t *work) {
         unit_dir_survey_end(b->node->dir);
         r = apply(b);
         for (size_t i = 0; r < 0 && i < b->n; i++)
-                b->items[i]->error = r;
+                if (b->items[i]->error == 0)
+                        b->items[i]->error = r;
+        give_back(b);
 }
 
 // ---- back in the loop
@@ -184,9 +195,10 @@ static void on_written(AgentUnit *u, FileItem *it) {
         // A unit that is up without a file can be stopped, but systemd neither restarts it nor reads its
         // file.
         u->stale |= it->check_again && u->held.pending && rt->loaded && !down;
-        u->links_stale |= it->taken && !down; // systemd has what was there before, and is to read ours
-        work->links_stale_since_us = clock_boot_us();
         work->stale_since_us = clock_boot_us();
+        if (down && !u->stale)
+                (void) agent_unit_note_read(u); // recorded with what comes next
+        u->refused = false;
         u->read_again = u->stale && u->node->read_again_us >= u->node->files_began_us;
         agent_search_written(u->node, u->name, it->from_template);
         agent_unit_report_step(u);
@@ -206,6 +218,21 @@ static void on_removed(AgentUnit *u) {
         agent_step_done(u, NULL);
 }
 
+// It runs, and may become ours: that is planned next. As long as it has not, what failed before has failed. But what the
+// reload would bind to a guard that is not there, and that only a start brings, systemd would stop.
+static void on_left_behind(AgentUnit *u) {
+        if (u->work->spec->cut_off_stop) {
+                u->refused = true;
+                agent_step_done(u, "it runs, and is not argosy's so far: with CutOff=stop it can be taken over only "
+                                   "when it is stopped");
+                return;
+        }
+        u->work->left_behind = true;
+        u->work->busy = PLAN_NOTHING;
+        u->work->retry_us = 0;
+        agent_unit_mark(u);
+}
+
 // The name belongs to somebody else. A unit that is not ours yet does not become ours.
 static void on_foreign(AgentUnit *u, const FileItem *it) {
         char text[AGENT_ERROR_MAX];
@@ -216,8 +243,8 @@ static void on_foreign(AgentUnit *u, const FileItem *it) {
                 str_fit(text, sizeof(text), "the name belongs to somebody else on this node: %s",
                         it->foreign ?: "a file that is not argosy's");
         if (it->is_new && !u->held.pending) {
-                (void) ledger_forget(u->node->ledger, u->name);
-                agent_unit_drop_held(u);
+                if (u->has_held)
+                        agent_unit_give_back(u);
                 u->refused = true;
         }
         agent_step_done(u, text);
@@ -225,6 +252,8 @@ static void on_foreign(AgentUnit *u, const FileItem *it) {
 
 static const char *what_failed(AgentFileJob job) {
         switch (job) {
+        case AGENT_FILE_LOOK:
+                return "look whose its name is";
         case AGENT_FILE_LINK:
                 return "change the links of its [Install] section";
         case AGENT_FILE_REMOVE:
@@ -245,9 +274,13 @@ static void on_item(AgentNode *node, FileItem *it) {
         if (it->foreign || it->error == -EEXIST) {
                 on_foreign(u, it);
         } else if (it->error < 0) {
+                if (it->claims && it->untouched)
+                        agent_unit_give_back(u);
                 str_fit(text, sizeof(text), "cannot %s in %s: %s", what_failed(it->job), node->dir_path,
                         strerror(-it->error));
                 agent_step_done(u, text);
+        } else if (it->job == AGENT_FILE_LOOK) {
+                on_left_behind(u);
         } else if (it->job == AGENT_FILE_REMOVE) {
                 on_removed(u);
         } else if (it->job == AGENT_FILE_LINK) {
@@ -398,6 +431,7 @@ void agent_files_fail(AgentNode *node, int error) {
                 list_unlink(&it->link);
                 node->n_writes--;
                 it->error = error;
+                it->untouched = true;
                 if (!node->closing)
                         on_item(node, it);
                 item_free(node, it);

@@ -5,7 +5,12 @@
 
 #include "agent-core.h"
 
-typedef enum AgentFileJob { AGENT_FILE_WRITE, AGENT_FILE_LINK, AGENT_FILE_REMOVE } AgentFileJob;
+typedef enum AgentFileJob {
+        AGENT_FILE_LOOK, // whether others have left it behind, and it may become ours; nothing is changed
+        AGENT_FILE_WRITE,
+        AGENT_FILE_LINK,
+        AGENT_FILE_REMOVE
+} AgentFileJob;
 int agent_files_queue(AgentUnit *u, AgentFileJob job);
 // When agent_files_start() will have something to do (boot time); 0: nothing is queued, or a batch is under
 // way.

@@ -240,6 +240,8 @@ static void on_reloaded(int error, void *userdata) {
                 return;
         }
         u->stale = u->links_stale = false;
+        if (agent_unit_note_read(u))
+                agent_unit_record(u);
         agent_step_done(u, NULL);
 }
 
@@ -253,6 +255,8 @@ static void on_reload_needed(int outdated, void *userdata) {
                 free(call);
                 if (u) {
                         u->stale = u->read_again = false;
+                        if (agent_unit_note_read(u))
+                                agent_unit_record(u);
                         agent_step_done(u, NULL);
                 }
                 return;

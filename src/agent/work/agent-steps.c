@@ -75,9 +75,9 @@ static void record_owed_run(AgentUnit *u) {
         agent_unit_record(u);
 }
 
-// It becomes ours, in a slice of ours if there are many.
+// It becomes ours, in a slice of ours if there are many. What a helper writes is believed to be so from the beginning.
 static void begin_to_hold(AgentUnit *u) {
-        LedgerRecord record = {.name = u->name};
+        LedgerRecord record = {.name = u->name, .taking = u->node->dir};
 
         if (u->work->spec->spreadable && str_has_suffix(u->name, ".service"))
                 slices_choose(&u->node->slices, record.slice);
@@ -87,11 +87,13 @@ static void begin_to_hold(AgentUnit *u) {
 
 // The record names the new content from now on; what is in place stays known until that is written.
 static void record_write(AgentUnit *u) {
+        const UnitRuntime *rt = agent_unit_runtime(u);
         AgentUnitWork *work = u->work;
         AgentSpec *before = u->held.spec;
 
         work->new_content = !u->has_held || before != work->spec;
-        work->takes_over = !u->has_held && agent_unit_runtime(u) && !active_state_is_down(agent_unit_runtime(u)->active);
+        work->claims = !u->has_held;
+        work->takes_over = work->claims && rt && !active_state_is_down(rt->active);
         u->to_verify |= u->has_held && work->new_content;
         if (!u->has_held)
                 begin_to_hold(u);
@@ -138,10 +140,16 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                 u->work->wait_until_us = res->wait_until_us;
                 list_append(&u->node->waiting, &u->work->waiting);
                 break;
+        case PLAN_LOOK:
+                begin(u, PLAN_LOOK);
+                r = agent_files_queue(u, AGENT_FILE_LOOK);
+                break;
         case PLAN_WRITE:
                 record_write(u);
                 begin(u, PLAN_WRITE);
                 r = agent_files_queue(u, AGENT_FILE_WRITE);
+                if (r < 0 && u->work->claims)
+                        agent_unit_give_back(u);
                 break;
         case PLAN_LINK:
                 begin(u, PLAN_LINK);
@@ -332,6 +340,7 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .pin_failed = u->pin_failed,
                 .unwatched = u->unwatched,
                 .may_take = u->node->dir && *u->node->agent->take_from,
+                .left_behind = work->left_behind,
                 .stopping = u->node->stopping,
                 .busy = work->busy,
                 .cut_off = agent_is_cut_off(u, now_us),
@@ -361,9 +370,13 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
         if (u->gone || !is_known(u))
                 return;
         agent_start_barrier_planned(u);
-        if (!agent_unit_runtime(u)) // the next load sees them
+        if (!agent_unit_runtime(u)) { // the next load sees them
                 u->links_stale = false;
+                (void) agent_unit_note_read(u); // recorded with what comes next
+        }
         res = plan(u, wanted, now_us);
+        if (u->work)
+                u->work->left_behind = false;
         if (res.cut_short) {
                 agent_unit_keep_order(u);
                 u->held.target = ARGOSY__TARGET__TARGET_LOADED;

@@ -46,6 +46,7 @@ int agent_unit_want(AgentUnit *u, const PlanWanted *wanted, AgentSpec *spec, boo
         work->wanted = *wanted;
         work->request = a->n_obeyed;
         work->from_template = from_template;
+        work->left_behind = false; // that was looked at for another content
         u->has_wanted = true;
         u->gone = false;
         agent_start_barrier_ordered(u);

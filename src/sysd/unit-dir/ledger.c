@@ -9,7 +9,7 @@
 //            8     payload: 0  1  kind: 1 put, 2 forget
 //                           1     forget: the unit's name
 //                  put:     1  1  flags: 1 from_template, 2 done, 4 failed, 8 pending, 16 interrupted,
-//                                  32 owed, 64 unknown
+//                                  32 owed, 64 unknown, 128 taking
 //                           2  1  target
 //                           3  1  length of the slice's name
 //                           4 32  spec
@@ -44,6 +44,7 @@ enum {
         FLAG_INTERRUPTED = 16,
         FLAG_OWED = 32,
         FLAG_UNKNOWN = 64,
+        FLAG_TAKING = 128,
         MAGIC_SIZE = 8,
         HEAD_SIZE = 8,
         PUT_FIXED = 84,
@@ -96,7 +97,7 @@ static uint8_t encode_flags(const LedgerRecord *r) {
         return (uint8_t) ((r->from_template ? FLAG_FROM_TEMPLATE : 0) | (r->done ? FLAG_DONE : 0) |
                           (r->failed ? FLAG_FAILED : 0) | (r->pending ? FLAG_PENDING : 0) |
                           (r->interrupted ? FLAG_INTERRUPTED : 0) | (r->owed ? FLAG_OWED : 0) |
-                          (r->unknown ? FLAG_UNKNOWN : 0));
+                          (r->unknown ? FLAG_UNKNOWN : 0) | (r->taking ? FLAG_TAKING : 0));
 }
 
 static size_t encode_put(const LedgerRecord *r, size_t slice_len, size_t name_len, uint8_t *ret) {
@@ -147,6 +148,7 @@ static void decode_put(const Item *item, char *name, LedgerRecord *ret) {
                 .interrupted = p[1] & FLAG_INTERRUPTED,
                 .owed = p[1] & FLAG_OWED,
                 .unknown = p[1] & FLAG_UNKNOWN,
+                .taking = p[1] & FLAG_TAKING,
                 .target = p[2],
                 .revision = get_u64(p + 36),
                 .start_rev = get_u64(p + 44),

@@ -50,7 +50,13 @@ static int begin_links(UnitDir *d, Entry *e) {
         int r = unit_dir_links_of(file, item->name, &m->next_links);
 
         m->failing = file ? file->failing : (FailingOptions){};
-        return r ?: unit_dir_links_vacant(d, item->name, m->next_links);
+        return r ?: unit_dir_links_foreign(d, item->name, m->next_links) ? -EEXIST : 0;
+}
+
+static int may_stand_there(UnitDir *d, const Entry *e, const char *name) {
+        if (unit_dir_is_left_behind(d, name))
+                return 0;
+        return e ? unit_dir_replaceable(d, name) : unit_dir_vacant(d, name);
 }
 
 // All but links under units of the system's.
@@ -70,6 +76,7 @@ static int entry_take_item(Entry *e, UnitDirItem *item) {
 // All of it is written: while that is under way it follows nobody.
 static int begin_content(UnitDir *d, Entry *e) {
         e->more->spec = *entry_spec(e);
+        e->more->takes = unit_dir_is_left_behind(d, e->name);
         e->follows = false;
         return begin_links(d, e) ?: entry_rehome(d, e, e->more->item->from_template);
 }
@@ -109,7 +116,7 @@ static int begin_write(UnitDir *d, UnitDirItem *item) {
                 return -EINVAL;
         if (e && is_in_place(d, e, item))
                 return begin_links_only(d, e, item);
-        r = e ? unit_dir_replaceable(d, item->name) : unit_dir_vacant(d, item->name);
+        r = may_stand_there(d, e, item->name);
         if (r < 0)
                 return r;
         if (!e)
@@ -154,8 +161,9 @@ static int write_dropins(UnitDir *d, Entry *e) {
 
 static int drop_old_links(UnitDir *d, Entry *e) {
         EntryMore *m = e->more;
+        int r = m->takes ? unit_dir_drop_left(d, e->name, m->item) : 0;
 
-        return unit_dir_links_drop(d, e->name, m->links, m->next_links, m->item);
+        return r ?: unit_dir_links_drop(d, e->name, m->links, m->next_links, m->item);
 }
 
 static int put_links(UnitDir *d, Entry *e) {
@@ -234,9 +242,9 @@ static int finish_write(UnitDir *d, Entry *e) {
         const char *slice = item_slice(item);
         int r = 0;
 
-        if (e->own_file && will_follow(e)) {
+        if ((e->own_file || e->more->takes) && will_follow(e)) {
                 r = unit_dir_drop_file(d, e->name);
-                e->own_file = r < 0;
+                e->own_file = e->own_file && r < 0;
         }
         if (r == 0 && !entry_needs_dropin(e, slice, &e->more->failing))
                 r = unit_dir_drop_dropin(d, e->name);
@@ -248,7 +256,7 @@ static int finish_write(UnitDir *d, Entry *e) {
         return entry_set_spec(e, &item->spec);
 }
 
-static int remove_template(UnitDir *d, Template *t) {
+int unit_dir_remove_template(UnitDir *d, Template *t) {
         int r = 0;
 
         if (!list_is_empty(&t->instances))
@@ -278,7 +286,7 @@ static int remove_entry(UnitDir *d, Entry *e) {
                 r = unit_dir_drop_dropin(d, e->name);
         if (r == 0 && t) {
                 list_unlink(&e->in_template);
-                r = remove_template(d, t);
+                r = unit_dir_remove_template(d, t);
                 if (r < 0)
                         list_append(&t->instances, &e->in_template);
         }
@@ -310,19 +318,19 @@ static void end_item(UnitDir *d, UnitDirItem *item) {
                 return;
         m = e->more;
         t = TAKE_PTR(m->left);
-        if (t && remove_template(d, t) == 0)
+        if (t && unit_dir_remove_template(d, t) == 0)
                 template_collect(d, t);
         t = e->template;
         if (t)
                 t->next = NULL, t->error = 0;
         m->item = NULL;
-        m->links_only = false;
+        m->links_only = m->takes = false;
         m->next_links = unit_dir_links_free(m->next_links);
         if (item->error == -EEXIST && entry_is_unknown(e) && !e->own_file) {
                 (void) unit_dir_links_drop(d, e->name, m->links, NULL, item);
                 (void) unit_dir_drop_dropin(d, e->name);
                 entry_free(d, e);
-                if (t && remove_template(d, t) == 0)
+                if (t && unit_dir_remove_template(d, t) == 0)
                         template_collect(d, t);
                 return;
         }

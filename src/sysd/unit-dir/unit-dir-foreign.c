@@ -101,7 +101,7 @@ char *unit_dir_foreign(UnitDir *d, const char *name) {
         _cleanup_free_ char *template = instance ? unit_name_template(name) : NULL;
         char *path;
 
-        path = foreign_here(d, name, e);
+        path = unit_dir_is_left_behind(d, name) ? NULL : foreign_here(d, name, e);
         if (!path && template)
                 path = foreign_here(d, template, map_find_str(&d->templates, template));
         return path ?: foreign_elsewhere(d, name, template);
@@ -110,10 +110,13 @@ char *unit_dir_foreign(UnitDir *d, const char *name) {
 char *unit_dir_foreign_alias(UnitDir *d, const char *name, const void *content, size_t len) {
         _cleanup_(unit_file_freep) UnitFile *f = unit_dir_parse(content, len, name);
         UnitInstall *links;
-        char *path = NULL;
+        const char *here;
+        char *path;
 
         if (unit_dir_links_of(f, name, &links) < 0)
                 return NULL;
+        here = unit_dir_links_foreign(d, name, links);
+        path = here ? unit_dir_probe(d->path, here) : NULL;
         for (size_t i = 0; links && i < links->n; i++)
                 if (links->entries[i].kind == UNIT_INSTALL_ALIAS)
                         for (char **dir = d->foreign; !path && *dir; dir++)

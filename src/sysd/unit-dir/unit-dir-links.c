@@ -177,12 +177,13 @@ int unit_dir_links_put(UnitDir *d, const char *name, const UnitInstall *links, b
         return 0;
 }
 
-int unit_dir_links_vacant(UnitDir *d, const char *name, const UnitInstall *links) {
+const char *unit_dir_links_foreign(UnitDir *d, const char *name, const UnitInstall *links) {
         for (size_t i = 0; links && i < links->n; i++)
                 if (links->entries[i].kind == UNIT_INSTALL_ALIAS &&
-                    inspect(d, links->entries[i].name, name) == LINK_FOREIGN)
-                        return -EEXIST;
-        return 0;
+                    inspect(d, links->entries[i].name, name) == LINK_FOREIGN &&
+                    !unit_dir_is_left_alias(d, links->entries[i].name, name))
+                        return links->entries[i].name;
+        return NULL;
 }
 
 bool unit_dir_links_are(UnitDir *d, const char *name, const UnitInstall *links, bool *ret_enabled) {

@@ -9,7 +9,7 @@
 //   unit-dir-files.c     single files, and the directory's time
 //   unit-dir-links.c     links of [Install]
 //   unit-dir-foreign.c   names of others
-//   unit-dir-take.c      those that others have left behind
+//   unit-dir-take.c      those that others have left behind, and what did not become ours
 //
 //   Entry      a unit of ours      from adopt or its first apply to a successful removal
 //   EntryMore  of an entry         while a batch changes it, or while it has something of its own
@@ -48,6 +48,7 @@ typedef struct EntryMore {
         FailingOptions failing;  // of `item`
         Template *left;          // the template that has lost its last instance with this one
         bool links_only;         // all else is in place
+        bool takes;              // the link of its name was left behind by others, and goes
 } EntryMore;
 
 typedef struct Entry {
@@ -65,6 +66,7 @@ struct UnitDir {
         int fd;
         char *path;
         char **foreign;
+        char *take_from; // NULL: what others have left behind is theirs
         Map survey; // name -> ForeignName, if `surveyed`
         bool surveyed;
         NameTable entries;
@@ -139,7 +141,16 @@ int unit_dir_links_drop(UnitDir *d, const char *name, const UnitInstall *links, 
                         UnitDirItem *item);
 int unit_dir_links_put(UnitDir *d, const char *name, const UnitInstall *links, bool enable,
                        UnitDirItem *item);
-// -EEXIST: an alias is taken by something in DIR that is not ours.
-int unit_dir_links_vacant(UnitDir *d, const char *name, const UnitInstall *links);
+// The first alias that is taken by something in DIR that is not ours, nor left behind together with `name`; NULL: none.
+const char *unit_dir_links_foreign(UnitDir *d, const char *name, const UnitInstall *links);
 // Whether those that are always to be there are; *ret_enabled: the others too.
 bool unit_dir_links_are(UnitDir *d, const char *name, const UnitInstall *links, bool *ret_enabled);
+
+// unit-dir-take.c
+// Whether `alias` in DIR leads where the left behind `name` does.
+bool unit_dir_is_left_alias(const UnitDir *d, const char *alias, const char *name);
+// All links in DIR to where `name` leads, but for that of the name itself.
+int unit_dir_drop_left(UnitDir *d, const char *name, UnitDirItem *item);
+
+// unit-dir-apply.c
+int unit_dir_remove_template(UnitDir *d, Template *t);

@@ -76,6 +76,7 @@ UnitDir *unit_dir_free(UnitDir *d) {
         for (char **p = d->foreign; p && *p; p++)
                 free(*p);
         free(d->foreign);
+        free(d->take_from);
         free(d->path);
         free(d);
         return NULL;

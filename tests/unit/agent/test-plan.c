@@ -32,7 +32,7 @@ typedef struct Row {
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
         bool pinned, pin_failed, rerun, was_reset;
-        bool cut_off, was_cut_off, drifted, goes_along, may_take;
+        bool cut_off, was_cut_off, drifted, goes_along, may_take, left_behind, taking;
         PlanStep busy;
         // what must come out
         PlanStep step;
@@ -118,6 +118,7 @@ static PlanResult outcome_of(const Row *row) {
                 .pin_failed = row->pin_failed,
                 .unwatched = row->unwatched,
                 .may_take = row->may_take,
+                .left_behind = row->left_behind,
                 .stopping = row->shutdown,
                 .busy = row->busy,
                 .cut_off = row->cut_off,
@@ -131,6 +132,7 @@ static PlanResult outcome_of(const Row *row) {
         memset(held.invocation_id, 1, 16);
         if (row->written_only)
                 held = (LedgerRecord){.name = "web.service", .spec.bytes = {1}};
+        held.taking = row->taking;
         return plan_unit(&in);
 }
 
@@ -193,17 +195,40 @@ static void a_new_unit_is_written_parsed_and_started(void **state) {
 
 static void what_was_left_behind_becomes_ours_as_it_runs(void **state) {
         static const Row rows[] = {
-                {"it runs, and its file will show whose it was", .no_record = true, .may_take = true, .is = ACTIVE,
+                {"it runs: whose it is, is looked at before anything is recorded", .no_record = true, .may_take = true,
+                 .is = ACTIVE, .step = PLAN_LOOK},
+                {"it is on its way up", .no_record = true, .may_take = true, .is = STARTING, .step = PLAN_LOOK},
+                {"it was left behind", .no_record = true, .may_take = true, .left_behind = true, .is = ACTIVE,
                  .step = PLAN_WRITE},
+                {"it is down: the write sees whose it is", .no_record = true, .may_take = true, .is = DEAD,
+                 .step = PLAN_WRITE},
+                {"it was looked at, and is nobody's", .no_record = true, .may_take = true, .failing = true, .is = ACTIVE,
+                 .step = PLAN_WAIT, .answered = true},
+                {"nothing of it became ours, and it is not wanted any more", .no_record = true, .may_take = true,
+                 .remove = true, .is = ACTIVE, .step = PLAN_FORGET},
                 {"it is on its way down: whoever does that is not done with it", .no_record = true, .may_take = true,
                  .is = STOPPING, .refused = true, .answered = true},
-                {"it is ours now, but systemd has what was there before", .written_only = true, .is = ACTIVE,
-                 .links_stale = true, .step = PLAN_RELOAD},
+                {"its file is ours now, but systemd has what was there before", .written_only = true, .taking = true,
+                 .is = ACTIVE, .step = PLAN_RELOAD},
+                {"also while it is on its way up", .written_only = true, .taking = true, .is = STARTING,
+                 .step = PLAN_RELOAD},
+                {"also between two runs", .written_only = true, .taking = true, .is = AUTO_RESTART, .step = PLAN_RELOAD},
+                {"also if it is to be loaded only", .written_only = true, .taking = true, .loaded_only = true,
+                 .was_loaded_only = true, .stop = 0, .is = FAILED, .step = PLAN_RESET_FAILED, .file_stale = true},
+                {"on its way down: it will leave memory", .written_only = true, .taking = true, .is = STOPPING,
+                 .file_stale = true},
+                {"down, but still in memory: give it a moment", .written_only = true, .taking = true, .is = DEAD,
+                 .step = PLAN_WAIT, .file_stale = true},
+                {"and it stays there", .written_only = true, .taking = true, .stale = true, .pinned_long = true, .is = DEAD,
+                 .step = PLAN_RELOAD, .file_stale = true},
                 {"systemd has read ours: its start counts as carried out", .written_only = true, .is = ACTIVE, .settled = true},
-                {"it is ours, and was to be stopped", .written_only = true, .loaded_only = true, .is = ACTIVE,
-                 .links_stale = true, .step = PLAN_STOP},
-                {"a crash before its file was written", .written_only = true, .no_file = true, .may_take = true, .is = ACTIVE,
-                 .step = PLAN_WRITE},
+                {"and one that is on its way up is joined", .written_only = true, .is = STARTING, .step = PLAN_START},
+                {"it is ours, and was to be stopped: that needs no reload", .written_only = true, .taking = true,
+                 .loaded_only = true, .is = ACTIVE, .step = PLAN_STOP},
+                {"it is ours, and is not wanted any more", .written_only = true, .taking = true, .remove = true,
+                 .is = ACTIVE, .step = PLAN_STOP},
+                {"some of it is written, the rest is not", .written_only = true, .taking = true, .no_file = true,
+                 .may_take = true, .is = ACTIVE, .step = PLAN_WRITE},
         };
 
         CHECK_ROWS(rows);

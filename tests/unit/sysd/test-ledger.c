@@ -80,6 +80,7 @@ static LedgerRecord record_of(const char *name, uint64_t revision) {
                 .done = true,
                 .interrupted = true,
                 .owed = true,
+                .taking = true,
         };
 
         return r;
@@ -111,7 +112,7 @@ static void gives_back_the_last_record_of_each_unit(void **state) {
         assert_true(hash_equal(&seen.record[0].spec, &want.spec));
         assert_true(seen.record[0].from_template);
         assert_true(seen.record[0].done && seen.record[0].interrupted);
-        assert_true(seen.record[0].owed);
+        assert_true(seen.record[0].owed && seen.record[0].taking);
         assert_false(seen.record[0].failed || seen.record[0].pending || seen.record[0].unknown);
         assert_int_equal(seen.record[0].revision, 9);
         assert_int_equal(seen.record[0].start_rev, 2);

@@ -71,6 +71,8 @@ ssize_t __wrap_write(int fd, const void *data, size_t len) {
 
 // ---- the story
 
+static const char *cwd; // of the second one
+
 typedef struct Unit {
         const char *name;
         bool from_template;
@@ -268,9 +270,135 @@ static void a_crash_at_any_call_lets_nothing_wrong_start(void **state) {
         check_all_is_as_wanted(n);
 }
 
+// ---- the same with what another program has left behind
+
+static const Unit left[] = {
+        {"web@1.service", true, "theirs", "new", NULL},
+        {"plain.service", false, "theirs", "[Install]\nWantedBy=a.target\nAlias=www.service\n", "argosy-01.slice"},
+};
+
+static const char *const left_links[] = {"a.target.wants/web@1.service", "a.target.wants/plain.service", "www.service"};
+
+static void put_link(const char *name, const char *of) {
+        _cleanup_free_ char *path = str_printf("units/%s", name), *target = str_printf("%s/theirs/%s", cwd, of);
+
+        assert_int_equal(symlink(target, path), 0);
+}
+
+static void leave_behind(void) {
+        assert_int_equal(dir_empty(AT_FDCWD, "units"), 0);
+        assert_true(mkdir("theirs", 0755) == 0 || errno == EEXIST);
+        assert_int_equal(mkdir("units/a.target.wants", 0755), 0);
+        for (size_t i = 0; i < ELEMENTSOF(left); i++) {
+                _cleanup_free_ char *path = str_printf("theirs/%s", left[i].name);
+
+                assert_int_equal(file_replace(AT_FDCWD, path, "theirs", 6, 0644, 0), 0);
+                put_link(left[i].name, left[i].name);
+        }
+        put_link("a.target.wants/web@1.service", "web@1.service");
+        put_link("a.target.wants/plain.service", "plain.service");
+        put_link("www.service", "plain.service");
+}
+
+static void take(UnitDir *d) {
+        UnitDirItem items[ELEMENTSOF(left)];
+
+        for (size_t i = 0; i < ELEMENTSOF(left); i++)
+                items[i] = item_of(&left[i], left[i].after);
+        unit_dir_apply(d, items, ELEMENTSOF(left));
+        for (size_t i = 0; i < ELEMENTSOF(left); i++) {
+                buf_done(&items[i].touched);
+                assert_int_equal(items[i].error, 0);
+        }
+}
+
+static UnitDir *open_to_take(void) {
+        _cleanup_free_ char *from = str_printf("%s/theirs", cwd);
+        UnitDir *d = open_dir();
+
+        assert_int_equal(unit_dir_take_from(d, from), 0);
+        return d;
+}
+
+static bool crash_while_taking(int n) {
+        UnitDir *d;
+        int status;
+        pid_t pid;
+
+        d = open_to_take();
+        leave_behind();
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                calls_left = n;
+                take(d);
+                _exit(0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        unit_dir_free(d);
+        return WEXITSTATUS(status) == 7;
+}
+
+// Each is theirs, which the link says, or ours, with all that belongs to it: nothing is in between.
+static void check_whose_they_are(int n) {
+        UnitDir *d = open_to_take();
+
+        for (size_t i = 0; i < ELEMENTSOF(left); i++) {
+                const Unit *u = &left[i];
+                _cleanup_free_ char *content = effective(u);
+                Hash spec = hash_of(u->after, strlen(u->after));
+                bool theirs = unit_dir_is_left_behind(d, u->name);
+
+                assert_true(unit_dir_adopt(d, u->name, u->from_template, &spec, u->slice) >= 0);
+                if (!content || !streq(content, theirs ? u->before : u->after))
+                        fail_msg("call %d: %s would start '%s'", n, u->name, content ?: "nothing");
+                if (unit_dir_has_content(d, u->name, &spec) == theirs)
+                        fail_msg("call %d: %s is thought to be somebody else's", n, u->name);
+                if (!theirs && !has_settings(u))
+                        fail_msg("call %d: %s would start without its settings", n, u->name);
+        }
+        take(d);
+        unit_dir_free(d);
+}
+
+static void check_all_are_taken(int n) {
+        static const char *const text[] = {NULL, "../plain.service", "plain.service"};
+
+        for (size_t i = 0; i < ELEMENTSOF(left); i++) {
+                _cleanup_free_ char *content = effective(&left[i]);
+
+                if (!content || !streq(content, left[i].after) || !has_settings(&left[i]))
+                        fail_msg("call %d: %s was not repaired", n, left[i].name);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(left_links); i++) {
+                _cleanup_free_ char *path = str_printf("units/%s", left_links[i]);
+                char seen[64] = "";
+
+                if (readlink(path, seen, sizeof(seen) - 1) < 0 ? text[i] != NULL : !text[i] || !streq(seen, text[i]))
+                        fail_msg("call %d: %s leads to '%s'", n, path, seen);
+        }
+}
+
+static void a_crash_while_taking_over_leaves_theirs_or_ours(void **state) {
+        int n = 0;
+
+        assert_int_equal(chdir(*state), 0);
+        cwd = *state;
+        while (crash_while_taking(n)) {
+                check_whose_they_are(n);
+                check_all_are_taken(n);
+                n++;
+        }
+        assert_true(n > 8);
+        check_all_are_taken(n);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_crash_at_any_call_lets_nothing_wrong_start, tmpdir_make,
+                                                tmpdir_drop),
+                cmocka_unit_test_setup_teardown(a_crash_while_taking_over_leaves_theirs_or_ours, tmpdir_make,
                                                 tmpdir_drop),
         };
 

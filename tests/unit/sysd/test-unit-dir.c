@@ -721,6 +721,10 @@ static void what_did_not_become_ours_is_left_as_it_is(void **state) {
         assert_file("units/b.service", "y");
         assert_file("units/web@.service", content);
         assert_true(unit_dir_is_left_behind(d, "a.service") && unit_dir_is_left_behind(d, "web@2.service"));
+        put_foreign("units/own@.service", "y"); // not the one that was about to be written
+        assert_int_equal(unit_dir_adopt(d, "own@1.service", true, &spec, NULL), 1);
+        unit_dir_disown(d, "own@1.service", &spec);
+        assert_file("units/own@.service", "y");
         unit_dir_disown(d, "web@1.service", &spec);
         assert_false(exists("units/web@.service") || exists("units/web@.service.d"));
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See http-outcome.h. Who has a key is told to ask again; who has none, and whose change may have been carried out, is not.
 
 #include "http-outcome.h"
 

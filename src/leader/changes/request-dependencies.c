@@ -128,7 +128,7 @@ static int bring_all(Planner *p, const char *name, const Source *source, const U
         for (size_t i = 0; i < options->n_dependencies && r == 0; i++) {
                 const UnitDependency *d = &options->dependencies[i];
 
-                if (d->kinds & UNIT_REQUIRES && !template && request_needs_file(verb)) {
+                if (d->kinds & UNIT_REQUIRES && !template && request_takes_file(p->change)) {
                         r = is_known(p, d->name);
                         if (r <= 0) {
                                 r = r < 0 ? r : refuse_unknown(source, name, d, result);

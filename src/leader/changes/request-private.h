@@ -50,6 +50,8 @@ typedef struct Source {
 int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result);
 int request_fail(Argosy__Response__UnitResult *result, int status, const char *message);
 bool request_needs_file(Argosy__Verb verb);
+// Whether a file that comes with it is taken, and looked at as any other that comes in.
+bool request_takes_file(const Argosy__Request__Change *change);
 
 // request-source.c
 int request_number_files(Planner *p); // before all others: 0 or -ENOMEM

@@ -119,11 +119,6 @@ static int warn_differs(Argosy__Response__UnitResult *result, const char *path, 
                             whose);
 }
 
-// Who unloads a unit may replace it at once, whatever it was: that is what fleet's API means by another content.
-static bool takes_file(const Argosy__Request__Change *change) {
-        return request_needs_file(change->verb) || (change->verb == ARGOSY__VERB__VERB_UNLOAD && change->replace);
-}
-
 // For a unit that exists. 1: the result has an error.
 static int source_of_record(Planner *p, UnitEntry *u, const char *template, Source *ret,
                             Argosy__Response__UnitResult *result) {
@@ -132,7 +127,7 @@ static int source_of_record(Planner *p, UnitEntry *u, const char *template, Sour
         int i = find_sent(p, record->name, template, &from_template), r;
 
         r = take_spec(u->spec, record->from_template, false, ret);
-        if (r < 0 || i < 0 || !takes_file(p->change))
+        if (r < 0 || i < 0 || !request_takes_file(p->change))
                 return r;
         // An instance with a file of its own has nothing to do with the template's.
         if (from_template && !record->from_template)

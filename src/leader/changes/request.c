@@ -21,6 +21,11 @@ bool request_needs_file(Argosy__Verb verb) {
                verb == ARGOSY__VERB__VERB_START;
 }
 
+// Who unloads a unit may replace it at once, whatever it was: that is what fleet's API means by another content.
+bool request_takes_file(const Argosy__Request__Change *change) {
+        return request_needs_file(change->verb) || (change->verb == ARGOSY__VERB__VERB_UNLOAD && change->replace);
+}
+
 int request_fail(Argosy__Response__UnitResult *result, int status, const char *message) {
         result->status = status;
         return field_set(&result->message, message);
@@ -185,7 +190,7 @@ static int refuse_unknown_role(const Planner *p, const Source *source, const Uni
                                Argosy__Response__UnitResult *result) {
         int r;
 
-        if (!options->role || !request_needs_file(p->change->verb) || !p->ops->role_known)
+        if (!options->role || !request_takes_file(p->change) || !p->ops->role_known)
                 return 0;
         r = p->ops->role_known(options->role, p->userdata);
         if (r != 0)
@@ -226,11 +231,11 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                 r = request_fail(result, EINVAL, why);
                 return r < 0 ? r : 1;
         }
-        if (r >= 0 && request_needs_file(p->change->verb))
+        if (r >= 0 && request_takes_file(p->change))
                 r = request_note_order(p, name, u, source, options);
-        if (r == 0 && request_needs_file(p->change->verb))
+        if (r == 0 && request_takes_file(p->change))
                 r = request_check_affinity(p, name, source, options, result);
-        if (r == 0 && request_needs_file(p->change->verb))
+        if (r == 0 && request_takes_file(p->change))
                 r = request_check_replaces(p, name, source, options, result);
         if (r == 0)
                 r = refuse_unknown_role(p, source, options, result);
@@ -352,7 +357,7 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
                 return r;
         if (verb == ARGOSY__VERB__VERB_LOAD || verb == ARGOSY__VERB__VERB_START)
                 r = request_bring_along(p, name, &source, result);
-        if (r >= 0 && (request_needs_file(verb) || verb == ARGOSY__VERB__VERB_RESTART))
+        if (r >= 0 && (request_takes_file(p->change) || verb == ARGOSY__VERB__VERB_RESTART))
                 r = request_bring_dependencies(p, name, &source, result);
         if (r != 0)
                 return r;

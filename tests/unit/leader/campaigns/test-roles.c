@@ -233,6 +233,7 @@ static void what_is_guaranteed_stays_free(void **state) {
 
 static void a_role_that_is_used_stays_and_one_that_is_not_there_is_refused(void **state) {
         const Argosy__Response__UnitResult *r;
+        RigAnswer *a;
 
         slots(1, "4");
         r = start("u.service", "Role=web\n");
@@ -241,6 +242,12 @@ static void a_role_that_is_used_stays_and_one_that_is_not_there_is_refused(void 
                 r->message,
                 "u.service:5: Role=web: there is no such role; `argosyctl role set web` makes it");
         assert_null(rig_record(&g, "u.service"));
+        assert_int_equal(start("v.service", "")->status, 0);
+        a = rig_change_with(&g, UNLOAD, "v.service", SERVICE "Role=web\n", true, NULL);
+        rig_settle(&g);
+        assert_int_equal(a->responses[0]->change->units[0]->status, EINVAL);
+        assert_int_equal(rig_record(&g, "v.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
+        rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "v.service", NULL);
         role("web", 1, 0, 0);
         assert_int_equal(start("u.service", "Role=web\n")->status, 0);
         assert_int_equal(ask_role("web", 0, 0, 0, true), EEXIST);

@@ -494,6 +494,24 @@ static void a_replaced_file_that_closes_a_cycle_is_refused(void **state) {
         assert_int_equal(w.n_ops, 0);
 }
 
+// Fleet's client unloads a unit with its new content before it starts it: the unit goes on with the old one if the new one is no good.
+static void a_content_that_an_unload_brings_is_looked_at_as_any_other(void **state) {
+        static const char *const wrong[] = {
+                WITH("b.service"), SERVICE "[X-Fleet]\nReplaces=c.service\n",
+                SERVICE "[X-Argosy]\nRequires=nosuch.service\n",
+        };
+
+        assert_int_equal(start("a.service", SERVICE)->status, 0);
+        assert_int_equal(submit("b.service", WITH("a.service"))->status, 0);
+        assert_int_equal(submit("c.service", SERVICE "[X-Fleet]\nReplaces=a.service\n")->status, 0);
+        for (size_t i = 0; i < ELEMENTSOF(wrong); i++) {
+                if (replace(ARGOSY__VERB__VERB_UNLOAD, "a.service", "a.service", wrong[i])->status != EINVAL)
+                        fail_msg("taken: %s", wrong[i]);
+                assert_int_equal(w.n_ops, 0);
+                assert_int_equal(record("a.service")->target, LAUNCHED);
+        }
+}
+
 static void templates_whose_instances_would_make_a_cycle_are_refused(void **state) {
         assert_int_equal(change(ARGOSY__VERB__VERB_SUBMIT, "web@.service", WITH("db@%i.service"))->status,
                          0);
@@ -634,6 +652,7 @@ int main(void) {
                         teardown),
                 cmocka_unit_test_setup_teardown(a_cycle_within_one_request_is_refused, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_replaced_file_that_closes_a_cycle_is_refused, setup,
+                cmocka_unit_test_setup_teardown(a_content_that_an_unload_brings_is_looked_at_as_any_other, setup, teardown),
                                                 teardown),
                 cmocka_unit_test_setup_teardown(templates_whose_instances_would_make_a_cycle_are_refused,
                                                 setup, teardown),

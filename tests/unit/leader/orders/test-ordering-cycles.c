@@ -175,6 +175,21 @@ static void an_update_may_close_no_cycle_either(void **state) {
                                "after a.service after w@1.service"));
 }
 
+static void a_content_that_an_unload_brings_may_close_none_either(void **state) {
+        char *name = "a.service", *content = SERVICE "[X-Argosy]\nAfter=b.service\n";
+        Argosy__Response__Change *c;
+
+        change(START, "a.service", SERVICE);
+        change(SUBMIT, "b.service", SERVICE "[X-Argosy]\nAfter=a.service\n");
+        replace = true;
+        c = change_many(ARGOSY__VERB__VERB_UNLOAD, 1, &name, &content)->responses[0]->change;
+        replace = false;
+        assert_int_equal(c->units[0]->status, EINVAL);
+        assert_string_equal(c->units[0]->message,
+                            "a.service:5: the order goes in a circle: a.service after b.service after a.service");
+        assert_int_equal(rig_record(&g, "a.service")->target, LAUNCHED);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -185,6 +200,7 @@ int main(void) {
                 T(a_request_may_turn_an_order_around),
                 T(what_is_required_must_be_known),
                 T(an_update_may_close_no_cycle_either),
+                T(a_content_that_an_unload_brings_may_close_none_either),
 #undef T
         };
 

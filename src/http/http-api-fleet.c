@@ -109,51 +109,58 @@ static bool take_stopped(HttpApi *a, const char *name) {
         return false;
 }
 
+// All bearers of tokens have one name, as long as no leader was asked, and different rights.
+static Hash reader_of(const Argosy__Author *author) {
+        Hash who;
+
+        return hash_from_bytes(author->token_proof.data, author->token_proof.len, &who)
+                       ? who
+                       : hash_of(&author->uid, sizeof(author->uid));
+}
+
 // The newest.
-static HttpFleetPage *find_page(HttpApi *a, const FleetCall *c, const char *who) {
+static HttpFleetPage *find_page(HttpApi *a, const FleetCall *c, const Hash *who) {
         HttpFleetPage *found = NULL;
 
         for (size_t i = 0; i < ELEMENTSOF(a->fleet_pages); i++) {
                 HttpFleetPage *p = &a->fleet_pages[i];
 
                 if (p->until_us > http_steps_now_us(a) && p->next == c->target.page && p->resource == c->target.resource &&
-                    streq(p->who, who) && (!found || p->until_us > found->until_us))
+                    hash_equal(&p->who, who) && (!found || p->until_us > found->until_us))
                         found = p;
         }
         return found;
 }
 
 // Who reads a list to its end has one place of it: each page moves it on.
-static void note_page(HttpApi *a, const FleetCall *c, const char *who, const FleetPlace *ended) {
+static void note_page(HttpApi *a, const FleetCall *c, const Hash *who, const FleetPlace *ended) {
         HttpFleetPage *p = find_page(a, c, who) ?: &a->fleet_pages[a->n_fleet_pages++ % ELEMENTSOF(a->fleet_pages)];
 
         *p = (HttpFleetPage){
+                .who = *who,
                 .resource = c->target.resource,
                 .next = (uint16_t) (c->target.page + 1),
                 .behind = *ended,
                 .until_us = http_steps_now_us(a) + PAGE_SEC * (uint64_t) USEC_PER_SEC,
         };
-        str_fit(p->who, sizeof(p->who), "%s", who);
 }
 
 static void look_where_page_begins(HttpCall *call) {
-        char who[AUTHOR_TEXT_SIZE];
-        const HttpFleetPage *p = fleet_call_is_later_page(call->fleet)
-                                         ? find_page(call->api, call->fleet, author_text(call->author, who))
-                                         : NULL;
+        Hash who = reader_of(call->author);
+        const HttpFleetPage *p =
+                fleet_call_is_later_page(call->fleet) ? find_page(call->api, call->fleet, &who) : NULL;
 
         if (p)
                 fleet_call_begin_behind(call->fleet, &p->behind);
 }
 
 static void end(HttpCall *call) {
-        char who[AUTHOR_TEXT_SIZE];
         FleetCall *c = call->fleet;
+        Hash who = reader_of(call->author);
         FleetPlace ended;
 
         if (fleet_call_page_ended(c, &ended))
-                note_page(call->api, c, author_text(call->author, who), &ended);
-
+                note_page(call->api, c, &who, &ended);
         if (fleet_call_stops(c))
                 note_stopped(call->api, c->target.name);
         else if (fleet_call_shows_loaded(c))

@@ -154,9 +154,10 @@ typedef struct HttpFleetStop {
         uint64_t until_us;
 } HttpFleetStop;
 
-// Where a page of a list of fleet's ended: the next one begins there, for whoever has read this one.
+// Where a page of a list of fleet's ended: the next one begins there, for whoever has read this one. Who sees less than that has
+// other pages.
 typedef struct HttpFleetPage {
-        char who[AUTHOR_TEXT_SIZE];
+        Hash who;
         FleetResource resource;
         uint16_t next;
         FleetPlace behind;

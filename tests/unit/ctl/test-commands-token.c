@@ -5,6 +5,8 @@
 
 #include "command-words.h"
 
+#include <gnutls/gnutls.h>
+
 #include "access-token.h"
 #include "macro.h"
 
@@ -98,6 +100,32 @@ static void it_is_printed_as_json(void **state) {
                 "\"root@n1\","
                 "\"created_us\":1000000,\"expires_us\":2000000,\"used_us\":null,\"revoked_us\":null,"
                 "\"revoked_by\":null,\"state\":\"active\"}\n");
+}
+
+static void a_certificate_is_printed_with_its_key(void **state) {
+        _cleanup_outcome_ Outcome o = run(takes_a_token, "token create --right deploy --name fleet --certificate");
+        gnutls_datum_t pem = {(unsigned char *) o.out, (unsigned) strlen(o.out)}, der = {};
+        Hash proof, hash;
+
+        assert_string_equal(o.err, "");
+        assert_int_equal(o.code, 0);
+        assert_int_equal(gnutls_pem_base64_decode2("CERTIFICATE", &pem, &der), 0);
+        proof = access_token_certificate_proof(der.data, der.size);
+        hash = access_token_hash(&proof);
+        assert_memory_equal(hash.bytes, asked.hash, HASH_SIZE);
+        gnutls_free(der.data);
+        assert_ptr_equal(strstr(o.out, "-----BEGIN CERTIFICATE-----"), o.out);
+        assert_non_null(strstr(o.out, "-----END CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----"));
+        assert_int_equal(asked.right, ARGOSY__RIGHT__RIGHT_DEPLOY);
+}
+
+static void a_certificate_is_printed_as_json_too(void **state) {
+        _cleanup_outcome_ Outcome o =
+                run(takes_a_token, "token create --right deploy --name fleet --certificate --json=short");
+
+        assert_ptr_equal(strstr(o.out, "{\"certificate\":\"-----BEGIN CERTIFICATE-----\\n"), o.out);
+        assert_non_null(strstr(o.out, "\",\"key\":\"-----BEGIN PRIVATE KEY-----\\n"));
+        assert_null(strstr(o.out, "\"token\""));
 }
 
 static void refuses(FakeDaemon *d) {
@@ -224,6 +252,8 @@ static void they_are_listed(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(the_secret_is_printed_and_not_sent),
+                cmocka_unit_test(a_certificate_is_printed_with_its_key),
+                cmocka_unit_test(a_certificate_is_printed_as_json_too),
                 cmocka_unit_test(it_is_printed_as_json),
                 cmocka_unit_test(what_the_cluster_does_not_take_is_not_printed),
                 cmocka_unit_test(what_can_be_no_token_never_reaches_the_daemon),

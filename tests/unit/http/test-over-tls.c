@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Browsers, over TLS: they log in with a token, and go on with a cookie.
+// Browsers, over TLS: they log in with a token, and go on with a cookie. And clients of fleet's API, who show a certificate.
 
 #include "tmpdir.h"
 
@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "author-names.h"
+#include "access-token.h"
+#include "client-certificate.h"
 #include "clock.h"
 #include "error-response.h"
 #include "event-cursor.h"
@@ -43,6 +45,12 @@ static struct World {
         size_t n_requests;
         Hash proof; // of the last one
         gnutls_certificate_credentials_t trusts;
+        struct {
+                gnutls_certificate_credentials_t credentials;
+                Hash proof;
+        } clients[2]; // with a certificate
+        int shows;    // one of them; -1: none
+        char behind[64]; // the list was asked for last
         char cookie[HTTP_SECRET_SIZE];
         char got[4096];
 } w;
@@ -62,6 +70,44 @@ static void answer_place(HttpCall *call) {
         http_call_respond(call, &r);
 }
 
+// As for fleet's API: one machine, and 101 units; whose name begins with who asks.
+static bool answer_list(HttpCall *call, const Argosy__Request *request) {
+        enum { ROWS = 101 };
+        Argosy__Response__NodeRow node = ARGOSY__RESPONSE__NODE_ROW__INIT, *node_rows = &node;
+        Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
+        Argosy__Response__UnitRow rows[ROWS], *list[ROWS];
+        Argosy__Response__Units units = ARGOSY__RESPONSE__UNITS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        char names[ROWS][32];
+
+        r.final = true;
+        if (request->what_case == ARGOSY__REQUEST__WHAT_LIST_NODES && w.shows >= 0) {
+                node.node = node.machine_id = (char *) "n1";
+                nodes.rows = &node_rows;
+                nodes.n_rows = 1;
+                r.what_case = ARGOSY__RESPONSE__WHAT_NODES;
+                r.nodes = &nodes;
+        } else if (request->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS) {
+                str_fit(w.behind, sizeof(w.behind), "%s", request->list_units->filter->after);
+                for (size_t i = 0; i < ROWS; i++) {
+                        str_fit(names[i], sizeof(names[i]), "%d-%03zu.service", w.shows, i);
+                        rows[i] = (Argosy__Response__UnitRow) ARGOSY__RESPONSE__UNIT_ROW__INIT;
+                        rows[i].unit = names[i];
+                        rows[i].node = (char *) "n1";
+                        rows[i].load = (char *) "loaded";
+                        list[i] = &rows[i];
+                }
+                units.rows = list;
+                units.n_rows = ROWS;
+                units.filtered = true;
+                r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
+                r.units = &units;
+        } else
+                return false;
+        http_call_respond(call, &r);
+        return true;
+}
+
 static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
                        void *userdata) {
         bool is_events = request->what_case == ARGOSY__REQUEST__WHAT_EVENTS,
@@ -71,6 +117,10 @@ static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__A
 
         assert_true(hash_from_bytes(author->token_proof.data, author->token_proof.len, &w.proof));
         w.n_requests++;
+        if (answer_list(call, request)) {
+                message_free(request);
+                return;
+        }
         message_free(request);
         r.final = true;
         if (is_journal) {
@@ -111,7 +161,7 @@ static void on_api_closed(void *userdata) {
         w.api_closed = true;
 }
 
-static void listen_somewhere(void) {
+static void listen_somewhere(bool fleet) {
         HttpListen l;
         char text[64];
         int r = -EADDRINUSE;
@@ -120,12 +170,25 @@ static void listen_somewhere(void) {
                 w.port = (uint16_t) (10000 + ((unsigned) getpid() * 7 + i) % 10000);
                 str_fit(text, sizeof(text), "127.0.0.1:%u", (unsigned) w.port);
                 assert_true(http_listen_parse(text, &l));
-                r = http_api_listen(w.api, &l, true);
+                r = fleet ? http_api_listen_fleet_tcp(w.api, &l) : http_api_listen(w.api, &l, true);
         }
         assert_int_equal(r, 0);
 }
 
-static int begin(void **state) {
+static void make_client(size_t i, const gnutls_x509_crt_t *trusted) {
+        _cleanup_buf_ Buf certificate = {};
+        _cleanup_(buf_wipe) Buf key = {};
+        gnutls_datum_t cert, secret;
+
+        assert_int_equal(client_certificate_new("ci", 3600, &certificate, &key, &w.clients[i].proof), 0);
+        cert = (gnutls_datum_t){certificate.data, (unsigned) certificate.len};
+        secret = (gnutls_datum_t){key.data, (unsigned) key.len};
+        assert_int_equal(gnutls_certificate_allocate_credentials(&w.clients[i].credentials), 0);
+        assert_int_equal(gnutls_certificate_set_x509_trust(w.clients[i].credentials, (gnutls_x509_crt_t *) trusted, 1), 1);
+        assert_int_equal(gnutls_certificate_set_x509_key_mem(w.clients[i].credentials, &cert, &secret, GNUTLS_X509_FMT_PEM), 0);
+}
+
+static int begin_at(void **state, bool fleet) {
         const char *const name = "here.example";
         WebCertificate c = {};
         HttpNames names = {};
@@ -137,14 +200,25 @@ static int begin(void **state) {
         assert_int_equal(web_certificate_own(*state, &name, 1, clock_wall_us(), &c, &made), 0);
         assert_int_equal(gnutls_certificate_allocate_credentials(&w.trusts), 0);
         assert_int_equal(gnutls_certificate_set_x509_trust(w.trusts, c.chain, 1), 1);
+        for (size_t i = 0; i < ELEMENTSOF(w.clients); i++)
+                make_client(i, c.chain);
+        w.shows = -1;
         http_tls_set_certificate(&c);
         assert_int_equal(uv_loop_init(&w.loop), 0);
         assert_int_equal(author_names_new(&w.loop, &account_source_system, &w.names), 0);
         assert_int_equal(http_api_new(&w.loop, -1, w.names, &ops, NULL, &w.api), 0);
-        listen_somewhere();
+        listen_somewhere(fleet);
         assert_true(http_name_parse(name, strlen(name), &parsed) && http_names_add(&names, &parsed));
         http_api_set_names(w.api, &names, false);
         return 0;
+}
+
+static int begin(void **state) {
+        return begin_at(state, false);
+}
+
+static int begin_fleet(void **state) {
+        return begin_at(state, true);
 }
 
 static int end(void **state) {
@@ -154,6 +228,8 @@ static int end(void **state) {
         assert_true(w.api_closed);
         assert_int_equal(uv_loop_close(&w.loop), 0);
         gnutls_certificate_free_credentials(w.trusts);
+        for (size_t i = 0; i < ELEMENTSOF(w.clients); i++)
+                gnutls_certificate_free_credentials(w.clients[i].credentials);
         http_tls_set_certificate(&(WebCertificate){});
         return tmpdir_drop(state);
 }
@@ -179,7 +255,9 @@ static void say(Client *c, const char *text) {
         assert_int_equal(connect(c->fd, (struct sockaddr *) &at, sizeof(at)), 0);
         assert_int_equal(gnutls_init(&c->tls, GNUTLS_CLIENT | GNUTLS_NONBLOCK), 0);
         assert_int_equal(gnutls_set_default_priority(c->tls), 0);
-        assert_int_equal(gnutls_credentials_set(c->tls, GNUTLS_CRD_CERTIFICATE, w.trusts), 0);
+        assert_int_equal(gnutls_credentials_set(c->tls, GNUTLS_CRD_CERTIFICATE,
+                                                w.shows >= 0 ? w.clients[w.shows].credentials : w.trusts),
+                         0);
         gnutls_session_set_verify_cert(c->tls, "here.example", 0);
         gnutls_transport_set_int(c->tls, c->fd);
         assert_int_equal(fcntl(c->fd, F_SETFL, O_NONBLOCK), 0);
@@ -405,6 +483,39 @@ static void a_token_in_a_header_counts_and_not_the_cookie_beside_it(void **state
                          200); // it was not this session that logged out
 }
 
+static int ask_fleet(int client, const char *target, const char *headers) {
+        char text[512];
+
+        w.shows = client;
+        str_fit(text, sizeof(text), "GET %s HTTP/1.1\r\n" HOST "%s\r\n", target, headers);
+        return ask(text);
+}
+
+static void fleet_s_api_asks_for_a_certificate_and_nothing_else(void **state) {
+        assert_int_equal(ask_fleet(-1, "/fleet/v1/units", ""), 401);
+        assert_non_null(strstr(w.got, "Server: fleetd/"));
+        assert_int_equal(ask_fleet(-1, "/fleet/v1/discovery", ""), 401);
+        assert_int_equal(ask_fleet(-1, "/fleet/v1/units", "Authorization: Bearer " TOKEN "\r\n"), 401);
+        assert_int_equal(w.n_requests, 0);
+        assert_int_equal(ask_fleet(0, "/fleet/v1/units", ""), 200);
+        assert_true(hash_equal(&w.proof, &w.clients[0].proof));
+        assert_int_equal(ask_fleet(1, "/fleet/v1/units", "Authorization: Bearer " TOKEN "\r\n"), 200);
+        assert_true(hash_equal(&w.proof, &w.clients[1].proof)); // it is the certificate that counts
+        assert_int_equal(ask_fleet(0, "/v1/nodes", ""), 404);
+        w.refusal = EKEYREVOKED;
+        assert_int_equal(ask_fleet(0, "/fleet/v1/units", ""), 401);
+}
+
+static void each_reader_has_pages_of_his_own(void **state) {
+        assert_int_equal(ask_fleet(0, "/fleet/v1/state", ""), 200);
+        assert_string_equal(w.behind, "");
+        assert_int_equal(ask_fleet(1, "/fleet/v1/state", ""), 200);
+        assert_int_equal(ask_fleet(0, "/fleet/v1/state?nextPageToken=ZAACAA%3D%3D", ""), 200);
+        assert_string_equal(w.behind, "0-099.service");
+        assert_int_equal(ask_fleet(1, "/fleet/v1/state?nextPageToken=ZAACAA%3D%3D", ""), 200);
+        assert_string_equal(w.behind, "1-099.service");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_session_is_the_token_s_until_it_logs_out, begin, end),
@@ -414,6 +525,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_session_ends_with_its_token, begin, end),
                 cmocka_unit_test_setup_teardown(a_stream_ends_with_its_session, begin, end),
                 cmocka_unit_test_setup_teardown(a_journal_ends_with_its_session, begin, end),
+                cmocka_unit_test_setup_teardown(fleet_s_api_asks_for_a_certificate_and_nothing_else, begin_fleet, end),
+                cmocka_unit_test_setup_teardown(each_reader_has_pages_of_his_own, begin_fleet, end),
                 cmocka_unit_test_setup_teardown(a_token_in_a_header_counts_and_not_the_cookie_beside_it,
                                                 begin, end),
         };

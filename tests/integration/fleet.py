@@ -158,6 +158,9 @@ def test_another_content_replaces_a_unit_that_runs(c: Cluster):
     put(node, "b.service", 201, options=SLEEP, desiredState="launched")
     waits(node, "b.service", "launched", "active")
     refuses(node, "PUT", "units/b.service", 409, "must provide DesiredState", {"options": SLEEP})
+    wrong = SLEEP + [{"section": "X-Argosy", "name": "Role", "value": "nobodys"}]
+    refuses(node, "PUT", "units/b.service", 400, "there is no such role", {"options": wrong})
+    assert get(node, "state/b.service")["systemdActiveState"] == "active" and get(node, "units/b.service")["options"] == SLEEP
     before = get(node, "state/b.service")["hash"]
     put(node, "b.service", 201, options=changed, desiredState="launched")
     eventually(lambda: get(node, "state/b.service")["hash"] != before)

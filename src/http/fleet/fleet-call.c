@@ -140,6 +140,13 @@ static bool is_one(const FleetCall *c) {
         return c->target.resource == FLEET_UNIT || c->target.resource == FLEET_STATE;
 }
 
+// The leader takes patterns where fleet has names. A name of a unit has none of these.
+static bool names_nothing(const FleetCall *c) {
+        const char *name = is_one(c) ? c->target.name : c->target.unit_name;
+
+        return name && strpbrk(name, "*?[");
+}
+
 static bool reads(const FleetCall *c) {
         return c->target.method == FLEET_GET;
 }
@@ -252,6 +259,26 @@ static Argosy__Request *ask_contents(FleetCall *c) {
         for (size_t i = 0; i < c->n_rows; i++)
                 if (i == 0 || !streq(c->rows[i].name, c->rows[i - 1].name))
                         names[m.n_names++] = c->rows[i].name;
+        return message_copy(&q);
+}
+
+// The first row from there on of a unit that waits for a place; n_rows: there is none.
+static size_t find_waiting(const FleetCall *c, size_t from) {
+        while (from < c->n_rows && !c->rows[from].waits)
+                from++;
+        return from;
+}
+
+static Argosy__Request *ask_why(const FleetCall *c) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
+        char *names[FLEET_PAGE_ROWS];
+
+        q.what_case = ARGOSY__REQUEST__WHAT_WHY;
+        q.why = &m;
+        m.names = names;
+        for (size_t i = find_waiting(c, 0); i < c->n_rows; i = find_waiting(c, i + 1))
+                names[m.n_names++] = c->rows[i].name;
         return message_copy(&q);
 }
 
@@ -374,9 +401,11 @@ static bool is_needed(const FleetCall *c, FleetStep step) {
         case FLEET_ASKS_MACHINES:
                 return reads(c) ? c->target.resource != FLEET_DISCOVERY : is_of_machines(c);
         case FLEET_ASKS_LIST:
-                return lists;
+                return lists && !names_nothing(c);
         case FLEET_ASKS_CONTENTS:
                 return lists && c->n_rows > 0 && (reads(c) || c->unit.options.n > 0);
+        case FLEET_ASKS_WHY:
+                return reads(c) && find_waiting(c, 0) < c->n_rows;
         case FLEET_CHANGES:
                 return lists && !reads(c);
         case FLEET_WAITS:
@@ -403,6 +432,8 @@ static Argosy__Request *ask(FleetCall *c) {
                 return ask_list(c);
         case FLEET_ASKS_CONTENTS:
                 return ask_contents(c);
+        case FLEET_ASKS_WHY:
+                return ask_why(c);
         case FLEET_CHANGES:
                 return ask_change(c);
         case FLEET_WAITS:
@@ -490,11 +521,13 @@ static int take_file(FleetCall *c, const Argosy__Response__UnitFileRow *from) {
                        : 0;
 }
 
-// What no machine has said anything of is no state.
+// What no machine has said anything of is no state; but of what waits for a machine it is said why it does.
 static bool fits(const FleetCall *c, const Argosy__Response__UnitRow *row) {
         const FleetMachine *m = machine_of(c, row->node);
 
-        return m && !m->is_gone && *row->load &&
+        if (row->waits)
+                return !c->target.machine_id;
+        return m && !m->is_gone && *row->load && !streq(row->load, "unknown") && !streq(row->load, "-") &&
                (!c->target.machine_id || streq(m->id, c->target.machine_id));
 }
 
@@ -503,8 +536,9 @@ static int take_state(FleetCall *c, const Argosy__Response__UnitRow *from) {
 
         if (!row)
                 return 0;
+        row->waits = from->waits;
         return set(&row->name, from->unit) < 0 || set(&row->node, from->node) < 0 ||
-                               set(&row->load, from->load) < 0 || set(&row->active, from->active) < 0 ||
+                               set(&row->load, from->waits ? "not-found" : from->load) < 0 || set(&row->active, from->active) < 0 ||
                                set(&row->sub, from->sub) < 0
                        ? -ENOMEM
                        : 0;
@@ -580,21 +614,47 @@ static int take_content(FleetCall *c, const Argosy__Response__Cat *cat) {
         return 0;
 }
 
-// Of a unit that was to be started or loaded: fleet's client would wait for it, for ever if need be, and never learn why.
-static int say_unplaced(FleetCall *c, const Argosy__Response__UnitResult *u) {
+// In one line, to be freed; NULL: out of memory.
+static char *describe_wait(const char *message, Argosy__Refusal *const *refusals, size_t n_refusals) {
         _cleanup_buf_ Buf why = {};
-        _cleanup_free_ char *text = NULL;
-        size_t n = MIN_OF(u->n_refusals, (size_t) FLEET_REFUSALS);
-        int r = buf_printf(&why, "%s", u->message);
+        size_t n = MIN_OF(n_refusals, (size_t) FLEET_REFUSALS);
+        int r = buf_printf(&why, "%s", message);
 
         for (size_t i = 0; i < n && r >= 0; i++)
-                r = buf_printf(&why, "%s%s: %s", i == 0 ? ": " : "; ", u->refusals[i]->node, u->refusals[i]->reason);
-        if (n < u->n_refusals && r >= 0)
-                r = buf_printf(&why, "; and so on, %zu nodes in all", u->n_refusals);
-        text = r < 0 ? NULL : buf_take_string(&why);
-        if (!text)
+                r = buf_printf(&why, "%s%s: %s", i == 0 ? ": " : "; ", refusals[i]->node, refusals[i]->reason);
+        if (n < n_refusals && r >= 0)
+                r = buf_printf(&why, "; and so on, %zu nodes in all", n_refusals);
+        return r < 0 ? NULL : buf_take_string(&why);
+}
+
+// A unit that has got a place since it was listed waits for none.
+static int take_why(FleetCall *c, const Argosy__Response__Status *s) {
+        for (size_t i = find_waiting(c, 0); i < c->n_rows; i = find_waiting(c, i + 1)) {
+                char *text;
+
+                if (!s->row || !*s->why || !streq(c->rows[i].name, s->row->unit))
+                        continue;
+                text = describe_wait(s->why, s->refusals, s->n_refusals);
+                if (!text)
+                        return -ENOMEM;
+                free(c->rows[i].sub);
+                c->rows[i].sub = text;
+        }
+        return 0;
+}
+
+// Of a unit that was to be started or loaded: fleet's client would wait for it, for ever if need be, and never learn why. What was
+// made is answered so all the same, and its state says why it waits.
+static int say_unplaced(FleetCall *c, const Argosy__Response__UnitResult *u) {
+        Argosy__Verb verb = verb_of(c);
+        _cleanup_free_ char *why = NULL;
+
+        if (c->made || u->n_refusals == 0 || (verb != ARGOSY__VERB__VERB_START && verb != ARGOSY__VERB__VERB_LOAD))
+                return 0;
+        why = describe_wait(u->message, u->refusals, u->n_refusals);
+        if (!why)
                 return -ENOMEM;
-        end(c, 409, text);
+        end(c, 409, why);
         return 0;
 }
 
@@ -607,16 +667,16 @@ static int take_change(FleetCall *c, const Argosy__Response__Change *change) {
                 c->revision = u->revision;
                 if (u->status != 0)
                         fleet_call_fail(c, u->status, u->message);
-                else if (u->n_refusals > 0 && !c->made)
+                else
                         r = say_unplaced(c, u);
         }
         return r;
 }
 
-// A unit that has gone since it was listed has no content, and no row either.
+// A unit that has gone since it was listed has no content, and no row either, and waits for nothing.
 static bool is_gone(const FleetCall *c, const Argosy__Response *r) {
-        return c->step == FLEET_ASKS_CONTENTS && r->status == ENOENT &&
-               r->what_case == ARGOSY__RESPONSE__WHAT_CAT;
+        return r->status == ENOENT && (c->step == FLEET_ASKS_WHY || (c->step == FLEET_ASKS_CONTENTS &&
+                                                                     r->what_case == ARGOSY__RESPONSE__WHAT_CAT));
 }
 
 int fleet_call_take(FleetCall *c, const Argosy__Response *r) {
@@ -637,6 +697,8 @@ int fleet_call_take(FleetCall *c, const Argosy__Response *r) {
                 return take_list(c, r);
         case FLEET_ASKS_CONTENTS:
                 return r->what_case == ARGOSY__RESPONSE__WHAT_CAT ? take_content(c, r->cat) : 0;
+        case FLEET_ASKS_WHY:
+                return r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY ? take_why(c, r->status_reply) : 0;
         case FLEET_CHANGES:
                 return r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE ? take_change(c, r->change) : 0;
         default:

@@ -7,8 +7,9 @@
 //      fleet_call_parse() -> fleet_call_read(), if it has a body -> fleet_call_next() -> fleet_call_take() ... -> fleet_call_answer()
 //
 // Machines are asked for first, since fleet calls them by their machine id; then the list, of which no more than one page is kept,
-// and the contents of what stands on it. What changes something looks at the unit first, as fleet does: which status is answered
-// depends on it. In between somebody else may change it; the change is judged by the leader, as any other.
+// and the contents of what stands on it, and why it waits, if it does. What changes something looks at the unit first, as fleet
+// does: which status is answered depends on it. In between somebody else may change it; the change is judged by the leader, as
+// any other.
 
 #include <cjson/cJSON.h>
 
@@ -23,6 +24,7 @@ typedef enum FleetStep {
         FLEET_ASKS_MACHINES,
         FLEET_ASKS_LIST,
         FLEET_ASKS_CONTENTS,
+        FLEET_ASKS_WHY, // of what waits for a place
         FLEET_CHANGES,
         FLEET_WAITS, // until it has stopped
         FLEET_LABELS,
@@ -43,6 +45,7 @@ typedef struct FleetRow {
         char *desired, *current;   // of a unit
         char *load, *active, *sub; // of a state
         bool global, has_content;
+        bool waits; // for a place: `sub` says why
         FleetOptions options; // has_content
 } FleetRow;
 

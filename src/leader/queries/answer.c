@@ -270,7 +270,11 @@ static int add_unit_rows(Leader *l, Argosy__Response__Units *units, const UnitEn
                 return -ENOMEM;
         if (n)
                 return 0;
-        return add_row(l, units, name, e, NULL, NULL, 0);
+        if (add_row(l, units, name, e, NULL, NULL, 0) < 0)
+                return -ENOMEM;
+        units->rows[units->n_rows - 1]->waits =
+                e->record->target != ARGOSY__TARGET__TARGET_INACTIVE && !e->record->global;
+        return 0;
 }
 
 static int row_compare(const void *a, const void *b) {

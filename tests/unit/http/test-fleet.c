@@ -429,6 +429,123 @@ static void what_waits_for_a_place_says_why(void **state) {
         end(&t, 201, NULL);
 }
 
+static void what_waits_may_stop_waiting(void **state) {
+        Talk t;
+
+        begin(&t, "PUT", "/fleet/v1/units/a.service", "{\"desiredState\":\"loaded\"}");
+        answer_file(&t, "a.service", "launched", "inactive", "-");
+        assert_int_equal(t.asked->change->verb, ARGOSY__VERB__VERB_STOP);
+        answer_unplaced(&t, 2); // it is not launched any more, wherever that would be
+        go_on(&t);
+        end(&t, 204, NULL);
+}
+
+static void a_name_is_no_pattern(void **state) {
+        Talk t;
+
+        begin(&t, "GET", "/fleet/v1/units/*", NULL);
+        answer_machines(&t);
+        end(&t, 404, "{\"error\":{\"code\":404,\"message\":\"unit does not exist\"}}\n");
+        begin(&t, "GET", "/fleet/v1/state/a%5B1%5D.service", NULL);
+        answer_machines(&t);
+        end(&t, 404, "{\"error\":{\"code\":404,\"message\":\"unit state does not exist\"}}\n");
+        begin(&t, "GET", "/fleet/v1/state?unitName=%3F.service", NULL);
+        answer_machines(&t);
+        end(&t, 200, "{}\n");
+        begin(&t, "DELETE", "/fleet/v1/units/*", NULL);
+        end(&t, 404, "{\"error\":{\"code\":404,\"message\":\"unit does not exist\"}}\n");
+}
+
+typedef struct Row {
+        const char *unit, *node, *load;
+        bool waits;
+} Row;
+
+static void answer_rows(Talk *t, const Row *from, size_t n) {
+        Argosy__Response__UnitRow rows[8], *list[8];
+        Argosy__Response__Units units = ARGOSY__RESPONSE__UNITS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_LIST_UNITS);
+        for (size_t i = 0; i < n; i++) {
+                rows[i] = (Argosy__Response__UnitRow) ARGOSY__RESPONSE__UNIT_ROW__INIT;
+                rows[i].unit = (char *) from[i].unit;
+                rows[i].node = (char *) from[i].node;
+                rows[i].load = (char *) from[i].load;
+                rows[i].active = (char *) "inactive";
+                rows[i].sub = (char *) "dead";
+                rows[i].waits = from[i].waits;
+                list[i] = &rows[i];
+        }
+        units.rows = list;
+        units.n_rows = n;
+        r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
+        r.units = &units;
+        answer(t, &r);
+}
+
+static void answer_why(Talk *t, const char *name, const char *why) {
+        Argosy__Refusal refusal = ARGOSY__REFUSAL__INIT, *refusals = &refusal;
+        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+        Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        row.unit = (char *) name;
+        refusal.node = (char *) "n1";
+        refusal.reason = (char *) "is full";
+        status.row = &row;
+        status.why = (char *) why;
+        status.refusals = &refusals;
+        status.n_refusals = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
+        r.status_reply = &status;
+        assert_int_equal(fleet_call_take(t->call, &r), 0);
+}
+
+#define HASH_OF_NONE "\"hash\":\"da39a3ee5e6b4b0d3255bfef95601890afd80709\""
+
+static void the_state_of_what_waits_says_why(void **state) {
+        static const Row rows[] = {
+                {"a.service", "n1", "loaded"}, {"b.service", "-", "-", true}, {"c.service", "-", "-", true},
+                {"d.service", "-", "-"},       {"e.service", "n1", "unknown"}, {"f.service", "n1", "-"},
+        };
+        Argosy__Response gone = ARGOSY__RESPONSE__INIT;
+        Talk t;
+
+        begin(&t, "GET", "/fleet/v1/state", NULL);
+        answer_machines(&t);
+        answer_rows(&t, rows, ELEMENTSOF(rows));
+        assert_int_equal(t.asked->cat->n_names, 3); // what nobody has said anything of is no state
+        for (size_t i = 0; i < 3; i++) {
+                Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
+                Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+                cat.name = t.asked->cat->names[i];
+                r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
+                r.cat = &cat;
+                assert_int_equal(fleet_call_take(t.call, &r), 0);
+        }
+        go_on(&t);
+        assert_int_equal(t.asked->what_case, ARGOSY__REQUEST__WHAT_WHY);
+        assert_int_equal(t.asked->why->n_names, 2);
+        assert_string_equal(t.asked->why->names[0], "b.service");
+        answer_why(&t, "b.service", "no node takes it");
+        answer_why(&t, "a.service", "that is not what it waits for");
+        gone.status = ENOENT;
+        answer(&t, &gone); // c, meanwhile
+        end(&t, 200,
+            "{\"states\":[{\"name\":\"a.service\"," HASH_OF_NONE ",\"machineID\":\"id1\",\"systemdLoadState\":\"loaded\","
+            "\"systemdActiveState\":\"inactive\",\"systemdSubState\":\"dead\"},"
+            "{\"name\":\"b.service\"," HASH_OF_NONE ",\"systemdLoadState\":\"not-found\",\"systemdActiveState\":\"inactive\","
+            "\"systemdSubState\":\"no node takes it: n1: is full\"},"
+            "{\"name\":\"c.service\"," HASH_OF_NONE ",\"systemdLoadState\":\"not-found\",\"systemdActiveState\":\"inactive\","
+            "\"systemdSubState\":\"dead\"}]}\n");
+        begin(&t, "GET", "/fleet/v1/state?machineID=id1", NULL); // it waits on no machine
+        answer_machines(&t);
+        answer_rows(&t, rows + 1, 2);
+        end(&t, 200, "{}\n");
+}
+
 static void without_a_leader_it_is_a_fleet_without_etcd(void **state) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Talk t;
@@ -650,6 +767,9 @@ int main(void) {
                 cmocka_unit_test(what_a_unit_is_to_be_is_a_verb),
                 cmocka_unit_test(what_can_run_nowhere_is_said_at_once),
                 cmocka_unit_test(what_waits_for_a_place_says_why),
+                cmocka_unit_test(what_waits_may_stop_waiting),
+                cmocka_unit_test(a_name_is_no_pattern),
+                cmocka_unit_test(the_state_of_what_waits_says_why),
                 cmocka_unit_test(without_a_leader_it_is_a_fleet_without_etcd),
                 cmocka_unit_test(a_page_is_cut_out_of_a_list_that_comes_in_parts),
                 cmocka_unit_test(a_page_is_no_more_than_is_asked_for),

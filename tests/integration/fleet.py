@@ -1,17 +1,38 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Fleet's API on booted nodes: the requests that fleet's client makes, one after the other as it does."""
+"""Fleet's API on booted nodes: the requests that fleet's client makes, one after the other as it does.
+
+They are those of the real client, fleetctl v1.0.0-15-g45224983, the last commit of github.com/coreos/fleet. Whoever changes
+something of this API tries that again; nothing of it is kept here. It is built outside of this tree, with a Go that knows GOPATH mode
+(1.26 does):
+
+    export GOPATH=$SCRATCH GO111MODULE=off CGO_ENABLED=0
+    git clone https://github.com/coreos/fleet $SCRATCH/src/github.com/coreos/fleet && cd $SCRATCH/src/github.com/coreos/fleet
+    sed -i 's/0123456789__/0123456789_-/' vendor/github.com/ugorji/go/codec/gen.go     # an alphabet has no letter twice
+    go build -ldflags "-X github.com/coreos/fleet/version.Version=$(git describe --tags)" -o $SCRATCH/fleetctl ./fleetctl
+
+    tools/testbed up 3 --conf "Fleet.Listen=/run/argosy/fleet.sock 127.0.0.1:49153"
+    $SCRATCH/fleetctl --endpoint=unix:///proc/PID/root/run/argosy/fleet.sock list-machines       # PID: an init of a node
+
+In a folder with a plain unit, a template, a global unit, one that wants metadata, one whose instances conflict, and one that fails:
+submit, load, start, cat, stop, restart, unload, destroy, each also a second time and with what there is not; list-machines, list-units
+and list-unit-files with all their fields; --no-block, --block-attempts, --replace of each verb in each state; instances of a template
+that was destroyed meanwhile; 130 instances at once; what finds no place; usage errors. The same over TCP from within the node's network,
+with --ca-file, --cert-file and --key-file, with certificates of the rights view, deploy and admin, and without one. What is said, and
+the exit status, is what fleet's daemon has it say, but for what argosy-fleet(7) names.
+"""
 
 import http.client
 import json
 import socket
 import ssl
 import tempfile
+import time
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from lib import WAITS, Cluster, eventually, main
+from lib import SLEEPER, WAITS, Cluster, eventually, main
 from over_http import network_of
 
 SOCKET = "run/argosy/fleet.sock"
@@ -86,7 +107,7 @@ def put(node, name, status, **members):
     assert seen == status, f"{name}: {seen} {said}"
 
 
-def pages(node, target, key):
+def pages(node, target, key, get=get):
     rows, lengths, token = [], [], None
     while token != "":
         said = get(node, f"{target}?nextPageToken={quote(token)}" if token else target)
@@ -209,6 +230,50 @@ def test_lists_come_in_pages_of_a_hundred(c: Cluster):
     c.ctl("destroy p@{1..249} p@")
 
 
+def polls(node, name, is_so):
+    """As the client does: every 250 ms, for as long as it takes."""
+    seen = []
+    while not seen or not is_so(seen[-1]):
+        seen.append(ask(node, "GET", f"units/{quote(name)}"))
+        assert len(seen) < 200, f"{name}: {seen[-1]}"
+        time.sleep(0.25)
+
+
+def test_stop_unload_and_destroy_look_at_all_units_first(c: Cluster):
+    """The client finds what it is to change in the list of all, through all of its pages, and then waits for each."""
+    node = c.nodes[1]
+    put(node, "z@.service", 201, options=SLEEP)
+    c.ctl("submit z@{1..120}")
+    names = [f"z@{n}.service" for n in (7, 119)]
+    for name in names:
+        put(node, name, 204, desiredState="launched")
+        polls(node, name, lambda seen: seen[1]["currentState"] == "launched")
+    for wanted in ["loaded", "inactive"]:
+        rows = {row["name"]: row for row in pages(node, "units", "units")[0]}
+        assert len(rows) == 121 and all(rows[name]["currentState"] != wanted for name in names), rows
+        for name in names:
+            put(node, name, 204, desiredState=wanted)
+        for name in names:
+            polls(node, name, lambda seen: seen[1]["currentState"] == wanted)
+    for name in names:
+        assert name in {row["name"] for row in pages(node, "units", "units")[0]}
+        assert ask(node, "DELETE", f"units/{quote(name)}") == (204, None)
+        polls(node, name, lambda seen: seen[0] == 404)
+    c.ctl("destroy 'z@*'")
+
+
+def test_a_name_is_no_pattern(c: Cluster):
+    node = c.nodes[0]
+    put(node, "a.service", 201, options=SLEEP, desiredState="loaded")
+    waits(node, "a.service", "loaded", "inactive")
+    for name in ["*", "%3F.service", "%5Ba%5D.service"]:
+        refuses(node, "GET", f"units/{name}", 404, "unit does not exist")
+        refuses(node, "GET", f"state/{name}", 404)
+        refuses(node, "DELETE", f"units/{name}", 404)
+    assert get(node, "state?unitName=*") == {}
+    ask(node, "DELETE", "units/a.service")
+
+
 def test_errors_are_those_of_fleet(c: Cluster):
     node = c.nodes[0]
     refuses(node, "PUT", "units/x.service", 415, "only acceptable Content-Type", {}, "text/plain")
@@ -245,9 +310,18 @@ def test_what_waits_for_a_place_is_told_why(c: Cluster):
     for n in range(3):
         put(node, f"alone@{n}.service", 204, desiredState="launched")
     refuses(node, "PUT", "units/alone@3.service", 409, "it waits for one: n1: conflicts with alone@", {"desiredState": "launched"})
+    put(node, "alone@4.service", 201, options=alone, desiredState="launched")  # it is made, and waits
+    for name in ["alone@3.service", "alone@4.service"]:
+        state = get(node, f"state/{name}")
+        assert "machineID" not in state and state["systemdActiveState"] == "inactive", state
+        assert state["systemdSubState"].startswith("no node takes it at present: n1: conflicts with alone@"), state
+        assert state in get(node, "state")["states"]
+    put(node, "alone@4.service", 204, desiredState="loaded")
+    put(node, "alone@4.service", 204, desiredState="inactive")
+    refuses(node, "GET", "state/alone@4.service", 404)
     assert ask(node, "DELETE", "units/alone@0.service")[0] == 204
     waits(node, "alone@3.service", "launched", "active")
-    for n in range(1, 4):
+    for n in range(1, 5):
         ask(node, "DELETE", f"units/alone@{n}.service")
 
 
@@ -266,6 +340,11 @@ def test_over_tcp_a_certificate_says_who_asks(c: Cluster):
             assert ask_tcp(node, certificate, "PUT", f"units/{name}", {"name": name, "options": options})[0] == status, name
     assert {row["name"] for row in ask_tcp(node, views, "GET", "units")[1]["units"]} == {"short.service", "long.service"}
     assert "token:fleet" in c.ctl("jobs --limit 1")
+    c.submit("p@.service", SLEEPER)
+    c.ctl("load p@{1..249}")
+    rows, lengths = pages(node, "state", "states", lambda node, target: ask_tcp(node, views, "GET", target)[1])
+    assert lengths == [100, 100, 49] and len({row["name"] for row in rows}) == 249, lengths
+    c.ctl("destroy p@{1..249} p@")
     for name in ["short.service", "long.service"]:
         assert ask_tcp(node, deploys, "DELETE", f"units/{name}") == (204, None)
     c.ctl("token revoke fleet")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """static-files - files as a table of C, for argosyd to serve: static-files.py OUT.c FILE...
 
-What the table is: src/http/http-static.h. Each file has its type by the end of its name, and a tag that is made of its bytes.
+What the table is: src/http/dashboard/http-static.h. Each file has its type by the end of its name, and a tag that is made of its bytes.
 """
 
 import hashlib

@@ -12,7 +12,7 @@ FOLDERS = {
     "mesh": ["peer"],
     "agent": ["rules", "core", "queries", "work", "nodes", "orders"],
     "leader": ["rules", "messages", "core", "view", "scheduler", "fencing", "orders", "hosts", "queue", "changes", "campaigns", "queries", "events"],
-    "http": ["fleet"],
+    "http": ["dashboard", "target", "documents", "state", "streams", "changes", "clients", "openapi", "fleet"],
     "daemon": ["core", "requests"],
     "ctl": ["term", "view", "line", "client", "dashboard", "verbs"],
 }

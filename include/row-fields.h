@@ -43,13 +43,15 @@ typedef struct Field {
         bool shrink;
 } Field;
 
-enum { UNIT_ROW_FIELDS = 10, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 14, JOB_ROW_FIELDS = 20, HISTORY_ROW_FIELDS = 9, UNIT_RESULT_FIELDS = 9 };
+enum { UNIT_ROW_FIELDS = 10, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 14, JOB_ROW_FIELDS = 20, HISTORY_ROW_FIELDS = 9, UNIT_RESULT_FIELDS = 9, JOB_UNIT_ROW_FIELDS = 10, JOB_SETTING_ROW_FIELDS = 3 };
 // Of a unit file as it was once only the first are known: unit, rev, desired.
 enum { UNIT_FILE_PAST_FIELDS = 3 };
 extern const Field unit_row_fields[UNIT_ROW_FIELDS], unit_file_row_fields[UNIT_FILE_ROW_FIELDS],
-        node_row_fields[NODE_ROW_FIELDS], job_row_fields[JOB_ROW_FIELDS], history_row_fields[HISTORY_ROW_FIELDS], unit_result_fields[UNIT_RESULT_FIELDS];
+        node_row_fields[NODE_ROW_FIELDS], job_row_fields[JOB_ROW_FIELDS], history_row_fields[HISTORY_ROW_FIELDS], unit_result_fields[UNIT_RESULT_FIELDS],
+        job_unit_row_fields[JOB_UNIT_ROW_FIELDS], job_setting_row_fields[JOB_SETTING_ROW_FIELDS];
 
 void field_json(const Field *f, const void *row, Json *j);           // key and value
+void fields_json(const Field *fields, size_t n, const void *row, Json *j); // the value: an object
 void refusals_json(Argosy__Refusal **refusals, size_t n, Json *j);   // the value
 void job_targets_json(const Argosy__Response__JobRow *job, Json *j); // the value
 static inline const char *field_string(const Field *f, const void *row) {

@@ -17,9 +17,12 @@ void grant_json(const void *row, Json *j);      // nothing, if it has no grant
 void token_json(const void *row, Json *j);      // nothing, if it has no token
 void member_json(const void *row, Json *j);     // a ...ClusterStatus__Member
 void why_json(const void *row, Json *j);        // a ...Status, of an answer to Why
+void job_unit_json(const void *row, Json *j);
 // What a unit uses on that node, called as by `argosyctl top`; in microseconds and bytes. A counter that the node has no number of is null.
 void usage_json(const Argosy__Response__UsageRow *row, const char *node, Json *j);
 
+// Of a job that was asked for by its number: all that there is of it besides its units. Keys and values.
+void job_json_fields(const Argosy__Response__JobRow *job, Json *j);
 // The keys and values of one.
 void token_json_fields(const Argosy__Response__TokenRow *row, Json *j);
 // What the queue is besides its rules: keys and values.

@@ -101,6 +101,27 @@ const Field unit_result_fields[UNIT_RESULT_FIELDS] = {
         {"may_run_on", NULL, "MAY-RUN-ON", FIELD_MAY_RUN, AT(UnitResult, n_may_run_on), false, true},
 };
 
+// Of a job: what became of a unit that it has changed, and how that is now. by: the job that has overtaken it; 0: none.
+const Field job_unit_row_fields[JOB_UNIT_ROW_FIELDS] = {
+        {"unit", NULL, "UNIT", FIELD_STRING, AT(JobUnitRow, unit), true, true},
+        {"rev", NULL, "REV", FIELD_HASH, AT(JobUnitRow, rev), true, false},
+        {"desired", NULL, "DESIRED", FIELD_STRING, AT(JobUnitRow, desired), true, false},
+        {"end", NULL, "END", FIELD_STRING, AT(JobUnitRow, end), true, false},
+        {"end_message", NULL, "END-MESSAGE", FIELD_STRING, AT(JobUnitRow, end_message), true, true},
+        {"node", NULL, "NODE", FIELD_STRING, AT(JobUnitRow, node), true, true},
+        {"now", NULL, "NOW", FIELD_STRING, AT(JobUnitRow, now), true, false},
+        {"message", NULL, "MESSAGE", FIELD_STRING, AT(JobUnitRow, message), true, true},
+        {"revision", NULL, "REVISION", FIELD_U64, AT(JobUnitRow, revision), true, false},
+        {"by", NULL, "BY", FIELD_U64, AT(JobUnitRow, by), true, false},
+};
+
+// And what it has changed besides units.
+const Field job_setting_row_fields[JOB_SETTING_ROW_FIELDS] = {
+        {"setting", NULL, "SETTING", FIELD_STRING, AT(JobSettingRow, setting), true, true},
+        {"before", NULL, "BEFORE", FIELD_STRING, AT(JobSettingRow, before), true, true},
+        {"after", NULL, "AFTER", FIELD_STRING, AT(JobSettingRow, after), true, true},
+};
+
 static const void *at(const Field *f, const void *row) {
         return (const char *) row + f->offset;
 }
@@ -221,4 +242,11 @@ void field_json(const Field *f, const void *row, Json *j) {
                 json_end(j, '}');
                 break;
         }
+}
+
+void fields_json(const Field *fields, size_t n, const void *row, Json *j) {
+        json_begin(j, '{');
+        for (size_t i = 0; i < n; i++)
+                field_json(&fields[i], row, j);
+        json_end(j, '}');
 }

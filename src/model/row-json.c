@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See row-json.h. A word that is empty is null, and so is a number that there is not.
+// See row-json.h. A word that is empty is null, and so is a number that there is not; but for jobs, which are made of fields.
 
 #include "row-json.h"
 
@@ -181,6 +181,34 @@ void member_json(const void *row, Json *j) {
         json_number(j, "lag", m->lag, m->raft_id > 0);
         json_word(j, "version", m->version);
         json_end(j, '}');
+}
+
+// ---- a job
+
+static void json_jobs(Json *j, const char *key, const uint64_t *numbers, size_t n) {
+        json_key(j, key);
+        json_begin(j, '[');
+        for (size_t i = 0; i < n; i++)
+                json_u64(j, numbers[i]);
+        json_end(j, ']');
+}
+
+void job_json_fields(const Argosy__Response__JobRow *job, Json *j) {
+        for (size_t i = 0; i < JOB_ROW_FIELDS; i++)
+                field_json(&job_row_fields[i], job, j);
+        json_key(j, "cut");
+        json_bool(j, job->cut);
+        json_jobs(j, "after", job->after, job->n_after);
+        json_jobs(j, "waiting", job->waiting, job->n_waiting);
+        json_key(j, "settings");
+        json_begin(j, '[');
+        for (size_t i = 0; i < job->n_settings; i++)
+                fields_json(job_setting_row_fields, JOB_SETTING_ROW_FIELDS, job->settings[i], j);
+        json_end(j, ']');
+}
+
+void job_unit_json(const void *row, Json *j) {
+        fields_json(job_unit_row_fields, JOB_UNIT_ROW_FIELDS, row, j);
 }
 
 // ---- why

@@ -10,6 +10,7 @@
 #include "ctl.h"
 #include "fields.h"
 #include "json.h"
+#include "row-json.h"
 #include "str.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -165,65 +166,6 @@ static void begin_table(Shown *s) {
         table_add_column(&s->table, "WHY", true, true);
 }
 
-// ---- JSON
-
-static void json_numbers(Json *j, const char *key, const uint64_t *numbers, size_t n) {
-        json_key(j, key);
-        json_begin(j, '[');
-        for (size_t i = 0; i < n; i++)
-                json_u64(j, numbers[i]);
-        json_end(j, ']');
-}
-
-static void json_settings(Json *j, const Argosy__Response__JobRow *job) {
-        json_key(j, "settings");
-        json_begin(j, '[');
-        for (size_t i = 0; i < job->n_settings; i++) {
-                const Argosy__Response__JobSettingRow *s = job->settings[i];
-
-                json_begin(j, '{');
-                json_key(j, "setting");
-                json_string(j, s->setting);
-                json_key(j, "before");
-                json_string(j, s->before);
-                json_key(j, "after");
-                json_string(j, s->after);
-                json_end(j, '}');
-        }
-        json_end(j, ']');
-}
-
-static void json_head(Json *j, const Argosy__Response__JobRow *job) {
-        const Field *fields[FIELDS_MAX];
-        _cleanup_buf_ Buf why = {};
-        size_t n;
-
-        if (fields_select(&job_fields, NULL, true, fields, &n, &why) < 0)
-                return;
-        for (size_t i = 0; i < n; i++)
-                field_json(fields[i], job, j);
-        json_key(j, "cut");
-        json_bool(j, job->cut);
-        json_numbers(j, "after", job->after, job->n_after);
-        json_numbers(j, "waiting", job->waiting, job->n_waiting);
-        json_settings(j, job);
-}
-
-static void json_unit(Json *j, const Argosy__Response__JobUnitRow *u) {
-        const char *const words[][2] = {{"unit", u->unit}, {"rev", u->rev}, {"desired", u->desired},
-                                        {"end", u->end},   {"end_message", u->end_message}, {"node", u->node},
-                                        {"now", u->now},   {"message", u->message}};
-
-        json_begin(j, '{');
-        for (size_t i = 0; i < ELEMENTSOF(words); i++) {
-                json_key(j, words[i][0]);
-                json_string(j, words[i][1]);
-        }
-        json_key(j, "revision");
-        json_u64(j, u->revision);
-        json_end(j, '}');
-}
-
 // ---- one job
 
 static int on_job(Ctl *ctl, const Argosy__Response *r, void *userdata) {
@@ -237,7 +179,7 @@ static int on_job(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         job = r->jobs->rows[0];
         if (!s->began && json) {
                 json_begin(&s->json, '{');
-                json_head(&s->json, job);
+                job_json_fields(job, &s->json);
                 json_key(&s->json, "units");
                 json_begin(&s->json, '[');
         } else if (!s->began)
@@ -245,7 +187,7 @@ static int on_job(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         s->began = true;
         for (size_t i = 0; i < job->n_units && e == 0; i++)
                 if (json)
-                        json_unit(&s->json, job->units[i]);
+                        job_unit_json(job->units[i], &s->json);
                 else
                         e = add_unit(&s->table, job->units[i]);
         s->units += (uint32_t) job->n_units;

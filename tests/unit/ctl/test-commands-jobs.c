@@ -334,6 +334,7 @@ static void shows(FakeDaemon *d) {
         units[1].end = (char *) "failed";
         units[1].end_message = (char *) "exit-code";
         units[1].node = (char *) "n2";
+        units[1].by = 11;
         fake_accept(d);
         q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 9 && q->list_jobs->first_unit == 0);
@@ -374,7 +375,7 @@ static void programs_get_a_list_of_jobs(void **state) {
         assert_non_null(strstr(o.out, "\"targets\":[\"a\",\"b\"]"));
         assert_non_null(strstr(o.out, "{\"unit\":\"b.service\",\"rev\":\"\",\"desired\":\"\",\"end\":\"failed\",\"end_message\":"
                                       "\"exit-code\",\"node\":\"n2\",\"now\":\"otherwise\",\"message\":\"it has failed since\","
-                                      "\"revision\":42}]}]\n"));
+                                      "\"revision\":42,\"by\":11}]}]\n"));
 }
 
 static void asks_for_states(FakeDaemon *d) {

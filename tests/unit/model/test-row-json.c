@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include "buf.h"
+#include "row-json.h"
+
+static void is(Json *j, const char *text) {
+        _cleanup_free_ char *seen = NULL;
+
+        assert_false(j->failed);
+        seen = buf_take_string(&j->text);
+        json_done(j);
+        assert_string_equal(seen, text);
+}
+
+static void of_a_unit_of_a_job_it_is_said_how_it_ended_and_how_it_is(void **state) {
+        Argosy__Response__JobUnitRow u = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
+        Json j = {};
+
+        u.unit = (char *) "a.service";
+        u.rev = (char *) "0123";
+        u.desired = (char *) "launched";
+        u.end = (char *) "overtaken";
+        u.end_message = (char *) "by job 18";
+        u.node = (char *) "n2";
+        u.now = (char *) "changed since";
+        u.message = (char *) "by job 19";
+        u.revision = 41;
+        u.by = 18;
+        u.rev_after = (char *) "89ab"; // which a history tells, not this
+        job_unit_json(&u, &j);
+        is(&j, "{\"unit\":\"a.service\",\"rev\":\"0123\",\"desired\":\"launched\",\"end\":\"overtaken\",\"end_message\":\"by job 18\",\"node\":\"n2\","
+               "\"now\":\"changed since\",\"message\":\"by job 19\",\"revision\":41,\"by\":18}");
+}
+
+static void what_is_unknown_of_a_unit_of_a_job_is_empty(void **state) {
+        Argosy__Response__JobUnitRow u = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
+        Json j = {};
+
+        job_unit_json(&u, &j);
+        is(&j, "{\"unit\":\"\",\"rev\":\"\",\"desired\":\"\",\"end\":\"\",\"end_message\":\"\",\"node\":\"\",\"now\":\"\",\"message\":\"\",\"revision\":0,\"by\":0}");
+}
+
+static void a_job_says_whom_it_waits_for_and_what_it_has_set(void **state) {
+        Argosy__Response__JobRow job = ARGOSY__RESPONSE__JOB_ROW__INIT;
+        Argosy__Response__JobSettingRow setting = ARGOSY__RESPONSE__JOB_SETTING_ROW__INIT, *settings[] = {&setting};
+        uint64_t after[] = {7, 8}, waiting[] = {21};
+        Json j = {};
+
+        setting.setting = (char *) "label disk of n1";
+        setting.before = (char *) "hdd";
+        job.job = 17;
+        job.cut = true;
+        job.after = after;
+        job.n_after = 2;
+        job.waiting = waiting;
+        job.n_waiting = 1;
+        job.settings = settings;
+        job.n_settings = 1;
+        json_begin(&j, '{');
+        job_json_fields(&job, &j);
+        json_end(&j, '}');
+        is(&j, "{\"job\":17,\"time\":0,\"state\":\"\",\"author\":\"\",\"verb\":\"\",\"targets\":[],\"changed\":0,\"reason\":\"\",\"host\":\"\",\"before\":0,\"revision\":0,"
+               "\"ended\":0,\"failed\":0,\"unplaced\":0,\"overtaken\":0,\"cancelled\":0,\"message\":\"\",\"retries\":0,\"asked\":0,\"waits\":\"\",\"cut\":true,"
+               "\"after\":[7,8],\"waiting\":[21],\"settings\":[{\"setting\":\"label disk of n1\",\"before\":\"hdd\",\"after\":\"\"}]}");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(of_a_unit_of_a_job_it_is_said_how_it_ended_and_how_it_is),
+                cmocka_unit_test(what_is_unknown_of_a_unit_of_a_job_is_empty),
+                cmocka_unit_test(a_job_says_whom_it_waits_for_and_what_it_has_set),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -9,7 +9,7 @@
 //      LEVEL   if it depends on what only a cluster with jobs looks at, until one was seen to keep them
 //      ASK     what it is about; the answer has the job's number
 //      WAIT    ?wait=: until that job has ended, or the time is over
-//      JOB     what became of it, or how far it is
+//      JOB     what became of it, or how far it is; of thousands of units in several answers, as if ASK was about a job
 //
 // A stream asks for EVENTS behind its cursor, over and over: for the first time when it is begun, and this is answered at once, so
 // that the status says whether there can be a stream; and then when its client has read what there was, but no sooner than
@@ -240,11 +240,11 @@ void http_steps_respond_token(HttpCall *call, const Argosy__Response *response) 
 
 static void begin(HttpCall *call, const Argosy__Author *author) {
         bool streams = call->target.resource == HTTP_EVENTS, waits = call->target.wait_sec > 0,
-             has_aside = http_target_has_aside(&call->target),
+             is_job = call->target.resource == HTTP_JOB, has_aside = http_target_has_aside(&call->target),
              checks = needs_jobs(call) && !call->api->keeps_jobs;
         bool differs = call->target.resource == HTTP_DIFF, retries = !checks && http_retry_is_asked(call),
              is_past = http_target_is_past(&call->target),
-             asks_again = retries || waits || is_past || checks || streams || has_aside || differs || call->bulk;
+             asks_again = retries || waits || is_job || is_past || checks || streams || has_aside || differs || call->bulk;
 
         call->author = asks_again ? message_copy(author) : NULL;
         if (asks_again && !call->author) {
@@ -255,7 +255,7 @@ static void begin(HttpCall *call, const Argosy__Author *author) {
                 http_bulk_begin(call, checks);
                 return;
         }
-        if (call->target.resource == HTTP_JOB && waits) {
+        if (is_job && waits) {
                 wait(call, call->target.job, author);
                 return;
         }
@@ -293,6 +293,24 @@ bool http_steps_note_level(HttpCall *call, const Argosy__Response *r) {
         return call->api->keeps_jobs;
 }
 
+// What became of the units behind those that have come. True: it is asked for, or the client has gone.
+static bool asks_for_more_units(HttpCall *call, const Argosy__Response *last) {
+        const Argosy__Response__JobRow *job;
+
+        if (call->target.resource != HTTP_JOB || last->what_case != ARGOSY__RESPONSE__WHAT_JOBS || last->jobs->n_rows != 1)
+                return false;
+        job = last->jobs->rows[0];
+        if (job->n_units == 0 || job->more_units == 0 || call->target.first_unit + job->n_units >= HTTP_JOB_UNITS_MAX)
+                return false;
+        call->target.first_unit += (uint32_t) job->n_units;
+        call->no_leader = last->no_leader;
+        if (http_peer_is_gone(call->peer))
+                http_call_fail(call, ECONNRESET, "its client has gone");
+        else
+                http_steps_read_on(call);
+        return true;
+}
+
 bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
         switch (call->step) {
         case HTTP_STEP_LEVEL:
@@ -310,6 +328,8 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
                         http_past_on_now(call, last);
                         return true;
                 }
+                if (asks_for_more_units(call, last))
+                        return true;
                 http_api_release_body(call); // what was made of it was carried out
                 call->job = http_target_writes(&call->target) ? last->job : 0;
                 if (call->job == 0 || call->target.wait_sec == 0)
@@ -327,8 +347,9 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
         case HTTP_STEP_ASIDE:   // http-api-pieces.c
         case HTTP_STEP_CHANGES: // http-api-changes.c
         case HTTP_STEP_RETRY:   // http-api-retry.c
-        case HTTP_STEP_JOB:
                 break;
+        case HTTP_STEP_JOB:
+                return asks_for_more_units(call, last);
         }
         return false;
 }

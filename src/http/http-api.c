@@ -288,6 +288,7 @@ static void end(HttpCall *call, const Argosy__Response *last) {
 // Who answers goes on to the end, also when the beginning could not be kept: nobody has a way to stop him from in here.
 static void respond_one(HttpCall *call, const Argosy__Response *response) {
         size_t first, n = count_rows(response, &first);
+        bool goes_on = call->target.first_unit > 0; // with a job whose first units have come
 
         if (response->final)
                 call->route = NULL;
@@ -329,12 +330,14 @@ static void respond_one(HttpCall *call, const Argosy__Response *response) {
         }
         if (!response->final && response->what_case == ARGOSY__RESPONSE__WHAT_PROGRESS)
                 return; // of a wait, whose end says it all
-        if (first == 0) {
+        if (first == 0 && !goes_on) {
                 http_call_drop_parts(call);
                 call->status = 0;
         }
+        if (goes_on && response->no_leader != call->no_leader)
+                call->status = EAGAIN;
         if (call->status == 0)
-                call->status = -keep_part(call, response, first, n);
+                call->status = -keep_part(call, response, goes_on ? call->n_rows : first, n);
         if (call->status != 0)
                 http_call_drop_parts(call);
         else

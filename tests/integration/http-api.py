@@ -189,7 +189,7 @@ def test_jobs_come_page_by_page(c: Cluster):
             seen += said["jobs"]
         assert seen == c.json("list-jobs --all", node), node.name
         [job] = get(node, f"/v1/jobs/{seen[0]['job']}")["jobs"]
-        assert job == seen[0]
+        assert {key: job[key] for key in seen[0]} == seen[0] and [job] == c.json(f"job show {job['job']}", node)
         about = get(node, "/v1/jobs?pattern=job3.service&limit=2")["jobs"]
         assert about and all("job3" in " ".join(row["targets"]) for row in about), about
         refuses(node, f"/v1/jobs/{seen[0]['job'] + 1000}", 404)
@@ -376,7 +376,11 @@ def test_a_long_list_comes_whole_over_one_connection(c: Cluster):
 def test_rights_are_those_of_the_local_socket(c: Cluster):
     c.ctl("role set web")
     c.start("web", WEB)
+    mine = c.json("list-jobs --limit=1")[0]["job"]
     c.start("db", SLEEPER)
+    theirs = c.json("list-jobs --limit=1")[0]["job"]
+    c.ctl("restart web db")
+    both = c.json("list-jobs --limit=1")[0]["job"]
     for node in c.nodes:
         node.run(f"id ann 2>/dev/null || useradd --uid {ANN} ann")
         assert ask_as_ann(node, "/v1/units")[1] == "no entry"
@@ -386,6 +390,10 @@ def test_rights_are_those_of_the_local_socket(c: Cluster):
         status, text = ask_as_ann(node, "/v1/units")
         assert status == 200 and names(json.loads(text)["units"]) == ["web.service"], text
         assert ask_as_ann(node, "/v1/units/db.service")[0] in (403, 404)
+        for job, whose in (mine, "web.service"), (theirs, None), (both, None):  # a job of others' units, too, is none of hers
+            status, text = ask_as_ann(node, f"/v1/jobs/{job}")
+            assert (status, names(json.loads(text)["jobs"][0]["units"])) == (200, [whose]) if whose else status == 403, text
+            assert "db" not in text, text
         status, text = ask_as_ann(node, "/v1/nodes")
         assert status == 403 and "'view'" in json.loads(text)["detail"], text
         assert ask_as_ann(node, "/healthz") == (200, "ok\n")

@@ -59,6 +59,25 @@ def test_a_rebalance_is_a_job_that_is_waited_for_or_not(c: Cluster):
     assert change(node, "rebalance", status=200, patterns=["web@*"])["job"] is None
 
 
+def test_a_job_says_what_became_of_its_units(c: Cluster):
+    """As argosyctl job show: of one that was waited for, of one with a failing unit, and of more units than one answer of the leader takes."""
+    c.submit("good.service", SLEEPER)
+    c.submit("bad.service", "[Service]\nType=oneshot\nExecStart=/bin/false\n")
+    for number, node in enumerate(c.nodes):
+        [job] = change(node, "restart" if number else "start", wait=30, units=["good.service", "bad.service"])["jobs"]
+        units = {unit["unit"]: unit for unit in job["units"]}
+        assert job["state"] == "failed" and (units["good.service"]["end"], units["bad.service"]["end"]) == ("ok", "failed"), job
+        assert units["bad.service"]["end_message"] and units["bad.service"]["node"], job
+        assert [job] == c.json(f"job show {job['job']}", node) == get(node, f"/v1/jobs/{job['job']}")["jobs"]
+    many = names("many", range(1, 601))
+    change(c.nodes[0], "submit", wait=30, files={"many@.service": SLEEPER})
+    [made] = change(c.nodes[1], "submit", wait=60, units=many)["jobs"]
+    assert len(made["units"]) == made["changed"] == 600 and "more_units" not in made
+    for node in c.nodes:
+        assert get(node, f"/v1/jobs/{made['job']}")["jobs"] == c.json(f"job show {made['job']}", node)
+    change(c.nodes[0], "destroy", wait=60, units=[*many, "many@.service"])
+
+
 def test_what_cannot_be_done_changes_nothing_and_says_why(c: Cluster):
     node = c.nodes[0]
     c.start("web")

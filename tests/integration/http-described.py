@@ -131,7 +131,7 @@ def test_each_thing_with_each_parameter(c: Cluster):
     since = get(node, "/v1/state")["cursor"]
     body = {"verb": "stop", "units": ["web@1.service"], "reason": "as described"}
     assert document.takes("change", body)
-    for wait, schema in [(None, "units_of_a_job"), (60, "jobs")]:
+    for wait, schema in [(None, "units_of_a_job"), (60, "job")]:
         said = change(node, **body, wait=wait)
         assert document.takes(schema, said), said
         document.fits(document.text["paths"]["/v1/jobs"]["post"]["responses"]["200" if wait else "202"]["content"]["application/json"]["schema"], said)

@@ -45,6 +45,8 @@ struct HttpBody {
         size_t part, row;           // the next
         Argosy__Response *response; // of `part`, NULL: not unpacked yet
         BodyStage stage;
+        bool in_job;         // of HTTP_JOB: its row has begun, and these are its units
+        uint32_t more_units; // that do not come
         Json json; // its text: of one step
         size_t given;
 };
@@ -93,10 +95,11 @@ static void move_json(const void *row, Json *j) {
         unit.from = move->from;
         unit.node = move->to;
         unit.message = move->why;
-        json_begin(j, '{');
-        for (size_t i = 0; i < UNIT_RESULT_FIELDS; i++)
-                field_json(&unit_result_fields[i], &unit, j);
-        json_end(j, '}');
+        fields_json(unit_result_fields, UNIT_RESULT_FIELDS, &unit, j);
+}
+
+static const Argosy__Response__JobRow *job_of(const Argosy__Response *r) {
+        return r && r->what_case == ARGOSY__RESPONSE__WHAT_JOBS && r->jobs->n_rows == 1 ? r->jobs->rows[0] : NULL;
 }
 
 static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
@@ -126,9 +129,15 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                         rows.n = r->nodes->n_rows;
                 }
                 break;
+        case HTTP_JOB: // its units: the row itself is written before them
+                rows = (Rows){"jobs", job_row_fields, JOB_ROW_FIELDS, job_unit_json, NULL, 0};
+                if (job_of(r)) {
+                        rows.rows = (void *const *) job_of(r)->units;
+                        rows.n = job_of(r)->n_units;
+                }
+                break;
         case HTTP_HISTORY:
         case HTTP_JOBS:
-        case HTTP_JOB:
                 rows = resource == HTTP_HISTORY
                                ? (Rows){"history", history_row_fields, HISTORY_ROW_FIELDS, NULL, NULL, 0}
                                : (Rows){"jobs", job_row_fields, JOB_ROW_FIELDS, NULL, NULL, 0};
@@ -354,6 +363,30 @@ static void write_own(const Argosy__Response__Access *access, Json *j) {
         write_right(j, "own_of_some", access->own_of_some);
 }
 
+// The first part has what is said of the job itself, the last one how many units are behind it.
+static int begin_job(HttpBody *b) {
+        int r = unpack(b);
+
+        if (r < 0 || !job_of(b->response))
+                return r;
+        json_begin(&b->json, '{');
+        job_json_fields(job_of(b->response), &b->json);
+        json_key(&b->json, "units");
+        json_begin(&b->json, '[');
+        b->in_job = true;
+        return 0;
+}
+
+static void end_job(HttpBody *b) {
+        json_end(&b->json, ']');
+        if (b->more_units > 0) {
+                json_key(&b->json, "more_units");
+                json_u64(&b->json, b->more_units);
+        }
+        json_end(&b->json, '}');
+        b->in_job = false;
+}
+
 // The last part has what is true of all of them.
 static int begin(HttpBody *b) {
         Json *j = &b->json;
@@ -379,13 +412,14 @@ static int begin(HttpBody *b) {
                 write_own(b->response->access, j);
         json_key(j, rows_of(b->target.resource, NULL).key);
         json_begin(j, '[');
+        b->more_units = job_of(b->response) ? job_of(b->response)->more_units : 0;
         if (b->parts->n > 1) {
                 message_free(b->response);
                 b->response = NULL;
         }
         b->part = 0;
         b->stage = BODY_ROWS;
-        return 0;
+        return b->target.resource == HTTP_JOB ? begin_job(b) : 0;
 }
 
 static void write_row(HttpBody *b, const Rows *rows, const void *row) {
@@ -405,10 +439,7 @@ static void write_row(HttpBody *b, const Rows *rows, const void *row) {
                 rows->write(row, &b->json);
                 return;
         }
-        json_begin(&b->json, '{');
-        for (size_t i = 0; i < n_fields; i++)
-                field_json(&rows->fields[i], row, &b->json);
-        json_end(&b->json, '}');
+        fields_json(rows->fields, n_fields, row, &b->json);
 }
 
 static int write_rows(HttpBody *b) {
@@ -454,6 +485,8 @@ static int step(HttpBody *b) {
         else if (b->stage == BODY_ROWS && (key = http_body_aside(b->target.resource, &aside)))
                 r = begin_asides(b, key, aside);
         else {
+                if (b->in_job)
+                        end_job(b);
                 if (b->stage != BODY_TEXT)
                         json_end(&b->json, ']');
                 json_end(&b->json, '}');

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the two halves of the description share: http-openapi.c has paths, http-openapi-schemas.c what they refer to by name.
+// What the parts of the description share: http-openapi.c has paths, http-openapi-schemas.c what they refer to by name, and
+// http-openapi-rows.c what lists in that consist of.
 
 #include "http-target.h"
 #include "json.h"
+#include "row-fields.h"
 #include "str.h"
 
 enum { HTTP_OPENAPI_NAME_SIZE = 96 };
@@ -26,12 +28,14 @@ typedef enum HttpShape {
 
 // Names of schemas that are of one kind of answer.
 #define HTTP_OPENAPI_TAKEN "units_of_a_job" // of a change, and of a plan
-#define HTTP_OPENAPI_ENDED "jobs"           // of a change that was waited for
+#define HTTP_OPENAPI_ENDED "job"            // of a change that was waited for
 
 // Of what such a thing is answered with; "": it has none.
 void http_openapi_schema_name(const HttpRoute *o, char ret[HTTP_OPENAPI_NAME_SIZE]);
 // Keys and values of a schema.
 void http_openapi_shape(Json *j, HttpShape s);
+void http_openapi_row(Json *j, HttpResource resource); // of which it has many, or one
+HttpShape http_openapi_shape_of_field(FieldType type);
 // Key and value.
 void http_openapi_components(Json *j);
 

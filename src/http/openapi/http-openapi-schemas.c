@@ -2,8 +2,8 @@
 //
 //      tables -> schemas, headers and answers, each under the name by which paths refer to it
 //
-// A schema names every member that there can be, those that are always there as required. Where a table has the members it is the table's
-// that stand here; of what is written by hand elsewhere (http-bulk-answer.c, job-difference.c, cluster-copy.c) the shape stands here
+// A schema names every member that there can be, those that are always there as required. What rows have is http-openapi-rows.c's;
+// of what is written by hand elsewhere (http-bulk-answer.c, job-difference.c, cluster-copy.c) the shape stands here
 // again, and tests/integration/http-described.py finds it out if the two differ.
 
 #include <string.h>
@@ -71,37 +71,6 @@ static HttpShape shape_of_member(const char *verb, const char *name) {
         return SHAPE_ANY;
 }
 
-static HttpShape shape_of_field(FieldType type) {
-        switch (type) {
-        case FIELD_STRING:
-        case FIELD_HASH:
-        case FIELD_ROLE:
-        case FIELD_STATE:
-                return SHAPE_TEXT;
-        case FIELD_BOOL:
-        case FIELD_OK:
-                return SHAPE_BOOL;
-        case FIELD_U32:
-        case FIELD_U64:
-        case FIELD_TIME:
-                return SHAPE_NUMBER;
-        case FIELD_COUNT:
-        case FIELD_BYTES:
-        case FIELD_PERMILLE:
-        case FIELD_USEC:
-                return SHAPE_NUMBER_OR_NULL;
-        case FIELD_LABELS:
-                return SHAPE_TEXTS_BY_NAME;
-        case FIELD_TARGETS:
-        case FIELD_MAY_RUN:
-                return SHAPE_TEXTS;
-        case FIELD_CHANGE:
-        case FIELD_REFUSALS:
-                return SHAPE_OBJECTS;
-        }
-        return SHAPE_ANY;
-}
-
 void http_openapi_shape(Json *j, HttpShape s) {
         switch (s) {
         case SHAPE_BOOL:
@@ -150,8 +119,8 @@ void http_openapi_shape(Json *j, HttpShape s) {
 void http_openapi_schema_name(const HttpRoute *o, char ret[HTTP_OPENAPI_NAME_SIZE]) {
         const char *rows = http_body_rows(o->resource, NULL, NULL);
 
-        if (o->resource == HTTP_UNIT || o->resource == HTTP_UNIT_FILE)
-                str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s", o->resource == HTTP_UNIT ? "unit" : "unit_file");
+        if (o->resource == HTTP_UNIT || o->resource == HTTP_UNIT_FILE || o->resource == HTTP_JOB)
+                str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s", o->resource == HTTP_UNIT ? "unit" : o->resource == HTTP_JOB ? "job" : "unit_file");
         else if (rows)
                 str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s%s", rows, o->method == HTTP_GET ? "" : "_of_a_job");
         else
@@ -159,22 +128,6 @@ void http_openapi_schema_name(const HttpRoute *o, char ret[HTTP_OPENAPI_NAME_SIZ
 }
 
 // ---- schemas
-
-// `always`: so many of them, the first ones, are in each row.
-static void write_row(Json *j, const Field *fields, size_t n, size_t always) {
-        text(j, "type", "object");
-        if (n == 0)
-                return;
-        begin(j, "properties");
-        for (size_t i = 0; i < n; i++)
-                property(j, fields[i].name, shape_of_field(fields[i].type));
-        end(j);
-        json_key(j, "required");
-        json_begin(j, '[');
-        for (size_t i = 0; i < always; i++)
-                json_string(j, fields[i].name);
-        json_end(j, ']');
-}
 
 // What stands beside the rows of what is read, if there is something to say.
 static void write_beside(Json *j, HttpResource resource) {
@@ -204,9 +157,7 @@ static void write_beside_of_a_job(Json *j) {
 static void write_document(Json *j, const HttpRoute *o, const char *name, bool has_next) {
         HttpAside aside;
         const char *asides = http_body_aside(o->resource, &aside), *age = o->method == HTTP_GET ? "no_leader" : "job";
-        const Field *fields;
-        size_t n;
-        const char *rows = http_body_rows(o->resource, &fields, &n);
+        const char *rows = http_body_rows(o->resource, NULL, NULL);
 
         begin(j, name);
         text(j, "type", "object");
@@ -220,7 +171,7 @@ static void write_document(Json *j, const HttpRoute *o, const char *name, bool h
         begin(j, rows);
         text(j, "type", "array");
         begin(j, "items");
-        write_row(j, fields, n, o->resource == HTTP_UNIT_FILE ? UNIT_FILE_PAST_FIELDS : n);
+        http_openapi_row(j, o->resource);
         end(j);
         end(j);
         if (asides)
@@ -449,7 +400,7 @@ static void write_line_of_an_operation(Json *j) {
         text(j, "type", "object");
         begin(j, "properties");
         for (size_t i = 0; i < UNIT_RESULT_FIELDS; i++)
-                property(j, unit_result_fields[i].name, shape_of_field(unit_result_fields[i].type));
+                property(j, unit_result_fields[i].name, http_openapi_shape_of_field(unit_result_fields[i].type));
         property(j, "end", SHAPE_TEXT);
         property(j, "end_message", SHAPE_TEXT);
         end(j);

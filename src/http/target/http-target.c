@@ -634,6 +634,7 @@ static Argosy__Request *ask_for_jobs(const HttpTarget *t) {
         m.limit = t->limit;
         m.before = t->page.before;
         m.number = t->job;
+        m.first_unit = t->first_unit;
         q.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
         q.list_jobs = &m;
         return message_copy(&q);

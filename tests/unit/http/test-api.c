@@ -40,6 +40,7 @@ static struct World {
         HttpCall *calls[CLIENTS];
         size_t n_calls, n_cancelled;
         int last_what;
+        uint32_t last_first_unit;
         struct {
                 Argosy__Verb verb;
                 uint64_t retries;
@@ -67,6 +68,8 @@ static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__A
                 (void) str_copy(known, sizeof(known), request->list_units->filter->known);
         assert_int_equal(author->uid, getuid());
         w.last_what = (int) request->what_case;
+        if (request->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS)
+                w.last_first_unit = request->list_jobs->first_unit;
         if (request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && request->change->n_names > 0) {
                 w.change.verb = request->change->verb;
                 w.change.retries = request->job->retries;
@@ -539,6 +542,88 @@ static void who_has_waited_long_enough_is_told_how_far_it_is(void **state) {
         assert_int_equal(w.n_cancelled, 1);
         respond_job(w.calls[1], "running");
         RUN_UNTIL(has(c, "\"state\":\"running\""));
+}
+
+// A part of job 17: so many units, and how many are behind them.
+static void respond_part(HttpCall *call, size_t n, uint32_t more, bool no_leader) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
+        Argosy__Response__JobUnitRow unit = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
+        _cleanup_free_ Argosy__Response__JobUnitRow **units = calloc(n, sizeof(*units));
+
+        assert_non_null(units);
+        for (size_t i = 0; i < n; i++)
+                units[i] = &unit;
+        unit.unit = str_printf("behind-%u.service", w.last_first_unit);
+        row.job = 17;
+        row.units = units;
+        row.n_units = n;
+        row.more_units = more;
+        jobs.rows = rows;
+        jobs.n_rows = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        r.no_leader = no_leader;
+        r.final = true;
+        http_call_respond(call, &r);
+        free(unit.unit);
+}
+
+static void all_units_of_a_job_are_asked_for_one_part_after_the_other(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/jobs/17"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_first_unit, 0);
+        respond_part(w.calls[0], 2, 3, false);
+        RUN_UNTIL(w.n_calls == 2);
+        assert_int_equal(w.last_first_unit, 2);
+        respond_part(w.calls[1], 2, 1, false);
+        RUN_UNTIL(w.n_calls == 3);
+        assert_int_equal(w.last_first_unit, 4);
+        respond_part(w.calls[2], 1, 0, false);
+        RUN_UNTIL(has(c, "]}\n"));
+        assert_true(has(c, "HTTP/1.1 200 ") && has(c, "behind-0.service") && has(c, "behind-2.service") && has(c, "behind-4.service"));
+        assert_true(!has(c, "more_units"));
+        c = say(1, POST("/v1/jobs?wait=60", "application/json", "37", STOP)); // and of one that was waited for
+        RUN_UNTIL(w.n_calls == 4);
+        answer_change(w.calls[3], 0, 17);
+        respond_job(w.calls[4], "done");
+        assert_int_equal(w.last_first_unit, 0);
+        respond_part(w.calls[5], 7, 1, false);
+        assert_int_equal(w.last_first_unit, 7);
+        respond_part(w.calls[6], 1, 0, false);
+        RUN_UNTIL(has(c, "behind-7.service") && has(c, "]}\n"));
+        assert_int_equal(w.n_calls, 7);
+}
+
+static void of_a_job_of_very_many_units_the_rest_is_counted(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/jobs/17"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_part(w.calls[0], HTTP_JOB_UNITS_MAX - 1, 9, false);
+        RUN_UNTIL(w.n_calls == 2);
+        respond_part(w.calls[1], 2, 7, false);
+        RUN_UNTIL(has(c, "],\"more_units\":7}]}\n"));
+        assert_int_equal(w.n_calls, 2);
+}
+
+// How units are now is known to a leader alone.
+static void a_job_is_told_by_a_leader_or_without_one_and_not_half_so(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/jobs/17"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_part(w.calls[0], 2, 1, false);
+        RUN_UNTIL(w.n_calls == 2);
+        respond_part(w.calls[1], 1, 0, true);
+        RUN_UNTIL(has(c, "ask again"));
+        assert_true(has(c, "HTTP/1.1 503 ") && !has(c, "behind-0.service"));
 }
 
 static void who_only_announces_a_body_takes_room_from_nobody(void **state) {
@@ -1529,6 +1614,9 @@ int main(void) {
                 TEST(behind_a_line_without_an_answer_nothing_is_asked_for),
                 TEST(who_waits_is_told_how_it_ended),
                 TEST(who_has_waited_long_enough_is_told_how_far_it_is),
+                TEST(all_units_of_a_job_are_asked_for_one_part_after_the_other),
+                TEST(of_a_job_of_very_many_units_the_rest_is_counted),
+                TEST(a_job_is_told_by_a_leader_or_without_one_and_not_half_so),
                 TEST(what_a_leader_may_have_is_not_to_be_asked_for_again),
                 TEST(what_has_a_key_is_to_be_asked_for_again),
                 TEST(what_changes_nothing_is_to_be_asked_for_again),

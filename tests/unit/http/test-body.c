@@ -3,6 +3,7 @@
 
 #include "buf.h"
 #include "http-body.h"
+#include "macro.h"
 #include "str.h"
 
 static HttpPart packed(const Argosy__Response *r) {
@@ -50,6 +51,14 @@ static HttpBody *body_of(const char *text, const HttpPart *parts, size_t n) {
         assert_non_null(b);
         assert_null(t.name); // it was taken
         return b;
+}
+
+static size_t count(const char *text, const char *word) {
+        size_t n = 0;
+
+        for (const char *p = text; (p = strstr(p, word)); p++)
+                n++;
+        return n;
 }
 
 static char *read_all(HttpBody *b, size_t piece) {
@@ -130,6 +139,76 @@ static void a_page_of_jobs_says_where_the_next_one_begins(void **state) {
         assert_ptr_equal(strstr(last, "{\"no_leader\":false,\"jobs\":[{\"job\":18,"), last);
 }
 
+// Units of job 17 from number `first` on; more: behind these.
+static HttpPart job(unsigned first, unsigned n, unsigned more) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
+        Argosy__Response__JobUnitRow units[100], *pointers[100];
+        Argosy__Response__JobSettingRow setting = ARGOSY__RESPONSE__JOB_SETTING_ROW__INIT, *settings[] = {&setting};
+        uint64_t after[] = {7, 8}, waiting[] = {21};
+        char names[100][16];
+
+        assert_true(n <= ELEMENTSOF(units));
+        for (unsigned i = 0; i < n; i++) {
+                argosy__response__job_unit_row__init(&units[i]);
+                str_fit(names[i], sizeof(names[i]), "u%u", first + i);
+                units[i].unit = names[i];
+                pointers[i] = &units[i];
+        }
+        if (first == 0) {
+                units[0].end = (char *) "overtaken";
+                units[0].end_message = (char *) "by job 18";
+                units[0].by = 18;
+                units[0].revision = 41;
+        }
+        setting.setting = (char *) "label disk of n1";
+        setting.after = (char *) "ssd";
+        row.job = 17;
+        row.after = after;
+        row.n_after = 2;
+        row.waiting = waiting;
+        row.n_waiting = 1;
+        row.settings = settings;
+        row.n_settings = first == 0;
+        row.units = pointers;
+        row.n_units = n;
+        row.more_units = more;
+        jobs.rows = rows;
+        jobs.n_rows = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        return packed(&r);
+}
+
+#define UNIT_BEGINS(name) "{\"unit\":\"" name "\",\"rev\":\"\",\"desired\":\"\",\"end\":"
+
+static void a_job_says_what_became_of_its_units(void **state) {
+        HttpPart part = job(0, 1, 0);
+        _cleanup_free_ char *text = read_all(body_of("/v1/jobs/17", &part, 1), 4096);
+
+        assert_ptr_equal(strstr(text, "{\"no_leader\":false,\"jobs\":[{\"job\":17,"), text);
+        assert_non_null(strstr(text, "\"waits\":\"\",\"cut\":false,\"after\":[7,8],\"waiting\":[21],\"settings\":[{\"setting\":\"label disk of n1\","
+                                     "\"before\":\"\",\"after\":\"ssd\"}],\"units\":[" UNIT_BEGINS("u0") "\"overtaken\",\"end_message\":\"by job 18\","
+                                     "\"node\":\"\",\"now\":\"\",\"message\":\"\",\"revision\":41,\"by\":18}]}]}\n"));
+}
+
+// As it came in several answers, in whatever pieces it is read; and how many units are behind the last of them.
+static void a_job_of_many_units_is_one_document(void **state) {
+        HttpPart parts[] = {job(0, 100, 105), job(100, 100, 5), job(200, 2, 3)}, again[] = {job(0, 100, 105), job(100, 100, 5), job(200, 2, 3)},
+                 none[] = {job(0, 0, 0)};
+        _cleanup_free_ char *text = read_all(body_of("/v1/jobs/17", parts, 3), 4096), *crumbs = read_all(body_of("/v1/jobs/17", again, 3), 1),
+                            *empty = read_all(body_of("/v1/jobs/17", none, 1), 4096);
+
+        assert_int_equal(count(text, "\"job\":17"), 1);
+        assert_int_equal(count(text, "\"settings\":[{"), 1);
+        assert_int_equal(count(text, "\"unit\":"), 202);
+        assert_non_null(strstr(text, ",\"by\":0}," UNIT_BEGINS("u100")));
+        assert_non_null(strstr(text, "}],\"more_units\":3}]}\n"));
+        assert_string_equal(crumbs, text);
+        assert_non_null(strstr(empty, "\"units\":[]}]}\n"));
+}
+
 static void what_would_move_is_told_as_of_a_start(void **state) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Rebalance rebalance = ARGOSY__RESPONSE__REBALANCE__INIT;
@@ -175,14 +254,6 @@ static void a_change_of_the_queue_says_what_came_of_it(void **state) {
         *part = packed(&r);
         text = read_all(http_body_new(&target, part, 1, NULL, 0), 4096);
         assert_string_equal(text, "{\"job\":17,\"rule\":3,\"held\":true,\"units\":[]}\n");
-}
-
-static size_t count(const char *text, const char *word) {
-        size_t n = 0;
-
-        for (const char *p = text; (p = strstr(p, word)); p++)
-                n++;
-        return n;
 }
 
 // However small the pieces are, and wherever the parts end.
@@ -241,6 +312,8 @@ int main(void) {
                 cmocka_unit_test(an_empty_list_is_a_list),
                 cmocka_unit_test(what_is_known_without_a_leader_has_its_age),
                 cmocka_unit_test(a_page_of_jobs_says_where_the_next_one_begins),
+                cmocka_unit_test(a_job_says_what_became_of_its_units),
+                cmocka_unit_test(a_job_of_many_units_is_one_document),
                 cmocka_unit_test(a_change_of_the_queue_says_what_came_of_it),
                 cmocka_unit_test(what_would_move_is_told_as_of_a_start),
                 cmocka_unit_test(pieces_and_parts_make_one_document),

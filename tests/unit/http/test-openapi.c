@@ -11,6 +11,7 @@
 #include "http-write.h"
 #include "macro.h"
 #include "message.h"
+#include "row-json.h"
 #include "str.h"
 
 static cJSON *document;
@@ -126,7 +127,7 @@ static void a_change_may_have_been_waited_for(void **state) {
                         const cJSON *answer = at(at(operation_of(&route), "responses"), k == 0 ? "200" : "202");
 
                         assert_true(refers_to(at(at(answer, "content"), "application/json"), "/units_of_a_job"));
-                        assert_true(refers_to(at(at(answer, "content"), "application/json"), "/jobs"));
+                        assert_true(refers_to(at(at(answer, "content"), "application/json"), "/job"));
                 }
         }
 }
@@ -151,6 +152,78 @@ static void look_at_references(const cJSON *value) {
 
 static void whatever_is_referred_to_is_there(void **state) {
         look_at_references(document);
+}
+
+static const cJSON *row_of(const char *schema, const char *rows) {
+        return at(at(at(at(at(at(document, "components"), "schemas"), schema), "properties"), rows), "items");
+}
+
+static bool is_of_type(const cJSON *value, const char *type) {
+        return (streq(type, "null") && cJSON_IsNull(value)) || (streq(type, "string") && cJSON_IsString(value)) ||
+               ((streq(type, "integer") || streq(type, "number")) && cJSON_IsNumber(value)) ||
+               (streq(type, "boolean") && cJSON_IsBool(value)) || (streq(type, "array") && cJSON_IsArray(value)) ||
+               (streq(type, "object") && cJSON_IsObject(value));
+}
+
+static bool is_one_of(const cJSON *value, const cJSON *types) {
+        const cJSON *type;
+
+        if (cJSON_IsString(types))
+                return is_of_type(value, types->valuestring);
+        cJSON_ArrayForEach(type, types) if (is_of_type(value, type->valuestring)) return true;
+        return false;
+}
+
+static void look_at_value(const cJSON *schema, const cJSON *value, const char *name) {
+        const cJSON *member, *each;
+
+        if (!is_one_of(value, at(schema, "type")))
+                fail_msg("%s is not of that type", name);
+        if (cJSON_IsArray(value))
+                cJSON_ArrayForEach(each, value) look_at_value(at(schema, "items"), each, name);
+        if (!cJSON_IsObject(value) || find(schema, "additionalProperties"))
+                return;
+        cJSON_ArrayForEach(member, value) look_at_value(at(at(schema, "properties"), member->string), member, member->string);
+        cJSON_ArrayForEach(member, at(schema, "required")) (void) at(value, member->valuestring);
+}
+
+static void look_at_row(const char *schema, const char *rows, Json *j) {
+        _cleanup_free_ char *text = NULL;
+        const cJSON *member;
+        cJSON *row;
+
+        assert_false(j->failed);
+        text = buf_take_string(&j->text);
+        json_done(j);
+        *j = (Json){};
+        row = cJSON_Parse(text);
+        assert_non_null(row);
+        look_at_value(row_of(schema, rows), row, rows);
+        cJSON_ArrayForEach(member, at(row_of(schema, rows), "properties")) if (!streq(member->string, "more_units") && !streq(member->string, "units") &&
+                                                                               !find(row, member->string))
+                fail_msg("%s: nobody writes '%s'", rows, member->string);
+        cJSON_Delete(row);
+}
+
+static void a_job_is_as_it_is_written(void **state) {
+        Argosy__Response__JobRow job = ARGOSY__RESPONSE__JOB_ROW__INIT;
+        Argosy__Response__JobSettingRow setting = ARGOSY__RESPONSE__JOB_SETTING_ROW__INIT, *settings[] = {&setting};
+        Argosy__Response__JobUnitRow unit = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
+        uint64_t after[] = {7};
+        Json j = {};
+
+        job.after = job.waiting = after;
+        job.settings = settings;
+        job.n_after = job.n_waiting = job.n_settings = 1;
+        json_begin(&j, '{');
+        job_json_fields(&job, &j);
+        json_key(&j, "units");
+        json_begin(&j, '[');
+        job_unit_json(&unit, &j);
+        json_end(&j, ']');
+        json_end(&j, '}');
+        look_at_row("job", "jobs", &j);
+        (void) at(at(row_of("job", "jobs"), "properties"), "more_units");
 }
 
 static const cJSON *change_of(const char *verb) {
@@ -265,6 +338,7 @@ int main(void) {
                 cmocka_unit_test(headers_are_told_of_where_they_mean_something),
                 cmocka_unit_test(a_change_may_have_been_waited_for),
                 cmocka_unit_test(whatever_is_referred_to_is_there),
+                cmocka_unit_test(a_job_is_as_it_is_written),
                 cmocka_unit_test(each_verb_takes_what_is_said_that_it_takes),
                 cmocka_unit_test(each_member_of_a_verb_is_of_its_type),
         };

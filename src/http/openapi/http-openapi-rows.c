@@ -25,6 +25,89 @@ struct Member {
 // What has no more to say than its shape.
 #define PLAIN(name_, shape_) {name_, SHAPE_##shape_, NULL, NULL, 0, false}
 
+static const Member of_resources[] = {
+        PLAIN("resource", TEXT),
+        PLAIN("used", NUMBER),
+        PLAIN("total", NUMBER),
+        PLAIN("guarantee", NUMBER_OR_NULL),
+        PLAIN("limit", NUMBER_OR_NULL),
+};
+
+static const Member of_roles[] = {
+        PLAIN("role", TEXT),
+        PLAIN("weight", NUMBER),
+        PLAIN("share_permille", NUMBER),
+        PLAIN("units", NUMBER),
+        PLAIN("waiting", NUMBER),
+        {"resources", SHAPE_OBJECTS, NULL, of_resources, ELEMENTSOF(of_resources), false},
+};
+
+static const Member of_pools[] = {
+        PLAIN("pool", TEXT),
+        PLAIN("named", TEXTS),
+        PLAIN("labels", TEXTS_BY_NAME),
+        PLAIN("nodes", TEXTS),
+};
+
+static const Member of_rules[] = {
+        PLAIN("rule", NUMBER),
+        PLAIN("action", TEXT_OR_NULL),
+        PLAIN("text", TEXT_OR_NULL),
+        PLAIN("limit", NUMBER),
+        PLAIN("author", TEXT_OR_NULL),
+        PLAIN("verb", TEXT_OR_NULL),
+        PLAIN("unit", TEXT_OR_NULL),
+        PLAIN("role", TEXT_OR_NULL),
+        PLAIN("reason", TEXT_OR_NULL),
+        PLAIN("running", NUMBER),
+        PLAIN("held", NUMBER),
+};
+
+static const Member of_grants[] = {
+        PLAIN("right", TEXT_OR_NULL),
+        PLAIN("user", TEXT_OR_NULL),
+        PLAIN("group", TEXT_OR_NULL),
+        PLAIN("host", TEXT_OR_NULL),
+        PLAIN("role", TEXT_OR_NULL),
+};
+
+static const Member of_tokens[] = {
+        PLAIN("id", TEXT_OR_NULL),
+        PLAIN("name", TEXT_OR_NULL),
+        PLAIN("right", TEXT_OR_NULL),
+        PLAIN("role", TEXT_OR_NULL),
+        PLAIN("created_by", TEXT_OR_NULL),
+        PLAIN("created_us", NUMBER),
+        PLAIN("expires_us", NUMBER),
+        PLAIN("used_us", NUMBER_OR_NULL),
+        PLAIN("revoked_us", NUMBER_OR_NULL),
+        PLAIN("revoked_by", TEXT_OR_NULL),
+        PLAIN("state", TEXT_OR_NULL),
+};
+
+static const Member of_hosts[] = {
+        PLAIN("host", TEXT),
+        PLAIN("address", TEXT),
+        PLAIN("role", TEXT),
+        PLAIN("state", TEXT),
+        PLAIN("leader", BOOL),
+        PLAIN("log_index", NUMBER_OR_NULL),
+        PLAIN("lag", NUMBER_OR_NULL),
+        PLAIN("version", TEXT_OR_NULL),
+};
+
+static const Member of_usage[] = {
+        PLAIN("unit", TEXT),
+        PLAIN("node", TEXT),
+        PLAIN("tasks", NUMBER_OR_NULL),
+        PLAIN("memory", NUMBER_OR_NULL),
+        PLAIN("cpu-time", NUMBER_OR_NULL),
+        PLAIN("read-total", NUMBER_OR_NULL),
+        PLAIN("written-total", NUMBER_OR_NULL),
+        PLAIN("run", NUMBER),
+        PLAIN("time", NUMBER),
+};
+
 // Behind the fields of a row of jobs.
 static const Member of_one_job[] = {
         PLAIN("cut", BOOL),
@@ -40,7 +123,10 @@ static const struct {
         const Member *members;
         size_t n;
 } rows[] = {
-        {HTTP_JOB, of_one_job, ELEMENTSOF(of_one_job)},
+        {HTTP_JOB, of_one_job, ELEMENTSOF(of_one_job)},   {HTTP_ROLES, of_roles, ELEMENTSOF(of_roles)},
+        {HTTP_POOLS, of_pools, ELEMENTSOF(of_pools)},     {HTTP_QUEUE, of_rules, ELEMENTSOF(of_rules)},
+        {HTTP_ACCESS, of_grants, ELEMENTSOF(of_grants)},  {HTTP_TOKENS, of_tokens, ELEMENTSOF(of_tokens)},
+        {HTTP_HOSTS, of_hosts, ELEMENTSOF(of_hosts)},     {HTTP_USAGE, of_usage, ELEMENTSOF(of_usage)},
 };
 
 HttpShape http_openapi_shape_of_field(FieldType type) {

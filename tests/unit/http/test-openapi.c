@@ -205,6 +205,61 @@ static void look_at_row(const char *schema, const char *rows, Json *j) {
         cJSON_Delete(row);
 }
 
+// As row-json.c writes them: with a word and without one.
+static void rows_that_are_no_list_of_fields_are_as_they_are_written(void **state) {
+        for (int full = 0; full < 2; full++) {
+                char *word = (char *) (full ? "x" : "");
+                char *words[] = {word};
+                Argosy__Response__RoleUse use = ARGOSY__RESPONSE__ROLE_USE__INIT, *uses[] = {&use};
+                Argosy__Response__RoleRow role = ARGOSY__RESPONSE__ROLE_ROW__INIT;
+                Argosy__Label label = ARGOSY__LABEL__INIT, *labels[] = {&label};
+                Argosy__Response__PoolRow pool = ARGOSY__RESPONSE__POOL_ROW__INIT;
+                Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+                Argosy__Response__QueueRow queue = ARGOSY__RESPONSE__QUEUE_ROW__INIT;
+                Argosy__GrantRecord grant = ARGOSY__GRANT_RECORD__INIT;
+                Argosy__Response__AccessRow access = ARGOSY__RESPONSE__ACCESS_ROW__INIT;
+                Argosy__AccessTokenRecord record = ARGOSY__ACCESS_TOKEN_RECORD__INIT;
+                Argosy__Response__TokenRow token = ARGOSY__RESPONSE__TOKEN_ROW__INIT;
+                Argosy__Response__ClusterStatus__Member member = ARGOSY__RESPONSE__CLUSTER_STATUS__MEMBER__INIT;
+                Argosy__Response__UsageRow usage = ARGOSY__RESPONSE__USAGE_ROW__INIT;
+                Json j = {};
+
+                use.has_guarantee = use.has_limit = full;
+                role.uses = uses;
+                role.n_uses = 1;
+                role_json(&role, &j);
+                look_at_row("roles", "roles", &j);
+                pool.hosts = pool.nodes = words;
+                pool.n_hosts = pool.n_nodes = pool.n_labels = 1;
+                pool.labels = labels;
+                pool_json(&pool, &j);
+                look_at_row("pools", "pools", &j);
+                rule.text = rule.author = rule.verb = rule.unit = rule.role = rule.reason = word;
+                rule.action = full ? ARGOSY__QUEUE_ACTION__QUEUE_HOLD : rule.action;
+                queue.rule = &rule;
+                queue_rule_json(&queue, &j);
+                look_at_row("rules", "rules", &j);
+                grant.user = grant.group = grant.role = access.host = word;
+                grant.right = ARGOSY__RIGHT__RIGHT_VIEW;
+                access.grant = &grant;
+                grant_json(&access, &j);
+                look_at_row("access", "access", &j);
+                record.id = record.name = record.role = record.created_by = record.revoked_by = token.state = word;
+                record.right = ARGOSY__RIGHT__RIGHT_VIEW;
+                record.used_us = record.revoked_us = (uint64_t) full;
+                token.token = &record;
+                token_json(&token, &j);
+                look_at_row("tokens", "tokens", &j);
+                member.version = word;
+                member.raft_id = (uint64_t) full;
+                member_json(&member, &j);
+                look_at_row("hosts", "hosts", &j);
+                usage.known = full ? KNOWS_CPU | KNOWS_TASKS | KNOWS_MEMORY | KNOWS_IO : 0;
+                usage_json(&usage, "n1", &j);
+                look_at_row("usage", "usage", &j);
+        }
+}
+
 static void a_job_is_as_it_is_written(void **state) {
         Argosy__Response__JobRow job = ARGOSY__RESPONSE__JOB_ROW__INIT;
         Argosy__Response__JobSettingRow setting = ARGOSY__RESPONSE__JOB_SETTING_ROW__INIT, *settings[] = {&setting};
@@ -338,6 +393,7 @@ int main(void) {
                 cmocka_unit_test(headers_are_told_of_where_they_mean_something),
                 cmocka_unit_test(a_change_may_have_been_waited_for),
                 cmocka_unit_test(whatever_is_referred_to_is_there),
+                cmocka_unit_test(rows_that_are_no_list_of_fields_are_as_they_are_written),
                 cmocka_unit_test(a_job_is_as_it_is_written),
                 cmocka_unit_test(each_verb_takes_what_is_said_that_it_takes),
                 cmocka_unit_test(each_member_of_a_verb_is_of_its_type),

@@ -5,13 +5,33 @@ import { button } from "./act.js";
 import { ask } from "./ask.js";
 import { jobHasEnded } from "./copy.js";
 import { rowsOfUnit } from "./derive.js";
-import { fields, h, name, put, unitLink } from "./dom.js";
+import { fields, h, jobLink, name, put, table, unitLink } from "./dom.js";
 import { at, count, span } from "./words.js";
 
 const NUMBERS = [["changed", "changed"], ["failed", "failed"], ["unplaced", "found no node"], ["overtaken", "overtaken by others"], ["cancelled", "cancelled"]];
 
+const SHOWN = 200; // units
+const ROWS = 3; // of one unit, on as many nodes
+// How a unit ended, what needs somebody first; "": it has not, or nobody can tell.
+const ENDS = { failed: "bad", unplaced: "bad", cancelled: "waits", overtaken: "waits", "": "unsure", ok: "good" };
+
+function worstFirst(units) {
+  const piles = Object.fromEntries(Object.keys(ENDS).map((end) => [end, []]));
+  for (const unit of units) (piles[unit.end] ?? piles[""]).push(unit);
+  return Object.values(piles).flat();
+}
+
+function endOf(unit, ended) {
+  const by = unit.end === "overtaken" && unit.by > 0, why = by && unit.end_message === `by job ${unit.by}` ? "" : unit.end_message;
+  return h("span", {}, h("span", { class: `dot ${ENDS[unit.end] ?? "unsure"}` }), " ", unit.end || (ended ? "not known" : "not yet"), by ? [" by ", jobLink(unit.by)] : "",
+    unit.node ? [" on ", name(unit.node)] : "", why ? [": ", name(why)] : "");
+}
+
+const nowOf = (rows) => h("span", {}, rows.length === 0 ? "not there" : rows.slice(0, ROWS).map((row, i) => [i > 0 ? ", " : "", h("span", { class: `dot ${row.level}` }), " ", name(row.text), row.node ? [" on ", name(row.node)] : ""]),
+  rows.length > ROWS ? `, and ${rows.length - ROWS} more` : "");
+
 export function show(root, { copy, name: number, go }) {
-  const head = h("div", {}), units = h("ul", { class: "found" }), said = h("p", { class: "said", role: "status" }), buttons = h("p", { class: "buttons" });
+  const head = h("div", {}), units = h("div", {}), said = h("p", { class: "said", role: "status" }), buttons = h("p", { class: "buttons" });
   const stop = new AbortController();
   const went = (done) => (done.job ? go(`#/job/${done.job}`) : read());
   let job = null, told = "";
@@ -41,8 +61,19 @@ export function show(root, { copy, name: number, go }) {
     drawUnits();
   }
 
-  // Of what it named: the names that are units now.
+  // What became of each, and how it is now.
   function drawUnits() {
+    const shown = worstFirst(job.units).slice(0, SHOWN).map((unit) => ({ unit, rows: rowsOfUnit(copy, unit.unit) }));
+    if (shown.length === 0) return drawNamed();
+    const more = job.units.length - shown.length + (job.more_units ?? 0), ended = jobHasEnded(job), next = JSON.stringify([shown, more, ended]);
+    if (next === told) return;
+    told = next;
+    units.replaceChildren(table(["Unit", "In this job", "Now"], shown.map(({ unit, rows }) => [unitLink(unit.unit), endOf(unit, ended), nowOf(rows)])),
+      more > 0 ? h("p", { class: "none" }, `And ${count(more, "more unit")}.`) : "");
+  }
+
+  // Of one that has changed no unit: the names that it was given that are units now.
+  function drawNamed() {
     const names = job.targets.flatMap((target) => {
       const [, head, low, high, tail] = /^(.*)\{(\d+)\.\.(\d+)\}(.*)$/.exec(target) ?? [];
       return low === undefined ? [target] : Array.from({ length: Math.min(200, high - low + 1) }, (_, i) => `${head}${Number(low) + i}${tail}`);
@@ -51,7 +82,7 @@ export function show(root, { copy, name: number, go }) {
     const next = JSON.stringify(rows);
     if (next === told) return;
     told = next;
-    units.replaceChildren(...(rows.length > 0 ? rows.map((row) => h("li", { class: row.level }, unitLink(row.unit), " ", name(row.text), row.node ? ` on ${row.node}` : "")) : [h("li", { class: "none" }, "None that it named is there now.")]));
+    units.replaceChildren(h("ul", { class: "found" }, rows.length > 0 ? rows.map((row) => h("li", { class: row.level }, unitLink(row.unit), " ", name(row.text), row.node ? ` on ${row.node}` : "")) : h("li", { class: "none" }, "None that it named is there now.")));
   }
 
   let state = null;

@@ -222,6 +222,51 @@ def test_a_page_that_is_opened_anew_shows_a_job_go_on(c: Cluster):
         shows(page, "main", "overtaken")
 
 
+def rows_of_units(page):
+    """Of the table of units in a job: what each row says, cell by cell."""
+    return page.run("return [...document.querySelectorAll('section[aria-labelledby=h-units] tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+
+
+def test_a_job_shows_what_became_of_each_unit(c: Cluster):
+    c.submit("a-good.service", SLEEPER)
+    c.submit("bad.service", f"[Unit]\nDescription={HOSTILE}\n[Service]\nType=oneshot\nExecStart=/bin/false\n")
+    c.submit("slow.service", "[Service]\nType=notify\nTimeoutStartSec=infinity\nExecStart=/bin/sleep infinity\n")
+    c.ctl_fails("start a-good bad", saying="exit-code")
+    job = c.json("list-jobs --limit=1")[0]["job"]
+    c.ctl_fails(f"job wait {job}", saying="bad.service")
+    [told] = c.json(f"job show {job}")
+    [bad] = [unit for unit in told["units"] if unit["end"] == "failed"]
+    with dashboard(c) as page:
+        view(page, f"#/job/{job}")
+        shows(page, "main", "failed", "1 unit failed")
+        eventually(lambda: rows_of_units(page), what="the units are shown")
+        first, second = rows_of_units(page)  # what went wrong stands first
+        assert first[0] == "bad.service" and first[1].strip() == f"failed on {bad['node']}: {bad['end_message']}" and "failed" in first[2], first
+        assert second[0] == "a-good.service" and second[1].strip().startswith("ok") and "running on" in second[2], second
+        c.ctl("stop a-good")
+        eventually(lambda: "running" not in rows_of_units(page)[1][2], what="how it is now is told, and what was is kept")
+        assert rows_of_units(page)[1][1].strip().startswith("ok")
+        for width in 1280, 400:
+            page.looks_like(width, 800, "dark")
+            assert page.run("return document.documentElement.scrollWidth <= innerWidth"), width
+            assert page.run(FAINT) == [], width
+        page.looks_like(1280, 900)
+        c.ctl("start --no-block slow")
+        job = c.json("list-jobs --limit=1")[0]["job"]
+        view(page, f"#/job/{job}")
+        eventually(lambda: "not yet" in rows_of_units(page)[0][1], what="it has not ended")
+        c.ctl("stop slow")
+        by = c.json("list-jobs --limit=1")[0]["job"]
+        eventually(lambda: rows_of_units(page)[0][1].strip() == f"overtaken by job {by}", what="another job has overtaken it")
+        page.click("section[aria-labelledby=h-units] tbody td:nth-child(2) a")
+        eventually(lambda: page.run("return location.hash") == f"#/job/{by}")
+        c.submit("many@.service", SLEEPER)
+        c.ctl("submit many@{1..210}")
+        view(page, f"#/job/{c.json('list-jobs --limit=1')[0]['job']}")
+        shows(page, "main", "And 10 more units.")
+        assert len(rows_of_units(page)) == 200
+
+
 def test_two_tabs_read_one_stream(c: Cluster):
     node = c.nodes[0]
 

@@ -133,7 +133,7 @@ def test_who_is_not_known_logs_in(c: Cluster):
 def test_it_shows_what_argosyctl_says(c: Cluster):
     c.start("web@{1..6}")
     c.submit("breaks.service", "[Service]\nExecStart=/bin/false\n")
-    c.ctl("start breaks")
+    c.ctl("start --no-block breaks")
     eventually(lambda: [row["active"] for row in c.json("list-units breaks")] == ["failed"])
     with dashboard(c) as page:
         shows(page, "#health", "1 wrong")
@@ -374,7 +374,7 @@ TAB, ENTER, ESCAPE = "\ue004", "\ue007", "\ue00c"
 def test_it_is_used_by_keys_alone_and_read_in_any_light(c: Cluster):
     c.start("web@{1..3}")
     c.submit("breaks.service", "[Service]\nExecStart=/bin/false\n")
-    c.ctl("start breaks")
+    c.ctl("start --no-block breaks")
     with dashboard(c) as page:
         focused = lambda: page.run("return document.activeElement.textContent.trim()")
         eventually(lambda: page.run("return document.documentElement.dataset.own") == "admin")

@@ -240,7 +240,7 @@ static void note_results(HttpCall *call, const Argosy__Response *r) {
         for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE && i < r->change->n_units; i++) {
                 const Argosy__Response__UnitResult *u = r->change->units[i];
 
-                if (u->status == 0)
+                if (u->status == 0 || u->repeated) // it was taken when it was asked for first, whatever has become of it
                         continue;
                 if (call->n_refused++ > 0)
                         continue;

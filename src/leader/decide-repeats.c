@@ -60,6 +60,7 @@ static int tell_unit(const Leader *l, const Argosy__JobRecord *job, const Told *
         char text[64];
 
         ret->revision = is_over ? 0 : told->revision;
+        ret->repeated = true;
         if (told->end) {
                 ret->status = status_of_end(told->end->end);
                 return field_set(&ret->node, told->end->node) ?: field_set(&ret->message, phrase_end(told->end, text));

@@ -129,10 +129,10 @@ static const char *text_of(int error, const char *message) {
         return message && *message ? message : strerror(error);
 }
 
-// The first of these units, if none of them is well: its reason is that of the operation.
+// The first of these units, if none of them was taken: its reason is that of the operation. How one ended that was taken is no refusal.
 static const Argosy__Response__UnitResult *find_refusal(const Answer *a, size_t first, size_t n) {
         for (size_t i = first; i < first + n; i++)
-                if (a->units[i]->status == 0)
+                if (a->units[i]->status == 0 || a->units[i]->repeated)
                         return NULL;
         return n > 0 ? a->units[first] : NULL;
 }

@@ -158,7 +158,7 @@ static HttpPart packed(Argosy__Response *r) {
         return p;
 }
 
-static void add_part(HttpBulkStep *s, uint32_t first, size_t n, int status) {
+static void add_part_of(HttpBulkStep *s, uint32_t first, size_t n, int status, bool repeated) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
         Argosy__Response__UnitResult units[4], *pointers[4];
@@ -169,6 +169,7 @@ static void add_part(HttpBulkStep *s, uint32_t first, size_t n, int status) {
                 snprintf(names[i], sizeof(names[i]), "%c.service", 'a' + (int) (first + i));
                 units[i].name = names[i];
                 units[i].status = i == 0 ? status : 0;
+                units[i].repeated = repeated;
                 pointers[i] = &units[i];
         }
         change.first = first;
@@ -181,6 +182,27 @@ static void add_part(HttpBulkStep *s, uint32_t first, size_t n, int status) {
         s->n_units += n;
         s->answered = true;
         s->job = 7;
+}
+
+static void add_part(HttpBulkStep *s, uint32_t first, size_t n, int status) {
+        add_part_of(s, first, n, status, false);
+}
+
+// Asked for again under its key: how a unit has ended meanwhile does not make it one that was not taken.
+static void what_was_taken_is_told_as_taken_whatever_became_of_it(void **state) {
+        HttpBulk *b = parsed(STOP(A) STOP(A), NULL);
+        size_t len;
+        char *text;
+
+        assert_int_equal(b->n_steps, 2);
+        add_part_of(&b->steps[0], 0, 1, EIO, true);
+        add_part_of(&b->steps[1], 0, 1, EIO, false);
+        text = http_bulk_answer(b, &len);
+        assert_non_null(strstr(text, "{\"line\":1,\"status\":202,\"job\":7,"));
+        assert_non_null(strstr(text, "\"ok\":false"));
+        assert_null(strstr(text, "{\"line\":2,\"status\":202"));
+        free(text);
+        http_bulk_free(b);
 }
 
 static void each_line_has_its_units_from_whatever_part(void **state) {
@@ -255,6 +277,7 @@ int main(void) {
                 cmocka_unit_test(a_fault_says_in_which_line_it_is),
                 cmocka_unit_test(there_may_be_so_many_lines),
                 cmocka_unit_test(each_line_has_its_units_from_whatever_part),
+                cmocka_unit_test(what_was_taken_is_told_as_taken_whatever_became_of_it),
                 cmocka_unit_test(who_has_waited_is_told_how_each_job_ended),
         };
 

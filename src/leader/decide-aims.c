@@ -206,15 +206,15 @@ static int decide_part(Decision *d, Ticket *t, const AimList *list) {
                         return r;
                 if (w->last) {
                         ticket_settle(t, TAKE_PTR(w->answer));
-                        return 0;
+                        return PLAN_SETTLED;
                 }
                 leader_mark(d->leader);
-                return 0;
+                return PLAN_SETTLED;
         }
         w->n_stored = batch_builder_units_since(&d->batch, mark);
         t->again = !w->last;
         t->committed = on_part_committed;
-        return 1;
+        return PLAN_IN_BATCH;
 }
 
 bool decide_aims_are_over(const Leader *l, const Ticket *t) {

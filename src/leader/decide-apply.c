@@ -345,7 +345,7 @@ static bool find_content(const ApplyList *list, ProtobufCBinaryData *ret) {
 
 static int settle(Ticket *t, Argosy__Response *response) {
         ticket_settle(t, response);
-        return 0;
+        return PLAN_SETTLED;
 }
 
 static int phrase_others(const ApplyList *list, Buf *b) {
@@ -551,7 +551,7 @@ static int settle_twice(Ticket *t) {
         return settle(t, response_error(EINVAL, "the request names a unit twice"));
 }
 
-// 1: it may be done.
+// STEP_PASSED: it may be done.
 static int check_plan(ApplyList *list, const ClusterState *state, Ticket *t) {
         _cleanup_buf_ Buf why = {};
         uint64_t plan = 0;
@@ -563,12 +563,12 @@ static int check_plan(ApplyList *list, const ClusterState *state, Ticket *t) {
                 return settle(t, refuse_stale(list, state));
         r = phrase_refusal(list, &why);
         if (r < 0 || why.len == 0)
-                return r < 0 ? r : 1;
+                return r < 0 ? r : STEP_PASSED;
         return settle(t, response_error(EEXIST, "%.*s; nothing was changed", (int) why.len,
                                         (const char *) why.data));
 }
 
-// As it is now. 1: it is still what was asked about, and may be done.
+// As it is now. STEP_PASSED: it is still what was asked about, and may be done.
 static int compare(Decision *d, Ticket *t) {
         _cleanup_(list_done) ApplyList list = {.m = t->request->apply, .leader = d->leader};
         const ClusterState *state = d->leader->state;
@@ -631,7 +631,7 @@ int decide_apply(Decision *d, Ticket *t) {
         _cleanup_(list_done) ApplyList list = {.m = t->request->apply,
                                                .leader = d->leader,
                                                .aims = {.item = item_at, .describe = on_describe}};
-        int r = 1;
+        int r = STEP_PASSED;
 
         if (cluster_state_feature_level(state) < FEATURE_SETS)
                 return settle(
@@ -641,7 +641,7 @@ int decide_apply(Decision *d, Ticket *t) {
         list.options = (ApplyOptions){list.m->set, true, list.m->force, list.m->adopt};
         if (!t->aims && t->job == 0)
                 r = compare(d, t);
-        if (r == 1)
+        if (r == STEP_PASSED)
                 r = fill_asked(&list);
         else
                 return r;

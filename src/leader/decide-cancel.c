@@ -115,7 +115,7 @@ void cancel_work_free(Ticket *t) {
 
 static int settle(Ticket *t, Argosy__Response *response) {
         ticket_settle(t, response);
-        return 0;
+        return PLAN_SETTLED;
 }
 
 // ------------------------------------------------------------------------------------------------ which jobs
@@ -271,7 +271,7 @@ static int work_new(Leader *l, Ticket *t) {
         return 0;
 }
 
-// 1: all of them can be looked at.
+// STEP_PASSED: all of them can be looked at.
 static int read_jobs(CancelWork *w, Ticket *t) {
         for (size_t i = 0; i < w->n_jobs; i++) {
                 Argosy__Response *refusal;
@@ -283,7 +283,7 @@ static int read_jobs(CancelWork *w, Ticket *t) {
                         return settle(t, refusal);
                 message_free(refusal);
         }
-        return 1;
+        return STEP_PASSED;
 }
 
 // Whether the ticket's turn is yet to come: a job is to begin, or goes on, in another entry, or is about to end.
@@ -307,7 +307,7 @@ static bool has_to_wait(Leader *l, const CancelJob *job) {
 
 static const AimItem *item_at(const AimList *list, size_t i);
 
-// A unit that two of them are about is the newer one's. 1: these were all.
+// A unit that two of them are about is the newer one's. STEP_PASSED: these were all.
 static int list_units(CancelWork *w) {
         size_t n = 0;
 
@@ -316,7 +316,7 @@ static int list_units(CancelWork *w) {
                         int r = undo_list_fill(&w->jobs[i].list, LOOK_UNITS);
 
                         if (r != 0)
-                                return r == UNDO_LIST_MORE ? 0 : r;
+                                return r == UNDO_LIST_MORE ? PLAN_SETTLED : r;
                         n += w->jobs[i].list.n;
                 }
         w->items = calloc(n + 1, sizeof(*w->items));
@@ -335,7 +335,7 @@ static int list_units(CancelWork *w) {
                         w->aims.n += r == 0;
                 }
         w->aims.item = item_at;
-        return 1;
+        return STEP_PASSED;
 }
 
 static bool runs(const UnitOnNode *s) {
@@ -536,7 +536,7 @@ static bool is_rebalance(Leader *l, const CancelJob *job) {
         return r && r->number == job->number && !rebalance_is_aborted(l);
 }
 
-// 1: it is known whether something of it can be called off; 0: a later turn goes on.
+// STEP_PASSED: it is known whether something of it can be called off.
 static int look_at_units(CancelWork *w, CancelJob *job, size_t *n) {
         for (; !job->found && job->n_looked < w->aims.n; job->n_looked++) {
                 CancelItem *item = &w->items[job->n_looked];
@@ -544,11 +544,11 @@ static int look_at_units(CancelWork *w, CancelJob *job, size_t *n) {
                 if (item->job != job)
                         continue;
                 if ((*n)++ == LOOK_UNITS)
-                        return 0;
+                        return PLAN_SETTLED;
                 judge(w, item);
                 job->found = item->to.aimed;
         }
-        return 1;
+        return STEP_PASSED;
 }
 
 static int look_at(CancelWork *w, CancelJob *job, size_t *n) {
@@ -558,20 +558,20 @@ static int look_at(CancelWork *w, CancelJob *job, size_t *n) {
         switch (job->kind) {
         case KIND_HELD:
                 job->found = true;
-                return 1;
+                return STEP_PASSED;
         case KIND_ROLLOUT:
                 rollout = open_job_rollout(w->leader, job->number);
                 job->found = rollout && rollout->phase != ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING;
-                return 1;
+                return STEP_PASSED;
         case KIND_DRAIN:
                 r = judge_drains(w->leader, job);
                 job->found = false;
                 for (size_t i = 0; r == 0 && i < job->list.settings.n; i++)
                         job->found |= undo_setting_is_due(&job->list.settings.items[i]);
-                return r < 0 ? r : 1;
+                return r < 0 ? r : STEP_PASSED;
         case KIND_REBALANCE:
                 job->found = is_rebalance(w->leader, job);
-                return 1;
+                return STEP_PASSED;
         default:
                 return look_at_units(w, job, n);
         }
@@ -590,7 +590,7 @@ static Argosy__Response *refuse_begun(const CancelJob *job) {
                 job->number, job->list.job->verb);
 }
 
-// 1: something of each can be.
+// STEP_PASSED: something of each can be.
 static int check(CancelWork *w, Ticket *t) {
         size_t n = 0;
 
@@ -598,18 +598,18 @@ static int check(CancelWork *w, Ticket *t) {
                 int r;
 
                 if (has_to_wait(w->leader, &w->jobs[i]))
-                        return 0;
+                        return PLAN_SETTLED;
                 if (w->jobs[i].kind != KIND_HELD && !open_job_is_known(w->leader, w->jobs[i].number))
                         return settle(t, refuse_over(w->leader, w->jobs[i].number));
                 r = look_at(w, &w->jobs[i], &n);
-                if (r == 0)
+                if (r == PLAN_SETTLED)
                         leader_mark(w->leader);
-                if (r != 1)
+                if (r != STEP_PASSED)
                         return r;
                 if (!w->jobs[i].found)
                         return settle(t, refuse_begun(&w->jobs[i]));
         }
-        return 1;
+        return STEP_PASSED;
 }
 
 // One that was held back has begun, or is over.
@@ -681,7 +681,7 @@ static void on_part(Leader *l, Ticket *t) {
                 (void) oom_check(finish(t->cancel, t->response));
 }
 
-// What is no unit. 1: it is in the batch.
+// What is no unit. PLAN_IN_BATCH.
 static int begin(Decision *d, Ticket *t) {
         CancelWork *w = t->cancel;
         int r = 0;
@@ -697,7 +697,7 @@ static int begin(Decision *d, Ticket *t) {
         name_jobs(t, false);
         t->again = has_units(w);
         t->committed = on_begun;
-        return 1;
+        return PLAN_IN_BATCH;
 }
 
 static int go_on(Decision *d, Ticket *t) {
@@ -707,7 +707,7 @@ static int go_on(Decision *d, Ticket *t) {
         w->aims.describe = on_describe;
         name_jobs(t, true);
         r = decide_aims(d, t, &w->aims);
-        if (r == 1) {
+        if (r == PLAN_IN_BATCH) {
                 w->part_committed = t->committed;
                 t->committed = on_part;
         }
@@ -716,7 +716,7 @@ static int go_on(Decision *d, Ticket *t) {
 
 int decide_cancel(Decision *d, Ticket *t) {
         Leader *l = d->leader;
-        int r = 1;
+        int r = STEP_PASSED;
 
         if (t->cancel && is_outdated(t->cancel))
                 cancel_work_free(t);
@@ -724,19 +724,19 @@ int decide_cancel(Decision *d, Ticket *t) {
                 r = work_new(l, t);
                 r = r < 0 ? r : read_jobs(t->cancel, t);
         }
-        if (r != 1)
+        if (r != STEP_PASSED)
                 return r;
         if (!t->cancel->listed) {
                 r = list_units(t->cancel);
-                if (r == 0)
+                if (r == PLAN_SETTLED)
                         leader_mark(l);
-                if (r != 1)
+                if (r != STEP_PASSED)
                         return r;
                 t->cancel->listed = true;
         }
         if (!t->cancel->kept)
                 r = check(t->cancel, t);
-        if (r != 1)
+        if (r != STEP_PASSED)
                 return r;
         return t->cancel->begun || !has_more_than_units(t->cancel) ? go_on(d, t) : begin(d, t);
 }

@@ -99,19 +99,19 @@ static const char *on_find_activator(const char *name, bool (*counts)(const char
         return activators_find(&d->leader->activators, name, counts, counts_data);
 }
 
-// 1, 0, or -EBUSY: that changes in this batch.
+// Whether there is one, or -EBUSY: that changes in this batch.
 static int on_role_known(const char *name, void *userdata) {
         Decision *d = userdata;
         int r;
 
         if (streq(name, ROLE_DEFAULT))
-                return 1;
+                return true;
         if (batch_builder_has_role(&d->batch, name))
                 return -EBUSY;
         if (!cluster_state_find_role(d->leader->state, name))
-                return 0;
+                return false;
         r = batch_builder_use_role(&d->batch, name);
-        return r < 0 ? r : 1;
+        return r < 0 ? r : true;
 }
 
 // Of an instance of that template that got its content from there. 0, or -ENOTUNIQ.
@@ -154,7 +154,7 @@ static int on_siblings(const char *template, SpecEntry **ret, void *userdata) {
                                 return r;
                 }
         *ret = spec;
-        return spec ? 1 : 0;
+        return spec != NULL;
 }
 
 const char *decide_node_name(uint32_t node, void *userdata) {
@@ -318,8 +318,8 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
                 t->made = t->told = true;
                 return decide_repeat(d, t, change, ret);
         }
-        if (!repeated && t->parts && decide_job_check_units(l, t, change) == 0)
-                return 0;
+        if (!repeated && t->parts && decide_job_check_units(l, t, change) == PLAN_SETTLED)
+                return PLAN_SETTLED;
         if (!repeated)
                 forget_refusals(l, change);
         r = decision_plan_change(d, change, &response);
@@ -348,7 +348,7 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
                 return 0;
         if (change->id.len > 0)
                 r = batch_builder_add_request(&d->batch, change->id.data, change->id.len);
-        return r < 0 ? r : 1;
+        return r < 0 ? r : PLAN_IN_BATCH;
 }
 
 int decide_change(Decision *d, Ticket *t) {
@@ -364,9 +364,9 @@ int decide_change(Decision *d, Ticket *t) {
         if (r == 0) {
                 decide_complete(d->leader, t, response);
                 ticket_settle(t, TAKE_PTR(response));
-                return 0;
+                return PLAN_SETTLED;
         }
         t->response = TAKE_PTR(response);
         t->committed = on_change_committed;
-        return 1;
+        return PLAN_IN_BATCH;
 }

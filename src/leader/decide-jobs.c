@@ -35,7 +35,7 @@ static bool keeps_jobs(const Leader *l) {
 
 static int settle(Ticket *t, Argosy__Response *response) {
         ticket_settle(t, response);
-        return 0;
+        return PLAN_SETTLED;
 }
 
 // ------------------------------------------------------------------------------------------------ before
@@ -98,10 +98,10 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key) {
                 return settle(t, response_error(ECANCELED, "job %" PRIu64 " was called off before all of it began", key->job));
         if (key->more || q->what_case == ARGOSY__REQUEST__WHAT_CHANGE || q->what_case == ARGOSY__REQUEST__WHAT_UNDO ||
             q->what_case == ARGOSY__REQUEST__WHAT_APPLY)
-                return 1;
+                return STEP_PASSED;
         if (q->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && !q->rollout->abort) {
                 if (is_current_rollout(l, q->rollout))
-                        return 1;
+                        return STEP_PASSED;
                 return settle(t, response_error(ECANCELED,
                                                 "this was begun before, as job %" PRIu64
                                                 ", and %s has had another update or restart since, or is gone",
@@ -129,7 +129,7 @@ int decide_job_check_units(const Leader *l, Ticket *t, const Argosy__Request__Ch
                                                         change->names[i], revision, u->record->revision,
                                                         decide_extent(t, extent)));
         }
-        return 1;
+        return STEP_PASSED;
 }
 
 // Of a template or a unit, and of its instances.
@@ -176,7 +176,7 @@ static int check_revision(const Leader *l, Ticket *t) {
 
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_CHANGE:
-                return t->parts ? 1 : decide_job_check_units(l, t, q->change);
+                return t->parts ? STEP_PASSED : decide_job_check_units(l, t, q->change);
         case ARGOSY__REQUEST__WHAT_ROLLOUT:
                 what = q->rollout->name;
                 at = newest_revision(l, what);
@@ -186,7 +186,7 @@ static int check_revision(const Leader *l, Ticket *t) {
                 at = newest_of_folder(l->state, q->apply);
                 break;
         case ARGOSY__REQUEST__WHAT_UNDO: // when its job has been read
-                return 1;
+                return STEP_PASSED;
         case ARGOSY__REQUEST__WHAT_ROLE_CHANGE:
                 what = "roles";
                 at = cluster_state_roles_revision(l->state);
@@ -211,7 +211,7 @@ int decide_job_check_revision(Ticket *t, const char *what, uint64_t at) {
         uint64_t revision = t->request->job ? t->request->job->if_revision : 0;
 
         if (revision == 0 || at <= revision)
-                return 1;
+                return STEP_PASSED;
         return settle(t, response_error(ESTALE,
                                         "%s: something may have changed after revision %" PRIu64 ", up to %" PRIu64
                                         ": nothing was changed",
@@ -233,21 +233,21 @@ static int admit_by_id(Decision *d, Ticket *t, const ProtobufCBinaryData *id) {
                 t->has_content = true;
         }
         if (t->held) // the key is its own
-                return 1;
+                return STEP_PASSED;
         if (cluster_state_find_key(state, id->data, &key))
                 return admit_known(d->leader, t, &key);
         if (job && job->age_ms > 0 && cluster_state_may_have_forgotten(state, job->age_ms))
                 return settle(t, response_error(ESTALE,
                                                 "outcome unknown: the request is so old that the cluster may have "
                                                 "carried it out and forgotten it; look before you send it anew"));
-        return 1;
+        return STEP_PASSED;
 }
 
 int decide_job_admit(Decision *d, Ticket *t) {
         const ProtobufCBinaryData *id = job_request_id(t->request);
         const Argosy__Request__Job *job = t->request->job;
         const char *error;
-        int r = 1;
+        int r = STEP_PASSED;
 
         if (keeps_jobs(d->leader) && t->held && !t->has_content) {
                 r = job_request_content(t->request, &t->content);
@@ -256,13 +256,13 @@ int decide_job_admit(Decision *d, Ticket *t) {
                 t->has_content = true;
         }
         if (!keeps_jobs(d->leader) || t->job > 0) // that is known of it already
-                return 1;
+                return STEP_PASSED;
         error = job_form_error(t->request);
         if (error)
                 return settle(t, response_error(EINVAL, "%s", error));
         if (id)
                 r = admit_by_id(d, t, id);
-        if (r == 1 && t->job == 0 && job && job->if_revision > 0)
+        if (r == STEP_PASSED && t->job == 0 && job && job->if_revision > 0)
                 r = check_revision(d->leader, t);
         return r;
 }

@@ -61,15 +61,15 @@ static void wait_for_a_node(Leader *l, Unit *u) {
         unit_touch(l, u);
 }
 
-// Whether the unit of a lost node is to wait before it moves. 1, 0, or -ENOMEM.
+// Whether the unit of a lost node is to wait before it moves, or -ENOMEM.
 static int moves_later(Decision *d, Unit *u, const UnitEntry *e) {
         uint64_t at_us = node_loss_moves_at(d->leader, u, e);
         int r;
 
         if (at_us <= leader_now(d->leader))
-                return 0;
+                return false;
         r = node_loss_delay(d->leader, u, at_us);
-        return r < 0 ? r : 1;
+        return r < 0 ? r : true;
 }
 
 static int give_node(Decision *d, Unit *u, const UnitEntry *e, uint32_t node) {

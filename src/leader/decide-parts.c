@@ -127,17 +127,17 @@ static int decide_part(Decision *d, Ticket *t) {
         r = decide_units(d, t, &part, &p->part);
         if (r < 0 || !t->parts) // it was answered, and nothing of it is left
                 return r;
-        if (r == 1 || (p->part && last && ticket_has_open_job(t))) {
+        if (r == PLAN_IN_BATCH || (p->part && last && ticket_has_open_job(t))) {
                 p->n_stored = batch_builder_units_since(&d->batch, mark);
                 t->again = !last;
                 t->committed = on_part_committed;
-                return 1;
+                return PLAN_IN_BATCH;
         }
         if (part_done(d->leader, t))
                 ticket_settle(t, TAKE_PTR(p->answer));
         else
                 leader_mark(d->leader);
-        return 0;
+        return PLAN_SETTLED;
 }
 
 uint32_t decide_parts_end(const Ticket *t) {
@@ -175,7 +175,7 @@ int decide_parts(Decision *d, Ticket *t) {
                 r = judge(d, t);
         if (r == REQUEST_TIES_MORE) {
                 leader_mark(l);
-                return 0;
+                return PLAN_SETTLED;
         }
         return r != 0 ? r : decide_part(d, t);
 }

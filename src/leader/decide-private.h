@@ -61,10 +61,10 @@ int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret);
 // decide-changes.c
 // Into the batch; returns what change_plan() does.
 int decision_plan_change(Decision *d, const Argosy__Request__Change *change, Argosy__Response **ret);
-// A Change. 1: in the batch; 0: answered, or a later turn goes on with it; -EBUSY: next batch.
+// A Change. PLAN_IN_BATCH; PLAN_SETTLED; -EBUSY: next batch.
 int decide_change(Decision *d, Ticket *t);
-// Plans `change` (all of the ticket's, or a part of it, which has no id unless it is the last) for the batch. 1: in the
-// batch; 0: there is nothing to store, or it was applied before; 0 without *ret: it is too long, or somebody has changed a
+// Plans `change` (all of the ticket's, or a part of it, which has no id unless it is the last) for the
+// batch. PLAN_IN_BATCH; 0: there is nothing to store, or it was applied before; 0 without *ret: it is too long, or somebody has changed a
 // unit of it, which the ticket was told. -EBUSY, -ENOMEM.
 int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret);
 // When the log has them: what is known of them only then.
@@ -80,10 +80,10 @@ bool decide_forgets_refusals(const Argosy__Request__Change *change, const Unit *
 int decide_repeat(Decision *d, const Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret);
 
 // decide-jobs.c
-// Whether a request of the queue may be planned: 1; 0: it was answered; -EBUSY: next batch; -ENOMEM.
+// Whether a request of the queue may be planned: STEP_PASSED; PLAN_SETTLED; -EBUSY: next batch; -ENOMEM.
 int decide_job_admit(Decision *d, Ticket *t);
-// Whether nobody has changed these units of the ticket's request since the revision that it is bound to, if it is: 1; or
-// 0: it was answered.
+// Whether nobody has changed these units of the ticket's request since the revision that it is bound to, if it is:
+// STEP_PASSED; or PLAN_SETTLED.
 int decide_job_check_units(const Leader *l, Ticket *t, const Argosy__Request__Change *change);
 // The same of what has changed by the revision `at` last; what that is called begins the sentence.
 int decide_job_check_revision(Ticket *t, const char *what, uint64_t at);
@@ -97,8 +97,8 @@ int decide_job_put_rebalance(Decision *d, BatchBuilderMark mark);
 int decide_job_put_rollout(const Argosy__RolloutRecord *r, BatchBuilderMark mark, void *userdata);
 
 // decide-queue.c
-// Whether a request that may be planned is held back. 1: it is not; QUEUE_HOLDS: its job is in the batch, without any
-// effect; 0: it was answered, or is held as it was; -EBUSY: next batch; -ENOMEM.
+// Whether a request that may be planned is held back. STEP_PASSED: it is not; QUEUE_HOLDS: its job is in the batch, without
+// any effect; PLAN_SETTLED: it was answered, or is held as it was; -EBUSY: next batch; -ENOMEM.
 enum { QUEUE_HOLDS = 2 };
 int decide_queue_admit(Decision *d, Ticket *t);
 // What is said to who asks for it again. NULL: out of memory.

@@ -32,12 +32,12 @@
 
 static int settle(Ticket *t, Argosy__Response *response) {
         ticket_settle(t, response);
-        return 0;
+        return PLAN_SETTLED;
 }
 
 // ------------------------------------------------------------------------------------------------ what it waits for
 
-// 1: it may wait for these.
+// STEP_PASSED: it may wait for these.
 static int check_after(const Leader *l, Ticket *t) {
         const Argosy__Request__Job *job = t->request->job;
         uint64_t last = cluster_state_last_job(l->state);
@@ -60,7 +60,7 @@ static int check_after(const Leader *l, Ticket *t) {
                                         "changed",
                                         job->after[i]));
         }
-        return 1;
+        return STEP_PASSED;
 }
 
 // Of those that have not ended the first, and how many there are.
@@ -112,7 +112,7 @@ static int pack(const Argosy__Request *request, ProtobufCBinaryData *ret) {
         return 0;
 }
 
-// 1: the log takes it.
+// STEP_PASSED: the log takes it.
 static int check_room(Decision *d, Ticket *t, const Argosy__StoredRequest *stored) {
         size_t len = argosy__stored_request__get_packed_size(stored);
 
@@ -133,7 +133,7 @@ static int check_room(Decision *d, Ticket *t, const Argosy__StoredRequest *store
                                                 "may have, or than "
                                                 "there is room for: nothing was changed",
                                                 len));
-        return d->batch.packed.len + len > STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES ? -EBUSY : 1;
+        return d->batch.packed.len + len > STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES ? -EBUSY : STEP_PASSED;
 }
 
 static Argosy__Response *tell(uint64_t job, const char *why) {
@@ -164,7 +164,7 @@ static int put(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRule
         uint64_t after;
         size_t n_after;
 
-        if (r != 1)
+        if (r != STEP_PASSED)
                 return r;
         r = decide_job_hold(d, t, stored);
         if (r < 0)
@@ -210,14 +210,14 @@ static int hold(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRul
 
 // ------------------------------------------------------------------------------------------------ how many
 
-// 1: its author may have one more job that is open.
+// STEP_PASSED: its author may have one more job that is open.
 static int check_author(const Leader *l, Ticket *t, bool is_held) {
         size_t max = cluster_state_queue(l->state)->open_max ?: CLUSTER_OPEN_JOBS_DEFAULT;
         bool opens = is_held || job_end_at_once(t->request) == ARGOSY__JOB_STATE__JOB_RUNNING;
         char who[AUTHOR_TEXT_SIZE];
 
         if (!opens || !queue_policy_is_limited(t->request) || queue_undoes_rules(l, t->request) || author_jobs_open(l, t->author) < max)
-                return 1;
+                return STEP_PASSED;
         return settle(t, response_error(EDQUOT,
                                         "%s has %zu jobs that are running or held back, as many as an author may have "
                                         "(see argosyctl queue limit): nothing was changed",
@@ -238,7 +238,7 @@ int decide_queue_admit(Decision *d, Ticket *t) {
 
         if (t->job > 0 || queue_policy_only_asks(t->request)) { // it has begun, or never will
                 t->look = queue_look_free(t->look);
-                return 1;
+                return STEP_PASSED;
         }
         if (cluster_state_feature_level(l->state) < FEATURE_JOBS)
                 return asks_to_be_held(t)
@@ -246,22 +246,22 @@ int decide_queue_admit(Decision *d, Ticket *t) {
                                                    EOPNOTSUPP,
                                                    "while a voter runs an older version no job is held back "
                                                    "(see argosyctl cluster status); nothing was changed"))
-                               : 1;
-        r = t->held ? 1 : check_after(l, t);
-        if (r != 1)
+                               : STEP_PASSED;
+        r = t->held ? STEP_PASSED : check_after(l, t);
+        if (r != STEP_PASSED)
                 return r;
         if (!held_jobs_judge(l, t, &v, &rule)) {
                 leader_mark(l);
-                return 0;
+                return PLAN_SETTLED;
         }
         t->limited_by = v == HELD_JOB_GOES && rule && rule->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT
                                 ? rule->number
                                 : 0;
         if (v == HELD_JOB_GOES)
-                return t->held ? 1 : check_author(l, t, false);
+                return t->held ? STEP_PASSED : check_author(l, t, false);
         if (t->held) {
                 held_job_put_back(l, t);
-                return 0;
+                return PLAN_SETTLED;
         }
         if (v == HELD_JOB_REFUSED)
                 return settle(t, response_error(EPERM,
@@ -270,5 +270,5 @@ int decide_queue_admit(Decision *d, Ticket *t) {
         if (v == HELD_JOB_OVER)
                 return refuse_over(l, t);
         r = check_author(l, t, true);
-        return r == 1 ? hold(d, t, v, rule) : r;
+        return r == STEP_PASSED ? hold(d, t, v, rule) : r;
 }

@@ -75,7 +75,7 @@ void undo_work_free(Ticket *t) {
 
 static int settle(Ticket *t, Argosy__Response *response) {
         ticket_settle(t, response);
-        return 0;
+        return PLAN_SETTLED;
 }
 
 // Of what is in the way the first, and how much more.
@@ -144,7 +144,7 @@ static uint64_t revision_of_setting(const ClusterState *state, Argosy__SettingKi
         }
 }
 
-// 1: nothing that the job changed has changed after the revision that the request names.
+// STEP_PASSED: nothing that the job changed has changed after the revision that the request names.
 static int refuse_if_changed(const Leader *l, Ticket *t) {
         const UndoSettings *settings = &t->undo->list.settings;
         uint64_t newest = t->undo->newest;
@@ -161,7 +161,7 @@ static int refuse_if_in_the_way(const Leader *l, Ticket *t, UndoList *list) {
         if (find_units_in_the_way(l, list, &o) < 0 || find_settings_in_the_way(l, list, &o) < 0)
                 return -ENOMEM;
         if (o.n == 0 || m->only_untouched || m->force)
-                return 1;
+                return STEP_PASSED;
         return settle(
                 t,
                 o.n == 1 ? response_error(
@@ -176,7 +176,7 @@ static int refuse_if_in_the_way(const Leader *l, Ticket *t, UndoList *list) {
                                    (int) o.name.len, (const char *) o.name.data, o.phrase, o.n - 1));
 }
 
-// 1: there may be something to do.
+// STEP_PASSED: there may be something to do.
 static int refuse_hopeless(const Leader *l, Ticket *t, UndoList *list) {
         const Argosy__JobRecord *job = list->job;
 
@@ -202,7 +202,7 @@ static int refuse_unauthorised(const Leader *l, Ticket *t, const UndoList *list)
 
         if (list->settings.n == 0 ||
             access_has(authorization_list(l), t->author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
-                return 1;
+                return STEP_PASSED;
         return settle(t, response_error(EACCES,
                                         "job %" PRIu64
                                         " (%s) has changed more than units, and to put that back needs the right "
@@ -396,7 +396,7 @@ static int decide_part(Decision *d, Ticket *t) {
         w->n_stored = batch_builder_units_since(&d->batch, mark);
         t->again = !w->last;
         t->committed = on_part_committed;
-        return 1;
+        return PLAN_IN_BATCH;
 }
 
 // ------------------------------------------------------------------------------------------------ the request
@@ -410,7 +410,7 @@ static int work_new(Ticket *t, const ClusterState *state) {
         return t->undo->answer ? undo_list_read(&t->undo->list, state, t->request->undo->job) : -ENOMEM;
 }
 
-// 1: all units are judged; 0: a later turn goes on.
+// STEP_PASSED: all units are judged.
 static int look(Leader *l, Ticket *t) {
         UndoWork *w = t->undo;
         size_t to;
@@ -428,15 +428,15 @@ static int look(Leader *l, Ticket *t) {
         w->n_judged = to;
         if (w->filled && to == w->list.n) {
                 r = undo_settings_judge(&w->list.settings, l, t->request->undo->force);
-                return r < 0 ? r : 1;
+                return r < 0 ? r : STEP_PASSED;
         }
         leader_mark(l);
-        return 0;
+        return PLAN_SETTLED;
 }
 
 // ------------------------------------------------------------------------------------------------ a few at a time
 
-// 1: it may be done so.
+// STEP_PASSED: it may be done so.
 static int refuse_rolling(Ticket *t) {
         _cleanup_free_ char *why = NULL;
         UndoWork *w = t->undo;
@@ -446,7 +446,7 @@ static int refuse_rolling(Ticket *t) {
         r = undo_rollout_find(&w->list, &w->rolls, &why);
         if (r == -EINVAL)
                 return settle(t, response_error(EOPNOTSUPP, "%s; nothing was changed", why));
-        return r < 0 ? r : 1;
+        return r < 0 ? r : STEP_PASSED;
 }
 
 // There is no rollout that could be waited for. NULL: out of memory.
@@ -478,25 +478,25 @@ static int decide_rolling(Decision *d, Ticket *t) {
         return decide_rolling_begin(d, t, &m);
 }
 
-// 1: it is to be done.
+// STEP_PASSED: it is to be done.
 static int check(Leader *l, Ticket *t) {
         UndoWork *w = t->undo;
         int r = refuse_unauthorised(l, t, &w->list);
 
-        if (r == 1 && !w->checked && !w->resumed)
+        if (r == STEP_PASSED && !w->checked && !w->resumed)
                 r = refuse_if_changed(l, t);
-        if (r == 1 && !w->checked && !w->resumed)
+        if (r == STEP_PASSED && !w->checked && !w->resumed)
                 r = refuse_hopeless(l, t, &w->list);
-        if (r != 1)
+        if (r != STEP_PASSED)
                 return r;
-        if (r == 1 && t->request->undo->rolling && t->job == 0)
+        if (r == STEP_PASSED && t->request->undo->rolling && t->job == 0)
                 r = refuse_rolling(t);
-        if (r != 1)
+        if (r != STEP_PASSED)
                 return r;
         if (!w->checked && (t->request->undo->dry_run || decide_aims_are_over(l, t)))
                 return settle(t, t->request->undo->rolling && t->job > 0 ? decide_rolling_response(l, t) : tell(l, t));
         w->checked = true;
-        return 1;
+        return STEP_PASSED;
 }
 
 // A part of it is in the log, and what it would go on by is gone from there: that ends it.
@@ -508,7 +508,7 @@ static int end_half_done(Ticket *t) {
                                      " has put back stays so, and the rest stays as it is",
                                      t->request->undo->job, t->job);
         t->job_failed = "the job that it undoes was not kept until all of it was put back";
-        return t->response ? 1 : -ENOMEM;
+        return t->response ? PLAN_IN_BATCH : -ENOMEM;
 }
 
 int decide_undo(Decision *d, Ticket *t) {
@@ -529,9 +529,9 @@ int decide_undo(Decision *d, Ticket *t) {
                 return r;
         if (!t->undo->checked)
                 r = look(l, t);
-        if (t->undo->checked || r == 1)
+        if (t->undo->checked || r == STEP_PASSED)
                 r = check(l, t);
-        if (r != 1)
+        if (r != STEP_PASSED)
                 return r;
         return m->rolling ? decide_rolling(d, t) : decide_part(d, t);
 }

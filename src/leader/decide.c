@@ -209,14 +209,14 @@ static int decide_requests(Decision *d, ListNode *taken) {
                 if (forbid(l, t))
                         continue;
                 r = decide_job_admit(d, t);
-                if (r == 1)
+                if (r == STEP_PASSED)
                         r = decide_queue_admit(d, t);
-                if (r == 1) {
+                if (r == STEP_PASSED) {
                         r = h->decide ? h->decide(d, t) : h->plan(l, t, &d->batch);
-                        if (r == 1)
-                                r = decide_job_put(d, t, mark) ?: 1;
+                        if (r == PLAN_IN_BATCH)
+                                r = decide_job_put(d, t, mark) ?: PLAN_IN_BATCH;
                 } else if (r == QUEUE_HOLDS)
-                        r = 1;
+                        r = PLAN_IN_BATCH;
                 if (r == -EBUSY) { // first come, first served
                         batch_builder_rollback(&d->batch, mark);
                         return 0;
@@ -224,7 +224,7 @@ static int decide_requests(Decision *d, ListNode *taken) {
                 if (r < 0) {
                         batch_builder_rollback(&d->batch, mark);
                         ticket_settle(t, failed_to_plan(t, r));
-                } else if (r == 1) {
+                } else if (r == PLAN_IN_BATCH) {
                         answer_cursor_note(l, t);
                         list_unlink(&t->queue);
                         list_append(taken, &t->queue);

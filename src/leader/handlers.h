@@ -24,7 +24,7 @@ typedef struct Handler {
         // Several: gives them all, the last one final, before it returns.
         void (*answer_each)(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
         int (*begin)(Leader *l, Ticket *t); // 0 or a negative errno
-        // 1: in the batch; 0: settled, or still waiting in the queue; -EBUSY: next batch; or a negative errno.
+        // PLAN_IN_BATCH; PLAN_SETTLED; -EBUSY: next batch; or a negative errno (core/tickets.h).
         int (*plan)(Leader *l, Ticket *t, BatchBuilder *b);
         int (*decide)(Decision *d, Ticket *t); // the same for who places units as well
         // May be NULL. Answers what cannot be taken on at all; NULL: it can.

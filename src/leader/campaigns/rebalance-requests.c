@@ -135,7 +135,7 @@ static int plan_abort(Leader *l, Ticket *t) {
         t->cancels = o->job.number > 0 ? &o->job.number : &o->job.flying;
         t->n_cancels = 1;
         t->committed = on_abort_committed;
-        return 1;
+        return PLAN_IN_BATCH;
 }
 
 int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b) {

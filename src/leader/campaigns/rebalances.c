@@ -315,7 +315,9 @@ static bool budget_lets_go(Leader *l, const Rebalance *o, Unit *u, const UnitEnt
                (!g || !u->counted || n_fresh(l, o, g) < disruption_budget_room(l, g, e));
 }
 
-// 1: it is in the batch; 0: it cannot be made now.
+enum { MOVE_NOT_NOW = 0, MOVE_BEGUN = 1 };
+
+// MOVE_BEGUN: it is in the batch; MOVE_NOT_NOW: it cannot be made; or a negative errno.
 static int begin(Leader *l, BatchBuilder *b, Rebalance *o, const Move *m, Scheduler **scheduler) {
         Unit *u = unit_find(l, m->unit);
         const UnitEntry *e = cluster_state_find_unit(l->state, m->unit);
@@ -325,15 +327,15 @@ static int begin(Leader *l, BatchBuilder *b, Rebalance *o, const Move *m, Schedu
 
         if (!u || !e || !to || !u->node || u->node->number != m->from ||
             batch_builder_has_unit(b, m->unit) || !may_move(l, u, o) || !budget_lets_go(l, o, u, e))
-                return 0;
+                return MOVE_NOT_NOW;
         *scheduler = *scheduler ?: scheduler_new(l, 0);
         if (!scheduler_carry_out(*scheduler, u, to))
-                return 0;
+                return MOVE_NOT_NOW;
         next = *e->record;
         next.node = m->to;
         disruption_budget_take(l, u);
         r = batch_builder_put_unit(b, &next, 0, e->record->revision);
-        return r < 0 ? r : 1;
+        return r < 0 ? r : MOVE_BEGUN;
 }
 
 static int begin_some(Leader *l, BatchBuilder *b, Rebalance *o, Scheduler **scheduler) {
@@ -343,7 +345,7 @@ static int begin_some(Leader *l, BatchBuilder *b, Rebalance *o, Scheduler **sche
 
                 if (r < 0)
                         return r;
-                if (r == 0)
+                if (r == MOVE_NOT_NOW)
                         continue;
                 m.phase = FLYING;
                 memmove(&o->moves[o->n_begun + 1], &o->moves[o->n_begun], (i - o->n_begun) * sizeof m);

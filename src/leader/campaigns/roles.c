@@ -32,12 +32,12 @@ static int refuse(Ticket *t, int status, const char *format, const char *word) {
 static int into_batch(Ticket *t) {
         message_free(t->response);
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        return t->response ? 1 : -ENOMEM;
+        return t->response ? PLAN_IN_BATCH : -ENOMEM;
 }
 
 // ------------------------------------------------------------------------------------------------ roles
 
-// 0, or 1 and refused.
+// 0, CHECK_REFUSED, or a negative errno.
 static int check_amounts(Leader *l, Ticket *t, Argosy__Amount *const *list, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 int r;
@@ -45,13 +45,13 @@ static int check_amounts(Leader *l, Ticket *t, Argosy__Amount *const *list, size
                 if (!label_is_valid(list[i]->resource) || list[i]->amount > AMOUNT_MAX) {
                         refuse(t, EINVAL, "'%s' is no name of a resource, or there cannot be so much of it",
                                list[i]->resource);
-                        return 1;
+                        return CHECK_REFUSED;
                 }
                 r = scheduler_resource_known(l, list[i]->resource);
                 if (r == -ENOSPC) {
                         refuse(t, ENOSPC, "there are as many kinds of resources as can be counted: not %s",
                                list[i]->resource);
-                        return 1;
+                        return CHECK_REFUSED;
                 }
                 if (r < 0)
                         return r;
@@ -185,21 +185,21 @@ int roles_plan_role(Leader *l, Ticket *t, BatchBuilder *b) {
 
 // ------------------------------------------------------------------------------------------------ pools
 
-// 0, or 1 and refused.
+// 0, CHECK_REFUSED, or a negative errno.
 static int check_members(Leader *l, Ticket *t, const Argosy__Request__PoolChange *m) {
         if (m->n_hosts + m->n_labels == 0 || m->n_hosts + m->n_labels > POOL_WORDS_MAX) {
                 refuse(t, EINVAL, "%s: a pool is made of 1 to 4096 nodes and labels", m->name);
-                return 1;
+                return CHECK_REFUSED;
         }
         for (size_t i = 0; i < m->n_labels; i++)
                 if (!label_is_valid(m->labels[i]->key) || !label_is_valid(m->labels[i]->value)) {
                         ticket_settle(t, response_no_label(m->labels[i]));
-                        return 1;
+                        return CHECK_REFUSED;
                 }
         for (size_t i = 0; i < m->n_hosts; i++)
                 if (!cluster_state_resolve_host(l->state, m->hosts[i], NULL)) {
                         refuse(t, ENOENT, "there is no node '%s', or several are meant", m->hosts[i]);
-                        return 1;
+                        return CHECK_REFUSED;
                 }
         return 0;
 }

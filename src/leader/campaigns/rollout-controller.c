@@ -285,7 +285,10 @@ static int change_nodes(BatchBuilder *b, const Argosy__RolloutRecord *r, const V
         return batch_builder_put_rollout(b, &next);
 }
 
-// Where the unit goes with another content: where it is, if that node may have it. 1: nowhere, now.
+enum { NO_NODE_TAKES_IT = 1 }; // with the new content, now
+
+// Where the unit goes with another content: where it is, if that node may have it. 0, NO_NODE_TAKES_IT, or a negative
+// errno.
 static int place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **scheduler,
                  Argosy__UnitRecord *next) {
         UnitOptions *options = NULL;
@@ -299,17 +302,17 @@ static int place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **schedule
         if (r >= 0)
                 r = unit_file_expand(file, u->name, u->name, &options, NULL);
         if (r < 0)
-                return r == -EINVAL ? 1 : r;
+                return r == -EINVAL ? NO_NODE_TAKES_IT : r;
         if (!node_admits(l, u->node, options)) {
                 *scheduler = *scheduler ?: scheduler_new(l, 0);
                 r = scheduler_place(*scheduler, u->name, options, false, &place);
                 next->node = place.node;
         }
         unit_options_unref(options);
-        return r < 0 ? r : next->node == 0;
+        return r < 0 ? r : next->node == 0 ? NO_NODE_TAKES_IT : 0;
 }
 
-// 1: no node takes it with the new content.
+// The same.
 static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, Unit *u, bool wanted_up,
                        Scheduler **scheduler) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
@@ -320,7 +323,7 @@ static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *
         if (rollout_is_update(r) && spec) {
                 next.spec = hash_field(&spec->hash);
                 k = place(l, u, spec, scheduler, &next);
-                if (k < 0 || (k == 1 && !rollout_is_returning(r)))
+                if (k < 0 || (k == NO_NODE_TAKES_IT && !rollout_is_returning(r)))
                         return k;
         }
         l->retry_pending |= !u->node; // the other content may have a node
@@ -348,7 +351,7 @@ static int change(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, co
                 size_t k = v->chosen[i];
                 int e = change_unit(l, b, r, v->units[k], v->items[k].wanted_up, scheduler);
 
-                if (e == 1)
+                if (e == NO_NODE_TAKES_IT)
                         return fail(l, b, r, v, k, "no node takes it with the new content");
                 if (e < 0)
                         return e;

@@ -70,7 +70,7 @@ static int into_batch(Ticket *t, BatchBuilder *b, const Argosy__Request__Rollout
         if (!t->response)
                 return -ENOMEM;
         t->committed = on_committed;
-        return 1;
+        return PLAN_IN_BATCH;
 }
 
 static int plan_abort(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Request__Rollout *m,
@@ -112,7 +112,6 @@ static int check_affinity(Leader *l, const char *name, const UnitOptions *option
         return *ret_why ? -EINVAL : -ENOMEM;
 }
 
-// Whether the unit could have the new content at all. 0, or 1 and refused.
 static int check_replaces(Leader *l, const char *name, const UnitOptions *options, char **ret_why) {
         ReplaceCycles all = {};
         int r = replace_cycles_of_state(l->state, &all);
@@ -122,6 +121,7 @@ static int check_replaces(Leader *l, const char *name, const UnitOptions *option
         return r;
 }
 
+// Whether the unit could have the new content at all. 0, CHECK_REFUSED, or a negative errno.
 static int check_unit(Ticket *t, const Plan *p, const char *name) {
         _cleanup_free_ char *why = NULL;
         UnitOptions *options = NULL;
@@ -149,7 +149,7 @@ static int check_unit(Ticket *t, const Plan *p, const char *name) {
         if (r != -EINVAL)
                 return r;
         refuse(t, EINVAL, "%s", why ?: "the file is not valid");
-        return 1;
+        return CHECK_REFUSED;
 }
 
 typedef struct Tally {
@@ -197,8 +197,8 @@ static int tally_units(Leader *l, Ticket *t, Plan *p) {
         return 0;
 }
 
-// The file that came along, or what the template's record has. 0, or 1 and refused. *ret_parsed: to be
-// freed.
+// The file that came along, or what the template's record has. 0, CHECK_REFUSED, or a negative errno.
+// *ret_parsed: to be freed.
 static int find_content(Ticket *t, Plan *p, UnitFile **ret_parsed) {
         const Argosy__NamedFile *f = p->request->file;
         _cleanup_free_ char *why = NULL;
@@ -208,7 +208,7 @@ static int find_content(Ticket *t, Plan *p, UnitFile **ret_parsed) {
         if (!f) {
                 if (!p->entry || !p->template) {
                         refuse(t, ENOENT, "%s: there is no file of that name", p->name);
-                        return 1;
+                        return CHECK_REFUSED;
                 }
                 p->hash = p->entry->spec->hash;
                 return spec_entry_file(p->entry->spec, &p->file);
@@ -219,14 +219,14 @@ static int find_content(Ticket *t, Plan *p, UnitFile **ret_parsed) {
                                              &why);
         if (r == -EINVAL) {
                 refuse(t, EINVAL, "%s", why ?: "the file is not valid");
-                return 1;
+                return CHECK_REFUSED;
         }
         p->file = *ret_parsed;
         p->hash = hash_of(f->content.data, f->content.len);
         return r;
 }
 
-// 0, or 1 and refused.
+// 0 or CHECK_REFUSED.
 static int check_global(Ticket *t, const Plan *p) {
         bool global = !p->template && p->entry->record->global;
 
@@ -236,7 +236,7 @@ static int check_global(Ticket *t, const Plan *p) {
                p->template ? "instances that run on every node are updated one by one: name the instance"
                            : "Global= differs from what %s has; use `start --replace`",
                p->name);
-        return 1;
+        return CHECK_REFUSED;
 }
 
 static int put_update(Leader *l, BatchBuilder *b, const Plan *p, Argosy__RolloutRecord *r) {
@@ -261,12 +261,12 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
                 r = tally_units(l, t, p);
         if (r == 0 && !p->entry && p->n_units == 0) {
                 refuse(t, ENOENT, "%s: no such unit in the cluster", p->name);
-                r = 1;
+                r = CHECK_REFUSED;
         }
         if (r == 0 && update)
                 r = check_global(t, p) ?: check_unit(t, p, p->name);
         if (r != 0)
-                return r == 1 ? 0 : r;
+                return r == CHECK_REFUSED ? 0 : r;
         next.name = (char *) p->name;
         next.kind = m->kind;
         next.max_unavailable = m->max_unavailable;

@@ -117,5 +117,5 @@ int forget_plan(Leader *l, Ticket *t, BatchBuilder *b) {
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
         t->committed = on_committed;
         t->again = !last;
-        return t->response ? 1 : -ENOMEM;
+        return t->response ? PLAN_IN_BATCH : -ENOMEM;
 }

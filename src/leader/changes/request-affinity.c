@@ -58,7 +58,7 @@ static int find_options(const char *name, UnitOptions **ret, void *userdata) {
         if (!c)
                 return affinity_of_records(name, ret, p->state);
         r = unit_file_expand(c->file, name, name, ret, NULL);
-        return r == -EINVAL ? 1 : r;
+        return r == -EINVAL ? AFFINITY_UNKNOWN : r;
 }
 
 static int check(Planner *p, const char *name, const Source *source, const UnitOptions *options,
@@ -76,7 +76,7 @@ static int check(Planner *p, const char *name, const Source *source, const UnitO
         else
                 r = field_printf(&result->message, "%s: more than %d units are to be where each other is",
                                  source->path ?: name, AFFINITY_MAX);
-        return r < 0 ? r : 1;
+        return r < 0 ? r : UNIT_REFUSED;
 }
 
 int request_check_affinity(Planner *p, const char *name, const Source *source, const UnitOptions *options,

@@ -32,10 +32,12 @@ static bool is_being_planned(const Planner *p, const char *name) {
         return false;
 }
 
+enum { OPTIONS_INVALID = 1 }; // which is said when the record is planned
+
 static int options_of(const Source *source, const char *name, UnitOptions **ret) {
         int r = unit_file_expand(source->file, name, name, ret, NULL);
 
-        return r == -EINVAL ? 1 : r; // said when the record is planned
+        return r == -EINVAL ? OPTIONS_INVALID : r;
 }
 
 // Whether the cluster has the unit, could make it from its template, or gets it now.
@@ -44,7 +46,7 @@ static int is_known(Planner *p, const char *name) {
         int r = request_names(p, name);
 
         if (r != 0 || cluster_state_find_unit(p->state, name) || batch_builder_has_unit(p->batch, name))
-                return r ?: 1;
+                return r ?: true;
         if (unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
                 return 0;
         template = unit_name_template(name);
@@ -60,7 +62,7 @@ static int refuse_unknown(const Source *source, const char *name, const UnitDepe
         result->status = EINVAL;
         r = field_printf(&result->message, "%s:%u: it requires %s, which the cluster does not know",
                          source->path ?: name, d->line, d->name);
-        return r < 0 ? r : 1;
+        return r < 0 ? r : UNIT_REFUSED;
 }
 
 static int refuse_start(const char *name, const char *why, Argosy__Response__UnitResult *result,
@@ -69,7 +71,7 @@ static int refuse_start(const char *name, const char *why, Argosy__Response__Uni
 
         result->status = status;
         r = field_printf(&result->message, "%s, which it requires, cannot be started: %s", name, why);
-        return r < 0 ? r : 1;
+        return r < 0 ? r : UNIT_REFUSED;
 }
 
 // Of a one-shot of which nobody can tell whether it ran: only who names it runs it again.
@@ -105,9 +107,9 @@ static int bring(Planner *p, const UnitDependency *d, Argosy__Response__UnitResu
         if (p->planning && p->planning->depth >= CHAIN_MAX)
                 return refuse_start(d->name, "too many units depend on each other", result, E2BIG);
         r = request_plan_other(p, d->name, ARGOSY__VERB__VERB_START, &own);
-        if (r > 0 && required)
+        if (r == UNIT_REFUSED && required)
                 r = refuse_start(d->name, own->message, result, own->status);
-        else if (r > 0)
+        else if (r == UNIT_REFUSED)
                 r = *result->message
                             ? 0
                             : field_printf(&result->message, "%s, which it wants, cannot be started: %s",
@@ -257,14 +259,14 @@ int request_judge_order(Planner *p) {
                         if (!map_find_str(&p->cycles, names[i]))
                                 r = refuse_later(p, names[i], TOO_MANY_CYCLES);
         map_done_with(&p->ordered, free);
-        return r < 0 ? r : p->cycles.count > before;
+        return r < 0 ? r : p->cycles.count > before ? PLAN_ALL_AGAIN : 0;
 }
 
 int request_refuse_cycle(const Planner *p, const char *name, Argosy__Response__UnitResult *result) {
         const Refusal *f = map_find_str(&p->cycles, name);
         int r = f ? request_fail(result, EINVAL, f->why) : 0;
 
-        return r < 0 || !f ? r : 1;
+        return r < 0 || !f ? r : UNIT_REFUSED;
 }
 
 void request_cycles_done(Planner *p) {
@@ -338,5 +340,5 @@ int request_take_along(Planner *p, const char *name, Argosy__Response__UnitResul
         if (!t.refused)
                 return t.error ?: describe_who_went_along(&t);
         r = request_fail(result, E2BIG, "too many units depend on each other");
-        return r < 0 ? r : 1;
+        return r < 0 ? r : UNIT_REFUSED;
 }

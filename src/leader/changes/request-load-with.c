@@ -61,7 +61,7 @@ int request_plan_other(Planner *p, const char *name, Argosy__Verb verb, Argosy__
         p->change = &change;
         r = request_plan_unit(p, name, own);
         p->change = asked;
-        if (r > 0)
+        if (r == UNIT_REFUSED)
                 batch_builder_rollback(p->batch, mark);
         *ret = own;
         return r;
@@ -75,7 +75,7 @@ static int load(Planner *p, const char *name, Argosy__Response__UnitResult *resu
         p->depth++;
         r = request_plan_other(p, name, ARGOSY__VERB__VERB_LOAD, &own);
         p->depth--;
-        if (r > 0)
+        if (r == UNIT_REFUSED)
                 r = WARN(result, "%s, which belongs to it, cannot be loaded: %s", name, own->message);
         message_free(own);
         return r;

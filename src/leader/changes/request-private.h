@@ -45,8 +45,12 @@ typedef struct Source {
         const char *set; // that the unit belongs to from now on; NULL: as it is
 } Source;
 
+// What is said by who plans a unit, or takes a step on the way there: 0, this, or a negative errno (-EBUSY for the next
+// batch).
+enum { UNIT_REFUSED = 1 }; // the result has an error: what was put into the batch of the unit is to be taken back
+
 // request.c
-// Plans a unit: 1: the result has an error, and what was put into the batch is to be taken back.
+// Plans a unit. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
 int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result);
 int request_fail(Argosy__Response__UnitResult *result, int status, const char *message);
 bool request_needs_file(Argosy__Verb verb);
@@ -57,7 +61,7 @@ bool request_takes_file(const Argosy__Request__Change *change);
 int request_number_files(Planner *p); // before all others: 0 or -ENOMEM
 // The number of the file that the client sent under that name, or -ENOENT.
 int request_find_file(const Planner *p, const char *name);
-// The content that the verb, or its aim, gives the unit. u: as it is, NULL: it is new. 0, 1: the result has an error,
+// The content that the verb, or its aim, gives the unit. u: as it is, NULL: it is new. 0, UNIT_REFUSED,
 // -ENOMEM.
 int request_find_source(Planner *p, const char *name, UnitEntry *u, Source *ret,
                         Argosy__Response__UnitResult *result);
@@ -67,8 +71,8 @@ int request_find_aimed(Planner *p, const UnitEntry *u, const ChangeAim *aim, Sou
 // request-load-with.c
 // Whether the request names the unit, or -ENOMEM.
 int request_names(Planner *p, const char *name);
-// Plans another unit as if that verb had been asked for. 1: that cannot be had, *ret (freed by the caller)
-// says why, and the batch is as before.
+// Plans another unit as if that verb had been asked for. UNIT_REFUSED: that cannot be had, *ret (freed by
+// the caller) says why, and the batch is as before.
 int request_plan_other(Planner *p, const char *name, Argosy__Verb verb, Argosy__Response__UnitResult **ret);
 // Whether it is planned after the units that it may activate.
 bool request_is_activator(const char *name);
@@ -83,8 +87,8 @@ int request_warn_apart(Planner *p, const char *name, const Source *source,
 int request_warn_activated(Planner *p, const char *name, Argosy__Response__UnitResult *result);
 
 // request-affinity.c
-// Before its record is put: that those that it is to be with do not lead back to it. 0, 1: the result has an
-// error, -EBUSY, -ENOMEM.
+// Before its record is put: that those that it is to be with do not lead back to it. 0, UNIT_REFUSED, -EBUSY,
+// -ENOMEM.
 int request_check_affinity(Planner *p, const char *name, const Source *source, const UnitOptions *options,
                            Argosy__Response__UnitResult *result);
 // The unit gets this content. 0 or -ENOMEM.
@@ -92,7 +96,7 @@ int request_note_content(Planner *p, const char *name, const UnitFile *file);
 void request_contents_done(Planner *p);
 
 // request-dependencies.c
-// All of these: 0, 1: the result has an error, -EBUSY, -ENOMEM.
+// All of these: 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
 // Before the unit is planned: that what it needs is known, and is started with it.
 int request_bring_dependencies(Planner *p, const char *name, const Source *source,
                                Argosy__Response__UnitResult *result);
@@ -100,18 +104,18 @@ int request_bring_dependencies(Planner *p, const char *name, const Source *sourc
 // orders nothing, no order changes. 0 or -ENOMEM.
 int request_note_order(Planner *p, const char *name, const UnitEntry *u, const Source *source,
                        const UnitOptions *options);
-// When all units are planned: whether their order goes in a cycle. 1: so it does, who is on one is known,
+// When all units are planned: whether their order goes in a cycle. PLAN_ALL_AGAIN: so it does, who is on one is known,
 // and everything is to be planned again from the beginning, without those. Each time at least one unit more
 // is refused, and only a few times one by one.
+enum { PLAN_ALL_AGAIN = 1 };
 int request_judge_order(Planner *p);
 // Who is stopped or restarted with it.
 int request_take_along(Planner *p, const char *name, Argosy__Response__UnitResult *result);
-// 1: it was found to be part of a cycle.
+// UNIT_REFUSED: it was found to be part of a cycle.
 int request_refuse_cycle(const Planner *p, const char *name, Argosy__Response__UnitResult *result);
 void request_cycles_done(Planner *p);
 
 // request-replaces.c
-// Before its record is put: that no cycle of units replaces it. 0, 1: the result has an error, -EBUSY,
-// -ENOMEM.
+// Before its record is put: that no cycle of units replaces it. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
 int request_check_replaces(Planner *p, const char *name, const Source *source, UnitOptions *options,
                            Argosy__Response__UnitResult *result);

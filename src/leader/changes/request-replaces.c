@@ -66,7 +66,7 @@ int request_check_replaces(Planner *p, const char *name, const Source *source, U
         r = r < 0 ? r : replace_cycles_check(&p->replacers, name, source->path ?: name, options, &why);
         if (r == -EINVAL) {
                 r = request_fail(result, EINVAL, why);
-                return r < 0 ? r : 1;
+                return r < 0 ? r : UNIT_REFUSED;
         }
         p->replacers_planned = true;
         return r < 0 ? r : replace_cycles_put(&p->replacers, name, options);

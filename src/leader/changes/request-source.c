@@ -62,7 +62,7 @@ static int take_sent(Planner *p, int i, bool from_template, Source *ret,
 
         if (r == -EINVAL) {
                 r = request_fail(result, EINVAL, why);
-                return r < 0 ? r : 1;
+                return r < 0 ? r : UNIT_REFUSED;
         }
         if (r < 0)
                 return r;
@@ -119,7 +119,7 @@ static int warn_differs(Argosy__Response__UnitResult *result, const char *path, 
                             whose);
 }
 
-// For a unit that exists. 1: the result has an error.
+// For a unit that exists. As request_find_source().
 static int source_of_record(Planner *p, UnitEntry *u, const char *template, Source *ret,
                             Argosy__Response__UnitResult *result) {
         const Argosy__UnitRecord *record = u->record;
@@ -142,7 +142,7 @@ static int source_of_record(Planner *p, UnitEntry *u, const char *template, Sour
                         &result->message,
                         "the unit is %s; `start --replace` takes over the new file and starts it with that",
                         target_to_string(record->target));
-                return r < 0 ? r : 1;
+                return r < 0 ? r : UNIT_REFUSED;
         }
         return take_sent(p, i, from_template, ret, result);
 }
@@ -162,7 +162,7 @@ static int find_siblings(Planner *p, const char *template, SpecEntry **ret) {
         return p->sibling_found;
 }
 
-// For a unit that does not exist yet. 1: the result has an error.
+// For a unit that does not exist yet. As request_find_source().
 static int source_of_new(Planner *p, const char *name, const char *template, Source *ret,
                          Argosy__Response__UnitResult *result) {
         UnitEntry *t = template ? cluster_state_find_unit(p->state, template) : NULL;
@@ -187,7 +187,7 @@ static int source_of_new(Planner *p, const char *name, const char *template, Sou
                                  "the instances of %s have different contents, and the template itself is "
                                  "not in the cluster; say it where the file is",
                                  template);
-                return r < 0 ? r : 1;
+                return r < 0 ? r : UNIT_REFUSED;
         }
         if (r != 0)
                 return r < 0 ? r : take_spec(spec, true, true, ret);
@@ -195,7 +195,7 @@ static int source_of_new(Planner *p, const char *name, const char *template, Sou
                 result, ENOENT,
                 template ? "no such unit in the cluster, no file of that name, and no template either"
                          : "no such unit in the cluster, and no file of that name");
-        return r < 0 ? r : 1;
+        return r < 0 ? r : UNIT_REFUSED;
 }
 
 int request_find_source(Planner *p, const char *name, UnitEntry *u, Source *ret,
@@ -215,7 +215,7 @@ static int take_aimed(Planner *p, const ChangeAim *aim, Source *ret, Argosy__Res
 
         if (!hash_equal(hash_sent(p, (int) aim->file - 1), &aim->hash)) {
                 r = request_fail(result, EINVAL, "the content that came is not the one that it is to have");
-                return r < 0 ? r : 1;
+                return r < 0 ? r : UNIT_REFUSED;
         }
         return take_sent(p, (int) aim->file - 1, aim->from_template, ret, result);
 }
@@ -230,7 +230,7 @@ int request_find_aimed(Planner *p, const UnitEntry *u, const ChangeAim *aim, Sou
                 r = take_spec(aim->spec, aim->from_template, !u || u->spec != aim->spec, ret);
         if (r == -EINVAL) { // an older version took it
                 r = request_fail(result, EINVAL, "its file of before is not valid any more");
-                return r < 0 ? r : 1;
+                return r < 0 ? r : UNIT_REFUSED;
         }
         ret->set = aim->set;
         return r;

@@ -97,7 +97,7 @@ static int check_files(RequestTies *t, const Argosy__Request__Change *change) {
         return r;
 }
 
-// Whether the client found a file for the name: its own, or that of its template. 1, 0 or -ENOMEM.
+// Whether the client found a file for the name: its own, or that of its template; or -ENOMEM.
 static int was_sent(const Argosy__Request__Change *change, const char *name) {
         _cleanup_free_ char *template = NULL;
 
@@ -108,8 +108,8 @@ static int was_sent(const Argosy__Request__Change *change, const char *name) {
         }
         for (size_t i = 0; i < change->n_files; i++)
                 if (streq(change->files[i]->name, name) || (template && streq(change->files[i]->name, template)))
-                        return 1;
-        return 0;
+                        return true;
+        return false;
 }
 
 // The template's content, of an instance that is new. NULL: the cluster has none.

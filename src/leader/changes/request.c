@@ -36,7 +36,7 @@ typedef struct Wanted {
         unsigned bump;
 } Wanted;
 
-// 1: the result has an error.
+// 0, UNIT_REFUSED, -ENOMEM.
 static int want(Argosy__Verb verb, const Argosy__UnitRecord *record, Wanted *ret,
                 Argosy__Response__UnitResult *result) {
         Argosy__Target now = record ? record->target : ARGOSY__TARGET__TARGET_INACTIVE;
@@ -56,7 +56,7 @@ static int want(Argosy__Verb verb, const Argosy__UnitRecord *record, Wanted *ret
         case ARGOSY__VERB__VERB_RESTART:
                 if (now == ARGOSY__TARGET__TARGET_INACTIVE) {
                         r = request_fail(result, ENOTCONN, "the unit is not loaded");
-                        return r < 0 ? r : 1;
+                        return r < 0 ? r : UNIT_REFUSED;
                 }
                 if (verb == ARGOSY__VERB__VERB_STOP)
                         *ret = (Wanted){ARGOSY__TARGET__TARGET_LOADED, BATCH_BUMP_STOP};
@@ -87,7 +87,7 @@ static const char *unknown_pool(const Planner *p, const UnitOptions *options) {
 }
 
 // Chooses the node of a unit that is to be loaded; one that stays as it is, is where it is whatever its
-// options ask for by now. 1: refused, the result has the reasons.
+// options ask for by now. UNIT_REFUSED: the result has the reasons, too.
 static int place(Planner *p, const UnitFile *file, const UnitOptions *options, Argosy__UnitRecord *next,
                  bool changes, bool stays, Argosy__Response__UnitResult *result) {
         _cleanup_free_ char *activates = NULL;
@@ -110,13 +110,13 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
         r = p->ops->place(next->name, activates, options, &found, p->userdata);
         if (r == -ENOSPC || r == -EINVAL) {
                 r = request_fail(result, ENOSPC, SCHEDULER_UNCOUNTABLE);
-                return r < 0 ? r : 1;
+                return r < 0 ? r : UNIT_REFUSED;
         }
         if (r == -E2BIG) {
                 result->status = E2BIG;
                 r = field_printf(&result->message, "more than %d units would have to be on one node together (MachineOf=)",
                                  PLACEMENT_FOLLOWS_MAX);
-                return r < 0 ? r : 1;
+                return r < 0 ? r : UNIT_REFUSED;
         }
         if (r < 0)
                 return r;
@@ -136,7 +136,7 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
                                         "there is no pool '%s'; `argosyctl pool set %s NODE...` makes it", pool,
                                         pool)
                          : field_set(&result->message, "no node of this cluster can take the unit");
-                return r < 0 ? r : 1;
+                return r < 0 ? r : UNIT_REFUSED;
         }
         if (*result->message)
                 return 0;
@@ -160,7 +160,7 @@ static int check_install(const UnitFile *file, const char *name, char **ret_why)
         return r;
 }
 
-// A rollout knows one content before and one after. 1: the result has an error.
+// A rollout knows one content before and one after. 0, UNIT_REFUSED, -ENOMEM.
 static int refuse_during_rollout(const Planner *p, const UnitEntry *u, const Source *source,
                                  Argosy__Response__UnitResult *result) {
         _cleanup_free_ char *template = NULL;
@@ -182,10 +182,10 @@ static int refuse_during_rollout(const Planner *p, const UnitEntry *u, const Sou
                          "an update or restart of %s is under way; wait for its end, or end it with "
                          "`argosyctl update --abort`",
                          name);
-        return r < 0 ? r : 1;
+        return r < 0 ? r : UNIT_REFUSED;
 }
 
-// 1: the result has an error.
+// 0, UNIT_REFUSED, -ENOMEM.
 static int refuse_unknown_role(const Planner *p, const Source *source, const UnitOptions *options,
                                Argosy__Response__UnitResult *result) {
         int r;
@@ -199,7 +199,7 @@ static int refuse_unknown_role(const Planner *p, const Source *source, const Uni
         r = field_printf(&result->message,
                          "%s:%u: Role=%s: there is no such role; `argosyctl role set %s` makes it",
                          source->path ?: result->name, options->role_line, options->role, options->role);
-        return r < 0 ? r : 1;
+        return r < 0 ? r : UNIT_REFUSED;
 }
 
 static bool is_restarted_as_it_is(const Planner *p, const UnitEntry *u, const Source *source) {
@@ -207,7 +207,7 @@ static bool is_restarted_as_it_is(const Planner *p, const UnitEntry *u, const So
                u->record->target == ARGOSY__TARGET__TARGET_LAUNCHED;
 }
 
-// The record that the unit is to have. 1: the result has an error.
+// The record that the unit is to have. UNIT_REFUSED.
 static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source *source,
                        const Wanted *wanted, Argosy__Response__UnitResult *result) {
         _cleanup_free_ char *why = NULL;
@@ -229,7 +229,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                 r = unit_file_expand(source->file, source->path ?: name, name, &options, &why);
         if (r == -EINVAL) {
                 r = request_fail(result, EINVAL, why);
-                return r < 0 ? r : 1;
+                return r < 0 ? r : UNIT_REFUSED;
         }
         if (r >= 0 && request_takes_file(p->change))
                 r = request_note_order(p, name, u, source, options);
@@ -297,10 +297,10 @@ static int check_name(const Planner *p, const char *name, Argosy__Response__Unit
                                  (int) len, prefix, instance_for_example(p, name), unit_name_suffix(name));
         } else
                 return 0;
-        return r < 0 ? r : 1;
+        return r < 0 ? r : UNIT_REFUSED;
 }
 
-// 1: refused, the result says why.
+// 0, UNIT_REFUSED, -ENOMEM.
 static int plan_removal(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
         int r = batch_builder_remove_unit(p->batch, name);
 
@@ -309,7 +309,7 @@ static int plan_removal(Planner *p, const char *name, Argosy__Response__UnitResu
         r = request_fail(result, ENOSPC,
                          "as many destroyed units may still run on silent hosts as the cluster can remember; "
                          "remove the hosts that are gone for good");
-        return r < 0 ? r : 1;
+        return r < 0 ? r : UNIT_REFUSED;
 }
 
 static int plan_aim(Planner *p, const char *name, UnitEntry *u, const ChangeAim *aim,
@@ -340,7 +340,7 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
                 return plan_aim(p, name, u, p->ops->aim(name, p->userdata), result);
         if (!u && !request_needs_file(verb)) {
                 r = request_fail(result, ENOENT, "no such unit");
-                return r < 0 ? r : 1;
+                return r < 0 ? r : UNIT_REFUSED;
         }
         r = request_warn_activated(p, name, result);
         if (r == 0)
@@ -365,18 +365,18 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
         return r ?: request_warn_apart(p, name, &source, result);
 }
 
-// 1: it was named before, and that is what counts.
+enum { NAMED_BEFORE = 1 }; // and that is what counts
 static int plan_named(Planner *p, const char *name, Argosy__Response__UnitResult **ret) {
         BatchBuilderMark mark = batch_builder_mark(p->batch);
         int r;
 
         if (strlen(name) <= UNIT_NAME_MAX && batch_builder_has_unit(p->batch, name))
-                return batch_builder_has_unit_since(p->batch, name, p->start) ? 1 : -EBUSY;
+                return batch_builder_has_unit_since(p->batch, name, p->start) ? NAMED_BEFORE : -EBUSY;
         *ret = unit_result_new(name);
         if (!*ret)
                 return -ENOMEM;
         r = request_plan_unit(p, name, *ret);
-        if (r > 0)
+        if (r == UNIT_REFUSED)
                 batch_builder_rollback(p->batch, mark);
         return MIN_OF(r, 0);
 }
@@ -408,7 +408,7 @@ static int plan_in_turns(Planner *p, RequestTurns *turns, Argosy__Response__Chan
         return r;
 }
 
-// 1: what was planned is to be taken back, and done again.
+// PLAN_ALL_AGAIN: what was planned is to be taken back, and done again.
 static int plan_all(Planner *p, Argosy__Response__Change *change) {
         RequestTurns turns;
         int r = request_turns_begin(p, &turns);
@@ -437,7 +437,7 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batc
                 r = request_number_files(&p);
         if (r >= 0)
                 r = plan_all(&p, response->change);
-        while (r > 0) {
+        while (r == PLAN_ALL_AGAIN) {
                 batch_builder_rollback(b, mark);
                 message_free(response);
                 response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);

@@ -85,10 +85,10 @@ typedef struct ChangeOps {
         bool (*may_stay)(uint32_t node, const struct UnitOptions *options, void *userdata);
         // Whether a unit of a lost host has to wait before it may run elsewhere. NULL: none has.
         bool (*waits)(const char *name, void *userdata);
-        // Whether there is a role of this name: 1 or 0; -EBUSY: not to be said in this batch. NULL: all are.
+        // Whether there is a role of this name; -EBUSY: not to be said in this batch. NULL: all are.
         int (*role_known)(const char *name, void *userdata);
-        // What the instances of a template that is not recorded itself have of it: 1 and *ret; 0: there are
-        // none; -ENOTUNIQ: not the same. NULL: there are never any.
+        // What the instances of a template that is not recorded itself have of it. Whether there are any, and
+        // *ret; -ENOTUNIQ: not the same. NULL: there are never any.
         int (*siblings)(const char *template, SpecEntry **ret, void *userdata);
         // The first recorded unit that activates this one and for which `counts` says so, or NULL.
         const char *(*find_activator)(const char *name, bool (*counts)(const char *name, void *userdata),

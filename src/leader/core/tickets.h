@@ -14,6 +14,15 @@ typedef struct UndoWork UndoWork;
 typedef struct CancelWork CancelWork;
 typedef struct QueueLook QueueLook;
 
+// What is said by who plans what a ticket asks for (Handler.plan and decide), and by each step on the way there; or it is a
+// negative errno, -EBUSY for the next batch.
+enum {
+        PLAN_SETTLED = 0,  // the ticket was answered, or it waits on: for a later turn, or for somebody else
+        PLAN_IN_BATCH = 1, // what it asks for, or a part of that
+        STEP_PASSED = 1,   // of a step that is not the last: the next one may follow
+};
+enum { CHECK_REFUSED = 1 }; // of a check that is 0 otherwise, or a negative errno: the ticket was answered
+
 struct Ticket {
         uint64_t id;
         Leader *leader;

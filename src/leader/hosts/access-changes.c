@@ -72,7 +72,7 @@ static int put(Leader *l, Ticket *t, BatchBuilder *b, Argosy__GrantRecord *grant
                 return r;
         message_free(t->response);
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        return t->response ? 1 : -ENOMEM;
+        return t->response ? PLAN_IN_BATCH : -ENOMEM;
 }
 
 int access_plan_change(Leader *l, Ticket *t, BatchBuilder *b) {

@@ -148,7 +148,7 @@ static int put(Leader *l, Ticket *t, BatchBuilder *b, Argosy__AccessTokenRecord 
                 return r;
         message_free(t->response);
         t->response = answer_one(l, record, now_us);
-        return t->response ? 1 : -ENOMEM;
+        return t->response ? PLAN_IN_BATCH : -ENOMEM;
 }
 
 static int refuse_old_voters(Ticket *t) {
@@ -245,7 +245,7 @@ int access_tokens_plan_revoke(Leader *l, Ticket *t, BatchBuilder *b) {
         }
         message_free(t->response);
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        return t->response ? 1 : -ENOMEM;
+        return t->response ? PLAN_IN_BATCH : -ENOMEM;
 }
 
 // ------------------------------------------------------------------------------------------------ uses

@@ -76,7 +76,7 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
         if (!text || field_set(&r->token->token, text) < 0 || batch_builder_put_token(b, &record) < 0)
                 return -ENOMEM;
         t->response = TAKE_PTR(r);
-        return 1;
+        return PLAN_IN_BATCH;
 }
 
 // ------------------------------------------------------------------------------------------------ join
@@ -356,7 +356,7 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
                 return r; // another joiner of this batch looks too much like it: it is judged when that one
                           // is a member
         r = put_joiner(l, b, j, &t->pin, joiners_address(j, t->request->join->peer_address));
-        return r < 0 ? r : 1;
+        return r < 0 ? r : PLAN_IN_BATCH;
 }
 
 // A certificate that runs out is renewed for the same key.
@@ -422,7 +422,7 @@ static bool can_do_without(Leader *l, const Argosy__HostRecord *leaving) {
         return false;
 }
 
-// 1: the voter may go. 0: not now; the ticket waits until they all had time to answer, or is settled.
+// STEP_PASSED: the voter may go. PLAN_SETTLED: not now; the ticket may wait until they all had time to answer.
 static int may_stop_voting(Leader *l, Ticket *t, const Argosy__HostRecord *record, const char *verb) {
         char why[512];
         int r;
@@ -432,7 +432,7 @@ static int may_stop_voting(Leader *l, Ticket *t, const Argosy__HostRecord *recor
         r = voters_judge(l, record->host, t->asked_us, verb, why, sizeof(why));
         if (r == VOTERS_UNSAFE)
                 return refuse(t, EEXIST, why);
-        return r < 0 ? r : r == VOTERS_SAFE;
+        return r < 0 ? r : r == VOTERS_SAFE ? STEP_PASSED : PLAN_SETTLED;
 }
 
 static int mark_leaving(const Argosy__HostRecord *record, BatchBuilder *b) {
@@ -442,7 +442,9 @@ static int mark_leaving(const Argosy__HostRecord *record, BatchBuilder *b) {
         return batch_builder_put_host(b, &next);
 }
 
-// Moves what the host has. 1: all of it is in the batch; 0: there is more than one entry is to have.
+enum { MOVES_MORE = 0, MOVES_ALL = 1 };
+
+// Moves what the host has. MOVES_ALL: all of it is in the batch; MOVES_MORE: there is more than one entry is to have.
 static int move_all(Leader *l, const Argosy__HostRecord *record, BatchBuilder *b) {
         _cleanup_(scheduler_freep) Scheduler *p = NULL;
         size_t n = 0;
@@ -463,7 +465,7 @@ static int move_all(Leader *l, const Argosy__HostRecord *record, BatchBuilder *b
                         if (batch_builder_has_unit(b, next.name))
                                 return -EBUSY;
                         if (n++ == BATCH_SOFT_UNITS || b->packed.len > STORE_BATCH_MAX / 2)
-                                return 0;
+                                return MOVES_MORE;
                         if (unit_options_of(e, &options) >= 0) {
                                 r = scheduler_place(p, next.name, options, false, &place);
                                 unit_options_unref(options);
@@ -476,7 +478,7 @@ static int move_all(Leader *l, const Argosy__HostRecord *record, BatchBuilder *b
                                 return r;
                 }
         }
-        return r < 0 ? r : 1;
+        return r < 0 ? r : MOVES_ALL;
 }
 
 static void on_removed(Leader *l, Ticket *t) {
@@ -497,7 +499,7 @@ static int end_removal(Ticket *t) {
                 return refuse(t, 0, "");
         message_free(t->response);
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        return t->response ? 1 : -ENOMEM;
+        return t->response ? PLAN_IN_BATCH : -ENOMEM;
 }
 
 int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
@@ -534,21 +536,21 @@ int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
                 if (r < 0)
                         return r;
                 t->again = t->removal_begun = true;
-                return 1;
+                return PLAN_IN_BATCH;
         }
         r = move_all(l, record, b);
         if (r < 0)
                 return r;
-        if (r == 0) {
+        if (r == MOVES_MORE) {
                 t->again = true;
-                return 1;
+                return PLAN_IN_BATCH;
         }
         r = batch_builder_remove_host(b, record->host);
         if (r < 0)
                 return r;
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
         t->committed = on_removed;
-        return t->response ? 1 : -ENOMEM;
+        return t->response ? PLAN_IN_BATCH : -ENOMEM;
 }
 
 // ------------------------------------------------------------------------------------------------ role
@@ -597,7 +599,7 @@ int members_plan_role(Leader *l, Ticket *t, BatchBuilder *b) {
                                                  "`argosyctl cluster status`)"
                                                : "%s stops being a voter as soon as the others can do without it",
                                     record->name);
-        return 1;
+        return PLAN_IN_BATCH;
 }
 
 // How many there are to be; membership.c makes it so, step by step.
@@ -629,5 +631,5 @@ int members_plan_voters(Leader *l, Ticket *t, BatchBuilder *b) {
                 (void) field_printf(&t->response->message,
                                     "there are %u as soon as so many hosts can be (`argosyctl cluster status`)",
                                     wanted);
-        return 1;
+        return PLAN_IN_BATCH;
 }

@@ -59,17 +59,17 @@ int node_change_put_host(Leader *l, BatchBuilder *b, Argosy__HostRecord *record)
         return r < 0 ? r : tombstones_part_with_host(l, b, record);
 }
 
-// 1: the batch has what was asked for; 0: answered, since it is so already.
+// PLAN_IN_BATCH; or PLAN_SETTLED, since it is so already.
 static int put_done(Ticket *t, bool changed) {
         Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
 
         if (!changed) {
                 ticket_settle(t, response);
-                return 0;
+                return PLAN_SETTLED;
         }
         message_free(t->response);
         t->response = response;
-        return t->response ? 1 : -ENOMEM;
+        return t->response ? PLAN_IN_BATCH : -ENOMEM;
 }
 
 static bool mode_is_known(Argosy__NodeMode mode) {
@@ -95,7 +95,7 @@ static int by_host(const void *a, const void *b) {
         return (x > y) - (x < y);
 }
 
-// Puts one record for the nodes of one host, which begin at *i, and leaves *i behind them. 1: it changed.
+// Puts one record for the nodes of one host, which begin at *i, and leaves *i behind them. 0 or HOST_RECORD_CHANGED.
 static int plan_mode_of_host(Leader *l, BatchBuilder *b, const ModeChange *m, size_t *i) {
         const Argosy__HostRecord *host = m->named[*i].host;
         Argosy__HostRecord *next = message_copy(host);
@@ -104,8 +104,8 @@ static int plan_mode_of_host(Leader *l, BatchBuilder *b, const ModeChange *m, si
 
         for (; r >= 0 && *i < m->n && m->named[*i].host == host; ++*i) {
                 r = host_record_set_mode(next, m->named[*i].node, m->mode, m->reason, m->deadline_us);
-                changed |= r == 1;
-                if (r == 1)
+                changed |= r == HOST_RECORD_CHANGED;
+                if (r == HOST_RECORD_CHANGED)
                         log_host(LOG_NOTICE, host->name, "%s is %s now.", m->named[*i].word,
                                  m->mode == ARGOSY__NODE_MODE__MODE_OPEN ? "open for units"
                                                                          : node_mode_to_string(m->mode));
@@ -113,7 +113,7 @@ static int plan_mode_of_host(Leader *l, BatchBuilder *b, const ModeChange *m, si
         if (r >= 0 && changed)
                 r = node_change_put_host(l, b, next);
         message_free(next);
-        return r < 0 ? r : changed;
+        return r < 0 ? r : changed ? HOST_RECORD_CHANGED : 0;
 }
 
 static int plan_modes(Leader *l, Ticket *t, BatchBuilder *b, char *const *words, ModeChange *m) {
@@ -132,7 +132,7 @@ static int plan_modes(Leader *l, Ticket *t, BatchBuilder *b, char *const *words,
         qsort(m->named, m->n, sizeof(*m->named), by_host);
         for (size_t i = 0; r >= 0 && i < m->n;) {
                 r = plan_mode_of_host(l, b, m, &i);
-                changed |= r == 1;
+                changed |= r == HOST_RECORD_CHANGED;
         }
         return r < 0 ? r : put_done(t, changed);
 }

@@ -114,7 +114,7 @@ static int node_set_mode(Argosy__NodeRecord *node, Argosy__NodeMode mode, const 
                 return 0;
         node->mode = mode;
         node->mode_deadline_us = deadline_us;
-        return field_set(&node->mode_reason, reason) < 0 ? -ENOMEM : 1;
+        return field_set(&node->mode_reason, reason) < 0 ? -ENOMEM : HOST_RECORD_CHANGED;
 }
 
 int host_record_set_mode(Argosy__HostRecord *r, uint32_t node, Argosy__NodeMode mode, const char *reason,

@@ -46,9 +46,10 @@ int host_record_set_address(Argosy__HostRecord *r, const char *address, const ch
 // For people: its name, if it was configured with one, or its address; empty: not known.
 const char *host_record_place(const Argosy__HostRecord *r);
 
-// Of the node with this number, or of all with 0. Whether anything changed, or -ENOMEM. HOST_DEADLINE_KEEP: one that is
+// Of the node with this number, or of all with 0. HOST_RECORD_CHANGED, 0: nothing has, or -ENOMEM. HOST_DEADLINE_KEEP: one that is
 // in this mode already keeps its deadline.
 #define HOST_DEADLINE_KEEP UINT64_MAX
+enum { HOST_RECORD_CHANGED = 1 };
 int host_record_set_mode(Argosy__HostRecord *r, uint32_t node, Argosy__NodeMode mode, const char *reason,
                          uint64_t deadline_us);
 // "cordoned"; empty for an open node.

@@ -65,10 +65,10 @@ int affinity_of_records(const char *name, UnitOptions **ret, void *state) {
                 e = cluster_state_find_unit(state, template);
         }
         if (!e)
-                return 1;
+                return AFFINITY_UNKNOWN;
         r = spec_entry_file(e->spec, &file);
         r = r < 0 ? r : unit_file_expand(file, name, name, ret, NULL);
-        return r == -EINVAL ? 1 : r;
+        return r == -EINVAL ? AFFINITY_UNKNOWN : r;
 }
 
 int affinity_check(const char *name, const UnitOptions *options, AffinityFind find, void *userdata,

@@ -88,7 +88,7 @@ static int on_cycle(const Cycle *c, void *userdata) {
         Search *s = userdata;
 
         cycle_describe(c, " replaces ", s->ret, s->size);
-        return 1;
+        return REPLACE_CYCLE_FOUND;
 }
 
 int replace_cycles_find(const ReplaceCycles *l, const char *name, const UnitOptions *options, char *ret,

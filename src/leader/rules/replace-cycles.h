@@ -22,7 +22,8 @@ typedef struct ReplaceCycles { // zero-initialised: none
 void replace_cycles_done(ReplaceCycles *l);
 // Takes a reference to the options, and forgets what the unit had before. 0 or -ENOMEM.
 int replace_cycles_put(ReplaceCycles *l, const char *name, UnitOptions *options);
-// Whether the unit, with these options, replaces one that replaces ... the unit. 1 and the names on the way
-// in `ret`, 0, or -ENOMEM.
+// Whether the unit, with these options, replaces one that replaces ... the unit. REPLACE_CYCLE_FOUND and
+// the names on the way in `ret`, 0, or -ENOMEM.
+enum { REPLACE_CYCLE_FOUND = 1 };
 int replace_cycles_find(const ReplaceCycles *l, const char *name, const UnitOptions *options, char *ret,
                         size_t size);

@@ -19,7 +19,7 @@ void scheduler_forget_class(SchedulerTables *t) {
         unit_options_unref(TAKE_PTR(t->classed));
 }
 
-// Makes room for another list of patterns. It goes through all units. 1: there is room now.
+// Makes room for another list of patterns. It goes through all units. Whether there is room now, or -ENOMEM.
 static int forget_patterns(Leader *l) {
         bool used[SCHEDULER_PATTERNS_MAX] = {};
         int r = 0;

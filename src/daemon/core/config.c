@@ -176,7 +176,11 @@ static int label_put(Config *c, const char *key, const char *value) {
         return 0;
 }
 
-// "rack=a zone=b"; several lines accumulate, an empty one resets. 1: a word is not a label.
+// Said by whoever takes the value of a key, or one of its words, and cannot: it is no value of that key. What was good of it
+// is taken all the same. 0: all was taken; -ENOMEM.
+enum { NOT_A_VALUE = 1 };
+
+// "rack=a zone=b"; several lines accumulate, an empty one resets.
 static int assign_labels(Config *c, const char *value) {
         _cleanup_free_ char *copy = strdup(value);
         char *save = NULL;
@@ -193,7 +197,7 @@ static int assign_labels(Config *c, const char *value) {
                         *eq = 0;
                 if (!eq || !label_is_valid(word) || !label_is_valid(eq + 1) ||
                     c->n_labels >= CONFIG_LABELS_MAX) {
-                        bad = 1;
+                        bad = NOT_A_VALUE;
                         continue;
                 }
                 r = label_put(c, word, eq + 1);
@@ -210,7 +214,7 @@ static bool has_manager(const Config *c, const char *word) {
         return false;
 }
 
-// "user@1000 container@web"; several lines accumulate, an empty one resets. 1: a word is none.
+// "user@1000 container@web"; several lines accumulate, an empty one resets.
 static int assign_managers(Config *c, const char *value) {
         _cleanup_free_ char *copy = strdup(value);
         char *save = NULL;
@@ -225,7 +229,7 @@ static int assign_managers(Config *c, const char *value) {
 
                 if ((kind != MANAGER_USER && kind != MANAGER_CONTAINER) ||
                     c->n_managers >= MANAGERS_PER_HOST) {
-                        bad = 1;
+                        bad = NOT_A_VALUE;
                         continue;
                 }
                 if (has_manager(c, word))
@@ -259,7 +263,7 @@ static int assign_directory(char **where, const char *value) {
                 return -ENOMEM;
         while (len > 0 && path[len - 1] == '/')
                 path[--len] = 0;
-        return *value && *path != '/' ? 1 : assign_string(where, path);
+        return *value && *path != '/' ? NOT_A_VALUE : assign_string(where, path);
 }
 
 static bool listens(const HttpListenList *all, const HttpListen *l) {
@@ -273,7 +277,7 @@ static int add_listen(HttpListenList *all, const char *word) {
         HttpListen l;
 
         if (!http_listen_parse(word, &l) || all->n == HTTP_LISTENERS_MAX)
-                return 1;
+                return NOT_A_VALUE;
         if (listens(all, &l))
                 return 0;
         if (ARRAY_RESERVE(all->list, all->n + 1) < 0)
@@ -282,7 +286,7 @@ static int add_listen(HttpListenList *all, const char *word) {
         return 0;
 }
 
-// "unix 192.0.2.7:8443"; an address comes beside the unix socket, and "none" takes away all that was said before. 1: a word is none of these.
+// "unix 192.0.2.7:8443"; an address comes beside the unix socket, and "none" takes away all that was said before.
 static int assign_listen(Config *c, const char *value) {
         _cleanup_free_ char *copy = strdup(value);
         char *save = NULL;
@@ -349,7 +353,8 @@ static int assign_names(Config *c, const char *value) {
                         c->http_names = calloc(1, sizeof(*c->http_names));
                 if (!c->http_names)
                         return -ENOMEM;
-                bad |= !http_name_parse(word, strlen(word), &name) || !http_names_add(c->http_names, &name);
+                if (!http_name_parse(word, strlen(word), &name) || !http_names_add(c->http_names, &name))
+                        bad = NOT_A_VALUE;
         }
         return bad;
 }
@@ -362,34 +367,34 @@ static int assign_bool(bool *where, const char *value) {
                         *where = streq(value, words[i][1]);
                         return 0;
                 }
-        return 1;
+        return NOT_A_VALUE;
 }
 
-// 0: taken, 1: not a value of that key, -ENOMEM.
+// 0: taken, NOT_A_VALUE, -ENOMEM.
 static int assign_key(Config *c, const struct ConfigKey *k, const char *value) {
         void *where = (char *) c + k->offset;
         uint64_t n;
 
         switch (k->type) {
         case KEY_NAME:
-                return *value && !label_is_valid(value) ? 1 : assign_string(where, value);
+                return *value && !label_is_valid(value) ? NOT_A_VALUE : assign_string(where, value);
         case KEY_ADDRESS:
-                return *value && !host_address_may_be_configured(value) ? 1 : assign_string(where, value);
+                return *value && !host_address_may_be_configured(value) ? NOT_A_VALUE : assign_string(where, value);
         case KEY_NUMBER:
         case KEY_ODD:
                 if (!parse_u64(value, k->max, &n) || n < k->min || (k->type == KEY_ODD && n % 2 == 0))
-                        return 1;
+                        return NOT_A_VALUE;
                 *(uint64_t *) where = n;
                 return 0;
         case KEY_SPAN:
                 if (!parse_span_us(value, &n) || n < k->min || n > k->max)
-                        return 1;
+                        return NOT_A_VALUE;
                 *(uint64_t *) where = n;
                 return 0;
         case KEY_BOOL:
                 return assign_bool(where, value);
         case KEY_PATH:
-                return *value && *value != '/' ? 1 : assign_string(where, value);
+                return *value && *value != '/' ? NOT_A_VALUE : assign_string(where, value);
         case KEY_DIRECTORY:
                 return assign_directory(where, value);
         case KEY_LABELS:
@@ -403,7 +408,7 @@ static int assign_key(Config *c, const struct ConfigKey *k, const char *value) {
         case KEY_NAMES:
                 return assign_names(c, value);
         }
-        return 1;
+        return NOT_A_VALUE;
 }
 
 static const char *fallback_of(const struct ConfigKey *k, bool user) {
@@ -423,7 +428,7 @@ static int assign(Config *c, bool user, const char *path, const IniLine *line) {
                                                     : assign_key(c, k, fallback_of(k, user));
                 if (r == 0 && k->offset == offsetof(Config, voters))
                         c->voters_given = *value;
-                if (r > 0)
+                if (r == NOT_A_VALUE)
                         log_warning("%s:%u: %s= cannot be \"%s\", ignored.", path, line->line, line->key,
                                     value);
                 return r < 0 ? r : 0;

@@ -14,6 +14,7 @@
 //                            leader the agent of the host that is asked, about its own units
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "argosy.pb-c.h"
 
@@ -27,12 +28,47 @@ typedef enum RequestEffect {
         REQUEST_CHANGES, // whoever gets no answer has to look what became of it
 } RequestEffect;
 
+// Whose matter it is, for who has a right for the units of some roles only.
+typedef enum RequestAbout {
+        REQUEST_ABOUT_NOTHING, // the leader is not asked
+        REQUEST_ABOUT_ALL,     // it takes the right for all units
+        REQUEST_ABOUT_SOME,    // everybody is told, or given, as much of it as is his
+        REQUEST_ABOUT_UNITS,   // he has to have the right for each unit that it names
+        REQUEST_ABOUT_GROUP,   // the same; and each stands for its instances, too
+} RequestAbout;
+
+// What the queue of jobs means for a kind.
+enum {
+        REQUEST_PAST_QUEUE = 1 << 0,  // nothing: it mends the queue, or must not wait for anybody
+        REQUEST_RULED = 1 << 1,       // the rules of the queue are for it
+        REQUEST_LIMITED = 1 << 2,     // it is refused if its author has too many jobs that are open
+        REQUEST_CAN_BE_HELD = 1 << 3, // it can be kept, and carried out when nobody waits for it any more
+};
+
+typedef bool RequestTest(const Argosy__Request *q);
+
+// Of a kind that the leader writes into the log: its request is a job. All of it is chosen for each of them (a test
+// compares).
+typedef struct RequestJob {
+        const char *verb; // as it is typed: "label", "cluster remove"; NULL:
+        const char *(*verb_of)(const Argosy__Request *q);
+        unsigned queue;    // bits of the above
+        RequestTest *asks; // it is only a question, and there is nothing to hold
+        RequestTest *ends; // it does nothing but end what another one has begun: no rule is for that
+        RequestTest *runs; // something follows from it once the log has it; else its job is done then
+        const ProtobufCBinaryData *(*id)(const Argosy__Request *q); // by which it is known again; it may return NULL
+        bool nameless;     // there is nothing that it names (leader/messages/job-words.c)
+} RequestJob;
+
 typedef struct RequestKind {
         const char *name; // as the field of the message is called
         RequestBy by;
         RequestEffect effect;
         bool streams; // has more responses than one
         Argosy__Right right; // that who asks must have at least
+        RequestAbout about;  // BY_LEADER, BY_NODES
+        const char *(*unit)(const Argosy__Request *q, size_t i); // ABOUT_UNITS, ABOUT_GROUP; NULL behind the last
+        RequestJob job;      // BY_LEADER CHANGES; else empty
         // BY_NODES: the node that it names, since nobody else can answer then; "": it is about units. NULL: no such
         // kind.
         const char *(*node)(const Argosy__Request *q);
@@ -41,7 +77,14 @@ typedef struct RequestKind {
 // NULL: no kind that this build knows.
 const RequestKind *request_kind(Argosy__Request__WhatCase what);
 
+// What it is as a job; NULL: it becomes none.
+const RequestJob *request_job(const Argosy__Request *q);
+
 // The same of one request, whose contents can make a difference:
+
+RequestAbout request_about(const Argosy__Request *q);
+// The units that it names; NULL behind the last.
+const char *request_unit(const Argosy__Request *q, size_t i);
 
 // The daemon or the agent of the host that is asked, and nobody else, answers it.
 bool request_is_local(const Argosy__Request *q);

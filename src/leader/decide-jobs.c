@@ -17,6 +17,7 @@
 #include "decide-private.h"
 #include "disruption-budget.h"
 #include "feature-level.h"
+#include "handlers.h"
 #include "held-jobs.h"
 #include "job-end.h"
 #include "job-words.h"
@@ -83,6 +84,7 @@ static bool was_called_off(const Leader *l, const RequestKey *key) {
 // A Change, an Undo or an Apply is planned again, for the answer; so is what was begun and is not whole in the log.
 static int admit_known(Leader *l, Ticket *t, const RequestKey *key) {
         const Argosy__Request *q = t->request;
+        unsigned again = handler_find(q->what_case)->log.again;
 
         if (key->content != t->content)
                 return settle(t, response_error(EEXIST,
@@ -96,10 +98,9 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key) {
                 return settle(t, response_error(ECANCELED, "job %" PRIu64 " was cancelled before it began", key->job));
         if (was_called_off(l, key))
                 return settle(t, response_error(ECANCELED, "job %" PRIu64 " was called off before all of it began", key->job));
-        if (key->more || q->what_case == ARGOSY__REQUEST__WHAT_CHANGE || q->what_case == ARGOSY__REQUEST__WHAT_UNDO ||
-            q->what_case == ARGOSY__REQUEST__WHAT_APPLY)
+        if (key->more || again == AGAIN_PLANNED)
                 return STEP_PASSED;
-        if (q->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && !q->rollout->abort) {
+        if (again == AGAIN_CURRENT && !q->rollout->abort) {
                 if (is_current_rollout(l, q->rollout))
                         return STEP_PASSED;
                 return settle(t, response_error(ECANCELED,
@@ -171,40 +172,27 @@ static uint64_t newest_of_folder(const ClusterState *state, const Argosy__Reques
 // changed, and each part again when its turn has come.
 static int check_revision(const Leader *l, Ticket *t) {
         const Argosy__Request *q = t->request;
-        const char *what = "hosts, pools and the cluster";
-        uint64_t at = cluster_state_hosts_revision(l->state);
+        const ClusterState *state = l->state;
 
-        switch (q->what_case) {
-        case ARGOSY__REQUEST__WHAT_CHANGE:
+        switch (handler_find(q->what_case)->log.bound) {
+        case BOUND_UNITS:
                 return t->parts ? STEP_PASSED : decide_job_check_units(l, t, q->change);
-        case ARGOSY__REQUEST__WHAT_ROLLOUT:
-                what = q->rollout->name;
-                at = newest_revision(l, what);
-                break;
-        case ARGOSY__REQUEST__WHAT_APPLY:
-                what = "what the folder is about";
-                at = newest_of_folder(l->state, q->apply);
-                break;
-        case ARGOSY__REQUEST__WHAT_UNDO: // when its job has been read
-                return STEP_PASSED;
-        case ARGOSY__REQUEST__WHAT_ROLE_CHANGE:
-                what = "roles";
-                at = cluster_state_roles_revision(l->state);
-                break;
-        case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
-                what = "the rules of the queue";
-                at = cluster_state_queue_revision(l->state);
-                break;
-        case ARGOSY__REQUEST__WHAT_ACCESS_CHANGE:
-        case ARGOSY__REQUEST__WHAT_TOKEN_CREATE:
-        case ARGOSY__REQUEST__WHAT_TOKEN_REVOKE:
-                what = "rights";
-                at = cluster_state_access_revision(l->state);
-                break;
-        default:
+        case BOUND_GROUP:
+                return decide_job_check_revision(t, q->rollout->name, newest_revision(l, q->rollout->name));
+        case BOUND_FOLDER:
+                return decide_job_check_revision(t, "what the folder is about", newest_of_folder(state, q->apply));
+        case BOUND_CLUSTER:
+                return decide_job_check_revision(t, "hosts, pools and the cluster", cluster_state_hosts_revision(state));
+        case BOUND_ROLES:
+                return decide_job_check_revision(t, "roles", cluster_state_roles_revision(state));
+        case BOUND_QUEUE:
+                return decide_job_check_revision(t, "the rules of the queue", cluster_state_queue_revision(state));
+        case BOUND_RIGHTS:
+                return decide_job_check_revision(t, "rights", cluster_state_access_revision(state));
+        case BOUND_LATER:
                 break;
         }
-        return decide_job_check_revision(t, what, at);
+        return STEP_PASSED;
 }
 
 int decide_job_check_revision(Ticket *t, const char *what, uint64_t at) {

@@ -165,17 +165,20 @@ static bool answer_dry_runs(Decision *d) {
 }
 
 // What it puts into one entry. The largest part of any Change counts as much as the leader fills by itself.
-static size_t units_of(const Ticket *t) {
-        const Argosy__Request *m = t->request;
+static size_t units_of(const Ticket *t, const Handler *h) {
+        const Argosy__Request__Change *change = t->request->change;
         size_t part;
 
-        if (m->what_case == ARGOSY__REQUEST__WHAT_UNDO || m->what_case == ARGOSY__REQUEST__WHAT_APPLY ||
-            m->what_case == ARGOSY__REQUEST__WHAT_JOB_CANCEL)
+        switch (h->log.entry) {
+        case ENTRY_UNITS:
+                part = change_part_units(change);
+                return MAX_OF(MIN_OF(change->n_names, part) * BATCH_SOFT_UNITS / part, (size_t) 1);
+        case ENTRY_FULL:
                 return BATCH_SOFT_UNITS;
-        if (m->what_case != ARGOSY__REQUEST__WHAT_CHANGE)
-                return 1;
-        part = change_part_units(m->change);
-        return MAX_OF(MIN_OF(m->change->n_names, part) * BATCH_SOFT_UNITS / part, (size_t) 1);
+        case ENTRY_SMALL:
+                break;
+        }
+        return 1;
 }
 
 // The rights, or the role of one of its units, may have changed while it waited; so may he who brings something now bring
@@ -202,7 +205,7 @@ static int decide_requests(Decision *d, ListNode *taken) {
                 BatchBuilderMark mark = batch_builder_mark(&d->batch);
                 int r;
 
-                if (!batch_builder_takes_request(&d->batch, units_of(t)))
+                if (!batch_builder_takes_request(&d->batch, units_of(t, h)))
                         return 0;
                 if (t->removing && !members_removal_ready(l, t))
                         continue; // goes on when its host is no voter any more

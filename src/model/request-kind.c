@@ -1,14 +1,187 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See request-kind.h. A new kind of request gets its row here; a test compares the rows with the message.
+// See request-kind.h. A new kind of request gets its row here; a test compares the rows with the message, and looks for
+// what has to be chosen for a kind and was not. Where the kind alone does not say it, a column is a function of the
+// message; there is none whose answer is a default.
 
 #include "request-kind.h"
 
 #include <stddef.h>
 
 #include "macro.h"
+#include "unit-state.h"
 
 enum { LONG_REQUEST = 1000 }; // names, patterns, units that are waited for, or that a folder is about
+
+// ------------------------------------------------------------------------------------------------ what a message decides
+
+static bool never(const Argosy__Request *q) {
+        return false;
+}
+
+static bool always(const Argosy__Request *q) {
+        return true;
+}
+
+static const char *verb_of_change(const Argosy__Request *q) {
+        return verb_to_string(q->change->verb);
+}
+
+static const char *verb_of_mode(Argosy__NodeMode mode) {
+        switch (mode) {
+        case ARGOSY__NODE_MODE__MODE_CORDONED:
+                return "cordon";
+        case ARGOSY__NODE_MODE__MODE_DRAINING:
+                return "drain";
+        case ARGOSY__NODE_MODE__MODE_MAINTENANCE:
+                return "maintenance";
+        default:
+                return "uncordon";
+        }
+}
+
+static const char *verb_of_node_change(const Argosy__Request *q) {
+        return verb_of_mode(q->node_change->mode);
+}
+
+static const char *verb_of_nodes_change(const Argosy__Request *q) {
+        return verb_of_mode(q->nodes_change->mode);
+}
+
+static const char *verb_of_rollout(const Argosy__Request *q) {
+        if (q->rollout->abort)
+                return "update --abort";
+        return q->rollout->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART ? "restart --rolling" : "update";
+}
+
+static const char *verb_of_rebalance(const Argosy__Request *q) {
+        return q->rebalance->abort ? "rebalance --abort" : "rebalance";
+}
+
+static const char *verb_of_role_change(const Argosy__Request *q) {
+        return q->role_change->remove ? "role delete" : "role set";
+}
+
+static const char *verb_of_pool_change(const Argosy__Request *q) {
+        return q->pool_change->remove ? "pool delete" : "pool set";
+}
+
+static const char *verb_of_cluster_role(const Argosy__Request *q) {
+        return q->cluster_role->promote ? "cluster promote" : "cluster demote";
+}
+
+static const char *verb_of_access_change(const Argosy__Request *q) {
+        return q->access_change->revoke ? "access revoke" : "access grant";
+}
+
+static const char *verb_of_queue_change(const Argosy__Request *q) {
+        const Argosy__Request__QueueChange *m = q->queue_change;
+
+        if (m->add)
+                return "queue rule add";
+        if (m->remove > 0)
+                return "queue rule delete";
+        if (m->open_max > 0)
+                return "queue limit";
+        return m->close ? "queue close" : "queue open";
+}
+
+static bool asks_change(const Argosy__Request *q) {
+        return q->change->dry_run;
+}
+
+static bool asks_apply(const Argosy__Request *q) {
+        return q->apply->dry_run;
+}
+
+static bool asks_undo(const Argosy__Request *q) {
+        return q->undo->dry_run;
+}
+
+static bool asks_rebalance(const Argosy__Request *q) {
+        return q->rebalance->dry_run;
+}
+
+static bool rollout_ends(const Argosy__Request *q) {
+        return q->rollout->abort;
+}
+
+static bool rebalance_ends(const Argosy__Request *q) {
+        return q->rebalance->abort;
+}
+
+static bool change_runs(const Argosy__Request *q) {
+        return q->change->verb != ARGOSY__VERB__VERB_SUBMIT;
+}
+
+static bool rollout_runs(const Argosy__Request *q) {
+        return !q->rollout->abort;
+}
+
+static bool rebalance_runs(const Argosy__Request *q) {
+        return !q->rebalance->abort;
+}
+
+static bool empties(Argosy__NodeMode mode) {
+        return mode == ARGOSY__NODE_MODE__MODE_DRAINING || mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE;
+}
+
+static bool node_change_runs(const Argosy__Request *q) {
+        return empties(q->node_change->mode);
+}
+
+static bool nodes_change_runs(const Argosy__Request *q) {
+        return empties(q->nodes_change->mode);
+}
+
+static const ProtobufCBinaryData *id_of_job(const Argosy__Request *q) {
+        return q->job ? &q->job->id : NULL;
+}
+
+static const ProtobufCBinaryData *id_of_change(const Argosy__Request *q) {
+        return &q->change->id;
+}
+
+static const ProtobufCBinaryData *id_of_rollout(const Argosy__Request *q) {
+        return &q->rollout->id;
+}
+
+// What is told once is told anew to who asks again, and what goes on as long as somebody asks goes on.
+static const ProtobufCBinaryData *no_id(const Argosy__Request *q) {
+        return NULL;
+}
+
+static const char *unit_of_change(const Argosy__Request *q, size_t i) {
+        return i < q->change->n_names ? q->change->names[i] : NULL;
+}
+
+static const char *unit_of_wait(const Argosy__Request *q, size_t i) {
+        return i < q->wait->n_items ? q->wait->items[i]->name : NULL;
+}
+
+static const char *unit_of_cat(const Argosy__Request *q, size_t i) {
+        return i < q->cat->n_names ? q->cat->names[i] : NULL;
+}
+
+static const char *unit_of_why(const Argosy__Request *q, size_t i) {
+        return i < q->why->n_names ? q->why->names[i] : NULL;
+}
+
+static const char *unit_of_status(const Argosy__Request *q, size_t i) {
+        return i < q->status->n_names ? q->status->names[i] : NULL;
+}
+
+static const char *unit_of_journal(const Argosy__Request *q, size_t i) {
+        return i == 0 ? q->journal->name : NULL;
+}
+
+static const char *unit_of_rollout(const Argosy__Request *q, size_t i) {
+        return i == 0 ? q->rollout->name : NULL;
+}
+
+static const char *unit_of_rollout_wait(const Argosy__Request *q, size_t i) {
+        return i == 0 ? q->rollout_wait->name : NULL;
+}
 
 static const char *no_node(const Argosy__Request *q) {
         return "";
@@ -22,12 +195,23 @@ static const char *node_of_top(const Argosy__Request *q) {
         return q->top->node;
 }
 
+// ------------------------------------------------------------------------------------------------ the table
+
 #define RIGHT_NONE ARGOSY__RIGHT__RIGHT_NONE
 #define RIGHT_VIEW ARGOSY__RIGHT__RIGHT_VIEW
 #define RIGHT_OPERATE ARGOSY__RIGHT__RIGHT_OPERATE
 #define RIGHT_DEPLOY ARGOSY__RIGHT__RIGHT_DEPLOY
 #define RIGHT_ADMIN ARGOSY__RIGHT__RIGHT_ADMIN
 
+#define ABOUT_ALL REQUEST_ABOUT_ALL
+#define ABOUT_SOME REQUEST_ABOUT_SOME
+#define ABOUT_UNITS REQUEST_ABOUT_UNITS
+#define ABOUT_GROUP REQUEST_ABOUT_GROUP
+#define IN_QUEUE (REQUEST_RULED | REQUEST_LIMITED | REQUEST_CAN_BE_HELD)
+
+// The columns of a job: what it is called, always or by its content; what the queue means for it; whether it only asks,
+// ends something, goes on when the log has it; by what it is known again.
+//
 // Indexed by the number of the field; numbers that no field has are rows without a name.
 static const RequestKind kinds[] = {
         [ARGOSY__REQUEST__WHAT_VERSION] = {"version", REQUEST_BY_DAEMON, REQUEST_READS, false, RIGHT_NONE},
@@ -42,60 +226,126 @@ static const RequestKind kinds[] = {
         [ARGOSY__REQUEST__WHAT_LOCAL_UNITS] = {"local_units", REQUEST_BY_DAEMON, REQUEST_READS, false, RIGHT_VIEW},
         [ARGOSY__REQUEST__WHAT_LOCAL_STOP] = {"local_stop", REQUEST_BY_AGENT, REQUEST_CHANGES, false, RIGHT_OPERATE},
 
-        [ARGOSY__REQUEST__WHAT_STATUS] = {"status", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_VIEW, no_node},
-        [ARGOSY__REQUEST__WHAT_JOURNAL] = {"journal", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_VIEW, node_of_journal},
-        [ARGOSY__REQUEST__WHAT_TOP] = {"top", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_VIEW, node_of_top},
+        [ARGOSY__REQUEST__WHAT_STATUS] = {"status", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_VIEW,
+                ABOUT_UNITS, .unit = unit_of_status, .node = no_node},
+        [ARGOSY__REQUEST__WHAT_JOURNAL] = {"journal", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_VIEW,
+                ABOUT_UNITS, .unit = unit_of_journal, .node = node_of_journal},
+        [ARGOSY__REQUEST__WHAT_TOP] = {"top", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_VIEW,
+                ABOUT_SOME, .node = node_of_top},
 
-        [ARGOSY__REQUEST__WHAT_LIST_UNITS] = {"list_units", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW},
-        [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] = {"list_unit_files", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW},
-        [ARGOSY__REQUEST__WHAT_LIST_NODES] = {"list_nodes", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW},
-        [ARGOSY__REQUEST__WHAT_CAT] = {"cat", REQUEST_BY_LEADER, REQUEST_READS, true, RIGHT_VIEW},
-        [ARGOSY__REQUEST__WHAT_WHY] = {"why", REQUEST_BY_LEADER, REQUEST_READS, true, RIGHT_VIEW},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_STATUS] = {"cluster_status", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW},
-        [ARGOSY__REQUEST__WHAT_ROLE_LIST] = {"role_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW},
-        [ARGOSY__REQUEST__WHAT_POOL_LIST] = {"pool_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW},
-        [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {"list_jobs", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW},
+        [ARGOSY__REQUEST__WHAT_LIST_UNITS] = {"list_units", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_SOME},
+        [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] = {"list_unit_files", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW,
+                ABOUT_SOME},
+        [ARGOSY__REQUEST__WHAT_LIST_NODES] = {"list_nodes", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_ALL},
+        [ARGOSY__REQUEST__WHAT_CAT] = {"cat", REQUEST_BY_LEADER, REQUEST_READS, true, RIGHT_VIEW,
+                ABOUT_UNITS, .unit = unit_of_cat},
+        [ARGOSY__REQUEST__WHAT_WHY] = {"why", REQUEST_BY_LEADER, REQUEST_READS, true, RIGHT_VIEW,
+                ABOUT_UNITS, .unit = unit_of_why},
+        // This stands for itself: clients ask for the feature level.
+        [ARGOSY__REQUEST__WHAT_CLUSTER_STATUS] = {"cluster_status", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW,
+                ABOUT_SOME},
+        [ARGOSY__REQUEST__WHAT_ROLE_LIST] = {"role_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_ALL},
+        [ARGOSY__REQUEST__WHAT_POOL_LIST] = {"pool_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_ALL},
+        [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {"list_jobs", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_SOME},
 
-        [ARGOSY__REQUEST__WHAT_WAIT] = {"wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW},
-        [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = {"drain_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW},
-        [ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT] = {"rollout_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW},
-        [ARGOSY__REQUEST__WHAT_MANAGER_WAIT] = {"manager_wait", REQUEST_BY_LEADER, REQUEST_WAITS, false, RIGHT_VIEW},
-        [ARGOSY__REQUEST__WHAT_JOB_WAIT] = {"job_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW},
+        [ARGOSY__REQUEST__WHAT_WAIT] = {"wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW,
+                ABOUT_UNITS, .unit = unit_of_wait},
+        [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = {"drain_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW, ABOUT_ALL},
+        [ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT] = {"rollout_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW,
+                ABOUT_GROUP, .unit = unit_of_rollout_wait},
+        [ARGOSY__REQUEST__WHAT_MANAGER_WAIT] = {"manager_wait", REQUEST_BY_LEADER, REQUEST_WAITS, false, RIGHT_VIEW,
+                ABOUT_ALL},
+        [ARGOSY__REQUEST__WHAT_JOB_WAIT] = {"job_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW, ABOUT_SOME},
 
-        [ARGOSY__REQUEST__WHAT_EVENTS] = {"events", REQUEST_BY_LEADER, REQUEST_WAITS, false, RIGHT_VIEW},
+        [ARGOSY__REQUEST__WHAT_EVENTS] = {"events", REQUEST_BY_LEADER, REQUEST_WAITS, false, RIGHT_VIEW, ABOUT_SOME},
 
-        [ARGOSY__REQUEST__WHAT_CHANGE] = {"change", REQUEST_BY_LEADER, REQUEST_CHANGES, true, RIGHT_OPERATE},
-        [ARGOSY__REQUEST__WHAT_APPLY] = {"apply", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY},
-        [ARGOSY__REQUEST__WHAT_UNDO] = {"undo", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY},
-        [ARGOSY__REQUEST__WHAT_FORGET] = {"forget", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY},
-        [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {"node_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_NODES_CHANGE] = {"nodes_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_LABEL_CHANGE] = {"label_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_ROLE_CHANGE] = {"role_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_POOL_CHANGE] = {"pool_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_ROLLOUT] = {"rollout", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_OPERATE},
-        [ARGOSY__REQUEST__WHAT_REBALANCE] = {"rebalance", REQUEST_BY_LEADER, REQUEST_CHANGES, true, RIGHT_OPERATE},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN] = {"cluster_token", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE] = {"cluster_remove", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_ROLE] = {"cluster_role", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS] = {"cluster_voters", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_JOIN] = {"join", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_ACCESS_CHANGE] = {"access_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_QUEUE_CHANGE] = {"queue_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_QUEUE_LIST] = {"queue_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW},
-        [ARGOSY__REQUEST__WHAT_JOB_CANCEL] = {"job_cancel", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_OPERATE},
-        [ARGOSY__REQUEST__WHAT_JOB_RELEASE] = {"job_release", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_OPERATE},
-        [ARGOSY__REQUEST__WHAT_TOKEN_CREATE] = {"token_create", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_TOKEN_REVOKE] = {"token_revoke", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_TOKEN_LIST] = {"token_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_RIGHT_CHECK] = {"right_check", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_NONE},
-        [ARGOSY__REQUEST__WHAT_ACCESS_LIST] = {"access_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_NONE},
+        [ARGOSY__REQUEST__WHAT_CHANGE] = {"change", REQUEST_BY_LEADER, REQUEST_CHANGES, true, RIGHT_OPERATE,
+                ABOUT_UNITS, .unit = unit_of_change,
+                .job = {NULL, verb_of_change, IN_QUEUE, asks_change, never, change_runs, id_of_change}},
+        [ARGOSY__REQUEST__WHAT_APPLY] = {"apply", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY,
+                ABOUT_ALL, .job = {"apply", NULL, IN_QUEUE, asks_apply, never, always, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_UNDO] = {"undo", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY,
+                ABOUT_ALL, .job = {"undo", NULL, IN_QUEUE, asks_undo, never, always, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_FORGET] = {"forget", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY,
+                ABOUT_ALL, .job = {"history forget", NULL, IN_QUEUE, never, never, never, id_of_job, true}},
+        [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {"node_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                ABOUT_ALL, .job = {NULL, verb_of_node_change, IN_QUEUE, never, never, node_change_runs, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_NODES_CHANGE] = {"nodes_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                ABOUT_ALL, .job = {NULL, verb_of_nodes_change, IN_QUEUE, never, never, nodes_change_runs, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_LABEL_CHANGE] = {"label_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                ABOUT_ALL, .job = {"label", NULL, IN_QUEUE, never, never, never, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_ROLE_CHANGE] = {"role_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                ABOUT_ALL, .job = {NULL, verb_of_role_change, IN_QUEUE, never, never, never, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_POOL_CHANGE] = {"pool_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                ABOUT_ALL, .job = {NULL, verb_of_pool_change, IN_QUEUE, never, never, never, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_ROLLOUT] = {"rollout", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_OPERATE,
+                ABOUT_GROUP, .unit = unit_of_rollout,
+                .job = {NULL, verb_of_rollout, IN_QUEUE, never, rollout_ends, rollout_runs, id_of_rollout}},
+        // There is one at a time, and it goes on as long as somebody asks.
+        [ARGOSY__REQUEST__WHAT_REBALANCE] = {"rebalance", REQUEST_BY_LEADER, REQUEST_CHANGES, true, RIGHT_OPERATE,
+                ABOUT_ALL,
+                .job = {NULL, verb_of_rebalance, REQUEST_RULED, asks_rebalance, rebalance_ends, rebalance_runs, no_id}},
+        // Whoever asks is to be told, so this and TOKEN_CREATE do not wait.
+        [ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN] = {"cluster_token", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                ABOUT_ALL,
+                .job = {"cluster token", NULL, REQUEST_RULED | REQUEST_LIMITED, never, never, never, no_id, true}},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE] = {"cluster_remove", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                ABOUT_ALL, .job = {"cluster remove", NULL, IN_QUEUE, never, never, never, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_ROLE] = {"cluster_role", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                ABOUT_ALL, .job = {NULL, verb_of_cluster_role, IN_QUEUE, never, never, never, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS] = {"cluster_voters", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                ABOUT_ALL, .job = {"cluster voters", NULL, IN_QUEUE, never, never, never, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_JOIN] = {"join", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                ABOUT_ALL, .job = {"cluster join", NULL, REQUEST_PAST_QUEUE, never, never, never, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_ACCESS_CHANGE] = {"access_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                ABOUT_ALL,
+                .job = {NULL, verb_of_access_change, REQUEST_RULED | REQUEST_CAN_BE_HELD, never, never, never, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_QUEUE_CHANGE] = {"queue_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                ABOUT_ALL, .job = {NULL, verb_of_queue_change, REQUEST_PAST_QUEUE, never, never, never, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_QUEUE_LIST] = {"queue_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_ALL},
+        // Each is judged by what its jobs hold.
+        [ARGOSY__REQUEST__WHAT_JOB_CANCEL] = {"job_cancel", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_OPERATE,
+                ABOUT_SOME, .job = {"job cancel", NULL, REQUEST_PAST_QUEUE, never, never, never, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_JOB_RELEASE] = {"job_release", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_OPERATE,
+                ABOUT_SOME, .job = {"job release", NULL, REQUEST_PAST_QUEUE, never, never, never, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_TOKEN_CREATE] = {"token_create", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                ABOUT_ALL,
+                .job = {"token create", NULL, REQUEST_RULED | REQUEST_LIMITED, never, never, never, id_of_job}},
+        // At once.
+        [ARGOSY__REQUEST__WHAT_TOKEN_REVOKE] = {"token_revoke", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                ABOUT_ALL, .job = {"token revoke", NULL, REQUEST_PAST_QUEUE, never, never, never, id_of_job}},
+        [ARGOSY__REQUEST__WHAT_TOKEN_LIST] = {"token_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_ADMIN, ABOUT_ALL},
+        [ARGOSY__REQUEST__WHAT_RIGHT_CHECK] = {"right_check", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_NONE, ABOUT_ALL},
+        [ARGOSY__REQUEST__WHAT_ACCESS_LIST] = {"access_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_NONE, ABOUT_ALL},
 };
 
 const RequestKind *request_kind(Argosy__Request__WhatCase what) {
         size_t i = (size_t) what;
 
         return i < ELEMENTSOF(kinds) && kinds[i].name ? &kinds[i] : NULL;
+}
+
+const RequestJob *request_job(const Argosy__Request *q) {
+        const RequestKind *kind = request_kind(q->what_case);
+
+        return kind && kind->job.id ? &kind->job : NULL;
+}
+
+// On a node that is named a journal may be that of the host's own unit of that name, and a content that is asked for by
+// its hash may be anybody's.
+RequestAbout request_about(const Argosy__Request *q) {
+        const RequestKind *kind = request_kind(q->what_case);
+
+        if ((q->what_case == ARGOSY__REQUEST__WHAT_JOURNAL && *q->journal->node) ||
+            (q->what_case == ARGOSY__REQUEST__WHAT_CAT && q->cat->n_revs > 0))
+                return REQUEST_ABOUT_ALL;
+        return kind && kind->about ? kind->about : REQUEST_ABOUT_ALL;
+}
+
+const char *request_unit(const Argosy__Request *q, size_t i) {
+        const RequestKind *kind = request_kind(q->what_case);
+
+        return kind && kind->unit ? kind->unit(q, i) : NULL;
 }
 
 bool request_is_local(const Argosy__Request *q) {

@@ -70,65 +70,6 @@ static bool has_for_group(const Leader *l, const Argosy__Author *author, Argosy_
 
 // ------------------------------------------------------------------------------------------------ requests
 
-// The units that a request names; NULL behind the last. What is not about units is about everything.
-static bool names_units(const Argosy__Request *q) {
-        switch (q->what_case) {
-        case ARGOSY__REQUEST__WHAT_CHANGE:
-        case ARGOSY__REQUEST__WHAT_WAIT:
-        case ARGOSY__REQUEST__WHAT_WHY:
-        case ARGOSY__REQUEST__WHAT_STATUS:
-        case ARGOSY__REQUEST__WHAT_ROLLOUT:
-        case ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT:
-                return true;
-        case ARGOSY__REQUEST__WHAT_JOURNAL: // on a node that is named it may be the host's own unit of that name
-                return !*q->journal->node;
-        case ARGOSY__REQUEST__WHAT_CAT: // by its hash it may be anybody's
-                return q->cat->n_revs == 0;
-        default:
-                return false;
-        }
-}
-
-static const char *unit_of(const Argosy__Request *q, size_t i) {
-        switch (q->what_case) {
-        case ARGOSY__REQUEST__WHAT_CHANGE:
-                return i < q->change->n_names ? q->change->names[i] : NULL;
-        case ARGOSY__REQUEST__WHAT_WAIT:
-                return i < q->wait->n_items ? q->wait->items[i]->name : NULL;
-        case ARGOSY__REQUEST__WHAT_CAT:
-                return i < q->cat->n_names ? q->cat->names[i] : NULL;
-        case ARGOSY__REQUEST__WHAT_WHY:
-                return i < q->why->n_names ? q->why->names[i] : NULL;
-        case ARGOSY__REQUEST__WHAT_STATUS:
-                return i < q->status->n_names ? q->status->names[i] : NULL;
-        case ARGOSY__REQUEST__WHAT_JOURNAL:
-                return i == 0 ? q->journal->name : NULL;
-        case ARGOSY__REQUEST__WHAT_ROLLOUT:
-                return i == 0 ? q->rollout->name : NULL;
-        case ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT:
-                return i == 0 ? q->rollout_wait->name : NULL;
-        default:
-                return NULL;
-        }
-}
-
-// Whoever may see something is told as much of it as he may see. How the cluster is stands for itself: clients ask for its
-// feature level.
-static bool is_for_some(const Argosy__Request *q) {
-        return q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS ||
-               q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES ||
-               q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_STATUS || q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS ||
-               q->what_case == ARGOSY__REQUEST__WHAT_JOB_WAIT || q->what_case == ARGOSY__REQUEST__WHAT_TOP ||
-               q->what_case == ARGOSY__REQUEST__WHAT_EVENTS ||
-               q->what_case == ARGOSY__REQUEST__WHAT_JOB_CANCEL ||
-               q->what_case == ARGOSY__REQUEST__WHAT_JOB_RELEASE; // each is judged by what it holds
-}
-
-static bool is_about_group(const Argosy__Request *q) {
-        return q->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT ||
-               q->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT;
-}
-
 // It says what would become of units that it does not name, too.
 static bool is_plan(const Argosy__Request *q) {
         return q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->dry_run;
@@ -169,12 +110,13 @@ static bool refuse_too_many(char why[AUTHORIZATION_WHY_SIZE]) {
 // Who has it for some roles.
 static bool refuses_units(const Leader *l, const Argosy__Author *author, const Argosy__Request *q,
                           Argosy__Right right, char why[AUTHORIZATION_WHY_SIZE]) {
+        RequestAbout about = request_about(q);
         const char *unit;
 
-        for (size_t i = 0; (unit = unit_of(q, i)); i++) {
+        for (size_t i = 0; (unit = request_unit(q, i)); i++) {
                 if (i >= AUTHORIZATION_UNITS_MAX)
                         return refuse_too_many(why);
-                if (!(is_about_group(q) ? has_for_group : has_for_unit)(l, author, right, unit))
+                if (!(about == REQUEST_ABOUT_GROUP ? has_for_group : has_for_unit)(l, author, right, unit))
                         return refuse(author, right, unit, makes_units(q), why);
         }
         return false;
@@ -185,7 +127,7 @@ static bool refuses_new(const Leader *l, const Argosy__Author *author, const Arg
                         char why[AUTHORIZATION_WHY_SIZE]) {
         const char *unit;
 
-        for (size_t i = 0; (unit = unit_of(q, i)); i++)
+        for (size_t i = 0; (unit = request_unit(q, i)); i++)
                 if (!cluster_state_find_unit(l->state, unit)) {
                         char who[AUTHOR_TEXT_SIZE];
 
@@ -210,7 +152,7 @@ bool authorization_refuses(const Leader *l, const Argosy__Author *author, const 
         if (access_has(list, author, right, NULL))
                 return makes_units(q) && !access_has(list, author, ARGOSY__RIGHT__RIGHT_DEPLOY, NULL) &&
                        refuses_new(l, author, q, why);
-        if (!access_has_some(list, author, right) || !(names_units(q) || is_for_some(q)))
+        if (!access_has_some(list, author, right) || request_about(q) == REQUEST_ABOUT_ALL)
                 return refuse(author, right, NULL, false, why);
         return refuses_units(l, author, q, right, why);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // From a request to the words that its job is kept by. A request that has words of the person is believed in these, as
-// far as they go: they are shown and mean nothing. A kind of request without a row here is called by the name of its
-// field. Text of others is cut where it is too long, and what a terminal would obey becomes a question mark.
+// far as they go: they are shown and mean nothing. What the job of a kind is called, and which
+// kinds name nothing, is in model/request-kind.c; a test compares. Text of others is cut where it is too long, and what a
+// terminal would obey becomes a question mark.
 
 #include "job-words.h"
 
@@ -24,82 +25,13 @@
 
 // ------------------------------------------------------------------------------------------------ verbs
 
-static const char *verb_of_mode(Argosy__NodeMode mode) {
-        switch (mode) {
-        case ARGOSY__NODE_MODE__MODE_CORDONED:
-                return "cordon";
-        case ARGOSY__NODE_MODE__MODE_DRAINING:
-                return "drain";
-        case ARGOSY__NODE_MODE__MODE_MAINTENANCE:
-                return "maintenance";
-        default:
-                return "uncordon";
-        }
-}
-
-static const char *verb_of_rollout(const Argosy__Request__Rollout *m) {
-        if (m->abort)
-                return "update --abort";
-        return m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART ? "restart --rolling" : "update";
-}
-
-static const char *verb_of_queue(const Argosy__Request__QueueChange *m) {
-        if (m->add)
-                return "queue rule add";
-        if (m->remove > 0)
-                return "queue rule delete";
-        if (m->open_max > 0)
-                return "queue limit";
-        return m->close ? "queue close" : "queue open";
-}
-
 const char *job_verb(const Argosy__Request *q) {
         const RequestKind *kind = request_kind(q->what_case);
+        const RequestJob *job = request_job(q);
 
-        switch (q->what_case) {
-        case ARGOSY__REQUEST__WHAT_CHANGE:
-                return verb_to_string(q->change->verb);
-        case ARGOSY__REQUEST__WHAT_ROLLOUT:
-                return verb_of_rollout(q->rollout);
-        case ARGOSY__REQUEST__WHAT_REBALANCE:
-                return q->rebalance->abort ? "rebalance --abort" : "rebalance";
-        case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
-                return verb_of_mode(q->node_change->mode);
-        case ARGOSY__REQUEST__WHAT_NODES_CHANGE:
-                return verb_of_mode(q->nodes_change->mode);
-        case ARGOSY__REQUEST__WHAT_LABEL_CHANGE:
-                return "label";
-        case ARGOSY__REQUEST__WHAT_ROLE_CHANGE:
-                return q->role_change->remove ? "role delete" : "role set";
-        case ARGOSY__REQUEST__WHAT_POOL_CHANGE:
-                return q->pool_change->remove ? "pool delete" : "pool set";
-        case ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN:
-                return "cluster token";
-        case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
-                return "cluster remove";
-        case ARGOSY__REQUEST__WHAT_CLUSTER_ROLE:
-                return q->cluster_role->promote ? "cluster promote" : "cluster demote";
-        case ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS:
-                return "cluster voters";
-        case ARGOSY__REQUEST__WHAT_ACCESS_CHANGE:
-                return q->access_change->revoke ? "access revoke" : "access grant";
-        case ARGOSY__REQUEST__WHAT_TOKEN_CREATE:
-                return "token create";
-        case ARGOSY__REQUEST__WHAT_TOKEN_REVOKE:
-                return "token revoke";
-        case ARGOSY__REQUEST__WHAT_JOIN:
-                return "cluster join";
-        case ARGOSY__REQUEST__WHAT_FORGET:
-                return "history forget";
-        case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
-                return "job release";
-        case ARGOSY__REQUEST__WHAT_JOB_CANCEL:
-                return "job cancel";
-        case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
-                return verb_of_queue(q->queue_change);
-        default:
+        if (!job)
                 return kind ? kind->name : "";
-        }
+        return job->verb ?: job->verb_of(q);
 }
 
 // ------------------------------------------------------------------------------------------------ targets
@@ -258,21 +190,9 @@ const char *job_form_error(const Argosy__Request *request) {
 }
 
 const ProtobufCBinaryData *job_request_id(const Argosy__Request *request) {
-        const ProtobufCBinaryData *id = request->job ? &request->job->id : NULL;
+        const RequestJob *job = request_job(request);
+        const ProtobufCBinaryData *id = job ? job->id(request) : NULL;
 
-        switch (request->what_case) {
-        case ARGOSY__REQUEST__WHAT_CHANGE:
-                id = &request->change->id;
-                break;
-        case ARGOSY__REQUEST__WHAT_ROLLOUT:
-                id = &request->rollout->id;
-                break;
-        case ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN: // is told once: a repetition gets a new one
-        case ARGOSY__REQUEST__WHAT_REBALANCE:     // sent again it goes on
-                return NULL;
-        default:
-                break;
-        }
         return id && id->len == JOB_REQUEST_ID_SIZE ? id : NULL;
 }
 

@@ -8,35 +8,14 @@
 #include <errno.h>
 
 #include "macro.h"
+#include "request-kind.h"
 #include "str.h"
 #include "unit-state.h"
 
-static bool empties(Argosy__NodeMode mode) {
-        return mode == ARGOSY__NODE_MODE__MODE_DRAINING || mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE;
-}
-
-static bool has_more_to_do(const Argosy__Request *q) {
-        switch (q->what_case) {
-        case ARGOSY__REQUEST__WHAT_CHANGE:
-                return q->change->verb != ARGOSY__VERB__VERB_SUBMIT;
-        case ARGOSY__REQUEST__WHAT_ROLLOUT:
-                return !q->rollout->abort;
-        case ARGOSY__REQUEST__WHAT_REBALANCE:
-                return !q->rebalance->abort;
-        case ARGOSY__REQUEST__WHAT_APPLY:
-        case ARGOSY__REQUEST__WHAT_UNDO:
-                return true;
-        case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
-                return empties(q->node_change->mode);
-        case ARGOSY__REQUEST__WHAT_NODES_CHANGE:
-                return empties(q->nodes_change->mode);
-        default:
-                return false;
-        }
-}
-
 Argosy__JobState job_end_at_once(const Argosy__Request *request) {
-        return has_more_to_do(request) ? ARGOSY__JOB_STATE__JOB_RUNNING : ARGOSY__JOB_STATE__JOB_DONE;
+        const RequestJob *job = request_job(request);
+
+        return job && job->runs(request) ? ARGOSY__JOB_STATE__JOB_RUNNING : ARGOSY__JOB_STATE__JOB_DONE;
 }
 
 bool job_end_is_effect(const char *verb) {

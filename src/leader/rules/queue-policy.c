@@ -4,6 +4,8 @@
 // request as soon as one of its units does: who wants to hold what touches the database wants that also of a request
 // that touches ten other things. Unit pattern and role may be matched by two different units.
 //
+// For which kinds of requests they are, and which can be held, is in model/request-kind.c.
+//
 // Failures: want of memory. What has no units matches no rule that asks for some.
 
 #include "queue-policy.h"
@@ -16,33 +18,26 @@
 
 #include "author.h"
 #include "macro.h"
+#include "request-kind.h"
 #include "str.h"
 #include "unit-options.h"
 
+static bool queue_says(const Argosy__Request *q, unsigned bit) {
+        const RequestJob *job = request_job(q);
+
+        return job && job->queue & bit;
+}
+
 bool queue_policy_only_asks(const Argosy__Request *q) {
-        switch (q->what_case) {
-        case ARGOSY__REQUEST__WHAT_CHANGE:
-                return q->change->dry_run;
-        case ARGOSY__REQUEST__WHAT_UNDO:
-                return q->undo->dry_run;
-        case ARGOSY__REQUEST__WHAT_APPLY:
-                return q->apply->dry_run;
-        case ARGOSY__REQUEST__WHAT_REBALANCE:
-                return q->rebalance->dry_run;
-        default:
-                return false;
-        }
+        const RequestJob *job = request_job(q);
+
+        return job && job->asks(q);
 }
 
 static bool ends_something(const Argosy__Request *q) {
-        switch (q->what_case) {
-        case ARGOSY__REQUEST__WHAT_ROLLOUT:
-                return q->rollout->abort;
-        case ARGOSY__REQUEST__WHAT_REBALANCE:
-                return q->rebalance->abort;
-        default:
-                return false;
-        }
+        const RequestJob *job = request_job(q);
+
+        return job && job->ends(q);
 }
 
 static bool stops(const Argosy__Request *q) {
@@ -51,47 +46,19 @@ static bool stops(const Argosy__Request *q) {
 }
 
 bool queue_policy_is_for(const Argosy__Request *q, const Argosy__Author *author) {
-        switch (q->what_case) {
-        case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
-        case ARGOSY__REQUEST__WHAT_TOKEN_REVOKE: // at once
-        case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
-        case ARGOSY__REQUEST__WHAT_JOB_CANCEL:
-        case ARGOSY__REQUEST__WHAT_JOIN:
+        if (!queue_says(q, REQUEST_RULED))
                 return false;
-        default:
-                return !queue_policy_only_asks(q) && !ends_something(q) && !(author->owner && stops(q));
-        }
+        return !queue_policy_only_asks(q) && !ends_something(q) && !(author->owner && stops(q));
 }
 
 bool queue_policy_is_limited(const Argosy__Request *q) {
-        switch (q->what_case) {
-        case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
-        case ARGOSY__REQUEST__WHAT_ACCESS_CHANGE:
-        case ARGOSY__REQUEST__WHAT_TOKEN_REVOKE:
-        case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
-        case ARGOSY__REQUEST__WHAT_JOB_CANCEL:
-        case ARGOSY__REQUEST__WHAT_JOIN:
-        case ARGOSY__REQUEST__WHAT_REBALANCE: // there is one of them at a time
+        if (!queue_says(q, REQUEST_LIMITED))
                 return false;
-        default:
-                return !queue_policy_only_asks(q) && !ends_something(q) && !stops(q);
-        }
+        return !queue_policy_only_asks(q) && !ends_something(q) && !stops(q);
 }
 
 bool queue_policy_can_hold(const Argosy__Request *q) {
-        switch (q->what_case) {
-        case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
-        case ARGOSY__REQUEST__WHAT_TOKEN_REVOKE:
-        case ARGOSY__REQUEST__WHAT_TOKEN_CREATE:
-        case ARGOSY__REQUEST__WHAT_JOB_RELEASE:
-        case ARGOSY__REQUEST__WHAT_JOB_CANCEL:
-        case ARGOSY__REQUEST__WHAT_JOIN:
-        case ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN: // whoever asks is to be told
-        case ARGOSY__REQUEST__WHAT_REBALANCE:     // goes on as long as somebody asks
-                return false;
-        default:
-                return !queue_policy_only_asks(q) && !ends_something(q);
-        }
+        return queue_says(q, REQUEST_CAN_BE_HELD) && !queue_policy_only_asks(q) && !ends_something(q);
 }
 
 // ------------------------------------------------------------------------------------------------ matching

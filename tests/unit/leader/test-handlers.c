@@ -43,9 +43,21 @@ static void its_function_is_of_the_sort_that_the_kind_needs(void **state) {
         }
 }
 
+static void what_goes_into_the_log_says_how(void **state) {
+        for (unsigned what = 0; what < FIELDS_MAX; what++) {
+                const Handler *h = handler_find((Argosy__Request__WhatCase) what);
+                bool log = h && (h->plan || h->decide);
+
+                if (h && (log != !!h->log.entry || log != !!h->log.bound || log != !!h->log.again))
+                        fail_msg("the row of %s does not say how it goes into the log",
+                                 request_kind((Argosy__Request__WhatCase) what)->name);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(each_kind_that_the_leader_answers_has_a_row_there),
+                cmocka_unit_test(what_goes_into_the_log_says_how),
                 cmocka_unit_test(its_function_is_of_the_sort_that_the_kind_needs),
         };
 

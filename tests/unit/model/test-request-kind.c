@@ -33,6 +33,46 @@ static void no_row_is_of_anything_else(void **state) {
         assert_null(request_kind((Argosy__Request__WhatCase) -1));
 }
 
+static void what_has_to_be_chosen(const RequestKind *kind) {
+        bool asked = kind->by == REQUEST_BY_LEADER || kind->by == REQUEST_BY_NODES;
+        bool names_units = kind->about == REQUEST_ABOUT_UNITS || kind->about == REQUEST_ABOUT_GROUP;
+
+        if (asked != (kind->about != REQUEST_ABOUT_NOTHING))
+                fail_msg("the row of %s does not say whose matter it is", kind->name);
+        if (names_units != (kind->unit != NULL))
+                fail_msg("the row of %s does not say which units it names", kind->name);
+}
+
+// A default would have held it, limited it and ended it as nobody has meant it.
+static void what_has_to_be_chosen_of_a_job(const RequestKind *kind) {
+        bool is_job = kind->by == REQUEST_BY_LEADER && kind->effect == REQUEST_CHANGES;
+        const RequestJob *job = &kind->job;
+
+        if (!is_job && (job->verb || job->verb_of || job->queue || job->asks || job->ends || job->runs || job->id))
+                fail_msg("%s becomes no job", kind->name);
+        if (!is_job)
+                return;
+        if (!job->verb == !job->verb_of)
+                fail_msg("the row of %s does not say what its job is called, or twice", kind->name);
+        if (job->queue == 0 || (job->queue & REQUEST_PAST_QUEUE && job->queue != REQUEST_PAST_QUEUE))
+                fail_msg("the row of %s does not say what the queue means for it", kind->name);
+        if (!job->asks || !job->ends || !job->runs || !job->id)
+                fail_msg("the row of %s does not say whether it asks, ends something, goes on, or is known again",
+                         kind->name);
+}
+
+static void nothing_of_a_row_is_left_to_a_default(void **state) {
+        for (unsigned i = 0; i < argosy__request__descriptor.n_fields; i++) {
+                const RequestKind *kind =
+                        request_kind((Argosy__Request__WhatCase) argosy__request__descriptor.fields[i].id);
+
+                if (!kind)
+                        continue;
+                what_has_to_be_chosen(kind);
+                what_has_to_be_chosen_of_a_job(kind);
+        }
+}
+
 // Without a leader this host answers what it may answer for itself, and nothing else.
 static void whoever_is_asked_about_nodes_says_of_which(void **state) {
         for (unsigned i = 0; i < argosy__request__descriptor.n_fields; i++) {
@@ -73,6 +113,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(every_kind_of_request_has_a_row),
                 cmocka_unit_test(no_row_is_of_anything_else),
+                cmocka_unit_test(nothing_of_a_row_is_left_to_a_default),
                 cmocka_unit_test(whoever_is_asked_about_nodes_says_of_which),
                 cmocka_unit_test(what_units_use_is_asked_of_one_host_or_of_all),
                 cmocka_unit_test(what_changes_something_is_no_read),

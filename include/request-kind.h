@@ -80,6 +80,9 @@ const RequestKind *request_kind(Argosy__Request__WhatCase what);
 // What it is as a job; NULL: it becomes none.
 const RequestJob *request_job(const Argosy__Request *q);
 
+// Whether a job that is called so, whatever its request says, is over when the log has all of it.
+bool request_verb_never_runs(const char *verb);
+
 // The same of one request, whose contents can make a difference:
 
 RequestAbout request_about(const Argosy__Request *q);

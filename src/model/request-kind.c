@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "macro.h"
+#include "str.h"
 #include "unit-state.h"
 
 enum { LONG_REQUEST = 1000 }; // names, patterns, units that are waited for, or that a folder is about
@@ -329,6 +330,14 @@ const RequestJob *request_job(const Argosy__Request *q) {
         const RequestKind *kind = request_kind(q->what_case);
 
         return kind && kind->job.id ? &kind->job : NULL;
+}
+
+// One that is called after its message, and does not go on, is one entry and over with that: nobody asks for it.
+bool request_verb_never_runs(const char *verb) {
+        for (size_t i = 0; i < ELEMENTSOF(kinds); i++)
+                if (kinds[i].job.verb && streq(kinds[i].job.verb, verb))
+                        return kinds[i].job.runs == never;
+        return false;
 }
 
 // On a node that is named a journal may be that of the host's own unit of that name, and a content that is asked for by

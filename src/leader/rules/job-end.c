@@ -7,7 +7,6 @@
 
 #include <errno.h>
 
-#include "macro.h"
 #include "request-kind.h"
 #include "str.h"
 #include "unit-state.h"
@@ -19,12 +18,7 @@ Argosy__JobState job_end_at_once(const Argosy__Request *request) {
 }
 
 bool job_end_is_effect(const char *verb) {
-        static const char *const verbs[] = {"submit", "cluster remove", "history forget", "job cancel"};
-
-        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
-                if (streq(verb, verbs[i]))
-                        return true;
-        return false;
+        return streq(verb, verb_to_string(ARGOSY__VERB__VERB_SUBMIT)) || request_verb_never_runs(verb);
 }
 
 static Argosy__Verb verb_of(const char *word) {

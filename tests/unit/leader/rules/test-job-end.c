@@ -144,7 +144,10 @@ static void what_is_done_with_its_effect_waits_for_no_unit(void **state) {
         assert_true(job_end_is_effect("history forget"));
         assert_true(job_end_is_effect("job cancel"));
         assert_false(job_end_is_effect("start"));
+        assert_true(job_end_is_effect("token revoke"));
         assert_false(job_end_is_effect("undo"));
+        assert_false(job_end_is_effect("apply"));
+        assert_false(job_end_is_effect("rebalance"));
         assert_false(job_end_is_effect(""));
 }
 

@@ -50,6 +50,7 @@ TARGETS = {
     ("page-10k", "first-picture"): ("<= 1,000 ms", lambda f: f["value"] <= 1000),
     ("page-10k", "main-thread"): ("<= 100 ms/s", lambda f: f["value"] <= 100),
     ("page-10k", "heap"): ("", None),
+    ("page-10k", "heap-growth"): ("flat: <= 1 MB over 10 minutes", lambda f: f["value"] <= 1),
     ("watch-100", "missing"): ("0", lambda f: f["value"] == 0),
     ("watch-100", "p50"): ("", None),
     ("watch-100", "p99"): ("<= 50 ms", lambda f: f["value"] <= 50),

@@ -87,7 +87,7 @@ def grown(cluster, minutes):
         for _ in range(minutes):
             cluster.submit("load@.service")
             submit(cluster, 60)
-            cluster.ctl("destroy load@*", timeout=LONG_S)
+            cluster.ctl("destroy --no-block load@*", timeout=LONG_S)
             heaps.append(heap_mb(page))
             say(f"page-10k: {heaps[-1]:.1f} MB")
     return heaps[-1] - heaps[0]
@@ -108,7 +108,7 @@ def main():
             cluster.submit("load@.service")
             for to, value in zip((first, busy, heap), one(cluster)):
                 to.append(value)
-            cluster.ctl("destroy load@*", timeout=LONG_S)
+            cluster.ctl("destroy --no-block load@*", timeout=LONG_S)
     emit("page-10k", "first-picture", "ms", first)
     emit("page-10k", "main-thread", "ms/s", busy)
     emit("page-10k", "heap", "MB", heap)

@@ -392,6 +392,7 @@ static void note_refused(OpenJob *job, const Argosy__JobRecord *record) {
         job->n_refused = record->failed;
 }
 
+// Its units may all have ended while that was on its way to the log: then the job has ended otherwise than was thought.
 static void note_cancels(OpenJob *job, const Argosy__JobRecord *record) {
         size_t n = record->n_cancelled_by;
 
@@ -400,6 +401,7 @@ static void note_cancels(OpenJob *job, const Argosy__JobRecord *record) {
         job->cancelled_by = oom_checked(realloc(job->cancelled_by, (job->n_cancelled_by + n) * sizeof(*job->cancelled_by)));
         memcpy(job->cancelled_by + job->n_cancelled_by, record->cancelled_by, n * sizeof(*job->cancelled_by));
         job->n_cancelled_by += n;
+        job->end.state = ARGOSY__JOB_STATE__JOB_UNKNOWN;
 }
 
 static void follow(Leader *l, uint64_t number, Argosy__JobState state, const Argosy__JobRecord *record) {

@@ -438,6 +438,41 @@ static void a_right_to_units_calls_off_no_drain(void **state) {
         set_deaf(false);
 }
 
+// Its second unit comes up while the entry is on its way that takes it away again.
+static void what_has_ended_well_when_it_is_called_off_is_called_off(void **state) {
+        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t job, after;
+        RigAnswer *a;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = start_both();
+        after = hold((Ask){START, "b.service", SERVICE, .after = job});
+        g.slow = true;
+        m.numbers = &job;
+        m.n_numbers = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
+        request.job_cancel = &m;
+        a = ask_and_go_on(&request);
+        for (uint32_t h = 1; h <= 3; h++) {
+                VirtualUnit *u = rig_unit_on(&g, h, "first.service");
+
+                rig_host(&g, h)->lazy = false;
+                if (u)
+                        rig_host_report(&g, rig_host(&g, h), u, u->active, u->outcome);
+        }
+        rig_turns(&g, 20);
+        assert_int_equal(rig_count_running(&g, "second.service"), 1);
+        g.slow = false;
+        rig_release(&g);
+        rig_pass_ms(&g, 2 * LATER_MS);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_null(rig_record(&g, "second.service"));
+        assert_int_equal(state_of(job), CANCELLED);
+        assert_int_equal(state_of(after), CANCELLED);
+        assert_null(rig_record(&g, "b.service"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(what_has_not_begun_is_called_off_and_the_rest_goes_on),
@@ -453,6 +488,7 @@ int main(void) {
                 RIG_TEST(an_update_ends_where_it_is),
                 RIG_TEST(a_drain_is_called_off),
                 RIG_TEST(a_right_to_units_calls_off_no_drain),
+                RIG_TEST(what_has_ended_well_when_it_is_called_off_is_called_off),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

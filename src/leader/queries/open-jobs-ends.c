@@ -183,7 +183,6 @@ bool open_job_has_ended(Leader *l, uint64_t number) {
         if (!job || job->end.state == ARGOSY__JOB_STATE__JOB_UNKNOWN)
                 return false;
         l->jobs_urgent = true;
-        leader_mark(l);
         return true;
 }
 

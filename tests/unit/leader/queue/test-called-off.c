@@ -473,6 +473,30 @@ static void what_has_ended_well_when_it_is_called_off_is_called_off(void **state
         assert_null(rig_record(&g, "b.service"));
 }
 
+// While the disks of most voters are full nobody writes it down, and there is nothing to look at again and again.
+static void who_calls_off_what_has_just_ended_waits_quietly_for_a_full_disk(void **state) {
+        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = answer((Ask){START, "a.service", SERVICE})->job;
+        assert_int_equal(state_of(job), RUNNING); // it has ended, and the log has yet to hear of it
+        store_memory_fail(g.store, -ENOSPC);
+        assert_int_equal(answer((Ask){START, "b.service", SERVICE})->status, ENOSPC);
+        m.numbers = &job;
+        m.n_numbers = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
+        request.job_cancel = &m;
+        a = rig_ask_and_settle(&g, &request);
+        assert_false(a->final);
+        store_memory_fail(g.store, 0);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+        assert_int_equal(rig_last(a)->status, EALREADY);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(what_has_not_begun_is_called_off_and_the_rest_goes_on),
@@ -489,6 +513,7 @@ int main(void) {
                 RIG_TEST(a_drain_is_called_off),
                 RIG_TEST(a_right_to_units_calls_off_no_drain),
                 RIG_TEST(what_has_ended_well_when_it_is_called_off_is_called_off),
+                RIG_TEST(who_calls_off_what_has_just_ended_waits_quietly_for_a_full_disk),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

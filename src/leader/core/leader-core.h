@@ -193,7 +193,8 @@ struct Leader {
         Map held_jobs;    // by number: those that are held back, or on their way out of that; the lists are of HeldJob.queue
         Map held_awaited; // by number: jobs that some of them wait for (HeldAwaited)
         Map held_limits;  // by number of the rule: how many run, and who waits (HeldLimit)
-        ListNode held_due, held_closed, held_by_rules, held_over; // to be judged; by the closed queue; by rules; have ended
+        DeadlineHeap held_due; // HeldJob.due: to be judged, in the order of their numbers
+        ListNode held_closed, held_by_rules, held_over; // by the closed queue; by rules; have ended
         size_t n_held_going;      // tickets of theirs
         Map author_jobs;  // by the author's name: how many of his are open (AuthorJobs)
         ListNode authors_admitted; // AuthorJobs.admitted: of the entry that is being made

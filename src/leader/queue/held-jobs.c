@@ -10,7 +10,9 @@
 //
 // What holds a job may have changed between the turn in which it may go and the one in which its entry is made; it is
 // judged again there, and goes back. Who waits for a limit goes in the order of the numbers of jobs, and a request that
-// comes does not pass them.
+// comes does not pass them: nor does a job that one entry frees together with the limit, so those that are due are judged
+// in that order, whatever made them due. As long as some are due that could not be judged yet, who comes is none of the
+// first of a limit.
 //
 // Failures: a ticket that could not be decided for want of a leader, or of room on the voters' disks, is made again, a
 // second later in the latter case. One that was refused ends its job as cancelled, with the words of the refusal. What
@@ -70,6 +72,7 @@ struct HeldJob {
         Leader *leader;
         uint64_t number;
         ListNode queue;
+        Deadline due; // its number is when
         ListNode tickets; // Ticket.drain, of who waits for its end
         Ticket *ticket;   // it goes
         HeldLimit *limit; // it waits for, or for which it goes; NULL: none
@@ -127,6 +130,7 @@ static void leave(HeldJob *h) {
         HeldLimit *limit = TAKE_PTR(h->limit);
 
         list_unlink(&h->queue);
+        deadline_heap_clear(&h->leader->held_due, &h->due);
         if (limit && h->ticket) {
                 limit->n_going--;
                 limit_wake(h->leader, limit);
@@ -138,7 +142,7 @@ static void make_due(Leader *l, HeldJob *h) {
         if (h->ticket || h->end.state != ARGOSY__JOB_STATE__JOB_UNKNOWN)
                 return;
         leave(h);
-        list_append(&l->held_due, &h->queue);
+        (void) oom_check(deadline_heap_set(&l->held_due, &h->due, h->number));
         leader_mark(l);
 }
 
@@ -200,11 +204,14 @@ typedef enum Moment {
         DECIDED, // it goes, and its turn has come to be decided
 } Moment;
 
-// Whoever waits for it already comes before one that has just come; who goes is decided in the order of going.
+// Whoever waits for it already, or may be about to, comes before one that has just come; who goes is decided in the order of
+// going.
 static bool is_full(const Leader *l, const Argosy__QueueRule *rule, Moment moment) {
         const HeldLimit *limit = limit_find(l, rule->number);
         size_t n = limit ? limit->n_running + limit->n_admitted : 0;
 
+        if (moment == COMES && l->held_due.n > 0)
+                return true;
         if (limit && moment != DECIDED)
                 n += limit->n_going;
         if (limit && moment == COMES)
@@ -337,7 +344,7 @@ void held_jobs_clear(Leader *l) {
         map_done_with(&l->held_jobs, free_value);
         map_done_with(&l->held_awaited, free_value);
         map_done_with(&l->held_limits, free_value);
-        list_init(&l->held_due);
+        deadline_heap_done(&l->held_due);
         list_init(&l->held_closed);
         list_init(&l->held_by_rules);
         list_init(&l->held_over);
@@ -346,10 +353,7 @@ void held_jobs_clear(Leader *l) {
 }
 
 static void take_on(Leader *l, const Argosy__StoredRequest *m) {
-        HeldJob *h = held_new(l, m);
-
-        list_append(&l->held_due, &h->queue);
-        leader_mark(l);
+        make_due(l, held_new(l, m));
 }
 
 void held_jobs_build(Leader *l) {
@@ -672,16 +676,14 @@ void held_jobs_step(Leader *l) {
 
         if (l->pause_us > leader_now(l))
                 return;
-        while (!list_is_empty(&l->held_due) && l->n_held_going < GOING_MAX && n++ < JUDGED_PER_TURN &&
-               bytes < BYTES_PER_TURN) {
-                HeldJob *h = CONTAINER_OF(l->held_due.next, HeldJob, queue);
+        while (l->held_due.n > 0 && l->n_held_going < GOING_MAX && n++ < JUDGED_PER_TURN && bytes < BYTES_PER_TURN) {
+                HeldJob *h = CONTAINER_OF(deadline_heap_pop(&l->held_due, UINT64_MAX), HeldJob, due);
                 const Argosy__StoredRequest *m = cluster_state_find_stored_request(l->state, h->number);
 
-                list_unlink(&h->queue);
                 bytes += m->request.len;
                 judge_due(l, h, m);
         }
-        if (!list_is_empty(&l->held_due))
+        if (l->held_due.n > 0)
                 leader_mark(l);
 }
 

@@ -163,6 +163,63 @@ static void a_request_does_not_pass_those_that_wait(void **state) {
         assert_true(rig_record(&g, "c.service")->revision > rig_record(&g, "b.service")->revision);
 }
 
+static uint64_t revision_of(const char *unit) {
+        const Argosy__UnitRecord *r = rig_record(&g, unit);
+
+        return r ? r->revision : 0;
+}
+
+// One runs, and one waits for it to make room.
+static uint64_t fill_limit_of_one(void) {
+        Argosy__QueueRule one = rule(LIMIT, "");
+        uint64_t first;
+
+        one.limit = 1;
+        (void) add_rule(one);
+        set_lazy(true);
+        first = answer((Ask){START, "a.service", SERVICE})->job;
+        (void) hold((Ask){START, "b.service", SERVICE});
+        return first;
+}
+
+static void who_has_waited_for_a_limit_is_not_passed_by_who_waited_for_the_same_job(void **state) {
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) hold((Ask){START, "c.service", SERVICE, .after = fill_limit_of_one()});
+        set_lazy(false);
+        rig_pass_ms(&g, 4 * LATER_MS);
+        assert_true(revision_of("b.service") > 0);
+        assert_true(revision_of("c.service") > revision_of("b.service"));
+}
+
+static void who_has_waited_for_a_limit_is_not_passed_by_who_comes_with_its_end(void **state) {
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) fill_limit_of_one();
+        set_lazy(false); // the log has yet to hear of it
+        (void) answer((Ask){START, "c.service", SERVICE});
+        rig_pass_ms(&g, 4 * LATER_MS);
+        assert_true(revision_of("b.service") > 0);
+        assert_true(revision_of("c.service") > revision_of("b.service"));
+}
+
+static void who_has_waited_for_a_limit_is_not_passed_while_the_log_has_no_room(void **state) {
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) wait_for(fill_limit_of_one());
+        g.slow = true;
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = false;
+        rig_turns(&g, 10);
+        g.slow = false;
+        rig_release(&g); // the end of the first one, behind which there is no room
+        store_memory_fail(g.store, -ENOSPC);
+        rig_settle(&g);
+        store_memory_fail(g.store, 0);
+        assert_int_equal(revision_of("b.service"), 0);
+        (void) hold((Ask){START, "c.service", SERVICE});
+        rig_pass_ms(&g, 5 * LATER_MS);
+        assert_true(revision_of("b.service") > 0);
+        assert_true(revision_of("c.service") > revision_of("b.service"));
+}
+
 static void a_closed_queue_holds_what_comes(void **state) {
         Argosy__Author alice = user("alice", 1000);
         uint64_t job;
@@ -392,6 +449,9 @@ int main(void) {
                 RIG_TEST(a_limit_lets_so_many_run),
                 RIG_TEST(requests_of_one_moment_do_not_slip_through_a_limit),
                 RIG_TEST(a_request_does_not_pass_those_that_wait),
+                RIG_TEST(who_has_waited_for_a_limit_is_not_passed_by_who_waited_for_the_same_job),
+                RIG_TEST(who_has_waited_for_a_limit_is_not_passed_by_who_comes_with_its_end),
+                RIG_TEST(who_has_waited_for_a_limit_is_not_passed_while_the_log_has_no_room),
                 RIG_TEST(a_closed_queue_holds_what_comes),
                 RIG_TEST(failover_does_not_ask_the_queue),
                 RIG_TEST(releasing_from_the_rules_is_for_those_who_make_them),

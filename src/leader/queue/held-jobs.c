@@ -64,6 +64,7 @@ typedef struct HeldAfter {
 typedef struct HeldLimit {
         uint32_t rule; // the map's key
         size_t n_running, n_admitted, n_going, n_waiting;
+        size_t n_woken; // due, since there is room
         ListNode waiting; // HeldJob.queue
 } HeldLimit;
 
@@ -76,6 +77,7 @@ struct HeldJob {
         ListNode tickets; // Ticket.drain, of who waits for its end
         Ticket *ticket;   // it goes
         HeldLimit *limit; // it waits for, or for which it goes; NULL: none
+        HeldLimit *woken; // whose room it may take: it is due; NULL: for something else, or not
         HeldJobVerdict why;
         uint32_t rule; // that holds it
         Argosy__JobRecord end;
@@ -125,12 +127,23 @@ static const Argosy__QueueRule *rule_find(const Leader *l, uint32_t number) {
 
 static void limit_wake(Leader *l, HeldLimit *limit);
 
+// It has had its turn. What it has not taken is for the next.
+static void give_up_room(HeldJob *h) {
+        HeldLimit *woken = TAKE_PTR(h->woken);
+
+        if (!woken)
+                return;
+        woken->n_woken--;
+        limit_wake(h->leader, woken);
+}
+
 // It stands nowhere any more. What it has not taken of its limit is for the next.
 static void leave(HeldJob *h) {
         HeldLimit *limit = TAKE_PTR(h->limit);
 
         list_unlink(&h->queue);
         deadline_heap_clear(&h->leader->held_due, &h->due);
+        give_up_room(h);
         if (limit && h->ticket) {
                 limit->n_going--;
                 limit_wake(h->leader, limit);
@@ -150,10 +163,15 @@ static void make_due(Leader *l, HeldJob *h) {
 static void limit_wake(Leader *l, HeldLimit *limit) {
         const Argosy__QueueRule *rule = rule_find(l, limit->rule);
         size_t max = rule ? rule->limit : SIZE_MAX,
-               taken = limit->n_running + limit->n_admitted + limit->n_going;
+               taken = limit->n_running + limit->n_admitted + limit->n_going + limit->n_woken;
 
-        for (; taken < max && !list_is_empty(&limit->waiting); taken++)
-                make_due(l, CONTAINER_OF(limit->waiting.next, HeldJob, queue));
+        for (; taken < max && !list_is_empty(&limit->waiting); taken++) {
+                HeldJob *h = CONTAINER_OF(limit->waiting.next, HeldJob, queue);
+
+                make_due(l, h);
+                h->woken = limit;
+                limit->n_woken++;
+        }
 }
 
 void held_limit_admit(Leader *l, uint32_t rule) {
@@ -414,7 +432,7 @@ void held_jobs_on_applied(Leader *l) {
                 while (!list_is_empty(&limit->waiting))
                         make_due(l, CONTAINER_OF(limit->waiting.next, HeldJob, queue));
                 if (!rule_find(l, limit->rule) &&
-                    limit->n_running + limit->n_admitted + limit->n_going == 0) {
+                    limit->n_running + limit->n_admitted + limit->n_going + limit->n_woken == 0) {
                         map_take(&l->held_limits, &limit->rule, sizeof(limit->rule));
                         free(limit);
                 }
@@ -581,13 +599,13 @@ static void go(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, Argosy__Re
         authorization_drop_files(l, t);
         t->held = h;
         t->job = has_begun(l, h) ? h->number : 0; // of which another leader has written a part
-        leave(h);
         h->ticket = t;
         l->n_held_going++;
         if (rule && rule->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT) {
                 h->limit = limit_get(l, rule->number);
                 h->limit->n_going++;
         }
+        give_up_room(h);
         list_append(&l->queue, &t->queue);
         leader_mark(l);
 }

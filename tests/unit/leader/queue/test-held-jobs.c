@@ -289,6 +289,34 @@ static void an_update_waits_behind_another_one_if_it_is_to(void **state) {
         assert_int_equal(rig_show_job(&g, second)->failed, 0);
 }
 
+// It has its turn, and cannot go for another reason.
+static void one_that_waits_behind_an_update_leaves_its_place_of_a_limit_to_the_next(void **state) {
+        Argosy__QueueRule two = rule(ARGOSY__QUEUE_ACTION__QUEUE_LIMIT, "");
+        const Argosy__Response *r;
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        start_instances();
+        two.limit = 2;
+        (void) add_rule(two);
+        set_lazy(true);
+        (void) update(OTHER, false, &r);
+        (void) answer((Ask){START, "a.service", SERVICE});
+        (void) update(SERVICE, true, &r);
+        assert_true(r->held);
+        job = hold((Ask){START, "b.service", SERVICE});
+        for (uint32_t h = 1; h <= 3; h++) {
+                VirtualUnit *u = rig_unit_on(&g, h, "a.service");
+
+                if (u)
+                        rig_host_report(&g, rig_host(&g, h), u, u->active, u->outcome);
+        }
+        rig_pass_ms(&g, 2 * LATER_MS);
+        assert_non_null(strstr(rig_show_job(&g, job - 1)->held_by, "beside which"));
+        assert_int_equal(state_of(job), RUNNING);
+        set_lazy(false);
+}
+
 // ------------------------------------------------------------------------------------------------ judged anew
 
 static void who_has_lost_his_right_meanwhile_is_refused(void **state) {
@@ -654,6 +682,7 @@ int main(void) {
                 RIG_TEST(a_job_after_one_that_is_done_begins_at_once),
                 RIG_TEST(a_new_leader_waits_for_the_same),
                 RIG_TEST(an_update_waits_behind_another_one_if_it_is_to),
+                RIG_TEST(one_that_waits_behind_an_update_leaves_its_place_of_a_limit_to_the_next),
                 RIG_TEST(who_has_lost_his_right_meanwhile_is_refused),
                 RIG_TEST(only_who_could_ask_for_it_releases_it),
                 RIG_TEST(what_somebody_changed_meanwhile_is_left_alone),

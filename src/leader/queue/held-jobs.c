@@ -701,7 +701,7 @@ void held_jobs_step(Leader *l) {
                 bytes += m->request.len;
                 judge_due(l, h, m);
         }
-        if (l->held_due.n > 0)
+        if (l->held_due.n > 0 && l->n_held_going < GOING_MAX) // else their entry marks it
                 leader_mark(l);
 }
 

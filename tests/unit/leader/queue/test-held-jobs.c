@@ -653,6 +653,33 @@ static void those_that_wait_cost_nothing(void **state) {
         assert_int_equal(g.leader->n_held_judged, judged + 1);
 }
 
+// More than go at a time, while the log takes its time with the first of them.
+static void many_that_may_go_wait_quietly_for_the_log(void **state) {
+        Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t jobs[90];
+
+        SKIP_BELOW(FEATURE_JOBS);
+        for (size_t i = 0; i < ELEMENTSOF(jobs); i++)
+                jobs[i] = hold((Ask){SUBMIT, "a.service", SERVICE, .hold = true});
+        m.numbers = jobs;
+        m.n_numbers = ELEMENTSOF(jobs);
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
+        request.job_release = &m;
+        g.slow = true;
+        (void) ask_and_go_on(&request);
+        rig_release(&g);
+        rig_turns(&g, 10);
+        assert_true(g.leader->batch_flying);
+        assert_true(g.leader->held_due.n > 0);
+        assert_false(g.leader->drain.marked);
+        g.slow = false;
+        rig_release(&g);
+        rig_pass_ms(&g, 2 * LATER_MS);
+        for (size_t i = 0; i < ELEMENTSOF(jobs); i++)
+                assert_int_equal(state_of(jobs[i]), DONE);
+}
+
 static void what_cannot_be_held_is_refused(void **state) {
         Argosy__Request__ClusterToken token = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
@@ -695,6 +722,7 @@ int main(void) {
                 RIG_TEST(who_waits_hears_that_it_was_cancelled),
                 RIG_TEST(a_held_job_is_taken_out_with_what_waits_for_it),
                 RIG_TEST(those_that_wait_cost_nothing),
+                RIG_TEST(many_that_may_go_wait_quietly_for_the_log),
                 RIG_TEST(what_cannot_be_held_is_refused),
         };
 

@@ -39,6 +39,8 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         message_free(batch);
         g->batches++;
         give_up_the_destroyed(g);
+        if (g->on_entry)
+                g->on_entry(g);
         if (g->leader)
                 leader_on_applied(g->leader, index);
         return 0;
@@ -479,6 +481,35 @@ void rig_depose(Rig *g) {
         }
 }
 
+static void ignore_outcome(StoreOutcome outcome, uint64_t index, void *userdata) {
+}
+
+static void put_without_word(Rig *g, const Buf *packed) {
+        unsigned before = g->batches;
+
+        assert_int_equal(store_submit(g->store, packed->data, packed->len, ignore_outcome, g), 0);
+        while (g->batches == before)
+                uv_run(&g->loop, UV_RUN_NOWAIT);
+}
+
+void rig_depose_unknown(Rig *g, bool kept) {
+        struct RigHeld held[ELEMENTSOF(g->held)];
+        size_t n = g->n_held;
+
+        memcpy(held, g->held, sizeof(held));
+        g->n_held = 0;
+        g->slow = true; // it gives the log no more, while it hears of the entry
+        for (size_t i = 0; i < n; i++)
+                if (kept && !held[i].barrier)
+                        put_without_word(g, &held[i].batch);
+        rig_depose(g);
+        g->slow = false;
+        for (size_t i = 0; i < n; i++) {
+                held[i].done(STORE_UNKNOWN, 0, held[i].data);
+                buf_done(&held[i].batch);
+        }
+}
+
 void rig_elect(Rig *g) {
         store_memory_lead(g->store, true);
         while (!g->led)
@@ -628,19 +659,12 @@ const char *rig_list_units_matching(Rig *g, const char *const *patterns, size_t 
 
 // ------------------------------------------------------------------------------------------------ life
 
-static void ignore_outcome(StoreOutcome outcome, uint64_t index, void *userdata) {
-}
-
 static void propose(Rig *g, Batch *b) {
         Buf packed = {};
-        size_t n = argosy__log_batch__get_packed_size(&b->log);
-        unsigned before = g->batches;
 
-        assert_non_null(buf_reserve(&packed, n));
-        argosy__log_batch__pack(&b->log, packed.data);
-        assert_int_equal(store_submit(g->store, packed.data, n, ignore_outcome, g), 0);
-        while (g->batches == before)
-                uv_run(&g->loop, UV_RUN_NOWAIT);
+        assert_non_null(buf_reserve(&packed, argosy__log_batch__get_packed_size(&b->log)));
+        packed.len = argosy__log_batch__pack(&b->log, packed.data);
+        put_without_word(g, &packed);
         buf_done(&packed);
 }
 

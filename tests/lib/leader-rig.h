@@ -93,6 +93,7 @@ struct Rig {
         bool inspects;           // it looks at the leader's tables itself, which does not count as the
                                  // leader's work
         void (*on_turn)(Rig *g); // after each turn; NULL: nobody looks
+        void (*on_entry)(Rig *g); // an entry of the log is in the state, and the leader has not heard of it; NULL: nobody looks
         bool pool_held;             // the test keeps the pool busy: what the leader has given it is not waited for
         void (*on_closing)(Rig *g); // the leader has begun to close; NULL: nobody looks
         // What the leader tells a host, and what that one says, besides; NULL: nobody listens.
@@ -147,6 +148,9 @@ unsigned rig_count_running(Rig *g, const char *name);          // hosts that are
 // The leader loses and regains leadership; every host attaches again.
 void rig_depose(Rig *g);
 void rig_elect(Rig *g);
+// As rig_depose(), while the log takes its time: the leader never hears what became of the entry that waits here, which
+// is in the log (`kept`), or is not.
+void rig_depose_unknown(Rig *g, bool kept);
 
 RigAnswer *rig_ask(Rig *g, const Argosy__Request *request);
 void rig_cancel(Rig *g, RigAnswer *a);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Random lives of what the log keeps of jobs: records, ends, keys, former contents, and what is dropped of all of them since
-// there are too many, they are too old or too long. Three voters apply the same entries. One never takes a snapshot; one is
-// written into its snapshot and read back at any moment; one joins at any moment, with a snapshot that was taken entries
-// before and is encoded while more come. Whatever happens, all of them have the same digest.
+// Random lives of what the log keeps of jobs: records, ends, keys, former contents, requests of those that are held back,
+// and what is dropped of all of them since there are too many, they are too old or too long. Three voters apply the same
+// entries. One never takes a snapshot; one is written into its snapshot and read back at any moment; one joins at any
+// moment, with a snapshot that was taken entries before and is encoded while more come. Whatever happens, all of them have
+// the same digest.
 //
 // A failure prints its seed; `test-model-jobs-random SEED` plays that life alone.
 #include "cluster-words.h"
@@ -18,7 +19,9 @@ enum {
         UNITS = 50,
         KEYS = 5000,         // that are used again and again
         CONTENT_MAX = 40000, // bytes
-        OPEN_MAX = 64,       // running jobs that are remembered, to be ended
+        OPEN_MAX = 64,       // running and held jobs that are remembered, to be gone on with, or ended
+        REQUEST_MAX = 3000,  // bytes
+        AFTER_MAX = 4,
         DIGEST_EVERY = 40,
 };
 
@@ -50,7 +53,8 @@ static uint64_t below(uint64_t n) {
 // ------------------------------------------------------------------------------------------------ entries
 
 static struct {
-        uint64_t running[OPEN_MAX], going_on[OPEN_MAX]; // numbers; 0: none
+        uint64_t running[OPEN_MAX], going_on[OPEN_MAX], held[OPEN_MAX]; // numbers; 0: none
+        unsigned n_held, n_held_begun, n_held_ended;
         uint64_t at_us;
 } w;
 
@@ -81,13 +85,74 @@ static void put_unit(Batch *b, const Life *life) {
                            (UnitPut){.target = (Argosy__Target) below(3), .node = 1, .start = below(2)});
 }
 
+// Kept whole: it waits for a person, or for some that came before it, which may be any, or not be there any more.
+static Argosy__StoredRequest *some_request(Batch *b, uint64_t last) {
+        Argosy__StoredRequest *m = BATCH_NEW(b, Argosy__StoredRequest, argosy__stored_request__init);
+        char request[REQUEST_MAX] = "";
+
+        m->author = BATCH_NEW(b, Argosy__Author, argosy__author__init);
+        m->author->user = batch_own(b, strdup(below(2) ? "ann" : "bob"));
+        m->author->uid = 1000;
+        m->by_hand = below(2);
+        m->request = batch_bytes(b, request, below(REQUEST_MAX));
+        m->after = batch_own(b, calloc(AFTER_MAX, sizeof(*m->after)));
+        for (uint64_t n = below(AFTER_MAX); n > 0 && last > 0; n--)
+                m->after[m->n_after++] = below(2) ? last - MIN_OF(last - 1, below(20)) : 1 + below(last);
+        return m;
+}
+
+static void put_held_job(Batch *b, uint64_t *last) {
+        Argosy__JobRecord *record = batch_job(b, (JobPut){.content = below(3), .id = below(4) ? some_key(b) : NULL});
+
+        record->state = ARGOSY__JOB_STATE__JOB_HELD;
+        b->log.ops[b->log.n_ops - 1]->job->stored = some_request(b, *last);
+        w.held[below(OPEN_MAX)] = ++*last;
+        w.n_held++;
+}
+
+// It has begun: all of it, or a part.
+static void begin_held_job(Batch *b, uint64_t *held, uint32_t n_ops) {
+        bool more = below(3) == 0;
+        Argosy__JobRecord *record =
+                batch_job(b, (JobPut){.n_ops = n_ops,
+                                      .number = *held,
+                                      .more = more,
+                                      .content = below(3),
+                                      .id = below(4) ? some_key(b) : NULL});
+
+        record->state = more || below(2) ? ARGOSY__JOB_STATE__JOB_RUNNING : ARGOSY__JOB_STATE__JOB_DONE;
+        if (more)
+                w.going_on[below(OPEN_MAX)] = *held;
+        if (record->state == ARGOSY__JOB_STATE__JOB_RUNNING)
+                w.running[below(OPEN_MAX)] = *held;
+        *held = 0;
+        w.n_held_begun++;
+}
+
+static void put_release(Batch *b) {
+        Argosy__LogOp__StoredRelease *m = BATCH_NEW(b, Argosy__LogOp__StoredRelease, argosy__log_op__stored_release__init);
+
+        m->job = w.held[below(OPEN_MAX)] ?: 1 + below(1000);
+        m->past_rules = below(2);
+        batch_op(b, ARGOSY__LOG_OP__OP_STORED_RELEASE)->stored_release = m;
+}
+
 // Of so many operations before it. `last`: the number of the last job before this entry, and those of this one count on.
 static void put_job(Batch *b, const Life *life, uint32_t n_ops, uint64_t *last) {
         uint64_t *open = &w.going_on[below(OPEN_MAX)], *running = &w.running[below(OPEN_MAX)];
         bool goes_on = *open && below(3) == 0, more = below(9) == 0;
         size_t len = below(life->reason_max + 1);
+        uint64_t *held = &w.held[below(OPEN_MAX)];
         Argosy__JobRecord *record;
 
+        if (*held && below(6) == 0) {
+                begin_held_job(b, held, n_ops);
+                return;
+        }
+        if (below(30) == 0) {
+                put_held_job(b, last);
+                return;
+        }
         record = batch_job(b, (JobPut){.n_ops = n_ops,
                                        .number = goes_on ? *open : 0,
                                        .more = more,
@@ -107,22 +172,26 @@ static void put_job(Batch *b, const Life *life, uint32_t n_ops, uint64_t *last) 
 }
 
 static void put_end(Batch *b) {
-        uint64_t *running = &w.running[below(OPEN_MAX)];
+        bool is_held = below(6) == 0; // it never begins
+        uint64_t *number = is_held ? &w.held[below(OPEN_MAX)] : &w.running[below(OPEN_MAX)];
         Argosy__LogOp__JobEnds *ends;
         Argosy__JobRecord *record;
 
-        if (!*running)
+        if (!*number)
                 return;
         ends = BATCH_NEW(b, Argosy__LogOp__JobEnds, argosy__log_op__job_ends__init);
         record = BATCH_NEW(b, Argosy__JobRecord, argosy__job_record__init);
-        record->number = *running;
-        record->state = below(2) ? ARGOSY__JOB_STATE__JOB_DONE : ARGOSY__JOB_STATE__JOB_FAILED;
+        record->number = *number;
+        record->state = is_held     ? ARGOSY__JOB_STATE__JOB_CANCELLED
+                        : below(2) ? ARGOSY__JOB_STATE__JOB_DONE
+                                   : ARGOSY__JOB_STATE__JOB_FAILED;
         record->ended_us = w.at_us;
         ends->ends = batch_own(b, malloc(sizeof(*ends->ends)));
         ends->ends[0] = record;
         ends->n_ends = 1;
         batch_op(b, ARGOSY__LOG_OP__OP_JOB_ENDS)->job_ends = ends;
-        *running = 0;
+        *number = 0;
+        w.n_held_ended += is_held;
 }
 
 static void some_entry(Batch *b, const ClusterState *s, const Life *life) {
@@ -138,6 +207,8 @@ static void some_entry(Batch *b, const ClusterState *s, const Life *life) {
         }
         for (uint64_t n = below(6); n > 0; n--)
                 put_end(b);
+        if (below(3) == 0)
+                put_release(b);
         if (below(12) == 0)
                 batch_spec_forget(b, some_content(b, life));
         w.at_us += below(life->minutes_max + 1) * 60 * 1000000;
@@ -210,6 +281,24 @@ static void join(Joining *j, ClusterState *s) {
         j->n = 0;
 }
 
+// What is held is never dropped, nor what it is to do.
+static void assert_held_are_kept(const Life *life, const ClusterState *s) {
+        size_t n;
+        Argosy__StoredRequest *const *all = cluster_state_stored_requests(s, &n);
+
+        for (size_t i = 0; i < n; i++) {
+                Argosy__JobState state = cluster_state_job_state(s, all[i]->job);
+
+                if (state != ARGOSY__JOB_STATE__JOB_HELD && state != ARGOSY__JOB_STATE__JOB_RUNNING)
+                        fail_msg("%s: job %u is kept to be carried out, and is in state %d", life->about,
+                                 (unsigned) all[i]->job, state);
+        }
+        for (size_t i = 0; i < OPEN_MAX; i++)
+                if (w.held[i] > 0 && cluster_state_job_state(s, w.held[i]) == ARGOSY__JOB_STATE__JOB_HELD &&
+                    !cluster_state_find_stored_request(s, w.held[i]))
+                        fail_msg("%s: job %u is held, and nobody knows what it was to do", life->about, (unsigned) w.held[i]);
+}
+
 static void tell(const Life *life, uint64_t number) {
         _cleanup_(cluster_state_freep) ClusterState *s = cluster_state_new(), *written = cluster_state_new(),
                                                     *joined = cluster_state_new();
@@ -240,6 +329,7 @@ static void tell(const Life *life, uint64_t number) {
                 else if (!joining.snapshot && below(30) == 0)
                         assert_int_equal(cluster_state_snapshot(s, &joining.snapshot), 0);
                 if (i % DIGEST_EVERY == 0) {
+                        assert_held_are_kept(life, s);
                         assert_same(life, s, written, "a voter that has read its snapshot");
                         assert_same(life, s, joined, "a voter that has joined");
                 }
@@ -248,6 +338,7 @@ static void tell(const Life *life, uint64_t number) {
                 join(&joining, joined);
         assert_same(life, s, written, "a voter that has read its snapshot");
         assert_same(life, s, joined, "a voter that has joined");
+        assert_true(w.n_held > 20 && w.n_held_begun > 5 && w.n_held_ended > 5);
         if (cluster_state_first_job(s) == 1 && !life->contents)
                 fail_msg("%s: nothing was dropped", life->about);
 }

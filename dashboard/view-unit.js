@@ -17,7 +17,7 @@ const AGAIN_MS = 1000; // until a journal that broke off is asked for again
 function journal(unit, signal) {
   const out = h("pre", { class: "journal", tabindex: "0", role: "log", "aria-label": `Journal of ${unit}` });
   const said = h("p", { class: "said", role: "status" });
-  const newest = []; // of what is shown, for when it is asked for again
+  const newest = new Map(); // node -> of what is shown of it, for when all nodes are asked for as many again
   let again = null; // how often each of these may come once more
 
   function isShown(key) {
@@ -33,8 +33,9 @@ function journal(unit, signal) {
       const key = `${line.node}\n${line.line}`;
       if (line.line !== undefined) {
         if (isShown(key)) continue;
-        newest.push(key);
-        if (newest.length > LINES) newest.shift();
+        if (!newest.has(line.node)) newest.set(line.node, []);
+        newest.get(line.node).push(key);
+        if (newest.get(line.node).length > LINES) newest.get(line.node).shift();
       }
       out.append(h("span", { class: line.line === undefined ? "aside" : "" }, `${line.line ?? `-- ${line.detail ?? line.title}`}\n`));
     }
@@ -45,7 +46,7 @@ function journal(unit, signal) {
   async function read() {
     while (!signal.aborted) {
       again = new Map();
-      for (const key of newest) again.set(key, (again.get(key) ?? 0) + 1);
+      for (const key of [...newest.values()].flat()) again.set(key, (again.get(key) ?? 0) + 1);
       try {
         await follow(`/v1/journal/${encodeURIComponent(unit)}?lines=${LINES}&follow=true`, signal, take);
         put(said, "The journal broke off; it is asked for again.");

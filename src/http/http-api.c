@@ -80,7 +80,7 @@ void http_call_fail(HttpCall *call, int status, const char *message) {
                 return;
         http_call_drop_parts(call);
         http_pieces_drop(call);
-        call->status = http_outcome_status(status, call->keyed);
+        call->status = http_outcome_status(status, call->keyed || call->target.resource == HTTP_PLAN); // a plan changes nothing
         free(call->message);
         call->message = message ? strdup(message) : NULL;
         http_call_give_back(call);

@@ -148,9 +148,9 @@ static void unwant_the_rest(AgentNode *node) {
         agent_foreach_unit(u, node) {
                 if (u->in_welcome)
                         continue;
-                if (u->has_held)
+                if (u->has_held || agent_unit_doing(u)->busy != PLAN_NOTHING) // also what is only looked at so far
                         (void) agent_unit_unwant(u); // out of memory: the next Welcome comes to it again
-                else if (agent_unit_doing(u)->busy == PLAN_NOTHING)
+                else
                         agent_unit_free(u);
         }
 }

@@ -221,7 +221,7 @@ static void on_removed(AgentUnit *u) {
 // It runs, and may become ours: that is planned next. As long as it has not, what failed before has failed. But what the
 // reload would bind to a guard that is not there, and that only a start brings, systemd would stop.
 static void on_left_behind(AgentUnit *u) {
-        if (u->work->spec->cut_off_stop) {
+        if (u->work->spec && u->work->spec->cut_off_stop) { // NULL: nobody wants it any more since it was looked at
                 u->refused = true;
                 agent_step_done(u, "it runs, and is not argosy's so far: with CutOff=stop it can be taken over only "
                                    "when it is stopped");

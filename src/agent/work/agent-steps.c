@@ -91,10 +91,13 @@ static void record_write(AgentUnit *u) {
         AgentUnitWork *work = u->work;
         AgentSpec *before = u->held.spec;
 
-        work->new_content = !u->has_held || before != work->spec;
+        // Also when the record has named it before: a write that failed, or that argosyd did not live to see, has changed nothing.
+        work->new_content = !u->has_held || before != work->spec || !u->content_known || (work->replacing && work->new_content);
         work->claims = !u->has_held;
         work->takes_over = work->claims && rt && !active_state_is_down(rt->active);
         u->to_verify |= u->has_held && work->new_content;
+        if (!work->claims && work->new_content) // what is in place is ours, whether this one comes to be there or not
+                u->held.taking = false;
         if (!u->has_held)
                 begin_to_hold(u);
         if (!work->replacing) {

@@ -381,13 +381,12 @@ static int plan_named(Planner *p, const char *name, Argosy__Response__UnitResult
         return MIN_OF(r, 0);
 }
 
-// Those that activate others stand behind the others, whatever the turns were.
-static int append_results(const Planner *p, Argosy__Response__UnitResult **results, bool activators,
-                          Argosy__Response__Change *change) {
+// In the order of the names, whatever the turns were.
+static int append_results(const Planner *p, Argosy__Response__UnitResult **results, Argosy__Response__Change *change) {
         int r = 0;
 
         for (size_t i = 0; i < p->change->n_names && r >= 0; i++)
-                if (results[i] && request_is_activator(p->change->names[i]) == activators)
+                if (results[i])
                         r = FIELD_APPEND(change->units, change->n_units, TAKE_PTR(results[i]));
         return r;
 }
@@ -400,9 +399,7 @@ static int plan_in_turns(Planner *p, RequestTurns *turns, Argosy__Response__Chan
         while (r >= 0 && request_turns_next(p, turns, &name))
                 r = plan_named(p, p->change->names[name], &results[name]);
         if (r >= 0)
-                r = append_results(p, results, false, change);
-        if (r >= 0)
-                r = append_results(p, results, true, change);
+                r = append_results(p, results, change);
         for (size_t i = 0; results && i < p->change->n_names; i++)
                 message_free(results[i]);
         return r;

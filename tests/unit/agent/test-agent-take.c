@@ -2,6 +2,7 @@
 //
 // What another program has left behind becomes ours as it runs, and nothing else does: whatever fails on the way, and
 // wherever argosyd ends in between. The other program is fleet, its files are in a directory beside that of the units.
+#include "agent-private.h"
 #include "agent-world.h"
 
 #include <errno.h>
@@ -253,6 +254,100 @@ static void what_would_be_bound_to_a_guard_goes_over_when_it_is_down(void **stat
         assert_string_equal(pid1_content(pid1, "web.service"), guarded);
 }
 
+// ---- nobody wants it any more
+
+static AgentUnit *unit_of(const char *name) {
+        return agent_unit_find(CONTAINER_OF(w.agent->nodes.next, AgentNode, in_agent), name);
+}
+
+static bool is_looked_at(const char *name) {
+        const AgentUnit *u = unit_of(name);
+
+        return u && agent_unit_doing(u)->busy == PLAN_LOOK;
+}
+
+static bool is_to_go(const char *name) {
+        return agent_unit_doing(unit_of(name))->wanted.remove;
+}
+
+// The pool has one thread (main()), and that waits: whose the name is nobody sees meanwhile.
+static uv_sem_t may_look;
+
+static void wait_for_the_test(uv_work_t *work) {
+        uv_sem_wait(&may_look);
+}
+
+static void on_waited(uv_work_t *work, int status) {
+        uv_sem_destroy(&may_look);
+}
+
+// Under the authority of before, so nothing has to be on the disk first.
+static void order_while_nobody_looks(const char *name) {
+        static uv_work_t work;
+
+        assert_int_equal(uv_sem_init(&may_look, 0), 0);
+        assert_int_equal(uv_queue_work(&test_loop, &work, wait_for_the_test, on_waited), 0);
+        w.index--;
+        send_order(launch(name, web, 5));
+        loop_until(is_looked_at(name));
+        w.index--;
+}
+
+static void what_is_destroyed_while_it_is_looked_at_stays_who_it_was(void **state) {
+        leave_behind("web.service", LEFT);
+        meet_leader(NULL, 0);
+        order_while_nobody_looks("web.service");
+        send_order(nobody_wants("web.service", 6));
+        loop_until(is_to_go("web.service"));
+        uv_sem_post(&may_look);
+        loop_until(is_gone("web.service"));
+        assert_true(pid1_is_active(pid1, "web.service") && is_as_it_was_left("web.service"));
+        assert_int_equal(n_puts, 0);
+        assert_int_equal(pid1_n_reloads(pid1), 0);
+}
+
+static void what_a_welcome_does_not_name_while_it_is_looked_at_stays_who_it_was(void **state) {
+        leave_behind("web.service", LEFT);
+        meet_leader(NULL, 0);
+        order_while_nobody_looks("web.service");
+        send_welcome(NULL, 0, 5000);
+        loop_until(is_to_go("web.service"));
+        uv_sem_post(&may_look);
+        loop_until(!unit_of("web.service"));
+        assert_true(pid1_is_active(pid1, "web.service") && is_as_it_was_left("web.service"));
+        assert_int_equal(n_puts, 0);
+        assert_int_equal(pid1_n_reloads(pid1), 0);
+}
+
+// The record has the next content already, and the disk the one before.
+static void a_crash_before_the_second_content_leaves_no_file_of_nobody(void **state) {
+        static const char second[] = "[Service]\nExecStart=/bin/sleep 2\n";
+        Order order = {.name = "web.service", .content = second, .revision = 6, .loaded_only = true};
+        Hash hash = hash_of(second, strlen(second));
+
+        leave_behind("web.service", LEFT);
+        pid1_pin(pid1, "web.service");
+        pid1_stop(pid1, "web.service");
+        meet_leader(NULL, 0);
+        pid1_hold_jobs(pid1, true);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .loaded_only = true});
+        loop_until(!is_link("web.service") && unit_of("web.service")->held.taking);
+        send_order(order);
+        loop_until(hash_equal(&unit_of("web.service")->held.spec->hash, &hash));
+        agent_down();
+        pid1_hold_jobs(pid1, false);
+        forget_reports();
+        agent_up();
+        meet_leader(&order, 1);
+        loop_until(answered("web.service", 6));
+        if (report_of("web.service")->refused)
+                fail_msg("%s", report_of("web.service")->error);
+        assert_false(is_link("web.service"));
+        send_order((Order){.name = "web.service", .content = second, .revision = 7, .start = 7});
+        loop_until(answered("web.service", 7) && pid1_is_active(pid1, "web.service"));
+        assert_string_equal(pid1_content(pid1, "web.service"), second);
+}
+
 // ---- what fails on the way
 
 static void without_room_for_the_record_it_stays_who_it_was(void **state) {
@@ -396,6 +491,9 @@ int main(void) {
                 T(what_is_on_its_way_up_is_waited_for),
                 T(what_has_failed_is_started_with_our_content),
                 T(what_is_only_loaded_is_ours_without_a_start),
+                T(what_is_destroyed_while_it_is_looked_at_stays_who_it_was),
+                T(what_a_welcome_does_not_name_while_it_is_looked_at_stays_who_it_was),
+                T(a_crash_before_the_second_content_leaves_no_file_of_nobody),
                 T(what_was_not_left_behind_leaves_no_trace_of_ours),
                 T(what_the_system_has_too_keeps_its_links),
                 T(what_would_be_bound_to_a_guard_goes_over_when_it_is_down),
@@ -408,5 +506,6 @@ int main(void) {
                 T(a_file_that_was_never_read_is_ours_all_the_same),
         };
 
+        setenv("UV_THREADPOOL_SIZE", "1", true);
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

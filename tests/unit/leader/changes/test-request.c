@@ -587,6 +587,14 @@ static void the_units_of_a_request_have_their_turns_as_in_a_round(void **state) 
                             "c.service b.service e.service a.service d.service");
 }
 
+// Who asks for many things in one body finds what became of each by its place.
+static void answers_stand_in_the_order_of_the_names(void **state) {
+        static const char *const names[] = {"a.timer", "b.service"};
+
+        assert_string_equal(placed_in_turns(ARGOSY__VERB__VERB_START, names, (const char *const[]){"", ""}, 2),
+                            "b.service a.timer");
+}
+
 // The first of role 2 is placed, then role 1 has less until it has as much.
 static void the_role_that_has_the_least_goes_first(void **state) {
         static const char *const names[] = {"a.service", "b.service", "c.service", "d.service", "e.service"};
@@ -657,6 +665,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(templates_whose_instances_would_make_a_cycle_are_refused,
                                                 setup, teardown),
                 cmocka_unit_test_setup_teardown(the_units_of_a_request_have_their_turns_as_in_a_round, setup, teardown),
+                cmocka_unit_test_setup_teardown(answers_stand_in_the_order_of_the_names, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_role_that_has_the_least_goes_first, setup, teardown),
                 cmocka_unit_test_setup_teardown(who_goes_where_others_are_comes_after_them, setup, teardown),
         };

@@ -181,6 +181,7 @@ def test_settings_are_those_that_argosyctl_shows(c: Cluster):
 def test_jobs_come_page_by_page(c: Cluster):
     for i in range(5):
         c.start(f"job{i}")
+    eventually(lambda: c.json("list-jobs --state=running") == [], what="no job changes between two looks")
     for node in c.nodes:
         said = get(node, "/v1/jobs?limit=2")
         seen = said["jobs"]

@@ -11,7 +11,7 @@ import random
 import urllib.parse
 
 import jsonschema
-from lib import QUICK, SLEEPER, Cluster, main
+from lib import QUICK, SLEEPER, Cluster, eventually, main
 from over_http import Connection, Events, ask, change, get, refuses
 
 SEED, ROUNDS = int(os.environ.get("ARGOSY_SEED", 1)), int(os.environ.get("ARGOSY_ROUNDS", 12))
@@ -120,9 +120,17 @@ def answers_as_described(node, document, path, job):
     refuses(node, target + "?nobody=knows", 400, "no such parameter")
 
 
+def answers(node):
+    try:
+        return ask(node, "/readyz")[0] == 200
+    except OSError:
+        return False
+
+
 def test_each_thing_with_each_parameter(c: Cluster):
     node = c.node("n2")
     c.start("web@{1..3}")
+    eventually(lambda: answers(node), what="argosyd is a member, and back")
     document = Document(get(node, "/v1/openapi.json"))
     assert document.text["openapi"] == "3.1.0" and document.text["info"]["version"] in node.run("argosyctl --version")
     for path, described in document.text["paths"].items():

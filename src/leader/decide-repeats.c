@@ -26,6 +26,7 @@ typedef struct Told {
         bool known;
         uint64_t revision;
         const Argosy__JobUnitEnd *end; // NULL: it has none, or has ended well
+        bool unnamed;                  // the record has no room for it, so nobody knows how it has ended
 } Told;
 
 static const char *phrase_end(const Argosy__JobUnitEnd *end, char ret[64]) {
@@ -55,7 +56,8 @@ static int status_of_end(Argosy__UnitEnd end) {
 // Of a job that is over nothing is to be waited for any more, whatever became of the unit since.
 static int tell_unit(const Leader *l, const Argosy__JobRecord *job, const Told *told, bool all_named,
                      Argosy__Response__UnitResult *ret) {
-        bool is_over = !job_state_is_open(cluster_state_job_state(l->state, job->number));
+        Argosy__JobState state = cluster_state_job_state(l->state, job->number);
+        bool is_over = !job_state_is_open(state), is_done = state == ARGOSY__JOB_STATE__JOB_DONE;
         const UnitEntry *u = cluster_state_find_unit(l->state, ret->name);
         char text[64];
 
@@ -67,6 +69,8 @@ static int tell_unit(const Leader *l, const Argosy__JobRecord *job, const Told *
         }
         if (u && u->record->node && field_set(&ret->node, decide_node_name(u->record->node, (void *) l)) < 0)
                 return -ENOMEM;
+        if (is_over && told->unnamed && !is_done)
+                return field_set(&ret->message, "how it has ended is not kept, the job has changed more units than it can name");
         return is_over && !all_named ? field_set(&ret->message, "how it has ended is not kept, the job has more that "
                                                                 "did not end well than are")
                                      : 0;
@@ -167,7 +171,7 @@ static void take_for_changed(const ClusterState *state, const Argosy__Request__C
                 const UnitEntry *u = cluster_state_find_unit(state, change->names[i]);
 
                 if (!told[i].known)
-                        told[i] = (Told){.known = true, .revision = u ? u->record->revision : 0};
+                        told[i] = (Told){.known = true, .unnamed = true, .revision = u ? u->record->revision : 0};
         }
 }
 

@@ -511,7 +511,7 @@ int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
 
         record = t->removing ? cluster_state_find_host(l->state, t->removing)
                              : cluster_state_resolve_host(l->state, word, &ambiguous);
-        if (!record && t->removing) // somebody else's command did it
+        if (!record && (t->removing || (!ambiguous && ticket_has_open_job(t)))) // somebody else's command did it
                 return end_removal(t);
         if (!record)
                 return refuse_unknown(t, word, ambiguous);

@@ -675,6 +675,28 @@ static void a_removal_that_nobody_goes_on_with_has_failed(void **state) {
         assert_non_null(cluster_state_find_host(g.state, 3));
 }
 
+// Its client comes again to a leader that has not begun it, and somebody else's command has done the rest.
+static void a_removal_that_another_one_has_finished_under_the_next_leader_is_done(void **state) {
+        uint64_t job, id;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) remove_until_it_is_stuck();
+        job = last_job();
+        id = g.id;
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_host_on(&g, 2, false);
+        rig_settle(&g);
+        (void) cluster_remove("n3");
+        rig_pass_ms(&g, 3000);
+        assert_null(cluster_state_find_host(g.state, 3));
+        assert_job(job, "running", "");
+        g.id = id - 1;
+        assert_says(cluster_remove("n3"), 0, "");
+        rig_pass_ms(&g, ORPHANED_MS);
+        assert_job(job, "done", "");
+}
+
 static void a_removal_that_is_called_off_has_failed(void **state) {
         uint64_t job;
 
@@ -774,6 +796,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_removal_that_nobody_goes_on_with_has_failed, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_removal_that_is_called_off_has_failed, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_removal_that_another_one_has_finished_is_done, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_that_another_one_has_finished_under_the_next_leader_is_done, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_removal_overtakes_nobody, setup, teardown),
         };
 

@@ -687,6 +687,8 @@ static void of_units_that_its_record_cannot_name_nobody_says_that_they_are_done(
         static char texts[LONG_NAMES][LONG_NAME + 32], *all[LONG_NAMES];
         const Argosy__Response__JobRow *row;
         uint64_t id[2] = {4711, 99};
+        const char *last = "";
+        RigAnswer *again;
 
         SKIP_BELOW(FEATURE_CHANGE_PARTS);
         for (size_t i = 0; i < LONG_NAMES; i++) {
@@ -710,6 +712,19 @@ static void of_units_that_its_record_cannot_name_nobody_says_that_they_are_done(
         assert_true(row->cut);
         assert_string_equal(row->state, "failed");
         assert_non_null(strstr(row->message, "more units than"));
+        // Nor to who asks again: the last of them is one that the record has no room for.
+        again = rig_ask(&g, &request);
+        rig_settle(&g);
+        for (size_t i = 0; i < again->n; i++) {
+                const Argosy__Response *r = again->responses[i];
+
+                if (r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
+                        continue;
+                for (size_t u = 0; u < r->change->n_units; u++)
+                        if (streq(r->change->units[u]->name, texts[LONG_NAMES - 1]))
+                                last = r->change->units[u]->message;
+        }
+        assert_non_null(strstr(last, "is not kept"));
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

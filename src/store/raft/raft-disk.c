@@ -9,6 +9,7 @@
 //   append, truncate           the same; they wait at the gate before (raft-gate.c)
 //   start                      entries that are repeated, and configurations among others (guards 9, 10); what each tick
 //                              sends (guard 12)
+//   send                       the term of who refuses a pre-vote (guard 14); what a slow member has not taken
 //   tracer                     "retry failed write" is followed by a crash (wrong timer armed): fatal
 //                              (guard 4)
 //
@@ -243,6 +244,26 @@ static int on_start(struct raft_io *io, unsigned msecs, raft_io_tick_cb tick, ra
         return owner_of(io)->uv_io.start(io, msecs, on_tick, raft_disk_receive);
 }
 
+// ---- guard 14: who refuses because it is in a later term says in which
+//
+// A candidate asks before it begins a term, and libraft's answer to that bears the term that was asked for, whatever the
+// term of who answers. So who is two terms behind is refused for ever and never hears why. If it has more of the log
+// than the other, it can neither win nor be won over: of three voters two are up, and nobody leads until the third is
+// back. It needs a voter that voted for somebody who went down before he wrote a word. A candidate that is told a term
+// two ahead of its own takes it, in libraft, too.
+
+static const struct raft_message *tell_term(RaftStore *s, const struct raft_message *message,
+                                            struct raft_message *ret_changed) {
+        const struct raft_request_vote_result *answer = &message->request_vote_result;
+
+        if (message->type != RAFT_REQUEST_VOTE_RESULT || answer->vote_granted ||
+            answer->term >= raft_current_term(&s->raft))
+                return message;
+        *ret_changed = *message;
+        ret_changed->request_vote_result.term = raft_current_term(&s->raft);
+        return ret_changed;
+}
+
 // ---- a slow member: what it has not taken is bounded
 //
 // A member that says nothing for one heartbeat, since it is busy with what we sent, is sent the same again,
@@ -299,12 +320,12 @@ static int on_send(struct raft_io *io, struct raft_io_send *req, const struct ra
         RaftStore *s = owner_of(io);
         size_t bytes = payload_of(message);
         SendWindow *window = bytes > 0 ? find_window(s, message->server_id) : NULL;
-        struct raft_message changed;
+        struct raft_message changed, told;
         Send *send;
         int r;
 
         if (!window) // heartbeats and votes always go
-                return s->uv_io.send(io, req, raft_authority_send(s, message, &changed), done);
+                return s->uv_io.send(io, req, tell_term(s, raft_authority_send(s, message, &changed), &told), done);
         send = has_room_for(window, message) ? malloc(sizeof(*send)) : NULL;
         if (!send) {
                 done(req, RAFT_NOCONNECTION); // lost on the way

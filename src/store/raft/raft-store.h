@@ -9,8 +9,8 @@
 //   raft-member.c         membership, transfer, figures
 //   raft-authority.c      how long a leader may be sure that it has no successor
 //   raft-gate.c           what makes libraft write waits until the file system can be written to
-//   raft-disk.c           what stands between libraft and its own disk code: guards 3, 4, 8, 9, 10, 12 and the write
-//                         watchdog
+//   raft-disk.c           what stands between libraft and its own disk code: guards 3, 4, 8, 9, 10, 12, 14 and
+//                         the write watchdog
 //   raft-offline.c        offline tools
 //   transport.c, bridge.c the way to the peers
 //
@@ -30,6 +30,7 @@
 //   11 no snapshot is installed while one is taken           raft-gate.c, raft-snapshot.c  store/snapshot
 //   12 who has nothing to answer is not taken for lost       raft-disk.c                   store/cluster
 //   13 who wins leads, whatever room the others have         raft-store.c                  store/cluster
+//   14 who refuses because of its term says so               raft-disk.c                   store/cluster, chaos
 
 #include <raft.h>
 #include <raft/uv.h>

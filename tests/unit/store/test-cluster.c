@@ -606,21 +606,32 @@ static void guard_13_who_wins_leads_though_the_disks_are_full(void **state) {
         store_cluster_free(c);
 }
 
-// How often term or vote were written: each time with the next number.
-static uint64_t n_metadata_writes(const StoreNode *n) {
-        uint64_t newest = 0;
+// Term and vote, as libraft stores them: four numbers, in the two files by turns.
+typedef struct Metadata {
+        uint64_t format, version, term, vote;
+} Metadata;
 
+static void metadata_read(const StoreNode *n, Metadata *ret) {
+        *ret = (Metadata){};
         for (int i = 1; i <= 2; i++) {
                 _cleanup_free_ char *path = str_printf("%s/metadata%d", n->dir, i);
                 _cleanup_buf_ Buf b = {};
-                uint64_t version;
+                Metadata m;
 
                 assert_int_equal(file_read(AT_FDCWD, path, 64, &b), 0);
-                assert_true(b.len >= 2 * sizeof(version));
-                memcpy(&version, b.data + sizeof(version), sizeof(version));
-                newest = MAX_OF(newest, le64toh(version));
+                assert_int_equal(b.len, sizeof(m));
+                memcpy(&m, b.data, sizeof(m));
+                if (le64toh(m.version) > le64toh(ret->version))
+                        *ret = m;
         }
-        return newest;
+}
+
+// How often term or vote were written: each time with the next number.
+static uint64_t n_metadata_writes(const StoreNode *n) {
+        Metadata m;
+
+        metadata_read(n, &m);
+        return le64toh(m.version);
 }
 
 // The loop waits for these. Who hears of a term without being asked for a vote writes once.
@@ -671,6 +682,43 @@ static void guard_6_a_lonely_member_does_not_raise_its_term(void **state) {
         store_run_for(&c->loop, 2000); // three elections at least
         store_stats(lonely->store, &after);
         assert_int_equal(after.term, before.term);
+        store_cluster_free(c);
+}
+
+// It has voted for somebody of whom it has heard nothing since.
+static void raise_stored_term(const StoreNode *n, uint64_t by) {
+        _cleanup_free_ char *path = NULL;
+        Metadata m;
+
+        metadata_read(n, &m);
+        m.version = htole64(le64toh(m.version) + 1);
+        m.term = htole64(le64toh(m.term) + by);
+        path = str_printf("%s/metadata%d", n->dir, le64toh(m.version) % 2 == 1 ? 1 : 2);
+        assert_int_equal(file_replace(AT_FDCWD, path, &m, sizeof(m), 0600, 0), 0);
+}
+
+// One has less of the log and cannot win, the other is two terms behind and was never told by libraft: of three voters,
+// two were up and nobody led.
+static void guard_14_who_refuses_an_older_term_says_so(void **state) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreNode *leader, *longer, *shorter;
+
+        store_cluster_write(c, 1, 100);
+        store_cluster_agree(c);
+        leader = store_cluster_leader(c);
+        shorter = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
+        store_node_close(shorter);
+        store_cluster_write(c, 3, 100);
+        store_cluster_agree(c);
+        longer = store_cluster_leader(c);
+        for (int i = 0; i < 3; i++)
+                store_node_close(&c->servers[i].node);
+        raise_stored_term(shorter, 3);
+        store_node_open(shorter, false, NULL, NULL);
+        store_node_open(longer, false, NULL, NULL);
+        assert_ptr_equal(store_cluster_leader(c), longer);
+        store_cluster_write(c, 1, 100);
+        store_cluster_agree(c);
         store_cluster_free(c);
 }
 
@@ -774,6 +822,7 @@ int main(void) {
                 cmocka_unit_test(a_term_that_is_heard_of_costs_one_write),
                 cmocka_unit_test(a_server_that_does_not_answer_is_not_promoted),
                 cmocka_unit_test(guard_6_a_lonely_member_does_not_raise_its_term),
+                cmocka_unit_test(guard_14_who_refuses_an_older_term_says_so),
                 cmocka_unit_test(a_server_with_another_key_is_not_talked_to),
                 cmocka_unit_test(a_dial_on_its_way_does_not_hold_up_the_close),
                 cmocka_unit_test(guard_7_nothing_is_sent_in_the_clear),

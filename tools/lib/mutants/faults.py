@@ -998,6 +998,10 @@ FAULTS = [
           "raft_set_capacity_threshold(&s->raft, role == STORE_LEADER ? s->room_kib : 0);",
           "raft_set_capacity_threshold(&s->raft, s->room_kib);",
           "store/cluster: guard_13_who_wins_leads_though_the_disks_are_full"),
+    Fault("who-is-two-terms-behind-never-hears-of-it", "src/store/raft/raft-disk.c",  # guard 14
+          "if (message->type != RAFT_REQUEST_VOTE_RESULT || answer->vote_granted ||",
+          "if (true || message->type != RAFT_REQUEST_VOTE_RESULT || answer->vote_granted ||",
+          "store/cluster: guard_14_who_refuses_an_older_term_says_so"),
     Fault("failed-write-survived", "src/store/raft/raft-disk.c",  # guard 4
           'if (strstr(i->diagnostic.message, "retry failed write"))',
           "if (false)",

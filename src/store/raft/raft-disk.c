@@ -11,7 +11,7 @@
 //                              sends (guard 12)
 //   send                       the term of who refuses a pre-vote (guard 14); what a slow member has not taken
 //   tracer                     "retry failed write" is followed by a crash (wrong timer armed): fatal
-//                              (guard 4)
+//                              (guard 4); whether a worker truncates the log (guard 15)
 //
 // Beside these, the watchdog: entries that wait for the disk for STORE_STUCK_MS end the process, whoever is
 // to blame, unless the disk is full, when a restart would change nothing. A leader whose disk is full hands
@@ -149,8 +149,11 @@ static int on_set_vote(struct raft_io *io, raft_id id) {
         return raft_disk_must_work(s, s->uv_io.set_vote(io, id), "vote");
 }
 
-// ---- guard 4: called from worker threads too, for this message from the loop only. The message is in
-// memory that all threads share, so what another one says must not even be read.
+// ---- guards 4 and 15: what libraft tells nobody but its tracer. Called from worker threads too, for these messages from
+// the loop only. The message is in memory that all threads share, so what another one says must not even be read.
+//
+// 15: libraft's close waits for all that its workers do, but for a truncation: that goes on in memory which is free by
+// then.
 
 static void on_trace(struct raft_tracer *tracer, int type, const void *info) {
         RaftStore *s = CONTAINER_OF(tracer, RaftStore, tracer);
@@ -161,6 +164,10 @@ static void on_trace(struct raft_tracer *tracer, int type, const void *info) {
                 return;
         if (strstr(i->diagnostic.message, "retry failed write"))
                 raft_store_fatal(s, "the disk failed: %s", i->diagnostic.message);
+        if (strcmp(i->diagnostic.message, "set truncate work") == 0)
+                raft_gate_note_truncation(s, true);
+        else if (strcmp(i->diagnostic.message, "clear truncate work") == 0)
+                raft_gate_note_truncation(s, false);
 }
 
 // ---- guard 9: repeated entries

@@ -360,9 +360,15 @@ void raft_gate_go_on(RaftStore *s) {
 
 bool raft_gate_ends(RaftStore *s) {
         if (list_is_empty(&s->gate.writes))
-                return !s->gate.closed;
+                return !s->gate.closed && !s->gate.truncating;
         knock(s);
         return false;
+}
+
+void raft_gate_note_truncation(RaftStore *s, bool begins) {
+        s->gate.truncating = begins;
+        if (s->closing && !begins)
+                drain_mark(&s->drain); // the close waited for this
 }
 
 static void on_opened(uv_work_t *work, int status) {

@@ -9,8 +9,8 @@
 //   raft-member.c         membership, transfer, figures
 //   raft-authority.c      how long a leader may be sure that it has no successor
 //   raft-gate.c           what makes libraft write waits until the file system can be written to
-//   raft-disk.c           what stands between libraft and its own disk code: guards 3, 4, 8, 9, 10, 12, 14 and
-//                         the write watchdog
+//   raft-disk.c           what stands between libraft and its own disk code: guards 3, 4, 8, 9, 10, 12, 14, 15
+//                         and the write watchdog
 //   raft-offline.c        offline tools
 //   transport.c, bridge.c the way to the peers
 //
@@ -31,6 +31,7 @@
 //   12 who has nothing to answer is not taken for lost       raft-disk.c                   store/cluster
 //   13 who wins leads, whatever room the others have         raft-store.c                  store/cluster
 //   14 who refuses because of its term says so               raft-disk.c                   store/cluster, chaos
+//   15 no close while a worker truncates the log             raft-disk.c, raft-gate.c      store/cluster, chaos
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -105,7 +106,8 @@ typedef struct RaftStore {
                 bool delivering;
                 ListNode writes, messages;
                 raft_index next_index; // behind all that libraft's disk code has and that waits; 0: not known
-                bool writing;   // libraft's disk code has not answered the last append
+                bool writing;    // libraft's disk code has not answered the last append
+                bool truncating; // a worker of libraft's is at it
                 bool tick_held; // a candidate's
                 size_t n_messages;
         } gate;
@@ -207,6 +209,8 @@ bool raft_gate_takes(RaftStore *s, struct raft_message *message);
 bool raft_gate_holds_tick(RaftStore *s);
 // What kept a message from being given to libraft is over.
 void raft_gate_go_on(RaftStore *s);
+// Guard 15: a worker has begun to truncate the log, or has ended.
+void raft_gate_note_truncation(RaftStore *s, bool begins);
 // While the store closes: whether nothing waits here any more. If something does, the drain is marked when it does not.
 bool raft_gate_ends(RaftStore *s);
 

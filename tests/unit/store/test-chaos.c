@@ -64,6 +64,10 @@ static void what_was_acknowledged_survives_crashes(void **state) {
         StoreNode *down = NULL;
         Writes w = {};
 
+        while (w.acknowledged == 0) { // a busy machine may change its leader before it has answered anything
+                write_some(c, &w, 100);
+                store_run_until(&c->loop, none_in_flight, &w, STORE_PATIENCE_MS, "the first answers");
+        }
         for (unsigned i = 0; i < rounds; i++) {
                 write_some(c, &w, dice(4) == 0 ? 200000 : 100);
                 if (dice(4) == 0)
@@ -78,7 +82,6 @@ static void what_was_acknowledged_survives_crashes(void **state) {
         if (down)
                 store_node_open(down, false, NULL, NULL);
         store_run_until(&c->loop, none_in_flight, &w, STORE_PATIENCE_MS, "the last answers");
-        assert_true(w.acknowledged > 0);
         assert_in_range(store_cluster_leader(c)->n_applied, w.acknowledged, UINT64_MAX);
         store_cluster_write(c, 1, 100);
         store_cluster_agree(c);

@@ -243,6 +243,71 @@ static bool is_closed_node(void *userdata) {
         return ((StoreNode *) userdata)->closed;
 }
 
+// A worker that truncates the log removes the segment that had too much at the end.
+static _Atomic bool removal_hangs, removal_waits;
+
+_public_ int unlink(const char *path) {
+        static int (*real)(const char *);
+
+        if (!real)
+                real = (int (*)(const char *)) dlsym(RTLD_NEXT, "unlink");
+        while (removal_hangs && strncmp(path, hanging_dir, strlen(hanging_dir)) == 0) {
+                removal_waits = true;
+                usleep(1000);
+        }
+        return real(path);
+}
+
+static bool removal_is_waiting(void *userdata) {
+        return removal_waits;
+}
+
+static bool has_stored_more(void *userdata) {
+        const RaftStore *s = raft_store(((StoreNode *) userdata)->store);
+
+        return s->raft.last_stored == raft_last_index((struct raft *) &s->raft);
+}
+
+// Who led alone for a moment has entries that nobody else has. libraft's close did not wait for the worker that takes
+// them away.
+static void guard_15_the_close_waits_for_a_truncation(void **state) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreNode *leader, *n;
+        StoreAnswer a = {};
+        bool closed_at_once;
+
+        store_cluster_write(c, 1, 100);
+        store_cluster_agree(c);
+        n = store_cluster_leader(c);
+        for (int i = 0; i < 3; i++)
+                if (&c->servers[i].node != n)
+                        store_node_close(&c->servers[i].node);
+        assert_int_equal(store_submit(n->store, "x", 1, store_on_done, &a), 0);
+        store_run_until(&c->loop, has_stored_more, n, STORE_PATIENCE_MS, "an entry of its own");
+        store_node_close(n);
+        for (int i = 0; i < 3; i++)
+                if (&c->servers[i].node != n)
+                        store_node_open(&c->servers[i].node, false, NULL, NULL);
+        leader = store_cluster_leader(c);
+        store_cluster_write(c, 1, 100);
+
+        memcpy(hanging_dir, n->dir, sizeof(hanging_dir));
+        store_node_open(n, false, NULL, NULL);
+        removal_hangs = true;
+        store_run_until(&c->loop, removal_is_waiting, NULL, STORE_PATIENCE_MS, "a truncation");
+        n->closed = false;
+        store_close(TAKE_PTR(n->store), on_closed_node, n);
+        store_run_for(&c->loop, 100);
+        closed_at_once = n->closed;
+        removal_hangs = false;
+        assert_false(closed_at_once);
+        store_run_until(&c->loop, is_closed_node, n, STORE_PATIENCE_MS, "close");
+        store_node_open(n, false, NULL, NULL);
+        store_cluster_agree(c);
+        assert_int_equal(n->n_applied, leader->n_applied);
+        store_cluster_free(c);
+}
+
 // Snapshots are as long as the state, and come again every few seconds.
 static void one_snapshot_waits_for_a_disk_that_hangs(void **state) {
         StoreCluster *c = store_cluster_of(1);
@@ -806,6 +871,7 @@ int main(void) {
                 cmocka_unit_test(a_big_state_goes_to_new_members),
                 cmocka_unit_test(a_leader_that_stood_still_calls_nobody_silent),
                 cmocka_unit_test(without_a_majority_the_outcome_is_unknown),
+                cmocka_unit_test(guard_15_the_close_waits_for_a_truncation),
                 cmocka_unit_test(one_snapshot_waits_for_a_disk_that_hangs),
                 cmocka_unit_test(what_comes_while_the_disk_is_at_work_is_written_together),
                 cmocka_unit_test(each_write_comes_after_a_look_at_the_disk),

@@ -1002,6 +1002,10 @@ FAULTS = [
           "if (message->type != RAFT_REQUEST_VOTE_RESULT || answer->vote_granted ||",
           "if (true || message->type != RAFT_REQUEST_VOTE_RESULT || answer->vote_granted ||",
           "store/cluster: guard_14_who_refuses_an_older_term_says_so"),
+    Fault("closed-while-the-log-is-truncated", "src/store/raft/raft-gate.c",  # guard 15
+          "return !s->gate.closed && !s->gate.truncating;",
+          "return !s->gate.closed;",
+          "store/cluster: guard_15_the_close_waits_for_a_truncation"),
     Fault("failed-write-survived", "src/store/raft/raft-disk.c",  # guard 4
           'if (strstr(i->diagnostic.message, "retry failed write"))',
           "if (false)",

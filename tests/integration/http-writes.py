@@ -332,7 +332,7 @@ def test_a_restart_in_the_middle_says_what_was_done(c: Cluster):
     asking = [threading.Thread(target=lambda: answers.update(one=post(asked, {"verb": "start", "files": {"slow.service": slow}}, "?wait=60"))),
               threading.Thread(target=lambda: answers.update(many=send(asked, "POST", "/v1/jobs?wait=60", operations, LINES)))]
     asking[0].start()
-    job = eventually(lambda: next(row["job"] for row in c.json("list-jobs", other) if row["targets"] == ["slow.service"]))
+    job = eventually(lambda: next((row["job"] for row in c.json("list-jobs", other) if row["targets"] == ["slow.service"]), 0))
     asking[1].start()
     eventually(lambda: c.json("list-jobs --limit=1", other)[0]["job"] > job + 20)
     asked.run("systemctl restart argosyd")

@@ -11,7 +11,8 @@
 //                              sends (guard 12)
 //   send                       the term of who refuses a pre-vote (guard 14); what a slow member has not taken
 //   tracer                     "retry failed write" is followed by a crash (wrong timer armed): fatal
-//                              (guard 4); whether a worker truncates the log (guard 15)
+//                              (guard 4); whether a worker truncates the log (guard 15), or libraft closes
+//                              segments (guard 16)
 //
 // Beside these, the watchdog: entries that wait for the disk for STORE_STUCK_MS end the process, whoever is
 // to blame, unless the disk is full, when a restart would change nothing. A leader whose disk is full hands
@@ -77,7 +78,7 @@ static int put_installed(RaftStore *s, struct raft_io_snapshot_put *req,
                 raft_store_fatal(s, "out of memory");
         *install = (Install){.owner = s, .done = done, .req = req};
         install->ours.data = install;
-        s->gate.next_index = 0; // the log goes on behind the snapshot
+        raft_gate_drop_writes(s); // the log goes on behind the snapshot
         r = install_marker_put(s->dir, snapshot->index); // guard 3
         if (r < 0)
                 raft_store_fatal(s, "cannot write %s/" INSTALL_MARKER ": %s", s->dir, strerror(-r));
@@ -149,11 +150,12 @@ static int on_set_vote(struct raft_io *io, raft_id id) {
         return raft_disk_must_work(s, s->uv_io.set_vote(io, id), "vote");
 }
 
-// ---- guards 4 and 15: what libraft tells nobody but its tracer. Called from worker threads too, for these messages from
+// ---- guards 4, 15 and 16: what libraft tells nobody but its tracer. Called from worker threads too, for these messages from
 // the loop only. The message is in memory that all threads share, so what another one says must not even be read.
 //
 // 15: libraft's close waits for all that its workers do, but for a truncation: that goes on in memory which is free by
 // then.
+// 16: raft-gate.c.
 
 static void on_trace(struct raft_tracer *tracer, int type, const void *info) {
         RaftStore *s = CONTAINER_OF(tracer, RaftStore, tracer);
@@ -168,6 +170,8 @@ static void on_trace(struct raft_tracer *tracer, int type, const void *info) {
                 raft_gate_note_truncation(s, true);
         else if (strcmp(i->diagnostic.message, "clear truncate work") == 0)
                 raft_gate_note_truncation(s, false);
+        else if (str_has_prefix(i->diagnostic.message, "UvBarrier "))
+                raft_gate_note_barrier(s, true);
 }
 
 // ---- guard 9: repeated entries

@@ -28,7 +28,13 @@
 // write before it looks at them. The same holds for what libraft begins when one of its own jobs has ended (the next
 // segment is ready, the log is truncated): the worker that did the job has just written.
 //
-// A snapshot that the leader sends also waits until none is being taken here (raft-snapshot.c), which is given up.
+// A snapshot that the leader sends also waits until none is being taken here (raft-snapshot.c), which is given up. What
+// waits when it is installed is not written any more.
+//
+// A truncation waits until libraft's disk code has written a snapshot that was taken here (guard 16): while that is
+// going on, it closes the segment that is being written, notes on it what is to follow, and forgets it with it, unless
+// there is more to be written to that segment. Then the log is not truncated, and the entries that replace others come
+// behind them on the disk: after a crash some of the others are back, and those that replace them have other numbers.
 //
 // Messages are lost rather than kept without limit, and of snapshots, which may be long, all but one; Raft sends them
 // again.
@@ -177,17 +183,40 @@ static void give_truncation(RaftStore *s) {
 
         list_unlink(&w->node);
         (void) raft_disk_must_work(s, s->uv_io.truncate(&s->io, w->index), "truncation");
+        s->gate.putting = false; // the barrier was ours
         free(w);
+}
+
+static bool next_is_append(const RaftStore *s) {
+        return CONTAINER_OF(s->gate.writes.next, Write, node)->req;
+}
+
+// Guard 16.
+static bool waits_for_snapshot(const RaftStore *s) {
+        return s->gate.putting && !list_is_empty(&s->gate.writes) && !next_is_append(s);
 }
 
 // At the end all of it becomes libraft's, whose close answers what it has not written: on a full disk that would be
 // waited for without end.
 static void give_writes(RaftStore *s) {
-        while ((!s->gate.writing || s->closing) && !list_is_empty(&s->gate.writes))
-                if (CONTAINER_OF(s->gate.writes.next, Write, node)->req)
+        while ((!s->gate.writing || s->closing) && !list_is_empty(&s->gate.writes) && !waits_for_snapshot(s))
+                if (next_is_append(s))
                         give_appends(s);
                 else
                         give_truncation(s);
+}
+
+// libraft does not want them any more either, and the disk is to go on behind the snapshot.
+void raft_gate_drop_writes(RaftStore *s) {
+        while (!list_is_empty(&s->gate.writes)) {
+                Write *w = CONTAINER_OF(s->gate.writes.next, Write, node);
+
+                list_unlink(&w->node);
+                if (w->req)
+                        w->done(w->req, 0);
+                free(w);
+        }
+        s->gate.next_index = 0;
 }
 
 // store_open() is to tell what fails, and at the end it is over anyway.
@@ -354,11 +383,13 @@ static void give_tick(RaftStore *s) {
 // ---- life
 
 void raft_gate_go_on(RaftStore *s) {
-        if (!list_is_empty(&s->gate.messages) && !s->raft_closing)
+        if ((!list_is_empty(&s->gate.messages) || !list_is_empty(&s->gate.writes)) && !s->raft_closing)
                 knock(s);
 }
 
 bool raft_gate_ends(RaftStore *s) {
+        if (waits_for_snapshot(s))
+                return false; // its end marks the drain
         if (list_is_empty(&s->gate.writes))
                 return !s->gate.closed && !s->gate.truncating;
         knock(s);
@@ -369,6 +400,10 @@ void raft_gate_note_truncation(RaftStore *s, bool begins) {
         s->gate.truncating = begins;
         if (s->closing && !begins)
                 drain_mark(&s->drain); // the close waited for this
+}
+
+void raft_gate_note_barrier(RaftStore *s, bool begins) {
+        s->gate.putting = begins && s->taking;
 }
 
 static void on_opened(uv_work_t *work, int status) {

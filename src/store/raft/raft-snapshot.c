@@ -134,7 +134,10 @@ static void end(Taking *t, int status) {
 // ---- writing
 
 static void on_put(struct raft_io_snapshot_put *ours, int status) {
-        end(ours->data, status);
+        Taking *t = ours->data;
+
+        raft_gate_note_barrier(t->owner, false);
+        end(t, status);
 }
 
 static void write_pieces(Taking *t) {

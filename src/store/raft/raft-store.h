@@ -32,6 +32,8 @@
 //   13 who wins leads, whatever room the others have         raft-store.c                  store/cluster
 //   14 who refuses because of its term says so               raft-disk.c                   store/cluster, chaos
 //   15 no close while a worker truncates the log             raft-disk.c, raft-gate.c      store/cluster, chaos
+//   16 no truncation while a snapshot is put in place        raft-disk.c, raft-gate.c,     store/snapshot
+//                                                            raft-snapshot.c
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -108,6 +110,7 @@ typedef struct RaftStore {
                 raft_index next_index; // behind all that libraft's disk code has and that waits; 0: not known
                 bool writing;    // libraft's disk code has not answered the last append
                 bool truncating; // a worker of libraft's is at it
+                bool putting;    // libraft's disk code has a snapshot that was taken here, and closes segments for it
                 bool tick_held; // a candidate's
                 size_t n_messages;
         } gate;
@@ -211,6 +214,10 @@ bool raft_gate_holds_tick(RaftStore *s);
 void raft_gate_go_on(RaftStore *s);
 // Guard 15: a worker has begun to truncate the log, or has ended.
 void raft_gate_note_truncation(RaftStore *s, bool begins);
+// Guard 16: libraft's disk code wants what is being written to come to an end, or has what it wanted that for.
+void raft_gate_note_barrier(RaftStore *s, bool begins);
+// A snapshot takes the place of what waits to be written.
+void raft_gate_drop_writes(RaftStore *s);
 // While the store closes: whether nothing waits here any more. If something does, the drain is marked when it does not.
 bool raft_gate_ends(RaftStore *s);
 

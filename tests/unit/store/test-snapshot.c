@@ -6,8 +6,10 @@
 #include "test.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <semaphore.h>
+#include <unistd.h>
 
 #include "macro.h"
 #include "raft-store.h"
@@ -254,6 +256,153 @@ static void guard_11_a_snapshot_of_the_leader_waits_until_none_is_taken(void **s
         store_cluster_free(c);
 }
 
+// ---- a disk that takes its time
+
+// libraft's workers call these. Those whose path begins so wait there until it is NULL.
+static const char *_Atomic hangs_at;
+static _Atomic bool is_waiting;
+
+static void wait_there(const char *path) {
+        const char *at;
+
+        while ((at = hangs_at) && str_has_prefix(path, at)) {
+                is_waiting = true;
+                usleep(1000);
+        }
+}
+
+_public_ int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags) {
+        int (*real)(int, const char *, int, const char *, int) =
+                (int (*)(int, const char *, int, const char *, int)) dlsym(RTLD_NEXT, "linkat");
+
+        wait_there(to);
+        return real(from_fd, from, to_fd, to, flags);
+}
+
+static void hang_at(char path[static 600], const char *dir, const char *name) {
+        snprintf(path, 600, "%s/%s", dir, name);
+        is_waiting = false;
+        hangs_at = path;
+}
+
+static bool somebody_waits(void *userdata) {
+        return is_waiting;
+}
+
+static StoreNode *follower(StoreCluster *c) {
+        return store_cluster_leader(c) == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
+}
+
+static uint64_t last_term(const RaftStore *s) {
+        const struct raft_trail *t = &s->raft.trail;
+
+        return t->records[(t->back + t->size - 1) % t->size].term;
+}
+
+static void receive_entries(StoreNode *f, uint32_t from, uint64_t term, uint64_t behind, uint64_t behind_term, unsigned n) {
+        RaftStore *s = raft_store(f->store);
+        struct raft_message m = {
+                .type = RAFT_APPEND_ENTRIES,
+                .server_id = from,
+                .server_address = from == 1 ? "1" : "2",
+                .append_entries =
+                        {
+                                .term = term,
+                                .prev_log_index = behind,
+                                .prev_log_term = behind_term,
+                                .entries = raft_malloc(n * sizeof(struct raft_entry)),
+                                .n_entries = n,
+                        },
+        };
+        uint8_t *batch = raft_calloc(n, 8);
+
+        for (unsigned i = 0; i < n; i++)
+                m.append_entries.entries[i] = (struct raft_entry){
+                        .term = term, .type = RAFT_BARRIER, .buf = {batch + (size_t) 8 * i, 8}, .batch = batch};
+        raft_disk_receive(&s->io, &m);
+}
+
+typedef struct Stored {
+        const StoreNode *node;
+        uint64_t term, last;
+} Stored;
+
+static bool is_stored(void *userdata) {
+        const Stored *stored = userdata;
+        const RaftStore *s = raft_store(stored->node->store);
+
+        return raft_current_term(&s->raft) == stored->term && s->raft.last_stored == stored->last &&
+               raft_last_index((struct raft *) &s->raft) == stored->last && !s->gate.writing;
+}
+
+// It goes on with what is on its disk at this moment.
+static void crash(StoreCluster *c, StoreNode *n) {
+        char image[300];
+
+        snprintf(image, sizeof(image), "%s/image", c->base);
+        store_dir_copy(n->dir, image);
+        store_node_close(n);
+        store_dir_remove(n->dir);
+        assert_int_equal(rename(image, n->dir), 0);
+        store_node_open(n, false, NULL, NULL);
+}
+
+// Three entries that were never committed give way to one of the next leader's, while a worker puts a snapshot in place.
+static void guard_16_a_truncation_waits_until_a_snapshot_is_in_place(void **state) {
+        StoreCluster *c = store_cluster_of(2);
+        StoreNode *f = follower(c);
+        uint32_t from = f->raft_id == 1 ? 2 : 1;
+        uint64_t term, before, before_term;
+        char path[600];
+
+        hang_at(path, f->dir, "snapshot-");
+        write_until_due(c);
+        store_run_until(&c->loop, somebody_waits, NULL, STORE_PATIENCE_MS, "a worker that puts it in place");
+        store_cluster_write(c, 1, 100); // to a segment that was opened meanwhile
+        store_cluster_agree(c);
+        store_node_close(store_cluster_leader(c));
+        term = raft_current_term(&raft_store(f->store)->raft);
+        before = raft_last_index(&raft_store(f->store)->raft);
+        before_term = last_term(raft_store(f->store));
+        receive_entries(f, from, term, before, before_term, 3);
+        store_run_until(&c->loop, is_stored, &(Stored){f, term, before + 3}, STORE_PATIENCE_MS, "three entries");
+        receive_entries(f, from, term + 1, before, before_term, 1);
+        store_run_for(&c->loop, 100);
+        hangs_at = NULL;
+        store_run_until(&c->loop, is_over, f, STORE_PATIENCE_MS, "a snapshot");
+        store_run_until(&c->loop, is_stored, &(Stored){f, term + 1, before + 1}, STORE_PATIENCE_MS, "one entry");
+        crash(c, f);
+        assert_int_equal(raft_last_index(&raft_store(f->store)->raft), before + 1);
+        assert_int_equal(last_term(raft_store(f->store)), term + 1);
+        store_cluster_free(c);
+}
+
+// Of a follower with a slow disk some entries wait for an append to end when the leader's snapshot comes: they would have
+// been written as what follows it.
+static void what_waits_to_be_written_does_not_follow_the_leaders_snapshot(void **state) {
+        StoreCluster *c = store_cluster_of(2);
+        StoreNode *f = follower(c);
+        RaftStore *s = raft_store(f->store);
+        uint32_t from = f->raft_id == 1 ? 2 : 1;
+        uint64_t before;
+
+        store_cluster_write(c, 1, 100);
+        store_cluster_agree(c);
+        store_node_close(store_cluster_leader(c));
+        before = raft_last_index(&s->raft);
+        s->gate.writing = true;
+        receive_entries(f, from, raft_current_term(&s->raft), before, last_term(s), 3);
+        assert_false(list_is_empty(&s->gate.writes));
+        receive_snapshot(f, from, before + 100, 12345);
+        store_run_until(&c->loop, was_restored, f, STORE_PATIENCE_MS, "the leader's snapshot");
+        s->gate.writing = false;
+        raft_gate_go_on(s);
+        store_run_for(&c->loop, 100);
+        crash(c, f);
+        assert_int_equal(raft_last_index(&raft_store(f->store)->raft), before + 100);
+        store_cluster_free(c);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(the_log_goes_on_while_a_snapshot_is_encoded, setup,
@@ -264,6 +413,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(what_is_cut_is_given_up, setup, teardown),
                 cmocka_unit_test_setup_teardown(guard_11_a_snapshot_of_the_leader_waits_until_none_is_taken,
                                                 setup, teardown),
+                cmocka_unit_test(guard_16_a_truncation_waits_until_a_snapshot_is_in_place),
+                cmocka_unit_test(what_waits_to_be_written_does_not_follow_the_leaders_snapshot),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1006,6 +1006,14 @@ FAULTS = [
           "return !s->gate.closed && !s->gate.truncating;",
           "return !s->gate.closed;",
           "store/cluster: guard_15_the_close_waits_for_a_truncation"),
+    Fault("truncated-while-a-snapshot-is-put-in-place", "src/store/raft/raft-gate.c",  # guard 16
+          "return s->gate.putting && !list_is_empty(&s->gate.writes) && !next_is_append(s);",
+          "return false;",
+          "store/snapshot: guard_16_a_truncation_waits_until_a_snapshot_is_in_place"),
+    Fault("old-entries-written-behind-a-snapshot", "src/store/raft/raft-disk.c",
+          "raft_gate_drop_writes(s); // the log goes on behind the snapshot",
+          "s->gate.next_index = 0;",
+          "store/snapshot: what_waits_to_be_written_does_not_follow_the_leaders_snapshot"),
     Fault("failed-write-survived", "src/store/raft/raft-disk.c",  # guard 4
           'if (strstr(i->diagnostic.message, "retry failed write"))',
           "if (false)",

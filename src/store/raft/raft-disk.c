@@ -228,6 +228,25 @@ void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
         raft_authority_after(s, type, from, term);
 }
 
+// ---- guard 17: each leader has a term of its own
+//
+// The only voter leads without an election, and libraft leaves it in the term in which it was: that of its last run, or of
+// the leader that has removed itself. If it had sent an entry to a host that was to become a voter, and went down before
+// it had written that itself, it gives the same number in the same term to another one: by Raft's rules these are the
+// same, so the new voter keeps the first for good.
+
+// After what may have made it the leader without an election.
+int raft_disk_begin_term(RaftStore *s) {
+        int r;
+
+        if (raft_state(&s->raft) != RAFT_LEADER)
+                return 0;
+        s->raft.current_term++;
+        s->raft.voted_for = s->raft_id;
+        r = on_set_term(&s->io, s->raft.current_term);
+        return r == 0 ? on_set_vote(&s->io, s->raft_id) : r;
+}
+
 // ---- guard 12: who has nothing to answer is not lost
 //
 // A tick of a leader takes a follower for lost that has said nothing since the tick before, and stops sending it entries as
@@ -237,9 +256,13 @@ void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
 // average and in vain. With a heartbeat to everybody in each tick, everybody has something to answer.
 
 static void give_tick(RaftStore *s, struct raft_io *io) {
+        bool led = raft_state(&s->raft) == RAFT_LEADER;
+
         raft_set_heartbeat_timeout(&s->raft, 0);
         s->tick(io);
         raft_set_heartbeat_timeout(&s->raft, s->heartbeat_ms);
+        if (!led)
+                (void) raft_disk_begin_term(s);
 }
 
 static void on_tick(struct raft_io *io) {

@@ -436,8 +436,11 @@ static int load(RaftStore *s, const char **ret_why) {
         *ret_why = s->raft.errmsg;
         if (r != 0 || s->open_error < 0)
                 return r;
-        raft_disk_make_room_for_terms(s, s->raft.voted_for);
         *ret_why = s->io.errmsg;
+        r = raft_disk_begin_term(s);
+        if (r != 0)
+                return r;
+        raft_disk_make_room_for_terms(s, s->raft.voted_for);
         return raft_disk_make_exist(s);
 }
 

@@ -34,6 +34,7 @@
 //   15 no close while a worker truncates the log             raft-disk.c, raft-gate.c      store/cluster, chaos
 //   16 no truncation while a snapshot is put in place        raft-disk.c, raft-gate.c,     store/snapshot
 //                                                            raft-snapshot.c
+//   17 who leads alone begins a term, too                    raft-disk.c, raft-store.c     store/cluster
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -196,6 +197,8 @@ bool raft_disk_is_full(const char *dir);
 void raft_disk_make_room_for_terms(RaftStore *s, raft_id vote);
 // After that. An error of libraft's.
 int raft_disk_make_exist(RaftStore *s);
+// The only voter has become leader, if so: guard 17. An error of libraft's, while the store is opened.
+int raft_disk_begin_term(RaftStore *s);
 // Ends the process when entries wait for the disk for too long, or leaves the lead when it is full.
 void raft_disk_refresh(RaftStore *s, uint64_t now_ms);
 

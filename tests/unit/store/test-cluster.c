@@ -787,6 +787,53 @@ static void guard_14_who_refuses_an_older_term_says_so(void **state) {
         store_cluster_free(c);
 }
 
+static bool has_spare(void *userdata) {
+        const struct raft *raft = &raft_store(((StoreNode *) userdata)->store)->raft;
+
+        return raft->configuration.n == 2 && raft->configuration_uncommitted_index == 0;
+}
+
+typedef struct Longer {
+        const StoreNode *than, *node;
+} Longer;
+
+static bool has_stored_what_is_not_written(void *userdata) {
+        const Longer *longer = userdata;
+
+        return raft_store(longer->node->store)->raft.last_stored > raft_store(longer->than->store)->raft.last_stored;
+}
+
+// The only voter goes down when its new member has an entry that it has not written itself. libraft left it in its term:
+// what it wrote next had the number and the term of that entry, so the member took them for the same.
+static void guard_17_who_leads_alone_begins_a_term(void **state) {
+        StoreCluster *c = store_cluster_of(1);
+        StoreNode *n = &c->servers[0].node, *member = &c->servers[1].node;
+        StoreAnswer a = {}, again = {};
+        char image[300];
+
+        store_node_open(member, false, NULL, NULL);
+        assert_int_equal(store_member_add(n->store, 2, store_on_member, &a), 0);
+        store_run_until(&c->loop, has_spare, n, STORE_PATIENCE_MS, "a spare");
+        hang_disk(n);
+        store_run_until(&c->loop, has_stored_what_is_not_written, &(Longer){n, member}, STORE_PATIENCE_MS, "one entry more");
+        snprintf(image, sizeof(image), "%s/image", c->base);
+        store_dir_copy(n->dir, image);
+        disk_hangs = false;
+        store_node_close(n);
+        store_dir_remove(n->dir);
+        assert_int_equal(rename(image, n->dir), 0);
+
+        store_node_open(n, false, NULL, NULL);
+        store_node_wait_leader(n);
+        assert_int_equal(store_node_submit(n, "x", 1).outcome, STORE_COMMITTED);
+        assert_int_equal(store_member_add(n->store, 2, store_on_member, &again), 0);
+        store_run_until(&c->loop, is_answered, &again, STORE_PATIENCE_MS, "a new member");
+        assert_int_equal(again.error, 0);
+        store_cluster_agree(c);
+        assert_int_equal(member->n_applied, 1);
+        store_cluster_free(c);
+}
+
 // ---- who is talked to
 
 static void a_server_with_another_key_is_not_talked_to(void **state) {
@@ -889,6 +936,7 @@ int main(void) {
                 cmocka_unit_test(a_server_that_does_not_answer_is_not_promoted),
                 cmocka_unit_test(guard_6_a_lonely_member_does_not_raise_its_term),
                 cmocka_unit_test(guard_14_who_refuses_an_older_term_says_so),
+                cmocka_unit_test(guard_17_who_leads_alone_begins_a_term),
                 cmocka_unit_test(a_server_with_another_key_is_not_talked_to),
                 cmocka_unit_test(a_dial_on_its_way_does_not_hold_up_the_close),
                 cmocka_unit_test(guard_7_nothing_is_sent_in_the_clear),

@@ -1014,6 +1014,10 @@ FAULTS = [
           "raft_gate_drop_writes(s); // the log goes on behind the snapshot",
           "s->gate.next_index = 0;",
           "store/snapshot: what_waits_to_be_written_does_not_follow_the_leaders_snapshot"),
+    Fault("who-leads-alone-keeps-the-term", "src/store/raft/raft-disk.c",  # guard 17
+          "if (raft_state(&s->raft) != RAFT_LEADER)\n                return 0;",
+          "if (true)\n                return 0;",
+          "store/cluster: guard_17_who_leads_alone_begins_a_term"),
     Fault("failed-write-survived", "src/store/raft/raft-disk.c",  # guard 4
           'if (strstr(i->diagnostic.message, "retry failed write"))',
           "if (false)",

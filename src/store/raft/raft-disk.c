@@ -358,6 +358,11 @@ static int on_send(struct raft_io *io, struct raft_io_send *req, const struct ra
         Send *send;
         int r;
 
+        if (s->raft_closing) { // guard 18
+                done(req, RAFT_CANCELED);
+                return 0;
+        }
+        message = raft_snapshot_send(s, message, &changed);
         if (!window) // heartbeats and votes always go
                 return s->uv_io.send(io, req, tell_term(s, raft_authority_send(s, message, &changed), &told), done);
         send = has_room_for(window, message) ? malloc(sizeof(*send)) : NULL;
@@ -378,6 +383,7 @@ static int on_send(struct raft_io *io, struct raft_io_send *req, const struct ra
 void raft_disk_init(RaftStore *s) {
         s->uv_io = s->io;
         s->io.snapshot_put = on_snapshot_put;
+        s->io.snapshot_get = raft_snapshot_get; // guard 18
         s->io.set_term = on_set_term;
         s->io.set_vote = on_set_vote;
         s->io.start = on_start; // guards 9, 10 and 12, and the gate

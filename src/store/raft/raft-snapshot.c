@@ -26,6 +26,12 @@
 // Guard 11: libraft has a place for a snapshot that is sent while it takes one, but forgets it before it looks
 // there (takeSnapshotCb() in its legacy code), and follows a NULL pointer.
 //
+// Guard 18: the snapshot for a member that is far behind is read by a worker, too, and may be a newer one than libraft
+// knew when it asked: one that has just been written, and that it has not been told of. libraft sends its index then, but
+// the older one's term, with which the member cannot agree with anybody any more, or votes for somebody who has not all.
+// It sends it when it has been closed meanwhile, from memory that is free soon. And if it could not be read, libraft
+// frees what it never had.
+//
 // Tests: store/snapshot.
 
 #include <errno.h>
@@ -294,6 +300,50 @@ int raft_snapshot_put(RaftStore *s, unsigned trailing, struct raft_io_snapshot_p
 
 int raft_snapshot_finalize(struct raft_fsm *fsm, struct raft_buffer *bufs[], unsigned *n) {
         return 0; // it never had them
+}
+
+// ---- guard 18: snapshots for members
+
+typedef struct Reading {
+        struct raft_io_snapshot_get ours, *req;
+        RaftStore *owner;
+        raft_io_snapshot_get_cb done;
+} Reading;
+
+static void on_read(struct raft_io_snapshot_get *ours, struct raft_snapshot *snapshot, int status) {
+        Reading *reading = ours->data;
+        RaftStore *s = reading->owner;
+
+        if (status == 0) {
+                s->sent_term = snapshot->term;
+                reading->done(reading->req, snapshot, 0);
+                s->sent_term = 0;
+        } else if (!s->raft_closing) // then nobody asks any more
+                raft_store_fatal(s, "cannot read the snapshot for another voter: %s", raft_strerror(status));
+        free(reading);
+}
+
+int raft_snapshot_get(struct raft_io *io, struct raft_io_snapshot_get *req, raft_io_snapshot_get_cb done) {
+        RaftStore *s = CONTAINER_OF(io, RaftStore, io);
+        Reading *reading = malloc(sizeof(*reading));
+        int r;
+
+        if (!reading)
+                return RAFT_NOMEM;
+        *reading = (Reading){.ours.data = reading, .req = req, .owner = s, .done = done};
+        r = s->uv_io.snapshot_get(io, &reading->ours, on_read);
+        if (r != 0)
+                free(reading);
+        return r;
+}
+
+const struct raft_message *raft_snapshot_send(RaftStore *s, const struct raft_message *message,
+                                              struct raft_message *ret_changed) {
+        if (message->type != RAFT_INSTALL_SNAPSHOT || s->sent_term == 0)
+                return message;
+        *ret_changed = *message;
+        ret_changed->install_snapshot.last_term = s->sent_term;
+        return ret_changed;
 }
 
 // ---- what the store asks

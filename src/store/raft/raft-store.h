@@ -35,6 +35,7 @@
 //   16 no truncation while a snapshot is put in place        raft-disk.c, raft-gate.c,     store/snapshot
 //                                                            raft-snapshot.c
 //   17 who leads alone begins a term, too                    raft-disk.c, raft-store.c     store/cluster
+//   18 a snapshot is sent with its own term, by the living   raft-snapshot.c, raft-disk.c  store/snapshot
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -122,6 +123,7 @@ typedef struct RaftStore {
         uint64_t retry_snapshot_ms; // none is taken before
         TimeHistogram snapshots;    // those that were written
         uint64_t snapshot_failures;
+        uint64_t sent_term; // of the snapshot that was read for a member, while libraft is told; 0: none was
         Progress disk_progress;
         bool vote_is_none; // on the disk: the last that was written is a term
         bool full_disk_logged;
@@ -166,6 +168,10 @@ int raft_snapshot_take(struct raft_fsm *fsm, struct raft_buffer *ret_bufs[], uns
 int raft_snapshot_finalize(struct raft_fsm *fsm, struct raft_buffer *bufs[], unsigned *n);
 int raft_snapshot_put(RaftStore *s, unsigned trailing, struct raft_io_snapshot_put *req,
                       const struct raft_snapshot *snapshot, raft_io_snapshot_put_cb done);
+// Guard 18, for libraft: `snapshot_get`, and what it sends: returns what to send, which may be *ret_changed.
+int raft_snapshot_get(struct raft_io *io, struct raft_io_snapshot_get *req, raft_io_snapshot_get_cb done);
+const struct raft_message *raft_snapshot_send(RaftStore *s, const struct raft_message *message,
+                                              struct raft_message *ret_changed);
 // What is being encoded is not wanted any more. Whether a worker is at it: it ends with raft_gate_go_on() and, if the
 // store closes, a mark at the drain.
 bool raft_snapshot_give_up(RaftStore *s);

@@ -136,6 +136,10 @@ static void closing_gives_up_what_is_being_encoded(void **state) {
         store_cluster_free(c);
 }
 
+static bool is_answered(void *userdata) {
+        return ((StoreAnswer *) userdata)->n > 0;
+}
+
 static bool follows(void *userdata) {
         return ((StoreNode *) userdata)->role == STORE_FOLLOWER;
 }
@@ -259,13 +263,13 @@ static void guard_11_a_snapshot_of_the_leader_waits_until_none_is_taken(void **s
 // ---- a disk that takes its time
 
 // libraft's workers call these. Those whose path begins so wait there until it is NULL.
-static const char *_Atomic hangs_at;
+static const char *_Atomic hangs_at, *_Atomic reading_hangs_at;
 static _Atomic bool is_waiting;
 
-static void wait_there(const char *path) {
+static void wait_there(const char *path, const char *_Atomic *where) {
         const char *at;
 
-        while ((at = hangs_at) && str_has_prefix(path, at)) {
+        while ((at = *where) && str_has_prefix(path, at)) {
                 is_waiting = true;
                 usleep(1000);
         }
@@ -274,15 +278,31 @@ static void wait_there(const char *path) {
 _public_ int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags) {
         int (*real)(int, const char *, int, const char *, int) =
                 (int (*)(int, const char *, int, const char *, int)) dlsym(RTLD_NEXT, "linkat");
+        int r = real(from_fd, from, to_fd, to, flags);
 
-        wait_there(to);
-        return real(from_fd, from, to_fd, to, flags);
+        if (!strstr(to, ".meta")) // which comes first
+                wait_there(to, &hangs_at);
+        return r;
 }
 
-static void hang_at(char path[static 600], const char *dir, const char *name) {
-        snprintf(path, 600, "%s/%s", dir, name);
+_public_ ssize_t read(int fd, void *data, size_t len) {
+        static ssize_t (*real)(int, void *, size_t);
+        char link[64], path[600] = "";
+
+        if (!real)
+                real = (ssize_t (*)(int, void *, size_t)) dlsym(RTLD_NEXT, "read");
+        if (reading_hangs_at) {
+                snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+                if (readlink(link, path, sizeof(path) - 1) > 0)
+                        wait_there(path, &reading_hangs_at);
+        }
+        return real(fd, data, len);
+}
+
+static void hang_at(const char *_Atomic *where, char path[static 600], const char *dir) {
+        snprintf(path, 600, "%s/snapshot-", dir);
         is_waiting = false;
-        hangs_at = path;
+        *where = path;
 }
 
 static bool somebody_waits(void *userdata) {
@@ -355,7 +375,7 @@ static void guard_16_a_truncation_waits_until_a_snapshot_is_in_place(void **stat
         uint64_t term, before, before_term;
         char path[600];
 
-        hang_at(path, f->dir, "snapshot-");
+        hang_at(&hangs_at, path, f->dir);
         write_until_due(c);
         store_run_until(&c->loop, somebody_waits, NULL, STORE_PATIENCE_MS, "a worker that puts it in place");
         store_cluster_write(c, 1, 100); // to a segment that was opened meanwhile
@@ -403,6 +423,86 @@ static void what_waits_to_be_written_does_not_follow_the_leaders_snapshot(void *
         store_cluster_free(c);
 }
 
+// ---- guard 18
+
+static bool has_compacted(void *userdata) {
+        return raft_store(((StoreNode *) userdata)->store)->raft.trail.offset > 0;
+}
+
+// A cluster of three, of which *ret_away is closed and needs a snapshot, whoever of the others leads.
+static StoreCluster *begin_without_one(StoreNode **ret_away) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreNode *away = follower(c);
+
+        store_cluster_agree(c);
+        store_node_close(away);
+        store_cluster_write(c, 100, 100);
+        write_until_due(c);
+        for (int i = 0; i < 3; i++)
+                if (c->servers[i].node.store)
+                        store_run_until(&c->loop, has_compacted, &c->servers[i].node, STORE_PATIENCE_MS, "a snapshot");
+        *ret_away = away;
+        return c;
+}
+
+// The leader has a snapshot of an earlier term. The next one is on its disk, but libraft does not know yet when a member
+// needs one.
+static void guard_18_a_snapshot_is_sent_with_its_own_term(void **state) {
+        StoreNode *away, *leader;
+        StoreCluster *c = begin_without_one(&away);
+        uint64_t term;
+        char path[600];
+
+        while (store_cluster_leader(c)->leader.term == raft_store(store_cluster_leader(c)->store)->raft.trail.snapshot.term) {
+                StoreAnswer a = {};
+
+                if (store_transfer(store_cluster_leader(c)->store, 0, store_on_member, &a) == 0)
+                        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "a handover");
+                store_run_for(&c->loop, 10);
+        }
+        c->servers[away->raft_id - 1].unreachable = true;
+        store_node_open(away, false, NULL, NULL);
+        store_cluster_write(c, 1, 100);
+        leader = store_cluster_leader(c);
+        hang_at(&hangs_at, path, leader->dir);
+        write_until_due(c);
+        store_run_until(&c->loop, somebody_waits, NULL, STORE_PATIENCE_MS, "another snapshot");
+        term = last_term(raft_store(leader->store));
+        assert_int_not_equal(raft_store(leader->store)->raft.trail.snapshot.term, term);
+        c->servers[away->raft_id - 1].unreachable = false;
+        store_run_until(&c->loop, was_restored, away, STORE_PATIENCE_MS, "the leader's snapshot");
+        assert_int_equal(raft_store(away->store)->raft.trail.snapshot.term, term);
+        hangs_at = NULL;
+        store_cluster_agree(c);
+        store_cluster_free(c);
+}
+
+static void on_closed(void *userdata) {
+        ((StoreNode *) userdata)->closed = true;
+}
+
+static bool is_closed(void *userdata) {
+        return ((StoreNode *) userdata)->closed;
+}
+
+static void guard_18_nothing_is_sent_after_the_close(void **state) {
+        StoreNode *away, *leader;
+        StoreCluster *c = begin_without_one(&away);
+        char path[600];
+
+        leader = store_cluster_leader(c);
+        hang_at(&reading_hangs_at, path, leader->dir);
+        store_node_open(away, false, NULL, NULL);
+        store_run_until(&c->loop, somebody_waits, NULL, STORE_PATIENCE_MS, "a worker that reads");
+        leader->closed = false;
+        store_close(TAKE_PTR(leader->store), on_closed, leader);
+        store_run_for(&c->loop, 50);
+        reading_hangs_at = NULL;
+        store_run_until(&c->loop, is_closed, leader, STORE_PATIENCE_MS, "close");
+        store_run_for(&c->loop, 500); // libraft would try to reach the member again
+        store_cluster_free(c);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(the_log_goes_on_while_a_snapshot_is_encoded, setup,
@@ -415,6 +515,8 @@ int main(void) {
                                                 setup, teardown),
                 cmocka_unit_test(guard_16_a_truncation_waits_until_a_snapshot_is_in_place),
                 cmocka_unit_test(what_waits_to_be_written_does_not_follow_the_leaders_snapshot),
+                cmocka_unit_test(guard_18_a_snapshot_is_sent_with_its_own_term),
+                cmocka_unit_test(guard_18_nothing_is_sent_after_the_close),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

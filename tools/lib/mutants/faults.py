@@ -1018,6 +1018,14 @@ FAULTS = [
           "if (raft_state(&s->raft) != RAFT_LEADER)\n                return 0;",
           "if (true)\n                return 0;",
           "store/cluster: guard_17_who_leads_alone_begins_a_term"),
+    Fault("newer-snapshot-sent-with-an-older-term", "src/store/raft/raft-snapshot.c",  # guard 18
+          "ret_changed->install_snapshot.last_term = s->sent_term;",
+          ";",
+          "store/snapshot: guard_18_a_snapshot_is_sent_with_its_own_term"),
+    Fault("sent-after-the-close", "src/store/raft/raft-disk.c",
+          "if (s->raft_closing) { // guard 18",
+          "if (false) {",
+          "store/snapshot: guard_18_nothing_is_sent_after_the_close"),
     Fault("failed-write-survived", "src/store/raft/raft-disk.c",  # guard 4
           'if (strstr(i->diagnostic.message, "retry failed write"))',
           "if (false)",

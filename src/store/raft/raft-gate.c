@@ -121,6 +121,8 @@ static void on_written(struct raft_io_append *ours, int status) {
         Bundle *b = CONTAINER_OF(ours, Bundle, ours);
         RaftStore *s = b->owner;
 
+        // libraft would forget them, and number what comes next on the disk as if they had never been.
+        (void) raft_disk_must_work(s, status, "entries");
         bundle_end(b, status);
         s->gate.writing = false; // not before: what `done` makes libraft write waits for the worker, too
         if (!list_is_empty(&s->gate.writes))

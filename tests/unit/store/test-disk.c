@@ -175,6 +175,35 @@ static void guard_8_a_term_that_cannot_be_written_ends_the_process(void **state)
         assert_int_equal(scene_play(*state, play_unwritable_term), SCENE_FATAL);
 }
 
+static struct raft_io_append *taken;
+static raft_io_append_cb taken_done;
+
+static int take_append(struct raft_io *io, struct raft_io_append *req, const struct raft_entry entries[], unsigned n,
+                       raft_io_append_cb done) {
+        taken = req;
+        taken_done = done;
+        return 0;
+}
+
+static bool has_taken_append(void *userdata) {
+        return taken;
+}
+
+// The next segment is not to be had: no asynchronous I/O is left on this machine. libraft says so later.
+static void play_refused_entries(Scene *s) {
+        StoreAnswer a = {};
+
+        scene_open(s, true);
+        raft_store(s->node.store)->uv_io.append = take_append;
+        assert_int_equal(store_submit(s->node.store, "x", 1, store_on_done, &a), 0);
+        store_run_until(&s->loop, has_taken_append, NULL, STORE_PATIENCE_MS, "an append");
+        taken_done(taken, RAFT_TOOMANY);
+}
+
+static void guard_8_entries_that_are_refused_later_end_the_process(void **state) {
+        assert_int_equal(scene_play(*state, play_refused_entries), SCENE_FATAL);
+}
+
 // ---- full disks
 
 static void mount_small(Scene *s, const char *size) {
@@ -361,6 +390,7 @@ int main(void) {
                 TEST(guard_4_a_failed_write_ends_the_process),
                 TEST(guard_4_a_disk_that_does_nothing_ends_the_process),
                 TEST(guard_8_a_term_that_cannot_be_written_ends_the_process),
+                TEST(guard_8_entries_that_are_refused_later_end_the_process),
                 TEST(a_full_disk_refuses_and_recovers),
                 TEST(a_full_disk_does_not_hold_up_the_end),
                 TEST(without_room_for_its_files_a_store_does_not_open),

@@ -1054,6 +1054,10 @@ FAULTS = [
           "if (r == 0 || s->raft_closing)",
           "if (true)",
           "store/disk: guard_8_a_term_that_cannot_be_written_ends_the_process"),
+    Fault("refused-entries-forgotten", "src/store/raft/raft-gate.c",
+          '(void) raft_disk_must_work(s, status, "entries");',
+          ";",
+          "store/disk: guard_8_entries_that_are_refused_later_end_the_process"),
     Fault("entries-taken-twice", "src/store/raft/raft-disk.c",  # guard 9
           "if (m->prev_log_index == 0 && s->raft.trail.offset > 0 && !s->raft.snapshot.installing)",
           "if (false)",

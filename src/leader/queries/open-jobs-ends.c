@@ -49,10 +49,13 @@ static bool is_partial(const Leader *l, const OpenJob *job) {
                 cluster_state_job_state(l->state, job->number) == ARGOSY__JOB_STATE__JOB_RUNNING);
 }
 
-// Its client may come again and go on with it, here or at a leader that is not there any more.
-static bool waits_for_client(const Leader *l, const OpenJob *job) {
+// Its client may come again and go on with it, here or at a leader that is not there any more. With what was held the leader
+// does that itself: while the log has no room it is no ticket between two tries.
+static bool waits_for_rest(const Leader *l, const OpenJob *job) {
         if (!is_partial(l, job) || job->n_cancelled_by > 0)
                 return false;
+        if (held_job_goes_on(l, job->number))
+                return true;
         list_foreach (i, &l->tickets) {
                 const Ticket *t = CONTAINER_OF(i, Ticket, all);
 
@@ -133,7 +136,7 @@ static bool rebalance_goes_on(Leader *l, const OpenJob *job) {
 bool open_job_is_over(Leader *l, OpenJob *job) {
         if (*job->rollout)
                 return rollout_is_over(l, job);
-        return !waits_for_client(l, job) && !rebalance_goes_on(l, job) && drains_are_over(l, job);
+        return !waits_for_rest(l, job) && !rebalance_goes_on(l, job) && drains_are_over(l, job);
 }
 
 // ------------------------------------------------------------------------------------------------ into the log

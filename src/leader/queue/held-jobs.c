@@ -713,6 +713,12 @@ bool held_job_goes(const Leader *l, uint64_t number) {
         return h && h->ticket;
 }
 
+bool held_job_goes_on(const Leader *l, uint64_t number) {
+        const HeldJob *h = find(l, number);
+
+        return h && (h->ticket || h->due.place > 0);
+}
+
 bool held_job_wait(Leader *l, uint64_t number, Ticket *t) {
         HeldJob *h = find(l, number);
 

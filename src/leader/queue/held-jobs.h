@@ -52,6 +52,9 @@ size_t held_limit_running(const Leader *l, uint32_t rule);
 
 // It is among the requests that are decided, and may be in the next entry.
 bool held_job_goes(const Leader *l, uint64_t number);
+// Of one that was held, and of which the log may have a part: the leader goes on with it by itself, now or when it is judged
+// next. False: it was refused, or has ended.
+bool held_job_goes_on(const Leader *l, uint64_t number);
 // Who waits for it to end is told then. False: it is not held.
 bool held_job_wait(Leader *l, uint64_t number, Ticket *t);
 // What holds it, for people; "": nothing, or nobody knows.

@@ -433,7 +433,7 @@ static void assert_short(uint64_t job) {
         message_free(record);
 }
 
-static void release_all(uint64_t *jobs, size_t n) {
+static RigAnswer *ask_to_release_all(uint64_t *jobs, size_t n) {
         Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
@@ -441,7 +441,11 @@ static void release_all(uint64_t *jobs, size_t n) {
         m.n_numbers = n;
         request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
         request.job_release = &m;
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        return ask_and_go_on(&request);
+}
+
+static void release_all(uint64_t *jobs, size_t n) {
+        assert_int_equal(rig_last(ask_to_release_all(jobs, n))->status, 0);
 }
 
 static void what_is_refused_at_length_leaves_room_for_others(void **state) {
@@ -481,19 +485,31 @@ static void many_refusals_are_as_many_entries_as_they_need(void **state) {
 
 // ------------------------------------------------------------------------------------------------ many units
 
-static void ask_for_many(bool hold_it) {
+enum { LONG_NAME = 220 };
+
+// `letter` is the template's name, and of so many dashes at least is the instance's.
+static void instance_name(char letter, size_t n_dashes, size_t i, char ret[UNIT_NAME_MAX + 1]) {
+        char dashes[LONG_NAME + 1];
+
+        memset(dashes, '-', n_dashes);
+        dashes[n_dashes] = 0;
+        snprintf(ret, UNIT_NAME_MAX + 1, "%c@%s%zu.service", letter, dashes, i);
+}
+
+static void ask_for_many_of(char letter, size_t n_dashes, bool hold_it) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char names[MANY][UNIT_NAME_MAX + 1], *pointers[MANY], of[] = "m@.service";
         uint64_t id[2] = {++g.id, 66};
-        char names[MANY][32], *pointers[MANY];
 
         for (size_t i = 0; i < MANY; i++) {
-                snprintf(names[i], sizeof(names[i]), "m@%zu.service", i);
+                instance_name(letter, n_dashes, i, names[i]);
                 pointers[i] = names[i];
         }
-        file.name = file.path = (char *) "m@.service";
+        *of = letter;
+        file.name = file.path = of;
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         change.verb = START;
@@ -508,16 +524,24 @@ static void ask_for_many(bool hold_it) {
         (void) ask_and_go_on(&request);
 }
 
-static size_t n_started(void) {
+static void ask_for_many(bool hold_it) {
+        ask_for_many_of('m', 0, hold_it);
+}
+
+static size_t n_started_of(char letter, size_t n_dashes) {
         size_t n = 0;
 
         for (size_t i = 0; i < MANY; i++) {
-                char name[32];
+                char name[UNIT_NAME_MAX + 1];
 
-                snprintf(name, sizeof(name), "m@%zu.service", i);
+                instance_name(letter, n_dashes, i, name);
                 n += is_launched(name);
         }
         return n;
+}
+
+static size_t n_started(void) {
+        return n_started_of('m', 0);
 }
 
 static void one_of_several_entries_is_gone_on_with_by_the_next_leader(void **state) {
@@ -573,6 +597,71 @@ static void a_job_does_not_begin_after_a_part_of_another(void **state) {
         assert_int_equal(state_of(first), FAILED);
         assert_int_equal(state_of(job), CANCELLED);
         assert_null(rig_record(&g, "a.service"));
+}
+
+enum { LARGE_JOBS = 5 }; // of 140 KiB each: more than are read in one turn
+
+static size_t n_started_of_large(size_t job) {
+        return n_started_of((char) ('m' + job), LONG_NAME);
+}
+
+// The log has a part of each, of which the units have ended. Nobody is about to come again and go on with any of them.
+static void begin_large_jobs(uint64_t jobs[LARGE_JOBS]) {
+        rig_pass_ms(&g, 62 * 1000);
+        for (size_t i = 0; i < LARGE_JOBS; i++) {
+                ask_for_many_of((char) ('m' + i), LONG_NAME, true);
+                jobs[i] = last_job();
+                assert_int_equal(state_of(jobs[i]), HELD);
+        }
+        g.slow = true;
+        (void) ask_to_release_all(jobs, LARGE_JOBS);
+        while (n_started_of_large(LARGE_JOBS - 1) == 0) {
+                rig_release(&g);
+                rig_turns(&g, 3);
+        }
+        g.slow = false;
+}
+
+static void what_is_released_outlasts_full_disks(void **state) {
+        uint64_t jobs[LARGE_JOBS];
+
+        SKIP_BELOW(FEATURE_CHANGE_PARTS);
+        begin_large_jobs(jobs);
+        rig_release(&g); // behind which there is no room
+        store_memory_fail(g.store, -ENOSPC);
+        rig_pass_ms(&g, 3 * LATER_MS);
+        for (size_t i = 0; i < LARGE_JOBS; i++)
+                assert_in_range(n_started_of_large(i), 1, MANY - 1);
+        store_memory_fail(g.store, 0);
+        rig_pass_ms(&g, 5 * LATER_MS);
+        for (size_t i = 0; i < LARGE_JOBS; i++) {
+                assert_int_equal(n_started_of_large(i), MANY);
+                assert_int_equal(state_of(jobs[i]), DONE);
+        }
+        assert_int_equal(n_held(), 0);
+}
+
+// Nobody waits for ever for what no entry can hold.
+static void what_can_never_be_written_ends_in_part(void **state) {
+        uint64_t job;
+
+        SKIP_BELOW(FEATURE_CHANGE_PARTS);
+        rig_pass_ms(&g, 62 * 1000);
+        ask_for_many(true);
+        job = last_job();
+        g.slow = true;
+        (void) ask_to_release(job);
+        while (n_started() == 0) {
+                rig_release(&g);
+                rig_turns(&g, 3);
+        }
+        g.slow = false;
+        rig_release(&g);
+        g.batch_max = 4096;
+        rig_pass_ms(&g, 5 * LATER_MS);
+        assert_in_range(n_started(), 1, MANY - 1);
+        assert_int_equal(state_of(job), FAILED);
+        assert_int_equal(n_held(), 0);
 }
 
 // ------------------------------------------------------------------------------------------------ waiting
@@ -655,19 +744,13 @@ static void those_that_wait_cost_nothing(void **state) {
 
 // More than go at a time, while the log takes its time with the first of them.
 static void many_that_may_go_wait_quietly_for_the_log(void **state) {
-        Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t jobs[90];
 
         SKIP_BELOW(FEATURE_JOBS);
         for (size_t i = 0; i < ELEMENTSOF(jobs); i++)
                 jobs[i] = hold((Ask){SUBMIT, "a.service", SERVICE, .hold = true});
-        m.numbers = jobs;
-        m.n_numbers = ELEMENTSOF(jobs);
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
-        request.job_release = &m;
         g.slow = true;
-        (void) ask_and_go_on(&request);
+        (void) ask_to_release_all(jobs, ELEMENTSOF(jobs));
         rig_release(&g);
         rig_turns(&g, 10);
         assert_true(g.leader->batch_flying);
@@ -718,6 +801,8 @@ int main(void) {
                 RIG_TEST(many_refusals_are_as_many_entries_as_they_need),
                 RIG_TEST(one_of_several_entries_is_gone_on_with_by_the_next_leader),
                 RIG_TEST(a_job_does_not_begin_after_a_part_of_another),
+                RIG_TEST(what_is_released_outlasts_full_disks),
+                RIG_TEST(what_can_never_be_written_ends_in_part),
                 RIG_TEST(who_waits_for_it_waits_through_it),
                 RIG_TEST(who_waits_hears_that_it_was_cancelled),
                 RIG_TEST(a_held_job_is_taken_out_with_what_waits_for_it),

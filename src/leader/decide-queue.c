@@ -189,7 +189,7 @@ static int hold(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRul
         char why[HELD_WHY_SIZE];
         int r;
 
-        if (!queue_policy_can_hold(t->request) || !job_request_id(t->request)) {
+        if (!held_jobs_can_hold(t->request)) {
                 held_verdict_phrase(d->leader, v, rule, NULL, 0, why);
                 return settle(t, response_error(EEXIST, "%s cannot be held back%s%s: nothing was changed",
                                                 job_verb(t->request), *why ? ", and would wait for " : "",

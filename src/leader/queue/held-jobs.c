@@ -222,13 +222,17 @@ typedef enum Moment {
         DECIDED, // it goes, and its turn has come to be decided
 } Moment;
 
+bool held_jobs_can_hold(const Argosy__Request *request) {
+        return queue_policy_can_hold(request) && job_request_id(request);
+}
+
 // Whoever waits for it already, or may be about to, comes before one that has just come; who goes is decided in the order of
-// going.
-static bool is_full(const Leader *l, const Argosy__QueueRule *rule, Moment moment) {
+// going. What cannot be held would be refused: not for those of whom nobody knows whether the limit is theirs.
+static bool is_full(const Leader *l, const Argosy__QueueRule *rule, const Argosy__Request *request, Moment moment) {
         const HeldLimit *limit = limit_find(l, rule->number);
         size_t n = limit ? limit->n_running + limit->n_admitted : 0;
 
-        if (moment == COMES && l->held_due.n > 0)
+        if (moment == COMES && l->held_due.n > 0 && held_jobs_can_hold(request))
                 return true;
         if (limit && moment != DECIDED)
                 n += limit->n_going;
@@ -457,7 +461,7 @@ static HeldJobVerdict judge(const Leader *l, const Argosy__Author *author, const
         facts->closed = cluster_state_queue(l->state)->closed;
         facts->action = rule ? rule->action : ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT;
         facts->is_behind = request->job && request->job->queue && queue_exclusive_job(l, request) > 0;
-        facts->limit_full = facts->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT && is_full(l, rule, moment);
+        facts->limit_full = facts->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT && is_full(l, rule, request, moment);
         return held_job_judge(facts);
 }
 

@@ -32,6 +32,8 @@ void held_jobs_on_applied(Leader *l);
 // Judges some of those that are due; those that may go are in the queue of requests then.
 void held_jobs_step(Leader *l);
 
+// Else who asks is to be told at once what becomes of it.
+bool held_jobs_can_hold(const Argosy__Request *request);
 // What holds a request that has come, or one of a job that is held, when its turn has come to be decided. *ret_rule: by
 // which rule it is held or refused, or which counts it; NULL: none. False: of so many units that it is known in a later
 // turn.

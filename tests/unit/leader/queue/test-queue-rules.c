@@ -220,6 +220,40 @@ static void who_has_waited_for_a_limit_is_not_passed_while_the_log_has_no_room(v
         assert_true(revision_of("c.service") > revision_of("b.service"));
 }
 
+// Nobody knows yet of those that are due whether they want its place, and who asks would have to be told that it is taken.
+static void what_cannot_be_held_is_not_refused_for_those_that_are_due(void **state) {
+        Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
+        Argosy__Request__ClusterToken token = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
+        Argosy__Request release = ARGOSY__REQUEST__INIT, request = ARGOSY__REQUEST__INIT;
+        Argosy__QueueRule one = rule(LIMIT, "");
+        uint64_t jobs[90]; // more than go at a time
+        RigAnswer *a;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        one.limit = 1;
+        one.verb = (char *) "cluster token";
+        (void) add_rule(one);
+        for (size_t i = 0; i < ELEMENTSOF(jobs); i++)
+                jobs[i] = hold((Ask){SUBMIT, "a.service", SERVICE, .hold = true});
+        m.numbers = jobs;
+        m.n_numbers = ELEMENTSOF(jobs);
+        release.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
+        release.job_release = &m;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
+        request.cluster_token = &token;
+        g.slow = true;
+        (void) ask_and_go_on(&release);
+        rig_release(&g);
+        rig_turns(&g, 10);
+        assert_true(g.leader->held_due.n > 0);
+        a = rig_ask(&g, &request);
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        assert_string_equal(rig_last(a)->message, "");
+        assert_int_equal(rig_last(a)->status, 0);
+}
+
 static void a_closed_queue_holds_what_comes(void **state) {
         Argosy__Author alice = user("alice", 1000);
         uint64_t job;
@@ -452,6 +486,7 @@ int main(void) {
                 RIG_TEST(who_has_waited_for_a_limit_is_not_passed_by_who_waited_for_the_same_job),
                 RIG_TEST(who_has_waited_for_a_limit_is_not_passed_by_who_comes_with_its_end),
                 RIG_TEST(who_has_waited_for_a_limit_is_not_passed_while_the_log_has_no_room),
+                RIG_TEST(what_cannot_be_held_is_not_refused_for_those_that_are_due),
                 RIG_TEST(a_closed_queue_holds_what_comes),
                 RIG_TEST(failover_does_not_ask_the_queue),
                 RIG_TEST(releasing_from_the_rules_is_for_those_who_make_them),

@@ -175,17 +175,34 @@ static void take_for_changed(const ClusterState *state, const Argosy__Request__C
         }
 }
 
-int decide_repeat(Decision *d, const Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret) {
-        _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
-        _cleanup_free_ Told *told = calloc(change->n_names + 1, sizeof(*told));
-        _cleanup_(map_done) Map by_name = {};
-        Argosy__JobRecord *job = NULL;
-        int r = response && told ? 0 : -ENOMEM;
+// A name that is given twice counts once, as it did the first time. *once borrows the names.
+static int name_once(const Argosy__Request__Change *change, Told *told, Map *by_name, Argosy__Request__Change *once) {
+        size_t n = 0;
 
-        for (size_t i = 0; r == 0 && i < change->n_names; i++) {
-                r = map_add_str(&by_name, change->names[i], &told[i]);
-                r = r == -EEXIST ? 0 : r;
+        for (size_t i = 0; i < change->n_names; i++) {
+                int r = map_add_str(by_name, change->names[i], &told[n]);
+
+                if (r == 0)
+                        once->names[n++] = change->names[i];
+                else if (r != -EEXIST)
+                        return r;
         }
+        once->n_names = n;
+        return 0;
+}
+
+int decide_repeat(Decision *d, const Ticket *t, const Argosy__Request__Change *asked, Argosy__Response **ret) {
+        _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+        _cleanup_free_ Told *told = calloc(asked->n_names + 1, sizeof(*told));
+        _cleanup_free_ char **names = calloc(asked->n_names + 1, sizeof(*names));
+        _cleanup_(map_done) Map by_name = {};
+        Argosy__Request__Change once = *asked, *change = &once;
+        Argosy__JobRecord *job = NULL;
+        int r = response && told && names ? 0 : -ENOMEM;
+
+        once.names = names;
+        if (r == 0)
+                r = name_once(asked, told, &by_name, &once);
         r = r < 0 ? r : cluster_state_read_job(d->leader->state, t->job, &job);
         if (r == -ENOENT)
                 r = tell_forgotten(change, t->job, response);

@@ -83,7 +83,7 @@ static bool may_join(const Joiner *j, const Argosy__Request *q) {
 
 // ---- joining
 
-// They are of the step from here on. A unit that an operation names twice is named twice to the leader, too.
+// They are of the step from here on. Each unit is named once: so has each name one result, and each operation its own.
 static int note_names(Joiner *j, const Argosy__Request__Change *change, size_t first_name,
                       size_t first_file) {
         int r = 0;

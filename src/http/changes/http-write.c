@@ -15,6 +15,7 @@
 #include "http-json.h"
 #include "http-verbs.h"
 #include "macro.h"
+#include "map.h"
 #include "message.h"
 #include "request-key.h"
 #include "request-kind.h"
@@ -41,6 +42,7 @@ struct Write {
         Argosy__Request__Change change;
         char **names; // borrowed ones
         size_t n_names;
+        Map named; // these
         Argosy__NamedFile *files, **file_pointers;
         size_t n_files;
         uint64_t after[HTTP_AFTER_MAX];
@@ -69,11 +71,16 @@ enum {
         OF_JOB = 1 << 3,
 };
 
+// One that is given twice counts once.
 static int add_name(Write *w, char *name) {
         const char *why;
+        int r;
 
         if (unit_name_kind(name, &why) == UNIT_NAME_INVALID)
                 return refuse(w, "'%.128s' is no name of a unit: %s", name, why);
+        r = map_add_str(&w->named, name, name);
+        if (r < 0)
+                return r == -EEXIST ? 0 : r;
         if (w->n_names == CHANGE_UNITS_MAX)
                 return refuse(w, "a request names at most %i units", (int) CHANGE_UNITS_MAX);
         if (ARRAY_RESERVE(w->names, w->n_names + 1) < 0)
@@ -423,6 +430,7 @@ int http_write_parse(const HttpTarget *t, const HttpWriteHeaders *headers, const
                 *ret = request_of(&w);
                 r = *ret ? 0 : -ENOMEM;
         }
+        map_done(&w.named);
         free(w.names);
         free(w.files);
         free(w.file_pointers);

@@ -365,13 +365,15 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
         return r ?: request_warn_apart(p, name, &source, result);
 }
 
-enum { NAMED_BEFORE = 1 }; // and that is what counts
-static int plan_named(Planner *p, const char *name, Argosy__Response__UnitResult **ret) {
+// Not a name that had its turn before, whatever became of it.
+static int plan_named(Planner *p, char *name, Map *had, Argosy__Response__UnitResult **ret) {
         BatchBuilderMark mark = batch_builder_mark(p->batch);
-        int r;
+        int r = p->change->n_names > 1 ? map_add_str(had, name, name) : 0;
 
+        if (r < 0)
+                return r == -EEXIST ? 0 : r;
         if (strlen(name) <= UNIT_NAME_MAX && batch_builder_has_unit(p->batch, name))
-                return batch_builder_has_unit_since(p->batch, name, p->start) ? NAMED_BEFORE : -EBUSY;
+                return batch_builder_has_unit_since(p->batch, name, p->start) ? 0 : -EBUSY;
         *ret = unit_result_new(name);
         if (!*ret)
                 return -ENOMEM;
@@ -381,7 +383,7 @@ static int plan_named(Planner *p, const char *name, Argosy__Response__UnitResult
         return MIN_OF(r, 0);
 }
 
-// In the order of the names, whatever the turns were.
+// One for each name that is there, in their order, whatever the turns were.
 static int append_results(const Planner *p, Argosy__Response__UnitResult **results, Argosy__Response__Change *change) {
         int r = 0;
 
@@ -393,11 +395,12 @@ static int append_results(const Planner *p, Argosy__Response__UnitResult **resul
 
 static int plan_in_turns(Planner *p, RequestTurns *turns, Argosy__Response__Change *change) {
         _cleanup_free_ Argosy__Response__UnitResult **results = calloc(p->change->n_names + 1, sizeof(*results));
+        _cleanup_(map_done) Map had = {};
         size_t name;
         int r = results ? 0 : -ENOMEM;
 
         while (r >= 0 && request_turns_next(p, turns, &name))
-                r = plan_named(p, p->change->names[name], &results[name]);
+                r = plan_named(p, p->change->names[name], &had, &results[name]);
         if (r >= 0)
                 r = append_results(p, results, change);
         for (size_t i = 0; results && i < p->change->n_names; i++)

@@ -269,6 +269,26 @@ static void who_has_waited_is_told_how_each_job_ended(void **state) {
         http_bulk_free(b);
 }
 
+// As on the command line; the leader has one result for it.
+static void a_name_given_twice_counts_once(void **state) {
+        HttpBulk *b = parsed(STOP(A "," B "," A) STOP(C), NULL);
+        const char *second;
+        size_t len;
+        char *text;
+
+        assert_int_equal(b->n_steps, 1);
+        assert_int_equal(change_of(b, 0)->n_names, 3);
+        assert_int_equal(b->operations[0].n_names, 2);
+        assert_int_equal(b->operations[1].first, 2);
+        add_part(&b->steps[0], 0, 3, 0);
+        text = http_bulk_answer(b, &len);
+        second = strstr(text, "{\"line\":2,");
+        assert_true(strstr(text, "b.service") < second);
+        assert_true(strstr(text, "c.service") > second);
+        free(text);
+        http_bulk_free(b);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(operations_that_do_the_same_are_one_step),
@@ -279,6 +299,7 @@ int main(void) {
                 cmocka_unit_test(each_line_has_its_units_from_whatever_part),
                 cmocka_unit_test(what_was_taken_is_told_as_taken_whatever_became_of_it),
                 cmocka_unit_test(who_has_waited_is_told_how_each_job_ended),
+                cmocka_unit_test(a_name_given_twice_counts_once),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,20 +219,19 @@ static void a_request_that_comes_again_during_an_update_is_not_refused(void **st
         assert_int_equal(r->change->units[0]->revision, 0);
 }
 
-// What was refused then has left nothing behind.
-static void what_its_job_knows_nothing_of_is_planned_again(void **state) {
-        static const char *const names[] = {"nobody.service", "a.service", "no.service"};
+// Restarts them, and asks again. Each time the answer is about these three, of which only a.service is there.
+static void restart_twice(const char *const *names, size_t n_names) {
+        static const char *const told[] = {"nobody.service", "a.service", "no.service"};
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         const Argosy__Response *r;
         uint64_t id[2] = {7777, 55}, n = 0;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) ask((Ask){START, "a.service", SERVICE});
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         change.verb = ARGOSY__VERB__VERB_RESTART;
         change.names = (char **) names;
-        change.n_names = 3;
+        change.n_names = n_names;
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &change;
         for (unsigned i = 0; i < 2; i++) {
@@ -241,11 +240,23 @@ static void what_its_job_knows_nothing_of_is_planned_again(void **state) {
                 n = r->job;
                 assert_int_equal(r->change->n_units, 3);
                 for (size_t k = 0; k < 3; k++)
-                        assert_string_equal(r->change->units[k]->name, names[k]);
+                        assert_string_equal(r->change->units[k]->name, told[k]);
                 assert_int_equal(r->change->units[0]->status, ENOENT);
                 assert_int_equal(r->change->units[1]->status, 0);
+                assert_int_equal(r->change->units[1]->repeated, i > 0);
                 assert_int_equal(r->change->units[2]->status, ENOENT);
         }
+}
+
+// What was refused then has left nothing behind.
+static void what_its_job_knows_nothing_of_is_planned_again(void **state) {
+        SKIP_BELOW(FEATURE_JOBS);
+        restart_twice((const char *const[]){"nobody.service", "a.service", "no.service"}, 3);
+}
+
+static void what_is_named_twice_is_told_once(void **state) {
+        SKIP_BELOW(FEATURE_JOBS);
+        restart_twice((const char *const[]){"nobody.service", "a.service", "nobody.service", "a.service", "no.service"}, 5);
 }
 
 static void a_key_is_not_used_for_two_things(void **state) {
@@ -576,6 +587,7 @@ int main(void) {
                 TEST(a_request_that_comes_again_waits_while_its_job_runs),
                 TEST(a_request_that_comes_again_during_an_update_is_not_refused),
                 TEST(what_its_job_knows_nothing_of_is_planned_again),
+                TEST(what_is_named_twice_is_told_once),
                 TEST(a_key_is_not_used_for_two_things),
                 TEST(also_other_requests_are_not_carried_out_twice),
                 TEST(a_change_can_be_bound_to_a_revision),

@@ -407,6 +407,17 @@ static void a_unit_named_twice_is_changed_once(void **state) {
         assert_int_equal(w.n_ops, 2); // content and unit
 }
 
+static void a_unit_named_twice_is_refused_once(void **state) {
+        const char *names[] = {"no.service", "a.service", "no.service", "a.service", "b.service"};
+        const File files[] = {{"a.service", SERVICE}, {"b.service", SERVICE}};
+
+        change_all(ARGOSY__VERB__VERB_START, names, 5, files, 2, false);
+        assert_int_equal(w.response->change->n_units, 3);
+        assert_string_equal(w.response->change->units[0]->name, "no.service");
+        assert_string_equal(w.response->change->units[1]->name, "a.service");
+        assert_string_equal(w.response->change->units[2]->name, "b.service");
+}
+
 // What a batch decides about a unit is decided on the state before it, so nothing else may be decided about
 // it there.
 static void a_unit_that_the_entry_touches_already_waits_for_the_next(void **state) {
@@ -649,6 +660,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_pool_that_nobody_made_is_named, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_global_unit_has_no_node, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_unit_named_twice_is_changed_once, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_unit_named_twice_is_refused_once, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_unit_that_the_entry_touches_already_waits_for_the_next,
                                                 setup, teardown),
                 cmocka_unit_test_setup_teardown(an_install_section_that_cannot_work_is_refused_with_its_line,

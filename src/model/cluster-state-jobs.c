@@ -137,23 +137,6 @@ static bool has_given_at_first(const JobEntry *job, uint64_t revision) {
         return job->revision_before < revision && revision <= last;
 }
 
-// By a further entry. Batches come one after the other, and so do these spans.
-static uint64_t find_late_job_of(const ClusterState *s, uint64_t revision) {
-        size_t low = 0, high = s->jobs.n_late;
-
-        while (low < high) { // `low`: the first that goes as far as the revision
-                size_t middle = low + (high - low) / 2;
-
-                if (s->jobs.late[middle].span.last < revision)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        if (low == s->jobs.n_late || s->jobs.late[low].span.before >= revision || !find(s, s->jobs.late[low].job))
-                return 0;
-        return s->jobs.late[low].job;
-}
-
 // By number, those first that are kept beside the others.
 static const JobEntry *entry_at(const JobView *v, size_t i, uint64_t *ret_number) {
         bool is_held = i < v->n_held;
@@ -185,7 +168,7 @@ uint64_t cluster_state_job_begun_before(const ClusterState *s, uint64_t revision
 }
 
 uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint64_t revision) {
-        uint64_t late = find_late_job_of(s, revision), number;
+        uint64_t late = state_late_job_of(s, revision), number;
         const JobEntry *job;
 
         if (late > 0)
@@ -311,53 +294,11 @@ void state_jobs_done(ClusterState *s) {
         for (; s->jobs.n > 0; s->jobs.n--)
                 retire(s, find(s, cluster_state_first_job(s)));
         state_held_jobs_done(s);
-        free(s->jobs.late);
+        state_late_jobs_done(s);
         paged_table_done(&s->jobs.entries);
 }
 
-// ------------------------------------------------------------------------------------------------ late ones
-
-static void forget_late_ones_that_are_gone(ClusterState *s) {
-        JobTable *t = &s->jobs;
-        size_t kept = 0;
-
-        for (size_t i = 0; i < t->n_late; i++)
-                if (find(s, t->late[i].job))
-                        t->late[kept++] = t->late[i];
-        t->n_late = kept;
-}
-
-// Looked through before it grows, so it costs what it grows by.
-static int note_late(ClusterState *s, uint64_t job, JobSpan span) {
-        JobTable *t = &s->jobs;
-
-        if (span.before == span.last)
-                return 0;
-        if (t->n_late == t->late_allocated)
-                forget_late_ones_that_are_gone(s);
-        if (ARRAY_GROW(t->late, t->late_allocated, t->n_late + 1 + t->n_late / 2) < 0)
-                return -ENOMEM;
-        t->late[t->n_late++] = (LateSpan){.span = span, .job = job};
-        return 0;
-}
-
-// Who has given many revisions was found a moment ago.
-static bool has_number(const uint64_t *numbers, size_t n, uint64_t number) {
-        while (n-- > 0)
-                if (numbers[n] == number)
-                        return true;
-        return false;
-}
-
-size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_t before, uint64_t *ret, size_t max) {
-        const JobTable *t = &s->jobs;
-        size_t n = 0;
-
-        for (size_t i = t->n_late; i-- > 0 && n < max && t->late[i].span.last > revision;)
-                if (t->late[i].job < before && !has_number(ret, n, t->late[i].job) && find(s, t->late[i].job))
-                        ret[n++] = t->late[i].job;
-        return n;
-}
+// ------------------------------------------------------------------------------------------------ from an image
 
 // But of its first entry, which its number is from.
 static int note_spans(ClusterState *s, uint64_t number) {
@@ -365,19 +306,12 @@ static int note_spans(ClusterState *s, uint64_t number) {
         int r = 0;
 
         for (size_t i = 1; r == 0 && i < job->n_spans; i++)
-                r = note_late(s, number, span_at(job, i));
+                r = state_note_late_job(s, number, span_at(job, i));
         return r;
 }
 
-static int late_compare(const void *a, const void *b) {
-        const LateSpan *x = a, *y = b;
-
-        return x->span.last < y->span.last ? -1 : x->span.last > y->span.last;
-}
-
 int state_jobs_loaded(ClusterState *s) {
-        if (s->jobs.n_late > 0)
-                qsort(s->jobs.late, s->jobs.n_late, sizeof *s->jobs.late, late_compare);
+        state_late_jobs_loaded(s);
         for (size_t i = 0; i < s->jobs.n_held; i++)
                 if (!job_state_is_open((Argosy__JobState) s->jobs.held[i]->entry->state) &&
                     !state_job_is_awaited(s, s->jobs.held[i]->number))
@@ -858,7 +792,7 @@ int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *n
         notes->n_jobs++;
         key.job = goes_on ? put->number : s->jobs.last;
         if (goes_on)
-                r = note_late(s, key.job, (JobSpan){revision_before, s->revision});
+                r = state_note_late_job(s, key.job, (JobSpan){revision_before, s->revision});
         if (r == 0 && begins)
                 r = state_note_job_state(s, key.job);
         if (r == 0)

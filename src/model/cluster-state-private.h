@@ -430,6 +430,12 @@ void state_jobs_done(ClusterState *s);
 // long.
 int state_append_to_job(ClusterState *s, uint64_t number, Argosy__JobRecord part);
 
+// cluster-state-late-jobs.c: what further entries have given. Batches come one after the other, and so do these spans.
+int state_note_late_job(ClusterState *s, uint64_t job, JobSpan span); // 0 or -ENOMEM
+uint64_t state_late_job_of(const ClusterState *s, uint64_t revision); // 0: that of none that is kept
+void state_late_jobs_loaded(ClusterState *s);                         // in whatever order they were noted
+void state_late_jobs_done(ClusterState *s);
+
 // cluster-state-job-settings.c: the same of what is no unit.
 int state_settings_note_before(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place);
 int state_settings_note_after(const ClusterState *s, JobNotes *notes, size_t place);

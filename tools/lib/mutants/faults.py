@@ -526,7 +526,7 @@ FAULTS = [
           "if (c->until_revision == 0 || c->since_revision <= c->until_revision)",
           "if (true)",
           "leader/changes-between: an_update_is_done_when_it_has_changed_the_last_unit"),
-    Fault("late-jobs-of-all-times", "src/model/cluster-state-jobs.c",
+    Fault("late-jobs-of-all-times", "src/model/cluster-state-late-jobs.c",
           "for (size_t i = t->n_late; i-- > 0 && n < max && t->late[i].span.last > revision;)",
           "for (size_t i = t->n_late; i-- > 0 && n < max;)",
           "leader/held-jobs: what_began_late_is_listed_by_when_it_began"),

@@ -4,15 +4,26 @@
 // (cluster-state-jobs.c). In the order of revisions, so whose one was is found by halves, and what came since one are the
 // last ones.
 //
-// Those of jobs that are not kept any more go now and then.
+// Those of jobs that are not kept any more go bit by bit, as others come: a pass goes over all of them, some with each that
+// is noted, and moves those that stay to the front.
+//
+//      spans[0, n_kept)         it has been there: these stay
+//      spans[n_kept, n_looked)  nothing
+//      spans[n_looked, n)       it is yet to come there
+//
+// So no entry costs more for what there is, and what nobody needs is at most what comes during one pass, one in LOOKED of
+// those that there are, beside what has gone meanwhile.
 //
 // Failures: none but memory.
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "array.h"
 #include "cluster-state-private.h"
+
+enum { LOOKED = 16 }; // for each that is noted, at about 0.1 us
 
 static bool is_kept(const ClusterState *s, uint64_t job) {
         JobView now = state_jobs_view(s);
@@ -20,43 +31,51 @@ static bool is_kept(const ClusterState *s, uint64_t job) {
         return job_view_find(&now, job);
 }
 
-uint64_t state_late_job_of(const ClusterState *s, uint64_t revision) {
-        size_t low = 0, high = s->jobs.n_late;
+// The first of these that goes as far as the revision; `end`: none does.
+static size_t find_from(const LateJobs *l, size_t begin, size_t end, uint64_t revision) {
+        while (begin < end) {
+                size_t middle = begin + (end - begin) / 2;
 
-        while (low < high) { // `low`: the first that goes as far as the revision
-                size_t middle = low + (high - low) / 2;
-
-                if (s->jobs.late[middle].span.last < revision)
-                        low = middle + 1;
+                if (l->spans[middle].span.last < revision)
+                        begin = middle + 1;
                 else
-                        high = middle;
+                        end = middle;
         }
-        if (low == s->jobs.n_late || s->jobs.late[low].span.before >= revision || !is_kept(s, s->jobs.late[low].job))
+        return begin;
+}
+
+uint64_t state_late_job_of(const ClusterState *s, uint64_t revision) {
+        const LateJobs *l = &s->jobs.late;
+        size_t i = find_from(l, 0, l->n_kept, revision);
+
+        if (i == l->n_kept)
+                i = find_from(l, l->n_looked, l->n, revision);
+        if (i == l->n || l->spans[i].span.before >= revision || !is_kept(s, l->spans[i].job))
                 return 0;
-        return s->jobs.late[low].job;
+        return l->spans[i].job;
 }
 
-static void forget_late_ones_that_are_gone(ClusterState *s) {
-        JobTable *t = &s->jobs;
-        size_t kept = 0;
+static void forget_some(ClusterState *s) {
+        LateJobs *l = &s->jobs.late;
 
-        for (size_t i = 0; i < t->n_late; i++)
-                if (is_kept(s, t->late[i].job))
-                        t->late[kept++] = t->late[i];
-        t->n_late = kept;
+        for (size_t i = 0; i < LOOKED && l->n_looked < l->n; i++, l->n_looked++)
+                if (is_kept(s, l->spans[l->n_looked].job))
+                        l->spans[l->n_kept++] = l->spans[l->n_looked];
+        if (l->n_looked < l->n)
+                return;
+        l->n = l->n_kept;
+        l->n_kept = l->n_looked = 0; // from the front again
 }
 
-// Looked through before it grows, so it costs what it grows by.
 int state_note_late_job(ClusterState *s, uint64_t job, JobSpan span) {
-        JobTable *t = &s->jobs;
+        LateJobs *l = &s->jobs.late;
 
         if (span.before == span.last)
                 return 0;
-        if (t->n_late == t->late_allocated)
-                forget_late_ones_that_are_gone(s);
-        if (ARRAY_GROW(t->late, t->late_allocated, t->n_late + 1 + t->n_late / 2) < 0)
+        forget_some(s);
+        if (ARRAY_GROW(l->spans, l->allocated, l->n + 1) < 0)
                 return -ENOMEM;
-        t->late[t->n_late++] = (LateSpan){.span = span, .job = job};
+        l->spans[l->n++] = (LateSpan){.span = span, .job = job};
         return 0;
 }
 
@@ -68,14 +87,22 @@ static bool has_number(const uint64_t *numbers, size_t n, uint64_t number) {
         return false;
 }
 
-size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_t before, uint64_t *ret, size_t max) {
-        const JobTable *t = &s->jobs;
-        size_t n = 0;
+// Those of [begin, end) from the last one on. Returns how many there are.
+static size_t list(const ClusterState *s, size_t begin, size_t end, uint64_t revision, uint64_t before, uint64_t *ret, size_t n,
+                   size_t max) {
+        const LateSpan *spans = s->jobs.late.spans;
 
-        for (size_t i = t->n_late; i-- > 0 && n < max && t->late[i].span.last > revision;)
-                if (t->late[i].job < before && !has_number(ret, n, t->late[i].job) && is_kept(s, t->late[i].job))
-                        ret[n++] = t->late[i].job;
+        for (size_t i = end; i-- > begin && n < max && spans[i].span.last > revision;)
+                if (spans[i].job < before && !has_number(ret, n, spans[i].job) && is_kept(s, spans[i].job))
+                        ret[n++] = spans[i].job;
         return n;
+}
+
+size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_t before, uint64_t *ret, size_t max) {
+        const LateJobs *l = &s->jobs.late;
+        size_t n = list(s, l->n_looked, l->n, revision, before, ret, 0, max);
+
+        return list(s, 0, l->n_kept, revision, before, ret, n, max);
 }
 
 static int late_compare(const void *a, const void *b) {
@@ -85,10 +112,16 @@ static int late_compare(const void *a, const void *b) {
 }
 
 void state_late_jobs_loaded(ClusterState *s) {
-        if (s->jobs.n_late > 0)
-                qsort(s->jobs.late, s->jobs.n_late, sizeof *s->jobs.late, late_compare);
+        LateJobs *l = &s->jobs.late;
+
+        if (l->n_looked > l->n_kept)
+                memmove(l->spans + l->n_kept, l->spans + l->n_looked, (l->n - l->n_looked) * sizeof(*l->spans));
+        l->n -= l->n_looked - l->n_kept;
+        l->n_kept = l->n_looked = 0;
+        if (l->n > 0)
+                qsort(l->spans, l->n, sizeof(*l->spans), late_compare);
 }
 
 void state_late_jobs_done(ClusterState *s) {
-        free(s->jobs.late);
+        free(s->jobs.late.spans);
 }

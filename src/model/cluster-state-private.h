@@ -65,6 +65,12 @@ typedef struct LateSpan {
         uint64_t job;
 } LateSpan;
 
+// By revision; also of jobs that are not kept any more (cluster-state-late-jobs.c).
+typedef struct LateJobs {
+        LateSpan *spans;
+        size_t n, n_kept, n_looked, allocated;
+} LateJobs;
+
 // One that has not ended, or that others wait for, although it would have been dropped.
 typedef struct HeldJob {
         uint64_t number;
@@ -97,8 +103,7 @@ typedef struct JobTable {
         size_t n, bytes;
         HeldJob **held; // by number
         size_t n_held, held_allocated;
-        LateSpan *late; // by revision; also of jobs that are not kept any more
-        size_t n_late, late_allocated;
+        LateJobs late;
         JobNews *news; // what cluster_state_next_job() has to tell
         size_t n_news, n_news_taken, news_allocated;
         uint64_t *ended; // what cluster_state_next_ended_job() has to tell

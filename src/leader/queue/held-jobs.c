@@ -6,7 +6,8 @@
 // just asked for it: his rights are judged, and what he has bound it to, and its effect is in one entry with the end of
 // what the log kept of it. Nothing else is written on the way, so a leader that begins makes all of this anew.
 //
-// Cost: what is due. Nobody looks at those that wait, but when the rules change, once at each of those that rules hold.
+// Cost: what is due. Nobody looks at those that wait, but when the rules change, once at each of those that rules hold. So
+// many units of these are compared with rules in one turn; the job at which that ends stays due, and goes on in the next.
 //
 // What holds a job may have changed between the turn in which it may go and the one in which its entry is made; it is
 // judged again there, and goes back. Who waits for a limit goes in the order of the numbers of jobs, and a request that
@@ -44,7 +45,7 @@ enum {
         JUDGED_PER_TURN = 64, // or, of larger ones that are read,
         BYTES_PER_TURN = 512 * 1024,
         GOING_MAX = 64, // tickets at a time
-        LOOK_UNITS = 2048, // of one request, compared with rules in one turn, at less than 1 us each
+        LOOK_UNITS = 2048, // of one request, or of all that are due, compared with rules in one turn, at less than 1 us each
         ENDS_PER_ENTRY = 256,
         ENDS_BYTES_PER_ENTRY = 256 * 1024, // and what one of them has more
 };
@@ -78,6 +79,8 @@ struct HeldJob {
         Ticket *ticket;   // it goes
         HeldLimit *limit; // it waits for, or for which it goes; NULL: none
         HeldLimit *woken; // whose room it may take: it is due; NULL: for something else, or not
+        Argosy__Request *request; // it is due, and is of so many units that it is judged in several turns; NULL: it is not
+        QueueLook *look;          // how far that is
         HeldJobVerdict why;
         uint32_t rule; // that holds it
         Argosy__JobRecord end;
@@ -151,12 +154,16 @@ static void leave(HeldJob *h) {
                 limit->n_waiting--;
 }
 
+static void stay_due(Leader *l, HeldJob *h) {
+        (void) oom_check(deadline_heap_set(&l->held_due, &h->due, h->number));
+        leader_mark(l);
+}
+
 static void make_due(Leader *l, HeldJob *h) {
         if (h->ticket || h->end.state != ARGOSY__JOB_STATE__JOB_UNKNOWN)
                 return;
         leave(h);
-        (void) oom_check(deadline_heap_set(&l->held_due, &h->due, h->number));
-        leader_mark(l);
+        stay_due(l, h);
 }
 
 // As many as there is room for.
@@ -326,6 +333,12 @@ static HeldJob *held_new(Leader *l, const Argosy__StoredRequest *m) {
         return h;
 }
 
+// It is judged, or will not be.
+static void forget_request(HeldJob *h) {
+        h->look = queue_look_free(h->look);
+        message_free(TAKE_PTR(h->request));
+}
+
 static void end_done(HeldJob *h) {
         for (size_t i = 0; i < h->end.n_ends; i++)
                 message_free(h->end.ends[i]);
@@ -349,6 +362,7 @@ static void held_free(Leader *l, HeldJob *h) {
         stop_awaiting(l, h);
         if (h->ticket)
                 drop_ticket(l, TAKE_PTR(h->ticket));
+        forget_request(h);
         map_take(&l->held_jobs, &h->number, sizeof(h->number));
         author_jobs_drop(l, h->author);
         end_done(h);
@@ -361,8 +375,10 @@ static void free_value(void *value) {
 
 // Tickets have ended by then.
 void held_jobs_clear(Leader *l) {
-        map_foreach (slot, &l->held_jobs)
+        map_foreach (slot, &l->held_jobs) {
+                forget_request(slot->value);
                 end_done(slot->value);
+        }
         map_done_with(&l->held_jobs, free_value);
         map_done_with(&l->held_awaited, free_value);
         map_done_with(&l->held_limits, free_value);
@@ -482,24 +498,25 @@ static HeldJobFacts facts_of(const Leader *l, const Argosy__StoredRequest *m, co
         return facts;
 }
 
-static HeldJobVerdict judge_due_one(const Leader *l, const Argosy__StoredRequest *m, const Argosy__Request *request,
-                                    const Argosy__QueueRule **ret_rule) {
-        HeldJobFacts facts = facts_of(l, m, request);
-        QueueLook *look = NULL;
+// False: it is known in a later turn.
+static bool judge_due_one(const Leader *l, HeldJob *h, const Argosy__StoredRequest *m, size_t *left, HeldJobVerdict *ret,
+                          const Argosy__QueueRule **ret_rule) {
+        HeldJobFacts facts = facts_of(l, m, h->request);
 
-        *ret_rule = NULL;
-        if (!facts.past_rules)
-                (void) queue_rule_find(l, m->author, request, SIZE_MAX, &look, ret_rule);
-        return judge(l, m->author, request, IS_DUE, &facts, *ret_rule);
+        if (!facts.past_rules && !queue_rule_find(l, m->author, h->request, left, &h->look, ret_rule))
+                return false;
+        *ret = judge(l, m->author, h->request, IS_DUE, &facts, *ret_rule);
+        return true;
 }
 
 bool held_jobs_judge(const Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule) {
         const Argosy__StoredRequest *m = t->held ? cluster_state_find_stored_request(l->state, t->held->number) : NULL;
         HeldJobFacts facts = facts_of(l, m, t->request);
         const Argosy__Author *author = m ? m->author : t->author;
+        size_t left = LOOK_UNITS;
 
         *ret_rule = NULL;
-        if (!facts.past_rules && !queue_rule_find(l, author, t->request, LOOK_UNITS, &t->look, ret_rule))
+        if (!facts.past_rules && !queue_rule_find(l, author, t->request, &left, &t->look, ret_rule))
                 return false;
         *ret = judge(l, author, t->request, m ? DECIDED : COMES, &facts, *ret_rule);
         return true;
@@ -595,10 +612,10 @@ static void on_response(const Argosy__Response *r, void *userdata) {
                 end_without_effect(l, h, r);
 }
 
-static void go(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, Argosy__Request *request,
-               const Argosy__QueueRule *rule) {
-        Ticket *t = oom_checked(ticket_take(l, request, on_response, h));
+static void go(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, const Argosy__QueueRule *rule) {
+        Ticket *t = oom_checked(ticket_take(l, TAKE_PTR(h->request), on_response, h));
 
+        t->look = TAKE_PTR(h->look);
         t->author = oom_checked(message_copy(m->author));
         authorization_drop_files(l, t);
         t->held = h;
@@ -667,34 +684,38 @@ static HeldJobVerdict judge_quickly(const Leader *l, const Argosy__StoredRequest
         return held_job_judge(&facts);
 }
 
-static void judge_due(Leader *l, HeldJob *h, const Argosy__StoredRequest *m) {
-        const Argosy__QueueRule *rule = NULL;
-        HeldJobVerdict v = has_begun(l, h) ? HELD_JOB_GOES : judge_quickly(l, m);
-        Argosy__Request *request = v == HELD_JOB_GOES ? read_request(m) : NULL;
-
-        l->n_held_judged++;
-        if (v == HELD_JOB_GOES && !request) {
-                end(l, h, ARGOSY__JOB_STATE__JOB_CANCELLED,
-                    "the leader's version cannot carry out such a request");
-                return;
-        }
-        if (v == HELD_JOB_GOES && !has_begun(l, h))
-                v = judge_due_one(l, m, request, &rule);
-        if (v == HELD_JOB_GOES) {
-                go(l, h, m, request, rule);
-                return;
-        }
-        if (v == HELD_JOB_OVER)
+static void carry_out(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, HeldJobVerdict v, const Argosy__QueueRule *rule) {
+        if (v == HELD_JOB_GOES)
+                go(l, h, m, rule);
+        else if (v == HELD_JOB_OVER)
                 cancel_after(l, h, m);
         else if (v == HELD_JOB_REFUSED)
                 end(l, h, ARGOSY__JOB_STATE__JOB_CANCELLED, rule->text);
         else
-                stand(l, h, v, rule, request);
-        message_free(request);
+                stand(l, h, v, rule, h->request);
+        forget_request(h);
+}
+
+// False: it is due still, and judged in a later turn.
+static bool judge_due(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, size_t *left) {
+        const Argosy__QueueRule *rule = NULL;
+        HeldJobVerdict v = has_begun(l, h) ? HELD_JOB_GOES : judge_quickly(l, m);
+
+        l->n_held_judged++;
+        if (v == HELD_JOB_GOES && !h->request)
+                h->request = read_request(m);
+        if (v == HELD_JOB_GOES && !h->request)
+                end(l, h, ARGOSY__JOB_STATE__JOB_CANCELLED,
+                    "the leader's version cannot carry out such a request");
+        else if (v != HELD_JOB_GOES || has_begun(l, h) || judge_due_one(l, h, m, left, &v, &rule))
+                carry_out(l, h, m, v, rule);
+        else
+                return false;
+        return true;
 }
 
 void held_jobs_step(Leader *l) {
-        size_t n = 0, bytes = 0;
+        size_t n = 0, bytes = 0, left = LOOK_UNITS;
 
         if (l->pause_us > leader_now(l))
                 return;
@@ -703,7 +724,10 @@ void held_jobs_step(Leader *l) {
                 const Argosy__StoredRequest *m = cluster_state_find_stored_request(l->state, h->number);
 
                 bytes += m->request.len;
-                judge_due(l, h, m);
+                if (judge_due(l, h, m, &left))
+                        continue;
+                stay_due(l, h);
+                break; // nobody behind it goes before it
         }
         if (l->held_due.n > 0 && l->n_held_going < GOING_MAX) // else their entry marks it
                 leader_mark(l);

@@ -352,7 +352,7 @@ static QueueLook *look_new(const Leader *l, const Argosy__Request *request) {
 }
 
 // Whether it is known now.
-static bool walk(const Leader *l, const Argosy__Author *author, QueueLook *look, size_t left) {
+static bool walk(const Leader *l, const Argosy__Author *author, QueueLook *look, size_t *left) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, author->host);
         const Argosy__Request *request = look->subject.request;
         const Argosy__QueueRule *rule;
@@ -367,7 +367,7 @@ static bool walk(const Leader *l, const Argosy__Author *author, QueueLook *look,
                                           .role = role_at,
                                           .userdata = &look->subject,
                                   },
-                                  &look->walk, &left, &rule);
+                                  &look->walk, left, &rule);
 
         look->known = oom_check(r) == 0;
         look->rule = rule ? rule->number : 0;
@@ -383,7 +383,7 @@ static const Argosy__QueueRule *rule_of(const Leader *l, const QueueLook *look) 
         return NULL;
 }
 
-bool queue_rule_find(const Leader *l, const Argosy__Author *author, const Argosy__Request *request, size_t most,
+bool queue_rule_find(const Leader *l, const Argosy__Author *author, const Argosy__Request *request, size_t *left,
                      QueueLook **look, const Argosy__QueueRule **ret) {
         bool is_new;
 
@@ -397,7 +397,7 @@ bool queue_rule_find(const Leader *l, const Argosy__Author *author, const Argosy
         is_new = !*look;
         if (is_new)
                 *look = look_new(l, request);
-        if (!(*look)->known && !walk(l, author, *look, most))
+        if (!(*look)->known && !walk(l, author, *look, left))
                 return false;
         *ret = rule_of(l, *look);
         if (is_new)

@@ -46,13 +46,12 @@ static void count_turns(const RigAnswer *a, Counted *ret) {
 }
 
 // New instances of a template that comes with them.
-static const Argosy__Response *submit(size_t n, const char *content, Counted *ret) {
+static RigAnswer *ask_to_submit(size_t n, const char *content) {
         static char names[UNITS][24], *pointers[UNITS];
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t id[2] = {++g.id, 66};
-        RigAnswer *a;
 
         for (size_t i = 0; i < n; i++) {
                 snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
@@ -68,7 +67,12 @@ static const Argosy__Response *submit(size_t n, const char *content, Counted *re
         change.n_files = 1;
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &change;
-        a = rig_ask(&g, &request);
+        return rig_ask(&g, &request);
+}
+
+static const Argosy__Response *submit(size_t n, const char *content, Counted *ret) {
+        RigAnswer *a = ask_to_submit(n, content);
+
         count_turns(a, ret);
         return rig_last(a);
 }
@@ -180,12 +184,47 @@ static void files_that_he_may_not_bring_any_more_are_not_read(void **state) {
         assert_int_equal(counted.read_late, 0);
 }
 
+// Of jobs that may go now as of requests that come; and several of them have one turn together.
+static void those_that_are_due_are_compared_in_turns(void **state) {
+        enum { JOBS = 3 };
+        Argosy__Request__QueueChange open_queue = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        unsigned most = 0, turns = 0;
+        uint64_t jobs[JOBS];
+
+        SKIP_BELOW(FEATURE_JOBS);
+        set_closed(true, "");
+        for (size_t i = 0; i < JOBS; i++) {
+                (void) ask_to_submit(UNITS, SERVICE);
+                rig_settle(&g);
+                jobs[i] = last_job();
+                assert_int_equal(state_of(jobs[i]), HELD);
+        }
+        (void) add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "db@*"));
+        (void) add_role_rule(LIMIT, "web");
+        open_queue.open = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
+        request.queue_change = &open_queue;
+        (void) rig_ask(&g, &request);
+        for (; state_of(jobs[JOBS - 1]) == HELD && turns < TURNS_MAX; turns++) {
+                n_compared = 0;
+                rig_turns(&g, 1);
+                most = MAX_OF(most, n_compared);
+        }
+        assert_in_range(most, 1, COMPARED_MAX + 10);
+        rig_settle(&g);
+        for (size_t i = 0; i < JOBS; i++)
+                assert_int_equal(state_of(jobs[i]), DONE);
+        assert_int_equal(n_held(), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(thousands_are_compared_in_turns_and_their_file_is_read_once),
                 RIG_TEST(a_role_that_is_made_of_names_is_found_among_thousands),
                 RIG_TEST(rules_that_change_meanwhile_count),
                 RIG_TEST(files_that_he_may_not_bring_any_more_are_not_read),
+                RIG_TEST(those_that_are_due_are_compared_in_turns),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -237,6 +237,8 @@ uint64_t cluster_state_left_revision(const ClusterState *s);
 
 // Also one that no unit has any more and a job names.
 SpecEntry *cluster_state_find_spec(const ClusterState *s, const Hash *hash);
+// The revision of the newest job that is kept and has brought it to a unit, or replaced it there; 0: none.
+uint64_t cluster_state_spec_revision(const ClusterState *s, const SpecEntry *spec);
 static inline bool spec_entry_is_former(const SpecEntry *spec) {
         return spec->users == 0;
 }
@@ -313,6 +315,8 @@ uint64_t cluster_state_job_after(const ClusterState *s, uint64_t number);
 Argosy__JobState cluster_state_job_state(const ClusterState *s, uint64_t number);
 // One of those that are kept, to be freed with message_free(): 0, -ENOENT or -ENOMEM.
 int cluster_state_read_job(const ClusterState *s, uint64_t number, Argosy__JobRecord **ret) _warn_unused_;
+// By which it has changed something last, or somebody has released it; 0: the job is not kept.
+uint64_t cluster_state_job_revision(const ClusterState *s, uint64_t number);
 // The same of what is packed of it from there on (JobNews.from).
 int cluster_state_read_job_from(const ClusterState *s, uint64_t number, size_t from,
                                 Argosy__JobRecord **ret) _warn_unused_;

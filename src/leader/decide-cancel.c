@@ -91,6 +91,7 @@ struct CancelWork {
         bool begun;   // what is no unit is, or there is none
         uint64_t *cancels;
         size_t n_said, n_not_said;
+        uint64_t newest; // revision of what it is about, of units
         char who[WHO_SIZE];
         Argosy__Response *said; // of what is no unit
         void (*part_committed)(Leader *l, Ticket *t);
@@ -307,6 +308,14 @@ static bool has_to_wait(Leader *l, const CancelJob *job) {
 
 static const AimItem *item_at(const AimList *list, size_t i);
 
+// What is not there any more has no revision: so it is that of the last unit that went, whichever it was.
+static void note_newest(CancelWork *w, const char *name) {
+        const ClusterState *state = w->leader->state;
+        const UnitEntry *u = cluster_state_find_unit(state, name);
+
+        w->newest = MAX_OF(w->newest, u ? u->record->revision : cluster_state_left_revision(state));
+}
+
 // A unit that two of them are about is the newer one's. STEP_PASSED: these were all.
 static int list_units(CancelWork *w) {
         size_t n = 0;
@@ -329,6 +338,7 @@ static int list_units(CancelWork *w) {
 
                         *item = (CancelItem){
                                 .to.name = w->jobs[i].list.items[k].name, .job = &w->jobs[i], .at = k};
+                        note_newest(w, item->to.name);
                         r = map_add_str(&w->aims.by_name, item->to.name, &item->to);
                         if (r == -ENOMEM)
                                 return r;
@@ -590,6 +600,27 @@ static Argosy__Response *refuse_begun(const CancelJob *job) {
                 job->number, job->list.job->verb);
 }
 
+// By the job itself, by who has called off some of it, or of what it is about.
+static uint64_t newest_of(const CancelWork *w, const CancelJob *job) {
+        const ClusterState *state = w->leader->state;
+        uint64_t newest = cluster_state_job_revision(state, job->number);
+
+        for (size_t i = 0; job->list.job && i < job->list.job->n_cancelled_by; i++)
+                newest = MAX_OF(newest, cluster_state_job_revision(state, job->list.job->cancelled_by[i]));
+        if (job->kind == KIND_ROLLOUT)
+                return MAX_OF(newest, decide_job_group_revision(w->leader, job->list.job->rollout));
+        return job->kind == KIND_DRAIN ? MAX_OF(newest, cluster_state_hosts_revision(state)) : newest;
+}
+
+// STEP_PASSED: nothing of all that has changed after the revision that the request names.
+static int refuse_if_changed(const CancelWork *w, Ticket *t) {
+        uint64_t newest = w->newest;
+
+        for (size_t i = 0; i < w->n_jobs; i++)
+                newest = MAX_OF(newest, newest_of(w, &w->jobs[i]));
+        return decide_job_check_revision(t, "a job, or what it is about", newest);
+}
+
 // STEP_PASSED: something of each can be.
 static int check(CancelWork *w, Ticket *t) {
         size_t n = 0;
@@ -735,6 +766,8 @@ int decide_cancel(Decision *d, Ticket *t) {
                 t->cancel->listed = true;
         }
         if (!t->cancel->kept)
+                r = refuse_if_changed(t->cancel, t);
+        if (r == STEP_PASSED && !t->cancel->kept)
                 r = check(t->cancel, t);
         if (r != STEP_PASSED)
                 return r;

@@ -17,6 +17,7 @@
 #include "decide-private.h"
 #include "disruption-budget.h"
 #include "feature-level.h"
+#include "forget-request.h"
 #include "handlers.h"
 #include "held-jobs.h"
 #include "job-end.h"
@@ -26,6 +27,7 @@
 #include "rebalances.h"
 #include "response.h"
 #include "store.h"
+#include "str.h"
 #include "tables.h"
 #include "tickets.h"
 #include "unit-name.h"
@@ -133,8 +135,7 @@ int decide_job_check_units(const Leader *l, Ticket *t, const Argosy__Request__Ch
         return STEP_PASSED;
 }
 
-// Of a template or a unit, and of its instances.
-static uint64_t newest_revision(const Leader *l, const char *name) {
+uint64_t decide_job_group_revision(const Leader *l, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         const DisruptionBudget *g = disruption_budget_find(l, name);
         uint64_t newest = e ? e->record->revision : 0;
@@ -167,6 +168,35 @@ static uint64_t newest_of_folder(const ClusterState *state, const Argosy__Reques
         return newest;
 }
 
+static uint64_t newest_of_jobs(const ClusterState *state, const Argosy__Request__JobRelease *m) {
+        uint64_t newest = 0;
+
+        for (size_t i = 0; i < m->n_numbers; i++)
+                newest = MAX_OF(newest, cluster_state_job_revision(state, m->numbers[i]));
+        return newest;
+}
+
+// All of them at once, since what is erased does not come back.
+static int check_contents(const ClusterState *state, Ticket *t, const Argosy__Request__Forget *m) {
+        uint64_t newest = 0;
+
+        if (m->n_revs > FORGET_AT_ONCE)
+                return settle(t, response_error(E2BIG,
+                                                "with --if-revision up to %d unit files are erased at once, and "
+                                                "these are %zu: nothing was erased",
+                                                FORGET_AT_ONCE, m->n_revs));
+        for (size_t i = 0; i < m->n_revs; i++) {
+                const SpecEntry *spec;
+                Hash hash;
+
+                if (!hex_decode(m->revs[i], &hash, HASH_SIZE))
+                        continue;
+                spec = cluster_state_find_spec(state, &hash);
+                newest = MAX_OF(newest, spec ? cluster_state_spec_revision(state, spec) : 0);
+        }
+        return decide_job_check_revision(t, "a unit's file", newest);
+}
+
 // What has no revision of its own has one with all of its kind, which a voter that has read a snapshot knows no better
 // than that of the snapshot: rather refused than done. Of thousands of units all are looked at once, before the first is
 // changed, and each part again when its turn has come.
@@ -178,7 +208,7 @@ static int check_revision(const Leader *l, Ticket *t) {
         case BOUND_UNITS:
                 return t->parts ? STEP_PASSED : decide_job_check_units(l, t, q->change);
         case BOUND_GROUP:
-                return decide_job_check_revision(t, q->rollout->name, newest_revision(l, q->rollout->name));
+                return decide_job_check_revision(t, q->rollout->name, decide_job_group_revision(l, q->rollout->name));
         case BOUND_FOLDER:
                 return decide_job_check_revision(t, "what the folder is about", newest_of_folder(state, q->apply));
         case BOUND_CLUSTER:
@@ -188,7 +218,11 @@ static int check_revision(const Leader *l, Ticket *t) {
         case BOUND_QUEUE:
                 return decide_job_check_revision(t, "the rules of the queue", cluster_state_queue_revision(state));
         case BOUND_RIGHTS:
-                return decide_job_check_revision(t, "rights", cluster_state_access_revision(state));
+                return decide_job_check_revision(t, "rights and tokens", cluster_state_access_revision(state));
+        case BOUND_JOBS:
+                return decide_job_check_revision(t, "a job", newest_of_jobs(state, q->job_release));
+        case BOUND_CONTENTS:
+                return check_contents(state, t, q->forget);
         case BOUND_LATER:
                 break;
         }

@@ -87,6 +87,8 @@ int decide_job_admit(Decision *d, Ticket *t);
 int decide_job_check_units(const Leader *l, Ticket *t, const Argosy__Request__Change *change);
 // The same of what has changed by the revision `at` last; what that is called begins the sentence.
 int decide_job_check_revision(Ticket *t, const char *what, uint64_t at);
+// Of a unit or a template, and of its instances: that of the newest change.
+uint64_t decide_job_group_revision(const Leader *l, const char *name);
 // It is in the batch, behind the mark, and so is its job then; also if nothing is, and its job is open (ticket_has_open_job()). 0 or -ENOMEM.
 int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark);
 // It is held back: its job is in the batch, without any effect, and with what is stored of it. 0 or -ENOMEM.

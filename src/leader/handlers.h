@@ -30,8 +30,10 @@ typedef struct HandlerLog {
                 BOUND_CLUSTER,   // hosts, pools and the cluster
                 BOUND_ROLES,
                 BOUND_QUEUE,
-                BOUND_RIGHTS,
-                BOUND_LATER, // who plans it says so, once that is read
+                BOUND_RIGHTS,    // and tokens of programs
+                BOUND_JOBS,      // those that it names
+                BOUND_CONTENTS,  // the same: jobs that have brought or replaced them
+                BOUND_LATER,     // who plans it says so, once that is read
         } bound;
         // What is done with it when the log has it already, by its id.
         enum {

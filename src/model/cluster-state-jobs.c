@@ -103,6 +103,13 @@ void state_pass_time(ClusterState *s, uint64_t at_us) {
         s->clock_us = at_us;
 }
 
+uint64_t cluster_state_job_revision(const ClusterState *s, uint64_t number) {
+        const Argosy__StoredRequest *held = cluster_state_find_stored_request(s, number);
+        const JobEntry *job = find(s, number);
+
+        return job ? MAX_OF(job->revision, held ? held->revision : 0) : 0;
+}
+
 int cluster_state_read_job(const ClusterState *s, uint64_t number, Argosy__JobRecord **ret) {
         return cluster_state_read_job_from(s, number, 0, ret);
 }

@@ -193,6 +193,10 @@ int state_forget_spec(ClusterState *s, const Hash *hash, size_t *ret_n) {
         return put_version(s, spec);
 }
 
+uint64_t cluster_state_spec_revision(const ClusterState *s, const SpecEntry *spec) {
+        return cluster_state_job_revision(s, spec->job);
+}
+
 size_t cluster_state_former_specs_bytes(const ClusterState *s) {
         return s->former_specs_bytes;
 }

@@ -169,13 +169,14 @@ void state_drop_stored_request(ClusterState *s, uint64_t job) {
         state_retire_message(s, m);
 }
 
-static Argosy__StoredRequest *released(const Argosy__StoredRequest *m, bool past_rules) {
+static Argosy__StoredRequest *released(const Argosy__StoredRequest *m, bool past_rules, uint64_t revision) {
         Argosy__StoredRequest changed = *m; // borrows what that points to
 
         changed.by_hand = false;
         changed.after = NULL;
         changed.n_after = 0;
         changed.past_rules |= past_rules;
+        changed.revision = revision;
         return message_copy(&changed);
 }
 
@@ -187,7 +188,7 @@ int state_release_request(ClusterState *s, const Argosy__LogOp__StoredRelease *r
         if (i == t->n || t->requests[i]->job != release->job)
                 return 0;
         before = t->requests[i];
-        after = released(before, release->past_rules);
+        after = released(before, release->past_rules, s->revision + 1);
         if (!after)
                 return -ENOMEM;
         t->requests[i] = after;

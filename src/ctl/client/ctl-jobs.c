@@ -90,7 +90,7 @@ int ctl_jobs_check(Ctl *ctl) {
                                       "not go with --reason, --key, --if-revision, --hold, --after or --queue");
         if ((ctl->opt.given & OPT_FORCE) && streq(ctl->opt.verb->name, "cluster leave"))
                 return ctl_usage(ctl, "with --force a host leaves without the cluster, which keeps no job of that: it does not go "
-                                      "with --reason");
+                                      "with --reason or --if-revision");
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
         request.cluster_status = &status;
         code = ctl_ask(ctl, &request, 0, on_status, &level);

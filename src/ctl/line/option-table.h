@@ -75,7 +75,8 @@ typedef enum Option {
         OPT_LIST = OPT_JSON | OPT_NO_PAGER | OPT_NO_LEGEND | OPT_FULL | OPT_FIELDS,
         OPT_WAITING = OPT_NO_BLOCK | OPT_VERBOSE | OPT_JSON,
         OPT_HELD = OPT_HOLD | OPT_AFTER | OPT_QUEUE,
-        OPT_JOB = OPT_REASON | OPT_KEY | OPT_IF_REVISION | OPT_HELD,
+        OPT_CHANGES = OPT_REASON | OPT_IF_REVISION, // whatever changes the cluster
+        OPT_JOB = OPT_CHANGES | OPT_KEY | OPT_HELD,
 } Option;
 
 typedef struct OptionInfo {

@@ -83,10 +83,12 @@ static int take_moves(Ctl *ctl, Rebalance *o, const Argosy__Response__Rebalance 
         return error;
 }
 
-// What a leader before this one moved counts against the limit.
+// What a leader before this one moved counts against the limit; and it has changed what that one has found unchanged.
 static int rebalance_ask(Ctl *ctl, Argosy__Request *request, void *userdata) {
         const Rebalance *o = userdata;
 
+        if (o->begun && request->job)
+                request->job->if_revision = 0;
         if (!(ctl->opt.given & OPT_MAX_MOVES))
                 return 0;
         if (o->n_moved >= ctl->opt.max_moves)

@@ -49,14 +49,14 @@ VERB("job show", "show-job", "JOB...", GROUP_SEE, OPT_JSON | OPT_NO_LEGEND | OPT
      verb_job_show, "Show what a job changed, how it ended, and how that stands now")
 VERB("job wait", "wait-job", "JOB...", GROUP_SEE, OPT_VERBOSE, 1, ARGS_MAX, verb_job_wait,
      "Wait until jobs have ended, whoever asked for them")
-VERB("job release", "release-job", "JOB...", GROUP_CHANGE, OPT_REASON, 1, ARGS_MAX, verb_job_release,
+VERB("job release", "release-job", "JOB...", GROUP_CHANGE, OPT_CHANGES, 1, ARGS_MAX, verb_job_release,
      "Let jobs begin that are held back")
-VERB("job cancel", "cancel-job", "JOB...", GROUP_CHANGE, OPT_REASON, 1, ARGS_MAX, verb_job_cancel,
+VERB("job cancel", "cancel-job", "JOB...", GROUP_CHANGE, OPT_CHANGES, 1, ARGS_MAX, verb_job_cancel,
      "Call jobs off: what has not begun of them never does")
 VERB("job retry", "retry-job", "JOB...", GROUP_CHANGE, OPT_NO_BLOCK | OPT_VERBOSE | OPT_JOB, 1, ARGS_MAX, verb_job_retry,
      "Ask again for the units of jobs that did not end well")
 // before `history`, for the second word counts
-VERB("history forget", NULL, "JOB|UNIT...", GROUP_SEE, OPT_REASON | OPT_KEY, 1, ARGS_MAX, verb_history_forget,
+VERB("history forget", NULL, "JOB|UNIT...", GROUP_SEE, OPT_CHANGES | OPT_KEY, 1, ARGS_MAX, verb_history_forget,
      "Erase the old files that jobs or units are remembered with")
 VERB("history", NULL, "UNIT...", GROUP_SEE, OPT_LIST | OPT_LIMIT | OPT_AUTHOR, 1, ARGS_MAX, verb_history,
      "List the jobs that changed a unit, and what they did to it, newest first")
@@ -91,7 +91,7 @@ VERB("maintenance", NULL, "NODE...", GROUP_NODES, OPT_DEADLINE | OPT_JOB | OPT_N
      verb_maintenance, "Drain nodes and stop their global units too")
 VERB("rebalance", NULL, "[PATTERN...]", GROUP_NODES,
      OPT_DRY_RUN | OPT_MAX_MOVES | OPT_HEALTH | OPT_ABORT | OPT_NO_BLOCK | OPT_JSON | OPT_NO_LEGEND |
-             OPT_FULL | OPT_REASON,
+             OPT_FULL | OPT_CHANGES,
      0, ARGS_MAX, verb_rebalance, "Move units to where they are better off, as few as possible")
 VERB("label", NULL, "NODE KEY=VALUE|KEY-...", GROUP_NODES, OPT_JOB, 2, ARGS_MAX, verb_label,
      "Set labels of a host, or take them back")
@@ -121,30 +121,30 @@ VERB("access revoke", NULL, "RIGHT from user:|group:NAME [on role ROLE]", GROUP_
      verb_access_revoke, "Take a right back")
 VERB("access list", NULL, "", GROUP_ROLES, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_access_list, "Show who may do what")
 
-VERB("token create", NULL, "[on role ROLE]", GROUP_ROLES, OPT_RIGHT | OPT_NAME | OPT_TTL | OPT_CERTIFICATE | OPT_REASON | OPT_JSON, 0, 3,
+VERB("token create", NULL, "[on role ROLE]", GROUP_ROLES, OPT_RIGHT | OPT_NAME | OPT_TTL | OPT_CERTIFICATE | OPT_CHANGES | OPT_JSON, 0, 3,
      verb_token_create, "Print a token with which programs may view, operate, deploy or admin")
-VERB("token revoke", NULL, "NAME|ID...", GROUP_ROLES, OPT_REASON | OPT_KEY, 1, ARGS_MAX, verb_token_revoke,
+VERB("token revoke", NULL, "NAME|ID...", GROUP_ROLES, OPT_CHANGES | OPT_KEY, 1, ARGS_MAX, verb_token_revoke,
      "End tokens at once, and what goes on with them")
 VERB("token list", NULL, "", GROUP_ROLES, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_token_list,
      "Show tokens, and when they were used last")
 
 VERB("queue rule", NULL, "add ACTION [KEY=PATTERN...]|list|delete RULE...", GROUP_ROLES,
-     OPT_REASON | OPT_KEY | OPT_IF_REVISION | OPT_JSON | OPT_NO_LEGEND, 1, ARGS_MAX, verb_queue_rule,
+     OPT_CHANGES | OPT_KEY | OPT_JSON | OPT_NO_LEGEND, 1, ARGS_MAX, verb_queue_rule,
      "Say which requests are held back, refused or limited")
-VERB("queue close", NULL, "", GROUP_ROLES, OPT_REASON | OPT_KEY, 0, 0, verb_queue_close,
+VERB("queue close", NULL, "", GROUP_ROLES, OPT_CHANGES | OPT_KEY, 0, 0, verb_queue_close,
      "Hold back all jobs that come, until the queue opens")
-VERB("queue open", NULL, "", GROUP_ROLES, OPT_REASON | OPT_KEY, 0, 0, verb_queue_open,
+VERB("queue open", NULL, "", GROUP_ROLES, OPT_CHANGES | OPT_KEY, 0, 0, verb_queue_open,
      "Let jobs begin again, and those that the closed queue held")
-VERB("queue limit", NULL, "NUMBER", GROUP_ROLES, OPT_REASON | OPT_KEY | OPT_IF_REVISION, 1, 1, verb_queue_limit,
+VERB("queue limit", NULL, "NUMBER", GROUP_ROLES, OPT_CHANGES | OPT_KEY, 1, 1, verb_queue_limit,
      "Say how many open jobs an author may have")
 
 VERB("cluster status", NULL, "", GROUP_CLUSTER, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_cluster_status,
      "Show members, leader and log")
-VERB("cluster token", NULL, "", GROUP_CLUSTER, OPT_TTL | OPT_REASON | OPT_JSON, 0, 0, verb_cluster_token,
+VERB("cluster token", NULL, "", GROUP_CLUSTER, OPT_TTL | OPT_CHANGES | OPT_JSON, 0, 0, verb_cluster_token,
      "Print a token with which hosts can join")
 VERB("cluster join", NULL, "ADDRESS[:PORT] TOKEN|-", GROUP_CLUSTER, OPT_DISCARD, 2, 2, verb_cluster_join,
      "Make this host a member of another cluster")
-VERB("cluster leave", NULL, "", GROUP_CLUSTER, OPT_FORCE | OPT_REASON, 0, 0, verb_cluster_leave,
+VERB("cluster leave", NULL, "", GROUP_CLUSTER, OPT_FORCE | OPT_CHANGES, 0, 0, verb_cluster_leave,
      "Take this host out of its cluster")
 VERB("cluster remove", NULL, "NODE", GROUP_CLUSTER, OPT_JOB, 1, 1, verb_cluster_remove,
      "Take a host out of the cluster, also a dead one")

@@ -92,7 +92,7 @@ static const struct {
         bool (*of)(HttpResource resource);
 } headers[] = {
         {{"Idempotency-Key", SHAPE_TEXT, "1 to 64 characters: what is asked for again under the same key is done once", 0, 0}, writes},
-        {{"If-Match", SHAPE_TEXT, "A revision, in quotes: nothing is changed if a unit was changed after it", 0, 0}, writes},
+        {{"If-Match", SHAPE_TEXT, "A revision, in quotes: nothing is changed if what is asked for was changed after it", 0, 0}, writes},
         {{"If-None-Match", SHAPE_TEXT, "An ETag: what is still that version is not sent again", 0, 0}, has_tag},
         {{"Last-Event-ID", SHAPE_TEXT, "A cursor: counts more than since", 0, 0}, is_of_events},
 };

@@ -36,11 +36,14 @@ struct Rebalance {
         size_t n_patterns, max_moves;
         NamePatterns meant; // by these
         uint64_t health_us;
+        uint64_t if_revision; // after which nothing that the first plan looks at may have changed; 0: it may
+        uint64_t newest;      // revision of what was looked at
         Ticket *asker; // who only asks what it would do; NULL: it is to do it
         SchedulerRebalance *search; // for the next plan; NULL: nobody searches
         bool planned; // the moves that are PLANNED are a plan
         bool more;    // max_moves ended the last one
         bool aborted, over;
+        bool changed; // something has, after if_revision
         char failure[REBALANCE_FAILURE_SIZE]; // "": none
         RebalanceJob job;
         // In the order of their beginning, then the planned ones. Those that have ended stand in the order
@@ -59,4 +62,6 @@ bool rebalance_has_to_wait(const Leader *l);
 // Goes on with the next plan, or begins it. 0: there is none yet, and the leader is marked when it can go on; -ENOMEM.
 typedef enum RebalanceOutcome { REBALANCE_PLANNED = 1 } RebalanceOutcome; // the planned moves are it
 int rebalance_advance(Leader *l, Rebalance *o, Scheduler **scheduler);
+// Whether something that its first plan has looked at has changed after the revision that it is bound to.
+bool rebalance_is_outdated(const Leader *l, const Rebalance *o);
 const char *rebalance_node_name(const Leader *l, uint32_t node); // "-": it is gone

@@ -7,6 +7,7 @@
 // queue, and so does one that only asks while another plan is being made. A client that sends its request again, also
 // to the next leader, is told what is under way if that has the same id. Who only asks and goes away ends the search.
 #include <errno.h>
+#include <inttypes.h>
 
 #include "clock.h"
 #include "feature-level.h"
@@ -52,6 +53,18 @@ static Argosy__Response *response_about(const Leader *l, const Rebalance *o, siz
         return TAKE_PTR(response);
 }
 
+static uint64_t bound_to(const Ticket *t) {
+        return t->request->job ? t->request->job->if_revision : 0;
+}
+
+// A leader before this one may have moved some.
+static Argosy__Response *changed_response(const Rebalance *o) {
+        return response_error(ESTALE,
+                              "units, hosts or pools: something may have changed after revision %" PRIu64
+                              ": nothing is moved",
+                              o->if_revision);
+}
+
 // A search at a time: who comes while there is one stays in the queue.
 static int ask(Leader *l, Ticket *t) {
         int r;
@@ -62,6 +75,7 @@ static int ask(Leader *l, Ticket *t) {
         if (r < 0)
                 return r;
         l->rebalance_asked->asker = t;
+        l->rebalance_asked->if_revision = bound_to(t);
         list_unlink(&t->queue); // it is found by that alone
         leader_mark(l);
         return 0;
@@ -76,7 +90,9 @@ void rebalance_answer(Leader *l, Scheduler **scheduler) {
         r = rebalance_advance(l, o, scheduler);
         if (r == 0)
                 return;
-        ticket_settle(o->asker, r < 0 ? NULL : response_about(l, o, 0, o->n_moves)); // ends with rebalance_forget()
+        ticket_settle(o->asker, r < 0                          ? NULL // ends with rebalance_forget()
+                                : rebalance_is_outdated(l, o) ? changed_response(o)
+                                                               : response_about(l, o, 0, o->n_moves));
 }
 
 void rebalance_forget(Leader *l, const Ticket *t) {
@@ -101,6 +117,7 @@ static int begin(Leader *l, const Ticket *t) {
 
         if (r < 0)
                 return r;
+        o->if_revision = bound_to(t);
         o->job.request = message_copy(t->request);
         o->job.author = message_copy(t->author);
         if (!o->job.request || !o->job.author)
@@ -168,11 +185,12 @@ int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b) {
 // ------------------------------------------------------------------------------------------------ telling
 
 static Argosy__Response *last_response(const Leader *l, const Rebalance *o, size_t n_reported) {
-        Argosy__Response *r = response_about(l, o, n_reported, o->n_ended);
+        Argosy__Response *r =
+                o->changed ? changed_response(o) : response_about(l, o, n_reported, o->n_ended);
         size_t left = o->n_moves - o->n_ended;
 
-        if (!r)
-                return NULL;
+        if (!r || o->changed)
+                return r;
         if (*o->failure) {
                 r->status = EIO;
                 (void) field_printf(&r->message, "%s; nothing more is moved", o->failure);

@@ -8,7 +8,8 @@
 // up for that while counts as down. Each move is judged again when its turn has come. When all have been made another
 // plan is made, which is empty unless something has changed meanwhile; then it is over. It is also over if the moves
 // that are left cannot be made now: nobody waits for better times. If a unit that was moved fails, nothing more is
-// moved.
+// moved. If the request is bound to a revision, the units that the first plan asks about, and hosts, are compared with
+// that before anything is moved.
 //
 // What is under way is known to this leader only. With it, it ends: what was moved is where it was moved to,
 // and a client that still listens asks the next leader, who makes a plan of its own. So nothing needs to be
@@ -145,13 +146,17 @@ static bool is_settled(const Leader *l, const Unit *u, const UnitEntry *e) {
         return unit_on_node_is_reported(s) && s->revision >= e->record->revision && !(s->error && *s->error);
 }
 
+// Also of one that stays: it may have been another one when somebody looked.
 static bool may_move(Leader *l, Unit *u, void *userdata) {
-        const Rebalance *o = userdata;
+        Rebalance *o = userdata;
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         const UnitFile *file;
 
-        return e && u->node && !e->record->global && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE &&
-               name_patterns_match(&o->meant, u->name) && u->life == LIFE_RESIDENT && !(u->budget && u->budget->rollout) &&
+        if (!e || !name_patterns_match(&o->meant, u->name))
+                return false;
+        o->newest = MAX_OF(o->newest, e->record->revision);
+        return u->node && !e->record->global && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE &&
+               u->life == LIFE_RESIDENT && !(u->budget && u->budget->rollout) &&
                !retry_controller_hold(l, u) && is_settled(l, u, e) && spec_entry_file(e->spec, &file) == 0 &&
                !file->stays && !file->replaces && file->failing.node_lost != NODE_LOST_NEVER &&
                !activators_activated(&l->activators, u->name) &&
@@ -204,6 +209,11 @@ int rebalance_advance(Leader *l, Rebalance *o, Scheduler **scheduler) {
                 return 0;
         r = take_plan(o, *scheduler);
         return r < 0 ? r : REBALANCE_PLANNED;
+}
+
+bool rebalance_is_outdated(const Leader *l, const Rebalance *o) {
+        return o->if_revision > 0 && o->n_begun == 0 &&
+               MAX_OF(o->newest, cluster_state_hosts_revision(l->state)) > o->if_revision;
 }
 
 // ------------------------------------------------------------------------------------------------ begun
@@ -380,8 +390,9 @@ int rebalance_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
                 r = rebalance_advance(l, o, scheduler);
                 if (r != REBALANCE_PLANNED)
                         return r;
-                if (o->n_begun == o->n_moves) {
-                        o->over = true;
+                o->changed = rebalance_is_outdated(l, o);
+                if (o->changed || o->n_begun == o->n_moves) {
+                        finish(o, o->changed);
                         return 0;
                 }
         }

@@ -349,7 +349,7 @@ static void closes(FakeDaemon *d) {
         q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && q->queue_change->close &&
                !q->queue_change->open);
-        assert(streq(q->job->reason, "racks"));
+        assert(streq(q->job->reason, "racks") && q->job->if_revision == 17);
         done(q);
         r.final = true;
         fake_reply(d, &r);
@@ -357,7 +357,7 @@ static void closes(FakeDaemon *d) {
 }
 
 static void a_queue_is_closed_for_a_reason(void **state) {
-        _cleanup_outcome_ Outcome o = run(closes, "queue close --reason=racks");
+        _cleanup_outcome_ Outcome o = run(closes, "queue close --reason=racks --if-revision=17");
 
         assert_int_equal(o.code, 0);
         assert_string_equal(o.err, "");

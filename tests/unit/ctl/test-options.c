@@ -169,6 +169,15 @@ static void write_verbs(FILE *f) {
         assert_true(help_words(f, &verb_table, "verbs", NULL, 0));
 }
 
+static void whoever_takes_a_reason_can_be_bound_to_a_revision(void **state) {
+        for (size_t i = 0; i < verb_table.n_verbs; i++) {
+                const Verb *verb = &verb_table.verbs[i];
+
+                if ((verb->options & OPT_REASON) && !(verb->options & OPT_IF_REVISION))
+                        fail_msg("%s changes something, and does not take --if-revision", verb->name);
+        }
+}
+
 static void write_journal_options(FILE *f) {
         char *words[] = {(char *) "journal"};
 
@@ -201,6 +210,7 @@ int main(void) {
                 cmocka_unit_test(bad_lines_say_what_is_wrong),
                 cmocka_unit_test(help_and_version_need_nothing_else),
                 cmocka_unit_test(the_tables_fit_together),
+                cmocka_unit_test(whoever_takes_a_reason_can_be_bound_to_a_revision),
                 cmocka_unit_test(help_names_every_verb_and_option),
         };
 

@@ -42,10 +42,12 @@ typedef struct Wish {
         unsigned max_moves;
         bool dry_run, abort, health, no_wait;
         uint8_t id;
+        uint64_t if_revision;
 } Wish;
 
 static inline RigAnswer *ask(Wish w) {
         Argosy__Request__Rebalance m = ARGOSY__REQUEST__REBALANCE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint8_t id[16] = {w.id ? w.id : 1};
 
@@ -59,6 +61,8 @@ static inline RigAnswer *ask(Wish w) {
         m.health_us = w.health ? HEALTH_MS * 1000 : 0;
         request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
         request.rebalance = &m;
+        job.if_revision = w.if_revision;
+        request.job = &job;
         return rig_ask_and_settle(&g, &request);
 }
 

@@ -172,6 +172,40 @@ static void no_more_are_moved_than_asked_for(void **state) {
 // ------------------------------------------------------------------------------------------------ who stays
 
 // Each unit is compared with each of them, in the turns of one loop.
+static void nothing_is_moved_if_somebody_has_changed_a_unit_meanwhile(void **state) {
+        RigAnswer *a;
+        uint64_t seen;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        start_on_two(9, SERVICE);
+        seen = cluster_state_revision(g.state);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_STOP, "web@1.service", NULL)->status, 0);
+        a = ask((Wish){.id = 2, .if_revision = seen});
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, ESTALE);
+        a = ask((Wish){.id = 3, .if_revision = seen, .dry_run = true});
+        assert_int_equal(rig_last(a)->status, ESTALE);
+        assert_int_equal(units_on(3), 0);
+        a = ask((Wish){.id = 4, .if_revision = seen, .pattern = "web@[2-9].service"}); // no business of theirs
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_true(n_moved(a) > 0);
+}
+
+static void nothing_is_moved_if_somebody_has_changed_a_host_meanwhile(void **state) {
+        RigAnswer *a;
+        uint64_t seen;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        start_on_two(9, SERVICE);
+        seen = cluster_state_revision(g.state);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        assert_int_equal(rig_last(ask((Wish){.id = 2, .if_revision = seen}))->status, ESTALE);
+        assert_int_equal(units_on(3), 0);
+        a = ask((Wish){.id = 3, .if_revision = cluster_state_revision(g.state)});
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_true(n_moved(a) > 1); // its own moves are no change
+}
+
 static void only_so_many_patterns_are_compared(void **state) {
         Argosy__Request__Rebalance m = ARGOSY__REQUEST__REBALANCE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -448,6 +482,8 @@ int main(void) {
                 T(each_end_is_told_as_it_comes),
                 T(no_more_are_moved_than_asked_for),
                 T(only_what_the_patterns_mean_is_moved),
+                T(nothing_is_moved_if_somebody_has_changed_a_unit_meanwhile),
+                T(nothing_is_moved_if_somebody_has_changed_a_host_meanwhile),
                 T(only_so_many_patterns_are_compared),
                 T(who_says_so_stays),
                 T(who_never_leaves_a_lost_node_stays_too),

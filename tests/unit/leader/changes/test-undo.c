@@ -663,6 +663,40 @@ static const Argosy__Response *forget(const char *rev) {
         return rig_last(rig_ask_and_settle(&g, &request));
 }
 
+static const Argosy__Response *forget_at(const char *rev, uint64_t if_revision) {
+        Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.revs = (char **) &rev;
+        m.n_revs = 1;
+        job.if_revision = if_revision;
+        request.what_case = ARGOSY__REQUEST__WHAT_FORGET;
+        request.forget = &m;
+        request.job = &job;
+        return rig_last(rig_ask_and_settle(&g, &request));
+}
+
+static void a_file_is_erased_if_no_job_has_had_it_since(void **state) {
+        Hash one = hash_of(ONE, strlen(ONE));
+        char hex[HASH_HEX_SIZE];
+        uint64_t seen;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        hash_hex(&one, HASH_SIZE, hex);
+        (void) start("a.service", ONE);
+        (void) start("a.service", TWO);
+        seen = cluster_state_revision(g.state);
+        (void) start("b.service", ONE);
+        (void) start("b.service", TWO);
+        assert_int_equal(forget_at(hex, seen)->status, ESTALE);
+        assert_non_null(cluster_state_find_spec(g.state, &one));
+        seen = cluster_state_revision(g.state);
+        (void) start("c.service", THREE);
+        assert_int_equal(forget_at(hex, seen)->status, 0);
+        assert_null(cluster_state_find_spec(g.state, &one));
+}
+
 static void the_history_of_a_unit_can_be_read(void **state) {
         Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
         const Argosy__Response__JobUnitRow *unit;
@@ -879,6 +913,7 @@ int main(void) {
                 TEST(an_update_that_failed_leaves_nothing_to_undo),
                 TEST(files_are_put_back_a_few_at_a_time),
                 TEST(what_is_no_update_is_not_put_back_a_few_at_a_time),
+                TEST(a_file_is_erased_if_no_job_has_had_it_since),
                 TEST(the_history_of_a_unit_can_be_read),
                 TEST(tens_of_thousands_of_contents_are_erased_by_one_job),
                 TEST(whatever_was_done_is_undone_step_by_step),

@@ -114,30 +114,44 @@ static inline uint64_t hold(Ask w) {
         return r->job;
 }
 
-static inline RigAnswer *ask_to_release(uint64_t number) {
+static inline RigAnswer *ask_to_release_at(uint64_t number, uint64_t if_revision) {
         Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
         m.numbers = &number;
         m.n_numbers = 1;
+        job.if_revision = if_revision;
         request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
         request.job_release = &m;
+        request.job = &job;
         return ask_and_go_on(&request);
+}
+
+static inline RigAnswer *ask_to_release(uint64_t number) {
+        return ask_to_release_at(number, 0);
 }
 
 static inline int release(uint64_t number) {
         return rig_last(ask_to_release(number))->status;
 }
 
-static inline int cancel(uint64_t number) {
+static inline int cancel_at(uint64_t number, uint64_t if_revision) {
         Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
         m.numbers = &number;
         m.n_numbers = 1;
+        job.if_revision = if_revision;
         request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
         request.job_cancel = &m;
+        request.job = &job;
         return rig_last(rig_ask_and_settle(&g, &request))->status;
+}
+
+static inline int cancel(uint64_t number) {
+        return cancel_at(number, 0);
 }
 
 static inline RigAnswer *wait_for(uint64_t number) {

@@ -114,6 +114,30 @@ static void what_has_not_begun_is_called_off_and_the_rest_goes_on(void **state) 
         assert_int_equal(state_of(job + 1), DONE);
 }
 
+static void what_somebody_has_changed_meanwhile_is_not_called_off(void **state) {
+        uint64_t job, seen;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = start_both();
+        seen = cluster_state_revision(g.state);
+        assert_true(answer((Ask){STOP, "second.service"})->job > job);
+        assert_int_equal(cancel_at(job, seen), ESTALE);
+        assert_int_equal(state_of(job), RUNNING);
+        assert_non_null(rig_record(&g, "second.service"));
+}
+
+static void who_saw_it_as_it_is_calls_it_off(void **state) {
+        uint64_t job, seen;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        job = start_both();
+        seen = cluster_state_revision(g.state);
+        (void) answer((Ask){START, "other.service", SERVICE}); // which is none of its units
+        assert_int_equal(cancel_at(job, seen), 0);
+        assert_null(rig_record(&g, "second.service"));
+        assert_int_equal(cancel_at(job, seen), ESTALE); // some of it was called off since
+}
+
 static void it_is_called_off_once(void **state) {
         uint64_t job;
 
@@ -500,6 +524,8 @@ static void who_calls_off_what_has_just_ended_waits_quietly_for_a_full_disk(void
 int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(what_has_not_begun_is_called_off_and_the_rest_goes_on),
+                RIG_TEST(what_somebody_has_changed_meanwhile_is_not_called_off),
+                RIG_TEST(who_saw_it_as_it_is_calls_it_off),
                 RIG_TEST(it_is_called_off_once),
                 RIG_TEST(a_unit_gets_its_file_of_before),
                 RIG_TEST(what_has_begun_is_refused),

@@ -368,6 +368,44 @@ static void what_somebody_changed_meanwhile_is_left_alone(void **state) {
         assert_non_null(strstr(rig_show_job(&g, job)->message, "has changed since"));
 }
 
+static void what_somebody_else_has_released_meanwhile_is_left_as_it_is(void **state) {
+        Argosy__Author alice = user("alice", 1000);
+        uint64_t job, seen;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        (void) answer((Ask){START, "a.service", SERVICE});
+        give(ARGOSY__RIGHT__RIGHT_OPERATE, "alice", false);
+        (void) add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "a.service"));
+        job = hold((Ask){RESTART, "a.service", .hold = true});
+        seen = rig_show_job(&g, job)->revision;
+        (void) answer((Ask){START, "b.service", SERVICE}); // that is no business of the job
+        g.author = &alice;
+        assert_int_equal(release(job), 0); // the rule holds it still
+        g.author = NULL;
+        assert_int_equal(state_of(job), HELD);
+        assert_int_equal(rig_last(ask_to_release_at(job, seen))->status, ESTALE);
+        assert_int_equal(cancel_at(job, seen), ESTALE);
+        assert_int_equal(state_of(job), HELD);
+        seen = cluster_state_revision(g.state);
+        assert_int_equal(rig_last(ask_to_release_at(job, seen))->status, 0);
+        assert_int_not_equal(state_of(job), HELD);
+}
+
+static void who_saw_it_as_it_is_releases_it_or_calls_it_off(void **state) {
+        uint64_t first, second;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) answer((Ask){START, "a.service", SERVICE});
+        first = hold((Ask){RESTART, "a.service", .hold = true});
+        second = hold((Ask){RESTART, "a.service", .hold = true});
+        (void) answer((Ask){START, "b.service", SERVICE});
+        assert_int_equal(cancel_at(second, rig_show_job(&g, second)->revision), 0);
+        assert_int_equal(state_of(second), CANCELLED);
+        assert_int_equal(rig_last(ask_to_release_at(first, rig_show_job(&g, first)->revision))->status, 0);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(first), DONE);
+}
+
 static void what_is_refused_of_it_makes_it_failed(void **state) {
         const Argosy__Response__JobRow *row;
         uint64_t job;
@@ -796,6 +834,8 @@ int main(void) {
                 RIG_TEST(who_has_lost_his_right_meanwhile_is_refused),
                 RIG_TEST(only_who_could_ask_for_it_releases_it),
                 RIG_TEST(what_somebody_changed_meanwhile_is_left_alone),
+                RIG_TEST(what_somebody_else_has_released_meanwhile_is_left_as_it_is),
+                RIG_TEST(who_saw_it_as_it_is_releases_it_or_calls_it_off),
                 RIG_TEST(what_is_refused_of_it_makes_it_failed),
                 RIG_TEST(what_is_refused_at_length_leaves_room_for_others),
                 RIG_TEST(many_refusals_are_as_many_entries_as_they_need),

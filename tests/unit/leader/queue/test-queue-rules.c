@@ -276,6 +276,26 @@ static void a_closed_queue_holds_what_comes(void **state) {
         assert_int_equal(n_held(), 0);
 }
 
+static void the_queue_is_closed_by_who_has_seen_it_as_it_is(void **state) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        m.close = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
+        request.queue_change = &m;
+        request.job = &job;
+        job.if_revision = cluster_state_revision(g.state);
+        (void) add_rule(rule(ACCEPT, "db.service"));
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, ESTALE);
+        assert_false(list()->closed);
+        job.if_revision = cluster_state_revision(g.state);
+        (void) answer((Ask){START, "a.service", SERVICE}); // no rule, and no business of the queue's
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        assert_true(list()->closed);
+}
+
 static void failover_does_not_ask_the_queue(void **state) {
         uint32_t host;
 
@@ -488,6 +508,7 @@ int main(void) {
                 RIG_TEST(who_has_waited_for_a_limit_is_not_passed_while_the_log_has_no_room),
                 RIG_TEST(what_cannot_be_held_is_not_refused_for_those_that_are_due),
                 RIG_TEST(a_closed_queue_holds_what_comes),
+                RIG_TEST(the_queue_is_closed_by_who_has_seen_it_as_it_is),
                 RIG_TEST(failover_does_not_ask_the_queue),
                 RIG_TEST(releasing_from_the_rules_is_for_those_who_make_them),
                 RIG_TEST(a_rule_about_everything_is_warned_of),

@@ -45,7 +45,7 @@ const OptionInfo option_table[] = {
         {OPT_IF_REVISION, "if-revision", 0, "N", "Only if what is named has not changed since that revision"},
         {OPT_HOLD, "hold", 0, NULL, "Do not begin before somebody releases the job"},
         {OPT_AFTER, "after", 0, "JOB[,JOB...]", "Begin when these jobs are done; if one is not, be cancelled"},
-        {OPT_QUEUE, "queue", 0, NULL, "Wait for an update that it cannot be done beside, instead of being refused"},
+        {OPT_QUEUE, "queue", 0, NULL, "Wait for an update or a rebalance that it cannot be done beside, instead of being refused"},
         {OPT_AT, "at", 0, "JOB", "As it was when that job was done"},
         {OPT_ONLY_UNTOUCHED, "only-untouched", 0, NULL, "Leave alone what somebody has changed since"},
         {OPT_PLAN, "plan", 0, NULL, "Say what would be done, and do nothing"},

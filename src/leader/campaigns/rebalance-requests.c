@@ -4,7 +4,8 @@
 // was left and why.
 //
 // A request that cannot be taken on is refused at once. One that comes while a host is away for a moment waits in the
-// queue, and so does one that only asks while another plan is being made. A client that sends its request again, also
+// queue, and so does one that only asks while another plan is being made, and one that would rather wait than be refused
+// for the rebalance that is under way. A client that sends its request again, also
 // to the next leader, is told what is under way if that has the same id. Who only asks and goes away ends the search.
 #include <errno.h>
 #include <inttypes.h>
@@ -155,6 +156,11 @@ static int plan_abort(Leader *l, Ticket *t) {
         return PLAN_IN_BATCH;
 }
 
+// Who does not wait for the end is to be told at once.
+static bool waits_behind(const Ticket *t) {
+        return t->request->job && t->request->job->queue && !t->request->rebalance->no_wait;
+}
+
 int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__Rebalance *m = t->request->rebalance;
         const char *error = name_patterns_error(m->patterns, m->n_patterns);
@@ -175,9 +181,10 @@ int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b) {
         if (m->id.len != REBALANCE_ID_LEN)
                 return refuse(t, EINVAL, "the request has no id of 16 bytes");
         if (l->rebalance && memcmp(l->rebalance->id, m->id.data, m->id.len) != 0)
-                return refuse(t, EEXIST,
-                              "another rebalance is under way; wait for its end, or end it with `argosyctl "
-                              "rebalance --abort`");
+                return waits_behind(t) ? 0 // it stays there until that is over
+                                       : refuse(t, EEXIST,
+                                                "another rebalance is under way; wait for its end (--queue), or end it "
+                                                "with `argosyctl rebalance --abort`");
         r = l->rebalance ? 0 : begin(l, t);
         return r < 0 ? r : join(l, t);
 }
@@ -231,6 +238,8 @@ void rebalance_notify(Leader *l) {
                 return;
         list_foreach_safe (i, &l->rebalance_waiters)
                 notify(l, CONTAINER_OF(i, Ticket, rebalance));
-        if (l->rebalance->over)
-                l->rebalance = rebalance_free(l->rebalance);
+        if (!l->rebalance->over)
+                return;
+        l->rebalance = rebalance_free(l->rebalance);
+        leader_mark(l); // and those that wait behind it
 }

@@ -40,7 +40,7 @@ static inline void start_on_two(unsigned n, const char *content) {
 typedef struct Wish {
         const char *pattern; // NULL: all
         unsigned max_moves;
-        bool dry_run, abort, health, no_wait;
+        bool dry_run, abort, health, no_wait, queue;
         uint8_t id;
         uint64_t if_revision;
 } Wish;
@@ -62,6 +62,7 @@ static inline RigAnswer *ask(Wish w) {
         request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
         request.rebalance = &m;
         job.if_revision = w.if_revision;
+        job.queue = w.queue;
         request.job = &job;
         return rig_ask_and_settle(&g, &request);
 }

@@ -387,6 +387,24 @@ static void one_is_under_way_at_a_time_and_can_be_ended(void **state) {
         assert_int_equal(rig_last(ask((Wish){.abort = true}))->status, ENOENT);
 }
 
+static void another_one_waits_behind_it_if_it_is_to(void **state) {
+        RigAnswer *first, *second;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        start_on_two(12, ONE_DOWN);
+        g.start_ms = START_MS;
+        first = ask((Wish){.id = 1});
+        assert_int_equal(rig_last(ask((Wish){.id = 2}))->status, EEXIST);
+        assert_int_equal(rig_last(ask((Wish){.id = 3, .queue = true, .no_wait = true}))->status, EEXIST);
+        second = ask((Wish){.id = 4, .queue = true});
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_STOP, "web@1.service", NULL)->status, 0); // others pass it
+        assert_false(second->final);
+        watch(first, 12);
+        assert_int_equal(rig_last(first)->status, 0);
+        watch(second, 12);
+        assert_int_equal(rig_last(second)->status, 0);
+}
+
 static void who_ends_one_leaves_a_job(void **state) {
         const Argosy__Response *ended;
         RigAnswer *a;
@@ -495,6 +513,7 @@ int main(void) {
                 T(a_host_that_is_away_for_a_moment_is_waited_for),
                 T(while_a_host_is_waited_for_no_time_stands_still),
                 T(one_is_under_way_at_a_time_and_can_be_ended),
+                T(another_one_waits_behind_it_if_it_is_to),
                 T(who_ends_one_leaves_a_job),
                 T(a_rebalance_is_called_off_by_its_job),
                 T(a_client_that_goes_away_does_not_end_it),

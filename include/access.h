@@ -34,6 +34,9 @@ AccessList access_of_new_cluster(void);
 bool access_has(AccessList list, const Argosy__Author *author, Argosy__Right right, const char *role);
 // The same of units of some role at least.
 bool access_has_some(AccessList list, const Argosy__Author *author, Argosy__Right right);
+// The groups of the author to which something was given, each once, at most `max` of them; borrowed from the list. Returns
+// how many. Of who needs none, since he is root of a member or shows a token: none.
+size_t access_groups(AccessList list, const Argosy__Author *author, const char **ret, size_t max);
 // Whether the record is about him.
 bool grant_is_of(const Argosy__GrantRecord *grant, const Argosy__Author *author);
 // Somebody who is not root on a member, nor in ACCESS_GROUP, may do something.

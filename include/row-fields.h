@@ -21,6 +21,7 @@ typedef enum FieldType {
         FIELD_TIME, // microseconds since 1970; in JSON that number
         FIELD_LABELS,
         FIELD_TARGETS, // of a job: what the person named
+        FIELD_GROUPS,  // the same: of its author
         FIELD_CHANGE,  // of a job: what it did to its first unit
         // of top, UINT64_MAX: not known, which is nothing in a table and null in JSON
         FIELD_COUNT,
@@ -43,7 +44,7 @@ typedef struct Field {
         bool shrink;
 } Field;
 
-enum { UNIT_ROW_FIELDS = 10, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 14, JOB_ROW_FIELDS = 20, HISTORY_ROW_FIELDS = 9, UNIT_RESULT_FIELDS = 9, JOB_UNIT_ROW_FIELDS = 10, JOB_SETTING_ROW_FIELDS = 3 };
+enum { UNIT_ROW_FIELDS = 10, UNIT_FILE_ROW_FIELDS = 8, NODE_ROW_FIELDS = 14, JOB_ROW_FIELDS = 21, HISTORY_ROW_FIELDS = 9, UNIT_RESULT_FIELDS = 9, JOB_UNIT_ROW_FIELDS = 10, JOB_SETTING_ROW_FIELDS = 3 };
 // Of a unit file as it was once only the first are known: unit, rev, desired.
 enum { UNIT_FILE_PAST_FIELDS = 3 };
 extern const Field unit_row_fields[UNIT_ROW_FIELDS], unit_file_row_fields[UNIT_FILE_ROW_FIELDS],

@@ -12,7 +12,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "access.h"
 #include "author-jobs.h"
+#include "authorization.h"
 #include "batch-builder.h"
 #include "decide-private.h"
 #include "disruption-budget.h"
@@ -293,6 +295,8 @@ int decide_job_admit(Decision *d, Ticket *t) {
 
 enum {
         DRAINS_MAX = 1000, // nodes of one job
+        JOB_GROUPS_MAX = 8,         // of its author
+        JOB_GROUPS_BYTES_MAX = 512, // their names
         REFUSED_BYTES = UNIT_NAME_MAX + JOB_END_TEXT_MAX + 16, // of a unit that is refused, at most
 };
 
@@ -324,6 +328,16 @@ static void set_author(const Leader *l, const Argosy__Author *author, Argosy__Jo
         record->user = author->user;
         record->uid_known = author->uid != UINT32_MAX;
         record->uid = record->uid_known ? author->uid : 0;
+}
+
+// By which of his groups he may do something. Of more names than are kept of a job it has the first.
+static void set_groups(const Leader *l, const Argosy__Author *author, const char *groups[JOB_GROUPS_MAX],
+                       Argosy__JobRecord *record) {
+        size_t n = access_groups(authorization_list(l), author, groups, JOB_GROUPS_MAX), bytes = 0;
+
+        record->groups = (char **) groups;
+        while (record->n_groups < n && (bytes += strlen(groups[record->n_groups])) <= JOB_GROUPS_BYTES_MAX)
+                record->n_groups++;
 }
 
 static bool is_kept(const Leader *l, uint64_t number) {
@@ -407,6 +421,7 @@ static Argosy__JobState state_of(const JobSource *source) {
 static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWords *words, uint64_t *ret_number) {
         Argosy__LogOp__JobPut put = ARGOSY__LOG_OP__JOB_PUT__INIT;
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
+        const char *groups[JOB_GROUPS_MAX];
         uint32_t drains[DRAINS_MAX];
         int r;
 
@@ -436,6 +451,7 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
         if (source->request->job && source->request->job->retries <= cluster_state_last_job(d->leader->state))
                 record.retries = source->request->job->retries;
         set_author(d->leader, source->author, &record);
+        set_groups(d->leader, source->author, groups, &record);
         put.job = &record;
         put.n_ops = n_ops;
         put.more = source->more;

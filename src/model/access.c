@@ -76,6 +76,21 @@ bool access_has_some(AccessList list, const Argosy__Author *author, Argosy__Righ
         return false;
 }
 
+// Grants to the same group stand together (grant_compare()).
+size_t access_groups(AccessList list, const Argosy__Author *author, const char **ret, size_t max) {
+        size_t n = 0;
+
+        if (author->owner || shows_token(author))
+                return 0;
+        for (size_t i = 0; i < list.n && n < max; i++) {
+                const char *group = list.grants[i]->group;
+
+                if (*group && (n == 0 || !streq(ret[n - 1], group)) && is_member(author, group))
+                        ret[n++] = group;
+        }
+        return n;
+}
+
 bool access_is_open(AccessList list) {
         for (size_t i = 0; i < list.n; i++)
                 if (!streq(list.grants[i]->group, ACCESS_GROUP))

@@ -73,6 +73,7 @@ const Field job_row_fields[JOB_ROW_FIELDS] = {
         {"retries", NULL, "RETRIES", FIELD_U64, AT(JobRow, retries), false, false},
         {"asked", NULL, "ASKED", FIELD_TIME, AT(JobRow, asked_us), false, false},
         {"waits", NULL, "WAITS", FIELD_STRING, AT(JobRow, held_by), false, true},
+        {"groups", NULL, "GROUPS", FIELD_GROUPS, 0, false, true},
 };
 
 // Of a job that has changed a unit.
@@ -135,11 +136,19 @@ static void json_number(FieldType type, uint64_t n, Json *j) {
                 json_u64(j, n);
 }
 
-void job_targets_json(const Argosy__Response__JobRow *job, Json *j) {
+static void json_words(char *const *words, size_t n, Json *j) {
         json_begin(j, '[');
-        for (size_t i = 0; i < job->n_targets; i++)
-                json_string(j, job->targets[i]);
+        for (size_t i = 0; i < n; i++)
+                json_string(j, words[i]);
         json_end(j, ']');
+}
+
+void job_targets_json(const Argosy__Response__JobRow *job, Json *j) {
+        json_words(job->targets, job->n_targets, j);
+}
+
+static void json_groups(const Argosy__Response__JobRow *job, Json *j) {
+        json_words(job->groups, job->n_groups, j);
 }
 
 static void json_side(Json *j, const char *key, const char *rev, const char *desired) {
@@ -214,6 +223,9 @@ void field_json(const Field *f, const void *row, Json *j) {
                 break;
         case FIELD_TARGETS:
                 job_targets_json(row, j);
+                break;
+        case FIELD_GROUPS:
+                json_groups(row, j);
                 break;
         case FIELD_CHANGE:
                 json_changes(row, j);

@@ -84,6 +84,15 @@ static int print_waiting(Ctl *ctl, const Argosy__Response__JobRow *job) {
                        : print_numbers(ctl, "Awaited", job->waiting, job->n_waiting);
 }
 
+static int print_groups(Ctl *ctl, const Argosy__Response__JobRow *job) {
+        _cleanup_buf_ Buf buf = {};
+        _cleanup_free_ char *text = NULL;
+
+        if (job_groups_append(job, &buf) < 0 || !(text = buf_take_string(&buf)))
+                return -ENOMEM;
+        return print_line(ctl, "Groups", text);
+}
+
 // "label disk of n1: hdd -> ssd"
 static int print_settings(Ctl *ctl, const Argosy__Response__JobRow *job) {
         int r = 0;
@@ -112,7 +121,7 @@ static int print_head(Ctl *ctl, const Argosy__Response__JobRow *job) {
         fprintf(ctl->term.out, "%sJob %" PRIu64 "%s: %.*s\n", colour_on(&ctl->term.style, COLOUR_BOLD), job->job,
                 colour_off(&ctl->term.style, COLOUR_BOLD), (int) clean.len, (const char *) clean.data);
         if (print_line(ctl, "Time", when) < 0 || print_waiting(ctl, job) < 0 || print_state(ctl, job) < 0 || print_line(ctl, "Author", *job->author ? job->author : "not known") < 0 ||
-            print_line(ctl, "Reason", job->reason) < 0)
+            print_groups(ctl, job) < 0 || print_line(ctl, "Reason", job->reason) < 0)
                 return -ENOMEM;
         fprintf(ctl->term.out, "%*s: %" PRIu64 ", before it %" PRIu64 "\n", HEADER_WIDTH, "Revision", job->revision,
                 job->revision_before);

@@ -173,6 +173,14 @@ static int append_number(FieldType type, uint64_t n, Buf *out) {
                                       : buf_printf(out, "%" PRIu64, n);
 }
 
+int job_groups_append(const Argosy__Response__JobRow *job, Buf *out) {
+        int r = 0;
+
+        for (size_t i = 0; i < job->n_groups && r == 0; i++)
+                r = buf_printf(out, "%s%s", i ? " " : "", job->groups[i]);
+        return r;
+}
+
 int job_targets_append(const Argosy__Response__JobRow *job, Buf *out) {
         int r = 0;
 
@@ -250,6 +258,8 @@ int field_append(const Field *f, const void *row, Buf *out) {
                 return *(const uint64_t *) at(f, row) ? text_append_time(out, *(const uint64_t *) at(f, row)) : 0;
         case FIELD_TARGETS:
                 return job_targets_append(row, out);
+        case FIELD_GROUPS:
+                return job_groups_append(row, out);
         case FIELD_CHANGE:
                 return append_change(row, out);
         case FIELD_COUNT:

@@ -29,6 +29,7 @@ void fields_words(FILE *f, const FieldList *list);
 int field_append(const Field *f, const void *row, Buf *out); // as in a table; unset: nothing
 // What a job's targets are, as they were typed, and how many more there are.
 int job_targets_append(const Argosy__Response__JobRow *job, Buf *out);
+int job_groups_append(const Argosy__Response__JobRow *job, Buf *out);
 Colour job_state_colour(const char *state);
 // How it ended, and why: "failed (2 failed, 1 unplaced): MESSAGE".
 int job_state_append(const Argosy__Response__JobRow *job, Buf *out);

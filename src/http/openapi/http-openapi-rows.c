@@ -151,6 +151,7 @@ HttpShape http_openapi_shape_of_field(FieldType type) {
         case FIELD_LABELS:
                 return SHAPE_TEXTS_BY_NAME;
         case FIELD_TARGETS:
+        case FIELD_GROUPS:
         case FIELD_MAY_RUN:
                 return SHAPE_TEXTS;
         case FIELD_CHANGE:

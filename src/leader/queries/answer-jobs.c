@@ -276,6 +276,14 @@ static size_t n_units_of(const Argosy__JobRecord *job) {
         return n;
 }
 
+static int add_groups(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < job->n_groups; i++)
+                r = FIELD_APPEND(row->groups, row->n_groups, strdup(job->groups[i]));
+        return r;
+}
+
 static int add_after(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
         if (job->n_after == 0)
                 return 0;
@@ -335,7 +343,7 @@ static int fill(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
         row->cancelled = job->cancelled;
         row->asked_us = job->asked_us;
         row->retries = job->retries;
-        if (add_after(row, job) < 0)
+        if (add_after(row, job) < 0 || add_groups(row, job) < 0)
                 return -ENOMEM;
         if (field_set(&row->state, job_state_to_string(job->state)) < 0 || field_set(&row->message, is_open ? "" : job->end_message) < 0)
                 return -ENOMEM;

@@ -164,6 +164,21 @@ static void whose_a_right_is_can_be_typed(void **state) {
         }
 }
 
+static void the_groups_that_count_are_those_that_something_was_given_to(void **state) {
+        Argosy__GrantRecord grants[] = {grant(VIEW, "alice", "", 0, ""), grant(VIEW, "", "others", 0, ""),
+                                        grant(VIEW, "", "staff", 0, "db"), grant(ADMIN, "", "staff", 0, "")};
+        Argosy__GrantRecord *pointers[] = {&grants[0], &grants[1], &grants[2], &grants[3]};
+        AccessList list = {.grants = pointers, .n = ELEMENTSOF(grants)};
+        Argosy__Author author = somebody("alice");
+        const char *groups[2];
+
+        assert_int_equal(access_groups(list, &author, groups, 2), 1);
+        assert_string_equal(groups[0], "staff");
+        assert_int_equal(access_groups(list, &author, groups, 0), 0);
+        author.owner = true; // needs none
+        assert_int_equal(access_groups(list, &author, groups, 2), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(each_right_has_what_stands_below_it),
@@ -172,6 +187,7 @@ int main(void) {
                 cmocka_unit_test(a_user_of_one_host_is_none_of_another),
                 cmocka_unit_test(a_role_narrows_a_right),
                 cmocka_unit_test(rights_add_up),
+                cmocka_unit_test(the_groups_that_count_are_those_that_something_was_given_to),
                 cmocka_unit_test(root_has_all_rights_without_a_record),
                 cmocka_unit_test(a_new_cluster_is_that_of_root_and_the_group_of_the_socket),
                 cmocka_unit_test(it_is_open_when_somebody_else_has_a_right),

@@ -690,6 +690,32 @@ static void a_host_is_told_when_it_comes_and_when_something_has_changed(void **s
         assert_int_equal(n_grants, 1);
 }
 
+// A person is told by which of his groups somebody could do that, also when he is in it no more.
+static void a_job_has_the_groups_that_something_was_given_to(void **state) {
+        Argosy__Request__AccessChange to_staff = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        char *groups[] = {(char *) "video", (char *) "staff"};
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Author bob = alice;
+
+        SKIP_BELOW(FEATURE_ACCESS);
+        g.author = NULL;
+        to_staff.right = ARGOSY__RIGHT__RIGHT_DEPLOY;
+        to_staff.group = (char *) "staff";
+        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
+        request.access_change = &to_staff;
+        assert_int_equal(status_of(rig_ask_and_settle(&g, &request)), 0);
+        bob.user = (char *) "bob";
+        bob.groups = groups;
+        bob.n_groups = ELEMENTSOF(groups);
+        g.author = &bob;
+        assert_int_equal(change(START, "bobs.service", "[Service]\nExecStart=/bin/sleep 1000\n"), 0);
+        g.author = NULL;
+        assert_int_equal(rig_show_job(&g, cluster_state_last_job(g.state))->n_groups, 1);
+        assert_string_equal(rig_show_job(&g, cluster_state_last_job(g.state))->groups[0], "staff");
+        assert_int_equal(change(START, "roots.service", "[Service]\nExecStart=/bin/sleep 1000\n"), 0);
+        assert_int_equal(rig_show_job(&g, cluster_state_last_job(g.state))->n_groups, 0);
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
         const struct CMUnitTest tests[] = {
@@ -713,6 +739,7 @@ int main(void) {
                 CASE(what_nobody_can_have_is_refused),
                 CASE(a_right_at_one_host_is_that_hosts_users),
                 CASE(a_change_of_rights_is_a_job),
+                CASE(a_job_has_the_groups_that_something_was_given_to),
                 CASE(who_loses_his_right_hears_no_more),
                 CASE(lines_of_a_unit_that_is_of_another_role_now_are_not_for_him),
                 CASE(a_request_is_judged_by_what_holds_when_its_turn_comes),

@@ -19,3 +19,6 @@ int setting_value_compare(const Argosy__SettingValue *a, const Argosy__SettingVa
                           bool *ret_equal) _warn_unused_;
 // Whether both are about the same thing.
 bool setting_is_same(const Argosy__JobSetting *a, const Argosy__JobSetting *b);
+
+// How much is kept of the past: "64M", "1G". A number alone is none, since nobody means bytes by it.
+bool history_size_parse(const char *word, uint32_t *ret_mib);

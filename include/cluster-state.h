@@ -42,10 +42,11 @@ enum {
         CLUSTER_TOMBSTONES_MAX = 1000000, // no unit is removed that would leave more
         CLUSTER_REQUESTS_REMEMBERED =
                 4096, // a client that repeats a request later than that many others applies it twice, but for a key
-        // What is kept of jobs: no more than so many, of so many bytes packed, and none that is older. Of those beyond
+        // What is kept of jobs: no more than so many, of so many MiB packed, and none that is older. Of those beyond
         // an entry drops so many at a time, or twice as many as it brings.
         CLUSTER_JOBS_MAX = 100000,
-        CLUSTER_JOBS_BYTES_MAX = 16 * 1024 * 1024,
+        CLUSTER_HISTORY_MIB_DEFAULT = 16, // of jobs, and as many of former contents (QueueRecord.history_mib), which may be up to
+        CLUSTER_HISTORY_MIB_MAX = 256,
         CLUSTER_JOB_DAYS_MAX = 30, // by cluster_state_time_us()
         CLUSTER_JOBS_DROPPED = 512,
         CLUSTER_JOB_BYTES_MAX = 1024 * 1024, // of one; units beyond that are not named
@@ -59,9 +60,8 @@ enum {
         CLUSTER_STORED_AFTER_MAX = 100, // jobs that one waits for
         CLUSTER_QUEUE_RULES_MAX = 64,
         CLUSTER_QUEUE_BYTES_MAX = 64 * 1024,
-        // Contents that no unit has any more are kept as long as a job names them, up to so many bytes: their own, and so
-        // many more for each.
-        CLUSTER_FORMER_SPECS_BYTES_MAX = 16 * 1024 * 1024,
+        // Contents that no unit has any more are kept as long as a job names them, up to cluster_state_history_bytes(): their
+        // own bytes, and so many more for each.
         CLUSTER_FORMER_SPEC_EXTRA = 256,
 };
 
@@ -327,6 +327,8 @@ uint64_t cluster_state_job_begun_before(const ClusterState *s, uint64_t revision
 // Of those with a smaller number, so many that have changed something after that revision by a further entry than the one
 // that their number is from (updates, and what was held back), the latest change first, each once.
 size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_t before, uint64_t *ret, size_t max);
+// How many bytes of jobs are kept, and as many of former contents.
+size_t cluster_state_history_bytes(const ClusterState *s);
 // Bytes of all of them, packed.
 size_t cluster_state_jobs_bytes(const ClusterState *s);
 // Memory of what a state keeps of the past; what is now is most of the heap.

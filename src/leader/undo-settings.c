@@ -241,6 +241,7 @@ static int change_queue(Argosy__QueueRecord *next, const UndoSetting *s) {
         if (s->first->kind == ARGOSY__SETTING_KIND__SETTING_QUEUE) {
                 next->closed = s->wanted->closed;
                 next->open_max = s->wanted->open_max;
+                next->history_mib = s->wanted->history_mib;
                 return field_set(&next->reason, s->wanted->text);
         }
         remove_rule(next, s->first->number);

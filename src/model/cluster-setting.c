@@ -11,6 +11,7 @@
 
 #include "cluster-state.h"
 #include "message.h"
+#include "unit-options.h"
 
 static int by_resource(const void *a, const void *b) {
         const Argosy__Amount *x = *(Argosy__Amount *const *) a, *y = *(Argosy__Amount *const *) b;
@@ -85,6 +86,7 @@ static bool read_value(const ClusterState *s, const Argosy__JobSetting *which, A
         case ARGOSY__SETTING_KIND__SETTING_QUEUE:
                 ret->closed = queue->closed;
                 ret->open_max = queue->open_max;
+                ret->history_mib = queue->history_mib;
                 ret->text = queue->reason;
                 return true;
         default:
@@ -121,4 +123,10 @@ int setting_value_compare(const Argosy__SettingValue *a, const Argosy__SettingVa
 
 bool setting_is_same(const Argosy__JobSetting *a, const Argosy__JobSetting *b) {
         return a->kind == b->kind && a->number == b->number && streq(a->name, b->name);
+}
+
+bool history_size_parse(const char *word, uint32_t *ret_mib) {
+        size_t len = strlen(word);
+
+        return len > 0 && strchr("MG", word[len - 1]) && memory_parse(word, ret_mib);
 }

@@ -13,7 +13,8 @@
 //
 // Numbers have no gaps, but for one behind a recovery of the cluster, which has lost nobody knows how many: they are given
 // to no other jobs. What is too much is dropped at the old end, while applying and by what the log says alone
-// (how many, how long, how old by the log's own time), so every voter drops the same. One entry drops a bounded number.
+// (how many, how long, how old by the log's own time; how long is a setting that is in the log, too), so every voter drops
+// the same. One entry drops a bounded number.
 // A job that has not ended is not dropped but held beside the others (cluster-state-job-ends.c).
 //
 // Jobs begin in the order of their numbers, and so do the revisions that they give: whose a revision was is found by
@@ -83,6 +84,12 @@ uint64_t cluster_state_first_job(const ClusterState *s) {
 StateFigures cluster_state_figures(const ClusterState *s) {
         return (StateFigures){.state_jobs_bytes = cluster_state_jobs_bytes(s),
                               .state_former_files_bytes = cluster_state_former_specs_bytes(s)};
+}
+
+size_t cluster_state_history_bytes(const ClusterState *s) {
+        uint32_t mib = cluster_state_queue(s)->history_mib ?: CLUSTER_HISTORY_MIB_DEFAULT;
+
+        return (size_t) MIN_OF(mib, (uint32_t) CLUSTER_HISTORY_MIB_MAX) * 1024 * 1024;
 }
 
 size_t cluster_state_jobs_bytes(const ClusterState *s) {
@@ -283,7 +290,7 @@ static bool is_too_much(const ClusterState *s) {
 
         if (t->n == 0)
                 return false;
-        return t->n > CLUSTER_JOBS_MAX || t->bytes > CLUSTER_JOBS_BYTES_MAX ||
+        return t->n > CLUSTER_JOBS_MAX || t->bytes > cluster_state_history_bytes(s) ||
                (s->time_us > JOB_AGE_MAX_US &&
                 find(s, cluster_state_first_job(s))->log_us < s->time_us - JOB_AGE_MAX_US);
 }

@@ -9,7 +9,7 @@
 // Jobs are dropped in the order of their numbers, so of all that name a content only the newest counts: nobody has to
 // count jobs, nor to look into those that are dropped. Former contents stand in the order in which their last users
 // left them, and go at the old end, by what the log alone says (as do jobs), some in each entry: those whose job is
-// dropped, and as many as are beyond CLUSTER_FORMER_SPECS_BYTES_MAX. One whose newest job is younger than its place
+// dropped, and as many as are beyond cluster_state_history_bytes(). One whose newest job is younger than its place
 // says holds up those behind it until then. What goes so is missing in jobs that name it, and no more than that.
 //
 // A snapshot sees SpecVersion; of a SpecEntry only what does not change. -ENOMEM: the state is not used any more.
@@ -146,7 +146,7 @@ static int drop_former(ClusterState *s, size_t n_idle) {
         while (r == 0 && most-- > 0 && !list_is_empty(&s->former_specs)) {
                 SpecEntry *oldest = CONTAINER_OF(s->former_specs.next, SpecEntry, idle);
 
-                if (is_named(s, oldest) && s->former_specs_bytes <= CLUSTER_FORMER_SPECS_BYTES_MAX)
+                if (is_named(s, oldest) && s->former_specs_bytes <= cluster_state_history_bytes(s))
                         break;
                 list_unlink(&oldest->idle);
                 leave_former(s, oldest);

@@ -84,6 +84,8 @@ static const char *verb_of_queue_change(const Argosy__Request *q) {
                 return "queue rule delete";
         if (m->open_max > 0)
                 return "queue limit";
+        if (m->history_mib > 0)
+                return "history limit";
         return m->close ? "queue close" : "queue open";
 }
 

@@ -118,6 +118,7 @@ void queue_json(const Argosy__Response__Queue *queue, Json *j) {
         json_word(j, "reason", queue->reason);
         json_number(j, "held", queue->held, true);
         json_number(j, "open_max", queue->open_max, true);
+        json_number(j, "history_mib", queue->history_mib, true);
 }
 
 // ---- rights

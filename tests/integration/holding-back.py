@@ -169,6 +169,35 @@ def test_an_author_has_so_many_open_jobs(c: Cluster):
     c.ctl(f"job cancel {job}")
 
 
+def test_jobs_and_the_queue_are_changed_by_who_has_seen_them_as_they_are(c: Cluster):
+    c.start("one")
+    job = hold(c, "restart one --hold")
+    seen = newest(c)["revision"]
+    c.ctl("queue rule add hold unit=one", on="n2")
+    c.ctl_fails(f"queue close --if-revision={seen}", on="n3", saying="may have changed after revision")
+    c.ctl("queue close --reason=racks", on="n2")
+    c.ctl_fails(f"queue open --if-revision={seen}", saying="may have changed after revision")
+    c.ctl(f"queue open --if-revision={newest(c)['revision']}", on="n3")
+    c.ctl(f"job cancel {job} --if-revision={seen}", on="n2")
+    assert state(c, job) == "cancelled"
+    c.ctl("cordon n3")
+    c.ctl_fails(f"rebalance --if-revision={seen}", on="n2", saying="may have changed after revision")
+    c.ctl("uncordon n3")
+    c.ctl("queue rule delete 1")
+
+
+def test_how_much_of_the_past_is_kept_is_the_same_on_all_voters(c: Cluster):
+    c.ctl("history limit 64M --reason='a busy week'", on="n2")
+    limit = newest(c)["job"]
+    assert c.json("queue rule list", "n3")["history_mib"] == 64
+    c.leader().kill()
+    other = c.followers()[0]
+    c.leader(on=other)
+    assert c.json("queue rule list", other)["history_mib"] == 64
+    c.ctl(f"undo {limit}", on=other)
+    assert c.json("queue rule list", other)["history_mib"] == 16
+
+
 def test_a_held_job_is_carried_out_once_whatever_dies(c: Cluster):
     c.submit("web@.service", SLEEPER)
     job = hold(c, "load web@{1..400} --hold")  # more than one entry of the log

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "cluster-setting.h"
 #include "ctl.h"
 #include "row-json.h"
 #include "str.h"
@@ -165,7 +166,8 @@ typedef struct Show {
         bool closed;
         char *reason; // owned
         uint32_t held;
-        uint32_t open_max; // jobs of one author
+        uint32_t open_max;    // jobs of one author
+        uint32_t history_mib; // 0: the leader is older
 } Show;
 
 static char *action_text(const Argosy__QueueRule *rule) {
@@ -219,6 +221,7 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         s->closed = r->queue->closed;
         s->held = r->queue->held;
         s->open_max = r->queue->open_max;
+        s->history_mib = r->queue->history_mib;
         s->reason = strdup(r->queue->reason);
         if (!s->reason)
                 return -ENOMEM;
@@ -241,7 +244,8 @@ static int list_as_json(Ctl *ctl, Argosy__Request *request, Show *s) {
         queue_json(&(Argosy__Response__Queue){.closed = s->closed,
                                               .reason = s->reason ?: (char *) "",
                                               .held = s->held,
-                                              .open_max = s->open_max},
+                                              .open_max = s->open_max,
+                                              .history_mib = s->history_mib},
                    &s->json);
         json_end(&s->json, '}');
         json_finish(&s->json);
@@ -260,6 +264,8 @@ static int print_legend(Ctl *ctl, const Show *s) {
                 (const char *) reason.data, s->held, s->held == 1 ? " is" : "s are");
         if (s->open_max > 0)
                 fprintf(ctl->term.out, "An author has up to %" PRIu32 " jobs that are running or held back.\n", s->open_max);
+        if (s->history_mib > 0)
+                fprintf(ctl->term.out, "Of jobs that are over %" PRIu32 " MiB are kept, and as many of their files.\n", s->history_mib);
         return EXIT_OK;
 }
 
@@ -319,6 +325,15 @@ int verb_queue_limit(Ctl *ctl, char **words, size_t n) {
 
         if (!read_number(words[0], &m.open_max) || m.open_max == 0)
                 return ctl_usage(ctl, "'%s' is no number of jobs", words[0]);
+        return send_change(ctl, &m, NULL);
+}
+
+// It stands beside the limit of open jobs, in the same record.
+int verb_history_limit(Ctl *ctl, char **words, size_t n) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+
+        if (!history_size_parse(words[0], &m.history_mib))
+                return ctl_usage(ctl, "'%s' is no size, such as 64M", words[0]);
         return send_change(ctl, &m, NULL);
 }
 

@@ -55,9 +55,11 @@ VERB("job cancel", "cancel-job", "JOB...", GROUP_CHANGE, OPT_CHANGES, 1, ARGS_MA
      "Call jobs off: what has not begun of them never does")
 VERB("job retry", "retry-job", "JOB...", GROUP_CHANGE, OPT_NO_BLOCK | OPT_VERBOSE | OPT_JOB, 1, ARGS_MAX, verb_job_retry,
      "Ask again for the units of jobs that did not end well")
-// before `history`, for the second word counts
+// these before `history`, for the second word counts
 VERB("history forget", NULL, "JOB|UNIT...", GROUP_SEE, OPT_CHANGES | OPT_KEY, 1, ARGS_MAX, verb_history_forget,
      "Erase the old files that jobs or units are remembered with")
+VERB("history limit", NULL, "SIZE", GROUP_ROLES, OPT_CHANGES | OPT_KEY, 1, 1, verb_history_limit,
+     "Say how much is kept of jobs that are over, and of the files that only they know")
 VERB("history", NULL, "UNIT...", GROUP_SEE, OPT_LIST | OPT_LIMIT | OPT_AUTHOR, 1, ARGS_MAX, verb_history,
      "List the jobs that changed a unit, and what they did to it, newest first")
 VERB("diff", NULL, "UNIT [JOB [JOB]]|@JOB [@JOB]", GROUP_SEE, OPT_NO_PAGER | OPT_JSON, 1, 3, verb_diff,

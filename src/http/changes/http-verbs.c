@@ -13,6 +13,7 @@
 #include "access-token.h"
 #include "access.h"
 #include "clock.h"
+#include "cluster-setting.h"
 #include "macro.h"
 #include "str.h"
 #include "unit-file.h"
@@ -534,6 +535,17 @@ static int make_queue(Make *m, int which) {
         return which == RULE_DELETE ? take_u32(m, "rule", true, RULE_MAX, &queue->remove) : 0;
 }
 
+// {"size": "64M"}
+static int make_history_limit(Make *m, int which) {
+        Argosy__Request__QueueChange *queue = MESSAGE(m, QueueChange, QUEUE_CHANGE, queue_change);
+        char *size = NULL;
+        int r = queue ? take_text(m, "size", true, &size) : -ENOMEM;
+
+        if (r == 0 && !history_size_parse(size, &queue->history_mib))
+                return refuse(m, "'size' is a size in M or G, as \"64M\"");
+        return r;
+}
+
 // {"action": "limit", "limit": 3, "verb": "start", "unit": "web@*.service", ...}
 static int read_rule(Make *m, Argosy__QueueRule *rule) {
         static const char *const actions[] = {"accept", "hold", "refuse", "limit"};
@@ -638,6 +650,7 @@ static const HttpVerb verbs[] = {
         {"job cancel", {"jobs"}, make_job_cancel, 0},
         {"job release", {"jobs"}, make_job_release, 0},
         {"history forget", {"revs"}, make_forget, 0},
+        {"history limit", {"size"}, make_history_limit, 0},
         {"role set", {"role", "weight", "guarantee", "limit"}, make_role, false},
         {"role delete", {"role"}, make_role, true},
         {"pool set", {"pool", "nodes", "labels"}, make_pool, false},

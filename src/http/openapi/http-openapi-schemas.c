@@ -55,6 +55,7 @@ static const struct {
         {"rolling", NULL, SHAPE_BOOL},
         {"rule", NULL, SHAPE_NUMBER},
         {"set", NULL, SHAPE_TEXTS_BY_NAME},
+        {"size", NULL, SHAPE_TEXT},
         {"tokens", NULL, SHAPE_TEXTS},
         {"ttl", NULL, SHAPE_TEXT},
         {"unit", NULL, SHAPE_TEXT},
@@ -139,6 +140,7 @@ static void write_beside(Json *j, HttpResource resource) {
                 property(j, "reason", SHAPE_TEXT_OR_NULL);
                 property(j, "held", SHAPE_NUMBER);
                 property(j, "open_max", SHAPE_NUMBER);
+                property(j, "history_mib", SHAPE_NUMBER);
         } else if (resource == HTTP_ACCESS) {
                 property(j, "own", SHAPE_TEXT_OR_NULL);
                 property(j, "own_of_some", SHAPE_TEXT_OR_NULL);

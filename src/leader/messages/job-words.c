@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,13 @@ static int add(JobWords *w, const char *text) {
         w->targets[w->n_targets++] = copy;
         w->n_bytes += len;
         return 0;
+}
+
+static int add_mib(JobWords *w, uint32_t mib) {
+        char text[16];
+
+        snprintf(text, sizeof(text), "%" PRIu32 "M", mib);
+        return add(w, text);
 }
 
 static int add_all(JobWords *w, char *const *texts, size_t n) {
@@ -123,6 +131,8 @@ static int add_what_it_names(JobWords *w, const Argosy__Request *q) {
         case ARGOSY__REQUEST__WHAT_QUEUE_CHANGE:
                 if (q->queue_change->open_max > 0)
                         return add_number(w, q->queue_change->open_max);
+                if (q->queue_change->history_mib > 0)
+                        return add_mib(w, q->queue_change->history_mib);
                 return q->queue_change->remove > 0 ? add_number(w, q->queue_change->remove) : 0;
         case ARGOSY__REQUEST__WHAT_JOIN:
                 return q->join->join ? add(w, q->join->join->name) : 0;

@@ -110,7 +110,9 @@ int setting_value_append(Argosy__SettingKind kind, const Argosy__SettingValue *v
                 return v->rule ? append_rule(v->rule, out) : 0;
         case ARGOSY__SETTING_KIND__SETTING_QUEUE:
                 r = append_state(v->closed ? "closed" : "open", v->text, 0, out);
-                return r == 0 && v->open_max > 0 ? buf_printf(out, ", %" PRIu32 " open jobs per author", v->open_max) : r;
+                if (r == 0 && v->open_max > 0)
+                        r = buf_printf(out, ", %" PRIu32 " open jobs per author", v->open_max);
+                return r == 0 && v->history_mib > 0 ? buf_printf(out, ", %" PRIu32 "M of history", v->history_mib) : r;
         default:
                 return 0;
         }

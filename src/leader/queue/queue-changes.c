@@ -120,14 +120,25 @@ static int set_open_max(Ticket *t, uint32_t max, Argosy__QueueRecord *queue) {
         return 1;
 }
 
+static int set_history(Ticket *t, uint32_t mib, Argosy__QueueRecord *queue) {
+        if (mib > CLUSTER_HISTORY_MIB_MAX)
+                return settle(t, response_error(EINVAL, "up to %d MiB of the past can be kept", CLUSTER_HISTORY_MIB_MAX));
+        if ((queue->history_mib ?: CLUSTER_HISTORY_MIB_DEFAULT) == mib)
+                return settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+        queue->history_mib = mib;
+        return 1;
+}
+
 static int change(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
-        if ((m->add != NULL) + (m->remove > 0) + m->close + m->open + (m->open_max > 0) != 1)
+        if ((m->add != NULL) + (m->remove > 0) + m->close + m->open + (m->open_max > 0) + (m->history_mib > 0) != 1)
                 return settle(t, response_error(EINVAL,
                                                 "the request does not say what is to become of the queue"));
         if (m->add)
                 return add(t, m, queue);
         if (m->open_max > 0)
                 return set_open_max(t, m->open_max, queue);
+        if (m->history_mib > 0)
+                return set_history(t, m->history_mib, queue);
         return m->remove > 0 ? remove_rule(t, m->remove, queue) : set_closed(t, m->close, queue);
 }
 
@@ -208,6 +219,7 @@ Argosy__Response *queue_answer_list(Leader *l, const Argosy__Request *request) {
         r->queue->held = (uint32_t) n_stored;
         r->queue->closed = queue->closed;
         r->queue->open_max = queue->open_max ?: CLUSTER_OPEN_JOBS_DEFAULT;
+        r->queue->history_mib = queue->history_mib ?: CLUSTER_HISTORY_MIB_DEFAULT;
         return TAKE_PTR(r);
 }
 

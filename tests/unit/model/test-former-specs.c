@@ -178,7 +178,7 @@ static void big(char ret[BIG + 1], unsigned i) {
 }
 
 static void they_take_no_more_than_they_may(void **state) {
-        enum { TOO_MANY = CLUSTER_FORMER_SPECS_BYTES_MAX / BIG + 20 };
+        enum { TOO_MANY = CLUSTER_HISTORY_MIB_DEFAULT * 1024 * 1024 / BIG + 20 };
         static char content[BIG + 1];
         ClusterState *s = *state;
 
@@ -187,8 +187,8 @@ static void they_take_no_more_than_they_may(void **state) {
                 big(content, i);
                 put(s, "a.service", content, 1);
         }
-        assert_true(cluster_state_former_specs_bytes(s) <= CLUSTER_FORMER_SPECS_BYTES_MAX);
-        assert_true(cluster_state_former_specs_bytes(s) > CLUSTER_FORMER_SPECS_BYTES_MAX - 2 * BIG);
+        assert_true(cluster_state_former_specs_bytes(s) <= cluster_state_history_bytes(s));
+        assert_true(cluster_state_former_specs_bytes(s) > cluster_state_history_bytes(s) - 2 * BIG);
         big(content, 0);
         assert_null(find(s, content)); // the oldest one
         big(content, TOO_MANY - 2);

@@ -365,9 +365,46 @@ static void bytes_are_bounded_too(void **state) {
         begin(s, 1);
         for (size_t i = 0; i < 50; i++)
                 put_jobs(s, 100, 2, reason);
-        assert_true(cluster_state_jobs_bytes(s) <= CLUSTER_JOBS_BYTES_MAX);
+        assert_true(cluster_state_jobs_bytes(s) <= cluster_state_history_bytes(s));
         assert_true(cluster_state_first_job(s) > 500);
-        assert_true(cluster_state_jobs_bytes(s) > CLUSTER_JOBS_BYTES_MAX - 8192);
+        assert_true(cluster_state_jobs_bytes(s) > cluster_state_history_bytes(s) - 8192);
+}
+
+static void set_history(ClusterState *s, uint32_t mib) {
+        Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
+        Batch b = {};
+
+        queue.history_mib = mib;
+        batch_op(&b, ARGOSY__LOG_OP__OP_QUEUE)->queue = message_copy(&queue);
+        apply(s, &b);
+}
+
+// What is too much then goes a few at a time, with the entries that come.
+static void how_many_bytes_is_a_setting_of_the_log(void **state) {
+        enum { MIB = 1024 * 1024 };
+        ClusterState *s = *state;
+        char reason[4096];
+        uint64_t first;
+
+        memset(reason, 'x', sizeof reason - 1);
+        reason[sizeof reason - 1] = 0;
+        begin(s, 1);
+        assert_int_equal(cluster_state_history_bytes(s), 16 * MIB);
+        set_history(s, 20);
+        for (size_t i = 0; i < 50; i++)
+                put_jobs(s, 100, 2, reason);
+        assert_in_range(cluster_state_jobs_bytes(s), 16 * MIB + 1, 20 * MIB);
+        first = cluster_state_first_job(s);
+        set_history(s, 1);
+        assert_int_equal(cluster_state_first_job(s), first + CLUSTER_JOBS_DROPPED);
+        pass_through_image(s);
+        assert_int_equal(cluster_state_history_bytes(s), MIB);
+        for (size_t i = 0; i < 10; i++)
+                put_jobs(s, 0, 2, "");
+        assert_true(cluster_state_jobs_bytes(s) <= MIB);
+        assert_true(cluster_state_jobs_bytes(s) > MIB - 8192);
+        set_history(s, UINT32_MAX); // which no leader writes
+        assert_int_equal(cluster_state_history_bytes(s), (size_t) CLUSTER_HISTORY_MIB_MAX * MIB);
 }
 
 // Voters take snapshots when they like, and join at any time.
@@ -752,6 +789,7 @@ int main(void) {
                 TEST(what_is_old_goes_some_in_each_entry),
                 TEST(a_clock_that_was_wrong_once_does_not_age_what_comes_later),
                 TEST(bytes_are_bounded_too),
+                TEST(how_many_bytes_is_a_setting_of_the_log),
                 TEST(every_voter_keeps_the_same),
                 TEST(a_job_of_one_unit_is_small),
                 TEST(before_its_level_nothing_of_it_is_in_the_image),

@@ -473,6 +473,42 @@ static void an_author_has_so_many_open_jobs(void **state) {
 }
 
 // They are decided before one of them is in the log.
+static int set_history(uint32_t mib) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+
+        m.history_mib = mib;
+        return change_queue(&m, "")->status;
+}
+
+static void how_much_of_the_past_is_kept_can_be_changed_and_undone(void **state) {
+        Argosy__Request__Undo undo = ARGOSY__REQUEST__UNDO__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const Argosy__Response__JobRow *row;
+        uint64_t id[2] = {++g.id, 66};
+
+        SKIP_BELOW(FEATURE_JOBS);
+        assert_int_equal(list()->history_mib, CLUSTER_HISTORY_MIB_DEFAULT);
+        assert_int_equal(set_history(CLUSTER_HISTORY_MIB_MAX + 1), EINVAL);
+        assert_int_equal(set_history(64), 0);
+        assert_int_equal(list()->history_mib, 64);
+        assert_int_equal(cluster_state_history_bytes(g.state), 64 * 1024 * 1024);
+        row = rig_show_job(&g, last_job());
+        assert_string_equal(row->verb, "history limit");
+        assert_string_equal(row->targets[0], "64M");
+        assert_non_null(strstr(row->settings[0]->after, "64M of history"));
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_int_equal(list()->history_mib, 64);
+        undo.job = last_job();
+        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
+        request.undo = &undo;
+        request.job = &job;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        assert_int_equal(list()->history_mib, CLUSTER_HISTORY_MIB_DEFAULT);
+}
+
 static void jobs_of_one_entry_count_as_well(void **state) {
         unsigned n_refused = 0;
         RigAnswer *answers[4];
@@ -516,6 +552,7 @@ int main(void) {
                 RIG_TEST(a_rule_asks_for_the_role_of_a_template_that_is_there),
                 RIG_TEST(a_rule_asks_for_the_role_of_what_a_folder_makes),
                 RIG_TEST(an_author_has_so_many_open_jobs),
+                RIG_TEST(how_much_of_the_past_is_kept_can_be_changed_and_undone),
                 RIG_TEST(jobs_of_one_entry_count_as_well),
         };
 

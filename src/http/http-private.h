@@ -52,6 +52,7 @@ typedef enum HttpStage {
         HTTP_CALL_JUDGED,  // they have; before its body comes the leader is asked about its token
         HTTP_CALL_READ,    // and its headers, and its body is coming, if it has one
         HTTP_CALL_DROPS,   // its body is coming, and nobody wants it
+        HTTP_CALL_READY,   // it has come whole, and is posted in the next turn
         HTTP_CALL_ASKED,   // it was posted
         HTTP_CALL_REFUSED, // it is answered without
 } HttpStage;

@@ -5,8 +5,9 @@
 //      on_target      the first line                    -> a call
 //      on_request     the headers   HTTP_CALL_NEW       -> may be refused: then the connection ends
 //                     the headers   HTTP_CALL_JUDGED    -> again, when the leader has said something of the token
-//                     the end       HTTP_CALL_READ      -> what it asks for; refused, or posted, and the connection suspended
+//                     the end       HTTP_CALL_READ      -> what it asks for; refused, or to be posted
 //                                   HTTP_CALL_DROPS     -> refused
+//                     the next turn HTTP_CALL_READY     -> posted, and the connection suspended
 //                     answered      HTTP_CALL_ASKED     -> a problem, or a document that it reads from on_read()
 //      on_completed   answered, or the client has gone  -> the call is freed
 //
@@ -101,6 +102,8 @@ static void on_connection(void *userdata, struct MHD_Connection *connection, voi
                 *peer = !info            ? NULL
                         : t->door->tcp ? new_peer_tcp(t, connection, info->connect_fd)
                                        : http_peer_new(&t->peers, info->connect_fd);
+                if (info && !*peer)
+                        (void) shutdown(info->connect_fd, SHUT_RDWR); // his place is somebody else's at once
         } else if (*peer) {
                 end_peer(t, *peer);
                 *peer = NULL;
@@ -655,7 +658,19 @@ static int take_tags(HttpCall *call) {
         return call->target.known ? 0 : -ENOMEM;
 }
 
-// What is handed over here may be answered before this returns; then the connection goes on as soon as it has.
+// What is handed over here may be answered before this returns; then the connection goes on as soon as it has. When it does, libmicrohttpd
+// reads from it if it was reading when it was suspended, and for the end of what its client says it closes the connection: so this is not
+// done in the turn that has read the last byte. From a request that is there, and was neither suspended nor answered, it does not read.
+static enum MHD_Result post(HttpCall *call) {
+        call->stage = HTTP_CALL_ASKED;
+        MHD_suspend_connection(call->connection);
+        if (http_api_post(call))
+                return MHD_YES;
+        call->status = ESHUTDOWN;
+        MHD_resume_connection(call->connection);
+        return MHD_YES;
+}
+
 static enum MHD_Result ask(HttpCall *call) {
         _cleanup_free_ char *why = NULL;
         const char *not_found, *id = header(call, "Last-Event-ID");
@@ -689,7 +704,6 @@ static enum MHD_Result ask(HttpCall *call) {
         r = call->fleet ? 0 : make_request(call, &why, &line);
         if (r < 0)
                 return refuse_line(call, http_status_of(-r), why, line, false);
-        call->stage = HTTP_CALL_ASKED;
         if (call->target.resource == HTTP_STATE && !call->target.since) {
                 bool known;
 
@@ -701,11 +715,7 @@ static enum MHD_Result ask(HttpCall *call) {
         }
         if (take_tags(call) < 0)
                 return MHD_NO;
-        MHD_suspend_connection(call->connection);
-        if (http_api_post(call))
-                return MHD_YES;
-        call->status = ESHUTDOWN;
-        MHD_resume_connection(call->connection);
+        call->stage = HTTP_CALL_READY;
         return MHD_YES;
 }
 
@@ -735,6 +745,8 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
                         return MHD_NO;
                 *n_data = 0;
                 return MHD_YES;
+        case HTTP_CALL_READY:
+                return post(call);
         case HTTP_CALL_ASKED:
                 return send_answer(call);
         case HTTP_CALL_REFUSED:
@@ -816,13 +828,13 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 // ---- by the loop
 
 static struct MHD_Daemon *start_daemon(HttpThread *t, int fd) {
-        unsigned n = t->door->tcp ? HTTP_TCP_PER_LISTENER + 1 : HTTP_CONNECTIONS_MAX; // who is one too many is not to wait
+        unsigned n = t->door->tcp ? HTTP_TCP_PER_LISTENER : HTTP_CONNECTIONS_MAX + HTTP_CONNECTIONS_REFUSED_MAX;
         unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (t->door->tls ? MHD_USE_TLS : 0);
 
         return MHD_start_daemon(
                 flags, 0, on_accept, t, on_request, t, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_URI_LOG_CALLBACK,
                 on_target, t, MHD_OPTION_NOTIFY_COMPLETED, on_completed, t, MHD_OPTION_NOTIFY_CONNECTION,
-                on_connection, t, MHD_OPTION_CONNECTION_LIMIT, n, MHD_OPTION_CONNECTION_TIMEOUT,
+                on_connection, t, MHD_OPTION_CONNECTION_LIMIT, n + 1 /* who is one too many is not to wait */, MHD_OPTION_CONNECTION_TIMEOUT,
                 (unsigned) HTTP_IDLE_SEC, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) HTTP_HEADER_MAX,
                 MHD_OPTION_THREAD_STACK_SIZE, (size_t) STACK_BYTES, 
                 t->door->tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, // which ends this, whatever stands behind it

@@ -48,6 +48,8 @@ bool http_peer_is_one_too_many(const ListNode *peers, uid_t uid) {
         list_foreach (n, peers) {
                 const HttpPeer *p = CONTAINER_OF(n, const HttpPeer, link);
 
+                if (p->one_too_many)
+                        continue; // they take no share
                 n_of_user += p->uid == uid;
                 n_others += !is_owner(p->uid);
         }
@@ -56,12 +58,18 @@ bool http_peer_is_one_too_many(const ListNode *peers, uid_t uid) {
         return n_of_user >= HTTP_CONNECTIONS_PER_USER || n_others >= HTTP_CONNECTIONS_OTHERS_MAX;
 }
 
-bool http_peer_is_gone(const HttpPeer *p) {
-        struct pollfd f = {.fd = p->fd, .events = POLLRDHUP};
+static size_t count_refused(const ListNode *peers) {
+        size_t n = 0;
 
-        if (poll(&f, 1, 0) <= 0)
-                return false;
-        return (f.revents & (POLLHUP | POLLERR)) || (p->tcp.listener && (f.revents & POLLRDHUP));
+        list_foreach (node, peers)
+                n += CONTAINER_OF(node, const HttpPeer, link)->one_too_many;
+        return n;
+}
+
+bool http_peer_is_gone(const HttpPeer *p) {
+        struct pollfd f = {.fd = p->fd};
+
+        return poll(&f, 1, 0) > 0 && (f.revents & (POLLHUP | POLLERR));
 }
 
 HttpPeer *http_peer_new_tcp(ListNode *peers, int fd, bool tls) {
@@ -95,6 +103,10 @@ HttpPeer *http_peer_new(ListNode *peers, int fd) {
         p->owner = is_owner(creds.uid);
         p->gid = creds.gid;
         p->one_too_many = http_peer_is_one_too_many(peers, p->uid);
+        if (p->one_too_many && count_refused(peers) >= HTTP_CONNECTIONS_REFUSED_MAX) {
+                http_peer_free(p);
+                return NULL;
+        }
         list_append(peers, &p->link);
         return p;
 }

@@ -26,11 +26,12 @@ typedef struct HttpPeer {
                 sees_all_by; // 1 + the revision of rights by which he was found to see everything; 0: he was not
 } HttpPeer;
 
-// Of a connection's socket, to the end of `peers`. NULL: it is not known who that is, and he is not answered.
+// Of a connection's socket, to the end of `peers`. NULL: it is not known who that is, or too many wait to be refused; he is not answered.
 HttpPeer *http_peer_new(ListNode *peers, int fd);
 // The same of one over TCP: nobody, until a request of his has a token. NULL: out of memory.
 HttpPeer *http_peer_new_tcp(ListNode *peers, int fd, bool tls);
-// Whether he reads nothing any more. On a unix socket who will say no more may yet read; of TCP he has most likely gone.
+// Whether he reads nothing any more. Who will say no more may yet read: over TCP nobody can tell him from one who has closed, until his kernel
+// was sent something, or asked whether it is there (HTTP_TCP_SILENT_SEC).
 bool http_peer_is_gone(const HttpPeer *p);
 // And out of that list.
 void http_peer_free(HttpPeer *p);

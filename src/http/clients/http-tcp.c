@@ -63,11 +63,15 @@ static bool wait_until(HttpTcp *t, HttpTcpConnection *c, uint64_t ask_by_us) {
         return ask_by_us > 0 && t->n_waiting == 1;
 }
 
-// A client that is gone without a word is noticed when he has to take something: a stream tells him so often that it goes on.
+// A client that is gone without a word is noticed when he has to take something: what is sent to him, or where nothing is (the lines of a
+// silent unit as they are) the kernel's own questions.
 static void set_options(int fd) {
-        const int unanswered_ms = HTTP_TCP_UNANSWERED_SEC * 1000;
+        const int unanswered_ms = HTTP_TCP_UNANSWERED_SEC * 1000, silent_sec = HTTP_TCP_SILENT_SEC, on = 1;
 
         (void) setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, sizeof(unanswered_ms));
+        (void) setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &silent_sec, sizeof(silent_sec));
+        (void) setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &silent_sec, sizeof(silent_sec));
+        (void) setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
 bool http_tcp_begin(HttpTcp *t, HttpTcpConnection *c, const void *listener, const struct sockaddr *from,

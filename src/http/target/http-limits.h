@@ -8,11 +8,13 @@
 
 enum {
         // Connections, each with one request at a time; those of one user; those of all but root and whom this process runs
-        // as; and of each of these two. Beyond the first, others wait in the backlog; who is one too many of the others is told so.
+        // as; and of each of these two. Who is one too many is told so when he asks; of those who have not asked yet there are so many
+        // beside the others, and further ones are closed without a word.
         HTTP_CONNECTIONS_MAX = 2048,
         HTTP_CONNECTIONS_PER_USER = 64,
         HTTP_CONNECTIONS_OTHERS_MAX = 768,
         HTTP_CONNECTIONS_PER_OWNER = HTTP_CONNECTIONS_MAX - HTTP_CONNECTIONS_OTHERS_MAX, // root's, and whom this process runs as
+        HTTP_CONNECTIONS_REFUSED_MAX = 64,
         // Over TCP, where nobody says who he is before he has asked: beside those above, of all listeners; of one; and from one
         // address, or one /64 of IPv6. Who is one too many of these is closed without a word.
         HTTP_TCP_CONNECTIONS_MAX = 1024,
@@ -25,6 +27,7 @@ enum {
         HTTP_TCP_UNJUDGED_MAX = 16 * 1024,
         HTTP_TCP_BEGIN_SEC = 10,      // from a connection to the last header of its first request, with the handshake of TLS
         HTTP_TCP_UNANSWERED_SEC = 30, // until a client whose kernel takes nothing is given up
+        HTTP_TCP_SILENT_SEC = 15,     // without a byte either way, until his kernel is asked whether it is there
         HTTP_HEADER_MAX = 8 * 1024, // bytes of a request's line and headers, kept for each connection
         HTTP_IDLE_SEC = 30,          // without a byte from or to a client that is not waited for
         HTTP_COMMENT_SEC = 15,       // without an event, until the client of a stream is told that it goes on

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -140,6 +141,32 @@ static void who_has_gone_is_waited_for_no_more(void **state) {
         http_tcp_done(&t);
 }
 
+static int option_of(int fd, int level, int name) {
+        socklen_t len = sizeof(int);
+        int value;
+
+        assert_int_equal(getsockopt(fd, level, name, &value, &len), 0);
+        return value;
+}
+
+// Also of him to whom nothing is said for long.
+static void who_is_gone_without_a_word_is_looked_for(void **state) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        HttpTcpConnection c;
+        HttpTcp t = {};
+
+        assert_true(fd >= 0);
+        http_tcp_init(&t);
+        (void) http_tcp_begin(&t, &c, &one, (const struct sockaddr *) &from, fd, 1000);
+        assert_int_equal(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+        assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE), HTTP_TCP_SILENT_SEC);
+        assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPINTVL), HTTP_TCP_SILENT_SEC);
+        assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), HTTP_TCP_UNANSWERED_SEC * 1000);
+        http_tcp_end(&t, &c);
+        http_tcp_done(&t);
+        close(fd);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(each_address_has_a_share_of_all_listeners, setup),
@@ -148,6 +175,7 @@ int main(void) {
                 cmocka_unit_test_setup(all_together_have_an_end, setup),
                 cmocka_unit_test(who_does_not_ask_in_time_is_ended),
                 cmocka_unit_test(who_has_gone_is_waited_for_no_more),
+                cmocka_unit_test_setup(who_is_gone_without_a_word_is_looked_for, setup),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

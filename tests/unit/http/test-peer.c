@@ -61,6 +61,33 @@ static void owners_leave_room_for_others(void **state) {
         assert_false(http_peer_is_one_too_many(&list, other(0)));
 }
 
+// They wait to be told that they are.
+static void who_is_one_too_many_takes_no_share(void **state) {
+        connect_as(other(0), HTTP_CONNECTIONS_OTHERS_MAX);
+        for (size_t i = HTTP_CONNECTIONS_PER_USER; i < n_peers; i++)
+                peers[i].one_too_many = true;
+        assert_true(http_peer_is_one_too_many(&list, other(0)));
+        assert_false(http_peer_is_one_too_many(&list, other(1)));
+        for (size_t i = 0; i < n_peers; i++)
+                peers[i].one_too_many = false;
+}
+
+static void who_shuts_down_his_half_is_not_gone(void **state) {
+        HttpPeer *p;
+        int fds[2];
+
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+        p = http_peer_new_tcp(&list, fds[0], false);
+        assert_non_null(p);
+        p->tcp.listener = &list;
+        assert_int_equal(shutdown(fds[1], SHUT_WR), 0);
+        assert_false(http_peer_is_gone(p));
+        close(fds[1]);
+        assert_true(http_peer_is_gone(p));
+        http_peer_free(p);
+        close(fds[0]);
+}
+
 static void who_connects_is_who_the_kernel_says(void **state) {
         HttpPeer *p;
         int fds[2];
@@ -93,6 +120,8 @@ int main(void) {
                 cmocka_unit_test_setup(each_user_has_a_share, setup),
                 cmocka_unit_test_setup(all_others_together_leave_room_for_owners, setup),
                 cmocka_unit_test_setup(owners_leave_room_for_others, setup),
+                cmocka_unit_test_setup(who_is_one_too_many_takes_no_share, setup),
+                cmocka_unit_test_setup(who_shuts_down_his_half_is_not_gone, setup),
                 cmocka_unit_test_setup(who_connects_is_who_the_kernel_says, setup),
                 cmocka_unit_test_setup(who_is_not_known_is_nobody, setup),
         };

@@ -42,7 +42,8 @@ typedef struct StateWork {
 
 struct HttpState {
         HttpApi *api;
-        bool shared, changes;
+        HttpShare *own; // whose it is; NULL: all share it
+        bool changes;
         bool dropped; // it is freed when the worker has ended
         bool working, paused, all;
         int error; // it failed while somebody asks, and is dropped when he was answered; 0: it has not
@@ -62,25 +63,28 @@ static void go_on(HttpState *s);
 
 // ---- how much there is
 
-static _Atomic size_t *held_of(HttpApi *a, bool shared) {
-        return shared ? &a->states.held : &a->states.held_own;
+static _Atomic size_t *held_of(HttpApi *a, HttpShare *own) {
+        return own ? &own->held : &a->states.held;
 }
 
 static size_t most_of(const HttpState *s) {
-        return s->shared ? HTTP_STATE_BYTES_MAX : HTTP_STATE_OWN_BYTES_MAX;
+        return s->own ? http_share_most(s->own) : HTTP_STATE_BYTES_MAX;
+}
+
+size_t http_states_bytes(const HttpStates *all) {
+        return all->held + http_shares_bytes(&all->own);
 }
 
 // All of them together, and of those that are not shared each for the others.
 static bool is_full(const HttpState *s) {
         const HttpStates *all = &s->api->states;
-        size_t own = all->held_own;
 
-        return own + all->held > HTTP_STATE_BYTES_MAX || (!s->shared && own > HTTP_STATE_OWN_BYTES_MAX);
+        return http_states_bytes(all) > HTTP_STATE_BYTES_MAX || (s->own && http_share_is_full(&all->own, s->own));
 }
 
 static void drop_parts(HttpState *s, HttpPart **parts, size_t *n) {
         for (size_t i = 0; i < *n; i++)
-                *held_of(s->api, s->shared) -= (*parts)[i].len;
+                *held_of(s->api, s->own) -= (*parts)[i].len;
         http_parts_free(TAKE_PTR(*parts), *n);
         *n = 0;
 }
@@ -90,13 +94,13 @@ static void drop_parts(HttpState *s, HttpPart **parts, size_t *n) {
 static void state_free(HttpState *s) {
         HttpApi *a = s->api;
 
-        if (!s->shared)
-                a->states.n_own--;
         drop_parts(s, &s->parts, &s->n_parts);
         drop_parts(s, &s->todo.parts, &s->todo.n_parts);
         http_version_unref(s->todo.made);
         http_version_unref(s->newest);
         cluster_copy_free(s->copy);
+        if (s->own)
+                http_shares_give(&a->states.own, s->own);
         free(s);
         a->states.n--;
         http_api_on_ended(a);
@@ -111,26 +115,25 @@ static void drop(HttpState *s) {
                 state_free(s);
 }
 
-static HttpState *state_new(HttpApi *a, bool shared, const char *since) {
+// own: NULL for the shared one; when this succeeds it gives that back in the end.
+static HttpState *state_new(HttpApi *a, HttpShare *own, const char *since) {
         HttpState *s = calloc(1, sizeof(*s));
 
         if (!s)
                 return NULL;
-        s->copy = cluster_copy_new(since, held_of(a, shared));
+        s->copy = cluster_copy_new(since, held_of(a, own));
         if (!s->copy) {
                 free(s);
                 return NULL;
         }
         s->api = a;
-        s->shared = shared;
+        s->own = own;
         s->changes = since;
         s->work.data = s;
         list_init(&s->waiting);
         if (since)
                 (void) str_copy(s->text, sizeof(s->text), since); // it was parsed
         a->states.n++;
-        if (!shared)
-                a->states.n_own++;
         return s;
 }
 
@@ -175,7 +178,7 @@ static bool serves(const HttpVersion *v, const EventCursor *wanted) {
 }
 
 static void serve_all(HttpState *s) {
-        if (!s->shared) {
+        if (s->own) {
                 if (!list_is_empty(&s->waiting))
                         serve(CONTAINER_OF(s->waiting.next, HttpCall, state.waiting),
                               s->newest); // it drops this one
@@ -341,18 +344,18 @@ static int keep(HttpState *s, const Argosy__Response *response) {
         if (ARRAY_RESERVE(s->parts, s->n_parts + 1) < 0 || !(data = malloc(len)))
                 return -ENOMEM;
         s->parts[s->n_parts++] = (HttpPart){data, argosy__response__pack(response, data)};
-        *held_of(s->api, s->shared) += len;
+        *held_of(s->api, s->own) += len;
         return 0;
 }
 
 static void on_news(HttpState *s, const Argosy__Response *response, const EventCursor *cursor) {
         bool more;
 
-        if (s->shared && cursor->scope != 0) { // what he may see has changed: the next one asks
+        if (!s->own && cursor->scope != 0) { // what he may see has changed: the next one asks
                 http_call_fail(s->asking, EAGAIN, why_failed(EAGAIN));
                 return;
         }
-        if (!s->shared)
+        if (s->own)
                 note_sees_all(s->asking, cursor);
         if (s->error == 0)
                 s->error = -keep(s, response);
@@ -381,17 +384,31 @@ static void join(HttpState *s, HttpCall *call) {
 }
 
 static void join_own(HttpCall *call) {
-        if (call->api->states.n_own >= HTTP_STATE_OWN_MAX)
+        HttpShares *shares = &call->api->states.own;
+        HttpState *s;
+        HttpShare *own;
+
+        switch (http_shares_take(shares, call->user, &own)) {
+        case HTTP_SHARE_ALL_ARE_FULL:
                 http_call_fail(call, EBUSY, "too many others ask for what has changed");
-        else
-                join(state_new(call->api, false, call->target.since), call);
+                return;
+        case HTTP_SHARE_USER_IS_FULL:
+                http_call_fail(call, EBUSY, "as many documents as one user may have are made for you alone: ask again when one has come");
+                return;
+        case HTTP_SHARE_TAKEN:
+                break;
+        }
+        s = state_new(call->api, own, call->target.since);
+        if (!s)
+                http_shares_give(shares, own);
+        join(s, call);
 }
 
 static void join_shared(HttpCall *call) {
         HttpStates *states = &call->api->states;
 
         if (!states->shared)
-                states->shared = state_new(call->api, true, NULL);
+                states->shared = state_new(call->api, NULL, NULL);
         if (states->shared && states->shared->newest && serves(states->shared->newest, &call->state.wanted))
                 serve(call, states->shared->newest);
         else
@@ -451,7 +468,7 @@ void http_state_leave(HttpCall *call) {
                 s->asking = NULL;
                 s->paused = false;
         }
-        if (!s->shared) {
+        if (s->own) {
                 drop(s);
                 return;
         }

@@ -524,7 +524,7 @@ HttpStats http_api_stats(HttpApi *a) {
         stats = (HttpStats){.http_requests = a->n_begun, .http_requests_open = a->n_calls};
         stats.http_held_bytes = a->room.held;
         pthread_mutex_unlock(&a->lock);
-        stats.http_state_bytes = a->states.held + a->states.held_own;
+        stats.http_state_bytes = http_states_bytes(&a->states);
         return stats;
 }
 

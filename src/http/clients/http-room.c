@@ -16,12 +16,6 @@ static_assert(HTTP_HELD_PER_USER > (size_t) HTTP_LINES_BYTES_MAX, "and that of a
 static_assert(2 * HTTP_HELD_PER_USER <= HTTP_HELD_OTHERS_MAX, "one of the others leaves room for the next");
 static_assert(HTTP_TCP_UPLOADS_MAX <= HTTP_HELD_PER_USER, "whoever shows no token is one of the others");
 
-typedef struct HttpUserKey {
-        bool token;
-        uid_t uid;
-        Hash proof;
-} HttpUserKey;
-
 struct HttpUser {
         HttpUserKey key;
         bool owner;
@@ -73,6 +67,14 @@ void http_room_leave(HttpRoom *r, HttpUser *u) {
 
 void http_room_done(HttpRoom *r) {
         map_done(&r->users);
+}
+
+const HttpUserKey *http_room_key(const HttpUser *u) {
+        return &u->key;
+}
+
+bool http_room_is_owner(const HttpUser *u) {
+        return u->owner;
 }
 
 size_t http_room_most(const HttpUser *u) {

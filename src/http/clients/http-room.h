@@ -21,6 +21,13 @@
 
 typedef struct HttpUser HttpUser; // one who has requests
 
+// Compared byte by byte: what stands between the fields is zero.
+typedef struct HttpUserKey {
+        bool token;
+        uid_t uid;
+        Hash proof;
+} HttpUserKey;
+
 // Zero-initialised is empty.
 typedef struct HttpRoom {
         size_t held;    // bytes
@@ -43,5 +50,7 @@ void http_room_give(HttpRoom *r, HttpUser *u, size_t bytes);
 // The same of a body over TCP. Behind http_room_read_upload() its bytes are like any others.
 bool http_room_take_upload(HttpRoom *r, HttpUser *u, size_t bytes);
 void http_room_read_upload(HttpRoom *r, size_t bytes);
+const HttpUserKey *http_room_key(const HttpUser *u);
+bool http_room_is_owner(const HttpUser *u);
 // How much he would have if nobody else had any.
 size_t http_room_most(const HttpUser *u);

@@ -45,12 +45,17 @@ enum {
         HTTP_HELD_PER_USER = HTTP_HELD_OTHERS_MAX / 2,
         // A copy of the cluster, of which state documents are made, is dropped when nobody has asked for one for so long.
         HTTP_STATE_KEPT_SEC = 60,
-        // Questions for a state document at a time that need a copy of their own: what has changed, or who may not see everything.
+        // Questions for a state document at a time that need a copy of their own: what has changed, or who may not see everything. Of these
+        // all have who are neither root nor whom this process runs as; and one of them, or one token. Users who have any, or read them yet.
         HTTP_STATE_OWN_MAX = 16,
+        HTTP_STATE_OWN_OTHERS_MAX = 12,
+        HTTP_STATE_OWN_PER_USER = 4,
+        HTTP_STATE_OWN_USERS_MAX = 64,
 };
 static_assert(2 * HTTP_TCP_CONNECTIONS_MAX * HTTP_TCP_UNJUDGED_MAX <= HTTP_TCP_UPLOADS_MAX, "strangers leave room");
 
 // Bytes of all copies and of the documents that are being sent, together: beyond them there is no newer one. And of those that have a copy
-// of their own: they leave room for the one that the others share.
+// of their own: they leave room for the one that the others share; of one of them who is not root or whom this process runs as.
 #define HTTP_STATE_BYTES_MAX ((size_t) 2 << 30)
 #define HTTP_STATE_OWN_BYTES_MAX ((size_t) 1 << 30)
+#define HTTP_STATE_OWN_BYTES_PER_USER (HTTP_STATE_OWN_BYTES_MAX / 2)

@@ -18,6 +18,7 @@
 
 #include "author-names.h"
 #include "buf.h"
+#include "event-cursor.h"
 #include "http-private.h"
 #include "message.h"
 #include "str.h"
@@ -292,6 +293,32 @@ static void who_connects_again_and_again_and_says_nothing_takes_the_room_of_nobo
         }
 }
 
+// ---- who wants too much of what is made for him alone
+
+static void one_user_has_some_of_the_copies_and_not_all(void **state) {
+        EventCursor at = {.generation = 1, .term = 1, .mode = EVENT_CURSOR_RING, .seq = 7};
+        char cursor[EVENT_CURSOR_SIZE], text[512];
+        Client *c;
+
+        w.waits = true;
+        event_cursor_format(&at, cursor);
+        str_fit(text, sizeof(text), "GET /v1/state?since=%s HTTP/1.1\r\n" HEADERS "\r\n", cursor);
+        for (size_t i = 1; i <= HTTP_STATE_OWN_PER_USER; i++) {
+                say(dial_tcp(), text);
+                RUN_UNTIL(w.n_calls == i);
+        }
+        c = dial_tcp();
+        say(c, text);
+        RUN_UNTIL(has(c, "\"status\":"));
+        assert_true(has(c, "HTTP/1.1 503 ") && has(c, "as many documents as one user may have"));
+        say(dial_unix(), text); // and somebody else has his
+        RUN_UNTIL(w.n_calls == HTTP_STATE_OWN_PER_USER + 1);
+        http_call_fail(w.calls[0], EHOSTUNREACH, NULL);
+        c->got.len = 0;
+        say(c, text);
+        RUN_UNTIL(w.n_calls == HTTP_STATE_OWN_PER_USER + 2);
+}
+
 // ---- who ends his half
 
 // A part of job 17, and how many units are behind it.
@@ -464,6 +491,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
                 TEST(two_thousand_connections_are_served_and_one_more_of_anybody_is_told),
                 TEST(who_connects_again_and_again_and_says_nothing_takes_the_room_of_nobody_else),
+                TEST(one_user_has_some_of_the_copies_and_not_all),
                 TEST(who_shuts_down_his_half_is_owed_his_answer),
                 TEST(who_ends_in_the_middle_of_what_he_says_is_asked_for_nothing),
                 TEST(who_floods_with_headers_is_cut_off),

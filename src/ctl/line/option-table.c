@@ -70,7 +70,7 @@ const OptionInfo option_table[] = {
         {OPT_DRY_RUN, "dry-run", 0, NULL, "Say what would be done, and do nothing"},
         {OPT_PORT, "port", 0, "N", "Listen there (default: a port that is free)"},
         {OPT_MAX_MOVES, "max-moves", 0, "N", "Move no more units than this (default and limit: 1000)"},
-        {OPT_STATE, "state", 0, "LIST", "Only units with one of these load, active or sub states; jobs in one of these"},
+        {OPT_STATE, "state", 0, "LIST", "Only units with one of these load, active or sub states; unit files, nodes or jobs in one of these"},
         {OPT_LABEL, "label", 0, "KEY=VALUE[,...]", "Only nodes with all of these labels, or units on them"},
         {OPT_ITERATIONS, "iterations", 'n', "N", "End after so many (default: 1 if nobody watches)"},
         {OPT_DELAY, "delay", 'd', "SPAN", "Time between two readings (default 1s)"},

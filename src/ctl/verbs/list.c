@@ -102,6 +102,18 @@ static bool is_wanted(const Ctl *ctl, const Argosy__Response__UnitRow *u) {
         return !s || is_word_of(s, u->load) || is_word_of(s, u->active) || is_word_of(s, u->sub);
 }
 
+static bool is_wanted_file(const Ctl *ctl, const Argosy__Response__UnitFileRow *u) {
+        const char *s = ctl->opt.states;
+
+        return !s || is_word_of(s, u->desired) || is_word_of(s, u->state);
+}
+
+static bool is_wanted_node(const Ctl *ctl, const Argosy__Response__NodeRow *n) {
+        const char *s = ctl->opt.states;
+
+        return !s || is_word_of(s, n->state) || (*n->mode && is_word_of(s, n->mode));
+}
+
 static void drop_parts(List *l) {
         for (size_t i = 0; i < l->n_parts; i++)
                 message_free(l->parts[i]);
@@ -140,7 +152,8 @@ static int add_unit_files(Ctl *ctl, List *l, const Argosy__Response__UnitFiles *
         int e = 0;
 
         for (size_t i = 0; i < files->n_rows && e == 0; i++)
-                e = add_row(ctl, l, files->rows[i]);
+                if (is_wanted_file(ctl, files->rows[i]))
+                        e = add_row(ctl, l, files->rows[i]);
         return e;
 }
 
@@ -163,6 +176,8 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                         e = add_units(ctl, l, (const Argosy__Response__Units *) l->parts[i]);
                 break;
         case ARGOSY__RESPONSE__WHAT_UNIT_FILES:
+                if (is_unfiltered(ctl, l, r->unit_files->filtered))
+                        break;
                 e = keep_part(ctl, l, &r->unit_files->base, r->unit_files->first, r->unit_files->n_rows);
                 for (size_t i = 0; r->final && !l->keeps && i < l->n_parts && e == 0; i++)
                         e = add_unit_files(ctl, l, (const Argosy__Response__UnitFiles *) l->parts[i]);
@@ -171,7 +186,8 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 if (is_unfiltered(ctl, l, r->nodes->filtered))
                         break;
                 for (size_t i = 0; i < r->nodes->n_rows && e == 0; i++)
-                        e = add_row(ctl, l, r->nodes->rows[i]);
+                        if (is_wanted_node(ctl, r->nodes->rows[i]))
+                                e = add_row(ctl, l, r->nodes->rows[i]);
                 break;
         case ARGOSY__RESPONSE__WHAT_MANAGERS:
                 for (size_t i = 0; i < r->managers->n_rows && e == 0; i++)
@@ -258,7 +274,8 @@ static int print_past(Ctl *ctl, List *l, PastUnit *units, size_t n) {
                 row.unit = (char *) units[i].unit;
                 row.rev = (char *) units[i].rev;
                 row.desired = (char *) units[i].desired;
-                e = add_row(ctl, l, &row);
+                if (is_wanted_file(ctl, &row))
+                        e = add_row(ctl, l, &row);
         }
         return e;
 }
@@ -426,9 +443,14 @@ int verb_list_unit_files(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ListUnitFiles list = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         _cleanup_strv_ char **patterns = NULL;
+        _cleanup_labels_ LabelFilter labels = {};
         int code;
 
-        code = ctl_patterns(ctl, args, n, &patterns, &list.n_patterns);
+        if (ctl->opt.at > 0 && ctl->opt.labels)
+                return ctl_usage(ctl, "--at takes no --label: on which nodes units were then is not known");
+        code = read_labels(ctl, &labels, &list.filter);
+        if (code == EXIT_OK)
+                code = ctl_patterns(ctl, args, n, &patterns, &list.n_patterns);
         if (code != EXIT_OK)
                 return code;
         if (ctl->opt.at > 0 && !ctl->opt.fields)

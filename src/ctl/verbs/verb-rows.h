@@ -39,9 +39,9 @@ VERB("why", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_FULL | OPT_JSON, 1, A
      "Say why units are not as they are wanted, for each node")
 VERB("list-units", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST | OPT_LOCAL | OPT_STATE | OPT_LABEL, 0, ARGS_MAX,
      verb_list_units, "List units and their states on nodes")
-VERB("list-unit-files", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST | OPT_AT, 0, ARGS_MAX, verb_list_unit_files,
+VERB("list-unit-files", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST | OPT_AT | OPT_STATE | OPT_LABEL, 0, ARGS_MAX, verb_list_unit_files,
      "List units as the cluster wants them")
-VERB("list-nodes", "list-machines", "", GROUP_SEE, OPT_LIST | OPT_LABEL, 0, 0, verb_list_nodes, "List the nodes")
+VERB("list-nodes", "list-machines", "", GROUP_SEE, OPT_LIST | OPT_STATE | OPT_LABEL, 0, 0, verb_list_nodes, "List the nodes")
 VERB("list-jobs", "jobs", "", GROUP_SEE,
      OPT_LIST | OPT_LIMIT | OPT_ALL | OPT_UNIT | OPT_AUTHOR | OPT_STATE | OPT_SINCE, 0, 0, verb_list_jobs,
      "List what was changed, by whom and why, newest first")

@@ -422,13 +422,26 @@ static int begin(HttpBody *b) {
         return b->target.resource == HTTP_JOB ? begin_job(b) : 0;
 }
 
+// A leader may be of a version that looks at less.
+static bool is_wanted(const HttpTarget *t, const void *row) {
+        switch (t->resource) {
+        case HTTP_UNITS:
+                return http_target_wants(t, row);
+        case HTTP_UNIT_FILES:
+                return http_target_wants_file(t, row);
+        case HTTP_NODES:
+                return http_target_wants_row_of_node(t, row);
+        case HTTP_HOSTS:
+                return http_target_wants_host(t, row);
+        default:
+                return true;
+        }
+}
+
 static void write_row(HttpBody *b, const Rows *rows, const void *row) {
         size_t n_fields = http_target_is_past(&b->target) ? UNIT_FILE_PAST_FIELDS : rows->n_fields;
-        const Argosy__Response__UnitFileRow *file = row;
 
-        if (rows->fields == unit_row_fields && !http_target_wants(&b->target, row))
-                return;
-        if (rows->fields == unit_file_row_fields && !http_target_wants_node(&b->target, file->node))
+        if (b->stage == BODY_ROWS && !is_wanted(&b->target, row))
                 return;
         if (b->stage == BODY_ROWS && b->target.resource == HTTP_USAGE) {
                 if (http_target_wants_node(&b->target, b->response->usage->node))

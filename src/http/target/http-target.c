@@ -48,16 +48,16 @@ static const struct {
         {HTTP_GET, "/readyz", HTTP_READYZ, 0},
         {HTTP_GET, "/v1/units", HTTP_UNITS, TAKES_PATTERN | TAKES_STATE | TAKES_NODE | TAKES_LABEL | TAKES_PAGE},
         {HTTP_GET, "/v1/units/", HTTP_UNIT, TAKES_NAME},
-        {HTTP_GET, "/v1/unit-files", HTTP_UNIT_FILES, TAKES_PATTERN | TAKES_NODE | TAKES_LABEL | TAKES_PAGE},
+        {HTTP_GET, "/v1/unit-files", HTTP_UNIT_FILES, TAKES_PATTERN | TAKES_STATE | TAKES_NODE | TAKES_LABEL | TAKES_PAGE},
         {HTTP_GET, "/v1/unit-files/", HTTP_UNIT_FILE, TAKES_NAME | TAKES_AT},
         {HTTP_PUT, "/v1/unit-files/", HTTP_PUT_UNIT_FILE, TAKES_NAME | TAKES_WAIT},
         {HTTP_DELETE, "/v1/unit-files/", HTTP_DELETE_UNIT_FILE, TAKES_NAME | TAKES_WAIT},
-        {HTTP_GET, "/v1/nodes", HTTP_NODES, TAKES_LABEL},
+        {HTTP_GET, "/v1/nodes", HTTP_NODES, TAKES_STATE | TAKES_NODE | TAKES_LABEL},
         {HTTP_GET, "/v1/jobs", HTTP_JOBS, TAKES_PATTERN | TAKES_STATE | TAKES_AUTHOR | TAKES_PAGE},
         {HTTP_POST, "/v1/jobs", HTTP_NEW_JOB, TAKES_WAIT},
         {HTTP_POST, "/v1/plan", HTTP_PLAN, 0},
         {HTTP_GET, "/v1/jobs/", HTTP_JOB, TAKES_NUMBER | TAKES_WAIT},
-        {HTTP_GET, "/v1/hosts", HTTP_HOSTS, 0},
+        {HTTP_GET, "/v1/hosts", HTTP_HOSTS, TAKES_STATE | TAKES_NODE},
         {HTTP_GET, "/v1/roles", HTTP_ROLES, 0},
         {HTTP_GET, "/v1/pools", HTTP_POOLS, 0},
         {HTTP_GET, "/v1/queue", HTTP_QUEUE, 0},
@@ -822,14 +822,38 @@ bool http_target_wants_node(const HttpTarget *t, const char *node) {
         return t->n_nodes == 0;
 }
 
-bool http_target_wants(const HttpTarget *t, const Argosy__Response__UnitRow *row) {
-        if (!http_target_wants_node(t, row->node))
+static bool is_asked_for(const HttpTarget *t, const char *node, const char *const states[], size_t n) {
+        if (!http_target_wants_node(t, node))
                 return false;
         for (size_t i = 0; i < t->n_states; i++)
-                if (streq(row->load, t->states[i]) || streq(row->active, t->states[i]) ||
-                    streq(row->sub, t->states[i]))
-                        return true;
+                for (size_t k = 0; k < n; k++)
+                        if (streq(states[k], t->states[i]))
+                                return true;
         return t->n_states == 0;
+}
+
+bool http_target_wants(const HttpTarget *t, const Argosy__Response__UnitRow *row) {
+        const char *const states[] = {row->load, row->active, row->sub};
+
+        return is_asked_for(t, row->node, states, ELEMENTSOF(states));
+}
+
+bool http_target_wants_file(const HttpTarget *t, const Argosy__Response__UnitFileRow *row) {
+        const char *const states[] = {row->desired, row->state};
+
+        return is_asked_for(t, row->node, states, ELEMENTSOF(states));
+}
+
+bool http_target_wants_row_of_node(const HttpTarget *t, const Argosy__Response__NodeRow *row) {
+        const char *const states[] = {row->state, row->mode};
+
+        return is_asked_for(t, row->node, states, ELEMENTSOF(states));
+}
+
+bool http_target_wants_host(const HttpTarget *t, const Argosy__Response__ClusterStatus__Member *row) {
+        const char *const states[] = {row->state};
+
+        return is_asked_for(t, row->name, states, ELEMENTSOF(states));
 }
 
 bool http_origin_is_ours(const char *origin, const char *host) {

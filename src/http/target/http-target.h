@@ -158,7 +158,10 @@ bool http_target_is_tagged(const HttpTarget *t);
 bool http_target_is_one(const HttpTarget *t);
 // Whether something there was asked for.
 bool http_target_wants_node(const HttpTarget *t, const char *node);
-// Whether a row of units is in the states, and on the nodes, that were asked for.
+// Whether a row is in the states, and on the nodes, that were asked for: of units, of unit files, of nodes, of hosts.
 bool http_target_wants(const HttpTarget *t, const Argosy__Response__UnitRow *row);
+bool http_target_wants_file(const HttpTarget *t, const Argosy__Response__UnitFileRow *row);
+bool http_target_wants_row_of_node(const HttpTarget *t, const Argosy__Response__NodeRow *row);
+bool http_target_wants_host(const HttpTarget *t, const Argosy__Response__ClusterStatus__Member *row);
 // Whether a page of that origin may change things: there is none, or it is ours, as the Host says. Either may be NULL.
 bool http_origin_is_ours(const char *origin, const char *host);

@@ -124,5 +124,13 @@ bool row_filter_wants_unit(const RowFilter *f, const Argosy__Response__UnitRow *
 }
 
 bool row_filter_wants_file(const RowFilter *f, const Argosy__Response__UnitFileRow *row) {
-        return !f->m || (is_on(f, row->node) && is_behind(f->m, row->unit, ""));
+        const Argosy__ListFilter *m = f->m;
+        bool is_so;
+
+        if (!m)
+                return true;
+        is_so = m->n_states == 0;
+        for (size_t i = 0; i < m->n_states && !is_so; i++)
+                is_so = streq(row->desired, m->states[i]) || streq(row->state, m->states[i]);
+        return is_so && is_on(f, row->node) && is_behind(m, row->unit, "");
 }

@@ -550,12 +550,16 @@ static void lists_what_there_was(FakeDaemon *d) {
 
 static void units_are_listed_as_they_were(void **state) {
         _cleanup_outcome_ Outcome o = run(lists_what_there_was, "list-unit-files --at=4 --no-legend"),
-                                  some = run(lists_what_there_was, "list-unit-files 'b*' --at=4 --no-legend");
+                                  some = run(lists_what_there_was, "list-unit-files 'b*' --at=4 --no-legend"),
+                                  loaded = run(lists_what_there_was, "list-unit-files --at=4 --no-legend --state=inactive,loaded"),
+                                  labels = run_at("/nowhere", "list-unit-files --at=4 --label=disk=ssd");
 
         assert_int_equal(o.code, 0);
         assert_string_equal(o.out, "a.service 1111111 launched\n"
                                    "b.service 2222222 loaded\n");
         assert_string_equal(some.out, "b.service 2222222 loaded\n");
+        assert_string_equal(loaded.out, "b.service 2222222 loaded\n");
+        assert_int_equal(labels.code, 2);
 }
 
 // ---- forget

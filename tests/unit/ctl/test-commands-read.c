@@ -151,6 +151,36 @@ static void a_list_that_was_not_filtered_is_not_what_was_asked_for(void **state)
         assert_int_equal(e.code, 2);
 }
 
+static void lists_two_nodes(FakeDaemon *d) {
+        Argosy__Response__NodeRow rows[2] = {ARGOSY__RESPONSE__NODE_ROW__INIT, ARGOSY__RESPONSE__NODE_ROW__INIT}, *pointers[] = {&rows[0], &rows[1]};
+        Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        fake_accept(d);
+        done(fake_read(d));
+        rows[0].node = (char *) "n1";
+        rows[0].state = rows[1].state = (char *) "online";
+        rows[1].node = (char *) "n2";
+        rows[1].mode = (char *) "draining";
+        nodes.rows = pointers;
+        nodes.n_rows = 2;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_NODES;
+        r.nodes = &nodes;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void nodes_are_chosen_by_state_and_mode(void **state) {
+        _cleanup_outcome_ Outcome all = run(lists_two_nodes, "list-nodes --no-legend --fields=node --state=lost,online"),
+                                  draining = run(lists_two_nodes, "list-nodes --no-legend --fields=node --state=draining"),
+                                  lost = run(lists_two_nodes, "list-nodes --no-legend --fields=node --state=lost");
+
+        assert_string_equal(all.out, "n1\nn2\n");
+        assert_string_equal(draining.out, "n2\n");
+        assert_string_equal(lost.out, "");
+}
+
 static void a_list_for_programs_is_bare(void **state) {
         _cleanup_outcome_ Outcome a = run(lists, "list-units -q --no-legend --fields=unit,drift"),
                                   b = run(lists, "list-units --json=short --fields=unit,node"),
@@ -654,6 +684,7 @@ static void top_of_an_unknown_node_fails(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_list_shows_drift_and_its_age),
+                cmocka_unit_test(nodes_are_chosen_by_state_and_mode),
                 cmocka_unit_test(a_list_for_programs_is_bare),
                 cmocka_unit_test(a_list_that_was_not_filtered_is_not_what_was_asked_for),
                 cmocka_unit_test(a_list_in_parts_is_one_list_whoever_gives_the_rest),

@@ -92,6 +92,57 @@ static void an_empty_list_is_a_list(void **state) {
         assert_string_equal(text, "{\"no_leader\":false,\"units\":[]}\n");
 }
 
+// Also where the leader does not look at what was asked for.
+static void rows_are_chosen_by_state_and_node(void **state) {
+        static const struct {
+                const char *target;
+                bool is_there;
+        } cases[] = {
+                {"/v1/unit-files?state=loaded", true},       {"/v1/unit-files?state=failed&state=x", true},
+                {"/v1/unit-files?state=launched", false},    {"/v1/unit-files?state=loaded&node=n2", false},
+                {"/v1/nodes?state=online&node=n1", true},    {"/v1/nodes?state=draining", true},
+                {"/v1/nodes?state=lost", false},             {"/v1/nodes?node=n2&node=n3", false},
+                {"/v1/hosts?state=online&state=lost", true}, {"/v1/hosts?node=n1", true},
+                {"/v1/hosts?state=leader", false},           {"/v1/hosts?node=n2", false},
+        };
+        Argosy__Response__UnitFileRow file = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *file_rows[] = {&file};
+        Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
+        Argosy__Response__NodeRow node = ARGOSY__RESPONSE__NODE_ROW__INIT, *node_rows[] = {&node};
+        Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
+        Argosy__Response__ClusterStatus__Member member = ARGOSY__RESPONSE__CLUSTER_STATUS__MEMBER__INIT, *members[] = {&member};
+        Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
+
+        file.unit = node.address = member.address = (char *) "that";
+        file.node = node.node = member.name = (char *) "n1";
+        file.desired = (char *) "loaded";
+        file.state = (char *) "failed";
+        node.state = member.state = (char *) "online";
+        node.mode = (char *) "draining";
+        member.role = (char *) "leader";
+        files.rows = file_rows;
+        nodes.rows = node_rows;
+        status.members = members;
+        files.n_rows = nodes.n_rows = status.n_members = 1;
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                Argosy__Response r = ARGOSY__RESPONSE__INIT;
+                _cleanup_free_ char *text = NULL;
+                HttpPart part;
+
+                r.what_case = i < 4   ? ARGOSY__RESPONSE__WHAT_UNIT_FILES
+                              : i < 8 ? ARGOSY__RESPONSE__WHAT_NODES
+                                      : ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
+                if (i < 4)
+                        r.unit_files = &files;
+                else if (i < 8)
+                        r.nodes = &nodes;
+                else
+                        r.cluster_status = &status;
+                part = packed(&r);
+                text = read_all(body_of(cases[i].target, &part, 1), 4096);
+                assert_int_equal(count(text, "\"that\""), cases[i].is_there);
+        }
+}
+
 static void what_is_known_without_a_leader_has_its_age(void **state) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
@@ -310,6 +361,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_list_says_whether_somebody_leads_and_has_all_fields),
                 cmocka_unit_test(an_empty_list_is_a_list),
+                cmocka_unit_test(rows_are_chosen_by_state_and_node),
                 cmocka_unit_test(what_is_known_without_a_leader_has_its_age),
                 cmocka_unit_test(a_page_of_jobs_says_where_the_next_one_begins),
                 cmocka_unit_test(a_job_says_what_became_of_its_units),

@@ -893,6 +893,40 @@ static void rows_are_filtered_before_they_count(void **state) {
         assert_false(a->responses[0]->units->more);
 }
 
+// By what is wanted of them, or by how far that is.
+static void unit_files_are_chosen_by_their_states(void **state) {
+        char *failed = "failed", *launched = "launched", *neither = "running";
+        Argosy__Request__ListUnitFiles list = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        struct {
+                char **states;
+                size_t least, most;
+        } cases[] = {{&failed, 1, 1}, {&launched, 2, PAGE}, {&neither, 0, 0}};
+        size_t i = 0;
+
+        while (!rig_unit_on(&g, 2, names[i]))
+                i++;
+        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, names[i]), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
+        rig_settle(&g);
+        list.filter = &filter;
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
+        request.list_unit_files = &list;
+        for (size_t k = 0; k < ELEMENTSOF(cases); k++) {
+                const Argosy__Response__UnitFiles *files;
+                RigAnswer *a;
+
+                begin_pages(PAGE);
+                filter.states = cases[k].states;
+                filter.n_states = 1;
+                a = rig_ask(&g, &request);
+                finish(a);
+                files = a->responses[0]->unit_files;
+                assert_true(files->filtered && files->n_rows >= cases[k].least && files->n_rows <= cases[k].most);
+                for (size_t r = 0; r < files->n_rows; r++)
+                        assert_true(streq(files->rows[r]->desired, *cases[k].states) || streq(files->rows[r]->state, *cases[k].states));
+        }
+}
+
 static void labels_choose_nodes_and_what_is_on_them(void **state) {
         Argosy__Label ssd = ARGOSY__LABEL__INIT, *labels[] = {&ssd};
         Argosy__Request__ListNodes nodes = ARGOSY__REQUEST__LIST_NODES__INIT;
@@ -1108,6 +1142,7 @@ int main(void) {
                 TEST(a_page_is_of_one_moment),
                 TEST(destroyed_units_that_may_run_are_in_pages),
                 TEST(rows_are_filtered_before_they_count),
+                TEST(unit_files_are_chosen_by_their_states),
                 TEST(labels_choose_nodes_and_what_is_on_them),
                 TEST(a_list_is_unchanged_until_anything_of_it_is_not),
                 TEST(nobody_keeps_a_list_that_has_changed),

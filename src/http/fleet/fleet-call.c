@@ -269,16 +269,19 @@ static size_t find_waiting(const FleetCall *c, size_t from) {
         return from;
 }
 
-static Argosy__Request *ask_why(const FleetCall *c) {
+// Of some of those that wait, one at least: the next request goes on behind them.
+static Argosy__Request *ask_why(FleetCall *c) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
+        size_t most = MAX_OF(FLEET_REASONS_MAX / MAX_OF(c->n_machines, (size_t) 1), (size_t) 1), i;
         char *names[FLEET_PAGE_ROWS];
 
         q.what_case = ARGOSY__REQUEST__WHAT_WHY;
         q.why = &m;
         m.names = names;
-        for (size_t i = find_waiting(c, 0); i < c->n_rows; i = find_waiting(c, i + 1))
+        for (i = find_waiting(c, c->explained); i < c->n_rows && m.n_names < most; i = find_waiting(c, i + 1))
                 names[m.n_names++] = c->rows[i].name;
+        c->explained = i;
         return message_copy(&q);
 }
 
@@ -446,7 +449,8 @@ static Argosy__Request *ask(FleetCall *c) {
 // A step that is not done with one request.
 static bool goes_on(const FleetCall *c) {
         return (c->step == FLEET_LABELS && is_needed(c, FLEET_LABELS)) ||
-               (c->step == FLEET_ASKS_LIST && c->more && c->n_fitting < fitting_wanted(c));
+               (c->step == FLEET_ASKS_LIST && c->more && c->n_fitting < fitting_wanted(c)) ||
+               (c->step == FLEET_ASKS_WHY && find_waiting(c, c->explained) < c->n_rows);
 }
 
 int fleet_call_next(FleetCall *c, Argosy__Request **ret) {

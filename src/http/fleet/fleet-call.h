@@ -49,7 +49,11 @@ typedef struct FleetRow {
         FleetOptions options; // has_content
 } FleetRow;
 
-enum { FLEET_NODE_SIZE = 256 };
+enum {
+        FLEET_NODE_SIZE = 256,
+        // Of a unit that waits each node says why it does not take it, and the leader makes all of one request in one turn: so many in one.
+        FLEET_REASONS_MAX = 2048,
+};
 
 // A row of a list. Zero-initialised: none.
 typedef struct FleetPlace {
@@ -62,6 +66,7 @@ typedef struct FleetCall {
         FleetPatches patches; // of a PATCH
         FleetStep step;
         size_t patch; // that is made
+        size_t explained; // rows of which it was asked why they wait, if they do
         FleetMachine *machines;
         size_t n_machines;
         FleetRow rows[FLEET_PAGE_ROWS];

@@ -546,6 +546,64 @@ static void the_state_of_what_waits_says_why(void **state) {
         end(&t, 200, "{}\n");
 }
 
+static void answer_many_machines(Talk *t, size_t n) {
+        _cleanup_free_ Argosy__Response__NodeRow *rows = calloc(n, sizeof(*rows));
+        _cleanup_free_ Argosy__Response__NodeRow **pointers = calloc(n, sizeof(*pointers));
+        Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        assert_true(rows && pointers);
+        for (size_t i = 0; i < n; i++) {
+                argosy__response__node_row__init(&rows[i]);
+                rows[i].node = rows[i].machine_id = (char *) "n1";
+                rows[i].state = (char *) "online";
+                pointers[i] = &rows[i];
+        }
+        nodes.rows = pointers;
+        nodes.n_rows = n;
+        r.what_case = ARGOSY__RESPONSE__WHAT_NODES;
+        r.nodes = &nodes;
+        answer(t, &r);
+}
+
+// The leader makes what it answers to one request in one turn.
+static void of_many_nodes_the_reasons_are_asked_for_bit_by_bit(void **state) {
+        static const Row rows[] = {{"a.service", "-", "-", true}, {"b.service", "n1", "loaded"}, {"c.service", "-", "-", true}, {"d.service", "-", "-", true}};
+        static const size_t n_machines[] = {FLEET_REASONS_MAX / 2, FLEET_REASONS_MAX + 1}, n_asked[2][3] = {{2, 1}, {1, 1, 1}};
+
+        for (size_t i = 0; i < 2; i++) {
+                size_t n = 0;
+                Talk t;
+
+                begin(&t, "GET", "/fleet/v1/state", NULL);
+                answer_many_machines(&t, n_machines[i]);
+                answer_rows(&t, rows, ELEMENTSOF(rows));
+                assert_int_equal(t.asked->what_case, ARGOSY__REQUEST__WHAT_CAT);
+                for (size_t k = 0; k < ELEMENTSOF(rows); k++) {
+                        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
+                        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+                        cat.name = (char *) rows[k].unit;
+                        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
+                        r.cat = &cat;
+                        assert_int_equal(fleet_call_take(t.call, &r), 0);
+                }
+                for (size_t k = 0; n < 3; k++) {
+                        go_on(&t);
+                        assert_int_equal(t.asked->what_case, ARGOSY__REQUEST__WHAT_WHY);
+                        assert_int_equal(t.asked->why->n_names, n_asked[i][k]);
+                        for (size_t m = 0; m < n_asked[i][k]; m++)
+                                answer_why(&t, t.asked->why->names[m], "no node takes it");
+                        n += n_asked[i][k];
+                }
+                go_on(&t);
+                for (size_t k = 0; k < ELEMENTSOF(rows); k++)
+                        if (rows[k].waits)
+                                assert_string_equal(t.call->rows[k].sub, "no node takes it: n1: is full");
+                fleet_call_free(t.call);
+        }
+}
+
 static void without_a_leader_it_is_a_fleet_without_etcd(void **state) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Talk t;
@@ -770,6 +828,7 @@ int main(void) {
                 cmocka_unit_test(what_waits_may_stop_waiting),
                 cmocka_unit_test(a_name_is_no_pattern),
                 cmocka_unit_test(the_state_of_what_waits_says_why),
+                cmocka_unit_test(of_many_nodes_the_reasons_are_asked_for_bit_by_bit),
                 cmocka_unit_test(without_a_leader_it_is_a_fleet_without_etcd),
                 cmocka_unit_test(a_page_is_cut_out_of_a_list_that_comes_in_parts),
                 cmocka_unit_test(a_page_is_no_more_than_is_asked_for),

@@ -11,11 +11,13 @@
 // A unit that cannot be had has its own error in the answer. What does not fit behind the requests of others goes into the
 // next entry.
 
+#include "decide-aims.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "decide-private.h"
-#include "decide.h"
+#include "decide-changes.h"
+#include "decision.h"
 #include "message.h"
 #include "oom.h"
 #include "registry.h"

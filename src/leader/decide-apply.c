@@ -15,6 +15,8 @@
 //
 // What the cluster itself does (where units are, what became of them) is no part of the fingerprint.
 
+#include "decide-apply.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,6 +24,8 @@
 #include "apply-policy.h"
 #include "batch-builder.h"
 #include "buf.h"
+#include "decide-aims.h"
+#include "decide-changes.h"
 #include "decide-rolling.h"
 #include "disruption-budget.h"
 #include "feature-level.h"

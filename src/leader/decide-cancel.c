@@ -17,6 +17,8 @@
 // Failures: a job of which another entry is to bring more is waited for, and so is a held one that is about to begin. A later
 // leader goes on with the units that are left.
 
+#include "decide-cancel.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,8 +28,8 @@
 #include "author.h"
 #include "authorization.h"
 #include "batch-builder.h"
-#include "decide-private.h"
-#include "decide.h"
+#include "decide-aims.h"
+#include "decide-bound.h"
 #include "drain-waiters.h"
 #include "held-jobs.h"
 #include "job-cancel.h"
@@ -608,7 +610,7 @@ static uint64_t newest_of(const CancelWork *w, const CancelJob *job) {
         for (size_t i = 0; job->list.job && i < job->list.job->n_cancelled_by; i++)
                 newest = MAX_OF(newest, cluster_state_job_revision(state, job->list.job->cancelled_by[i]));
         if (job->kind == KIND_ROLLOUT)
-                return MAX_OF(newest, decide_job_group_revision(w->leader, job->list.job->rollout));
+                return MAX_OF(newest, decide_bound_group_revision(w->leader, job->list.job->rollout));
         return job->kind == KIND_DRAIN ? MAX_OF(newest, cluster_state_hosts_revision(state)) : newest;
 }
 
@@ -618,7 +620,7 @@ static int refuse_if_changed(const CancelWork *w, Ticket *t) {
 
         for (size_t i = 0; i < w->n_jobs; i++)
                 newest = MAX_OF(newest, newest_of(w, &w->jobs[i]));
-        return decide_job_check_revision(t, "a job, or what it is about", newest);
+        return decide_bound_check_revision(t, "a job, or what it is about", newest);
 }
 
 // STEP_PASSED: something of each can be.

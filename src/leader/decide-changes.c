@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Changes: request.c says what they mean, and asks here what it must know of the cluster.
+#include "decide-changes.h"
+
 #include <errno.h>
 
 #include "activation-affinity.h"
 #include "activators.h"
 #include "batch-builder.h"
-#include "decide-private.h"
+#include "decide-bound.h"
+#include "decide-parts.h"
+#include "decide-repeats.h"
+#include "decision.h"
 #include "dependencies.h"
 #include "disruption-budget.h"
 #include "host-marks.h"
@@ -318,7 +323,7 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
                 t->made = t->told = true;
                 return decide_repeat(d, t, change, ret);
         }
-        if (!repeated && t->parts && decide_job_check_units(l, t, change) == PLAN_SETTLED)
+        if (!repeated && t->parts && decide_bound_check_units(l, t, change) == PLAN_SETTLED)
                 return PLAN_SETTLED;
         if (!repeated)
                 forget_refusals(l, change);

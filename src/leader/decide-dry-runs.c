@@ -20,12 +20,14 @@
 // Failures: a plan whose numbers or records are not what they were (an entry of the log that was not decided here, a
 // unit that was dropped) is begun anew, BEGUN_MAX times in all; then it is planned in one turn. A part that cannot be
 // planned by itself has the whole planned in one turn, too. -ENOMEM, and what change_plan() fails with.
+#include "decide-dry-runs.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "decide-private.h"
-#include "decide.h"
+#include "decide-changes.h"
+#include "decide-plan.h"
 #include "request-ties.h"
 
 enum {

@@ -8,6 +8,8 @@
 // that was given, and one more for each job of this entry.
 //
 // All of that only where the log may contain it; else a Change and a rollout are known again by their ids as ever.
+#include "decide-jobs.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,11 +18,11 @@
 #include "author-jobs.h"
 #include "authorization.h"
 #include "batch-builder.h"
-#include "decide-private.h"
-#include "disruption-budget.h"
+#include "decide-bound.h"
+#include "decide-parts.h"
+#include "decide-queue.h"
+#include "decision.h"
 #include "feature-level.h"
-#include "forget-request.h"
-#include "handlers.h"
 #include "held-jobs.h"
 #include "job-end.h"
 #include "job-words.h"
@@ -29,7 +31,6 @@
 #include "rebalances.h"
 #include "response.h"
 #include "store.h"
-#include "str.h"
 #include "tables.h"
 #include "tickets.h"
 #include "unit-name.h"
@@ -86,9 +87,8 @@ static bool was_called_off(const Leader *l, const RequestKey *key) {
 }
 
 // A Change, an Undo or an Apply is planned again, for the answer; so is what was begun and is not whole in the log.
-static int admit_known(Leader *l, Ticket *t, const RequestKey *key) {
+static int admit_known(Leader *l, Ticket *t, const RequestKey *key, const HandlerLog *log) {
         const Argosy__Request *q = t->request;
-        unsigned again = handler_find(q->what_case)->log.again;
 
         if (key->content != t->content)
                 return settle(t, response_error(EEXIST,
@@ -102,9 +102,9 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key) {
                 return settle(t, response_error(ECANCELED, "job %" PRIu64 " was cancelled before it began", key->job));
         if (was_called_off(l, key))
                 return settle(t, response_error(ECANCELED, "job %" PRIu64 " was called off before all of it began", key->job));
-        if (key->more || again == AGAIN_PLANNED)
+        if (key->more || log->again == AGAIN_PLANNED)
                 return STEP_PASSED;
-        if (again == AGAIN_CURRENT && !q->rollout->abort) {
+        if (log->again == AGAIN_CURRENT && !q->rollout->abort) {
                 if (is_current_rollout(l, q->rollout))
                         return STEP_PASSED;
                 return settle(t, response_error(ECANCELED,
@@ -115,134 +115,7 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key) {
         return settle(t, done_before(t));
 }
 
-int decide_job_check_units(const Leader *l, Ticket *t, const Argosy__Request__Change *change) {
-        uint64_t revision = t->request->job ? t->request->job->if_revision : 0;
-        DecideExtent extent;
-
-        for (size_t i = 0; revision > 0 && i < change->n_names; i++) {
-                const UnitEntry *u = cluster_state_find_unit(l->state, change->names[i]);
-
-                if (!u)
-                        return settle(t, response_error(ESTALE,
-                                                        "%s is not in the cluster, and may have been at revision "
-                                                        "%" PRIu64 ": %s",
-                                                        change->names[i], revision, decide_extent(t, extent)));
-                if (u->record->revision > revision)
-                        return settle(t, response_error(ESTALE,
-                                                        "%s has changed since revision %" PRIu64 ", it is at %" PRIu64
-                                                        ": %s",
-                                                        change->names[i], revision, u->record->revision,
-                                                        decide_extent(t, extent)));
-        }
-        return STEP_PASSED;
-}
-
-uint64_t decide_job_group_revision(const Leader *l, const char *name) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, name);
-        const DisruptionBudget *g = disruption_budget_find(l, name);
-        uint64_t newest = e ? e->record->revision : 0;
-
-        if (g)
-                list_foreach (i, &g->units) {
-                        e = cluster_state_find_unit(l->state, CONTAINER_OF(i, const Unit, of_budget)->name);
-                        newest = MAX_OF(newest, e ? e->record->revision : 0);
-                }
-        return newest;
-}
-
-// Of what a plan looks at: the units that the folder names, and those of the set. What is not there any more has no
-// revision: so it is that of the last unit that went, whichever it was.
-static uint64_t newest_of_folder(const ClusterState *state, const Argosy__Request__Apply *m) {
-        const Map *members = cluster_state_units_of_set(state, m->set);
-        uint64_t newest = cluster_state_left_revision(state);
-
-        for (size_t i = 0; i < m->n_units; i++) {
-                const UnitEntry *u = cluster_state_find_unit(state, m->units[i]->name);
-
-                newest = MAX_OF(newest, u ? u->record->revision : 0);
-        }
-        if (members)
-                map_foreach (slot, members) {
-                        const UnitEntry *u = slot->value;
-
-                        newest = MAX_OF(newest, u->record->revision);
-                }
-        return newest;
-}
-
-static uint64_t newest_of_jobs(const ClusterState *state, const Argosy__Request__JobRelease *m) {
-        uint64_t newest = 0;
-
-        for (size_t i = 0; i < m->n_numbers; i++)
-                newest = MAX_OF(newest, cluster_state_job_revision(state, m->numbers[i]));
-        return newest;
-}
-
-// All of them at once, since what is erased does not come back.
-static int check_contents(const ClusterState *state, Ticket *t, const Argosy__Request__Forget *m) {
-        uint64_t newest = 0;
-
-        if (m->n_revs > FORGET_AT_ONCE)
-                return settle(t, response_error(E2BIG,
-                                                "with --if-revision up to %d unit files are erased at once, and "
-                                                "these are %zu: nothing was erased",
-                                                FORGET_AT_ONCE, m->n_revs));
-        for (size_t i = 0; i < m->n_revs; i++) {
-                const SpecEntry *spec;
-                Hash hash;
-
-                if (!hex_decode(m->revs[i], &hash, HASH_SIZE))
-                        continue;
-                spec = cluster_state_find_spec(state, &hash);
-                newest = MAX_OF(newest, spec ? cluster_state_spec_revision(state, spec) : 0);
-        }
-        return decide_job_check_revision(t, "a unit's file", newest);
-}
-
-// What has no revision of its own has one with all of its kind, which a voter that has read a snapshot knows no better
-// than that of the snapshot: rather refused than done. Of thousands of units all are looked at once, before the first is
-// changed, and each part again when its turn has come.
-static int check_revision(const Leader *l, Ticket *t) {
-        const Argosy__Request *q = t->request;
-        const ClusterState *state = l->state;
-
-        switch (handler_find(q->what_case)->log.bound) {
-        case BOUND_UNITS:
-                return t->parts ? STEP_PASSED : decide_job_check_units(l, t, q->change);
-        case BOUND_GROUP:
-                return decide_job_check_revision(t, q->rollout->name, decide_job_group_revision(l, q->rollout->name));
-        case BOUND_FOLDER:
-                return decide_job_check_revision(t, "what the folder is about", newest_of_folder(state, q->apply));
-        case BOUND_CLUSTER:
-                return decide_job_check_revision(t, "hosts, pools and the cluster", cluster_state_hosts_revision(state));
-        case BOUND_ROLES:
-                return decide_job_check_revision(t, "roles", cluster_state_roles_revision(state));
-        case BOUND_QUEUE:
-                return decide_job_check_revision(t, "the rules of the queue", cluster_state_queue_revision(state));
-        case BOUND_RIGHTS:
-                return decide_job_check_revision(t, "rights and tokens", cluster_state_access_revision(state));
-        case BOUND_JOBS:
-                return decide_job_check_revision(t, "a job", newest_of_jobs(state, q->job_release));
-        case BOUND_CONTENTS:
-                return check_contents(state, t, q->forget);
-        case BOUND_LATER:
-                break;
-        }
-        return STEP_PASSED;
-}
-
-int decide_job_check_revision(Ticket *t, const char *what, uint64_t at) {
-        uint64_t revision = t->request->job ? t->request->job->if_revision : 0;
-
-        if (revision == 0 || at <= revision)
-                return STEP_PASSED;
-        return settle(t, response_error(ESTALE,
-                                        "%s: something may have changed after revision %" PRIu64 ", up to %" PRIu64
-                                        ": nothing was changed",
-                                        what, revision, at));
-}
-
-static int admit_by_id(Decision *d, Ticket *t, const ProtobufCBinaryData *id) {
+static int admit_by_id(Decision *d, Ticket *t, const ProtobufCBinaryData *id, const HandlerLog *log) {
         const ClusterState *state = d->leader->state;
         const Argosy__Request__Job *job = t->request->job;
         RequestKey key;
@@ -259,7 +132,7 @@ static int admit_by_id(Decision *d, Ticket *t, const ProtobufCBinaryData *id) {
         if (t->held) // the key is its own
                 return STEP_PASSED;
         if (cluster_state_find_key(state, id->data, &key))
-                return admit_known(d->leader, t, &key);
+                return admit_known(d->leader, t, &key, log);
         if (job && job->age_ms > 0 && cluster_state_may_have_forgotten(state, job->age_ms))
                 return settle(t, response_error(ESTALE,
                                                 "outcome unknown: the request is so old that the cluster may have "
@@ -267,7 +140,7 @@ static int admit_by_id(Decision *d, Ticket *t, const ProtobufCBinaryData *id) {
         return STEP_PASSED;
 }
 
-int decide_job_admit(Decision *d, Ticket *t) {
+int decide_job_admit(Decision *d, Ticket *t, const HandlerLog *log) {
         const ProtobufCBinaryData *id = job_request_id(t->request);
         const Argosy__Request__Job *job = t->request->job;
         const char *error;
@@ -285,9 +158,9 @@ int decide_job_admit(Decision *d, Ticket *t) {
         if (error)
                 return settle(t, response_error(EINVAL, "%s", error));
         if (id)
-                r = admit_by_id(d, t, id);
+                r = admit_by_id(d, t, id, log);
         if (r == STEP_PASSED && t->job == 0 && job && job->if_revision > 0)
-                r = check_revision(d->leader, t);
+                r = decide_bound_check(d->leader, t, log);
         return r;
 }
 

@@ -8,12 +8,14 @@
 // looked at again unless something has changed; one of a node that is emptied waits there, too, until the round is over
 // (Leader.offered). And when all wait there, rounds give to them in their order, as many as an entry of the log is to
 // have.
+#include "decide-moves.h"
+
 #include <errno.h>
 
 #include "activation-affinity.h"
 #include "activators.h"
 #include "batch-builder.h"
-#include "decide-private.h"
+#include "decision.h"
 #include "disruption-budget.h"
 #include "host-marks.h"
 #include "mass-loss-controller.h"

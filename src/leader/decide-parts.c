@@ -15,11 +15,12 @@
 // however many others have asked for something since. What was begun in parts is gone on with in parts.
 //
 // Whoever fails in the middle is told how many units were changed by then (Ticket.n_kept).
+#include "decide-parts.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "decide-private.h"
-#include "decide.h"
+#include "decide-changes.h"
 #include "feature-level.h"
 #include "oom.h"
 #include "request-ties.h"

@@ -21,6 +21,8 @@
 // gone through in one turn, by what the groups are in that.
 //
 // Failures: what change_plan() fails with, and -ENOMEM.
+#include "decide-plan.h"
+
 #include <assert.h>
 #include <errno.h>
 
@@ -28,7 +30,8 @@
 #include "array.h"
 #include "arrivals.h"
 #include "batch-builder.h"
-#include "decide-private.h"
+#include "decide-changes.h"
+#include "decide-moves.h"
 #include "disruption-budget.h"
 #include "dry-run.h"
 #include "message.h"

@@ -12,6 +12,8 @@
 // Refused is what cannot be carried out later, what waits for a job that there is not or that is not done, and what is too
 // large, or one too many, for the log to keep.
 
+#include "decide-queue.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,7 +21,8 @@
 #include "author-jobs.h"
 #include "author.h"
 #include "batch-builder.h"
-#include "decide-private.h"
+#include "decide-jobs.h"
+#include "decision.h"
 #include "feature-level.h"
 #include "held-jobs.h"
 #include "job-end.h"

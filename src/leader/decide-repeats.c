@@ -9,12 +9,14 @@
 //
 // Failures: of a job that is not kept any more it is said that it was carried out, since its key is known.
 
+#include "decide-repeats.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "batch-builder.h"
-#include "decide-private.h"
+#include "decide-changes.h"
 #include "job-state.h"
 #include "map.h"
 #include "message.h"

@@ -10,6 +10,7 @@
 // A request that comes again gets the revision of the same rollout, and waits for that. One for which the rollout is refused
 // changes nothing.
 
+
 #include "decide-rolling.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 
 // A request that brings its files to units by a rollout, which its job has begun and ends with. See decide-rolling.c.
 
-#include "decide-private.h"
+#include "decision.h"
 
 // Begins it: all is in one entry then. The message has neither a kind nor an id yet, and its name lives as long as the
 // call. As decide_change().

@@ -15,6 +15,8 @@
 //
 // A request that comes again when all of it is in the log is answered and changes nothing.
 
+#include "decide-undo.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,9 +25,11 @@
 #include "answer-jobs.h"
 #include "author.h"
 #include "authorization.h"
-#include "decide-private.h"
+#include "decide-aims.h"
+#include "decide-bound.h"
+#include "decide-changes.h"
 #include "decide-rolling.h"
-#include "decide.h"
+#include "decision.h"
 #include "message.h"
 #include "oom.h"
 #include "request.h"
@@ -151,7 +155,7 @@ static int refuse_if_changed(const Leader *l, Ticket *t) {
 
         for (size_t i = 0; i < settings->n; i++)
                 newest = MAX_OF(newest, revision_of_setting(l->state, settings->items[i].first->kind));
-        return decide_job_check_revision(t, "what the job changed", newest);
+        return decide_bound_check_revision(t, "what the job changed", newest);
 }
 
 static int refuse_if_in_the_way(const Leader *l, Ticket *t, UndoList *list) {

@@ -7,6 +7,8 @@
 // themselves, voters, units without a node if something has changed for them, requests as they came,
 // tombstones that are not needed any more, when tokens were used, and how jobs have ended. Who only asks what a change would do is answered before all that.
 // Whatever touches a record that the entry touches already waits.
+#include "decide.h"
+
 #include <errno.h>
 
 #include "access-tokens.h"
@@ -15,8 +17,12 @@
 #include "authorization.h"
 #include "batch-builder.h"
 #include "clock.h"
-#include "decide-private.h"
-#include "decide.h"
+#include "decide-dry-runs.h"
+#include "decide-jobs.h"
+#include "decide-moves.h"
+#include "decide-parts.h"
+#include "decide-queue.h"
+#include "decision.h"
 #include "dependencies.h"
 #include "feature-controller.h"
 #include "handlers.h"
@@ -50,10 +56,6 @@
 #include "voters.h"
 
 enum { PLANNED_UNITS = 500 }; // in one turn, by all who only ask; or one request of more
-
-void decision_need_scheduler(Decision *d) {
-        d->scheduler = d->scheduler ?: scheduler_new(d->leader, 0);
-}
 
 static int decide_outcomes(Decision *d) {
         Leader *l = d->leader;
@@ -106,14 +108,6 @@ static int decide_hosts(Decision *d) {
 }
 
 // ------------------------------------------------------------------------------------------------ requests
-
-const char *decide_extent(const Ticket *t, DecideExtent text) {
-        if (t->n_kept == 0)
-                return "nothing was changed";
-        snprintf(text, sizeof(DecideExtent), "%zu unit%s changed before, the others were not", t->n_kept,
-                 t->n_kept == 1 ? " was" : "s were");
-        return text;
-}
 
 static Argosy__Response *unplaceable_response(const Ticket *t, int error) {
         DecideExtent text;
@@ -211,7 +205,7 @@ static int decide_requests(Decision *d, ListNode *taken) {
                         continue; // goes on when its host is no voter any more
                 if (forbid(l, t))
                         continue;
-                r = decide_job_admit(d, t);
+                r = decide_job_admit(d, t, &h->log);
                 if (r == STEP_PASSED)
                         r = decide_queue_admit(d, t);
                 if (r == STEP_PASSED) {

@@ -43,5 +43,4 @@ FACETS = {
     "daemon": ["run",             # the life of the daemon: beginning, loop, end
                "daemon-log"],     # the log of this host, and how it gets one
     "leader/events": ["event-stream"],  # the stream: its order, and the kinds of objects in it
-    "leader": ["decide"],             # what goes into the next batch
 }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Units that are each to be something of their own, as one job.
+
+#include "decision.h"
+#include "map.h"
+#include "request.h"
+
+typedef struct AimItem {
+        const char *name;
+        bool aimed; // it is to be as the aim says; else it stays
+        ChangeAim aim;
+        size_t bytes;       // that its content adds to the log
+        Argosy__Verb verb; // what to wait for then
+} AimItem;
+enum { AIM_SAID = 1 };
+struct AimList {
+        const AimItem *(*item)(const AimList *list, size_t i);
+        size_t n;
+        Map by_name; // -> AimItem
+        Argosy__NamedFile **files; // that ChangeAim.file is about
+        size_t n_files;
+        // What is said of one that stays. AIM_SAID; 0: nothing; -ENOMEM.
+        int (*describe)(const Leader *l, const Ticket *t, const AimList *list, const AimItem *item,
+                        Argosy__Response__UnitResult *ret);
+};
+// The next part of it, as decide_change(). Each time the list has the same units in the same order, judged anew.
+int decide_aims(Decision *d, Ticket *t, const AimList *list);
+// Whether all of it is in the log, under the request's id. Also of an Undo.
+bool decide_aims_are_over(const Leader *l, const Ticket *t);
+// The same: results of a part behind those of the parts before it, and nodes that refused the unit, and where it failed,
+// are asked again, if it has an aim that is about that.
+int decide_aims_append(Argosy__Response *from, Argosy__Response *to);
+void decide_aims_forget_refusals(Leader *l, const char *name, const ChangeAim *aim);
+// What is said of all that stay. 0 or -ENOMEM.
+int decide_aims_describe(const Leader *l, const Ticket *t, const AimList *list, Argosy__Response *ret);
+void aim_work_free(Ticket *t); // where it is with them

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What must not have changed since the revision that a request is bound to (Request.Job.if_revision).
+
+#include "handler-log.h"
+#include "tickets.h"
+
+// All return STEP_PASSED: nobody has changed it since, or the request is bound to nothing; or PLAN_SETTLED: the ticket was
+// told.
+int decide_bound_check(const Leader *l, Ticket *t, const HandlerLog *log);
+// These units of the ticket's request.
+int decide_bound_check_units(const Leader *l, Ticket *t, const Argosy__Request__Change *change);
+// What has changed by the revision `at` last; what that is called begins the sentence.
+int decide_bound_check_revision(Ticket *t, const char *what, uint64_t at);
+// Of a unit or a template, and of its instances: that of the newest change.
+uint64_t decide_bound_group_revision(const Leader *l, const char *name);

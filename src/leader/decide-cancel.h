@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Jobs are called off.
+
+#include "decision.h"
+
+int decide_cancel(Decision *d, Ticket *t); // as decide_change()
+void cancel_work_free(Ticket *t);          // where it is with a JobCancel

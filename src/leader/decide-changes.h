@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Changes of units: planned for the batch, and answered when the log has them.
+
+#include "decision.h"
+#include "request.h"
+
+// Into the batch; returns what change_plan() does.
+int decision_plan_change(Decision *d, const Argosy__Request__Change *change, Argosy__Response **ret);
+// A Change. PLAN_IN_BATCH; PLAN_SETTLED; -EBUSY: next batch.
+int decide_change(Decision *d, Ticket *t);
+// Plans `change` (all of the ticket's, or a part of it, which has no id unless it is the last) for the
+// batch. PLAN_IN_BATCH; 0: there is nothing to store, or it was applied before; 0 without *ret: it is too long, or somebody has changed a
+// unit of it, which the ticket was told. -EBUSY, -ENOMEM.
+int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret);
+// When the log has them: what is known of them only then.
+void decide_complete(Leader *l, Ticket *t, Argosy__Response *response);
+const ChangeOps *decide_change_ops(void);
+// NULL: there is no such node. `userdata` is the leader.
+const char *decide_node_name(uint32_t node, void *userdata);
+// Whether the nodes that refused this unit, and where it failed, are asked again. `u` may be NULL.
+bool decide_forgets_refusals(const Argosy__Request__Change *change, const Unit *u);

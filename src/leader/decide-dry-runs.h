@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Changes that are only asked about, over as many turns as that takes.
+
+#include "decision.h"
+
+// A Change that is only asked about, before anything is in the batch. 0: answered; DRY_RUN_GOES_ON: a later turn goes
+// on with it, and nothing is to be decided before; or a negative errno.
+enum { DRY_RUN_GOES_ON = 1 };
+int decide_dry_run(Decision *d, Ticket *t);
+void plan_turns_free(Ticket *t); // where it is with one

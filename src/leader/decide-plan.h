@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What a Change would do, and what would follow from that.
+
+#include "leader-core.h"
+#include "macro.h"
+
+// What becomes of a Change: made (NULL: out of memory), its units planned, all of them at once or one part after the
+// other, then what follows from it, then its words; and freed, in any case. `in_turns`: each of these may be in a turn
+// of its own, as long as it is not outdated and the log says nothing new.
+typedef struct DryRunPlan DryRunPlan;
+DryRunPlan *dry_run_plan_new(Leader *l, bool in_turns) _warn_unused_;
+DryRunPlan *dry_run_plan_free(DryRunPlan *p);
+bool dry_run_plan_is_outdated(const DryRunPlan *p);
+// Before the units of `change`, or what follows, are planned in a turn; and after, whatever both have returned.
+int dry_run_plan_enter(DryRunPlan *p, const Argosy__Request__Change *change);
+void dry_run_plan_leave(DryRunPlan *p);
+int dry_run_plan_units(DryRunPlan *p, const Argosy__Request__Change *change);
+int dry_run_plan_follow(DryRunPlan *p);
+int dry_run_plan_describe(DryRunPlan *p, Argosy__Response **ret);

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What is said of a Change that the log has already.
+
+#include "decision.h"
+
+// By the job of the ticket. 0, or what change_plan() returns.
+int decide_repeat(Decision *d, const Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret);

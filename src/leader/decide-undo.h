@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A job that puts back what another one has changed.
+
+#include "decision.h"
+
+int decide_undo(Decision *d, Ticket *t); // as decide_change()
+void undo_work_free(Ticket *t);          // where it is with an Undo

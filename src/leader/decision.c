@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See decision.h. What several of those need who put something into an entry, and what is said of a request that fails on the
+// way there.
+
+#include "decision.h"
+
+#include <stdio.h>
+
+void decision_need_scheduler(Decision *d) {
+        d->scheduler = d->scheduler ?: scheduler_new(d->leader, 0);
+}
+
+const char *decide_extent(const Ticket *t, DecideExtent text) {
+        if (t->n_kept == 0)
+                return "nothing was changed";
+        snprintf(text, sizeof(DecideExtent), "%zu unit%s changed before, the others were not", t->n_kept,
+                 t->n_kept == 1 ? " was" : "s were");
+        return text;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// One entry of the log while it is being made, by all that have something to put into it.
+
+#include "batch-builder.h"
+#include "dependencies.h"
+#include "leader-core.h"
+#include "scheduler.h"
+#include "tickets.h"
+
+typedef struct AimList AimList;
+typedef struct UndoList UndoList;
+
+typedef struct Decision {
+        Leader *leader;
+        BatchBuilder batch;
+        Scheduler *scheduler; // made when first needed
+        Dependencies planned; // of units that the batch puts
+        uint64_t n_jobs;      // that it begins
+        size_t n_stored, stored_bytes; // jobs of these that are held back, and their requests
+        const UndoList *undo; // whose units are planned at the moment; NULL: none
+        const AimList *aims;  // the same
+} Decision;
+
+// Bytes of an entry that are kept free while a request is planned: for its job, and what stands behind all.
+enum { ENTRY_SPARE_BYTES = 4096 };
+
+void decision_need_scheduler(Decision *d);
+
+// What became of a request that fails now, for the end of the sentence that says why: in `text` or constant.
+typedef char DecideExtent[96];
+const char *decide_extent(const Ticket *t, DecideExtent text);

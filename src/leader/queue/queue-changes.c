@@ -31,7 +31,7 @@
 
 static int settle(Ticket *t, Argosy__Response *response) {
         ticket_settle(t, response);
-        return 0;
+        return PLAN_SETTLED;
 }
 
 static Argosy__Response *refuse_old_cluster(const Leader *l) {
@@ -69,7 +69,7 @@ static int insert(Argosy__QueueRecord *queue, const Argosy__QueueRule *rule, siz
         return 0;
 }
 
-// 1: it is in the record.
+// STEP_PASSED: the record is as it was asked for; so it is with the three below.
 static int add(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
         const char *error = queue_rule_error(m->add);
         size_t at = m->before > 0 ? find_rule(queue, m->before) : queue->n_rules;
@@ -89,7 +89,7 @@ static int add(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRe
                 return settle(t,
                               response_error(ENOSPC,
                                              "the rules of the queue are longer than they may be together"));
-        return 1;
+        return STEP_PASSED;
 }
 
 static int remove_rule(Ticket *t, uint32_t number, Argosy__QueueRecord *queue) {
@@ -99,7 +99,7 @@ static int remove_rule(Ticket *t, uint32_t number, Argosy__QueueRecord *queue) {
                 return settle(t, no_such_rule(number));
         message_free(queue->rules[at]);
         memmove(&queue->rules[at], &queue->rules[at + 1], (--queue->n_rules - at) * sizeof(*queue->rules));
-        return 1;
+        return STEP_PASSED;
 }
 
 static int set_closed(Ticket *t, bool closed, Argosy__QueueRecord *queue) {
@@ -108,7 +108,7 @@ static int set_closed(Ticket *t, bool closed, Argosy__QueueRecord *queue) {
         if (queue->closed == closed && strcmp(queue->reason, reason) == 0)
                 return settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
         queue->closed = closed;
-        return field_set(&queue->reason, reason) < 0 ? -ENOMEM : 1;
+        return field_set(&queue->reason, reason) < 0 ? -ENOMEM : STEP_PASSED;
 }
 
 static int set_open_max(Ticket *t, uint32_t max, Argosy__QueueRecord *queue) {
@@ -117,7 +117,7 @@ static int set_open_max(Ticket *t, uint32_t max, Argosy__QueueRecord *queue) {
         if ((queue->open_max ?: CLUSTER_OPEN_JOBS_DEFAULT) == max)
                 return settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
         queue->open_max = max;
-        return 1;
+        return STEP_PASSED;
 }
 
 static int set_history(Ticket *t, uint32_t mib, Argosy__QueueRecord *queue) {
@@ -180,14 +180,14 @@ static int plan(Leader *l, Ticket *t, BatchBuilder *b, Argosy__QueueRecord *queu
         const Argosy__Request__QueueChange *m = t->request->queue_change;
         int r = change(t, m, queue);
 
-        if (r != 1)
+        if (r != STEP_PASSED)
                 return r;
         r = batch_builder_put_queue(b, queue);
         if (r < 0)
                 return r;
         message_free(t->response);
         t->response = tell_change(l, m, queue);
-        return t->response ? 1 : -ENOMEM;
+        return t->response ? PLAN_IN_BATCH : -ENOMEM;
 }
 
 int queue_plan_change(Leader *l, Ticket *t, BatchBuilder *b) {
@@ -287,5 +287,5 @@ int queue_plan_release(Leader *l, Ticket *t, BatchBuilder *b) {
                 return r;
         message_free(t->response);
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
-        return t->response ? 1 : -ENOMEM;
+        return t->response ? PLAN_IN_BATCH : -ENOMEM;
 }

@@ -58,6 +58,7 @@ typedef struct RequestJob {
         RequestTest *runs; // something follows from it once the log has it; else its job is done then
         const ProtobufCBinaryData *(*id)(const Argosy__Request *q); // by which it is known again; it may return NULL
         bool nameless;     // there is nothing that it names (leader/messages/job-words.c)
+        const char *moves; // what it is called if it moves units and asks nothing else of them; NULL: it does not
 } RequestJob;
 
 typedef struct RequestKind {
@@ -82,6 +83,8 @@ const RequestJob *request_job(const Argosy__Request *q);
 
 // Whether a job that is called so, whatever its request says, is over when the log has all of it.
 bool request_verb_never_runs(const char *verb);
+// Whether it moves units and asks nothing else of them.
+bool request_verb_only_moves(const char *verb);
 
 // The same of one request, whose contents can make a difference:
 

@@ -287,13 +287,14 @@ static const RequestKind kinds[] = {
         // There is one at a time, and it goes on as long as somebody asks.
         [ARGOSY__REQUEST__WHAT_REBALANCE] = {"rebalance", REQUEST_BY_LEADER, REQUEST_CHANGES, true, RIGHT_OPERATE,
                 ABOUT_ALL,
-                .job = {NULL, verb_of_rebalance, REQUEST_RULED, asks_rebalance, rebalance_ends, rebalance_runs, no_id}},
+                .job = {NULL, verb_of_rebalance, REQUEST_RULED, asks_rebalance, rebalance_ends, rebalance_runs, no_id,
+                        .moves = "rebalance"}},
         // Whoever asks is to be told, so this and TOKEN_CREATE do not wait.
         [ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN] = {"cluster_token", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
                 ABOUT_ALL,
                 .job = {"cluster token", NULL, REQUEST_RULED | REQUEST_LIMITED, never, never, never, no_id, true}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE] = {"cluster_remove", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {"cluster remove", NULL, IN_QUEUE, never, never, never, id_of_job}},
+                ABOUT_ALL, .job = {"cluster remove", NULL, IN_QUEUE, never, never, never, id_of_job, .moves = "cluster remove"}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_ROLE] = {"cluster_role", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
                 ABOUT_ALL, .job = {NULL, verb_of_cluster_role, IN_QUEUE, never, never, never, id_of_job}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS] = {"cluster_voters", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
@@ -339,6 +340,13 @@ bool request_verb_never_runs(const char *verb) {
         for (size_t i = 0; i < ELEMENTSOF(kinds); i++)
                 if (kinds[i].job.verb && streq(kinds[i].job.verb, verb))
                         return kinds[i].job.runs == never;
+        return false;
+}
+
+bool request_verb_only_moves(const char *verb) {
+        for (size_t i = 0; i < ELEMENTSOF(kinds); i++)
+                if (kinds[i].job.moves && streq(kinds[i].job.moves, verb))
+                        return true;
         return false;
 }
 

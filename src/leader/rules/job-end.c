@@ -51,7 +51,7 @@ Argosy__Verb job_end_wait_verb(const char *verb, const Argosy__UnitRecord *recor
 }
 
 bool job_end_overtakes(const char *verb) {
-        return !streq(verb, "rebalance") && !streq(verb, "cluster remove");
+        return !request_verb_only_moves(verb);
 }
 
 Argosy__UnitEnd job_end_of_unit(const WaitVerdict *v) {

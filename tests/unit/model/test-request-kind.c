@@ -48,12 +48,14 @@ static void what_has_to_be_chosen_of_a_job(const RequestKind *kind) {
         bool is_job = kind->by == REQUEST_BY_LEADER && kind->effect == REQUEST_CHANGES;
         const RequestJob *job = &kind->job;
 
-        if (!is_job && (job->verb || job->verb_of || job->queue || job->asks || job->ends || job->runs || job->id))
+        if (!is_job && (job->verb || job->verb_of || job->queue || job->asks || job->ends || job->runs || job->id || job->moves))
                 fail_msg("%s becomes no job", kind->name);
         if (!is_job)
                 return;
         if (!job->verb == !job->verb_of)
                 fail_msg("the row of %s does not say what its job is called, or twice", kind->name);
+        if (job->moves && job->verb && !streq(job->moves, job->verb))
+                fail_msg("the row of %s says of another verb that it moves units", kind->name);
         if (job->queue == 0 || (job->queue & REQUEST_PAST_QUEUE && job->queue != REQUEST_PAST_QUEUE))
                 fail_msg("the row of %s does not say what the queue means for it", kind->name);
         if (!job->asks || !job->ends || !job->runs || !job->id)
@@ -109,6 +111,21 @@ static void what_changes_something_is_no_read(void **state) {
         assert_int_equal(request_kind(q.what_case)->effect, REQUEST_CHANGES);
 }
 
+// The word alone says it of a job that the log has, and it has to be the one that a request becomes.
+static void moves_are_known_by_what_their_jobs_are_called(void **state) {
+        Argosy__Request__Rebalance rebalance = ARGOSY__REQUEST__REBALANCE__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+
+        q.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
+        q.rebalance = &rebalance;
+        assert_true(request_verb_only_moves(request_job(&q)->verb_of(&q)));
+        rebalance.abort = true;
+        assert_false(request_verb_only_moves(request_job(&q)->verb_of(&q)));
+        assert_true(request_verb_only_moves("cluster remove"));
+        assert_false(request_verb_only_moves("drain"));
+        assert_false(request_verb_only_moves(""));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(every_kind_of_request_has_a_row),
@@ -117,6 +134,7 @@ int main(void) {
                 cmocka_unit_test(whoever_is_asked_about_nodes_says_of_which),
                 cmocka_unit_test(what_units_use_is_asked_of_one_host_or_of_all),
                 cmocka_unit_test(what_changes_something_is_no_read),
+                cmocka_unit_test(moves_are_known_by_what_their_jobs_are_called),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

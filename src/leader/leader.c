@@ -80,9 +80,8 @@ static void on_timer(uv_timer_t *timer) {
 static void arm_timer(Leader *l) {
         uint64_t now = leader_now(l), due;
 
-        due = earlier(lease_table_next(&l->leases), l->voters_pause_us > now ? l->voters_pause_us : 0);
+        due = earlier(lease_table_next(&l->leases), voters_next_deadline(l));
         due = earlier(due, l->pause_us > now ? l->pause_us : 0);
-        due = earlier(due, l->voters_wait_us);
         due = earlier(due, l->barriers_pause_us > now ? l->barriers_pause_us : 0);
         due = earlier(due, l->drain_due_us);
         due = earlier(due, deadline_heap_next(&l->move_deadlines));
@@ -112,8 +111,7 @@ void leader_on_time(Leader *l) {
                 nodes_on_time(l);
                 l->drain_due_us = nodes_next_deadline(l);
         }
-        if (l->voters_wait_us <= leader_now(l))
-                l->voters_wait_us = 0; // who still waits sets it anew
+        voters_on_time(l);
         rollout_controller_on_time(l);
         if (l->rebalance_due_us <= leader_now(l))
                 l->rebalance_due_us = 0; // the next look sets it anew
@@ -456,11 +454,9 @@ static void stop_leading(Leader *l) {
         l->timer_deferred = false;
         fail_tickets(l);
         followers_clear(l);
-        l->voters_opening = 0;
-        l->voters_pause_us = l->pause_us = l->drain_due_us = l->rollout_due_us = 0;
-        l->voters_wait_us = l->barriers_pause_us = 0;
-        l->voters_next = (MembershipStep){};
-        l->voters_blocked = false;
+        voters_stop(l);
+        l->pause_us = l->drain_due_us = l->rollout_due_us = 0;
+        l->barriers_pause_us = 0;
         l->rebalance_due_us = l->tombstones_due_us = l->token_expiry_us = 0;
         access_tokens_clear(l);
         l->in_mass_loss = false;
@@ -520,6 +516,7 @@ static void finish_close(Leader *l) {
         deadline_heap_done(&l->end_deadlines);
         deadline_heap_done(&l->retry_deadlines);
         l->closed(l->closed_data);
+        voters_free(l->voters);
         free(l->trail);
         free(l);
 }
@@ -554,7 +551,10 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         if (!l)
                 return -ENOMEM;
         l->trail = calloc(1, sizeof(*l->trail));
-        if (!l->trail) {
+        l->voters = voters_new();
+        if (!l->trail || !l->voters) {
+                voters_free(l->voters);
+                free(l->trail);
                 free(l);
                 return -ENOMEM;
         }
@@ -568,6 +568,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         l->on_job_waited = open_job_judge;
         r = drain_init(&l->drain, config->loop, on_drain, l);
         if (r < 0) {
+                voters_free(l->voters);
                 free(l->trail);
                 free(l);
                 return r;

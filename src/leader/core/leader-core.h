@@ -13,7 +13,6 @@
 #include "lease.h"
 #include "list.h"
 #include "map.h"
-#include "membership.h"
 #include "unit-life.h"
 #include "uvx.h"
 
@@ -49,6 +48,7 @@ typedef struct WaiterItem WaiterItem;
 typedef struct EventStream EventStream;
 typedef struct LogTrail LogTrail;
 typedef struct Watcher Watcher;
+typedef struct Voters Voters;
 
 // Recorded hosts, kept as what is counted of them changes (host_touch()).
 typedef struct HostCounts {
@@ -58,14 +58,6 @@ typedef struct HostCounts {
         size_t expected; // within their lease, neither shutting down nor in maintenance
         size_t suspect;  // of these
 } HostCounts;
-
-// What the plan for the voters was made of last, besides hosts.
-typedef struct VotersSeen {
-        MembershipMember members[STORE_MEMBERS_MAX]; // the log's configuration; who answers does not count
-        size_t n_members;
-        unsigned wanted;
-        uint32_t level; // of the log's features
-} VotersSeen;
 
 typedef enum NodeState { // zero-initialised: unheard
         NODE_UNHEARD,
@@ -242,20 +234,9 @@ struct Leader {
         uint64_t pause_us;          // the log's disk is full: nothing of our own accord before this time
 
         bool features_due;        // whether the log's feature level may rise is to be judged again
+        Voters *voters;           // the steps that make them what they are to be (hosts/voters.c)
         bool voters_due;          // there may be a next step: all hosts are looked at
-        bool voters_short;        // there were fewer than there should be: who could become one matters
-        VotersSeen voters_seen;
-        bool voters_busy;         // the log owes us the end of a membership operation
-        uint32_t voters_opening;  // host that is opening a log on our order; 0: none
-        uint32_t voters_open_id;  // raft id that it is to open
-        uint64_t voters_pause_us; // no next step before this time
-        MembershipStep voters_next;    // the next step, and since when it is that: it goes by what is heard
-        uint64_t voters_next_since_us; // later
-        bool voters_blocked;           // it was said that it is not safe now
         uint64_t barriers_pause_us;    // no barrier is proposed before then: the log took none
-        uint64_t voters_wait_us;       // a request waits to hear of the voters until then; 0: none
-        int voters_error;              // that was complained about last
-        char voters_notice[320];       // what it waits for
 
         LogTrail *trail;        // of the log's entries, also while another one leads
         EventStream *events;    // of this term; NULL: it does not lead

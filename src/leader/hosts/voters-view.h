@@ -4,6 +4,7 @@
 // What membership.h looks at, with what it points to; for voters.c.
 
 #include "leader-core.h"
+#include "membership.h"
 
 typedef struct VotersView {
         MembershipView view;

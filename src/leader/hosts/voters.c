@@ -7,12 +7,13 @@
 // While there is nothing to do, hosts are not looked at. Whether there is a step follows from the records, from what
 // hosts say and from the log's configuration, and not from who answers (membership.h); so it is asked again when a
 // record says something else of who votes (Leader.voters_due), when a host has changed that votes or could be made to
-// (Leader.voters_touched), or when the configuration is not what it was (Leader.voters_seen).
+// (Leader.voters_touched), or when the configuration is not what it was (VotersSeen).
 //
 // A host that does not open its log in time may be a healthy one with a disk that hangs: it beats, and no answer comes.
 // Others are asked before it from then on, until its answer comes after all or it attaches anew.
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "batch-builder.h"
 #include "host-link.h"
@@ -33,13 +34,76 @@ enum {
         VOTERS_PATIENCE_US = 5000000, // for a voter that answers to catch up, before a request is refused
 };
 
+// What the plan was made of last, besides hosts.
+typedef struct VotersSeen {
+        MembershipMember members[STORE_MEMBERS_MAX]; // the log's configuration; who answers does not count
+        size_t n_members;
+        unsigned wanted;
+        uint32_t level; // of the log's features
+} VotersSeen;
+
+struct Voters {
+        bool is_short; // there were fewer than there should be: who could become one matters
+        VotersSeen seen;
+        bool busy;              // the log owes us the end of a membership operation
+        uint32_t opening;       // host that is opening a log on our order; 0: none
+        uint32_t open_id;       // raft id that it is to open
+        uint64_t pause_us;      // no next step before this time
+        MembershipStep next;    // the next step, and since when it is that: it goes by what is heard
+        uint64_t next_since_us; // later
+        bool blocked;           // it was said that it is not safe now
+        uint64_t wait_us;       // a request waits to hear of the voters until then; 0: none
+        int error;              // that was complained about last
+        char notice[320];       // what it waits for
+};
+
+Voters *voters_new(void) {
+        return calloc(1, sizeof(Voters));
+}
+
+Voters *voters_free(Voters *v) {
+        free(v);
+        return NULL;
+}
+
+void voters_stop(Leader *l) {
+        Voters *v = l->voters;
+
+        v->opening = 0;
+        v->pause_us = v->wait_us = 0;
+        v->next = (MembershipStep){};
+        v->blocked = false;
+}
+
+const char *voters_notice(const Leader *l) {
+        return l->voters->notice;
+}
+
+// ------------------------------------------------------------------------------------------------ time
+
+void voters_pause(Leader *l, uint64_t until_us) {
+        l->voters->pause_us = until_us;
+}
+
+uint64_t voters_next_deadline(const Leader *l) {
+        const Voters *v = l->voters;
+        uint64_t pause = v->pause_us > leader_now(l) ? v->pause_us : 0;
+
+        return pause && (!v->wait_us || pause < v->wait_us) ? pause : v->wait_us;
+}
+
+void voters_on_time(Leader *l) {
+        if (l->voters->wait_us <= leader_now(l))
+                l->voters->wait_us = 0; // who still waits sets it anew
+}
+
 static void retry_later(Leader *l) {
-        l->voters_pause_us = leader_now(l) + VOTERS_RETRY_US;
+        voters_pause(l, leader_now(l) + VOTERS_RETRY_US);
         leader_mark(l);
 }
 
 static void set_notice(Leader *l, const char *what, uint32_t host) {
-        str_fit(l->voters_notice, sizeof(l->voters_notice), what, voters_name_of(l, host));
+        str_fit(l->voters->notice, sizeof(l->voters->notice), what, voters_name_of(l, host));
 }
 
 // ------------------------------------------------------------------------------------------------ requests
@@ -102,7 +166,7 @@ static int judge(Leader *l, VotersGoal goal, uint64_t since_us, const char *verb
                 if (r < 0)
                         return r;
                 if (hopeful.safe) {
-                        l->voters_wait_us = leader_now(l) + VOTERS_WAIT_US;
+                        l->voters->wait_us = leader_now(l) + VOTERS_WAIT_US;
                         return VOTERS_UNANSWERED;
                 }
                 verdict = hopeful;
@@ -160,9 +224,9 @@ static void send_open(Leader *l, uint32_t host, uint32_t raft_id) {
                         (ProtobufCBinaryData){.data = identity->ca_key.data, .len = identity->ca_key.len};
         m.msg_case = ARGOSY__TO_HOST__MSG_STORE_OPEN;
         m.store_open = &open;
-        l->voters_opening = host;
-        l->voters_open_id = open.raft_id;
-        l->voters_pause_us = leader_now(l) + VOTERS_OPEN_US;
+        l->voters->opening = host;
+        l->voters->open_id = open.raft_id;
+        l->voters->pause_us = leader_now(l) + VOTERS_OPEN_US;
         leader_to_host(l, h, &m);
 }
 
@@ -180,22 +244,22 @@ static void send_close(Leader *l, uint32_t host, uint32_t raft_id) {
 
 // Once for each kind of trouble, not once a second.
 static void complain(Leader *l, int error) {
-        if (l->voters_error != error)
+        if (l->voters->error != error)
                 log_warning("Cannot change the voters: %s. It will be tried again.", strerror(-error));
-        l->voters_error = error;
+        l->voters->error = error;
 }
 
 static void on_member_done(int error, void *userdata) {
         Leader *l = userdata;
 
-        l->voters_busy = false;
+        l->voters->busy = false;
         if (error == 0) {
-                l->voters_error = 0;
+                l->voters->error = 0;
                 l->features_due = true; // the one that is gone may have been a host that no record names
         }
         if (error < 0) {
                 complain(l, error);
-                l->voters_pause_us = leader_now(l) + VOTERS_RETRY_US;
+                l->voters->pause_us = leader_now(l) + VOTERS_RETRY_US;
         }
         leader_mark(l);
         leader_outside_done(l);
@@ -213,7 +277,7 @@ static void call_log(Leader *l, int (*what)(uint32_t, StoreMemberDone, void *, v
                 retry_later(l);
                 return;
         }
-        l->voters_busy = true;
+        l->voters->busy = true;
         l->n_outside++;
 }
 
@@ -264,21 +328,21 @@ static void step_beside(Leader *l, const MembershipStep *s) {
 
 // Since when the plan wants this step.
 static uint64_t next_since(Leader *l, const MembershipStep *s) {
-        const MembershipStep *next = &l->voters_next;
+        const MembershipStep *next = &l->voters->next;
 
         if (next->action != s->action || next->host != s->host || next->raft_id != s->raft_id) {
-                l->voters_next = *s;
-                l->voters_next_since_us = leader_now(l);
-                l->voters_blocked = false;
+                l->voters->next = *s;
+                l->voters->next_since_us = leader_now(l);
+                l->voters->blocked = false;
         }
-        return l->voters_next_since_us;
+        return l->voters->next_since_us;
 }
 
 // The time for that is over.
 static void give_up_opening(Leader *l) {
-        Host *h = host_find(l, l->voters_opening);
+        Host *h = host_find(l, l->voters->opening);
 
-        l->voters_opening = 0;
+        l->voters->opening = 0;
         if (!h || h->opened_in_vain)
                 return;
         h->opened_in_vain = true;
@@ -315,13 +379,13 @@ static void notice_blocked(Leader *l, const VotersView *v, const MembershipStep 
 
         voters_view_name_silent(l, v, names, sizeof(names));
         describe_call_off(l, v, host, call_off, sizeof(call_off));
-        str_fit(l->voters_notice, sizeof(l->voters_notice),
+        str_fit(l->voters->notice, sizeof(l->voters->notice),
                 "%s cannot stop being a voter until %s answer%s: no majority would%s",
                 voters_name_of(l, host), *names ? names : "the others",
                 strchr(names, ' ') || !*names ? "" : "s", call_off);
-        if (!l->voters_blocked)
-                log_warning("%s", l->voters_notice);
-        l->voters_blocked = true;
+        if (!l->voters->blocked)
+                log_warning("%s", l->voters->notice);
+        l->voters->blocked = true;
 }
 
 // A step that is not safe waits until it is.
@@ -330,12 +394,12 @@ static bool may_take(Leader *l, VotersView *v, const MembershipStep *s) {
 
         voters_view_set_live(l, v, since, false);
         if (membership_is_safe(&v->view, s)) {
-                l->voters_blocked = false;
+                l->voters->blocked = false;
                 return true;
         }
         voters_view_set_live(l, v, since, true);
         if (membership_is_safe(&v->view, s) && leader_now(l) < since + VOTERS_PATIENCE_US)
-                l->voters_wait_us = leader_now(l) + VOTERS_WAIT_US;
+                l->voters->wait_us = leader_now(l) + VOTERS_WAIT_US;
         else {
                 voters_view_set_live(l, v, since, false);
                 notice_blocked(l, v, s);
@@ -370,11 +434,11 @@ uint32_t voters_successor(const Leader *l) {
 static bool concerns_voters(const Leader *l, const Host *h) {
         const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number);
 
-        return r && (l->voters_short || r->role == ARGOSY__HOST_ROLE__ROLE_VOTER || r->raft_id);
+        return r && (l->voters->is_short || r->role == ARGOSY__HOST_ROLE__ROLE_VOTER || r->raft_id);
 }
 
 static bool is_as_seen(const Leader *l, const VotersView *v) {
-        const VotersSeen *seen = &l->voters_seen;
+        const VotersSeen *seen = &l->voters->seen;
 
         if (seen->n_members != v->view.n_members || seen->wanted != v->view.wanted ||
             seen->level != cluster_state_feature_level(l->state))
@@ -399,11 +463,11 @@ static bool is_due(Leader *l, const VotersView *v) {
 }
 
 static void note_seen(Leader *l, const VotersView *v) {
-        l->voters_short = membership_is_short(&v->view);
-        l->voters_seen = (VotersSeen){.n_members = v->view.n_members,
+        l->voters->is_short = membership_is_short(&v->view);
+        l->voters->seen = (VotersSeen){.n_members = v->view.n_members,
                                       .wanted = v->view.wanted,
                                       .level = cluster_state_feature_level(l->state)};
-        memcpy(l->voters_seen.members, v->members, sizeof(v->members));
+        memcpy(l->voters->seen.members, v->members, sizeof(v->members));
 }
 
 // With a batch: steps that are a change of a record. Without: the others, but not while a batch is on its
@@ -412,14 +476,14 @@ void voters_step(Leader *l, BatchBuilder *b) {
         _cleanup_(voters_view_done) VotersView v = {};
         MembershipStep s;
 
-        if (l->voters_busy || l->batch_flying || !cluster_state_cluster(l->state) ||
-            l->voters_pause_us > leader_now(l))
+        if (l->voters->busy || l->batch_flying || !cluster_state_cluster(l->state) ||
+            l->voters->pause_us > leader_now(l))
                 return;
         v = voters_view_of_log(l);
         l->voters_due = is_due(l, &v);
         if (!l->voters_due || v.view.n_members == 0)
                 return;
-        if (l->voters_opening)
+        if (l->voters->opening)
                 give_up_opening(l);
         if (voters_view_add_hosts(l, &v) < 0)
                 return;
@@ -428,7 +492,7 @@ void voters_step(Leader *l, BatchBuilder *b) {
         note_seen(l, &v);
         l->voters_due = s.action != MEMBERSHIP_NOTHING;
         if (s.action == MEMBERSHIP_NOTHING)
-                l->voters_notice[0] = '\0';
+                l->voters->notice[0] = '\0';
         if (s.action == MEMBERSHIP_NOTHING || !may_take(l, &v, &s))
                 return;
         if (b && is_for_the_batch(s.action))
@@ -446,7 +510,7 @@ static void on_opened_late(Leader *l, Host *h, const Argosy__HostRecord *record,
 
         l->voters_due |= h->opened_in_vain != in_vain;
         h->opened_in_vain = in_vain;
-        if (!in_vain && l->voters_opening != h->number && opened->raft_id != record->raft_id &&
+        if (!in_vain && l->voters->opening != h->number && opened->raft_id != record->raft_id &&
             opened->raft_id != h->opened_id)
                 send_close(l, h->number, opened->raft_id);
         leader_mark(l);
@@ -455,22 +519,22 @@ static void on_opened_late(Leader *l, Host *h, const Argosy__HostRecord *record,
 void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *opened) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
 
-        if (l->voters_opening != h->number || opened->raft_id != l->voters_open_id) {
+        if (l->voters->opening != h->number || opened->raft_id != l->voters->open_id) {
                 on_opened_late(l, h, record, opened);
                 return;
         }
-        l->voters_opening = 0;
+        l->voters->opening = 0;
         l->voters_due = true;
         h->opened_in_vain = *opened->error;
         if (*opened->error) {
                 log_host(LOG_WARNING, record->name, "Host %s cannot become a voter: %.*s.", record->name,
                          (int) str_cut(opened->error, REASON_MAX), opened->error);
-                str_fit(l->voters_notice, sizeof(l->voters_notice), "%s cannot become a voter: %s",
+                str_fit(l->voters->notice, sizeof(l->voters->notice), "%s cannot become a voter: %s",
                         record->name, opened->error);
-                l->voters_pause_us = leader_now(l) + VOTERS_OPEN_US;
+                l->voters->pause_us = leader_now(l) + VOTERS_OPEN_US;
                 return;
         }
-        l->voters_pause_us = 0;
+        l->voters->pause_us = 0;
         h->running_id = opened->raft_id;
         if (record->raft_id != opened->raft_id)
                 h->opened_id = opened->raft_id;
@@ -484,16 +548,16 @@ void voters_on_attach(Leader *l, Host *h) {
 
         if (h->opened_in_vain) { // there may be room now
                 h->opened_in_vain = false;
-                if (!l->voters_opening) // else another has its time
-                        l->voters_pause_us = 0;
+                if (!l->voters->opening) // else another has its time
+                        l->voters->pause_us = 0;
                 l->voters_due = true;
         }
         if (h->running_id && !record->raft_id) {
                 send_close(l, h->number, h->running_id);
                 h->running_id = 0;
         }
-        if (l->voters_opening == h->number) { // the order went down with the old link
-                l->voters_opening = 0;
-                l->voters_pause_us = 0;
+        if (l->voters->opening == h->number) { // the order went down with the old link
+                l->voters->opening = 0;
+                l->voters->pause_us = 0;
         }
 }

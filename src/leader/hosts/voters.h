@@ -6,6 +6,17 @@
 #include "batch-builder.h"
 #include "leader-core.h"
 
+// Where the steps are (Leader.voters). NULL: out of memory.
+Voters *voters_new(void);
+Voters *voters_free(Voters *v); // or NULL
+void voters_stop(Leader *l);    // it leads no more
+// What the next step waits for, for people; "": nothing.
+const char *voters_notice(const Leader *l);
+// No step is taken before then.
+void voters_pause(Leader *l, uint64_t until_us);
+uint64_t voters_next_deadline(const Leader *l); // 0: none
+void voters_on_time(Leader *l);
+
 // Whether the log can go on while this host stops being a voter, by what was heard of the voters since then.
 typedef enum VotersJudgement {
         VOTERS_SAFE,

@@ -27,6 +27,7 @@
 #include "unit-record.h"
 #include "unit-state.h"
 #include "unit-wanted.h"
+#include "voters.h"
 
 enum { LISTED_BY_NAME_MAX = 16 };
 
@@ -618,7 +619,7 @@ Argosy__Response *answer_cluster_status(Leader *l, const Argosy__Request *reques
             field_printf(&r->cluster_status->notice, "%s%s%s",
                          l->in_mass_loss ? "so many hosts are lost at once that their units are not moved"
                                          : "",
-                         l->in_mass_loss && *l->voters_notice ? "; " : "", l->voters_notice) < 0)
+                         l->in_mass_loss && *voters_notice(l) ? "; " : "", voters_notice(l)) < 0)
                 return NULL;
         hosts = cluster_state_hosts(l->state, &n);
         for (size_t i = 0; i < n; i++)

@@ -3212,7 +3212,7 @@ FAULTS = [
           "l->voters_due = true;",
           "leader/turns: the_voters_are_planned_when_a_voter_changes"),
     Fault("missing-voter-not-looked-for", "src/leader/hosts/voters.c",
-          "return r && (l->voters_short || r->role == ARGOSY__HOST_ROLE__ROLE_VOTER || r->raft_id);",
+          "return r && (l->voters->is_short || r->role == ARGOSY__HOST_ROLE__ROLE_VOTER || r->raft_id);",
           "return r && (r->role == ARGOSY__HOST_ROLE__ROLE_VOTER || r->raft_id);",
           "leader/members: a_spare_that_comes_back_is_the_voter_that_was_missing"),
     Fault("changed-host-not-handed-out", "src/model/cluster-state-apply.c",

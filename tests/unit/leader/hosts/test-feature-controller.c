@@ -132,11 +132,11 @@ static void a_host_that_is_off_holds_it_until_it_is_removed(void **state) {
 // A removal that broke off has left its member in the log's configuration.
 static void a_member_that_no_record_names_holds_it_until_it_is_dropped(void **state) {
         g.members[g.n_members++] = (StoreMember){.raft_id = 99, .voter = true};
-        g.leader->voters_pause_us = UINT64_MAX;
+        voters_pause(g.leader, UINT64_MAX);
         for (uint32_t host = 2; host <= 4; host++)
                 install(host, FEATURE_NEWEST);
         expect(FEATURE_BASE, "not 2 yet: a removed host is not heard");
-        g.leader->voters_pause_us = 0;
+        voters_pause(g.leader, 0);
         rig_pass_ms(&g, RIG_BEAT_MS);
         assert_int_equal(g.n_members, 3);
         expect(FEATURE_NEWEST, "");

@@ -8,7 +8,7 @@
 //   set_term, set_vote,        libraft goes on after a failure as if nothing had happened: fatal (guard 8)
 //   append, truncate           the same; they wait at the gate before (raft-gate.c)
 //   start                      entries that are repeated, and configurations among others (guards 9, 10); what each tick
-//                              sends (guard 12)
+//                              sends (guard 12); promotions (guard 19)
 //   send                       the term of who refuses a pre-vote (guard 14); what a slow member has not taken
 //   tracer                     "retry failed write" is followed by a crash (wrong timer armed): fatal
 //                              (guard 4); whether a worker truncates the log (guard 15), or libraft closes
@@ -209,6 +209,20 @@ static unsigned count_up_to_configuration(const struct raft_append_entries *m) {
         return m->n_entries;
 }
 
+// ---- guard 19: a promotion is not forgotten
+//
+// A new voter that has caught up is promoted by libraft while it takes that one's answer. If most voters have little room
+// at this moment, that is refused, and nobody is told: who asked for it waits for good, and nothing else about members,
+// no handover either, can be asked for. It is one small entry, so room does not matter.
+
+static void receive_answer(RaftStore *s, struct raft_message *message) {
+        unsigned short room = s->raft.capacity_threshold;
+
+        raft_set_capacity_threshold(&s->raft, 0);
+        s->receive(&s->io, message);
+        raft_set_capacity_threshold(&s->raft, room);
+}
+
 void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
         RaftStore *s = owner_of(io);
         struct raft_append_entries *m = &message->append_entries;
@@ -224,7 +238,10 @@ void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
                         forget_repeated_entries(&s->raft, m);
                 m->n_entries = count_up_to_configuration(m);
         }
-        s->receive(io, message); // the message and what it holds are libraft's now
+        if (is_answer)
+                receive_answer(s, message);
+        else
+                s->receive(io, message); // the message and what it holds are libraft's now
         raft_authority_after(s, type, from, term);
 }
 

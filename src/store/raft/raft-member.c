@@ -58,10 +58,11 @@ static int change_begin(RaftStore *s, uint32_t raft_id, StoreMemberDone done, vo
         return 0;
 }
 
-// The call to libraft is over; forgets the change if it failed.
+// The call to libraft is over; forgets the change if it failed. libraft itself may not have (guard 19).
 static int change_submitted(RaftStore *s, int r) {
         s->inside = false;
         if (r != 0) {
+                s->raft.legacy.change = NULL;
                 free(s->change);
                 s->change = NULL;
         }
@@ -89,6 +90,7 @@ static void on_changed(struct raft_change *req, int status) {
                 s->inside = false;
                 if (status == 0)
                         return;
+                s->raft.legacy.change = NULL; // as in change_submitted()
         }
         change_finish(c, raft_store_errno(status));
 }

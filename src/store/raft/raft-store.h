@@ -36,6 +36,7 @@
 //                                                            raft-snapshot.c
 //   17 who leads alone begins a term, too                    raft-disk.c, raft-store.c     store/cluster
 //   18 a snapshot is sent with its own term, by the living   raft-snapshot.c, raft-disk.c  store/snapshot
+//   19 a promotion is not forgotten                          raft-disk.c, raft-member.c    store/cluster
 
 #include <raft.h>
 #include <raft/uv.h>

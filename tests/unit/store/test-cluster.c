@@ -671,6 +671,29 @@ static void guard_13_who_wins_leads_though_the_disks_are_full(void **state) {
         store_cluster_free(c);
 }
 
+static bool has_spare(void *userdata) {
+        const struct raft *raft = &raft_store(((StoreNode *) userdata)->store)->raft;
+
+        return raft->configuration.n == 2 && raft->configuration_uncommitted_index == 0;
+}
+
+static void guard_19_a_promotion_is_not_forgotten_for_want_of_room(void **state) {
+        StoreCluster *c = store_cluster_of(1);
+        StoreNode *n = &c->servers[0].node;
+        StoreAnswer a = {};
+
+        store_node_open(&c->servers[1].node, false, NULL, NULL);
+        assert_int_equal(store_member_add(n->store, 2, store_on_member, &a), 0);
+        store_run_until(&c->loop, has_spare, n, STORE_PATIENCE_MS, "a spare");
+        assert_int_equal(a.n, 0);
+        raft_store(n->store)->room_kib = USHRT_MAX;
+        raft_set_capacity_threshold(&raft_store(n->store)->raft, USHRT_MAX);
+        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "a new member");
+        assert_int_equal(a.error, 0);
+        assert_int_equal(store_submit(n->store, "x", 1, store_on_done, &a), -ENOSPC);
+        store_cluster_free(c);
+}
+
 // Term and vote, as libraft stores them: four numbers, in the two files by turns.
 typedef struct Metadata {
         uint64_t format, version, term, vote;
@@ -785,12 +808,6 @@ static void guard_14_who_refuses_an_older_term_says_so(void **state) {
         store_cluster_write(c, 1, 100);
         store_cluster_agree(c);
         store_cluster_free(c);
-}
-
-static bool has_spare(void *userdata) {
-        const struct raft *raft = &raft_store(((StoreNode *) userdata)->store)->raft;
-
-        return raft->configuration.n == 2 && raft->configuration_uncommitted_index == 0;
 }
 
 typedef struct Longer {
@@ -937,6 +954,7 @@ int main(void) {
                 cmocka_unit_test(guard_6_a_lonely_member_does_not_raise_its_term),
                 cmocka_unit_test(guard_14_who_refuses_an_older_term_says_so),
                 cmocka_unit_test(guard_17_who_leads_alone_begins_a_term),
+                cmocka_unit_test(guard_19_a_promotion_is_not_forgotten_for_want_of_room),
                 cmocka_unit_test(a_server_with_another_key_is_not_talked_to),
                 cmocka_unit_test(a_dial_on_its_way_does_not_hold_up_the_close),
                 cmocka_unit_test(guard_7_nothing_is_sent_in_the_clear),

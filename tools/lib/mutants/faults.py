@@ -1102,6 +1102,10 @@ FAULTS = [
           "if (s->raft_closing) { // guard 18",
           "if (false) {",
           "store/snapshot: guard_18_nothing_is_sent_after_the_close"),
+    Fault("promotion-forgotten-for-want-of-room", "src/store/raft/raft-disk.c",  # guard 19
+          "        raft_set_capacity_threshold(&s->raft, 0);\n        s->receive",
+          "        s->receive",
+          "store/cluster: guard_19_a_promotion_is_not_forgotten_for_want_of_room"),
     Fault("failed-write-survived", "src/store/raft/raft-disk.c",  # guard 4
           'if (strstr(i->diagnostic.message, "retry failed write"))',
           "if (false)",

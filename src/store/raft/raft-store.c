@@ -402,17 +402,19 @@ static int explain(RaftStore *s, int raft_error, const char *message, char **ret
 }
 
 static int prepare_dir(RaftStore *s, bool bootstrap, char **ret_why) {
-        int r = 0;
+        int r = 0, finished = 0;
 
         if (bootstrap && !store_exists(s->dir))
                 r = raft_offline_bootstrap(s->dir, s->raft_id, ret_why);
         else if (mkdir(s->dir, 0700) < 0 && errno != EEXIST)
                 r = -errno;
         if (r >= 0)
-                r = install_marker_finish(s->dir);
+                r = finished = install_marker_finish(s->dir);
+        if (r >= 0)
+                r = raft_offline_undo_truncation(s->dir); // guard 20
         if (r < 0 && !*ret_why)
                 *ret_why = str_printf("cannot prepare %s: %s", s->dir, strerror(-r));
-        if (r > 0)
+        if (finished > 0)
                 log_warning("finished the snapshot in %s whose installation was interrupted", s->dir);
         return r;
 }

@@ -268,14 +268,13 @@ static bool has_stored_more(void *userdata) {
         return s->raft.last_stored == raft_last_index((struct raft *) &s->raft);
 }
 
-// Who led alone for a moment has entries that nobody else has. libraft's close did not wait for the worker that takes
-// them away.
-static void guard_15_the_close_waits_for_a_truncation(void **state) {
+// Who led alone for a moment has entries that nobody else has: a worker is about to take them away.
+static StoreCluster *begin_truncation(StoreNode **ret) {
         StoreCluster *c = store_cluster_of(3);
-        StoreNode *leader, *n;
+        StoreNode *n;
         StoreAnswer a = {};
-        bool closed_at_once;
 
+        removal_waits = false;
         store_cluster_write(c, 1, 100);
         store_cluster_agree(c);
         n = store_cluster_leader(c);
@@ -288,13 +287,22 @@ static void guard_15_the_close_waits_for_a_truncation(void **state) {
         for (int i = 0; i < 3; i++)
                 if (&c->servers[i].node != n)
                         store_node_open(&c->servers[i].node, false, NULL, NULL);
-        leader = store_cluster_leader(c);
         store_cluster_write(c, 1, 100);
 
         memcpy(hanging_dir, n->dir, sizeof(hanging_dir));
         store_node_open(n, false, NULL, NULL);
         removal_hangs = true;
         store_run_until(&c->loop, removal_is_waiting, NULL, STORE_PATIENCE_MS, "a truncation");
+        *ret = n;
+        return c;
+}
+
+// libraft's close did not wait for that worker.
+static void guard_15_the_close_waits_for_a_truncation(void **state) {
+        StoreNode *n;
+        StoreCluster *c = begin_truncation(&n);
+        bool closed_at_once;
+
         n->closed = false;
         store_close(TAKE_PTR(n->store), on_closed_node, n);
         store_run_for(&c->loop, 100);
@@ -304,7 +312,25 @@ static void guard_15_the_close_waits_for_a_truncation(void **state) {
         store_run_until(&c->loop, is_closed_node, n, STORE_PATIENCE_MS, "close");
         store_node_open(n, false, NULL, NULL);
         store_cluster_agree(c);
-        assert_int_equal(n->n_applied, leader->n_applied);
+        assert_int_equal(n->n_applied, 2);
+        store_cluster_free(c);
+}
+
+// The power goes when what is left has been written again, and what it was taken from is still there.
+static void guard_20_a_log_is_not_damaged_by_an_interrupted_truncation(void **state) {
+        StoreNode *n;
+        StoreCluster *c = begin_truncation(&n);
+        char image[300];
+
+        snprintf(image, sizeof(image), "%s/image", c->base);
+        store_dir_copy(n->dir, image);
+        removal_hangs = false;
+        store_node_close(n);
+        store_dir_remove(n->dir);
+        assert_int_equal(rename(image, n->dir), 0);
+        store_node_open(n, false, NULL, NULL);
+        store_cluster_agree(c);
+        assert_int_equal(n->n_applied, 2);
         store_cluster_free(c);
 }
 
@@ -936,6 +962,7 @@ int main(void) {
                 cmocka_unit_test(a_leader_that_stood_still_calls_nobody_silent),
                 cmocka_unit_test(without_a_majority_the_outcome_is_unknown),
                 cmocka_unit_test(guard_15_the_close_waits_for_a_truncation),
+                cmocka_unit_test(guard_20_a_log_is_not_damaged_by_an_interrupted_truncation),
                 cmocka_unit_test(one_snapshot_waits_for_a_disk_that_hangs),
                 cmocka_unit_test(what_comes_while_the_disk_is_at_work_is_written_together),
                 cmocka_unit_test(each_write_comes_after_a_look_at_the_disk),

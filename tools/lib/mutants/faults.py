@@ -1106,6 +1106,10 @@ FAULTS = [
           "        raft_set_capacity_threshold(&s->raft, 0);\n        s->receive",
           "        s->receive",
           "store/cluster: guard_19_a_promotion_is_not_forgotten_for_want_of_room"),
+    Fault("interrupted-truncation-is-damage", "src/store/raft/raft-store.c",  # guard 20
+          "r = raft_offline_undo_truncation(s->dir); // guard 20",
+          "r = 0;",
+          "store/cluster: guard_20_a_log_is_not_damaged_by_an_interrupted_truncation"),
     Fault("failed-write-survived", "src/store/raft/raft-disk.c",  # guard 4
           'if (strstr(i->diagnostic.message, "retry failed write"))',
           "if (false)",

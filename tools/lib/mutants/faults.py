@@ -1059,7 +1059,7 @@ FAULTS = [
           "r = 0;",
           "store/install-crash: guard_3_nothing_is_lost_when_old_segments_are_many"),
     Fault("install-not-finished", "src/store/raft/raft-store.c",
-          "r = install_marker_finish(s->dir);",
+          "r = finished = install_marker_finish(s->dir);",
           "r = 0;",
           "store/install-crash: guard_3_nothing_is_lost_with_open_segments_from_before"),
     Fault("install-marker-stays", "src/store/raft/raft-disk.c",

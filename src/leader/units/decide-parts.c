@@ -126,7 +126,7 @@ static int decide_part(Decision *d, Ticket *t) {
                 part.id = (ProtobufCBinaryData){}; // that is for when the log has all of it
         message_free(TAKE_PTR(p->part)); // its entry was not taken
         r = decide_units(d, t, &part, &p->part);
-        if (r < 0 || !t->parts) // it was answered, and nothing of it is left
+        if (r < 0 || !t->parts || !p->part) // it was answered, and nothing of it is left; or a later turn has time for it
                 return r;
         if (r == PLAN_IN_BATCH || (p->part && last && ticket_has_open_job(t))) {
                 p->n_stored = batch_builder_units_since(&d->batch, mark);

@@ -7,6 +7,9 @@
 // Of what was refused then the record says nothing, nor of what was as asked for: these names are planned anew, and nothing
 // of that goes into the log.
 //
+// The record is read whole for each part, of which there may be dozens: at 0.2 us for each unit that it names. So once those
+// that were read make TOLD_UNITS, whoever comes again waits for the next turn.
+//
 // Failures: of a job that is not kept any more it is said that it was carried out, since its key is known.
 
 #include "decide-repeats.h"
@@ -22,6 +25,9 @@
 #include "message.h"
 #include "request.h"
 #include "response.h"
+#include "turn.h"
+
+enum { TOLD_UNITS = 1024 }; // of several records together; the first may have more
 
 // What the record says of one of its names.
 typedef struct Told {
@@ -76,6 +82,14 @@ static int tell_unit(const Leader *l, const Argosy__JobRecord *job, const Told *
         return is_over && !all_named ? field_set(&ret->message, "how it has ended is not kept, the job has more that "
                                                                 "did not end well than are")
                                      : 0;
+}
+
+static size_t units_of(const Argosy__JobRecord *job) {
+        size_t n = 1; // what a record costs that names none
+
+        for (size_t g = 0; g < job->n_units; g++)
+                n += job->units[g]->n_names;
+        return n;
 }
 
 static void look_up(const Argosy__JobRecord *job, const Map *by_name) {
@@ -202,6 +216,11 @@ int decide_repeat(Decision *d, const Ticket *t, const Argosy__Request__Change *a
         Argosy__JobRecord *job = NULL;
         int r = response && told && names ? 0 : -ENOMEM;
 
+        *ret = NULL;
+        if (d->n_told >= TOLD_UNITS) {
+                leader_mark(d->leader);
+                return 0;
+        }
         once.names = names;
         if (r == 0)
                 r = name_once(asked, told, &by_name, &once);
@@ -209,6 +228,7 @@ int decide_repeat(Decision *d, const Ticket *t, const Argosy__Request__Change *a
         if (r == -ENOENT)
                 r = tell_forgotten(change, t->job, response);
         else if (r == 0) {
+                d->n_told += units_of(job);
                 look_up(job, &by_name);
                 if (job->cut)
                         take_for_changed(d->leader->state, change, told);

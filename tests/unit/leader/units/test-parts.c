@@ -257,6 +257,33 @@ static void a_name_that_is_there_twice_is_restarted_once(void **state) {
         assert_int_equal(unit(0)->restarts, 1);
 }
 
+// As many as have lost the same leader: the record of the job is read for each part, and is of all of its units.
+static void many_who_ask_again_are_answered_turn_by_turn(void **state) {
+        RigAnswer *again[4];
+        size_t n = 0, most = 0;
+
+        submit(SERVICE);
+        in_parts = true;
+        assert_true(change(START, UNITS, 1)->final);
+        for (size_t i = 0; i < ELEMENTSOF(again); i++)
+                again[i] = ask(START, UNITS, 1);
+        for (unsigned turns = 0; turns < 100; turns++) {
+                size_t before = n;
+
+                rig_turns(&g, 1);
+                n = 0;
+                for (size_t i = 0; i < ELEMENTSOF(again); i++)
+                        n += again[i]->n;
+                most = MAX_OF(most, n - before);
+        }
+        assert_int_equal(most, 1);
+        for (size_t i = 0; i < ELEMENTSOF(again); i++) {
+                assert_true(again[i]->final);
+                assert_int_equal(again[i]->n, (UNITS + PART_MAX - 1) / PART_MAX);
+                assert_true(rig_last(again[i])->change->units[0]->repeated);
+        }
+}
+
 // The leader dies when two parts are in the log; the client asks again.
 static void who_asks_again_has_nothing_done_twice(void **state) {
         RigAnswer *first;
@@ -483,6 +510,7 @@ int main(void) {
                 TEST(what_has_to_do_with_each_other_is_one_entry),
                 TEST(those_that_others_need_are_one_entry),
                 TEST(a_name_that_is_there_twice_is_restarted_once),
+                TEST(many_who_ask_again_are_answered_turn_by_turn),
                 TEST(who_asks_again_has_nothing_done_twice),
                 TEST(nor_when_thousands_of_others_asked_in_between),
                 TEST(what_was_begun_in_parts_is_gone_on_with_in_parts),

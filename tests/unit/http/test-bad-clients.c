@@ -283,7 +283,7 @@ static void two_thousand_connections_are_served_and_one_more_of_anybody_is_told(
 static void who_connects_again_and_again_and_says_nothing_takes_the_room_of_nobody_else(void **state) {
         if (cannot_be_others())
                 skip();
-        for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++)
+        for (size_t i = 0; i < HTTP_CONNECTIONS_MAX + 2 * HTTP_CONNECTIONS_REFUSED_MAX; i++)
                 (void) dial_as(FIRST_USER);
         is_served(dial(false));
         is_served(dial_as(FIRST_USER + 1));

@@ -29,6 +29,7 @@
 #include "cluster-state.h"
 #include "counter.h"
 #include "store.h"
+#include "time-histogram.h"
 
 typedef struct Leader Leader;
 struct EventCursor;
@@ -109,6 +110,7 @@ void leader_on_host_drained(Leader *l);
 // What a leader counts, in all terms of this process; of a host that does not lead now the gauges are 0.
 #define LEADER_COUNTERS(COUNTER, GAUGE)                                                             \
         COUNTER(beats_acknowledged, "signs of life of hosts that this host answered while it led") \
+        COUNTER(placements, "times that this host found a node for a unit while it led")           \
         GAUGE(leads, "1 while this host leads the cluster")                                        \
         GAUGE(units, "units and templates of the cluster, as its leader has them")                 \
         GAUGE(units_pending, "of these, units that wait for a node")                               \
@@ -123,6 +125,8 @@ typedef struct LeaderStats {
         LEADER_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
 } LeaderStats;
 LeaderStats leader_stats(const Leader *l);
+// How long it took to look for nodes: for one unit that somebody asks for, or for all that wait.
+TimeHistogram leader_placement_times(const Leader *l);
 
 // What it counts by state, verb, role and resource; names of labels stand in the help.
 #define LEADER_FAMILIES(COUNTER, GAUGE) \

@@ -544,6 +544,10 @@ LeaderStats leader_stats(const Leader *l) {
         return stats;
 }
 
+TimeHistogram leader_placement_times(const Leader *l) {
+        return l->tallies.placements;
+}
+
 int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata, Leader **ret) {
         Leader *l = calloc(1, sizeof(*l));
         int r;

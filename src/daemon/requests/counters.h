@@ -10,7 +10,7 @@
 
 typedef struct Daemon Daemon;
 
-enum { COUNTED_TIMES = 4 };
+enum { COUNTED_TIMES = 5 };
 
 typedef struct CountedTimes {
         const char *name, *help;

@@ -78,6 +78,7 @@ typedef struct Tallies {
         size_t seen[UNIT_STATES];  // units on nodes, by what is known of them
         size_t nodes[NODE_STATES], modes[NODE_MODES];
         JobTally jobs;
+        TimeHistogram placements; // how long nodes were looked for
 } Tallies;
 
 struct Leader {

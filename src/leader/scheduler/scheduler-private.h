@@ -52,6 +52,10 @@ struct Scheduler {
         uint64_t n_renumbered; // when it was made
 };
 
+// scheduler.c
+// So many nodes were found since then, unless it is only said what would be.
+void scheduler_note_placements(const Scheduler *p, size_t n, uint64_t began_us);
+
 // scheduler-nodes.c
 // What there is as it is now; the host of that number (0: none) as if it took nobody.
 void scheduler_sync_nodes(Leader *l, uint32_t without_host);

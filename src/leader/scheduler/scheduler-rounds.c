@@ -144,11 +144,15 @@ void scheduler_round(Scheduler *p, size_t most, size_t preempt, SchedulerSpares 
         PlacementBudget budget = {
                 .decisions = most, .disruptions = preempt, .spares = spares, .userdata = &sparing};
         const PlacementDecision *decisions;
-        size_t n;
+        uint64_t began_us = leader_now(l);
+        size_t n, n_placed = 0;
 
         placement_round(l->places->placement, leader_now(l), &budget, &decisions, &n);
         *ret_n = 0;
         *ret = oom_checked(calloc(n + 1, sizeof **ret));
         for (size_t i = 0; i < n; i++)
                 take_decision(p, &decisions[i], *ret, ret_n);
+        for (size_t i = 0; i < *ret_n; i++)
+                n_placed += (*ret)[i].node != NULL;
+        scheduler_note_placements(p, n_placed, began_us);
 }

@@ -213,10 +213,20 @@ void scheduler_penalise(Leader *l, const Node *n, uint32_t points, uint64_t half
                                         leader_now(l));
 }
 
+void scheduler_note_placements(const Scheduler *p, size_t n, uint64_t began_us) {
+        Leader *l = p->leader;
+
+        if (p->copy || p->dry_run)
+                return; // what is only said to be possible
+        l->stats.placements += n;
+        time_histogram_add(&l->tallies.placements, leader_now(l) - began_us);
+}
+
 int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, bool want_reasons,
                     SchedulerAnswer *ret) {
         Leader *l = p->leader;
         SchedulerAnswer result = {};
+        uint64_t began_us = leader_now(l);
         uint32_t unit, node;
         int r = prepare(p, name, options, &unit);
 
@@ -225,6 +235,7 @@ int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, 
         result.too_many_tied = r == SCHEDULER_TOO_MANY_TIED;
         placement_unit_want(l->places->placement, unit, true);
         node = find_node(l, name, unit);
+        scheduler_note_placements(p, node != PLACEMENT_NONE, began_us);
         if (node != PLACEMENT_NONE) {
                 result.node = l->places->nodes[node]->number;
                 scheduler_refresh_followers(l, name);

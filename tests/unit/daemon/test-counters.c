@@ -68,6 +68,14 @@ LeaderStats leader_stats(const Leader *l) {
         return (LeaderStats){.beats_acknowledged = 7};
 }
 
+TimeHistogram leader_placement_times(const Leader *l) {
+        TimeHistogram t = {};
+
+        assert_non_null(l);
+        time_histogram_add(&t, 700);
+        return t;
+}
+
 void store_stats(const Store *s, StoreStats *ret) {
         assert_non_null(s);
         *ret = (StoreStats){.last_index = 12};
@@ -174,8 +182,8 @@ static void what_does_not_run_has_counted_nothing(void **state) {
 }
 
 static void times_of_the_log_are_its_own(void **state) {
-        static char store, agent, http;
-        Daemon d = {.store = (Store *) &store, .agent = (Agent *) &agent, .http = (HttpApi *) &http};
+        static char store, agent, http, leader;
+        Daemon d = {.store = (Store *) &store, .agent = (Agent *) &agent, .http = (HttpApi *) &http, .leader = (Leader *) &leader};
         CountedTimes times[COUNTED_TIMES];
 
         daemon_counted_times(&d, times);
@@ -187,6 +195,8 @@ static void times_of_the_log_are_its_own(void **state) {
         assert_int_equal(times[2].times.sum_us, 4000);
         assert_string_equal(times[3].name, "loop_lag");
         assert_int_equal(times[3].times.sum_us, 6000);
+        assert_string_equal(times[4].name, "placement");
+        assert_int_equal(times[4].times.sum_us, 700);
         d.store = NULL;
         daemon_counted_times(&d, times);
         assert_int_equal(times[0].times.sum_us, 0);

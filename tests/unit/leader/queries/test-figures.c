@@ -46,6 +46,30 @@ static int64_t figure(const char *name, const char *first, const char *second) {
         return sum;
 }
 
+static uint64_t times_looked(void) {
+        TimeHistogram t = leader_placement_times(g.leader);
+        uint64_t n[TIME_BOUNDS + 1];
+
+        time_histogram_cumulate(&t, n);
+        return n[TIME_BOUNDS];
+}
+
+// Also of those that wait, when there is a node for them; and not what is only asked for.
+static void placements_are_counted(void **state) {
+        uint64_t looked;
+
+        (void) rig_change(&g, START, "a.service", SERVICE);
+        (void) rig_change(&g, START, "b.service", SERVICE);
+        rig_settle(&g);
+        assert_int_equal(leader_stats(g.leader).placements, 2);
+        assert_true(times_looked() >= 2);
+        looked = times_looked();
+        (void) rig_change(&g, START, "c.service", DEMANDING); // which no node offers
+        rig_settle(&g);
+        assert_int_equal(leader_stats(g.leader).placements, 2);
+        assert_true(times_looked() > looked);
+}
+
 static void units_are_counted_by_what_they_do_and_where(void **state) {
         (void) rig_change(&g, START, "a.service", SERVICE);
         (void) rig_change(&g, START, "b.service", BAD);
@@ -146,6 +170,7 @@ static void whoever_leads_no_more_tells_only_what_must_not_fall(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                TEST(placements_are_counted),
                 TEST(units_are_counted_by_what_they_do_and_where),
                 TEST(nobody_knows_what_runs_on_a_node_that_is_not_heard),
                 TEST(nodes_are_counted_by_state_and_mode),

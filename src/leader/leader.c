@@ -530,7 +530,7 @@ static void add_gauges(const Leader *l, LeaderStats *stats) {
         stats->units = cluster_state_n_units(l->state);
         stats->units_pending = l->n_pending;
         stats->jobs_open = l->open_jobs.count;
-        stats->watchers = l->n_watchers;
+        stats->watchers = l->watchers.n;
         stats->requests_open = l->n_tickets;
         stats->waits = l->n_wait_items;
         stats->events_bytes = l->events ? l->events->ring.bytes : 0;
@@ -591,9 +591,9 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->manager_waiters);
         list_init(&l->statuses_due);
         list_init(&l->listings);
-        list_init(&l->watchers);
-        list_init(&l->watchers_idle);
-        list_init(&l->watchers_behind);
+        list_init(&l->watchers.due);
+        list_init(&l->watchers.idle);
+        list_init(&l->watchers.behind);
         list_init(&l->rollouts);
         list_init(&l->rollout_waiters);
         list_init(&l->rebalance_waiters);

@@ -81,6 +81,25 @@ typedef struct Tallies {
         TimeHistogram placements; // how long nodes were looked for
 } Tallies;
 
+// Of what whoever watches is to be told, until the stream of this term has pulled it.
+typedef struct EventNews {
+        ListNode due;      // EventObject.due: something of it may have changed
+        ListNode gone;     // GoneObject.kept
+        UnitOnNode **rows; // those that may say something else than they did; NULL: it is gone
+        size_t n_rows, rows_allocated, n_rows_followed;
+        uint64_t *jobs;    // numbers of jobs that have ended, and are not told of yet
+        size_t n_jobs, jobs_allocated;
+        bool kept;         // somebody watches, or did a short while ago
+} EventNews;
+
+typedef struct WatcherLists {
+        ListNode due, idle; // Watcher.all: to be looked at; told of everything
+        ListNode behind;    // of those who have missed more than the ring has, or come from nothing
+        size_t n;           // in all three
+} WatcherLists;
+
+// By the folder whose matter it is, in the order of the folders; "alone" says that nobody else goes into it. Marks stand with
+// those who set them, lists of what is due with those who pull them.
 struct Leader {
         LeaderConfig config;
         LeaderOps ops;
@@ -105,29 +124,39 @@ struct Leader {
         bool leading;
         bool building; // it is to lead when its tables are whole
         uint64_t term, index;
-        uint64_t hosts_revision; // of the hosts as the tables have them
-        uint64_t access_revision; // by which tickets were judged last
-        uint64_t grants_revision; // that hosts were told last
-        Map token_uses;           // by the token's id: when it was used last (TokenUse), since this leader leads
-        bool token_uses_due;      // the log is to hear of some of that
-        uint64_t token_expiry_us; // boot time: who listens with a token is to be judged again; 0: never
-        uint64_t n_token_expiries; // times that this was so
-        uint32_t level;          // of the log's features, likewise
-        uint64_t n_followed;     // entries of the log
+        LeaderStats stats;
 
+        // ---- core: tickets
+        Map tickets_by_id;
+        ListNode tickets;  // Ticket.all
+        ListNode queue;    // Ticket.queue: those that are to be decided
+        ListNode dry_runs; // Ticket.queue: Changes that are only asked about
+        ListNode flying;   // Ticket.queue: of the entry that is on its way
+        ListNode outbox;   // Ticket.outbox
+        size_t n_tickets;
+        uint64_t last_ticket;
+        Map author_questions; // by who asks nodes something (AuthorQuestions)
+
+        // ---- view: what exists, and what is seen of it
         Map hosts;   // by number
         Map nodes;   // by number
         Map units;   // by name
         Map budgets; // by name
         Activators activators; // which recorded unit activates which
         Dependencies dependencies;
-        ListNode ordering; // Unit.order_due: those who depend on it are to be looked at
         LeaseTable leases;
-        SchedulerTables *places;
-        bool searching; // the pool has a copy of the Placement: there is one at a time
+        HostCounts n_hosts;
+        uint64_t n_host_changes; // of what any of them is like (host_mark_place())
+        ListNode lost_hosts;     // Host.lost
         ListNode globals, moving, moved; // Unit.queue: see unit-event.c
-        ListNode outcomes, outcomes_flying; // UnitOnNode.outcome_due: for the next entry; of the one on its way
         ListNode excluded;
+        Tallies tallies;
+        ListNode drain_deadlines; // Node.deadline
+        uint64_t drain_due_us;    // boot time of the next of them; 0: none
+        bool plans;               // a dry run is being made
+        uint64_t n_plans;         // that were begun
+        uint64_t n_plan_dues;     // units that dry runs looked at because of others
+        uint64_t n_planned;       // units that dry runs planned, one by one
         // Marks: what has happened since followers.c looked last.
         ListNode touched;        // Unit.touched: something about it was seen or changed
         ListNode released;       // Unit.released: what waits for its end elsewhere is to be looked at
@@ -140,115 +169,126 @@ struct Leader {
         ListNode sessions_begun; // Host.session_begun: it was welcomed
         ListNode places_due;     // Host.place_due: the Placement is to hear of it
         ListNode voters_touched; // Host.voters_touched: whether it could vote may have changed
-        // What is to be done about hosts, by those who pull it.
-        ListNode pending_records_due, pending_records_flying; // Host.pending_record_queue: for the next
-                                                              // entry; of the one on its way
-        ListNode attaches_due;                  // Host.attach_due: not all that they hold is taken
-        ListNode barriers_due, barriers_flying; // Host.barrier_queue: for the next barrier; of the one on its way
-        ListNode beats_waiting;                 // Host.beat_waiting: to be acknowledged when there is authority
-        ListNode orders_due;                    // Host.orders_due: there may be something to send
-        ListNode globals_due;                   // Host.globals_due: which global units its nodes run
-        uint64_t n_globals_judged;              // units on nodes, one by one
-        uint64_t n_pulled;                      // units that were touched, one by one
-        ListNode waited;         // Unit.waited: touched, and somebody waits for it
-        ListNode awaiting;                             // UnitOnNode.awaiting
-        bool previous_nodes_due;                       // a host was heard, lost or removed: they may go on
-        ListNode replacing;                            // UnitOnNode.awaiting, of those who wait for whom they replace
-        bool replacing_due;                            // some of these have left, or their groups are as they were not
-        ListNode tombstones_due;                       // Host.tombstones_due
-        uint64_t tombstones_due_us;                    // when the next guard has ended one; 0: none
-        ListNode parting;                              // Unit.parting
-        DeadlineHeap move_deadlines, end_deadlines;    // Unit.move_due, .end_due
-        DeadlineHeap retry_deadlines;                  // Retry.deadline
-        ListNode retries, retries_held, retries_stuck; // Retry.queue
-        bool one_by_one;                               // an entry was too long: whose fault was it?
-        bool retry_pending;                            // a node came or changed: somebody may take them now
-        ListNode to_schedule, unscheduled, preempted;  // Unit.*, of those that are pending or stranded
+        bool globals_changed;    // where all nodes run them is to be judged again
+        bool retry_pending;      // a node came or changed: somebody may take them now
+        EventNews event_news;    // view/event-marks.c
+
+        // ---- scheduler
+        SchedulerTables *places;
+        bool searching; // the pool has a copy of the Placement: there is one at a time
+        uint64_t n_searched; // that it was asked of whether a rebalance may move them
+        ListNode to_schedule, unscheduled, preempted; // Unit.*, of those that are pending or stranded
         // Unit.to_schedule, too: who is judged before the next round, last of all those that need its Scheduler; and who
         // was, and is again before the one after that.
         ListNode pending_due, pending_due_last, pending_later;
-        ListNode enqueued;            // Unit.enqueued: stranded ones that wait in the Placement
-        ListNode offered;             // likewise, but only until the round is over for which they are judged
-        bool enqueued_stale;          // it may be that some of them are not to go any more
-        size_t n_pending;                              // units that are pending or stranded
-        uint64_t n_pending_judged;                     // that decide_pending() looked at one by one
-        uint64_t n_considered;                         // and decide_moves()
-        bool globals_changed;                          // where all nodes run them is to be judged again
-        bool in_mass_loss; // so many hosts were lost at once that their units stay where they are
-        bool mass_loss_due; // that is to be judged again
-        bool waiters_all; // every wait is to be judged again
-        Map open_jobs;    // by number: those that are running; the lists below are of OpenJob.queue, and .told
-        ListNode jobs_watched, jobs_ended, jobs_flying, jobs_told;
-        uint64_t jobs_due_us;    // when those that have ended get an entry of their own; 0: none has
-        bool jobs_urgent;        // or rather at once
-        uint64_t jobs_walked;    // number of the last that a leader that begins has looked at
-        uint64_t jobs_resume_us; // until then it waits for those who have not written all of theirs
+        size_t n_pending;          // units that are pending or stranded
+        uint64_t n_pending_judged; // that decide_pending() looked at one by one
+        DeadlineHeap retry_deadlines;                  // Retry.deadline
+        ListNode retries, retries_held, retries_stuck; // Retry.queue
+        ListNode replacing;        // UnitOnNode.awaiting, of those who wait for whom they replace
+        bool replacing_due;        // some of these have left, or their groups are as they were not
+
+        // ---- fencing
+        DeadlineHeap move_deadlines, end_deadlines; // Unit.move_due, .end_due
+        bool in_mass_loss;          // so many hosts were lost at once that their units stay where they are
+        bool mass_loss_due;         // that is to be judged again
+        bool previous_nodes_due;    // a host was heard, lost or removed: they may go on
+        ListNode tombstones_due;    // Host.tombstones_due
+        uint64_t tombstones_due_us; // when the next guard has ended one; 0: none
+        ListNode parting;           // Unit.parting
+
+        // ---- orders
+        ListNode ordering;         // Unit.order_due: those who depend on it are to be looked at
+        ListNode orders_due;       // Host.orders_due: there may be something to send
+        ListNode globals_due;      // Host.globals_due: which global units its nodes run
+        uint64_t n_globals_judged; // units on nodes, one by one
+        ListNode awaiting;         // UnitOnNode.awaiting
+
+        // ---- hosts
+        ListNode attaches_due;                  // Host.attach_due: not all that they hold is taken
+        ListNode barriers_due, barriers_flying; // Host.barrier_queue: for the next barrier; of the one on its way
+        bool barrier_flying;
+        uint64_t barriers_pause_us;             // no barrier is proposed before then: the log took none
+        ListNode beats_waiting;                 // Host.beat_waiting: to be acknowledged when there is authority
+        ListNode pending_records_due, pending_records_flying; // Host.pending_record_queue: for the next
+                                                              // entry; of the one on its way
+        ListNode outcomes, outcomes_flying; // UnitOnNode.outcome_due: for the next entry; of the one on its way
+        Voters *voters;           // the steps that make them what they are to be: voters.c alone
+        bool voters_due;          // there may be a next step: all hosts are looked at
+        bool features_due;        // whether the log's feature level may rise is to be judged again
+        uint64_t access_revision; // by which tickets were judged last
+        uint64_t grants_revision; // that hosts were told last
+        Map token_uses;           // by the token's id: when it was used last (TokenUse), since this leader leads
+        bool token_uses_due;      // the log is to hear of some of that
+        uint64_t token_expiry_us; // boot time: who listens with a token is to be judged again; 0: never
+        uint64_t n_token_expiries; // times that this was so
+
+        // ---- queue: held-jobs.c alone, and author-jobs.c
         Map held_jobs;    // by number: those that are held back, or on their way out of that; the lists are of HeldJob.queue
         Map held_awaited; // by number: jobs that some of them wait for (HeldAwaited)
         Map held_limits;  // by number of the rule: how many run, and who waits (HeldLimit)
         DeadlineHeap held_due; // HeldJob.due: to be judged, in the order of their numbers
         ListNode held_closed, held_by_rules, held_over; // by the closed queue; by rules; have ended
         size_t n_held_going;      // tickets of theirs
-        Map author_jobs;  // by the author's name: how many of his are open (AuthorJobs)
-        ListNode authors_admitted; // AuthorJobs.admitted: of the entry that is being made
         size_t n_held_admitted;   // jobs of limits in the entry that is being made
         uint64_t n_held_judged;   // one by one
         uint64_t queue_revision;  // of the rules by which they were judged last
-        HostCounts n_hosts;
-        uint64_t n_host_changes; // of what any of them is like (host_mark_place())
-        ListNode lost_hosts; // Host.lost
+        Map author_jobs;           // by the author's name: how many of his are open (AuthorJobs)
+        ListNode authors_admitted; // AuthorJobs.admitted: of the entry that is being made
 
-        Map tickets_by_id, calls_by_id;
-        Map author_questions; // by who asks nodes something (AuthorQuestions)
-        ListNode dry_runs; // Ticket.queue: Changes that are only asked about
-        ListNode tickets, queue, flying, outbox, waiters, waiters_due, calls, drains, manager_waiters;
-        ListNode statuses_due; // Ticket.status_due: they name units about which nobody was asked yet
-        ListNode listings; // Listing.all: lists that are made in turns
-        Listing *listing_made; // the one of them that is being made; NULL: none
-        size_t n_listings_kept; // of which there are rows
-        uint64_t n_list_touches; // units and nodes of which lists may show something else since
-        unsigned listing_turns_max; // TURNS_MAX of listings.c; 0, unless a test says something else
-        size_t n_tickets, n_wait_items;
-        uint64_t last_ticket, last_call;
+        // ---- campaigns
+        ListNode rollouts, rollout_waiters;
+        uint64_t rollouts_revision; // of the records as the tables have them
+        uint64_t rollout_due_us;    // when time alone moves one of them; 0: never
+        Rebalance *rebalance;       // NULL: none is under way
+        Rebalance *rebalance_asked; // what somebody asks about that one would do; NULL: nobody's turn to be answered
+        ListNode rebalance_waiters;
+        uint64_t rebalance_due_us;  // when time alone moves it; 0: never
+
+        // ---- queries
+        ListNode waiters, waiters_due;
+        ListNode waited;           // Unit.waited: touched, and somebody waits for it
+        bool waiters_all;          // every wait is to be judged again
+        size_t n_wait_items;
         uint64_t n_waiters_judged; // of units, one by one
+        ListNode drains, manager_waiters; // Ticket.drain
+        Map calls_by_id;           // questions to nodes
+        ListNode calls;
+        uint64_t last_call;
+        ListNode statuses_due;     // Ticket.status_due: they name units about which nobody was asked yet
+        ListNode listings;         // Listing.all: lists that are made in turns
+        Listing *listing_made;     // the one of them that is being made; NULL: none
+        size_t n_listings_kept;    // of which there are rows
+        uint64_t n_list_touches;   // units and nodes of which lists may show something else since
+        unsigned listing_turns_max; // TURNS_MAX of listings.c; 0, unless a test says something else
         uint64_t n_listed;         // names whose rows were made for such a list, one by one
         uint64_t n_listed_rows;    // these rows
         uint64_t n_compared;       // patterns that such a list's names were compared with
-        bool batch_flying, barrier_flying;
-        LeaderStats stats;
-        Tallies tallies;
-        ListNode rollouts, rollout_waiters;
-        Rebalance *rebalance; // NULL: none is under way
-        Rebalance *rebalance_asked; // what somebody asks about that one would do; NULL: nobody's turn to be answered
-        ListNode rebalance_waiters;
-        uint64_t rollouts_revision; // of the records as the tables have them
-        uint64_t rollout_due_us;    // when time alone moves one of them; 0: never
-        uint64_t rebalance_due_us;  // the same of the rebalance
-        uint64_t n_batches;         // that were begun
-        uint64_t n_plan_dues;       // units that dry runs looked at because of others
-        uint64_t n_planned;         // units that dry runs planned, one by one
-        uint64_t n_plans;           // that were begun
-        bool plans;                 // one of them is being made
-        uint64_t n_searched;        // that it was asked of whether a rebalance may move them
-        ListNode drain_deadlines;   // Node.deadline
-        uint64_t drain_due_us;      // boot time of the next of them; 0: none
-        uint64_t pause_us;          // the log's disk is full: nothing of our own accord before this time
+        Map open_jobs;             // by number: those that are running; the lists below are of OpenJob.queue, and .told
+        ListNode jobs_watched, jobs_ended, jobs_flying, jobs_told;
+        uint64_t jobs_due_us;      // when those that have ended get an entry of their own; 0: none has
+        bool jobs_urgent;          // or rather at once
+        uint64_t jobs_walked;      // number of the last that a leader that begins has looked at
+        uint64_t jobs_resume_us;   // until then it waits for those who have not written all of theirs
 
-        bool features_due;        // whether the log's feature level may rise is to be judged again
-        Voters *voters;           // the steps that make them what they are to be (hosts/voters.c)
-        bool voters_due;          // there may be a next step: all hosts are looked at
-        uint64_t barriers_pause_us;    // no barrier is proposed before then: the log took none
+        // ---- events
+        LogTrail *trail;       // of the log's entries, also while another one leads
+        EventStream *events;   // of this term; NULL: it does not lead
+        WatcherLists watchers; // watchers.c
 
-        LogTrail *trail;        // of the log's entries, also while another one leads
-        EventStream *events;    // of this term; NULL: it does not lead
-        ListNode events_due;    // EventObject.due: something of it may have changed
-        ListNode events_gone;   // GoneObject.kept
-        UnitOnNode **events_rows; // those that may say something else than they did; NULL: it is gone
-        size_t n_events_rows, events_rows_allocated, n_events_rows_followed;
-        uint64_t *events_jobs;  // numbers of jobs that have ended, and are not told of yet
-        size_t n_events_jobs, events_jobs_allocated;
-        bool events_kept;       // somebody watches, or did a short while ago
-        ListNode watchers, watchers_idle; // Watcher.all: to be looked at; told of everything
-        ListNode watchers_behind;         // of those who have missed more than the ring has, or come from nothing
-        size_t n_watchers;
+        // ---- units
+        ListNode enqueued;     // Unit.enqueued: stranded ones that wait in the Placement
+        ListNode offered;      // likewise, but only until the round is over for which they are judged
+        bool enqueued_stale;   // it may be that some of them are not to go any more
+        uint64_t n_considered; // that decide_moves() looked at one by one
+
+        // ---- the top: followers.c and decide.c
+        uint64_t n_followed;     // entries of the log
+        uint64_t hosts_revision; // of the hosts as the tables have them
+        uint32_t level;          // of the log's features, likewise
+        uint64_t n_pulled;       // units that were touched, one by one
+        bool batch_flying;
+        uint64_t n_batches;      // that were begun
+        bool one_by_one;         // an entry was too long: whose fault was it?
+        uint64_t pause_us;       // the log's disk is full: nothing of our own accord before this time
 };

@@ -80,7 +80,7 @@ static bool is_known(const EventStream *s, const uint32_t *told) {
 void event_stream_note_told(Leader *l, bool due, uint32_t **told, const EventDraft *d) {
         EventStream *s = l->events;
 
-        if (l->events_kept && !due && !is_known(s, *told))
+        if (l->event_news.kept && !due && !is_known(s, *told))
                 note_told(s, told, d);
 }
 
@@ -133,7 +133,7 @@ bool event_stream_notify(Leader *l, uint32_t **told, const EventDraft *d) {
 void event_stream_follow(Leader *l, EventObject *o, const EventDraft *d) {
         EventStream *s = l->events;
 
-        if (!l->events_kept)
+        if (!l->event_news.kept)
                 event_stream_move_to_end(l, o, ++s->last_seq);
         else if (event_stream_notify(l, &o->told, d))
                 event_stream_move_to_end(l, o, s->last_seq);

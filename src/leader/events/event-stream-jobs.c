@@ -87,7 +87,7 @@ void event_jobs_done(EventJobs *jobs) {
 // One that was kept only as long as it ran goes with its end: who was told that it runs is told that it is gone.
 static void drain_job(Leader *l, uint64_t number, bool has_ended) {
         EventDraft d;
-        int r = l->events_kept ? event_draft_job(l, number, &d) : event_draft_stream(&d, "", 0);
+        int r = l->event_news.kept ? event_draft_job(l, number, &d) : event_draft_stream(&d, "", 0);
 
         if (r == 0 && (d.present || has_ended)) {
                 JobObject *j = get_job(l, number);
@@ -104,13 +104,13 @@ static void drain_job(Leader *l, uint64_t number, bool has_ended) {
 }
 
 static size_t drain_ended(Leader *l, size_t left) {
-        size_t n = MIN_OF(left, l->n_events_jobs);
+        size_t n = MIN_OF(left, l->event_news.n_jobs);
 
         for (size_t i = 0; i < n; i++)
-                drain_job(l, l->events_jobs[i], true);
-        l->n_events_jobs -= n;
+                drain_job(l, l->event_news.jobs[i], true);
+        l->event_news.n_jobs -= n;
         if (n > 0)
-                memmove(l->events_jobs, l->events_jobs + n, l->n_events_jobs * sizeof(*l->events_jobs));
+                memmove(l->event_news.jobs, l->event_news.jobs + n, l->event_news.n_jobs * sizeof(*l->event_news.jobs));
         return left - n;
 }
 
@@ -129,7 +129,7 @@ size_t event_jobs_drain(Leader *l, size_t left) {
         EventJobs *jobs = l->events->jobs;
         uint64_t last = cluster_state_last_job(l->state);
 
-        if (last - jobs->last > jobs->max && !l->events_kept)
+        if (last - jobs->last > jobs->max && !l->event_news.kept)
                 skip_to(l, last - jobs->max);
         for (; left > 0 && jobs->last < last; left--) {
                 uint64_t next = cluster_state_job_after(l->state, jobs->last);
@@ -152,5 +152,5 @@ uint64_t event_jobs_before(const Leader *l, uint64_t number) {
 }
 
 bool event_jobs_are_drained(const Leader *l) {
-        return l->events->jobs->last == cluster_state_last_job(l->state) && l->n_events_jobs == 0;
+        return l->events->jobs->last == cluster_state_last_job(l->state) && l->event_news.n_jobs == 0;
 }

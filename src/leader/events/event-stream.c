@@ -35,7 +35,7 @@
 // ------------------------------------------------------------------------------------------------ life
 
 static bool is_kept(const Leader *l) {
-        return l->n_watchers > 0 || leader_now(l) < l->events->until_us;
+        return l->watchers.n > 0 || leader_now(l) < l->events->until_us;
 }
 
 void event_stream_begin(Leader *l) {
@@ -49,7 +49,7 @@ void event_stream_begin(Leader *l) {
         list_init(&s->gone);
         list_init(&s->draining);
         l->events = s;
-        l->events_kept = false;
+        l->event_news.kept = false;
         event_jobs_begin(l);
         event_mark(l, &s->leader);
 }
@@ -58,19 +58,19 @@ void event_stream_begin(Leader *l) {
 void event_stream_clear(Leader *l) {
         EventStream *s = l->events;
 
-        l->events_kept = false;
-        free(l->events_rows);
-        l->events_rows = NULL;
-        l->n_events_rows = l->n_events_rows_followed = l->events_rows_allocated = 0;
-        free(l->events_jobs);
-        l->events_jobs = NULL;
-        l->n_events_jobs = l->events_jobs_allocated = 0;
+        l->event_news.kept = false;
+        free(l->event_news.rows);
+        l->event_news.rows = NULL;
+        l->event_news.n_rows = l->event_news.n_rows_followed = l->event_news.rows_allocated = 0;
+        free(l->event_news.jobs);
+        l->event_news.jobs = NULL;
+        l->event_news.n_jobs = l->event_news.jobs_allocated = 0;
         if (!s)
                 return;
         if (l->ops.present)
                 l->ops.present(NULL, 0, 0, l->userdata);
-        list_splice(&l->events_gone, &s->gone);
-        list_foreach_safe (i, &l->events_gone)
+        list_splice(&l->event_news.gone, &s->gone);
+        list_foreach_safe (i, &l->event_news.gone)
                 gone_object_free(CONTAINER_OF(i, GoneObject, kept));
         event_jobs_done(s->jobs);
         list_unlink(&s->leader.due);
@@ -89,7 +89,7 @@ void event_stream_clear(Leader *l) {
 }
 
 static void stop_keeping(Leader *l) {
-        l->events_kept = false;
+        l->event_news.kept = false;
         event_unmark_rows(l);
         event_ring_clear(&l->events->ring, l->events->last_seq + 1);
 }
@@ -98,9 +98,9 @@ void event_stream_keep(Leader *l) {
         EventStream *s = l->events;
 
         s->until_us = leader_now(l) + EVENTS_KEPT_US;
-        if (l->events_kept)
+        if (l->event_news.kept)
                 return;
-        l->events_kept = true;
+        l->event_news.kept = true;
         s->epoch++;
         event_ring_clear(&s->ring, s->last_seq + 1);
 }
@@ -156,7 +156,7 @@ static void drain_node(Leader *l, Node *n) {
         EventDraft d;
         int r;
 
-        if (!l->events_kept) {
+        if (!l->event_news.kept) {
                 event_stream_move_to_end(l, &n->event, ++s->last_seq);
                 drain_emptying(l, n);
                 return;
@@ -218,7 +218,7 @@ static void drain_unit(Leader *l, Unit *u) {
         mark_unheard(l, u);
         if (!is_told_of(u))
                 return;
-        if (!l->events_kept) {
+        if (!l->event_news.kept) {
                 event_stream_move_to_end(l, &u->event, ++s->last_seq);
                 return;
         }
@@ -233,22 +233,22 @@ static void drain_unit(Leader *l, Unit *u) {
 
 // The rows that are left over from this turn stay where they are; those that were looked at make room for new ones.
 static void forget_followed(Leader *l) {
-        size_t n = l->n_events_rows - l->n_events_rows_followed;
+        size_t n = l->event_news.n_rows - l->event_news.n_rows_followed;
 
-        if (n > l->n_events_rows_followed)
+        if (n > l->event_news.n_rows_followed)
                 return;
         if (n > 0)
-                memmove(l->events_rows, l->events_rows + l->n_events_rows_followed, n * sizeof(*l->events_rows));
-        l->n_events_rows = n;
-        l->n_events_rows_followed = 0;
+                memmove(l->event_news.rows, l->event_news.rows + l->event_news.n_rows_followed, n * sizeof(*l->event_news.rows));
+        l->event_news.n_rows = n;
+        l->event_news.n_rows_followed = 0;
         for (size_t i = 0; i < n; i++)
-                if (l->events_rows[i])
-                        l->events_rows[i]->event_due = (uint32_t) i + 1;
+                if (l->event_news.rows[i])
+                        l->event_news.rows[i]->event_due = (uint32_t) i + 1;
 }
 
 static void drain_rows(Leader *l, size_t left) {
-        for (; left > 0 && l->n_events_rows_followed < l->n_events_rows; left--) {
-                UnitOnNode *on_node = l->events_rows[l->n_events_rows_followed++];
+        for (; left > 0 && l->event_news.n_rows_followed < l->event_news.n_rows; left--) {
+                UnitOnNode *on_node = l->event_news.rows[l->event_news.n_rows_followed++];
 
                 if (!on_node)
                         continue;
@@ -286,7 +286,7 @@ static void drain_state_gone(Leader *l, GoneObject *g) {
         d.role = d.role_before = g->event.role;
         if (again && !again->told)
                 again->told = TAKE_PTR(g->event.told);
-        else if (r == 0 && l->events_kept && !again && event_stream_notify(l, &g->event.told, &d) && u && is_told_of(u))
+        else if (r == 0 && l->event_news.kept && !again && event_stream_notify(l, &g->event.told, &d) && u && is_told_of(u))
                 event_stream_move_to_end(l, &u->event, s->last_seq);
         gone_object_free(g);
         end_draft(r, &d);
@@ -333,14 +333,14 @@ static void drain_gone(Leader *l, GoneObject *g) {
                 gone_object_free(g);
                 return;
         }
-        news = l->events_kept && tell_content_gone(l, g);
+        news = l->event_news.kept && tell_content_gone(l, g);
         r = event_draft_gone(g, &d);
         d.role = d.role_before = g->event.role;
-        if (!l->events_kept)
+        if (!l->event_news.kept)
                 s->last_seq++;
         else if (r == 0)
                 news |= event_stream_notify(l, &g->event.told, &d);
-        if (news || !l->events_kept)
+        if (news || !l->event_news.kept)
                 event_stream_move_to_end(l, &g->event, s->last_seq);
         end_draft(r, &d);
         remember_gone(l, g);
@@ -384,18 +384,18 @@ void event_stream_on_node_gone(Leader *l, Node *n) {
 bool event_stream_drain(Leader *l) {
         size_t left, rows;
 
-        if (l->events_kept && !is_kept(l))
+        if (l->event_news.kept && !is_kept(l))
                 stop_keeping(l);
-        left = l->events_kept ? EVENT_ROWS_PER_TURN : EVENT_MARKS_PER_TURN;
+        left = l->event_news.kept ? EVENT_ROWS_PER_TURN : EVENT_MARKS_PER_TURN;
         event_roles_drain(l);
         left -= MIN_OF(left, event_tables_drain(l));
         mark_drains(l);
         left = event_jobs_drain(l, left);
-        rows = MIN_OF(left / 2, l->n_events_rows - l->n_events_rows_followed);
-        for (; left > rows && !list_is_empty(&l->events_due); left--)
-                drain_object(l, CONTAINER_OF(l->events_due.next, EventObject, due));
+        rows = MIN_OF(left / 2, l->event_news.n_rows - l->event_news.n_rows_followed);
+        for (; left > rows && !list_is_empty(&l->event_news.due); left--)
+                drain_object(l, CONTAINER_OF(l->event_news.due.next, EventObject, due));
         drain_rows(l, left); // they have their share, however many units are marked
-        if (list_is_empty(&l->events_due) && l->n_events_rows == 0 && event_jobs_are_drained(l)) {
+        if (list_is_empty(&l->event_news.due) && l->event_news.n_rows == 0 && event_jobs_are_drained(l)) {
                 l->events->index = l->trail->last;
                 return true;
         }

@@ -9,7 +9,7 @@
 
 struct Watcher {
         Ticket *ticket;
-        ListNode all; // in Leader.watchers, .watchers_idle or .watchers_behind
+        ListNode all; // in Leader.watchers: .due, .idle or .behind
         EventCursor cursor;
         bool begins;              // he is to be told that the whole state follows
         uint32_t anew;            // of these kinds, a set; 0: of all

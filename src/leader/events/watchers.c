@@ -3,7 +3,7 @@
 // Questions for events. Each is one response, given in the turn in which there is something for it, and nothing is kept
 // for whoever asked: where he is stands in his cursor.
 //
-// The happy path: he is up to date, waits in `watchers_idle`, and each turn with news looks from where he stands. Events
+// The happy path: he is up to date, waits in WatcherLists.idle, and each turn with news looks from where he stands. Events
 // that are not for him are passed by. Whoever has fallen behind the ring goes by the order of last changes instead, an
 // object at a time, newest states, until there is nothing more in it; then he is told that it is complete, and is in
 // the ring again. A cursor of another leader's term begins with all that nodes say, and of what the log says with what has
@@ -112,7 +112,7 @@ static Argosy__Response *refuse(Leader *l, Watcher *w, const Argosy__Request__Ev
 
         if (error)
                 return response_error(E2BIG, "%s", error);
-        if (l->n_watchers > WATCHERS_MAX)
+        if (l->watchers.n > WATCHERS_MAX)
                 return response_error(EBUSY, "%d others watch already", WATCHERS_MAX);
         if (q->n_patterns > EVENT_PATTERNS_MAX)
                 return response_error(E2BIG, "at most %d patterns can be watched", EVENT_PATTERNS_MAX);
@@ -124,7 +124,7 @@ static void enqueue(Leader *l, Watcher *w) {
         bool is_behind = !w->from_now && w->cursor.mode != EVENT_CURSOR_RING;
 
         list_unlink(&w->all);
-        list_append(is_behind ? &l->watchers_behind : &l->watchers, &w->all);
+        list_append(is_behind ? &l->watchers.behind : &l->watchers.due, &w->all);
 }
 
 int watcher_start(Leader *l, Ticket *t) {
@@ -135,7 +135,7 @@ int watcher_start(Leader *l, Ticket *t) {
                 return -ENOMEM;
         w->ticket = t;
         t->watcher = w;
-        l->n_watchers++;
+        l->watchers.n++;
         list_init(&w->all);
         w->kinds = kinds_of(t->request->events);
         refusal = refuse(l, w, t->request->events);
@@ -149,7 +149,7 @@ int watcher_start(Leader *l, Ticket *t) {
 }
 
 void watcher_free(Leader *l, Watcher *w) {
-        l->n_watchers--;
+        l->watchers.n--;
         if (l->events)
                 l->events->until_us = leader_now(l) + EVENTS_KEPT_US;
         list_unlink(&w->all);
@@ -282,7 +282,7 @@ static void serve(Leader *l, Watcher *w, Turn *turn, bool drained) {
         if (r == 0 && full)
                 enqueue(l, w);
         else
-                list_append(&l->watchers_idle, &w->all);
+                list_append(&l->watchers.idle, &w->all);
         if (r < 0)
                 ticket_settle(w->ticket, NULL);
         else if (w->answer)
@@ -290,7 +290,7 @@ static void serve(Leader *l, Watcher *w, Turn *turn, bool drained) {
 }
 
 static void serve_some(Leader *l, ListNode *list, Turn *turn, bool drained) {
-        for (size_t n = l->n_watchers; n > 0 && turn->looks > 0 && turn->bytes > 0 && !list_is_empty(list); n--)
+        for (size_t n = l->watchers.n; n > 0 && turn->looks > 0 && turn->bytes > 0 && !list_is_empty(list); n--)
                 serve(l, CONTAINER_OF(list->next, Watcher, all), turn, drained);
 }
 
@@ -309,12 +309,12 @@ void watchers_turn(Leader *l) {
         bool drained = event_stream_drain(l);
 
         if (l->events->last_seq != seq)
-                list_splice(&l->watchers, &l->watchers_idle);
-        serve_some(l, &l->watchers, &turn, drained);
+                list_splice(&l->watchers.due, &l->watchers.idle);
+        serve_some(l, &l->watchers.due, &turn, drained);
         turn.bytes = MAX_OF(turn.bytes, (size_t) BEHIND_BYTES);
         turn.looks = MAX_OF(turn.looks, (size_t) BEHIND_LOOKS);
-        serve_some(l, &l->watchers_behind, &turn, drained);
-        if (!list_is_empty(&l->watchers) || !list_is_empty(&l->watchers_behind))
+        serve_some(l, &l->watchers.behind, &turn, drained);
+        if (!list_is_empty(&l->watchers.due) || !list_is_empty(&l->watchers.behind))
                 leader_mark(l);
         tell_present(l, drained);
 }

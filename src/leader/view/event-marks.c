@@ -13,30 +13,30 @@
 
 void event_mark(Leader *l, EventObject *o) {
         if (!list_is_linked(&o->due))
-                list_append(&l->events_due, &o->due);
+                list_append(&l->event_news.due, &o->due);
         leader_mark(l);
 }
 
 void event_mark_unit_on_node(Leader *l, UnitOnNode *s) {
-        if (!l->events_kept || s->event_due) // whoever comes is told of the whole unit
+        if (!l->event_news.kept || s->event_due) // whoever comes is told of the whole unit
                 return;
-        (void) oom_check(ARRAY_GROW(l->events_rows, l->events_rows_allocated, l->n_events_rows + 1));
-        l->events_rows[l->n_events_rows++] = s;
-        s->event_due = (uint32_t) l->n_events_rows;
+        (void) oom_check(ARRAY_GROW(l->event_news.rows, l->event_news.rows_allocated, l->event_news.n_rows + 1));
+        l->event_news.rows[l->event_news.n_rows++] = s;
+        s->event_due = (uint32_t) l->event_news.n_rows;
         leader_mark(l);
 }
 
 void event_unmark_row(Leader *l, UnitOnNode *s) {
         if (s->event_due)
-                l->events_rows[s->event_due - 1] = NULL;
+                l->event_news.rows[s->event_due - 1] = NULL;
         s->event_due = 0;
 }
 
 void event_unmark_rows(Leader *l) {
-        for (size_t i = l->n_events_rows_followed; i < l->n_events_rows; i++)
-                if (l->events_rows[i])
-                        l->events_rows[i]->event_due = 0;
-        l->n_events_rows = l->n_events_rows_followed = 0;
+        for (size_t i = l->event_news.n_rows_followed; i < l->event_news.n_rows; i++)
+                if (l->event_news.rows[i])
+                        l->event_news.rows[i]->event_due = 0;
+        l->event_news.n_rows = l->event_news.n_rows_followed = 0;
 }
 
 void event_mark_units_of(Leader *l, const Node *n) {
@@ -57,7 +57,7 @@ static GoneObject *gone_new(Leader *l, Argosy__EventKind kind, const char *name)
         memcpy(g->name, name, size);
         g->event.kind = kind;
         g->event.gone = true;
-        list_append(&l->events_gone, &g->kept);
+        list_append(&l->event_news.gone, &g->kept);
         event_mark(l, &g->event);
         return g;
 }
@@ -66,7 +66,7 @@ void event_mark_unit_on_node_gone(Leader *l, UnitOnNode *s) {
         GoneObject *g;
 
         event_unmark_row(l, s);
-        if (!l->events_kept) // whoever comes is told of the whole unit
+        if (!l->event_news.kept) // whoever comes is told of the whole unit
                 return;
         g = gone_new(l, ARGOSY__EVENT_KIND__EVENT_STATE, s->unit->name);
         g->node = s->node->number;
@@ -88,8 +88,8 @@ GoneObject *event_mark_gone(Leader *l, EventObject *o, const char *name) {
 }
 
 void event_mark_job(Leader *l, uint64_t number) {
-        (void) oom_check(ARRAY_GROW(l->events_jobs, l->events_jobs_allocated, l->n_events_jobs + 1));
-        l->events_jobs[l->n_events_jobs++] = number;
+        (void) oom_check(ARRAY_GROW(l->event_news.jobs, l->event_news.jobs_allocated, l->event_news.n_jobs + 1));
+        l->event_news.jobs[l->event_news.n_jobs++] = number;
         leader_mark(l);
 }
 

@@ -426,8 +426,8 @@ void registry_clear(Leader *l) {
         l->n_hosts = (HostCounts){};
         tallies_clear(&l->tallies);
         list_init(&l->lost_hosts);
-        list_init(&l->events_due);
-        list_init(&l->events_gone);
+        list_init(&l->event_news.due);
+        list_init(&l->event_news.gone);
         list_init(&l->places_due);
         list_init(&l->voters_touched);
         list_init(&l->pending_records_due);

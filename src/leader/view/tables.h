@@ -28,7 +28,7 @@ typedef enum OrderHold {
 
 // What the stream of events knows of an object (events/event-stream.c), which alone reads it.
 typedef struct EventObject {
-        ListNode due;      // in Leader.events_due: it is to be looked at
+        ListNode due;      // in EventNews.due: it is to be looked at
         uint32_t *told;    // hashes of what was told of it last; owned. NULL: nothing
         uint64_t seq : 45; // of its last change; 0: it has none yet
         uint64_t role : 10; // of a unit: whose it was when it was told of last (events/event-stream-roles.c); 0: not known
@@ -215,7 +215,7 @@ struct Unit {
 // What was an object, for those who have been told of it.
 typedef struct GoneObject {
         EventObject event;
-        ListNode kept;   // in Leader.events_gone
+        ListNode kept;   // in EventNews.gone
         uint32_t node;   // of a unit on a node
         char *node_name; // its name; owned. NULL: it is no unit on a node
         uint32_t *content_told; // of a unit; owned
@@ -231,7 +231,7 @@ struct UnitOnNode {
         ListNode awaiting; // in Leader.awaiting: its order waits until the unit has ended on another node; or in
                            // .replacing: its start waits for units that it replaces (replacers.c)
         OrderHold hold;    // what its order waits for besides
-        uint32_t event_due; // its number in Leader.events_rows + 1; 0: nothing is to be looked at for the stream
+        uint32_t event_due; // its number in EventNews.rows + 1; 0: nothing is to be looked at for the stream
         uint64_t ordered_revision; // of the last order of this session
         ListNode outcome_due;     // in Leader.outcomes, or .outcomes_flying
         Argosy__Outcome *outcome; // owned; to be put into the log

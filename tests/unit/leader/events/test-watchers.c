@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "answer.h"
 #include "event-asks.h"
 #include "leader-asks.h"
 #include "leader-private.h"
@@ -395,7 +396,7 @@ static void who_waits_is_told_in_the_turn_in_which_it_happens(void **state) {
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "other.service", SERVICE);
         assert_true(other.answered);
         assert_int_equal(other.n, 2); // the unit, and its content
-        assert_int_equal(g.leader->n_watchers, 0);
+        assert_int_equal(g.leader->watchers.n, 0);
         asked_forget(&a);
         asked_forget(&other);
 }
@@ -680,10 +681,10 @@ static void of_ten_thousand_all_but_so_many_are_refused_and_these_are_told(void 
         }
         assert_int_equal(crowd.waiting, WATCHERS_MAX);
         assert_int_equal(crowd.refused, MANY - WATCHERS_MAX);
-        assert_int_equal(g.leader->n_watchers, WATCHERS_MAX);
+        assert_int_equal(g.leader->watchers.n, WATCHERS_MAX);
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
         assert_int_equal(crowd.told, WATCHERS_MAX);
-        assert_int_equal(g.leader->n_watchers, 0);
+        assert_int_equal(g.leader->watchers.n, 0);
 }
 
 // Who was answered, in which order.
@@ -766,14 +767,14 @@ static void nothing_is_kept_that_nobody_watches(void **state) {
         Copy c = {};
 
         rig_change(&g, START, "a.service", SERVICE);
-        assert_false(g.leader->events_kept);
+        assert_false(g.leader->event_news.kept);
         assert_int_equal(g.leader->events->ring.n, 0);
         watch_all(&c);
         rig_change(&g, STOP, "a.service", NULL);
         assert_true(g.leader->events->ring.n > 0);
         g.leader->events->until_us = 0; // as if it were long ago
         rig_change(&g, START, "a.service", NULL);
-        assert_false(g.leader->events_kept);
+        assert_false(g.leader->event_news.kept);
         assert_int_equal(g.leader->events->ring.n, 0);
         watch_all(&c);
         rig_change(&g, STOP, "a.service", NULL);
@@ -789,7 +790,7 @@ static void what_was_told_in_an_earlier_ring_is_news_again(void **state) {
         assert_true(asked_pull(&g, &a));
         g.leader->events->until_us = 0; // as if it were long ago
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
-        assert_false(g.leader->events_kept);
+        assert_false(g.leader->event_news.kept);
         assert_true(asked_pull(&g, &a));
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "disks");
         assert_true(asked_pull(&g, &a));

@@ -10,10 +10,14 @@
 #include "leader-private.h"
 #include "message.h"
 #include "node-state.h"
+#include "nodes.h"
 #include "placed-node.h"
 #include "scheduler-private.h"
+#include "scheduler.h"
+#include "unit-event.h"
 #include "test.h"
 #include "unit-state.h"
+#include "unit-wanted.h"
 
 static RigAnswer *answers[65536]; // of the running test
 static size_t n_answers;

@@ -2,9 +2,14 @@
 //
 // Marks and who follows them: what is looked at when they are pulled, and that nobody decides or asks by what was
 // before. Nothing else of the leader runs.
+#include "disruption-budget.h"
+#include "followers.h"
 #include "session-words.h"
 
 #include "scheduler.h"
+#include "tickets.h"
+#include "unit-marks.h"
+#include "unit-record.h"
 
 static void end_turn(void) {
         followers_pull(t.leader);

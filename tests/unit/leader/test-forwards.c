@@ -12,6 +12,7 @@
 #include "leader-rig.h"
 #include "message.h"
 #include "request-rights.h"
+#include "tickets.h"
 
 static Rig g;
 static int status; // of the last ForwardReply

@@ -8,6 +8,7 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "message.h"
+#include "placement.h"
 #include "test.h"
 
 #include <stdatomic.h>

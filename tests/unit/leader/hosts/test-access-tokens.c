@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "event-asks.h"
 #include "feature-skip.h"
+#include "host-complaints.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "log.h"

@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include "author.h"
+#include "authorization.h"
 #include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"

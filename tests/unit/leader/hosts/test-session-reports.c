@@ -2,9 +2,11 @@
 //
 // What hosts say of themselves and of their units, and what the tables know then. Nothing else of the leader
 // runs.
+#include "host-complaints.h"
 #include "session-words.h"
 
 #include "manager-name.h"
+#include "nodes.h"
 
 static void report_node(uint32_t host, const char *manager, const char *reason) {
         Argosy__NodeReport r = ARGOSY__NODE_REPORT__INIT, *reports = &r;

@@ -4,6 +4,7 @@
 // comes true.
 //
 // A failure of a random life prints its seed.
+#include "batch-builder.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "macro.h"

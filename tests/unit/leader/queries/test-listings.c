@@ -4,6 +4,7 @@
 // whatever happens meanwhile.
 #include <errno.h>
 
+#include "answer.h"
 #include "author.h"
 #include "buf.h"
 #include "leader-asks.h"

@@ -6,6 +6,7 @@
 
 #include "leader-asks.h"
 #include "placement.h"
+#include "scheduler.h"
 #include "test.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"

@@ -2,9 +2,13 @@
 //
 // The tables of what exists and what is seen of it: how they follow the log, who lives how long, and what
 // the log wants where. Nothing else of the leader runs.
+#include "followers.h"
 #include "leader-tables.h"
 
 #include "manager-name.h"
+#include "unit-marks.h"
+#include "unit-record.h"
+#include "unit-wanted.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define GLOBAL SERVICE "[X-Argosy]\nGlobal=yes\n"

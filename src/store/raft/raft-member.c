@@ -179,6 +179,10 @@ void raft_store_stats(const Store *store, StoreStats *ret) {
         const RaftStore *s = raft_store(store);
         struct raft *raft = (struct raft *) &s->raft; // its getters take it without const
 
+        if (s->raft_closing) { // libraft has freed what it would have to look at
+                *ret = (StoreStats){.role = STORE_FOLLOWER};
+                return;
+        }
         uv_update_time(s->loop); // silence is compared with clocks that stand for nobody
         *ret = (StoreStats){
                 .role = s->role,

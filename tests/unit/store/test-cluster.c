@@ -297,6 +297,32 @@ static StoreCluster *begin_truncation(StoreNode **ret) {
         return c;
 }
 
+typedef struct Asker {
+        Store *store;
+        StoreStats stats;
+        StoreOutcome outcome;
+} Asker;
+
+static void on_done_ask(StoreOutcome outcome, uint64_t index, void *userdata) {
+        Asker *a = userdata;
+
+        a->outcome = outcome;
+        store_stats(a->store, &a->stats);
+}
+
+// Who gets an answer by the close asks for figures.
+static void a_leader_that_closes_may_be_asked(void **state) {
+        StoreCluster *c = store_cluster_of(1);
+        StoreNode *n = store_cluster_leader(c);
+        Asker a = {.store = n->store, .stats.n_members = 9};
+
+        assert_int_equal(store_submit(n->store, "x", 1, on_done_ask, &a), 0);
+        store_node_close(n);
+        assert_int_equal(a.outcome, STORE_UNKNOWN);
+        assert_int_equal(a.stats.n_members, 0);
+        store_cluster_free(c);
+}
+
 // libraft's close did not wait for that worker.
 static void guard_15_the_close_waits_for_a_truncation(void **state) {
         StoreNode *n;
@@ -961,6 +987,7 @@ int main(void) {
                 cmocka_unit_test(a_big_state_goes_to_new_members),
                 cmocka_unit_test(a_leader_that_stood_still_calls_nobody_silent),
                 cmocka_unit_test(without_a_majority_the_outcome_is_unknown),
+                cmocka_unit_test(a_leader_that_closes_may_be_asked),
                 cmocka_unit_test(guard_15_the_close_waits_for_a_truncation),
                 cmocka_unit_test(guard_20_a_log_is_not_damaged_by_an_interrupted_truncation),
                 cmocka_unit_test(one_snapshot_waits_for_a_disk_that_hangs),

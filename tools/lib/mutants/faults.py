@@ -1114,6 +1114,10 @@ FAULTS = [
           "r = raft_offline_undo_truncation(s->dir); // guard 20",
           "r = 0;",
           "store/cluster: guard_20_a_log_is_not_damaged_by_an_interrupted_truncation"),
+    Fault("figures-of-a-store-that-closes", "src/store/raft/raft-member.c",
+          "if (s->raft_closing) { // libraft has freed what it would have to look at",
+          "if (false) {",
+          "store/cluster: a_leader_that_closes_may_be_asked"),
     Fault("failed-write-survived", "src/store/raft/raft-disk.c",  # guard 4
           'if (strstr(i->diagnostic.message, "retry failed write"))',
           "if (false)",

@@ -184,6 +184,7 @@ static void give_truncation(RaftStore *s) {
         Write *w = CONTAINER_OF(s->gate.writes.next, Write, node);
 
         list_unlink(&w->node);
+        s->gate.truncated = w->index;
         (void) raft_disk_must_work(s, s->uv_io.truncate(&s->io, w->index), "truncation");
         s->gate.putting = false; // the barrier was ours
         free(w);
@@ -399,6 +400,9 @@ bool raft_gate_ends(RaftStore *s) {
 }
 
 void raft_gate_note_truncation(RaftStore *s, bool begins) {
+        // libraft goes on after a failure, with what replaces the entries behind them (guard 8). No other has been written yet.
+        if (!begins && !s->raft_closing && !raft_offline_is_truncated(s->dir, s->gate.truncated))
+                raft_store_fatal(s, "cannot truncate the log");
         s->gate.truncating = begins;
         if (s->closing && !begins)
                 drain_mark(&s->drain); // the close waited for this

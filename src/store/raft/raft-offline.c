@@ -55,6 +55,21 @@ static bool has_longer(const char *dir, unsigned long long first, unsigned long 
         return found;
 }
 
+bool raft_offline_is_truncated(const char *dir, uint64_t index) {
+        DIR *d = opendir(dir);
+        struct dirent *e;
+        bool truncated = d;
+
+        while (d && (e = readdir(d))) {
+                unsigned long long first, last;
+
+                truncated &= !is_closed_segment(e->d_name, &first, &last) || last < index;
+        }
+        if (d)
+                closedir(d);
+        return truncated;
+}
+
 int raft_offline_undo_truncation(const char *dir) {
         DIR *d = opendir(dir);
         struct dirent *e;

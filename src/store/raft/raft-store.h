@@ -114,6 +114,7 @@ typedef struct RaftStore {
                 raft_index next_index; // behind all that libraft's disk code has and that waits; 0: not known
                 bool writing;    // libraft's disk code has not answered the last append
                 bool truncating; // a worker of libraft's is at it
+                raft_index truncated; // what libraft's disk code was told last
                 bool putting;    // libraft's disk code has a snapshot that was taken here, and closes segments for it
                 bool tick_held; // a candidate's
                 size_t n_messages;
@@ -248,6 +249,8 @@ void raft_authority_refresh(RaftStore *s, uint64_t now_ms);
 // raft-offline.c
 // Before a log is read: what a truncation that was interrupted has left behind goes. Negative errno.
 int raft_offline_undo_truncation(const char *dir);
+// Whether no segment that is closed has entries from this one on. False as well if that cannot be seen.
+bool raft_offline_is_truncated(const char *dir, uint64_t index);
 // Makes the log of the first host: it is there whole, or not at all, whenever the power goes. (libraft
 // writes a term before it writes the configuration, and would refuse both to lead and to begin again after a
 // crash in between.)

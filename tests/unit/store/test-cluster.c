@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -244,7 +245,7 @@ static bool is_closed_node(void *userdata) {
 }
 
 // A worker that truncates the log removes the segment that had too much at the end.
-static _Atomic bool removal_hangs, removal_waits;
+static _Atomic bool removal_hangs, removal_waits, removal_fails;
 
 _public_ int unlink(const char *path) {
         static int (*real)(const char *);
@@ -254,6 +255,10 @@ _public_ int unlink(const char *path) {
         while (removal_hangs && strncmp(path, hanging_dir, strlen(hanging_dir)) == 0) {
                 removal_waits = true;
                 usleep(1000);
+        }
+        if (removal_fails) {
+                errno = EIO;
+                return -1;
         }
         return real(path);
 }
@@ -340,6 +345,35 @@ static void guard_15_the_close_waits_for_a_truncation(void **state) {
         store_cluster_agree(c);
         assert_int_equal(n->n_applied, 2);
         store_cluster_free(c);
+}
+
+static void fail_truncation(void) {
+        StoreNode *n;
+        StoreCluster *c = begin_truncation(&n);
+
+        removal_fails = true;
+        removal_hangs = false;
+        store_run_for(&c->loop, STORE_PATIENCE_MS);
+}
+
+static void guard_8_a_truncation_that_fails_ends_the_process(void **state) {
+        char base[256];
+        int status;
+        pid_t pid;
+
+        store_dir_make(base, sizeof(base));
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                setenv("CMOCKA_TEST_ABORT", "1", 1);
+                setenv("TMPDIR", base, 1);
+                fail_truncation();
+                _exit(EXIT_SUCCESS);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 99);
+        store_dir_remove(base);
 }
 
 // The power goes when what is left has been written again, and what it was taken from is still there.
@@ -989,6 +1023,7 @@ int main(void) {
                 cmocka_unit_test(without_a_majority_the_outcome_is_unknown),
                 cmocka_unit_test(a_leader_that_closes_may_be_asked),
                 cmocka_unit_test(guard_15_the_close_waits_for_a_truncation),
+                cmocka_unit_test(guard_8_a_truncation_that_fails_ends_the_process),
                 cmocka_unit_test(guard_20_a_log_is_not_damaged_by_an_interrupted_truncation),
                 cmocka_unit_test(one_snapshot_waits_for_a_disk_that_hangs),
                 cmocka_unit_test(what_comes_while_the_disk_is_at_work_is_written_together),

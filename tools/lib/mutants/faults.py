@@ -1118,6 +1118,10 @@ FAULTS = [
           "if (s->raft_closing) { // libraft has freed what it would have to look at",
           "if (false) {",
           "store/cluster: a_leader_that_closes_may_be_asked"),
+    Fault("failed-truncation-survived", "src/store/raft/raft-gate.c",  # guard 8
+          "if (!begins && !s->raft_closing && !raft_offline_is_truncated(s->dir, s->gate.truncated))",
+          "if (false)",
+          "store/cluster: guard_8_a_truncation_that_fails_ends_the_process"),
     Fault("failed-write-survived", "src/store/raft/raft-disk.c",  # guard 4
           'if (strstr(i->diagnostic.message, "retry failed write"))',
           "if (false)",

@@ -5,7 +5,7 @@
 // means. Whoever passes requests on, or takes them, asks this table instead of listing kinds. Pure.
 //
 //      by          effect    who has the answer
-//      DAEMON      any       the daemon of the host that is asked (daemon/requests/router.c has a handler for each)
+//      DAEMON      any       the daemon of the host that is asked (daemon/requests/router-local.c has a handler for each)
 //      AGENT       any       the agent of that host
 //      LEADER      READS     the leader; without one each voter, from its copy of the log, with its age
 //      LEADER      WAITS     the leader, when something has come to pass

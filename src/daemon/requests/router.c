@@ -22,7 +22,6 @@
 #include "author.h"
 #include "clock.h"
 #include "cluster-state.h"
-#include "counters.h"
 #include "daemon.h"
 #include "error-response.h"
 #include "feature-level.h"
@@ -36,7 +35,7 @@
 #include "message.h"
 #include "peers.h"
 #include "request-kind.h"
-#include "router.h"
+#include "router-private.h"
 #include "socket-access.h"
 #include "str.h"
 #include "time-limit.h"
@@ -45,50 +44,8 @@
 
 enum { DISPATCHED_PER_TURN = 256 }; // at some 10 us each, and so many of those whose time is over
 
-typedef enum RoutePlace { ROUTE_WAITING, ROUTE_HERE, ROUTE_AWAY, ROUTE_LOCAL } RoutePlace;
-
-struct Route {
-        Router *router;
-        ListNode link;
-        ListNode queue; // in Router.fresh or .waiting while WAITING
-        RoutePlace place;
-        Argosy__Request *request;
-        Argosy__Author *author;
-        RouteRespond respond; // NULL: cancelled by its owner, only waiting for a callback
-        void *userdata;
-        uint64_t id; // key in `by_id`
-        uint64_t cancel;
-        uint64_t deadline_us; // while WAITING
-        uint64_t again_us;    // while WAITING, 0: only when the leader changes
-        uint64_t mark;        // newest of a journal's lines that were not taken yet; 0: none
-        uint32_t window;      // of a journal: that was asked for; 0: the usual one
-        bool leaving;         // `cluster leave`
-        bool asked;           // a leader was given it
-        uint64_t asked_us;    // the first one, then
-        uint64_t age_ms;      // of its job, as it came
-        bool answered;        // at least one response has gone out
-        bool makeshift;       // this host's agent answers until somebody leads
-        bool checking;        // while AWAY: the leader is asked whether its author may have this host answer it
-        bool checked;         // it has said so
-        bool in_call;         // inside leader_request() or agent_call(): free after it returns
-        bool done;
-};
-
-struct Router {
-        Daemon *daemon;
-        ListNode routes;
-        ListNode fresh, waiting;
-        size_t n_routes;
-        Map by_id;
-        uint64_t last_id;
-        Drain drain;
-        TimeLimit limit;
-        uint64_t armed_us; // that it runs until; OVERDUE; 0: it does not run
-};
-
 static void wait_for_leader(Route *route);
 static void on_checked(Route *route, const Argosy__Response *response);
-static void route_respond(Route *route, const Argosy__Response *response);
 
 static void route_free(Route *route) {
         Router *r = route->router;
@@ -128,8 +85,7 @@ void router_on_removed(Router *r, const Argosy__Response *response) {
         }
 }
 
-// Hands one response on. The route may be gone afterwards if it is final.
-static void route_respond(Route *route, const Argosy__Response *response) {
+void route_respond(Route *route, const Argosy__Response *response) {
         RouteRespond respond = route->respond;
         void *userdata = route->userdata;
 
@@ -146,7 +102,7 @@ static void route_respond(Route *route, const Argosy__Response *response) {
                 respond(response, userdata);
 }
 
-static void route_fail(Route *route, int status, const char *format, ...) {
+void route_fail(Route *route, int status, const char *format, ...) {
         Argosy__Response response;
         char message[512];
         va_list ap;
@@ -161,7 +117,7 @@ static void route_fail(Route *route, int status, const char *format, ...) {
 
 // ---- answers
 
-static void on_answer(const Argosy__Response *response, void *userdata) {
+void route_on_answer(const Argosy__Response *response, void *userdata) {
         route_respond(userdata, response);
 }
 
@@ -237,106 +193,6 @@ static bool refuse_here(Route *route) {
 
 // ---- where to
 
-static void answer_version(Route *route) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
-        Argosy__Response__Version version = ARGOSY__RESPONSE__VERSION__INIT;
-
-        version.version = (char *) ARGOSY_VERSION;
-        version.feature_level = FEATURE_LEVEL;
-        response.final = true;
-        response.what_case = ARGOSY__RESPONSE__WHAT_VERSION;
-        response.version = &version;
-        route_respond(route, &response);
-}
-
-// `times` and `counts` are filled and borrowed.
-static void show_times(const TimeHistogram *h, Argosy__Response__TurnTimes *times, uint64_t counts[static TIME_BOUNDS + 1]) {
-        time_histogram_cumulate(h, counts);
-        argosy__response__turn_times__init(times);
-        times->bounds_us = (uint64_t *) time_bounds_us;
-        times->n_bounds_us = TIME_BOUNDS;
-        times->counts = counts;
-        times->n_counts = TIME_BOUNDS + 1;
-        times->sum_us = h->sum_us;
-}
-
-// A row as it is sent.
-typedef struct CounterMessage {
-        Argosy__Response__Counter row;
-        Argosy__Label labels[COUNTER_LABELS_MAX], *label_pointers[COUNTER_LABELS_MAX];
-} CounterMessage;
-
-static Argosy__Response__Counter *show_counter(const Counter *c, CounterMessage *m) {
-        argosy__response__counter__init(&m->row);
-        m->row.name = (char *) c->of.name;
-        m->row.help = (char *) c->of.help;
-        m->row.gauge = c->of.gauge;
-        m->row.value = c->value;
-        m->row.labels = m->label_pointers;
-        for (size_t i = 0; i < COUNTER_LABELS_MAX && c->labels[i].key; i++) {
-                argosy__label__init(&m->labels[i]);
-                m->labels[i].key = (char *) c->labels[i].key;
-                m->labels[i].value = (char *) c->labels[i].value;
-                m->label_pointers[m->row.n_labels++] = &m->labels[i];
-        }
-        return &m->row;
-}
-
-static void answer_with(Route *route, const CounterList *values, CounterMessage *messages,
-                        Argosy__Response__Counter **pointers) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
-        Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
-        Argosy__Response__Times times[COUNTED_TIMES], *times_pointers[COUNTED_TIMES];
-        Argosy__Response__TurnTimes turns, histograms[COUNTED_TIMES];
-        uint64_t turn_counts[TIME_BOUNDS + 1], counts[COUNTED_TIMES][TIME_BOUNDS + 1];
-        CountedTimes counted[COUNTED_TIMES];
-
-        for (size_t i = 0; i < values->n; i++)
-                pointers[i] = show_counter(&values->rows[i], &messages[i]);
-        show_times(&route->router->daemon->turns, &turns, turn_counts);
-        daemon_counted_times(route->router->daemon, counted);
-        for (size_t i = 0; i < COUNTED_TIMES; i++) {
-                argosy__response__times__init(&times[i]);
-                show_times(&counted[i].times, &histograms[i], counts[i]);
-                times[i].name = (char *) counted[i].name;
-                times[i].help = (char *) counted[i].help;
-                times[i].times = &histograms[i];
-                times_pointers[i] = &times[i];
-        }
-        counters.turns = &turns;
-        counters.times = times_pointers;
-        counters.n_times = COUNTED_TIMES;
-        counters.rows = pointers;
-        counters.n_rows = values->n;
-        response.final = true;
-        response.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
-        response.counters = &counters;
-        route_respond(route, &response);
-}
-
-static void answer_counters(Route *route) {
-        CounterList values = {};
-        _cleanup_free_ CounterMessage *messages = NULL;
-        _cleanup_free_ Argosy__Response__Counter **pointers = NULL;
-
-        daemon_counters(route->router->daemon, &values);
-        messages = calloc(values.n + 1, sizeof(*messages));
-        pointers = calloc(values.n + 1, sizeof(*pointers));
-        if (messages && pointers)
-                answer_with(route, &values, messages, pointers);
-        else
-                route_fail(route, ENOMEM, "%s", strerror(ENOMEM));
-        counter_list_done(&values);
-}
-
-static void answer_local_units(Route *route) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
-
-        agent_local_units(route->router->daemon->agent, &response);
-        response.final = true;
-        route_respond(route, &response);
-}
-
 // Whoever answers a journal may be so far ahead of the client, who may want less than usual; `level` is his.
 static uint32_t window_of(const Route *route, uint32_t level) {
         if (MIN_OF(level, FEATURE_LEVEL) < FEATURE_JOURNAL_WINDOW)
@@ -367,62 +223,11 @@ static void ask_agent(Route *route, AgentReply reply) {
                 route_fail(route, -r, "%s", strerror(-r));
 }
 
-static void answer_peers(Route *route) {
-        const Argosy__Request__ClusterPeers *q = route->request->cluster_peers;
-        Argosy__Response response;
-        _cleanup_free_ char *why = NULL;
-        int r = peers_try(route->router->daemon, q->addresses, q->n_addresses, &why);
-
-        response = error_response(-r, why ?: "");
-        route_respond(route, &response);
-}
-
-static void join(Route *route) {
-        route->place = ROUTE_LOCAL;
-        join_start(route->router->daemon, route->request->cluster_join, on_answer, route);
-}
-
-// By force; otherwise router_submit() made a ClusterRemove of it.
-static void leave(Route *route) {
-        Daemon *d = route->router->daemon;
-
-        route->place = ROUTE_LOCAL;
-        if (d->joining)
-                route_fail(route, EBUSY, "another join or leave is going on");
-        else
-                join_reset(d, "asked to leave by force", on_answer, route);
-}
-
-static void ask_managers(Route *route) {
-        route->place = ROUTE_LOCAL;
-        managers_request(route->router->daemon, route->request, on_answer, route);
-}
-
-// The daemon's own requests (REQUEST_BY_DAEMON).
-static const struct {
-        Argosy__Request__WhatCase what;
-        void (*answer)(Route *route); // or lets somebody answer it later
-} handlers[] = {
-        {ARGOSY__REQUEST__WHAT_VERSION, answer_version},
-        {ARGOSY__REQUEST__WHAT_COUNTERS, answer_counters},
-        {ARGOSY__REQUEST__WHAT_LOCAL_UNITS, answer_local_units},
-        {ARGOSY__REQUEST__WHAT_CLUSTER_PEERS, answer_peers},
-        {ARGOSY__REQUEST__WHAT_CLUSTER_JOIN, join},
-        {ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE, leave},
-        {ARGOSY__REQUEST__WHAT_MANAGER_ATTACH, ask_managers},
-        {ARGOSY__REQUEST__WHAT_MANAGER_DETACH, ask_managers},
-        {ARGOSY__REQUEST__WHAT_MANAGER_LIST, ask_managers},
-};
-
 static void dispatch_local(Route *route) {
         if (refuse_here(route))
                 return;
-        for (size_t i = 0; i < ELEMENTSOF(handlers); i++)
-                if (handlers[i].what == route->request->what_case) {
-                        handlers[i].answer(route);
-                        return;
-                }
-        ask_agent(route, on_answer);
+        if (!route_answer_local(route))
+                ask_agent(route, route_on_answer);
 }
 
 // Whoever leads next may find it carried out, or has to know whether it may have been, and been forgotten.

@@ -41,6 +41,7 @@ FACETS = {
     "http/fleet": ["fleet-call"],   # one request, and what is answered
     "http": ["http-api",         # the loop's side: calls, what is asked for each, and the state document that many wait for
              "http-thread"],     # the thread's: connections, answers, and those that go on
+    "daemon/requests": ["router"],  # routes: where they go, and what this daemon answers
     "daemon": ["run",             # the life of the daemon: beginning, loop, end
                "daemon-log"],     # the log of this host, and how it gets one
     "leader/events": ["event-stream"],  # the stream: its order, and the kinds of objects in it

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Shared by router.c and router-local.c.
+
+#include "list.h"
+#include "map.h"
+#include "router.h"
+#include "time-limit.h"
+#include "uvx.h"
+
+typedef enum RoutePlace { ROUTE_WAITING, ROUTE_HERE, ROUTE_AWAY, ROUTE_LOCAL } RoutePlace;
+
+struct Route {
+        Router *router;
+        ListNode link;
+        ListNode queue; // in Router.fresh or .waiting while WAITING
+        RoutePlace place;
+        Argosy__Request *request;
+        Argosy__Author *author;
+        RouteRespond respond; // NULL: cancelled by its owner, only waiting for a callback
+        void *userdata;
+        uint64_t id; // key in `by_id`
+        uint64_t cancel;
+        uint64_t deadline_us; // while WAITING
+        uint64_t again_us;    // while WAITING, 0: only when the leader changes
+        uint64_t mark;        // newest of a journal's lines that were not taken yet; 0: none
+        uint32_t window;      // of a journal: that was asked for; 0: the usual one
+        bool leaving;         // `cluster leave`
+        bool asked;           // a leader was given it
+        uint64_t asked_us;    // the first one, then
+        uint64_t age_ms;      // of its job, as it came
+        bool answered;        // at least one response has gone out
+        bool makeshift;       // this host's agent answers until somebody leads
+        bool checking;        // while AWAY: the leader is asked whether its author may have this host answer it
+        bool checked;         // it has said so
+        bool in_call;         // inside leader_request() or agent_call(): free after it returns
+        bool done;
+};
+
+struct Router {
+        Daemon *daemon;
+        ListNode routes;
+        ListNode fresh, waiting;
+        size_t n_routes;
+        Map by_id;
+        uint64_t last_id;
+        Drain drain;
+        TimeLimit limit;
+        uint64_t armed_us; // that it runs until; OVERDUE; 0: it does not run
+};
+
+// Hands one response on. The route may be gone afterwards if it is final.
+void route_respond(Route *route, const Argosy__Response *response);
+void route_fail(Route *route, int status, const char *format, ...) _printf_(3, 4);
+void route_on_answer(const Argosy__Response *response, void *userdata); // route_respond(), of a Route
+
+// router-local.c. Of one that this daemon answers: does, or lets somebody do it later. False: it is none.
+bool route_answer_local(Route *route);

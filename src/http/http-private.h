@@ -221,7 +221,7 @@ void http_api_release(HttpCall *call, size_t bytes);
 bool http_api_hold_body(HttpCall *call, size_t bytes);
 void http_api_read_body(HttpCall *call);
 void http_api_release_body(HttpCall *call);
-// Somebody has logged out.
+// Somebody has logged out, or a session has given way to another one.
 void http_api_on_logout(HttpApi *a);
 
 // ---- by the thread: http-thread.c

@@ -319,9 +319,11 @@ static enum MHD_Result send_cookie(HttpCall *call, const char *id) {
 // The leader knows the token.
 static enum MHD_Result send_login(HttpCall *call) {
         char id[HTTP_SECRET_SIZE];
+        int r = http_gate_begin_session(&call->api->gate, &call->pass.proof, id);
 
-        return http_gate_begin_session(&call->api->gate, &call->pass.proof, id) == 0 ? send_cookie(call, id)
-                                                                                     : MHD_NO;
+        if (r == HTTP_SESSION_GAVE_WAY)
+                http_api_on_logout(call->api);
+        return r < 0 ? MHD_NO : send_cookie(call, id);
 }
 
 static enum MHD_Result send_logout(HttpCall *call) {

@@ -55,7 +55,7 @@ unsigned http_gate_judge(HttpGate *g, const HttpClaim *c, HttpPass *ret, const c
 // Whether a page of another origin asks, or nobody says which: who comes with a cookie has to.
 bool http_gate_is_foreign(const HttpClaim *c, const HttpPass *pass);
 
-// Logs in: the cookie's id. 0; -ENOMEM, -EIO.
+// Logs in: the cookie's id. 0, HTTP_SESSION_GAVE_WAY; -ENOMEM, -EIO.
 int http_gate_begin_session(HttpGate *g, const Hash *proof, char ret_id[HTTP_SECRET_SIZE]);
 // Logs out.
 void http_gate_end_session(HttpGate *g, const HttpPass *pass);

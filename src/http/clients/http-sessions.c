@@ -31,7 +31,7 @@ static void drop_ended(HttpSessions *s, uint64_t now_us) {
         drop(s, 0, n);
 }
 
-static void make_room(HttpSessions *s, const Hash *proof) {
+static int make_room(HttpSessions *s, const Hash *proof) {
         size_t n = 0, oldest = 0;
 
         for (size_t i = s->n; i > 0; i--)
@@ -43,10 +43,14 @@ static void make_room(HttpSessions *s, const Hash *proof) {
                 drop(s, oldest, 1);
         else if (s->n == HTTP_SESSIONS_MAX)
                 drop(s, 0, 1);
+        else
+                return 0;
+        return HTTP_SESSION_GAVE_WAY;
 }
 
 int http_sessions_begin(HttpSessions *s, const Hash *proof, uint64_t now_us, char ret_id[HTTP_SECRET_SIZE]) {
         uint8_t secret[ACCESS_TOKEN_SECRET_SIZE];
+        int r;
 
         if (!s->list)
                 s->list = calloc(HTTP_SESSIONS_MAX, sizeof(*s->list));
@@ -55,12 +59,12 @@ int http_sessions_begin(HttpSessions *s, const Hash *proof, uint64_t now_us, cha
         if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
                 return -EIO;
         drop_ended(s, now_us);
-        make_room(s, proof);
+        r = make_room(s, proof);
         access_token_secret_text(secret, ret_id);
         s->list[s->n++] = (HttpSession){.id = hash_of(ret_id, HTTP_SECRET_CHARS),
                                         .proof = *proof,
                                         .until_us = now_us + HTTP_SESSION_SEC * (uint64_t) USEC_PER_SEC};
-        return 0;
+        return r;
 }
 
 bool http_sessions_find(const HttpSessions *s, const Hash *id, uint64_t now_us, Hash *ret_proof) {

@@ -31,7 +31,8 @@ typedef struct HttpSessions {
 } HttpSessions;
 
 void http_sessions_done(HttpSessions *s);
-// 0; -ENOMEM, -EIO (no random bytes).
+// 0; HTTP_SESSION_GAVE_WAY: another one has ended for it; -ENOMEM, -EIO (no random bytes).
+enum { HTTP_SESSION_GAVE_WAY = 1 };
 int http_sessions_begin(HttpSessions *s, const Hash *proof, uint64_t now_us, char ret_id[HTTP_SECRET_SIZE]);
 // `id`: its hash. False: there is none, or none any more.
 bool http_sessions_find(const HttpSessions *s, const Hash *id, uint64_t now_us, Hash *ret_proof);

@@ -471,6 +471,21 @@ static void a_journal_ends_with_its_session(void **state) {
         hang_up(&c);
 }
 
+// As one that was logged out.
+static void a_journal_ends_with_its_session_that_gives_way(void **state) {
+        Client c;
+
+        log_in();
+        follow_with_cookie(&c);
+        for (unsigned i = 1; i < HTTP_SESSIONS_PER_TOKEN; i++)
+                log_in();
+        assert_non_null(w.reads);
+        log_in();
+        assert_null(w.reads);
+        read_until(&c, "the session has ended");
+        hang_up(&c);
+}
+
 static void a_token_in_a_header_counts_and_not_the_cookie_beside_it(void **state) {
         log_in();
         w.proof = no_proof;
@@ -525,6 +540,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_session_ends_with_its_token, begin, end),
                 cmocka_unit_test_setup_teardown(a_stream_ends_with_its_session, begin, end),
                 cmocka_unit_test_setup_teardown(a_journal_ends_with_its_session, begin, end),
+                cmocka_unit_test_setup_teardown(a_journal_ends_with_its_session_that_gives_way, begin, end),
                 cmocka_unit_test_setup_teardown(fleet_s_api_asks_for_a_certificate_and_nothing_else, begin_fleet, end),
                 cmocka_unit_test_setup_teardown(each_reader_has_pages_of_his_own, begin_fleet, end),
                 cmocka_unit_test_setup_teardown(a_token_in_a_header_counts_and_not_the_cookie_beside_it,

@@ -8,6 +8,7 @@
 #define SESSION_US (HTTP_SESSION_SEC * UINT64_C(1000000))
 
 static HttpSessions s;
+static int gave_way; // for the last one that began
 
 static int done(void **state) {
         http_sessions_done(&s);
@@ -24,7 +25,8 @@ static Hash begin(unsigned token, uint64_t now_us) {
         char cookie[64] = HTTP_COOKIE "=";
         Hash proof = proof_of(token);
 
-        assert_int_equal(http_sessions_begin(&s, &proof, now_us, id), 0);
+        gave_way = http_sessions_begin(&s, &proof, now_us, id);
+        assert_true(gave_way == 0 || gave_way == HTTP_SESSION_GAVE_WAY);
         assert_true(http_cookie_find(strcat(cookie, id), found)); // it is what a cookie may have
         return hash_of(id, strlen(id));
 }
@@ -70,7 +72,9 @@ static void the_oldest_gives_way(void **state) {
                 (void) begin(3 + i / HTTP_SESSIONS_PER_TOKEN, i);
         assert_true(has(first, 1, 0) && has(second, 2, 0));
         assert_int_equal(s.n, HTTP_SESSIONS_MAX);
+        assert_int_equal(gave_way, 0);
         (void) begin(3 + HTTP_SESSIONS_MAX, HTTP_SESSIONS_MAX);
+        assert_int_equal(gave_way, HTTP_SESSION_GAVE_WAY);
         assert_false(has(first, 1, 0));
         assert_true(has(second, 2, 0));
         assert_int_equal(s.n, HTTP_SESSIONS_MAX);
@@ -83,7 +87,9 @@ static void one_token_takes_no_session_from_others(void **state) {
         for (unsigned i = 2; i < HTTP_SESSIONS_PER_TOKEN; i++)
                 (void) begin(2, i + 1);
         assert_true(has(first, 2, 0));
+        assert_int_equal(gave_way, 0);
         (void) begin(2, HTTP_SESSIONS_PER_TOKEN + 1);
+        assert_int_equal(gave_way, HTTP_SESSION_GAVE_WAY);
         assert_false(has(first, 2, 0));
         assert_true(has(second, 2, 0));
         for (unsigned i = 0; i < HTTP_SESSIONS_MAX; i++)

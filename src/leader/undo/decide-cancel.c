@@ -602,13 +602,11 @@ static Argosy__Response *refuse_begun(const CancelJob *job) {
                 job->number, job->list.job->verb);
 }
 
-// By the job itself, by who has called off some of it, or of what it is about.
+// By the job itself, or of what it is about; of units w->newest says that.
 static uint64_t newest_of(const CancelWork *w, const CancelJob *job) {
         const ClusterState *state = w->leader->state;
         uint64_t newest = cluster_state_job_revision(state, job->number);
 
-        for (size_t i = 0; job->list.job && i < job->list.job->n_cancelled_by; i++)
-                newest = MAX_OF(newest, cluster_state_job_revision(state, job->list.job->cancelled_by[i]));
         if (job->kind == KIND_ROLLOUT)
                 return MAX_OF(newest, decide_bound_group_revision(w->leader, job->list.job->rollout));
         return job->kind == KIND_DRAIN ? MAX_OF(newest, cluster_state_hosts_revision(state)) : newest;

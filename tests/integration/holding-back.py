@@ -183,7 +183,7 @@ def test_jobs_and_the_queue_are_changed_by_who_has_seen_them_as_they_are(c: Clus
     c.ctl("cordon n3")
     c.ctl_fails(f"rebalance --if-revision={seen}", on="n2", saying="may have changed after revision")
     c.ctl("uncordon n3")
-    c.ctl("queue rule delete 1")
+    c.ctl(f"queue rule delete {c.json('queue rule list')['rules'][-1]['rule']}")
 
 
 def test_how_much_of_the_past_is_kept_is_the_same_on_all_voters(c: Cluster):

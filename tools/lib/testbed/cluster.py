@@ -32,12 +32,13 @@ def _require_argosyd(node):
 
 
 def _wait_until_formed(node, members, voters):
-    """Joining returns before the newest voter has caught up; there is no event for that, so look now and then."""
+    """Joining returns before the newest host has started again, and the newest voter caught up; there is no event for that, so look now and then."""
     deadline = time.monotonic() + FORM_TIMEOUT_S
     while True:
         seen = json.loads(node.run("argosyctl cluster status --json=short"))
-        voting = [member for member in seen["members"] if member["role"] == "voter" and member["state"] == "online"]
-        if seen["leader"] and len(seen["members"]) == members and len(voting) == voters:
+        online = [member for member in seen["members"] if member["state"] == "online"]
+        voting = [member for member in online if member["role"] == "voter"]
+        if seen["leader"] and len(seen["members"]) == len(online) == members and len(voting) == voters:
             return
         if time.monotonic() > deadline:
             raise Failure(f"no cluster of {members} hosts with {voters} voters and a leader after {FORM_TIMEOUT_S} s:\n"

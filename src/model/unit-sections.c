@@ -47,7 +47,7 @@ static bool is_near(const char *a, const char *b) {
                 return true;
         if ((*a && streq(a + 1, b)) || (*b && streq(a, b + 1)) || (*a && *b && streq(a + 1, b + 1)))
                 return true;
-        return a[0] && a[1] && a[0] == b[1] && a[1] == b[0] && streq(a + 2, b + 2);
+        return a[0] && a[1] && a[1] == b[0] && a[0] == b[1] && streq(a + 2, b + 2);
 }
 
 const char *unit_file_section_meant(const char *section) {

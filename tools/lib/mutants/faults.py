@@ -869,7 +869,7 @@ FAULTS = [
           "if (false)",
           "model/cluster-state-hosts: a_key_pin_is_one_hosts"),
     Fault("misspelt-section-passes", "src/model/unit-sections.c",
-          "return a[0] && a[1] && a[0] == b[1] && a[1] == b[0] && streq(a + 2, b + 2);",
+          "return a[0] && a[1] && a[1] == b[0] && a[0] == b[1] && streq(a + 2, b + 2);",
           "return false;",
           "model/unit-sections: one_slip_of_the_hand_is_found"),
     Fault("lines-broken-late", "src/base/buf.c",

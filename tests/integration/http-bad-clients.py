@@ -13,7 +13,7 @@ import time
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPException
 
-from lib import QUICK, SLEEPER, Cluster, eventually, main
+from lib import QUICK, SLEEPER, Cluster, eventually, long, main
 from over_http import Bearer, Connection, ask, directory, get, network_of, raw
 
 TLS_PORT, PLAIN_PORT = 8443, 8080
@@ -82,6 +82,7 @@ def test_who_does_not_read_keeps_nobody_waiting(c: Cluster):
             connection.sendall(20 * b"GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
 
 
+@long
 def test_who_sends_a_byte_a_second_has_a_minute(c: Cluster):
     node = c.nodes[0]
     begin = time.monotonic()
@@ -100,6 +101,7 @@ def test_who_sends_a_byte_a_second_has_a_minute(c: Cluster):
         assert 55 < time.monotonic() - begin < 70, time.monotonic() - begin
 
 
+@long
 def test_a_client_that_vanished_is_given_up_also_where_nothing_is_said_to_it(c: Cluster):
     node, other = c.leader(), c.followers()[0]
     c.start("silent")

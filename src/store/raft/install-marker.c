@@ -13,6 +13,7 @@
 #include "buf.h"
 #include "fileio.h"
 #include "install-marker.h"
+#include "segments.h"
 #include "str.h"
 
 static int open_dir(const char *dir) {
@@ -76,11 +77,8 @@ static bool is_meta_of(const char *name, uint64_t index) {
 
 static bool is_stale_segment(const char *name, uint64_t index) {
         unsigned long long first, last;
-        int end = 0;
 
-        if (str_has_prefix(name, "open-"))
-                return true;
-        return sscanf(name, "%llu-%llu%n", &first, &last, &end) == 2 && name[end] == 0 && last <= index;
+        return str_has_prefix(name, "open-") || (segment_is_closed(name, &first, &last) && last <= index);
 }
 
 static bool snapshot_is_complete(int fd, DIR *d, uint64_t index) {

@@ -48,6 +48,7 @@
 #include <unistd.h>
 
 #include "raft-store.h"
+#include "segments.h"
 #include "str.h"
 
 enum {
@@ -401,7 +402,7 @@ bool raft_gate_ends(RaftStore *s) {
 
 void raft_gate_note_truncation(RaftStore *s, bool begins) {
         // libraft goes on after a failure, with what replaces the entries behind them (guard 8). No other has been written yet.
-        if (!begins && !s->raft_closing && !raft_offline_is_truncated(s->dir, s->gate.truncated))
+        if (!begins && !s->raft_closing && !segments_are_truncated(s->dir, s->gate.truncated))
                 raft_store_fatal(s, "cannot truncate the log");
         s->gate.truncating = begins;
         if (s->closing && !begins)

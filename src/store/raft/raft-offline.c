@@ -14,6 +14,7 @@
 #include "fileio.h"
 #include "install-marker.h"
 #include "raft-store.h"
+#include "segments.h"
 #include "str.h"
 
 bool store_exists(const char *dir) {
@@ -26,66 +27,6 @@ bool store_exists(const char *dir) {
                         return true;
         }
         return false;
-}
-
-// ---- guard 20: a truncation that was interrupted
-//
-// libraft writes what is left of a segment to another one with the same first entry, and then removes the segment. If it
-// goes down in between, it finds two and calls the log damaged. Nothing was written behind the shorter one yet, which may
-// not be whole either: the longer is the log as it was before.
-
-static bool is_closed_segment(const char *name, unsigned long long *ret_first, unsigned long long *ret_last) {
-        int end = 0;
-
-        return sscanf(name, "%llu-%llu%n", ret_first, ret_last, &end) == 2 && end > 0 && name[end] == 0;
-}
-
-static bool has_longer(const char *dir, unsigned long long first, unsigned long long last) {
-        DIR *d = opendir(dir);
-        struct dirent *e;
-        bool found = false;
-
-        while (d && (e = readdir(d))) {
-                unsigned long long other, other_last;
-
-                found |= is_closed_segment(e->d_name, &other, &other_last) && other == first && other_last > last;
-        }
-        if (d)
-                closedir(d);
-        return found;
-}
-
-bool raft_offline_is_truncated(const char *dir, uint64_t index) {
-        DIR *d = opendir(dir);
-        struct dirent *e;
-        bool truncated = d;
-
-        while (d && (e = readdir(d))) {
-                unsigned long long first, last;
-
-                truncated &= !is_closed_segment(e->d_name, &first, &last) || last < index;
-        }
-        if (d)
-                closedir(d);
-        return truncated;
-}
-
-int raft_offline_undo_truncation(const char *dir) {
-        DIR *d = opendir(dir);
-        struct dirent *e;
-        int r = 0;
-
-        if (!d)
-                return -errno;
-        while (r == 0 && (e = readdir(d))) {
-                unsigned long long first, last;
-
-                if (is_closed_segment(e->d_name, &first, &last) && has_longer(dir, first, last) &&
-                    (unlinkat(dirfd(d), e->d_name, 0) < 0 || fsync(dirfd(d)) < 0))
-                        r = -errno;
-        }
-        closedir(d);
-        return r;
 }
 
 // libraft without an owner: just enough to read and extend a log.
@@ -217,7 +158,7 @@ int store_recover(const char *dir, uint32_t raft_id, char **ret_why) {
         }
         r = install_marker_finish(dir);
         if (r >= 0)
-                r = raft_offline_undo_truncation(dir);
+                r = segments_undo_truncation(dir);
         if (r < 0) {
                 *ret_why = str_printf("cannot prepare %s: %s", dir, strerror(-r));
                 return r;

@@ -27,6 +27,7 @@
 #include "install-marker.h"
 #include "log.h"
 #include "raft-store.h"
+#include "segments.h"
 #include "str.h"
 
 enum {
@@ -411,7 +412,7 @@ static int prepare_dir(RaftStore *s, bool bootstrap, char **ret_why) {
         if (r >= 0)
                 r = finished = install_marker_finish(s->dir);
         if (r >= 0)
-                r = raft_offline_undo_truncation(s->dir); // guard 20
+                r = segments_undo_truncation(s->dir); // guard 20
         if (r < 0 && !*ret_why)
                 *ret_why = str_printf("cannot prepare %s: %s", s->dir, strerror(-r));
         if (finished > 0)

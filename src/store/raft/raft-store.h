@@ -12,6 +12,7 @@
 //   raft-disk.c           what stands between libraft and its own disk code: guards 3, 4, 8, 9, 10, 12, 14, 15
 //                         and the write watchdog
 //   raft-offline.c        offline tools
+//   segments.c            the files of the log, by their names: guard 20
 //   transport.c, bridge.c the way to the peers
 //
 // The guards against what libraft 0.22.1 gets wrong, and the test that fails without each:
@@ -37,7 +38,7 @@
 //   17 who leads alone begins a term, too                    raft-disk.c, raft-store.c     store/cluster
 //   18 a snapshot is sent with its own term, by the living   raft-snapshot.c, raft-disk.c  store/snapshot
 //   19 a promotion is not forgotten                          raft-disk.c, raft-member.c    store/cluster
-//   20 an interrupted truncation is no damage                raft-offline.c, raft-store.c  store/cluster
+//   20 an interrupted truncation is no damage                segments.c, raft-store.c      store/cluster
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -247,10 +248,6 @@ uint64_t raft_store_authority_until(Store *store);
 void raft_authority_refresh(RaftStore *s, uint64_t now_ms);
 
 // raft-offline.c
-// Before a log is read: what a truncation that was interrupted has left behind goes. Negative errno.
-int raft_offline_undo_truncation(const char *dir);
-// Whether no segment that is closed has entries from this one on. False as well if that cannot be seen.
-bool raft_offline_is_truncated(const char *dir, uint64_t index);
 // Makes the log of the first host: it is there whole, or not at all, whenever the power goes. (libraft
 // writes a term before it writes the configuration, and would refuse both to lead and to begin again after a
 // crash in between.)

@@ -1111,7 +1111,7 @@ FAULTS = [
           "",
           "store/cluster: guard_19_a_promotion_is_not_forgotten_for_want_of_room"),
     Fault("interrupted-truncation-is-damage", "src/store/raft/raft-store.c",  # guard 20
-          "r = raft_offline_undo_truncation(s->dir); // guard 20",
+          "r = segments_undo_truncation(s->dir); // guard 20",
           "r = 0;",
           "store/cluster: guard_20_a_log_is_not_damaged_by_an_interrupted_truncation"),
     Fault("figures-of-a-store-that-closes", "src/store/raft/raft-member.c",
@@ -1119,7 +1119,7 @@ FAULTS = [
           "if (false) {",
           "store/cluster: a_leader_that_closes_may_be_asked"),
     Fault("failed-truncation-survived", "src/store/raft/raft-gate.c",  # guard 8
-          "if (!begins && !s->raft_closing && !raft_offline_is_truncated(s->dir, s->gate.truncated))",
+          "if (!begins && !s->raft_closing && !segments_are_truncated(s->dir, s->gate.truncated))",
           "if (false)",
           "store/cluster: guard_8_a_truncation_that_fails_ends_the_process"),
     Fault("failed-write-survived", "src/store/raft/raft-disk.c",  # guard 4

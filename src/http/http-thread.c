@@ -469,17 +469,22 @@ static bool is_type(const char *value, const char *type) {
                (value[len] == 0 || value[len] == ';' || value[len] == ' ');
 }
 
-// Who shows a token that is none is not to take room from those who have one. libmicrohttpd gives the headers of a connection that is
-// suspended here again.
-static enum MHD_Result judge(HttpCall *call) {
-        call->stage = HTTP_CALL_JUDGED;
-        call->step = HTTP_STEP_TOKEN;
+// To the loop, which lets the connection go on when it has answered.
+static enum MHD_Result hand_over(HttpCall *call) {
         MHD_suspend_connection(call->connection);
         if (http_api_post(call))
                 return MHD_YES;
         call->status = ESHUTDOWN;
         MHD_resume_connection(call->connection);
         return MHD_YES;
+}
+
+// Who shows a token that is none is not to take room from those who have one. libmicrohttpd gives the headers of a connection that is
+// suspended here again.
+static enum MHD_Result judge(HttpCall *call) {
+        call->stage = HTTP_CALL_JUDGED;
+        call->step = HTTP_STEP_TOKEN;
+        return hand_over(call);
 }
 
 // A connection on which a body was refused ends, so nobody takes that for the next request.
@@ -665,12 +670,7 @@ static int take_tags(HttpCall *call) {
 // done in the turn that has read the last byte. From a request that is there, and was neither suspended nor answered, it does not read.
 static enum MHD_Result post(HttpCall *call) {
         call->stage = HTTP_CALL_ASKED;
-        MHD_suspend_connection(call->connection);
-        if (http_api_post(call))
-                return MHD_YES;
-        call->status = ESHUTDOWN;
-        MHD_resume_connection(call->connection);
-        return MHD_YES;
+        return hand_over(call);
 }
 
 static enum MHD_Result ask(HttpCall *call) {

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "api-answers.h"
 #include "author-names.h"
 #include "buf.h"
 #include "clock.h"
@@ -51,16 +52,6 @@ static struct World {
 } w;
 
 static char known[256]; // tags with which the newest list was asked for
-
-static void answer_nodes(HttpCall *call) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
-
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_NODES;
-        r.nodes = &nodes;
-        http_call_respond(call, &r);
-}
 
 static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
                        void *userdata) {

@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "api-answers.h"
 #include "author-names.h"
 #include "buf.h"
 #include "event-cursor.h"
@@ -58,16 +59,6 @@ static struct World {
 
 // ---- the leader
 
-static void answer_nodes(HttpCall *call) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
-
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_NODES;
-        r.nodes = &nodes;
-        http_call_respond(call, &r);
-}
-
 static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author, void *userdata) {
         w.last_what = (int) request->what_case;
         message_free(request);
@@ -77,18 +68,10 @@ static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__A
                 answer_nodes(call);
 }
 
-static bool admits(const Argosy__Author *author, void *userdata) {
-        return true;
-}
-
-static bool is_ready(void *userdata) {
-        return true;
-}
-
 static void on_cancel(void *route, void *userdata) {
 }
 
-static const HttpApiOps ops = {.request = on_request, .cancel = on_cancel, .admits = admits, .is_ready = is_ready};
+static const HttpApiOps ops = {.request = on_request, .cancel = on_cancel, .admits = answer_admits, .is_ready = answer_is_ready};
 
 // ---- clients
 

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "api-answers.h"
 #include "author-names.h"
 #include "buf.h"
 #include "error-response.h"
@@ -47,16 +48,6 @@ static struct World {
         Client clients[CLIENTS];
 } w;
 
-static void answer_nodes(HttpCall *call) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
-
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_NODES;
-        r.nodes = &nodes;
-        http_call_respond(call, &r);
-}
-
 static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
                        void *userdata) {
         assert_int_equal(author->uid, UINT32_MAX);
@@ -73,19 +64,11 @@ static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__A
                 answer_nodes(call);
 }
 
-static bool admits(const Argosy__Author *author, void *userdata) {
-        return true;
-}
-
-static bool is_ready(void *userdata) {
-        return true;
-}
-
 static void on_cancel(void *route, void *userdata) {
 }
 
 static const HttpApiOps ops = {
-        .request = on_request, .cancel = on_cancel, .admits = admits, .is_ready = is_ready};
+        .request = on_request, .cancel = on_cancel, .admits = answer_admits, .is_ready = answer_is_ready};
 
 static int on_data(Stream *s, const uint8_t *data, size_t len, void *userdata) {
         return buf_append(&((Client *) userdata)->got, data, len);

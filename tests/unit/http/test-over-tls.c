@@ -2,6 +2,7 @@
 
 // Browsers, over TLS: they log in with a token, and go on with a cookie. And clients of fleet's API, who show a certificate.
 
+#include "api-answers.h"
 #include "tmpdir.h"
 
 #include <arpa/inet.h>
@@ -135,14 +136,6 @@ static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__A
                 http_call_respond(call, &r);
 }
 
-static bool admits(const Argosy__Author *author, void *userdata) {
-        return true;
-}
-
-static bool is_ready(void *userdata) {
-        return true;
-}
-
 static void on_cancel(void *route, void *userdata) {
         assert_true(route == w.listens || route == w.reads);
         if (route == w.listens)
@@ -155,7 +148,7 @@ static void on_taken(void *route, void *userdata) {
 }
 
 static const HttpApiOps ops = {
-        .request = on_request, .cancel = on_cancel, .taken = on_taken, .admits = admits, .is_ready = is_ready};
+        .request = on_request, .cancel = on_cancel, .taken = on_taken, .admits = answer_admits, .is_ready = answer_is_ready};
 
 static void on_api_closed(void *userdata) {
         w.api_closed = true;

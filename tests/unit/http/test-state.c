@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "api-answers.h"
 #include "array.h"
 #include "author-names.h"
 #include "buf.h"
@@ -135,15 +136,7 @@ static void answer_held(void) {
                 answer(w.held[i], w.asked[i]);
 }
 
-static bool admits(const Argosy__Author *author, void *userdata) {
-        return true;
-}
-
-static bool is_ready(void *userdata) {
-        return true;
-}
-
-static const HttpApiOps ops = {.request = on_request, .admits = admits, .is_ready = is_ready};
+static const HttpApiOps ops = {.request = on_request, .admits = answer_admits, .is_ready = answer_is_ready};
 
 // ---- clients
 

@@ -273,13 +273,15 @@ static void dispatch_here(Route *route) {
                 note_asked(route);
 }
 
-// Hosts without a log know no tokens, and one that was just made may not have come to the log here.
+// What a token may is the leader's to say while there is one: that it was made, or revoked, comes later to a copy of the log, and
+// hosts without a log have none.
 static bool needs_check(const Route *route) {
         const Daemon *d = route->router->daemon;
 
-        return route->author->token_proof.len > 0 && !route->checked && !d->leading &&
-               request_right(route->request) != ARGOSY__RIGHT__RIGHT_NONE &&
-               !access_token_of(socket_access_list(d), route->author);
+        if (!request_is_local(route->request) || route->author->token_proof.len == 0 || route->checked || d->leading ||
+            request_right(route->request) == ARGOSY__RIGHT__RIGHT_NONE)
+                return false;
+        return d->known_leader != 0 || !access_token_of(socket_access_list(d), route->author);
 }
 
 static bool leader_is_too_old(Route *route) {
@@ -354,7 +356,7 @@ static bool dispatch(Route *route) {
 
         list_unlink(&route->queue);
         route->again_us = 0;
-        if (request_is_local(route->request) && needs_check(route)) {
+        if (needs_check(route)) {
                 if (d->known_leader != 0)
                         dispatch_check(route);
         } else if (request_is_local(route->request))
@@ -436,6 +438,10 @@ static void on_deadline(Route *route) {
         const RequestKind *kind = request_kind(route->request->what_case);
 
         list_unlink(&route->queue);
+        if (request_is_local(route->request)) { // nobody could be asked whether he may
+                dispatch_local(route);
+                return;
+        }
         if (request_is_read(route->request)) {
                 answer_stale(route);
                 return;

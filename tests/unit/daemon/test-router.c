@@ -734,11 +734,10 @@ static void a_host_that_knows_no_tokens_asks_the_leader(void **state) {
         assert_int_equal(w.status, EKEYREVOKED);
 }
 
-static void a_host_that_knows_the_token_judges_it(void **state) {
+static void a_host_that_no_leader_tells_judges_a_token_that_it_knows(void **state) {
         Argosy__Author bearer = author_of_token(&proof);
 
         w.author = &bearer;
-        w.leader_level = FEATURE_NEWEST;
         know_token(101);
         assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), 0);
         know_token(100);
@@ -747,6 +746,36 @@ static void a_host_that_knows_the_token_judges_it(void **state) {
         w.access = (AccessList){};
         w.daemon.leading = true; // there is nobody who knows more
         assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), EKEYREJECTED);
+}
+
+// That it was revoked comes to a copy of the log a little after the leader has said so.
+static void a_token_that_a_host_still_knows_is_what_the_leader_says(void **state) {
+        Argosy__Author bearer = author_of_token(&proof);
+
+        w.author = &bearer;
+        w.leader_level = FEATURE_NEWEST;
+        know_token(101);
+        leader_is(2);
+        submit(ARGOSY__REQUEST__WHAT_LOCAL_STOP);
+        turn();
+        assert_int_equal(w.forwarded_what, ARGOSY__REQUEST__WHAT_RIGHT_CHECK);
+        reply(true, EKEYREVOKED);
+        assert_int_equal(w.status, EKEYREVOKED);
+        assert_int_equal(w.local, 0);
+        submit(ARGOSY__REQUEST__WHAT_LOCAL_STOP);
+        turn();
+        leader_is(0); // he did not come to answer, so it is what this host knows
+        assert_int_equal(w.local, 1);
+        w.link_down = true;
+        leader_is(2); // who is not known to be gone, and is told nothing
+        submit(ARGOSY__REQUEST__WHAT_LOCAL_STOP);
+        turn();
+        assert_int_equal(w.local, 1);
+        w.now_us += ROUTER_CHANGE_MS * USEC_PER_MSEC;
+        router_on_leader_changed(w.daemon.router); // the timer looks at the fake clock
+        while (w.local == 1)
+                uv_run(&w.loop, UV_RUN_ONCE);
+        assert_int_equal(w.status, 0);
 }
 
 // It would take him for a member of the group of the socket.
@@ -1118,7 +1147,8 @@ int main(void) {
                 CASE(without_a_leader_only_who_may_see_all_is_answered_from_here),
                 CASE(who_loses_his_right_follows_nothing_here_any_more),
                 CASE(a_host_that_knows_no_tokens_asks_the_leader),
-                CASE(a_host_that_knows_the_token_judges_it),
+                CASE(a_host_that_no_leader_tells_judges_a_token_that_it_knows),
+                CASE(a_token_that_a_host_still_knows_is_what_the_leader_says),
                 CASE(a_leader_that_knows_no_tokens_is_shown_none),
                 CASE(in_the_leaders_process_it_is_asked_directly),
                 CASE(of_a_long_wait_no_copy_is_made),

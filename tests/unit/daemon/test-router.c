@@ -323,10 +323,15 @@ static void reply(bool final, int status) {
         turn();
 }
 
-static void pass(uint64_t ms) {
+// Nobody waits for real: the timer looks again at the fake clock.
+static void advance(uint64_t ms) {
         w.now_us += ms * USEC_PER_MSEC;
+        router_on_leader_changed(w.daemon.router);
+}
+
+static void pass(uint64_t ms) {
+        advance(ms);
         uv_update_time(&w.loop);
-        router_on_leader_changed(w.daemon.router); // makes the timer look again at the fake clock
         for (int i = 0; i < 3; i++)
                 uv_run(&w.loop, UV_RUN_NOWAIT);
 }
@@ -366,8 +371,7 @@ static void nobody_is_turned_away_before_what_has_come_is_read(void **state) {
         assert_int_equal(uv_poll_init(&w.loop, &link, fds[0]), 0);
         submit(ARGOSY__REQUEST__WHAT_CHANGE);
         turn();
-        w.now_us += ROUTER_CHANGE_MS * USEC_PER_MSEC;
-        router_on_leader_changed(w.daemon.router); // the timer looks at the fake clock
+        advance(ROUTER_CHANGE_MS);
         uv_run(&w.loop, UV_RUN_NOWAIT);
         assert_int_equal(uv_poll_start(&link, UV_READABLE, on_word), 0);
         assert_int_equal(write(fds[1], "x", 1), 1);
@@ -386,8 +390,7 @@ static void nobody_is_turned_away_before_what_has_come_is_read(void **state) {
 static void nobody_is_turned_away_while_somebody_leads(void **state) {
         submit(ARGOSY__REQUEST__WHAT_CHANGE);
         turn();
-        w.now_us += ROUTER_CHANGE_MS * USEC_PER_MSEC;
-        router_on_leader_changed(w.daemon.router); // the timer looks at the fake clock
+        advance(ROUTER_CHANGE_MS);
         uv_run(&w.loop, UV_RUN_NOWAIT);
         w.daemon.known_leader = 2;
         while (w.forwarded + w.answers == 0)
@@ -528,7 +531,7 @@ static void without_a_leader_this_hosts_own_reader_hears_what_was_taken(void **s
         Route *route = submit(ARGOSY__REQUEST__WHAT_JOURNAL);
 
         turn();
-        w.now_us += 3 * USEC_PER_SEC;
+        advance(3000);
         while (w.local == 0)
                 uv_run(&w.loop, UV_RUN_ONCE);
         assert_int_equal(w.window, FLOW_WINDOW_BYTES);
@@ -771,8 +774,7 @@ static void a_token_that_a_host_still_knows_is_what_the_leader_says(void **state
         submit(ARGOSY__REQUEST__WHAT_LOCAL_STOP);
         turn();
         assert_int_equal(w.local, 1);
-        w.now_us += ROUTER_CHANGE_MS * USEC_PER_MSEC;
-        router_on_leader_changed(w.daemon.router); // the timer looks at the fake clock
+        advance(ROUTER_CHANGE_MS);
         while (w.local == 1)
                 uv_run(&w.loop, UV_RUN_ONCE);
         assert_int_equal(w.status, 0);
@@ -860,10 +862,9 @@ static void a_read_without_a_leader_is_answered_with_its_age(void **state) {
         submit(ARGOSY__REQUEST__WHAT_LIST_NODES);
         turn();
         assert_int_equal(w.answers, 0);
-        w.now_us += 3 * USEC_PER_SEC;
+        advance(3000);
         while (w.answers == 0)
-                uv_run(&w.loop,
-                       UV_RUN_ONCE); // the timer is real, the clock is not: it fires after ROUTER_READ_MS
+                uv_run(&w.loop, UV_RUN_ONCE);
         assert_int_equal(w.status, 0);
         assert_true(w.no_leader);
         assert_int_equal(w.stale_ms, 3000);
@@ -876,7 +877,7 @@ static Route *ask_for_a_long_list(void) {
         w.daemon.leader = (Leader *) &w;
         route = submit(ARGOSY__REQUEST__WHAT_LIST_UNITS);
         turn();
-        w.now_us += 3 * USEC_PER_SEC;
+        advance(3000);
         while (w.asked_stale == 0)
                 uv_run(&w.loop, UV_RUN_ONCE);
         assert_int_equal(w.answers, 0);
@@ -920,7 +921,7 @@ static void without_a_leader_the_agent_answers_for_its_own_units(void **state) {
         submit(ARGOSY__REQUEST__WHAT_STATUS);
         turn();
         assert_int_equal(w.local, 0); // a leader may come yet
-        w.now_us += 3 * USEC_PER_SEC;
+        advance(3000);
         while (w.answers == 0)
                 uv_run(&w.loop, UV_RUN_ONCE);
         assert_int_equal(w.local, 1);
@@ -934,7 +935,7 @@ static void without_a_leader_the_agent_answers_for_its_own_units(void **state) {
 }
 
 static void until_answered(void) {
-        w.now_us += 3 * USEC_PER_SEC;
+        advance(3000);
         for (unsigned before = w.answers; w.answers == before;)
                 uv_run(&w.loop, UV_RUN_ONCE);
 }
@@ -1094,8 +1095,7 @@ static void those_whose_time_is_over_are_told_a_few_at_a_time(void **state) {
                 submit(ARGOSY__REQUEST__WHAT_CHANGE);
         for (unsigned turns = 0; turns < 5; turns++)
                 turn();
-        w.now_us += 2 * ROUTER_CHANGE_MS * USEC_PER_MSEC;
-        router_on_leader_changed(w.daemon.router); // makes the timer look again at the fake clock
+        advance(2 * ROUTER_CHANGE_MS);
         for (unsigned turns = 0; w.answers < ALL; turns++) {
                 assert_true(turns < 100);
                 uv_run(&w.loop, UV_RUN_ONCE);

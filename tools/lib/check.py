@@ -81,7 +81,9 @@ def run_unit_tests(score, directory, prefix, patterns):
     heading(f"unit tests{prefix and f' ({prefix[:-1]})'}")
     log = directory / "meson-logs/testlog.json"
     log.unlink(missing_ok=True)
-    done = subprocess.run(["meson", "test", "-C", directory, "--no-rebuild", "--quiet", "--timeout-multiplier", "4"], text=True, capture_output=True)
+    command = ["meson", "test", "-C", directory, "--no-rebuild", "--quiet", "--timeout-multiplier", "4",
+               "--num-processes", str(2 * os.cpu_count())]  # those that take long wait most of their time
+    done = subprocess.run(command, text=True, capture_output=True)
     tests = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     for test in tests:
         name = prefix + test["name"]

@@ -159,8 +159,8 @@ void agent_local_units(Agent *a, Argosy__Response *ret);
 
 // `response` is borrowed; its last one has `final`, and no other follows.
 typedef void (*AgentReply)(const Argosy__Response *response, void *userdata);
-// Handles Request.local_stop, .status, .journal and .top for this host (`node` 0: its system manager, or, for
-// .status and .journal, whichever of its nodes holds the unit). 0:
+// Handles Request.local_stop and what nodes are asked (REQUEST_BY_NODES) for this host (`node` 0: its system manager,
+// or, for .status and .journal, whichever of its nodes holds the unit). 0:
 // replies come, perhaps before return; *ret_cancel is for agent_cancel(), 0 if all is said. -EBUSY: too many
 // calls; -ENXIO: no such node; -EOPNOTSUPP: another request; -E2BIG: too many names or patterns; -EINVAL,
 // -ENOMEM: no reply follows.

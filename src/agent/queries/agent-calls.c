@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Questions to this host's nodes that take a while: status (agent-calls-status.c), journal
-// (agent-calls-journal.c), and the local stop. A call is known by its number; answers of systemd name the number, so
+// Questions to this host's nodes: status (agent-calls-status.c), journal (agent-calls-journal.c), resource use
+// (agent-usage.c), and the local stop. A call is known by its number; answers of systemd name the number, so
 // a call that was cancelled meanwhile is simply not found. The leader's calls are the same with a reply that is
 // wrapped in a CallReply.
 

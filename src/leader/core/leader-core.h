@@ -23,7 +23,7 @@ enum {
         FORWARDS_OTHERS_MAX = 768,    // likewise
         // Questions to nodes. An agent answers AGENT_CALLS_MAX (64) at a time, and has a place for root whatever users ask:
         NODE_QUESTIONS_PER_USER = 16, // under way, of one user of a host
-        NODE_LISTENERS_MAX = 24,      // of one node who follow journals or resource use, of all but root
+        NODE_LISTENERS_MAX = 24,      // of one node: questions but for status that are under way, of all but root
         WAIT_ITEMS_MAX = 200000,      // units that are waited for, all clients together
         PLAN_UNITS_MAX = 2000,        // units named in one request that only asks: what follows from it is one turn of the loop
         UNITS_PER_NODE_MAX = 50000,   // units that one node may claim to hold

@@ -6,7 +6,7 @@
 
 At rest means: systemd has no job, no unit is on its way, a marker unit that was started and stopped by systemctl was seen active
 and inactive through argosy (so whatever systemd had to say before has been said, and came through), and systemd lists the same
-after that as before. A unit that changed many times in a short while may be shown a second late (agent/report-pace.h).
+after that as before. A unit that changed many times in a short while may be shown a second late (agent/rules/report-pace.h).
 """
 
 import time

@@ -84,10 +84,10 @@ int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, v
                 if (response->status == 0 && *response->message && !(flags & CALL_NOTE))
                         ctl_warn(ctl, "%s", response->message);
                 last = response->final;
+                if (last)
+                        ctl_job_print(ctl, response->job);
                 if (last && response->held)
                         r = ctl_job_note_held(ctl, response);
-                else if (last)
-                        ctl_job_print(ctl, response->job);
                 r = r < 0 ? r : f(ctl, response, userdata);
                 argosy__response__free_unpacked(response, NULL);
                 if (last)

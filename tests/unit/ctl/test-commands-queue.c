@@ -160,6 +160,14 @@ static void nobody_waits_who_has_said_so(void **state) {
                 "[{\"job\":17,\"held\":true,\"message\":\"job 17 is held back: it waits for job 9\"}]\n");
 }
 
+static void whoever_does_not_wait_is_told_the_number(void **state) {
+        _cleanup_outcome_ Outcome o = run(is_asked_without_waiting, "stop --no-block --queue a");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "17\n");
+        assert_non_null(strstr(o.err, "job 17 is held back: it waits for job 9"));
+}
+
 static void drain_is_held(FakeDaemon *d) {
         Argosy__Request *q;
 
@@ -401,6 +409,7 @@ int main(void) {
                 cmocka_unit_test(what_waits_for_others_is_waited_for),
                 cmocka_unit_test(what_was_called_off_and_what_goes_on_is_said),
                 cmocka_unit_test(nobody_waits_who_has_said_so),
+                cmocka_unit_test(whoever_does_not_wait_is_told_the_number),
                 cmocka_unit_test(whatever_is_held_its_job_is_waited_for),
                 cmocka_unit_test(numbers_of_jobs_are_numbers),
                 cmocka_unit_test(jobs_are_released_together),

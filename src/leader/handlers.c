@@ -118,7 +118,7 @@ static const Handler handlers[] = {
                 .log = {ENTRY_SMALL, BOUND_CONTENTS, AGAIN_ANSWERED}, .level = FEATURE_JOBS},
         // Later also units that it might move.
         [ARGOSY__REQUEST__WHAT_REBALANCE] = {.plan = rebalance_request,
-                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
+                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}, .refuse = rebalance_refuse},
         [ARGOSY__REQUEST__WHAT_ROLLOUT] = {.plan = rollout_controller_plan,
                 .log = {ENTRY_SMALL, BOUND_GROUP, AGAIN_CURRENT}, .refuse = refuse_rollout},
         [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {.plan = nodes_plan_mode,

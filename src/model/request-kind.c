@@ -149,7 +149,11 @@ static const ProtobufCBinaryData *id_of_rollout(const Argosy__Request *q) {
         return &q->rollout->id;
 }
 
-// What is told once is told anew to who asks again, and what goes on as long as somebody asks goes on.
+static const ProtobufCBinaryData *id_of_rebalance(const Argosy__Request *q) {
+        return q->rebalance->abort || q->rebalance->dry_run ? NULL : &q->rebalance->id;
+}
+
+// What is told once is told anew to who asks again.
 static const ProtobufCBinaryData *no_id(const Argosy__Request *q) {
         return NULL;
 }
@@ -284,10 +288,11 @@ static const RequestKind kinds[] = {
         [ARGOSY__REQUEST__WHAT_ROLLOUT] = {"rollout", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_OPERATE,
                 ABOUT_GROUP, .unit = unit_of_rollout,
                 .job = {NULL, verb_of_rollout, IN_QUEUE, never, rollout_ends, rollout_runs, id_of_rollout}},
-        // There is one at a time, and it goes on as long as somebody asks.
+        // There is one at a time. The log knows the id of one that it has held back; another one goes on as long as somebody
+        // asks.
         [ARGOSY__REQUEST__WHAT_REBALANCE] = {"rebalance", REQUEST_BY_LEADER, REQUEST_CHANGES, true, RIGHT_OPERATE,
                 ABOUT_ALL,
-                .job = {NULL, verb_of_rebalance, REQUEST_RULED, asks_rebalance, rebalance_ends, rebalance_runs, no_id,
+                .job = {NULL, verb_of_rebalance, IN_QUEUE, asks_rebalance, rebalance_ends, rebalance_runs, id_of_rebalance,
                         .moves = "rebalance"}},
         // Whoever asks is to be told, so this and TOKEN_CREATE do not wait.
         [ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN] = {"cluster_token", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,

@@ -3,7 +3,8 @@
 // rebalance: what would be better off on another node is moved there, a few units at a time.
 //
 // One request, answered as moves come to their end. Nothing of it is in the log: when the leader changes,
-// the same request goes to the next one, less what was moved already.
+// the same request goes to the next one, less what was moved already. One that is held back is a job of which the
+// cluster takes care, and is waited for as such (ctl-main.c).
 
 #include <errno.h>
 #include <sys/random.h>
@@ -97,11 +98,24 @@ static int rebalance_ask(Ctl *ctl, Argosy__Request *request, void *userdata) {
         return 0;
 }
 
+static void json_held(Json *j, const Argosy__Response *r) {
+        json_begin(j, '{');
+        json_key(j, "job");
+        json_u64(j, r->job);
+        json_key(j, "held");
+        json_bool(j, true);
+        json_key(j, "message");
+        json_string(j, r->message);
+        json_end(j, '}');
+}
+
 static int rebalance_take(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Rebalance *o = userdata;
         bool moved = false;
         int error;
 
+        if (r->held && ctl->opt.json != JSON_OFF)
+                json_held(&o->json, r);
         if (r->what_case == ARGOSY__RESPONSE__WHAT_REBALANCE) {
                 error = take_moves(ctl, o, r->rebalance);
                 if (error < 0)
@@ -150,7 +164,8 @@ static const WaitKind rebalance_wait = {
 static void print_end(Ctl *ctl, const Rebalance *o, int code) {
         bool dry = ctl->opt.given & OPT_DRY_RUN;
 
-        if (ctl->opt.given & OPT_QUIET || code != EXIT_OK || ctl->opt.given & (OPT_NO_BLOCK | OPT_ABORT))
+        if (ctl->opt.given & OPT_QUIET || code != EXIT_OK || ctl->opt.given & (OPT_NO_BLOCK | OPT_ABORT) ||
+            ctl->n_held > 0)
                 return;
         if (o->n_moved == 0)
                 fprintf(ctl->term.out, "nothing %s better off elsewhere\n", dry ? "would be" : "is");

@@ -93,7 +93,7 @@ VERB("maintenance", NULL, "NODE...", GROUP_NODES, OPT_DEADLINE | OPT_JOB | OPT_N
      verb_maintenance, "Drain nodes and stop their global units too")
 VERB("rebalance", NULL, "[PATTERN...]", GROUP_NODES,
      OPT_DRY_RUN | OPT_MAX_MOVES | OPT_HEALTH | OPT_ABORT | OPT_NO_BLOCK | OPT_JSON | OPT_NO_LEGEND |
-             OPT_FULL | OPT_CHANGES | OPT_QUEUE,
+             OPT_FULL | OPT_CHANGES | OPT_HELD,
      0, ARGS_MAX, verb_rebalance, "Move units to where they are better off, as few as possible")
 VERB("label", NULL, "NODE KEY=VALUE|KEY-...", GROUP_NODES, OPT_JOB, 2, ARGS_MAX, verb_label,
      "Set labels of a host, or take them back")

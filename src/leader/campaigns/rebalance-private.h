@@ -6,6 +6,7 @@
 
 #include "leader-core.h"
 #include "name-patterns.h"
+#include "queue-subject.h"
 #include "rebalances.h"
 #include "scheduler.h"
 
@@ -25,7 +26,7 @@ typedef enum Phase {
 
 typedef struct Move {
         char *unit, *why, *error; // owned; error NULL: none
-        uint32_t from, to;        // node numbers
+        uint32_t from, to;        // node numbers; from 0: another leader has moved it, and told who listened
         Phase phase;
         uint64_t up_us;           // since when it is up there, as this leader saw it; 0: it is not
 } Move;
@@ -42,10 +43,11 @@ struct Rebalance {
         SchedulerRebalance *search; // for the next plan; NULL: nobody searches
         bool planned; // the moves that are PLANNED are a plan
         bool more;    // max_moves ended the last one
-        bool aborted, over;
+        bool aborted;
+        bool over; // nothing more is moved, and nobody was told yet; Leader.rebalance_job says whether the log was
         bool changed; // something has, after if_revision
         char failure[REBALANCE_FAILURE_SIZE]; // "": none
-        RebalanceJob job;
+        RebalanceJob job; // that of the leader, if somebody moves by it
         // In the order of their beginning, then the planned ones. Those that have ended stand in the order
         // of their end before those that fly.
         Move *moves;
@@ -56,6 +58,9 @@ struct Rebalance {
 int rebalance_new(const Argosy__Request__Rebalance *m, Rebalance **ret);
 Rebalance *rebalance_free(Rebalance *o);
 DEFINE_CLEANUP(Rebalance *, rebalance_free)
+// Of what the record says that it has moved, so much as a leader before this one knew: each is watched until it is well, counts
+// against the limit of moves, and ends it all if it fails. 0 or -ENOMEM.
+int rebalance_resume(const Leader *l, Rebalance *o, const Argosy__JobRecord *record);
 // A host is away for a moment, as with a restart of its argosyd, or this leader is too young to have heard
 // it: what it has can neither be seen nor moved until it is back or lost.
 bool rebalance_has_to_wait(const Leader *l);

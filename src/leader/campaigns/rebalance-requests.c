@@ -4,14 +4,16 @@
 // was left and why.
 //
 // A request that cannot be taken on is refused at once. One that comes while a host is away for a moment waits in the
-// queue, and so does one that only asks while another plan is being made, and one that would rather wait than be refused
-// for the rebalance that is under way. A client that sends its request again, also
+// queue, and so does one that only asks while another plan is being made. One that would rather wait than be refused
+// for the rebalance that is under way does not come here before that is over: it is a job that is held back until then
+// (jobs/decide-queue.c), and nobody listens when it begins. A client that sends its request again, also
 // to the next leader, is told what is under way if that has the same id. Who only asks and goes away ends the search.
 #include <errno.h>
 #include <inttypes.h>
 
 #include "clock.h"
 #include "feature-level.h"
+#include "held-jobs.h"
 #include "message.h"
 #include "rebalance-private.h"
 #include "rebalances.h"
@@ -47,7 +49,7 @@ static Argosy__Response *response_about(const Leader *l, const Rebalance *o, siz
         if (!response)
                 return NULL;
         for (size_t i = from; i < to; i++)
-                if (add_move(l, response, &o->moves[i]) < 0)
+                if (o->moves[i].from > 0 && add_move(l, response, &o->moves[i]) < 0)
                         return NULL;
         response->rebalance->remaining = (uint32_t) (o->n_moves - to);
         response->rebalance->more = o->more;
@@ -112,19 +114,48 @@ static int join(Leader *l, Ticket *t) {
         return 0;
 }
 
+// The log keeps its request: a leader before this one has begun it.
+static int resume(Leader *l, Rebalance *o, uint64_t number) {
+        Argosy__JobRecord *record;
+        int r = cluster_state_read_job(l->state, number, &record);
+
+        if (r < 0)
+                return r;
+        o->aborted = record->n_cancelled_by > 0;
+        o->job.number = number;
+        r = rebalance_resume(l, o, record);
+        message_free(record);
+        return r;
+}
+
 static int begin(Leader *l, const Ticket *t) {
         _cleanup_(rebalance_freep) Rebalance *o = NULL;
         int r = rebalance_new(t->request->rebalance, &o);
 
         if (r < 0)
                 return r;
-        o->if_revision = bound_to(t);
         o->job.request = message_copy(t->request);
         o->job.author = message_copy(t->author);
         if (!o->job.request || !o->job.author)
                 return -ENOMEM;
+        o->job.content = t->content;
+        o->job.limited_by = t->limited_by;
+        o->job.held = t->held ? held_job_number(t->held) : t->job;
+        if (t->job == 0)
+                o->if_revision = bound_to(t);
+        else
+                r = resume(l, o, t->job);
+        if (r < 0)
+                return r;
         l->rebalance = TAKE_PTR(o);
+        l->rebalance_job = &l->rebalance->job;
         return 0;
+}
+
+// One that a leader before this one has begun, and that the log keeps, is about to go on.
+static bool is_to_be_resumed(const Leader *l) {
+        return !l->rebalance && cluster_state_job_state(l->state, l->rebalance_open) == ARGOSY__JOB_STATE__JOB_RUNNING &&
+               cluster_state_find_stored_request(l->state, l->rebalance_open);
 }
 
 static void on_abort_committed(Leader *l, Ticket *t) {
@@ -139,7 +170,9 @@ static void on_abort_committed(Leader *l, Ticket *t) {
 static int plan_abort(Leader *l, Ticket *t) {
         Rebalance *o = l->rebalance;
 
-        if (!o)
+        if (is_to_be_resumed(l))
+                return 0; // it stays in the queue
+        if (!o || o->over)
                 return refuse(t, ENOENT, "no rebalance is under way");
         message_free(t->response);
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
@@ -156,35 +189,44 @@ static int plan_abort(Leader *l, Ticket *t) {
         return PLAN_IN_BATCH;
 }
 
-// Who does not wait for the end is to be told at once.
-static bool waits_behind(const Ticket *t) {
-        return t->request->job && t->request->job->queue && !t->request->rebalance->no_wait;
+Argosy__Response *rebalance_refuse(const Argosy__Request *request) {
+        const Argosy__Request__Rebalance *m = request->rebalance;
+        const char *error = name_patterns_error(m->patterns, m->n_patterns);
+
+        if (m->n_patterns > REBALANCE_PATTERNS_MAX)
+                return response_error(E2BIG, "more than 1000 patterns");
+        if (error)
+                return response_error(E2BIG, "%s", error);
+        if (m->abort)
+                return NULL;
+        if (m->health_us > REBALANCE_HEALTH_MAX_SEC * USEC_PER_SEC)
+                return response_error(EINVAL, "a health time of more than an hour");
+        return m->dry_run || m->id.len == REBALANCE_ID_LEN ? NULL : response_error(EINVAL, "the request has no id of 16 bytes");
+}
+
+// What the log has begun goes on, and is not ended beside another one.
+static int meet_other(const Leader *l, Ticket *t) {
+        if (t->job > 0 || (l->rebalance && l->rebalance->over))
+                return 0; // it stays in the queue until that is gone
+        return refuse(t, EEXIST,
+                      "another rebalance is under way; wait for its end (--queue), or end it "
+                      "with `argosyctl rebalance --abort`");
 }
 
 int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__Rebalance *m = t->request->rebalance;
-        const char *error = name_patterns_error(m->patterns, m->n_patterns);
         int r;
 
-        if (m->n_patterns > REBALANCE_PATTERNS_MAX)
-                return refuse(t, E2BIG, "more than 1000 patterns");
-        if (error)
-                return refuse(t, E2BIG, error);
         if (m->abort)
                 return plan_abort(l, t);
-        if (m->health_us > REBALANCE_HEALTH_MAX_SEC * USEC_PER_SEC)
-                return refuse(t, EINVAL, "a health time of more than an hour");
+        if (!m->dry_run && t->job == 0 && is_to_be_resumed(l))
+                return meet_other(l, t);
         if (rebalance_has_to_wait(l))
                 return 0; // it stays in the queue
         if (m->dry_run)
                 return ask(l, t);
-        if (m->id.len != REBALANCE_ID_LEN)
-                return refuse(t, EINVAL, "the request has no id of 16 bytes");
         if (l->rebalance && memcmp(l->rebalance->id, m->id.data, m->id.len) != 0)
-                return waits_behind(t) ? 0 // it stays there until that is over
-                                       : refuse(t, EEXIST,
-                                                "another rebalance is under way; wait for its end (--queue), or end it "
-                                                "with `argosyctl rebalance --abort`");
+                return meet_other(l, t);
         r = l->rebalance ? 0 : begin(l, t);
         return r < 0 ? r : join(l, t);
 }
@@ -213,17 +255,24 @@ static Argosy__Response *last_response(const Leader *l, const Rebalance *o, size
         return r;
 }
 
+// The log has the end of it, or need not.
+static bool is_gone(const Leader *l) {
+        return l->rebalance->over && !l->rebalance_job;
+}
+
 static void notify(Leader *l, Ticket *t) {
         const Rebalance *o = l->rebalance;
         size_t n_reported = t->n_reported;
 
-        if (t->request->rebalance->no_wait && !o->over) {
-                if (t->job > 0)
-                        ticket_settle(t, response_about(l, o, 0, 0));
+        if (is_gone(l)) {
+                ticket_settle(t, last_response(l, o, n_reported));
                 return;
         }
-        if (o->over) {
-                ticket_settle(t, last_response(l, o, n_reported));
+        if (t->held) // nobody listens
+                return;
+        if (t->request->rebalance->no_wait) {
+                if (t->job > 0)
+                        ticket_settle(t, response_about(l, o, 0, 0));
                 return;
         }
         if (n_reported == o->n_ended && (!t->drain_left || !o->planned))
@@ -238,8 +287,9 @@ void rebalance_notify(Leader *l) {
                 return;
         list_foreach_safe (i, &l->rebalance_waiters)
                 notify(l, CONTAINER_OF(i, Ticket, rebalance));
-        if (!l->rebalance->over)
+        if (!is_gone(l))
                 return;
         l->rebalance = rebalance_free(l->rebalance);
-        leader_mark(l); // and those that wait behind it
+        held_jobs_on_rebalance(l);
+        leader_mark(l); // others may wait for their turn
 }

@@ -13,7 +13,9 @@
 //
 // What is under way is known to this leader only. With it, it ends: what was moved is where it was moved to,
 // and a client that still listens asks the next leader, who makes a plan of its own. So nothing needs to be
-// in the log.
+// in the log. Of one that was held back (queue/held-jobs.h) nobody listens: its request stays in the log until all of it is
+// over, which is said by an entry of its own, and the next leader goes on with it. Which units were moved by then says its
+// record.
 #include <errno.h>
 
 #include "activators.h"
@@ -21,6 +23,7 @@
 #include "batch-builder.h"
 #include "clock.h"
 #include "disruption-budget.h"
+#include "held-jobs.h"
 #include "host-marks.h"
 #include "log.h"
 #include "message.h"
@@ -95,10 +98,6 @@ int rebalance_new(const Argosy__Request__Rebalance *m, Rebalance **ret) {
         return 0;
 }
 
-RebalanceJob *rebalance_job(Leader *l) {
-        return l->rebalance ? &l->rebalance->job : NULL;
-}
-
 void rebalance_abort(Leader *l) {
         l->rebalance->aborted = true;
         leader_mark(l);
@@ -109,18 +108,25 @@ bool rebalance_is_aborted(const Leader *l) {
 }
 
 void rebalance_job_landed(Leader *l, bool committed) {
-        RebalanceJob *job = rebalance_job(l);
+        RebalanceJob *job = l->rebalance_job;
+        uint64_t flying;
 
         if (!job || !job->flying)
                 return;
-        if (committed)
-                job->number = job->flying;
+        flying = job->flying;
         job->flying = 0;
+        if (!committed)
+                return;
+        job->number = flying;
         list_foreach (i, &l->rebalance_waiters)
                 CONTAINER_OF(i, Ticket, rebalance)->job = job->number;
+        held_jobs_on_rebalance(l);
+        if (job->is_last)
+                l->rebalance_job = NULL;
 }
 
 void rebalance_clear(Leader *l) {
+        l->rebalance_job = NULL;
         l->rebalance = rebalance_free(l->rebalance);
         l->rebalance_asked = rebalance_free(l->rebalance_asked);
 }
@@ -196,7 +202,7 @@ int rebalance_advance(Leader *l, Rebalance *o, Scheduler **scheduler) {
 
         if (!o->search) {
                 drop_planned(o);
-                if (o->n_begun == o->max_moves) { // there is nothing to search for
+                if (o->n_begun >= o->max_moves) { // there is nothing to search for
                         o->planned = o->more = true;
                         return REBALANCE_PLANNED;
                 }
@@ -217,6 +223,30 @@ bool rebalance_is_outdated(const Leader *l, const Rebalance *o) {
 }
 
 // ------------------------------------------------------------------------------------------------ begun
+
+static int add_resumed(const Leader *l, Rebalance *o, const char *unit, uint64_t revision) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, unit);
+        bool is_ours = e && e->record->revision == revision;
+
+        if (ARRAY_GROW(o->moves, o->allocated, o->n_moves + 1) < 0)
+                return -ENOMEM;
+        o->moves[o->n_moves] = (Move){.unit = strdup(unit),
+                                      .to = is_ours ? e->record->node : 0,
+                                      .phase = is_ours ? FLYING : ENDED};
+        if (!o->moves[o->n_moves].unit)
+                return -ENOMEM;
+        o->n_begun = ++o->n_moves;
+        return 0;
+}
+
+int rebalance_resume(const Leader *l, Rebalance *o, const Argosy__JobRecord *record) {
+        int r = 0;
+
+        for (size_t g = 0; g < record->n_units; g++)
+                for (size_t i = 0; r == 0 && i < record->units[g]->n_names && i < record->units[g]->n_revisions; i++)
+                        r = add_resumed(l, o, record->units[g]->names[i], record->units[g]->revisions[i]);
+        return r;
+}
 
 const char *rebalance_node_name(const Leader *l, uint32_t node) {
         const Node *n = node_find(l, node);
@@ -364,10 +394,14 @@ static int begin_some(Leader *l, BatchBuilder *b, Rebalance *o, Scheduler **sche
         return 0;
 }
 
-static void finish(Rebalance *o, bool all) {
+// The log is told of the end of one whose request it keeps; how others end follows from their units.
+static void finish(Leader *l, Rebalance *o, bool all) {
         if (all)
                 drop_planned(o);
         o->over = true;
+        o->job.is_last = o->job.held > 0 && o->job.number > 0;
+        if (!o->job.is_last)
+                l->rebalance_job = NULL;
 }
 
 int rebalance_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
@@ -381,7 +415,7 @@ int rebalance_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
         if (*o->failure || o->aborted) {
                 o->search = scheduler_rebalance_free(o->search);
                 if (o->n_ended == o->n_begun)
-                        finish(o, true);
+                        finish(l, o, true);
                 return 0;
         }
         if (o->n_begun == o->n_moves && o->n_ended < o->n_begun)
@@ -392,13 +426,13 @@ int rebalance_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
                         return r;
                 o->changed = rebalance_is_outdated(l, o);
                 if (o->changed || o->n_begun == o->n_moves) {
-                        finish(o, o->changed);
+                        finish(l, o, o->changed);
                         return 0;
                 }
         }
         n_begun = o->n_begun;
         r = begin_some(l, b, o, scheduler);
         if (r >= 0 && o->n_begun == n_begun && o->n_ended == o->n_begun)
-                finish(o, false);
+                finish(l, o, false);
         return r;
 }

@@ -42,6 +42,7 @@ typedef struct Ticket Ticket;
 typedef struct SchedulerTables SchedulerTables;
 typedef struct Rollout Rollout;
 typedef struct Rebalance Rebalance;
+typedef struct RebalanceJob RebalanceJob;
 typedef struct Retry Retry;
 typedef struct Listing Listing;
 typedef struct WaiterItem WaiterItem;
@@ -241,6 +242,8 @@ struct Leader {
         uint64_t rollouts_revision; // of the records as the tables have them
         uint64_t rollout_due_us;    // when time alone moves one of them; 0: never
         Rebalance *rebalance;       // NULL: none is under way
+        uint64_t rebalance_open;    // the job of a rebalance that has begun last, as far as this leader knows; 0: none
+        RebalanceJob *rebalance_job; // its job, as long as there may be more of that in the log; NULL: no more
         Rebalance *rebalance_asked; // what somebody asks about that one would do; NULL: nobody's turn to be answered
         ListNode rebalance_waiters;
         uint64_t rebalance_due_us;  // when time alone moves it; 0: never

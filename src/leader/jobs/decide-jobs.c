@@ -28,7 +28,7 @@
 #include "job-words.h"
 #include "message.h"
 #include "open-jobs.h"
-#include "rebalances.h"
+#include "queue-subject.h"
 #include "response.h"
 #include "store.h"
 #include "tables.h"
@@ -433,13 +433,31 @@ int decide_job_put_rollout(const Argosy__RolloutRecord *r, BatchBuilderMark mark
         return batch_builder_put_job(&d->batch, &put);
 }
 
+// Whether an entry has to say something of it in which nothing is moved.
+static bool has_news(const RebalanceJob *job) {
+        return job->flying == 0 && (job->is_last || (job->awaited && job->number == 0 && job->held == 0));
+}
+
+// One that was held back goes on until its last entry, so that its request stays in the log as long.
 int decide_job_put_rebalance(Decision *d, BatchBuilderMark mark) {
-        RebalanceJob *job = rebalance_job(d->leader);
+        RebalanceJob *job = d->leader->rebalance_job;
         size_t n_ops = d->batch.n_ops - mark.n_ops;
         JobSource source;
+        int r;
 
-        if (!job || !keeps_jobs(d->leader) || n_ops == 0)
+        if (!job || !keeps_jobs(d->leader) || (n_ops == 0 && !has_news(job)))
                 return 0;
-        source = (JobSource){.request = job->request, .author = job->author, .number = job->number};
-        return put_job(d, &source, n_ops, &job->flying);
+        source = (JobSource){.request = job->request,
+                             .author = job->author,
+                             .number = job->number ?: job->held,
+                             .limited_by = job->limited_by};
+        if (job->held > 0) {
+                source.id = job_request_id(job->request);
+                source.content = job->content;
+                source.more = !job->is_last;
+        }
+        r = put_job(d, &source, n_ops, &job->flying);
+        if (r < 0)
+                job->flying = 0;
+        return r;
 }

@@ -12,7 +12,7 @@ int decide_job_admit(Decision *d, Ticket *t, const HandlerLog *log);
 int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark);
 // It is held back: its job is in the batch, without any effect, and with what is stored of it. 0 or -ENOMEM.
 int decide_job_hold(Decision *d, Ticket *t, Argosy__StoredRequest *stored);
-// The same of moves of the rebalance that is under way, if there are any.
+// The same of moves of the rebalance that is under way, or of its end; if there is something to be said of it.
 int decide_job_put_rebalance(Decision *d, BatchBuilderMark mark);
 // And of a step of a rollout, if the job that began it is kept. `userdata` is the Decision.
 int decide_job_put_rollout(const Argosy__RolloutRecord *r, BatchBuilderMark mark, void *userdata);

@@ -160,23 +160,39 @@ Argosy__Response *decide_queue_held_response(const Leader *l, uint64_t job) {
         return tell(job, why);
 }
 
+// What it waits behind. A rebalance of which the log has nothing yet becomes a job in the same entry. 0 or -ENOMEM.
+static int find_exclusive(Decision *d, const Ticket *t, uint64_t *ret) {
+        RebalanceJob *job = d->leader->rebalance_job;
+        int r;
+
+        (void) queue_exclusive_job(d->leader, t->request, ret);
+        if (*ret > 0)
+                return 0;
+        job->awaited = true;
+        r = decide_job_put_rebalance(d, batch_builder_mark(&d->batch));
+        *ret = job->flying;
+        return r;
+}
+
 static int put(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRule *rule,
                Argosy__StoredRequest *stored) {
         int r = check_room(d, t, stored);
         char why[HELD_WHY_SIZE];
-        uint64_t after;
+        uint64_t after, exclusive = 0;
         size_t n_after;
 
         if (r != STEP_PASSED)
                 return r;
-        r = decide_job_hold(d, t, stored);
+        r = v == HELD_JOB_BEHIND ? find_exclusive(d, t, &exclusive) : 0;
+        if (r == 0)
+                r = decide_job_hold(d, t, stored);
         if (r < 0)
                 return r;
         d->n_stored++;
         d->stored_bytes += stored->request.len;
         n_after = open_of(d->leader, t->request->job, &after);
         if (v == HELD_JOB_BEHIND) {
-                after = queue_exclusive_job(d->leader, t->request);
+                after = exclusive;
                 n_after = 1;
         }
         held_verdict_phrase(d->leader, v, rule, &after, n_after, why);

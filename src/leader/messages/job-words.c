@@ -254,6 +254,7 @@ int job_request_content(const Argosy__Request *request, uint64_t *ret) {
         Argosy__Request only = *request;
         Argosy__Request__Change change;
         Argosy__Request__Rollout rollout;
+        Argosy__Request__Rebalance rebalance;
 
         only.id = only.cancel_id = 0;
         only.timeout_ms = 0;
@@ -267,6 +268,11 @@ int job_request_content(const Argosy__Request *request, uint64_t *ret) {
                 rollout = *request->rollout;
                 rollout.id = (ProtobufCBinaryData){};
                 only.rollout = &rollout;
+        } else if (only.what_case == ARGOSY__REQUEST__WHAT_REBALANCE) {
+                rebalance = *request->rebalance;
+                rebalance.id = (ProtobufCBinaryData){};
+                rebalance.no_wait = false; // how it is listened to
+                only.rebalance = &rebalance;
         } else if (only.what_case == ARGOSY__REQUEST__WHAT_APPLY)
                 return hash_apply(&only, ret);
         return hash_request(&only, ret);

@@ -22,7 +22,7 @@
 #include "message.h"
 #include "oom.h"
 #include "open-jobs-private.h"
-#include "rebalances.h"
+#include "queue-subject.h"
 #include "registry.h"
 #include "response.h"
 #include "str.h"
@@ -128,7 +128,7 @@ static bool drains_are_over(const Leader *l, OpenJob *job) {
 }
 
 static bool rebalance_goes_on(Leader *l, const OpenJob *job) {
-        const RebalanceJob *r = rebalance_job(l);
+        const RebalanceJob *r = l->rebalance_job;
 
         return r && (r->number == job->number || r->flying == job->number);
 }

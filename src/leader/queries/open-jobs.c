@@ -103,6 +103,8 @@ static OpenJob *job_new(Leader *l, uint64_t number, const Argosy__JobRecord *rec
         job->revision_before = record->revision_before;
         job->revision = record->revision;
         job->resumed = record->ended_us > 0;
+        if (streq(job->verb, "rebalance"))
+                l->rebalance_open = number;
         job->limited_by = record->limited_by;
         held_limit_begin(l, job->limited_by);
         job->author = count_for_author(l, record);
@@ -153,7 +155,7 @@ void open_jobs_clear(Leader *l) {
         list_init(&l->jobs_ended);
         list_init(&l->jobs_flying);
         list_init(&l->jobs_told);
-        l->jobs_due_us = l->jobs_walked = 0;
+        l->jobs_due_us = l->jobs_walked = l->rebalance_open = 0;
         l->jobs_urgent = false;
 }
 

@@ -84,6 +84,7 @@ struct HeldJob {
         HeldJobVerdict why;
         uint32_t rule; // that holds it
         Argosy__JobRecord end;
+        bool begun;   // the log has a part of it: it is counted with those that are running
         size_t tally; // its row in Leader.tallies.jobs
         size_t n_after;
         HeldAfter after[];
@@ -308,6 +309,8 @@ static size_t tally_row(Leader *l, uint64_t number) {
 static void tally_leave(Leader *l, const HeldJob *h) {
         Argosy__JobState state = cluster_state_job_state(l->state, h->number);
 
+        if (h->begun)
+                return;
         job_tally_leave(&l->tallies.jobs, h->tally, ARGOSY__JOB_STATE__JOB_HELD);
         if (!job_state_is_open(state) && !(h->ticket && h->ticket->job_flying))
                 job_tally_end(&l->tallies.jobs, h->tally, state);
@@ -319,7 +322,8 @@ static HeldJob *held_new(Leader *l, const Argosy__StoredRequest *m) {
 
         h->leader = l;
         h->number = m->job;
-        h->author = m->author ? author_jobs_add(l, m->author) : NULL;
+        h->begun = has_begun(l, h);
+        h->author = m->author && !h->begun ? author_jobs_add(l, m->author) : NULL;
         list_init(&h->queue);
         list_init(&h->tickets);
         argosy__job_record__init(&h->end);
@@ -328,7 +332,8 @@ static HeldJob *held_new(Leader *l, const Argosy__StoredRequest *m) {
                 if (held_job_after(cluster_state_job_state(l->state, m->after[i])) == HELD_AFTER_OPEN)
                         await(l, h, m->after[i]);
         h->tally = tally_row(l, h->number);
-        job_tally_begin(&l->tallies.jobs, h->tally, ARGOSY__JOB_STATE__JOB_HELD);
+        if (!h->begun)
+                job_tally_begin(&l->tallies.jobs, h->tally, ARGOSY__JOB_STATE__JOB_HELD);
         (void) oom_check(map_add(&l->held_jobs, &h->number, sizeof(h->number), h));
         return h;
 }
@@ -421,6 +426,20 @@ static void wake_those_who_wait(Leader *l, uint64_t number) {
         free(a);
 }
 
+// The log has a part of it, and more is to come: from here on it counts as one that runs (queries/open-jobs.c).
+static void begin(Leader *l, HeldJob *h, ListNode *ret_tickets) {
+        HeldLimit *limit = h->ticket ? TAKE_PTR(h->limit) : NULL;
+
+        list_splice(ret_tickets, &h->tickets);
+        tally_leave(l, h);
+        h->begun = true;
+        author_jobs_drop(l, TAKE_PTR(h->author));
+        if (!limit)
+                return;
+        limit->n_going--;
+        limit_wake(l, limit);
+}
+
 void held_jobs_on_news(Leader *l, uint64_t number, ListNode *ret_tickets) {
         const Argosy__StoredRequest *m = cluster_state_find_stored_request(l->state, number);
         HeldJob *h = find(l, number);
@@ -431,7 +450,9 @@ void held_jobs_on_news(Leader *l, uint64_t number, ListNode *ret_tickets) {
         } else if (h && !has_begun(l, h)) { // it was released
                 stop_awaiting(l, h);
                 make_due(l, h);
-        } else if (m && !h)
+        } else if (h && !h->begun)
+                begin(l, h, ret_tickets);
+        else if (m && !h)
                 take_on(l, m);
         wake_those_who_wait(l, number);
 }
@@ -473,10 +494,12 @@ static void add_after(const Leader *l, const uint64_t *after, size_t n, HeldJobF
 // `facts` has what is known by now.
 static HeldJobVerdict judge(const Leader *l, const Argosy__Author *author, const Argosy__Request *request,
                             Moment moment, HeldJobFacts *facts, const Argosy__QueueRule *rule) {
+        uint64_t job;
+
         facts->past_rules |= !queue_policy_is_for(request, author);
         facts->closed = cluster_state_queue(l->state)->closed;
         facts->action = rule ? rule->action : ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT;
-        facts->is_behind = request->job && request->job->queue && queue_exclusive_job(l, request) > 0;
+        facts->is_behind = request->job && request->job->queue && queue_exclusive_job(l, request, &job);
         facts->limit_full = facts->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT && is_full(l, rule, request, moment);
         return held_job_judge(facts);
 }
@@ -642,6 +665,23 @@ void held_job_put_back(Leader *l, Ticket *t) {
         make_due(l, h);
 }
 
+// Those that it was asked to wait for are done. A rebalance that has no job yet gets one, and is 0 until then.
+static void stand_behind(Leader *l, HeldJob *h, const Argosy__Request *request) {
+        uint64_t job = 0;
+
+        stop_awaiting(l, h);
+        (void) queue_exclusive_job(l, request, &job);
+        await(l, h, job);
+        if (job > 0)
+                return;
+        l->rebalance_job->awaited = true;
+        leader_mark(l);
+}
+
+void held_jobs_on_rebalance(Leader *l) {
+        wake_those_who_wait(l, 0);
+}
+
 // Where what holds it will be noticed.
 static void stand(Leader *l, HeldJob *h, HeldJobVerdict v, const Argosy__QueueRule *rule,
                   const Argosy__Request *request) {
@@ -654,10 +694,8 @@ static void stand(Leader *l, HeldJob *h, HeldJobVerdict v, const Argosy__QueueRu
                 list_append(&l->held_by_rules, &h->queue);
         else if (v == HELD_JOB_LIMIT)
                 wait_for_limit(h, limit_get(l, rule->number));
-        else if (v == HELD_JOB_BEHIND) { // those that it was asked to wait for are done
-                stop_awaiting(l, h);
-                await(l, h, queue_exclusive_job(l, request));
-        }
+        else if (v == HELD_JOB_BEHIND)
+                stand_behind(l, h, request);
 }
 
 // NULL: it is none that this build can read.
@@ -750,7 +788,7 @@ bool held_job_goes_on(const Leader *l, uint64_t number) {
 bool held_job_wait(Leader *l, uint64_t number, Ticket *t) {
         HeldJob *h = find(l, number);
 
-        if (!h)
+        if (!h || h->begun)
                 return false;
         list_append(&h->tickets, &t->drain);
         return true;
@@ -784,8 +822,10 @@ void held_verdict_phrase(const Leader *l, HeldJobVerdict v, const Argosy__QueueR
                         rule ? rule->limit : 0, rule ? rule->number : 0);
                 break;
         case HELD_JOB_BEHIND:
-                str_fit(ret, HELD_WHY_SIZE, "the end of job %" PRIu64 ", beside which it cannot be done",
-                        n_after ? after[0] : 0);
+                if (n_after == 0 || after[0] == 0)
+                        str_fit(ret, HELD_WHY_SIZE, "the end of the rebalance that is under way");
+                else
+                        str_fit(ret, HELD_WHY_SIZE, "the end of job %" PRIu64 ", beside which it cannot be done", after[0]);
                 break;
         default:
                 break;

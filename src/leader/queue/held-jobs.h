@@ -8,6 +8,7 @@
 //                   (HeldLimit.waiting)
 //      is due       one of these may have come                              Leader.held_due
 //      goes         its request is a ticket of the queue, as if it had just come; HeldJob.ticket
+//      has begun    the log has a part of its effect; its ticket goes on until it has all of it
 //      is over      it ends without having begun: to be written             Leader.held_over
 //      is gone      the log has its effect, or its end                      held_jobs_on_news()
 
@@ -24,11 +25,13 @@ enum { HELD_WHY_SIZE = 256 };
 void held_jobs_build(Leader *l);
 void held_jobs_clear(Leader *l);
 
-// An entry has brought something of this job, which may be held, or be waited for. If it is held no more: those who wait
-// for its end, in *ret_tickets (Ticket.drain).
+// An entry has brought something of this job, which may be held, or be waited for. If it is held no more, since it has begun or
+// is over: those who wait for its end, in *ret_tickets (Ticket.drain).
 void held_jobs_on_news(Leader *l, uint64_t number, ListNode *ret_tickets);
 // The rules of the queue may be other ones.
 void held_jobs_on_applied(Leader *l);
+// The rebalance that is under way has got the number of its job, or is over without one.
+void held_jobs_on_rebalance(Leader *l);
 // Judges some of those that are due; those that may go are in the queue of requests then.
 void held_jobs_step(Leader *l);
 
@@ -57,7 +60,7 @@ bool held_job_goes(const Leader *l, uint64_t number);
 // Of one that was held, and of which the log may have a part: the leader goes on with it by itself, now or when it is judged
 // next. False: it was refused, or has ended.
 bool held_job_goes_on(const Leader *l, uint64_t number);
-// Who waits for it to end is told then. False: it is not held.
+// Who waits for it to end is told then. False: it is not held, or has begun.
 bool held_job_wait(Leader *l, uint64_t number, Ticket *t);
 // What holds it, for people; "": nothing, or nobody knows.
 void held_job_phrase(const Leader *l, uint64_t number, char ret[HELD_WHY_SIZE]);

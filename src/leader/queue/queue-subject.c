@@ -12,7 +12,7 @@
 // request that goes into the log in parts is asked about in each of its turns, and is as it was.
 //
 // An update, or a restart a few at a time, is one thing: another one of the same units, and other content for them, are
-// refused as long as it is under way.
+// refused as long as it is under way. So is a rebalance, of which there is one at a time.
 //
 // Failures: what cannot be read has no role. Without memory the process ends (oom.h).
 
@@ -278,7 +278,14 @@ static uint64_t job_of_unit(const Leader *l, const char *unit) {
         return job > 0 ? job : job_of_rollout(l, unit);
 }
 
-uint64_t queue_exclusive_job(const Leader *l, const Argosy__Request *request) {
+// Asked again by whoever has asked for it, it is the same one.
+static bool is_other_rebalance(const RebalanceJob *job, const Argosy__Request *request) {
+        const ProtobufCBinaryData *a = &job->request->rebalance->id, *b = &request->rebalance->id;
+
+        return a->len != b->len || memcmp(a->data, b->data, a->len) != 0;
+}
+
+static uint64_t exclusive_rollout(const Leader *l, const Argosy__Request *request) {
         Subject s = {.leader = l, .request = request};
         const char *unit;
         uint64_t job = 0;
@@ -295,6 +302,23 @@ uint64_t queue_exclusive_job(const Leader *l, const Argosy__Request *request) {
                 job = job_of_unit(l, unit);
         subject_done(&s);
         return job;
+}
+
+// Of one that is over, or was under way with another leader, units may still be about to be up.
+static bool exclusive_rebalance(const Leader *l, const Argosy__Request *request, uint64_t *ret) {
+        const RebalanceJob *job = l->rebalance_job;
+
+        if (job && !is_other_rebalance(job, request))
+                return false;
+        *ret = job ? job->number ?: job->held ?: job->flying : l->rebalance_open;
+        return job || cluster_state_job_state(l->state, *ret) == ARGOSY__JOB_STATE__JOB_RUNNING;
+}
+
+bool queue_exclusive_job(const Leader *l, const Argosy__Request *request, uint64_t *ret) {
+        if (request->what_case == ARGOSY__REQUEST__WHAT_REBALANCE)
+                return exclusive_rebalance(l, request, ret);
+        *ret = exclusive_rollout(l, request);
+        return *ret > 0;
 }
 
 // ------------------------------------------------------------------------------------------------ the rule

@@ -5,8 +5,24 @@
 
 #include "leader-core.h"
 
-// The job of the update or restart that is under way and that it would be refused for; 0: there is none.
-uint64_t queue_exclusive_job(const Leader *l, const Argosy__Request *request);
+// Of a rebalance that is under way, what others may wait for (campaigns/rebalances.h).
+struct RebalanceJob {
+        Argosy__Request *request; // owned, as is
+        Argosy__Author *author;
+        uint64_t content; // job_request_content()
+        uint64_t number;  // 0: nothing of it is in the log
+        uint64_t flying;  // in the entry that is on its way; 0: nothing of it is
+        // Under which it was held back: until its last entry the log keeps its request, so that any leader goes on with it. 0: it
+        // was not.
+        uint64_t held;
+        uint32_t limited_by; // rule of the queue that counts it; 0: none
+        bool awaited;        // somebody waits behind it: it has a number then, whether it moves anything or not
+        bool is_last;        // all of it is over, and only the log is yet to hear that
+};
+
+// Whether something is under way that it would be refused for: an update or a restart, another rebalance. *ret: its job; 0: it
+// has none yet.
+bool queue_exclusive_job(const Leader *l, const Argosy__Request *request, uint64_t *ret);
 // Whether it puts back rules of the queue, or whether that is closed, and nothing else: no rule is about that.
 bool queue_undoes_rules(const Leader *l, const Argosy__Request *request);
 // The rule that counts for it, in *ret; NULL: none does. At most *left of its units are compared with rules, and taken off

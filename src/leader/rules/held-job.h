@@ -10,7 +10,8 @@
 //      closed     the queue is
 //      rule       a rule of the queue holds it, until that is gone, or somebody releases it who may change the rules
 //      limit      as many jobs of its rule run as may
-//      behind     an update is under way that it cannot be done beside, and who asked would rather wait than be refused
+//      behind     an update, or for a rebalance another one, is under way that it cannot be done beside, and who asked would
+//                 rather wait than be refused
 //      goes       nothing of that
 
 #include <stdbool.h>

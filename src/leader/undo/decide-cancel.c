@@ -39,6 +39,7 @@
 #include "oom.h"
 #include "open-jobs.h"
 #include "queue-changes.h"
+#include "queue-subject.h"
 #include "rebalances.h"
 #include "registry.h"
 #include "response.h"
@@ -543,7 +544,7 @@ static int put_job(CancelWork *w, CancelJob *job, BatchBuilder *b) {
 // ------------------------------------------------------------------------------------------------ whether there is something
 
 static bool is_rebalance(Leader *l, const CancelJob *job) {
-        const RebalanceJob *r = rebalance_job(l);
+        const RebalanceJob *r = l->rebalance_job;
 
         return r && r->number == job->number && !rebalance_is_aborted(l);
 }

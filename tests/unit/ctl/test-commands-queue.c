@@ -168,6 +168,49 @@ static void whoever_does_not_wait_is_told_the_number(void **state) {
         assert_non_null(strstr(o.err, "job 17 is held back: it waits for job 9"));
 }
 
+static void read_rebalance(FakeDaemon *d) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_REBALANCE && q->job->queue);
+        done(q);
+        reply_held(d, 17);
+}
+
+static void rebalance_is_held(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        reply_level(d);
+        read_rebalance(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_WAIT && q->job_wait->number == 17);
+        done(q);
+        reply_row(d, 17, "done");
+        fake_expect_end(d);
+}
+
+static void rebalance_is_not_waited_for(FakeDaemon *d) {
+        fake_accept(d);
+        reply_level(d);
+        read_rebalance(d);
+        fake_expect_end(d);
+}
+
+// That nothing is better off elsewhere is for who carries it out to find.
+static void a_rebalance_that_is_held_is_a_job_like_others(void **state) {
+        _cleanup_outcome_ Outcome a = run(rebalance_is_held, "rebalance --queue"),
+                                  b = run(rebalance_is_not_waited_for, "rebalance --queue --no-block"),
+                                  c = run(rebalance_is_not_waited_for, "rebalance --queue --no-block --json=short");
+
+        assert_int_equal(a.code, 0);
+        assert_null(strstr(a.out, "better off"));
+        assert_int_equal(b.code, 0);
+        assert_string_equal(b.out, "17\n");
+        assert_string_equal(
+                c.out,
+                "[{\"job\":17,\"held\":true,\"message\":\"job 17 is held back: it waits for job 9\"}]\n");
+}
+
 static void drain_is_held(FakeDaemon *d) {
         Argosy__Request *q;
 
@@ -410,6 +453,7 @@ int main(void) {
                 cmocka_unit_test(what_was_called_off_and_what_goes_on_is_said),
                 cmocka_unit_test(nobody_waits_who_has_said_so),
                 cmocka_unit_test(whoever_does_not_wait_is_told_the_number),
+                cmocka_unit_test(a_rebalance_that_is_held_is_a_job_like_others),
                 cmocka_unit_test(whatever_is_held_its_job_is_waited_for),
                 cmocka_unit_test(numbers_of_jobs_are_numbers),
                 cmocka_unit_test(jobs_are_released_together),

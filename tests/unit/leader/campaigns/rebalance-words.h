@@ -8,9 +8,10 @@
 #include "test.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define ONE_DOWN SERVICE "[X-Argosy]\nMaxUnavailable=1\n"
 #define START ARGOSY__VERB__VERB_START
 
-enum { HEALTH_MS = 2000 };
+enum { HEALTH_MS = 2000, START_MS = 1000 };
 
 static Rig g;
 
@@ -40,16 +41,16 @@ static inline void start_on_two(unsigned n, const char *content) {
 typedef struct Wish {
         const char *pattern; // NULL: all
         unsigned max_moves;
-        bool dry_run, abort, health, no_wait, queue;
+        bool dry_run, abort, health, no_wait, queue, hold;
         uint8_t id;
-        uint64_t if_revision;
+        uint64_t if_revision, after; // 0: none
 } Wish;
 
 static inline RigAnswer *ask(Wish w) {
         Argosy__Request__Rebalance m = ARGOSY__REQUEST__REBALANCE__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        uint8_t id[16] = {w.id ? w.id : 1};
+        uint8_t id[16] = {w.id ? w.id : 1, [15] = 62}; // no other request has it
 
         m.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
         m.patterns = (char **) &w.pattern;
@@ -63,6 +64,9 @@ static inline RigAnswer *ask(Wish w) {
         request.rebalance = &m;
         job.if_revision = w.if_revision;
         job.queue = w.queue;
+        job.hold = w.hold;
+        job.after = &w.after;
+        job.n_after = w.after > 0;
         request.job = &job;
         return rig_ask_and_settle(&g, &request);
 }
@@ -78,4 +82,34 @@ static inline unsigned n_moved(const RigAnswer *a) {
                 if (a->responses[i]->what_case == ARGOSY__RESPONSE__WHAT_REBALANCE)
                         n += (unsigned) a->responses[i]->rebalance->n_moves;
         return n;
+}
+
+static inline unsigned count_down(unsigned n) {
+        unsigned down = 0;
+
+        for (unsigned i = 1; i <= n; i++) {
+                char name[32];
+                bool up = false;
+
+                snprintf(name, sizeof(name), "web@%u.service", i);
+                for (uint32_t h = 1; h <= 3; h++) {
+                        const VirtualUnit *u = rig_unit_on(&g, h, name);
+
+                        up |= u && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+                }
+                down += !up;
+        }
+        return down;
+}
+
+// Lets time pass until the answer is final; how many of the n were down at most.
+static inline unsigned watch(const RigAnswer *a, unsigned n) {
+        unsigned most = count_down(n);
+
+        for (unsigned i = 0; i < 1000 && !a->final; i++) {
+                rig_pass_ms(&g, 250);
+                most = MAX_OF(most, count_down(n));
+        }
+        assert_true(a->final);
+        return most;
 }

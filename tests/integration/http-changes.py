@@ -59,6 +59,22 @@ def test_a_rebalance_is_a_job_that_is_waited_for_or_not(c: Cluster):
     assert change(node, "rebalance", status=200, patterns=["web@*"])["job"] is None
 
 
+def test_a_rebalance_waits_behind_another_one(c: Cluster):
+    node = c.nodes[1]
+    units = names("even", range(1, 7))
+    ask(node, "/v1/unit-files/even@.service", "PUT", SLEEPER, TEXT)
+    change(node, "cordon", nodes=["n3"])
+    change(node, "start", wait=30, units=units)
+    change(node, "uncordon", nodes=["n3"])
+    first = change(node, "rebalance", patterns=["even@*"], **{"max-moves": 1, "health": "3s"})["job"]
+    change(node, "rebalance", status=409, patterns=["even@*"])
+    held = change(node, "rebalance", patterns=["even@*"], queue=True, health="0.3s")
+    assert held["held"] and held["job"] > first and f"job {first}" in held["message"], held
+    [job] = get(node, f"/v1/jobs/{held['job']}?wait=30")["jobs"]
+    assert (job["state"], job["verb"], job["changed"]) == ("done", "rebalance", 1), job
+    assert c.spread("even@*") == {"n1": 2, "n2": 2, "n3": 2}
+
+
 def test_a_job_says_what_became_of_its_units(c: Cluster):
     """As argosyctl job show: of one that was waited for, of one with a failing unit, and of more units than one answer of the leader takes."""
     c.submit("good.service", SLEEPER)

@@ -75,4 +75,51 @@ def test_it_goes_on_with_the_next_leader_while_its_client_listens(c: Cluster):
     c.assert_once("w@*", 9)
 
 
+def newest(c):
+    return c.json("list-jobs --limit=1")[0]
+
+
+def state(c, job, on=None):
+    [row] = c.json(f"job show {job}", on)
+    return row["state"]
+
+
+def test_one_that_comes_while_another_one_is_under_way_is_a_job_that_waits(c: Cluster):
+    uneven(c, "w@{1..9}", ONE_DOWN)
+    first = c.begin("rebalance --max-moves=1 --health=5s", on="n1")
+    eventually(lambda: newest(c)["verb"] == "rebalance")
+    under_way = newest(c)["job"]
+    c.ctl_fails("rebalance", on="n2", saying="another rebalance is under way")
+    waits = int(c.ctl("rebalance --queue --no-block --health=500ms", on="n2"))
+    gone = int(c.ctl("rebalance --queue --no-block 'w@*'", on="n3"))
+    assert [row["job"] for row in c.json("list-jobs --state=held", "n3")] == [gone, waits]
+    for job in (waits, gone):
+        assert f"job {under_way}" in c.ctl(f"job show {job}", "n3") and str(job) in c.ctl(f"job show {under_way}")
+    waiting = c.begin(f"job wait -v {waits}", on="n3")
+    c.ctl(f"job cancel {gone}", on="n2")
+    assert state(c, gone) == "cancelled" and not first.is_over and not waiting.is_over
+    assert first.result().status == 0
+    assert waiting.result().out.strip() == f"job {waits}: done"
+    assert c.spread("w@*") == {"n1": 3, "n2": 3, "n3": 3}
+    [shown] = c.json(f"job show {waits}")
+    assert (shown["verb"], shown["changed"]) == ("rebalance", 2), shown
+    c.assert_once("w@*", 9)
+
+
+def test_one_that_was_held_goes_on_with_the_next_leader_though_nobody_listens(c: Cluster):
+    uneven(c, "w@{1..9}", ONE_DOWN)
+    job = int(c.ctl("rebalance --hold --no-block --health=2s", on="n2"))
+    assert state(c, job) == "held" and "n3" not in c.spread("w@*")
+    leader = c.leader()
+    other = next(node for node in c.nodes if node is not leader)
+    c.ctl(f"job release {job}", on=other)
+    eventually(lambda: c.spread("w@*").get("n3") == 1)
+    leader.run("systemctl restart argosyd")
+    assert c.ctl(f"job wait -v {job}", on=other).strip() == f"job {job}: done"
+    assert c.spread("w@*") == {"n1": 3, "n2": 3, "n3": 3}
+    [shown] = c.json(f"job show {job}", other)
+    assert shown["changed"] == 3 and c.json("list-jobs --state=held", other) == [], shown
+    c.assert_once("w@*", 9)
+
+
 main(conf=QUICK)

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "decide-changes.h"
+#include "decide-complete.h"
 #include "decision.h"
 #include "message.h"
 #include "oom.h"

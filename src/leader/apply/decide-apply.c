@@ -25,7 +25,7 @@
 #include "batch-builder.h"
 #include "buf.h"
 #include "decide-aims.h"
-#include "decide-changes.h"
+#include "decide-complete.h"
 #include "decide-rolling.h"
 #include "disruption-budget.h"
 #include "feature-level.h"

@@ -28,6 +28,7 @@
 #include "decide-aims.h"
 #include "decide-bound.h"
 #include "decide-changes.h"
+#include "decide-complete.h"
 #include "decide-rolling.h"
 #include "decision.h"
 #include "message.h"

@@ -9,6 +9,7 @@
 #include "activators.h"
 #include "batch-builder.h"
 #include "decide-bound.h"
+#include "decide-complete.h"
 #include "decide-parts.h"
 #include "decide-repeats.h"
 #include "decision.h"
@@ -18,7 +19,6 @@
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "ordering.h"
-#include "previous-nodes.h"
 #include "registry.h"
 #include "request.h"
 #include "response.h"
@@ -28,7 +28,6 @@
 #include "str.h"
 #include "tables.h"
 #include "tickets.h"
-#include "tombstones.h"
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-name.h"
@@ -160,58 +159,6 @@ static int on_siblings(const char *template, SpecEntry **ret, void *userdata) {
                 }
         *ret = spec;
         return spec != NULL;
-}
-
-const char *decide_node_name(uint32_t node, void *userdata) {
-        const Node *n = node_find(userdata, node);
-
-        return n ? n->name : NULL;
-}
-
-// What the verb was to end, and could not be told. What is not named for want of memory is named to who waits.
-static void name_the_silent(Leader *l, Argosy__Verb verb, Argosy__Response__UnitResult *result) {
-        if ((verb == ARGOSY__VERB__VERB_STOP || verb >= ARGOSY__VERB__VERB_UNLOAD) && l->n_hosts.silent > 0)
-                (void) tombstones_fill(l, result, verb, previous_node_is_silent);
-}
-
-// Global units that leave nodes to this one from now on.
-static void warn_of_those_who_give_way(Leader *l, Argosy__Response__UnitResult *result) {
-        const Unit *u = unit_find(l, result->name), *first = NULL;
-        size_t n = 0;
-
-        if (!u || u->life != LIFE_EVERYWHERE || !scheduler_may_conflict(l, u) || *result->message)
-                return;
-        list_foreach (i, &l->globals) {
-                const Unit *o = CONTAINER_OF(i, Unit, queue);
-
-                if (o == u || strcmp(o->name, u->name) < 0 || !scheduler_conflict_between(l, u, o))
-                        continue;
-                first = first ?: o;
-                n++;
-        }
-        if (n > 1)
-                (void) field_printf(&result->message, "%s and %zu more units give way to it (Conflicts=)",
-                                    first->name, n - 1);
-        else if (n)
-                (void) field_printf(&result->message, "%s gives way to it (Conflicts=)", first->name);
-}
-
-// Of an Undo each unit has its own verb.
-void decide_complete(Leader *l, Ticket *t, Argosy__Response *response) {
-        const Argosy__Request *m = t->request;
-
-        if (!t->told)
-                change_complete(l->state, response, decide_node_name, l);
-        for (size_t i = 0; i < response->change->n_units; i++) {
-                Argosy__Response__UnitResult *result = response->change->units[i];
-                Argosy__Verb verb = m->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? m->change->verb : result->verb;
-
-                if (result->status != 0 || (t->told && result->revision == 0))
-                        continue;
-                name_the_silent(l, verb, result);
-                if (verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_LOAD)
-                        warn_of_those_who_give_way(l, result);
-        }
 }
 
 static void on_change_committed(Leader *l, Ticket *t) {

@@ -14,10 +14,6 @@ int decide_change(Decision *d, Ticket *t);
 // batch. PLAN_IN_BATCH; 0: there is nothing to store, or it was applied before; 0 without *ret: it is too long, or somebody has changed a
 // unit of it, which the ticket was told; or it goes on in a later turn. -EBUSY, -ENOMEM.
 int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret);
-// When the log has them: what is known of them only then.
-void decide_complete(Leader *l, Ticket *t, Argosy__Response *response);
 const ChangeOps *decide_change_ops(void);
-// NULL: there is no such node. `userdata` is the leader.
-const char *decide_node_name(uint32_t node, void *userdata);
 // Whether the nodes that refused this unit, and where it failed, are asked again. `u` may be NULL.
 bool decide_forgets_refusals(const Argosy__Request__Change *change, const Unit *u);

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 
 #include "decide-changes.h"
+#include "decide-complete.h"
 #include "feature-level.h"
 #include "oom.h"
 #include "request-ties.h"

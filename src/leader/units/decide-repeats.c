@@ -20,6 +20,7 @@
 
 #include "batch-builder.h"
 #include "decide-changes.h"
+#include "decide-complete.h"
 #include "job-state.h"
 #include "map.h"
 #include "message.h"

@@ -27,6 +27,7 @@
 #include "event-stream.h"
 #include "lease.h"
 #include "listings.h"
+#include "log-parts.h"
 #include "log-trail.h"
 #include "manager-waiters.h"
 #include "members.h"
@@ -483,6 +484,7 @@ static void on_ticket_over(Ticket *t) {
                 listing_end(t->listing);
         if (t->watcher)
                 watcher_free(t->leader, t->watcher);
+        log_parts_free(t);
         change_parts_free(t);
         plan_turns_free(t);
         undo_work_free(t);

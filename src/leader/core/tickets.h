@@ -7,6 +7,7 @@
 
 typedef struct Waiter Waiter;
 typedef struct ChangeParts ChangeParts;
+typedef struct LogParts LogParts;
 typedef struct PlanTurns PlanTurns;
 typedef struct Listing Listing;
 typedef struct AimWork AimWork;
@@ -45,6 +46,7 @@ struct Ticket {
         Listing *listing; // of a list that is made in turns; NULL: none
         Watcher *watcher; // of a question for events; NULL: it is none
         ChangeParts *parts; // of a Change that goes into the log in parts; NULL: it does not
+        LogParts *log_parts; // of whatever goes into the log in parts, once it is begun
         UndoWork *undo;     // of an Undo, once it is begun
         AimWork *aims;      // of an Apply, once it is begun; or of a JobCancel
         CancelWork *cancel; // of a JobCancel, once it is begun

@@ -7,7 +7,7 @@
 //         (request-ties.h). If they have, it is one entry like a small one.
 //      2. PART_UNITS after PART_UNITS is planned and committed (of a submit SUBMIT_PART_UNITS, change_part_units()). What
 //         others ask for meanwhile goes in between.
-//      3. when the log has the last part, the client is answered once, about all units; or, if it takes that
+//      3. when the log has the last part (log-parts.c), the client is answered once, about all units; or, if it takes that
 //         (Request.Change.parts), about each part as it is there, and no message is of thousands of results.
 //
 // The log remembers the request by its id, and while not all of it is there, how far it has come (LogOp.JobPut.done). So a
@@ -21,11 +21,9 @@
 #include <stdlib.h>
 
 #include "decide-changes.h"
-#include "decide-complete.h"
 #include "feature-level.h"
-#include "oom.h"
+#include "log-parts.h"
 #include "request-ties.h"
-#include "response.h"
 #include "turn.h"
 
 enum {
@@ -37,11 +35,7 @@ static_assert((int) FEATURE_CHANGE_PARTS >= (int) FEATURE_JOBS); // by which a r
 
 struct ChangeParts {
         RequestTies ties;
-        bool judged, whole;       // whether it is one entry is known; it is
-        size_t first, n;          // names of the part under way
-        size_t n_stored;          // of these, once it is in the batch
-        Argosy__Response *part;   // what becomes of these
-        Argosy__Response *answer; // to all before
+        bool judged, whole; // whether it is one entry is known; it is
 };
 
 void change_parts_free(Ticket *t) {
@@ -50,8 +44,6 @@ void change_parts_free(Ticket *t) {
         if (!p)
                 return;
         request_ties_done(&p->ties);
-        message_free(p->part);
-        message_free(p->answer);
         free(p);
 }
 
@@ -84,70 +76,30 @@ static int judge(Decision *d, Ticket *t) {
         return p->whole ? CHANGE_WHOLE : 0;
 }
 
-// The log has the part. True: it was the last one.
-static bool part_done(Leader *l, Ticket *t) {
-        const Argosy__Request__Change *change = t->request->change;
-        ChangeParts *p = t->parts;
-        bool last = p->first + p->n == change->n_names;
-
-        decide_complete(l, t, p->part);
-        p->part->change->first = change->parts ? (uint32_t) p->first : 0;
-        p->first += p->n;
-        if (!change->parts) {
-                (void) oom_check(unit_results_move(p->part->change, p->answer->change));
-                message_free(TAKE_PTR(p->part));
-        } else if (last) {
-                message_free(p->answer);
-                p->answer = TAKE_PTR(p->part);
-        } else
-                ticket_send(t, TAKE_PTR(p->part));
-        return last;
-}
-
-static void on_part_committed(Leader *l, Ticket *t) {
-        t->committed = NULL;
-        t->made = true;
-        t->n_kept += t->parts->n_stored;
-        if (part_done(l, t))
-                t->response = TAKE_PTR(t->parts->answer);
-}
-
 static int decide_part(Decision *d, Ticket *t) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         Argosy__Request__Change part = *t->request->change;
-        ChangeParts *p = t->parts;
-        bool last;
+        LogParts *p = t->log_parts;
+        size_t n = MIN_OF(part.n_names - p->at, change_part_units(&part));
         int r;
 
-        p->n = MIN_OF(part.n_names - p->first, change_part_units(&part));
-        last = p->first + p->n == part.n_names;
-        part.names += p->first;
-        part.n_names = p->n;
-        if (!last)
+        log_parts_take(p, p->at + n, p->at + n == part.n_names);
+        part.names += p->at;
+        part.n_names = n;
+        if (!p->last)
                 part.id = (ProtobufCBinaryData){}; // that is for when the log has all of it
-        message_free(TAKE_PTR(p->part)); // its entry was not taken
         r = decide_units(d, t, &part, &p->part);
         if (r < 0 || !t->parts || !p->part) // it was answered, and nothing of it is left; or a later turn has time for it
                 return r;
-        if (r == PLAN_IN_BATCH || (p->part && last && ticket_has_open_job(t))) {
-                p->n_stored = batch_builder_units_since(&d->batch, mark);
-                t->again = !last;
-                t->committed = on_part_committed;
-                return PLAN_IN_BATCH;
-        }
-        if (part_done(d->leader, t))
-                ticket_settle(t, TAKE_PTR(p->answer));
-        else
-                leader_mark(d->leader);
-        return PLAN_SETTLED;
+        return log_parts_put(d, t, mark);
 }
 
 uint32_t decide_parts_end(const Ticket *t) {
-        return t->parts ? (uint32_t) (t->parts->first + t->parts->n) : 0;
+        return t->parts ? (uint32_t) t->log_parts->end : 0;
 }
 
 const Argosy__Response__Change *decide_parts_results(const Ticket *t) {
-        return t->parts && t->parts->part ? t->parts->part->change : NULL;
+        return t->parts && t->log_parts->part ? t->log_parts->part->change : NULL;
 }
 
 bool decide_part_is_done(const Leader *l, const Ticket *t) {
@@ -157,11 +109,13 @@ bool decide_part_is_done(const Leader *l, const Ticket *t) {
 }
 
 static int parts_new(Ticket *t) {
+        int r = log_parts_begin(t);
+
+        if (r < 0)
+                return r;
+        t->log_parts->apart = t->request->change->parts;
         t->parts = calloc(1, sizeof(*t->parts));
-        if (!t->parts)
-                return -ENOMEM;
-        t->parts->answer = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
-        return t->parts->answer ? 0 : -ENOMEM;
+        return t->parts ? 0 : -ENOMEM;
 }
 
 int decide_parts(Decision *d, Ticket *t) {

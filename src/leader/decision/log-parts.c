@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A request of thousands of units is several entries of the log, so that no turn of the loop is long. What is the same of
+// all such requests stands here; which units a part has, and what becomes of them, is for who plans it to say
+// (decide-parts.c, decide-aims.c, decide-undo.c).
+//
+//      log_parts_take() -> it is planned into the batch -> log_parts_put() -> the log has it -> the next one, or the answer
+//
+//      what became of the entry    the part
+//      not taken                   is taken and planned anew: nothing is known of it yet
+//      there is nothing to store   is done at once. The last one has an entry nevertheless while the log waits for it
+//      committed                   is done: its units count (Ticket.n_kept), and what is said of them goes behind what was said before
+//
+// The client is answered once, when the last part is done; or, if it takes that, about each part as it is there.
+//
+// Failures: without memory for an answer about what the log has the process ends; before that the request fails.
+
+#include "log-parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "decide-complete.h"
+#include "message.h"
+#include "oom.h"
+#include "response.h"
+#include "turn.h"
+
+int log_parts_begin(Ticket *t) {
+        _cleanup_free_ LogParts *p = NULL;
+
+        if (t->log_parts)
+                return 0;
+        p = calloc(1, sizeof(*p));
+        if (!p)
+                return -ENOMEM;
+        p->answer = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+        if (!p->answer)
+                return -ENOMEM;
+        t->log_parts = TAKE_PTR(p);
+        return 0;
+}
+
+void log_parts_free(Ticket *t) {
+        LogParts *p = TAKE_PTR(t->log_parts);
+
+        if (!p)
+                return;
+        message_free(p->part);
+        message_free(p->answer);
+        free(p);
+}
+
+void log_parts_take(LogParts *p, size_t end, bool last) {
+        message_free(TAKE_PTR(p->part));
+        p->end = end;
+        p->last = last;
+}
+
+bool log_parts_fit(const Decision *d, BatchBuilderMark mark) {
+        return mark.n_ops == 0 || d->batch.packed.len <= STORE_BATCH_MAX - ENTRY_SPARE_BYTES;
+}
+
+static int done_apart(Ticket *t) {
+        LogParts *p = t->log_parts;
+
+        p->part->change->first = (uint32_t) p->at;
+        if (p->last) {
+                message_free(p->answer);
+                p->answer = TAKE_PTR(p->part);
+        } else
+                ticket_send(t, TAKE_PTR(p->part));
+        return 0;
+}
+
+static int done_together(LogParts *p) {
+        int r = unit_results_move(p->part->change, p->answer->change);
+
+        message_free(TAKE_PTR(p->part));
+        return r;
+}
+
+static int part_done(Leader *l, Ticket *t) {
+        LogParts *p = t->log_parts;
+        int r;
+
+        decide_complete(l, t, p->part);
+        r = p->apart ? done_apart(t) : done_together(p);
+        p->at = p->end;
+        return r;
+}
+
+static void on_part_committed(Leader *l, Ticket *t) {
+        t->committed = NULL;
+        t->made = true;
+        t->n_kept += t->log_parts->n_stored;
+        (void) oom_check(part_done(l, t));
+        if (t->log_parts->last)
+                t->response = TAKE_PTR(t->log_parts->answer);
+}
+
+int log_parts_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
+        LogParts *p = t->log_parts;
+        int r;
+
+        if (d->batch.n_ops != mark.n_ops || (p->last && ticket_has_open_job(t))) {
+                p->n_stored = batch_builder_units_since(&d->batch, mark);
+                t->again = !p->last;
+                t->committed = on_part_committed;
+                return PLAN_IN_BATCH;
+        }
+        r = part_done(d->leader, t);
+        if (r < 0)
+                return r;
+        if (p->last)
+                ticket_settle(t, TAKE_PTR(p->answer));
+        else
+                leader_mark(d->leader);
+        return PLAN_SETTLED;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A large request goes into the log part by part. See log-parts.c.
+
+#include "decision.h"
+
+struct LogParts {
+        size_t at, end;           // of what the request is about, as whoever plans it counts: the part under way
+        bool last;                // nothing is to be done behind it
+        bool apart;               // the client takes what becomes of each part as it is there
+        size_t n_stored;          // units of the part, once they are in the batch
+        Argosy__Response *part;   // what becomes of these; NULL: that is not planned
+        Argosy__Response *answer; // to all before
+};
+
+// Ticket.log_parts are there, at the beginning if they were not. 0 or -ENOMEM.
+int log_parts_begin(Ticket *t);
+void log_parts_free(Ticket *t);
+// Up to there what is planned next goes. What was planned before for an entry that was not taken is dropped.
+void log_parts_take(LogParts *p, size_t end, bool last);
+// False: what is planned behind `mark` has no room beside what others have put into the entry: the next one has (-EBUSY).
+bool log_parts_fit(const Decision *d, BatchBuilderMark mark);
+// The part is planned behind `mark`, and its `part` is there. PLAN_IN_BATCH; PLAN_SETTLED: there is nothing of it to store, so
+// the ticket was answered if it was the last, and else waits for a later turn; -ENOMEM.
+int log_parts_put(Decision *d, Ticket *t, BatchBuilderMark mark);

@@ -12,7 +12,6 @@
 #include "author.h"
 #include "clock.h"
 #include "deadline-heap.h"
-#include "decide-aims.h"
 #include "decide-cancel.h"
 #include "decide-dry-runs.h"
 #include "decide-parts.h"
@@ -488,7 +487,6 @@ static void on_ticket_over(Ticket *t) {
         change_parts_free(t);
         plan_turns_free(t);
         undo_work_free(t);
-        aim_work_free(t);
         cancel_work_free(t);
         t->look = queue_look_free(t->look);
         node_calls_end(t->leader, t);

@@ -6,7 +6,7 @@
 //
 //      1. AIM_PART_UNITS after AIM_PART_UNITS is planned and committed. Each time all are judged anew by whoever asks for it,
 //         so what is as it is to be stays, also what an earlier leader has done
-//      2. when the log has the last part, the answer names all units
+//      2. when the log has the last part (log-parts.c), the answer names all units
 //
 // A unit that cannot be had has its own error in the answer. What does not fit behind the requests of others goes into the
 // next entry.
@@ -14,51 +14,21 @@
 #include "decide-aims.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "decide-changes.h"
-#include "decide-complete.h"
 #include "decision.h"
+#include "log-parts.h"
 #include "message.h"
-#include "oom.h"
 #include "registry.h"
 #include "request.h"
 #include "response.h"
 #include "retry-controller.h"
 #include "tables.h"
-#include "turn.h"
 
 enum {
         AIM_PART_UNITS = 256,
         AIM_PART_BYTES = STORE_BATCH_MAX / 2, // of new contents, but for the first one
 };
-
-// Where a ticket is with it.
-struct AimWork {
-        size_t at, end;           // items: of the part under way
-        bool last;                // nothing is to be done behind these
-        size_t n_stored;          // of these, once they are in the batch
-        Argosy__Response *part;   // what becomes of these
-        Argosy__Response *answer; // to all before
-};
-
-void aim_work_free(Ticket *t) {
-        AimWork *w = TAKE_PTR(t->aims);
-
-        if (!w)
-                return;
-        message_free(w->part);
-        message_free(w->answer);
-        free(w);
-}
-
-static int work_new(Ticket *t) {
-        t->aims = calloc(1, sizeof(*t->aims));
-        if (!t->aims)
-                return -ENOMEM;
-        t->aims->answer = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
-        return t->aims->answer ? 0 : -ENOMEM;
-}
 
 // Of those between two places for which nothing is planned.
 static int add_results(const Leader *l, const Ticket *t, const AimList *list, size_t from, size_t to,
@@ -139,30 +109,11 @@ int decide_aims_append(Argosy__Response *from, Argosy__Response *to) {
         return 0;
 }
 
-static int part_done(Leader *l, Ticket *t) {
-        AimWork *w = t->aims;
-        int r;
-
-        decide_complete(l, t, w->part);
-        r = decide_aims_append(w->part, w->answer);
-        message_free(TAKE_PTR(w->part));
-        w->at = w->end;
-        return r;
-}
-
-static void on_part_committed(Leader *l, Ticket *t) {
-        t->committed = NULL;
-        t->made = true;
-        t->n_kept += t->aims->n_stored;
-        if (oom_check(part_done(l, t)) == 0 && t->aims->last)
-                t->response = TAKE_PTR(t->aims->answer);
-}
-
 // Names of the part that begins at the ticket's place.
-static size_t take_part(const AimList *list, AimWork *w, char *names[static AIM_PART_UNITS]) {
-        size_t n = 0, bytes = 0, i;
+static size_t take_part(const AimList *list, LogParts *p, char *names[static AIM_PART_UNITS]) {
+        size_t n = 0, bytes = 0, i, end;
 
-        for (i = w->at; i < list->n && n < AIM_PART_UNITS; i++) {
+        for (i = p->at; i < list->n && n < AIM_PART_UNITS; i++) {
                 const AimItem *item = list->item(list, i);
 
                 if (!item->aimed)
@@ -172,52 +123,33 @@ static size_t take_part(const AimList *list, AimWork *w, char *names[static AIM_
                 bytes += item->bytes;
                 names[n++] = (char *) item->name;
         }
-        w->end = i;
+        end = i;
         while (i < list->n && !list->item(list, i)->aimed)
                 i++;
-        w->last = i == list->n;
-        if (w->last)
-                w->end = list->n;
+        log_parts_take(p, i == list->n ? i : end, i == list->n);
         return n;
 }
 
 static int decide_part(Decision *d, Ticket *t, const AimList *list) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         char *names[AIM_PART_UNITS];
-        AimWork *w = t->aims;
-        size_t n = take_part(list, w, names);
+        LogParts *p = t->log_parts;
+        size_t n = take_part(list, p, names);
         int r;
 
-        for (size_t i = w->at; i < w->end; i++) {
+        for (size_t i = p->at; i < p->end; i++) {
                 const AimItem *item = list->item(list, i);
 
                 if (item->aimed)
                         decide_aims_forget_refusals(d->leader, item->name, &item->aim);
         }
         scheduler_sync_refusals(d->leader);
-        message_free(TAKE_PTR(w->part)); // its entry was not taken
-        r = plan(d, list, names, n, &w->part);
+        r = plan(d, list, names, n, &p->part);
         if (r == 0)
-                r = add_results(d->leader, t, list, w->at, w->end, w->part);
+                r = add_results(d->leader, t, list, p->at, p->end, p->part);
         if (r < 0)
                 return r;
-        if (d->batch.packed.len > STORE_BATCH_MAX - ENTRY_SPARE_BYTES && mark.n_ops > 0)
-                return -EBUSY; // what others have put there leaves no room: the next entry has
-        if (d->batch.n_ops == mark.n_ops && !(w->last && ticket_has_open_job(t))) {
-                r = part_done(d->leader, t);
-                if (r < 0)
-                        return r;
-                if (w->last) {
-                        ticket_settle(t, TAKE_PTR(w->answer));
-                        return PLAN_SETTLED;
-                }
-                leader_mark(d->leader);
-                return PLAN_SETTLED;
-        }
-        w->n_stored = batch_builder_units_since(&d->batch, mark);
-        t->again = !w->last;
-        t->committed = on_part_committed;
-        return PLAN_IN_BATCH;
+        return log_parts_fit(d, mark) ? log_parts_put(d, t, mark) : -EBUSY;
 }
 
 bool decide_aims_are_over(const Leader *l, const Ticket *t) {
@@ -229,7 +161,7 @@ bool decide_aims_are_over(const Leader *l, const Ticket *t) {
 }
 
 int decide_aims(Decision *d, Ticket *t, const AimList *list) {
-        int r = t->aims ? 0 : work_new(t);
+        int r = log_parts_begin(t);
 
         return r < 0 ? r : decide_part(d, t, list);
 }

@@ -35,4 +35,3 @@ int decide_aims_append(Argosy__Response *from, Argosy__Response *to);
 void decide_aims_forget_refusals(Leader *l, const char *name, const ChangeAim *aim);
 // What is said of all that stay. 0 or -ENOMEM.
 int decide_aims_describe(const Leader *l, const Ticket *t, const AimList *list, Argosy__Response *ret);
-void aim_work_free(Ticket *t); // where it is with them

@@ -643,7 +643,7 @@ int decide_apply(Decision *d, Ticket *t) {
                                           "while a voter runs an older version units belong to no sets (see "
                                           "argosyctl cluster status); nothing was changed"));
         list.options = (ApplyOptions){list.m->set, true, list.m->force, list.m->adopt};
-        if (!t->aims && t->job == 0)
+        if (!t->log_parts && t->job == 0)
                 r = compare(d, t);
         if (r == STEP_PASSED)
                 r = fill_asked(&list);

@@ -10,7 +10,6 @@ typedef struct ChangeParts ChangeParts;
 typedef struct LogParts LogParts;
 typedef struct PlanTurns PlanTurns;
 typedef struct Listing Listing;
-typedef struct AimWork AimWork;
 typedef struct UndoWork UndoWork;
 typedef struct CancelWork CancelWork;
 typedef struct QueueLook QueueLook;
@@ -46,9 +45,8 @@ struct Ticket {
         Listing *listing; // of a list that is made in turns; NULL: none
         Watcher *watcher; // of a question for events; NULL: it is none
         ChangeParts *parts; // of a Change that goes into the log in parts; NULL: it does not
-        LogParts *log_parts; // of whatever goes into the log in parts, once it is begun
+        LogParts *log_parts; // of what goes into the log in parts, once it is begun: a Change, an Apply, an Undo or a JobCancel
         UndoWork *undo;     // of an Undo, once it is begun
-        AimWork *aims;      // of an Apply, once it is begun; or of a JobCancel
         CancelWork *cancel; // of a JobCancel, once it is begun
         char *rolls;        // of an Undo or an Apply: name of the rollout that it begins; owned; NULL: it begins none
         const uint64_t *cancels; // jobs that are running, of which its next entry calls off what has not begun

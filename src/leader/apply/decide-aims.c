@@ -98,17 +98,6 @@ static int plan(Decision *d, const AimList *list, char **names, size_t n, Argosy
         return 0;
 }
 
-int decide_aims_append(Argosy__Response *from, Argosy__Response *to) {
-        for (size_t i = 0; i < from->change->n_units; i++) {
-                Argosy__Response__UnitResult *result = TAKE_PTR(from->change->units[i]);
-
-                if (FIELD_APPEND(to->change->units, to->change->n_units, result) < 0)
-                        return -ENOMEM;
-        }
-        from->change->n_units = 0;
-        return 0;
-}
-
 // Names of the part that begins at the ticket's place.
 static size_t take_part(const AimList *list, LogParts *p, char *names[static AIM_PART_UNITS]) {
         size_t n = 0, bytes = 0, i, end;

@@ -29,9 +29,7 @@ struct AimList {
 int decide_aims(Decision *d, Ticket *t, const AimList *list);
 // Whether all of it is in the log, under the request's id. Also of an Undo.
 bool decide_aims_are_over(const Leader *l, const Ticket *t);
-// The same: results of a part behind those of the parts before it, and nodes that refused the unit, and where it failed,
-// are asked again, if it has an aim that is about that.
-int decide_aims_append(Argosy__Response *from, Argosy__Response *to);
+// The same: nodes that refused the unit, and where it failed, are asked again, if it has an aim that is about that.
 void decide_aims_forget_refusals(Leader *l, const char *name, const ChangeAim *aim);
 // What is said of all that stay. 0 or -ENOMEM.
 int decide_aims_describe(const Leader *l, const Ticket *t, const AimList *list, Argosy__Response *ret);

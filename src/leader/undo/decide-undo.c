@@ -9,7 +9,7 @@
 //         not kept any more, nothing is done, unless the request says what is to become of those
 //      2. what is no unit goes into the first entry. UNDO_PART_UNITS after UNDO_PART_UNITS is judged anew, planned and committed, as one job. What is as before
 //         already stays, also what an earlier leader has put back
-//      3. when the log has the last part, the answer names all units
+//      3. when the log has the last part (log-parts.c), the answer names all units
 //
 // Or, a few units at a time, by a rollout (undo-rollout.c), which is begun by one entry (decide-rolling.c).
 //
@@ -31,8 +31,8 @@
 #include "decide-complete.h"
 #include "decide-rolling.h"
 #include "decision.h"
+#include "log-parts.h"
 #include "message.h"
-#include "oom.h"
 #include "request.h"
 #include "response.h"
 #include "setting-words.h"
@@ -55,13 +55,7 @@ struct UndoWork {
         bool resumed; // an earlier leader has begun it
         size_t n_judged, n_told;
         uint64_t newest; // revision of those that are judged, as they were then
-        size_t at, end;           // items: of the part under way
-        bool last;                // nothing is to be done behind these
-        size_t n_stored;          // of these, once they are in the batch
-        bool settings_done;       // the log has those, or there are none
-        RolloutGroup rolls;       // what gets its files back a few at a time
-        Argosy__Response *part;   // what becomes of these
-        Argosy__Response *answer; // to all before
+        RolloutGroup rolls; // what gets its files back a few at a time
 };
 
 void undo_work_free(Ticket *t) {
@@ -71,8 +65,6 @@ void undo_work_free(Ticket *t) {
                 return;
         undo_list_done(&w->list);
         rollout_group_done(&w->rolls);
-        message_free(w->part);
-        message_free(w->answer);
         free(w);
 }
 
@@ -316,92 +308,57 @@ static int plan(Decision *d, UndoList *list, char **names, size_t n, Argosy__Res
         return 0;
 }
 
-static int part_done(Leader *l, Ticket *t) {
-        UndoWork *w = t->undo;
-        int r;
-
-        w->settings_done = true;
-        decide_complete(l, t, w->part);
-        r = decide_aims_append(w->part, w->answer);
-        message_free(TAKE_PTR(w->part));
-        w->at = w->end;
-        return r;
-}
-
-static void on_part_committed(Leader *l, Ticket *t) {
-        t->committed = NULL;
-        t->made = true;
-        t->n_kept += t->undo->n_stored;
-        if (oom_check(part_done(l, t)) == 0 && t->undo->last)
-                t->response = TAKE_PTR(t->undo->answer);
-}
-
 // Names of the part that begins at the ticket's place. What is behind it is as it was when all were judged.
 static size_t take_part(const Leader *l, const Ticket *t, char *names[static UNDO_PART_UNITS]) {
-        UndoWork *w = t->undo;
-        UndoList *list = &w->list;
-        size_t n = 0, i;
+        UndoList *list = &t->undo->list;
+        LogParts *p = t->log_parts;
+        size_t n = 0, i, end;
 
-        for (i = w->at; i < list->n && n < UNDO_PART_UNITS && i < w->at + UNDO_LOOK_UNITS; i++) {
+        for (i = p->at; i < list->n && n < UNDO_PART_UNITS && i < p->at + UNDO_LOOK_UNITS; i++) {
                 undo_list_judge(list, l->state, i, i + 1, t->request->undo->force);
                 if (undo_item_is_aimed(&list->items[i]))
                         names[n++] = (char *) list->items[i].name;
         }
-        w->end = i;
+        end = i;
         while (i < list->n && !undo_item_is_aimed(&list->items[i]))
                 i++;
-        w->last = i == list->n;
-        if (w->last)
-                w->end = list->n;
+        log_parts_take(p, i == list->n ? i : end, i == list->n);
         return n;
 }
 
-// Into the first entry, and what is said of the others into its answer.
-static int put_settings(Decision *d, Ticket *t) {
-        UndoWork *w = t->undo;
-        int r;
+// Settings go with it.
+static bool is_first_part(const Ticket *t) {
+        return t->log_parts->at == 0;
+}
 
-        if (w->settings_done)
-                return 0;
-        r = undo_settings_judge(&w->list.settings, d->leader, t->request->undo->force);
-        return r < 0 ? r : undo_settings_put(&w->list.settings, d->leader, &d->batch);
+static int put_settings(Decision *d, Ticket *t) {
+        UndoSettings *settings = &t->undo->list.settings;
+        int r = undo_settings_judge(settings, d->leader, t->request->undo->force);
+
+        return r < 0 ? r : undo_settings_put(settings, d->leader, &d->batch);
 }
 
 static int decide_part(Decision *d, Ticket *t) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         char *names[UNDO_PART_UNITS];
         size_t n = take_part(d->leader, t, names);
+        LogParts *p = t->log_parts;
         UndoWork *w = t->undo;
-        int r = put_settings(d, t);
+        int r = is_first_part(t) ? put_settings(d, t) : 0;
 
         if (r < 0)
                 return r;
         for (size_t i = 0; i < n; i++)
                 decide_aims_forget_refusals(d->leader, names[i], &undo_list_find(&w->list, names[i])->aim);
         scheduler_sync_refusals(d->leader);
-        message_free(TAKE_PTR(w->part)); // its entry was not taken
-        r = plan(d, &w->list, names, n, &w->part);
-        if (r == 0 && !w->settings_done)
-                r = add_settings(d->leader, w, false, w->part);
+        r = plan(d, &w->list, names, n, &p->part);
+        if (r == 0 && is_first_part(t))
+                r = add_settings(d->leader, w, false, p->part);
         if (r == 0)
-                r = add_results(d->leader, w, w->at, w->end, false, w->part);
+                r = add_results(d->leader, w, p->at, p->end, false, p->part);
         if (r < 0)
                 return r;
-        if (d->batch.packed.len > STORE_BATCH_MAX - ENTRY_SPARE_BYTES && mark.n_ops > 0)
-                return -EBUSY; // what others have put there leaves no room: the next entry has
-        if (d->batch.n_ops == mark.n_ops && !(w->last && ticket_has_open_job(t))) {
-                r = part_done(d->leader, t);
-                if (r < 0)
-                        return r;
-                if (w->last)
-                        return settle(t, TAKE_PTR(w->answer));
-                leader_mark(d->leader);
-                return 0;
-        }
-        w->n_stored = batch_builder_units_since(&d->batch, mark);
-        t->again = !w->last;
-        t->committed = on_part_committed;
-        return PLAN_IN_BATCH;
+        return log_parts_fit(d, mark) ? log_parts_put(d, t, mark) : -EBUSY;
 }
 
 // ------------------------------------------------------------------------------------------------ the request
@@ -411,8 +368,7 @@ static int work_new(Ticket *t, const ClusterState *state) {
         if (!t->undo)
                 return -ENOMEM;
         t->undo->resumed = t->job > 0;
-        t->undo->answer = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
-        return t->undo->answer ? undo_list_read(&t->undo->list, state, t->request->undo->job) : -ENOMEM;
+        return undo_list_read(&t->undo->list, state, t->request->undo->job);
 }
 
 // STEP_PASSED: all units are judged.
@@ -538,5 +494,8 @@ int decide_undo(Decision *d, Ticket *t) {
                 r = check(l, t);
         if (r != STEP_PASSED)
                 return r;
-        return m->rolling ? decide_rolling(d, t) : decide_part(d, t);
+        if (m->rolling)
+                return decide_rolling(d, t);
+        r = log_parts_begin(t);
+        return r < 0 ? r : decide_part(d, t);
 }

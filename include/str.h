@@ -38,6 +38,9 @@ bool str_is_plain(const char *s);
 void hex_encode(const void *data, size_t len, char *ret);
 // Exactly 2 * len hex digits, nothing behind them.
 bool hex_decode(const char *hex, void *ret, size_t len);
+// The first `len` bytes of a part of a URL: %XX is a byte, and where `plus_is_blank` a plus is a blank. Whether the new string
+// is text is for who takes it to see. -EINVAL: behind a percent sign there are no two digits, or they are 00; -ENOMEM.
+int percent_decode(const char *text, size_t len, bool plus_is_blank, char **ret);
 
 // Decimal without sign, blanks or leading '+', at most `max`. False (and *ret untouched) otherwise.
 // A copy of at most `max` bytes, in which everything but printable ASCII is a question mark: for text of

@@ -4,6 +4,7 @@
 // is cut is UTF-8 whenever it was before; what is no UTF-8 is cut at the byte. Parsers take all of the text
 // or nothing, and leave *ret alone when they return false.
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -132,6 +133,31 @@ bool hex_decode(const char *hex, void *ret, size_t len) {
                 p[i] = (uint8_t) (hi << 4 | lo);
         }
         return true;
+}
+
+int percent_decode(const char *text, size_t len, bool plus_is_blank, char **ret) {
+        _cleanup_free_ char *out = malloc(len + 1);
+        size_t n = 0;
+
+        if (!out)
+                return -ENOMEM;
+        for (size_t i = 0; i < len; i++) {
+                int hi, lo;
+
+                if (text[i] != '%') {
+                        out[n++] = plus_is_blank && text[i] == '+' ? ' ' : text[i];
+                        continue;
+                }
+                hi = i + 2 < len ? hex_digit(text[i + 1]) : -1;
+                lo = hi < 0 ? -1 : hex_digit(text[i + 2]);
+                if (lo < 0 || (hi << 4 | lo) == 0)
+                        return -EINVAL;
+                out[n++] = (char) (hi << 4 | lo);
+                i += 2;
+        }
+        out[n] = 0;
+        *ret = TAKE_PTR(out);
+        return 0;
 }
 
 static bool is_tail(uint8_t b) {

@@ -40,35 +40,13 @@ static const struct {
 
 static const char no_memory[] = "this host has no memory for the request";
 
-static int digit(char c) {
-        return c >= '0' && c <= '9'   ? c - '0'
-               : c >= 'a' && c <= 'f' ? c - 'a' + 10
-               : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                      : -1;
-}
-
 // 0, -EINVAL or -ENOMEM.
 static int unescape(const char *text, size_t len, bool query, char **ret) {
-        _cleanup_free_ char *out = malloc(len + 1);
-        size_t n = 0;
+        _cleanup_free_ char *out = NULL;
+        int r = percent_decode(text, len, query, &out);
 
-        if (!out)
-                return -ENOMEM;
-        for (size_t i = 0; i < len; i++) {
-                int high, low;
-
-                if (text[i] != '%') {
-                        out[n++] = query && text[i] == '+' ? ' ' : text[i];
-                        continue;
-                }
-                high = i + 2 < len ? digit(text[i + 1]) : -1;
-                low = high < 0 ? -1 : digit(text[i + 2]);
-                if (low < 0 || high * 16 + low == 0)
-                        return -EINVAL;
-                out[n++] = (char) (high * 16 + low);
-                i += 2;
-        }
-        out[n] = 0;
+        if (r < 0)
+                return r;
         if (!str_is_plain(out))
                 return -EINVAL;
         *ret = TAKE_PTR(out);

@@ -89,13 +89,6 @@ HttpMethod http_method_from_string(const char *text) {
         return 0;
 }
 
-static int hex(char c) {
-        return c >= '0' && c <= '9'   ? c - '0'
-               : c >= 'a' && c <= 'f' ? c - 'a' + 10
-               : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                      : -1;
-}
-
 static bool is_text(const char *s) {
         for (const uint8_t *p = (const uint8_t *) s; *p;) {
                 size_t n = str_utf8_len(p);
@@ -109,26 +102,11 @@ static bool is_text(const char *s) {
 
 // 0, -EINVAL or -ENOMEM.
 static int decode(const char *text, size_t len, char **ret) {
-        _cleanup_free_ char *out = malloc(len + 1);
-        size_t n = 0;
+        _cleanup_free_ char *out = NULL;
+        int r = percent_decode(text, len, false, &out);
 
-        if (!out)
-                return -ENOMEM;
-        for (size_t i = 0; i < len; i++) {
-                int high, low;
-
-                if (text[i] != '%') {
-                        out[n++] = text[i];
-                        continue;
-                }
-                high = i + 2 < len ? hex(text[i + 1]) : -1;
-                low = high < 0 ? -1 : hex(text[i + 2]);
-                if (low < 0 || high * 16 + low == 0)
-                        return -EINVAL;
-                out[n++] = (char) (high * 16 + low);
-                i += 2;
-        }
-        out[n] = 0;
+        if (r < 0)
+                return r;
         if (!is_text(out))
                 return -EINVAL;
         *ret = TAKE_PTR(out);

@@ -31,6 +31,48 @@ static void numbers_have_limits(void **state) {
         assert_false(parse_u64("18446744073709551616", UINT64_MAX, &n));
 }
 
+static void a_part_of_a_url_is_decoded_once(void **state) {
+        static const struct {
+                const char *text;
+                bool plus_is_blank;
+                const char *decoded; // NULL: it is none
+        } cases[] = {
+                {"", false, ""},
+                {"web%40a.service", false, "web@a.service"},
+                {"%2f%2F", false, "//"},
+                {"%2541", false, "%41"},
+                {"a+b%2b", false, "a+b+"},
+                {"a+b%2b", true, "a b+"},
+                {"%c3%28", false, "\303("}, // is no text: nobody asks here
+                {"%00", false, NULL},
+                {"%", false, NULL},
+                {"%4", false, NULL},
+                {"%4g", false, NULL},
+                {"%-1", false, NULL},
+                {"% 1", false, NULL},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_free_ char *out = NULL;
+                int r = percent_decode(cases[i].text, strlen(cases[i].text), cases[i].plus_is_blank, &out);
+
+                assert_int_equal(r, cases[i].decoded ? 0 : -EINVAL);
+                if (cases[i].decoded)
+                        assert_string_equal(out, cases[i].decoded);
+                else
+                        assert_null(out);
+        }
+}
+
+// What stands behind is another part.
+static void an_escape_ends_with_its_part(void **state) {
+        _cleanup_free_ char *out = NULL;
+
+        assert_int_equal(percent_decode("a%41&b", 3, false, &out), -EINVAL);
+        assert_int_equal(percent_decode("a%41&b", 4, false, &out), 0);
+        assert_string_equal(out, "aA");
+}
+
 static void hex_goes_there_and_back(void **state) {
         uint8_t in[] = {0, 1, 0xab, 0xff}, out[4];
         char hex[9];
@@ -85,6 +127,8 @@ int main(void) {
                 cmocka_unit_test(words_of_people_turn_no_text_around),
                 cmocka_unit_test(numbers_have_limits),
                 cmocka_unit_test(hex_goes_there_and_back),
+                cmocka_unit_test(a_part_of_a_url_is_decoded_once),
+                cmocka_unit_test(an_escape_ends_with_its_part),
                 cmocka_unit_test(text_is_cut_at_the_border_of_a_character),
                 cmocka_unit_test(bytes_that_are_no_characters_are_cut_anywhere),
         };

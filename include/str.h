@@ -23,6 +23,10 @@ char *str_dup_cut(const char *s, size_t max);
 // As snprintf() for text of others: what is too long for the buffer ends with a whole character. Returns its length.
 size_t str_fit(char *ret, size_t size, const char *format, ...) _printf_(3, 4);
 size_t str_vfit(char *ret, size_t size, const char *format, va_list ap) _printf_(3, 0);
+enum { STR_WHY_SIZE = 512 };
+// What is wrong with what somebody has sent, cut to STR_WHY_SIZE as above; *ret_why is NULL without memory, and owned by the
+// caller. Always -EINVAL.
+int str_refuse(char **ret_why, const char *format, ...) _printf_(2, 3);
 bool str_has_suffix(const char *s, const char *suffix);
 
 // Length of the valid UTF-8 sequence at `p` (a NUL-terminated string): 1 to 4, or 0 if there is none.

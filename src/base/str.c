@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Text: cutting it at the border of a character, numbers and time spans out of it, hexadecimal digits. What
+// Text: cutting it at the border of a character, numbers and time spans out of it, hexadecimal digits, parts of URLs. What
 // is cut is UTF-8 whenever it was before; what is no UTF-8 is cut at the byte. Parsers take all of the text
 // or nothing, and leave *ret alone when they return false.
 
@@ -91,6 +91,17 @@ size_t str_fit(char *ret, size_t size, const char *format, ...) {
         len = str_vfit(ret, size, format, ap);
         va_end(ap);
         return len;
+}
+
+int str_refuse(char **ret_why, const char *format, ...) {
+        char text[STR_WHY_SIZE];
+        va_list ap;
+
+        va_start(ap, format);
+        str_vfit(text, sizeof(text), format, ap);
+        va_end(ap);
+        *ret_why = strdup(text);
+        return -EINVAL;
 }
 
 bool str_has_suffix(const char *s, const char *suffix) {

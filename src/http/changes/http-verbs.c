@@ -8,7 +8,6 @@
 #include "http-verbs.h"
 
 #include <errno.h>
-#include <stdarg.h>
 
 #include "access-token.h"
 #include "access.h"
@@ -45,18 +44,6 @@ struct HttpVerb {
         int (*make)(Make *m, int which); // `which` is of its family
         int which;
 };
-
-static int refuse(Make *m, const char *format, ...) _printf_(2, 3);
-static int refuse(Make *m, const char *format, ...) {
-        char text[512];
-        va_list ap;
-
-        va_start(ap, format);
-        str_vfit(text, sizeof(text), format, ap);
-        va_end(ap);
-        *m->ret_why = strdup(text);
-        return -EINVAL;
-}
 
 // ---- members
 
@@ -96,7 +83,7 @@ static int take_text(Make *m, const char *name, bool needed, char **ret) {
         if (!value && !needed)
                 return 0;
         if (!is_text(value))
-                return refuse(m, "'%s' is a text", name);
+                return str_refuse(m->ret_why, "'%s' is a text", name);
         *ret = value->valuestring;
         return 0;
 }
@@ -105,7 +92,7 @@ static int take_bool(Make *m, const char *name, protobuf_c_boolean *ret) {
         const cJSON *value = member(m, name);
 
         if (value && !cJSON_IsBool(value))
-                return refuse(m, "'%s' is true or false", name);
+                return str_refuse(m->ret_why, "'%s' is true or false", name);
         if (value)
                 *ret = cJSON_IsTrue(value);
         return 0;
@@ -123,7 +110,7 @@ static int take_number(Make *m, const char *name, bool needed, double max, uint6
         if (!value && !needed)
                 return 0;
         if (!is_number(value, max))
-                return refuse(m, "'%s' is a whole number from 1 to %.0f", name, max);
+                return str_refuse(m->ret_why, "'%s' is a whole number from 1 to %.0f", name, max);
         *ret = (uint64_t) value->valuedouble;
         return 0;
 }
@@ -143,10 +130,10 @@ static int take_numbers(Make *m, const char *name, uint64_t **ret, size_t *ret_n
         if (!numbers)
                 return -ENOMEM;
         if (!cJSON_IsArray(list) || !list->child)
-                return refuse(m, "'%s' is an array of numbers", name);
+                return str_refuse(m->ret_why, "'%s' is an array of numbers", name);
         for (const cJSON *n = list->child; n; n = n->next) {
                 if (!is_number(n, NUMBER_MAX))
-                        return refuse(m, "'%s' is an array of numbers", name);
+                        return str_refuse(m->ret_why, "'%s' is an array of numbers", name);
                 numbers[(*ret_n)++] = (uint64_t) n->valuedouble;
         }
         *ret = numbers;
@@ -162,10 +149,10 @@ static int take_texts(Make *m, const char *name, bool needed, char ***ret, size_
         if (!list && !needed)
                 return 0;
         if (!cJSON_IsArray(list) || (needed && !list->child))
-                return refuse(m, "'%s' is an array of texts", name);
+                return str_refuse(m->ret_why, "'%s' is an array of texts", name);
         for (const cJSON *n = list->child; n; n = n->next) {
                 if (!is_text(n))
-                        return refuse(m, "'%s' is an array of texts", name);
+                        return str_refuse(m->ret_why, "'%s' is an array of texts", name);
                 texts[(*ret_n)++] = n->valuestring;
         }
         *ret = texts;
@@ -179,7 +166,7 @@ static int take_span(Make *m, const char *name, uint64_t max_sec, uint64_t *ret_
                 return 0;
         if (!is_text(value) || !parse_span_us(value->valuestring, ret_us) ||
             *ret_us / USEC_PER_SEC > max_sec)
-                return refuse(m, "'%s' is a time span, as \"30s\" or \"5min\"", name);
+                return str_refuse(m->ret_why, "'%s' is a time span, as \"30s\" or \"5min\"", name);
         return 0;
 }
 
@@ -192,10 +179,10 @@ static int take_labels(Make *m, const char *name, Argosy__Label ***ret, size_t *
         if (!list || !labels)
                 return -ENOMEM;
         if (object && !cJSON_IsObject(object))
-                return refuse(m, "'%s' is an object of names and texts", name);
+                return str_refuse(m->ret_why, "'%s' is an object of names and texts", name);
         for (const cJSON *l = object ? object->child : NULL; l; l = l->next) {
                 if (!cJSON_IsString(l))
-                        return refuse(m, "'%s' is an object of names and texts", name);
+                        return str_refuse(m->ret_why, "'%s' is an object of names and texts", name);
                 labels[*ret_n] = (Argosy__Label) ARGOSY__LABEL__INIT;
                 labels[*ret_n].key = l->string;
                 labels[*ret_n].value = l->valuestring;
@@ -242,7 +229,7 @@ static int make_label(Make *m, int which) {
                 r = take_labels(m, "set", &label->set, &label->n_set);
         if (r == 0)
                 r = take_texts(m, "unset", false, &label->unset, &label->n_unset);
-        return r == 0 && label->n_set + label->n_unset == 0 ? refuse(m, "label needs 'set', or 'unset'") : r;
+        return r == 0 && label->n_set + label->n_unset == 0 ? str_refuse(m->ret_why, "label needs 'set', or 'unset'") : r;
 }
 
 // It is answered when it is begun: what becomes of it is its job's to say.
@@ -293,10 +280,10 @@ static int read_amount(Make *m, const cJSON *value, Argosy__Amount *a) {
         }
         a->amount = n;
         return valid ? 0
-                     : refuse(m,
-                              "'%.64s' is no amount: {\"cpu\": \"1.5\", \"memory\": \"2G\", \"NAME\": 3}, "
-                              "or null for none",
-                              value->string);
+                     : str_refuse(m->ret_why,
+                                  "'%.64s' is no amount: {\"cpu\": \"1.5\", \"memory\": \"2G\", \"NAME\": 3}, "
+                                  "or null for none",
+                                  value->string);
 }
 
 static int take_amounts(Make *m, const char *name, Argosy__Amount ***ret, size_t *ret_n) {
@@ -308,7 +295,7 @@ static int take_amounts(Make *m, const char *name, Argosy__Amount ***ret, size_t
         if (!list || !amounts)
                 return -ENOMEM;
         if (object && !cJSON_IsObject(object))
-                return refuse(m, "'%s' is an object of resources and amounts", name);
+                return str_refuse(m->ret_why, "'%s' is an object of resources and amounts", name);
         for (const cJSON *a = object ? object->child : NULL; a && r == 0; a = a->next) {
                 r = read_amount(m, a, &amounts[*ret_n]);
                 list[*ret_n] = &amounts[*ret_n];
@@ -342,7 +329,7 @@ static int make_pool(Make *m, int remove) {
         if (r == 0)
                 r = take_labels(m, "labels", &pool->labels, &pool->n_labels);
         return r == 0 && !remove && pool->n_hosts + pool->n_labels == 0
-                       ? refuse(m, "pool set needs 'nodes', or 'labels'")
+                       ? str_refuse(m->ret_why, "pool set needs 'nodes', or 'labels'")
                        : r;
 }
 
@@ -360,13 +347,13 @@ static int make_access(Make *m, int revoke) {
         if (r < 0)
                 return r;
         if (!right_from_string(right, &access->right))
-                return refuse(m, "'right' is one of view, operate, deploy and admin");
+                return str_refuse(m->ret_why, "'right' is one of view, operate, deploy and admin");
         copy = room_for(m, strlen(who) + 1, 1);
         if (!copy)
                 return -ENOMEM;
         memcpy(copy, who, strlen(who));
         if (!access_subject_parse(copy, &subject))
-                return refuse(m, "'who' is one of user:NAME, user:NAME@HOST and group:NAME");
+                return str_refuse(m->ret_why, "'who' is one of user:NAME, user:NAME@HOST and group:NAME");
         access->revoke = revoke;
         access->user = (char *) subject.user;
         access->group = (char *) subject.group;
@@ -388,7 +375,7 @@ static int take_hash(Make *m, ProtobufCBinaryData *ret) {
                 return -ENOMEM;
         return hex_decode(hex, ret->data, HASH_SIZE)
                        ? 0
-                       : refuse(m, "'hash' is 64 hexadecimal digits: SHA-256 of the SHA-256 of the token's text");
+                       : str_refuse(m->ret_why, "'hash' is 64 hexadecimal digits: SHA-256 of the SHA-256 of the token's text");
 }
 
 // {"name": "ci", "right": "operate", "role": "web", "ttl": "30d", "hash": "..."}
@@ -409,7 +396,7 @@ static int make_token(Make *m, int which) {
         if (r < 0)
                 return r;
         token->ttl_sec = ttl_us / USEC_PER_SEC;
-        return right_from_string(right, &token->right) ? 0 : refuse(m, "'right' is one of view, operate, deploy and admin");
+        return right_from_string(right, &token->right) ? 0 : str_refuse(m->ret_why, "'right' is one of view, operate, deploy and admin");
 }
 
 static int make_token_revoke(Make *m, int which) {
@@ -442,7 +429,7 @@ static int take_share(Make *m, const char *name, uint32_t *ret, protobuf_c_boole
         if (is_number(value, INT32_MAX))
                 share.value = (uint32_t) value->valuedouble;
         else if (!is_text(value) || !unit_share_parse(value->valuestring, &share))
-                return refuse(m, "'%s' is a number from 1 on, or a text like \"25%%\"", name);
+                return str_refuse(m->ret_why, "'%s' is a number from 1 on, or a text like \"25%%\"", name);
         *ret = share.value;
         *ret_percent = share.percent;
         return 0;
@@ -473,7 +460,7 @@ static int make_undo(Make *m, int which) {
         if (r == 0)
                 r = take_pace(m, undo);
         return r == 0 && undo->only_untouched && undo->force
-                       ? refuse(m, "'only-untouched' and 'force' exclude each other")
+                       ? str_refuse(m->ret_why, "'only-untouched' and 'force' exclude each other")
                        : r;
 }
 
@@ -486,7 +473,7 @@ static int take_file(Make *m, Argosy__Request__Rollout *rollout) {
         if (!file)
                 return -ENOMEM;
         if (!cJSON_IsString(value))
-                return refuse(m, "'file' is the text of the unit's file");
+                return str_refuse(m->ret_why, "'file' is the text of the unit's file");
         *file = (Argosy__NamedFile) ARGOSY__NAMED_FILE__INIT;
         file->name = file->path = rollout->name;
         file->content = (ProtobufCBinaryData){.data = (uint8_t *) value->valuestring,
@@ -542,7 +529,7 @@ static int make_history_limit(Make *m, int which) {
         int r = queue ? take_text(m, "size", true, &size) : -ENOMEM;
 
         if (r == 0 && !history_size_parse(size, &queue->history_mib))
-                return refuse(m, "'size' is a size in M or G, as \"64M\"");
+                return str_refuse(m->ret_why, "'size' is a size in M or G, as \"64M\"");
         return r;
 }
 
@@ -556,7 +543,7 @@ static int read_rule(Make *m, Argosy__QueueRule *rule) {
         while (r == 0 && i < ELEMENTSOF(actions) && !streq(actions[i], action))
                 i++;
         if (r == 0 && i == ELEMENTSOF(actions))
-                return refuse(m, "'action' is one of accept, hold, refuse and limit");
+                return str_refuse(m->ret_why, "'action' is one of accept, hold, refuse and limit");
         rule->action = (Argosy__QueueAction) i;
         if (r == 0)
                 r = take_text(m, "text", rule->action == ARGOSY__QUEUE_ACTION__QUEUE_REFUSE, &rule->text);
@@ -579,14 +566,14 @@ static int check_rule_members(Make *m, const cJSON *rule) {
                                             "verb",   "unit", "role",  "reason"};
 
         if (!cJSON_IsObject(rule))
-                return refuse(m, "'rule' is an object");
+                return str_refuse(m->ret_why, "'rule' is an object");
         for (const cJSON *value = rule->child; value; value = value->next) {
                 bool is_known = false;
 
                 for (size_t i = 0; i < ELEMENTSOF(known); i++)
                         is_known |= streq(known[i], value->string);
                 if (!is_known)
-                        return refuse(m, "a rule has no member '%.64s'", value->string);
+                        return str_refuse(m->ret_why, "a rule has no member '%.64s'", value->string);
         }
         return 0;
 }

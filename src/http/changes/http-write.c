@@ -49,18 +49,6 @@ struct Write {
         Arena arena; // of what http-verbs.c makes
 };
 
-static int refuse(Write *w, const char *format, ...) _printf_(2, 3);
-static int refuse(Write *w, const char *format, ...) {
-        char text[512];
-        va_list ap;
-
-        va_start(ap, format);
-        str_vfit(text, sizeof(text), format, ap);
-        va_end(ap);
-        *w->ret_why = strdup(text);
-        return -EINVAL;
-}
-
 // ---- members
 
 enum {
@@ -77,12 +65,12 @@ static int add_name(Write *w, char *name) {
         int r;
 
         if (unit_name_kind(name, &why) == UNIT_NAME_INVALID)
-                return refuse(w, "'%.128s' is no name of a unit: %s", name, why);
+                return str_refuse(w->ret_why, "'%.128s' is no name of a unit: %s", name, why);
         r = map_add_str(&w->named, name, name);
         if (r < 0)
                 return r == -EEXIST ? 0 : r;
         if (w->n_names == CHANGE_UNITS_MAX)
-                return refuse(w, "a request names at most %i units", (int) CHANGE_UNITS_MAX);
+                return str_refuse(w->ret_why, "a request names at most %i units", (int) CHANGE_UNITS_MAX);
         if (ARRAY_RESERVE(w->names, w->n_names + 1) < 0)
                 return -ENOMEM;
         w->names[w->n_names++] = name;
@@ -93,10 +81,10 @@ static int read_units(Write *w, const cJSON *value) {
         int r = 0;
 
         if (!cJSON_IsArray(value))
-                return refuse(w, "'units' is an array of names");
+                return str_refuse(w->ret_why, "'units' is an array of names");
         for (const cJSON *m = value->child; m && r == 0; m = m->next)
                 r = cJSON_IsString(m) ? add_name(w, m->valuestring)
-                                      : refuse(w, "'units' is an array of names");
+                                      : str_refuse(w->ret_why, "'units' is an array of names");
         return r;
 }
 
@@ -105,9 +93,9 @@ static int add_file(Write *w, char *name, char *content, size_t len) {
         const char *why;
 
         if (unit_name_kind(name, &why) == UNIT_NAME_INVALID)
-                return refuse(w, "'%.128s' is no name of a unit: %s", name, why);
+                return str_refuse(w->ret_why, "'%.128s' is no name of a unit: %s", name, why);
         if (w->n_files == HTTP_FILES_MAX)
-                return refuse(w, "a request brings at most %i files", (int) HTTP_FILES_MAX);
+                return str_refuse(w->ret_why, "a request brings at most %i files", (int) HTTP_FILES_MAX);
         if (ARRAY_RESERVE(w->files, w->n_files + 1) < 0)
                 return -ENOMEM;
         w->files[w->n_files] = (Argosy__NamedFile) ARGOSY__NAMED_FILE__INIT;
@@ -121,16 +109,16 @@ static int read_files(Write *w, const cJSON *value) {
         int r = 0;
 
         if (!cJSON_IsObject(value))
-                return refuse(w, "'files' is an object: names and contents");
+                return str_refuse(w->ret_why, "'files' is an object: names and contents");
         for (const cJSON *m = value->child; m && r == 0; m = m->next)
                 r = cJSON_IsString(m) ? add_file(w, m->string, m->valuestring, strlen(m->valuestring))
-                                      : refuse(w, "'files' is an object: names and contents");
+                                      : str_refuse(w->ret_why, "'files' is an object: names and contents");
         return r;
 }
 
 static int read_bool(Write *w, const cJSON *value, protobuf_c_boolean *ret) {
         if (!cJSON_IsBool(value))
-                return refuse(w, "'%s' is true or false", value->string);
+                return str_refuse(w->ret_why, "'%s' is true or false", value->string);
         *ret = cJSON_IsTrue(value);
         return 0;
 }
@@ -153,7 +141,7 @@ static int read_queue(Write *w, const cJSON *value) {
 
 static int read_reason(Write *w, const cJSON *value) {
         if (!cJSON_IsString(value) || !str_is_plain(value->valuestring))
-                return refuse(w, "'reason' is a text without control characters");
+                return str_refuse(w->ret_why, "'reason' is a text without control characters");
         w->job.reason = value->valuestring;
         return 0;
 }
@@ -169,7 +157,7 @@ static bool read_number(const cJSON *value, uint64_t *ret) {
 }
 
 static int read_job(Write *w, const cJSON *value) {
-        return read_number(value, &w->job.retries) ? 0 : refuse(w, "'job' is the number of a job");
+        return read_number(value, &w->job.retries) ? 0 : str_refuse(w->ret_why, "'job' is the number of a job");
 }
 
 static int read_after(Write *w, const cJSON *value) {
@@ -177,8 +165,8 @@ static int read_after(Write *w, const cJSON *value) {
         for (const cJSON *m = cJSON_IsArray(value) ? value->child : value; m; m = m->next)
                 if (!cJSON_IsArray(value) || w->job.n_after == HTTP_AFTER_MAX ||
                     !read_number(m, &w->after[w->job.n_after++]))
-                        return refuse(w, "'after' is an array of numbers of at most %i jobs",
-                                      (int) HTTP_AFTER_MAX);
+                        return str_refuse(w->ret_why, "'after' is an array of numbers of at most %i jobs",
+                                          (int) HTTP_AFTER_MAX);
         return 0;
 }
 
@@ -196,8 +184,8 @@ static const struct {
 
 static int refuse_member(Write *w, const char *verb, const char *member) {
         if (streq(member, "plan"))
-                return refuse(w, "of '%.64s' there is no plan", verb);
-        return refuse(w, "'%.64s' has no member '%.64s'", verb, member);
+                return str_refuse(w->ret_why, "of '%.64s' there is no plan", verb);
+        return str_refuse(w->ret_why, "'%.64s' has no member '%.64s'", verb, member);
 }
 
 static int read_member(Write *w, const WriteVerb *verb, const cJSON *value) {
@@ -223,7 +211,7 @@ static int make_change(Write *w, const WriteVerb *verb) {
                         if (r < 0)
                                 return r;
                 }
-        return w->n_names > 0 ? 0 : refuse(w, "'%s' names no units", verb->name);
+        return w->n_names > 0 ? 0 : str_refuse(w->ret_why, "'%s' names no units", verb->name);
 }
 
 // Which units, and what is asked of them, is known when that job was looked at (http-api-retry.c).
@@ -231,7 +219,7 @@ static int make_retry(Write *w, const WriteVerb *verb) {
         w->change.parts = true;
         w->request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         w->request.change = &w->change;
-        return w->job.retries > 0 ? 0 : refuse(w, "'%s' names no job", verb->name);
+        return w->job.retries > 0 ? 0 : str_refuse(w->ret_why, "'%s' names no job", verb->name);
 }
 
 static const WriteVerb verbs[] = {
@@ -273,9 +261,9 @@ static int read_headers(Write *w, const HttpWriteHeaders *h) {
         size_t len;
 
         if (h->if_none_match)
-                return refuse(w, "If-None-Match means nothing here; If-Match does");
+                return str_refuse(w->ret_why, "If-None-Match means nothing here; If-Match does");
         if (h->key && !request_key_is_valid(h->key))
-                return refuse(w, "Idempotency-Key is a text of 1 to %i characters", (int) REQUEST_KEY_MAX);
+                return str_refuse(w->ret_why, "Idempotency-Key is a text of 1 to %i characters", (int) REQUEST_KEY_MAX);
         if (h->key)
                 request_key_id(h->key, 0, w->id);
         else if (getrandom(w->id, sizeof(w->id), 0) != sizeof(w->id))
@@ -284,10 +272,10 @@ static int read_headers(Write *w, const HttpWriteHeaders *h) {
                 return 0;
         len = strlen(h->if_match);
         if (len < 3 || len - 2 >= sizeof(digits) || h->if_match[0] != '"' || h->if_match[len - 1] != '"')
-                return refuse(w, "If-Match is a revision in quotes");
+                return str_refuse(w->ret_why, "If-Match is a revision in quotes");
         str_fit(digits, sizeof(digits), "%.*s", (int) (len - 2), h->if_match + 1);
         if (!parse_u64(digits, INT64_MAX, &w->job.if_revision) || w->job.if_revision == 0)
-                return refuse(w, "If-Match is a revision in quotes");
+                return str_refuse(w->ret_why, "If-Match is a revision in quotes");
         return 0;
 }
 
@@ -307,7 +295,7 @@ static int read_other(Write *w, const char *name) {
         int r = 0;
 
         if (!verb)
-                return refuse(w, "there is no verb '%.64s'", name);
+                return str_refuse(w->ret_why, "there is no verb '%.64s'", name);
         for (const cJSON *m = w->body->child; m && r == 0; m = m->next)
                 r = read_other_member(w, verb, name, m);
         return r < 0 ? r : http_verb_make(verb, w->body, w->job.reason, &w->arena, &w->request, w->ret_why);
@@ -319,7 +307,7 @@ static int read_body(Write *w) {
         int r = 0;
 
         if (!cJSON_IsString(name))
-                return refuse(w, "the body has no 'verb'");
+                return str_refuse(w->ret_why, "the body has no 'verb'");
         if (!verb)
                 return read_other(w, name->valuestring);
         for (const cJSON *m = w->body->child; m && r == 0; m = m->next)
@@ -328,7 +316,7 @@ static int read_body(Write *w) {
 }
 
 static int read_file(Write *w, const HttpTarget *t, const char *body, size_t len) {
-        int r = len > 0 ? add_file(w, t->name, (char *) body, len) : refuse(w, "the body is empty");
+        int r = len > 0 ? add_file(w, t->name, (char *) body, len) : str_refuse(w->ret_why, "the body is empty");
 
         w->change.replace = true;
         return r < 0 ? r : make_change(w, find_verb("submit"));
@@ -383,7 +371,7 @@ static int make_plan(Write *w, cJSON *body) {
         const cJSON *plan = cJSON_GetObjectItemCaseSensitive(body, "plan");
 
         if (plan && !cJSON_IsTrue(plan))
-                return refuse(w, "what is asked for here is a plan");
+                return str_refuse(w->ret_why, "what is asked for here is a plan");
         if (!plan && !cJSON_AddTrueToObject(body, "plan"))
                 return -ENOMEM;
         return 0;

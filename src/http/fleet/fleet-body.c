@@ -14,18 +14,6 @@
 #include "str.h"
 #include "unit-name.h"
 
-static int refuse(char **ret_why, const char *format, ...) _printf_(2, 3);
-static int refuse(char **ret_why, const char *format, ...) {
-        char text[512];
-        va_list ap;
-
-        va_start(ap, format);
-        str_vfit(text, sizeof(text), format, ap);
-        va_end(ap);
-        *ret_why = strdup(text);
-        return -EINVAL;
-}
-
 static const char *text_of(const cJSON *object, const char *name) {
         const cJSON *m = cJSON_GetObjectItemCaseSensitive(object, name);
 
@@ -46,21 +34,21 @@ static int read_options(const cJSON *list, FleetOptions *ret, char **ret_why) {
         if (!list || cJSON_IsNull(list))
                 return 0;
         if (!cJSON_IsArray(list))
-                return refuse(ret_why, "unable to decode body: options is an array");
+                return str_refuse(ret_why, "unable to decode body: options is an array");
         for (const cJSON *m = list->child; m && r == 0; m = m->next) {
                 if (!cJSON_IsObject(m) || is_wrong(m, "section") || is_wrong(m, "name") ||
                     is_wrong(m, "value"))
-                        return refuse(ret_why,
-                                      "unable to decode body: an option has section, name and value");
+                        return str_refuse(ret_why,
+                                          "unable to decode body: an option has section, name and value");
                 if (ret->n == FLEET_OPTIONS_MAX)
-                        return refuse(ret_why, "a unit has at most %d options", FLEET_OPTIONS_MAX);
+                        return str_refuse(ret_why, "a unit has at most %d options", FLEET_OPTIONS_MAX);
                 r = fleet_options_add(ret, text_of(m, "section") ?: "", text_of(m, "name") ?: "",
                                       text_of(m, "value") ?: "");
         }
         if (r == 0) {
                 r = fleet_options_check(ret, &why);
                 if (r == -EINVAL)
-                        return refuse(ret_why, "%s", why);
+                        return str_refuse(ret_why, "%s", why);
         }
         return r;
 }
@@ -70,18 +58,18 @@ int fleet_body_read_unit(const cJSON *body, const char *name, FleetUnit *ret, ch
 
         *ret = (FleetUnit){};
         if (!cJSON_IsObject(body) || is_wrong(body, "name") || is_wrong(body, "desiredState"))
-                return refuse(ret_why, "unable to decode body: it is no unit");
+                return str_refuse(ret_why, "unable to decode body: it is no unit");
         if (given && *given && !streq(given, name))
-                return refuse(ret_why,
-                              "name in URL \"%.128s\" differs from unit name in request body \"%.128s\"",
-                              name, given);
+                return str_refuse(ret_why,
+                                  "name in URL \"%.128s\" differs from unit name in request body \"%.128s\"",
+                                  name, given);
         if (unit_name_kind(name, &why) == UNIT_NAME_INVALID)
-                return refuse(ret_why, "invalid unit name \"%.128s\": %s", name, why);
+                return str_refuse(ret_why, "invalid unit name \"%.128s\": %s", name, why);
         ret->has_desired = desired && *desired;
         if (ret->has_desired && !target_from_string(desired, &ret->desired))
-                return refuse(ret_why,
-                              "invalid desiredState \"%.64s\": expect inactive, loaded, or launched",
-                              desired);
+                return str_refuse(ret_why,
+                                  "invalid desiredState \"%.64s\": expect inactive, loaded, or launched",
+                                  desired);
         return read_options(cJSON_GetObjectItemCaseSensitive(body, "options"), &ret->options, ret_why);
 }
 
@@ -114,14 +102,14 @@ static int read_patch(const cJSON *m, FleetPatch *ret, char **ret_why) {
         int r;
 
         if (!streq(op, "add") && !streq(op, "remove") && !streq(op, "replace"))
-                return refuse(ret_why, "invalid op: expect add, remove, or replace");
+                return str_refuse(ret_why, "invalid op: expect add, remove, or replace");
         r = read_path(text_of(m, "path"), ret);
         if (r == -EINVAL)
-                return refuse(ret_why, "machine metadata path invalid");
+                return str_refuse(ret_why, "machine metadata path invalid");
         if (r < 0 || streq(op, "remove"))
                 return r;
         if (!text || !*text)
-                return refuse(ret_why, "invalid value: add and replace require a value");
+                return str_refuse(ret_why, "invalid value: add and replace require a value");
         ret->value = strdup(text);
         return ret->value ? 0 : -ENOMEM;
 }
@@ -132,7 +120,7 @@ int fleet_body_read_patches(const cJSON *body, FleetPatches *ret, char **ret_why
         *ret = (FleetPatches){};
         for (const cJSON *m = body->child; m && r == 0; m = m->next) {
                 if (ret->n == FLEET_PATCHES_MAX)
-                        return refuse(ret_why, "at most %d changes are made at once", FLEET_PATCHES_MAX);
+                        return str_refuse(ret_why, "at most %d changes are made at once", FLEET_PATCHES_MAX);
                 if (ARRAY_RESERVE(ret->list, ret->n + 1) < 0)
                         return -ENOMEM;
                 ret->list[ret->n] = (FleetPatch){};

@@ -73,6 +73,19 @@ static void an_escape_ends_with_its_part(void **state) {
         assert_string_equal(out, "aA");
 }
 
+static void what_is_wrong_is_said_in_whole_characters(void **state) {
+        _cleanup_free_ char *why = NULL, *words = NULL;
+        char text[2 * STR_WHY_SIZE] = "";
+
+        for (size_t i = 0; i < STR_WHY_SIZE - 2; i++)
+                text[i] = 'x';
+        memcpy(text + STR_WHY_SIZE - 2, "\303\244 and more", 12);
+        assert_int_equal(str_refuse(&words, "'%s' is no number, nor is %i", "a", 7), -EINVAL);
+        assert_string_equal(words, "'a' is no number, nor is 7");
+        assert_int_equal(str_refuse(&why, "%s", text), -EINVAL);
+        assert_int_equal(strlen(why), STR_WHY_SIZE - 2);
+}
+
 static void hex_goes_there_and_back(void **state) {
         uint8_t in[] = {0, 1, 0xab, 0xff}, out[4];
         char hex[9];
@@ -128,6 +141,7 @@ int main(void) {
                 cmocka_unit_test(numbers_have_limits),
                 cmocka_unit_test(hex_goes_there_and_back),
                 cmocka_unit_test(a_part_of_a_url_is_decoded_once),
+                cmocka_unit_test(what_is_wrong_is_said_in_whole_characters),
                 cmocka_unit_test(an_escape_ends_with_its_part),
                 cmocka_unit_test(text_is_cut_at_the_border_of_a_character),
                 cmocka_unit_test(bytes_that_are_no_characters_are_cut_anywhere),

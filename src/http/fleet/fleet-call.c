@@ -14,6 +14,7 @@
 #include <sys/random.h>
 
 #include "array.h"
+#include "fleet-call-private.h"
 #include "macro.h"
 #include "message.h"
 #include "request-key.h"
@@ -29,7 +30,7 @@ FleetCall *fleet_call_new(void) {
         return calloc(1, sizeof(FleetCall));
 }
 
-static void drop_rows_from(FleetCall *c, size_t first) {
+void fleet_call_drop_rows(FleetCall *c, size_t first) {
         for (size_t i = first; i < c->n_rows; i++) {
                 FleetRow *row = &c->rows[i];
                 char *texts[] = {row->name, row->node,   row->desired, row->current,
@@ -43,7 +44,7 @@ static void drop_rows_from(FleetCall *c, size_t first) {
         c->n_rows = first;
 }
 
-static void drop_machines(FleetCall *c) {
+void fleet_call_drop_machines(FleetCall *c) {
         for (size_t i = 0; i < c->n_machines; i++) {
                 FleetMachine *m = &c->machines[i];
 
@@ -62,8 +63,8 @@ static void drop_machines(FleetCall *c) {
 FleetCall *fleet_call_free(FleetCall *c) {
         if (!c)
                 return NULL;
-        drop_rows_from(c, 0);
-        drop_machines(c);
+        fleet_call_drop_rows(c, 0);
+        fleet_call_drop_machines(c);
         fleet_target_done(&c->target);
         fleet_unit_done(&c->unit);
         fleet_patches_done(&c->patches);
@@ -85,7 +86,7 @@ unsigned fleet_call_read(FleetCall *c, const cJSON *body, char **ret_why) {
         return r == 0 ? 0 : r == -EINVAL ? 400 : 503;
 }
 
-static void end(FleetCall *c, unsigned status, const char *why) {
+void fleet_call_end(FleetCall *c, unsigned status, const char *why) {
         if (c->status != 0)
                 return;
         c->status = status;
@@ -125,30 +126,14 @@ static unsigned status_of(int error) {
 void fleet_call_fail(FleetCall *c, int error, const char *why) {
         bool unreachable = error == EHOSTUNREACH || error == ETIMEDOUT || error == EINPROGRESS || error == ECONNRESET;
 
-        end(c, status_of(error), unreachable ? no_leader : why);
-}
-
-static bool is_of_machines(const FleetCall *c) {
-        return c->target.resource == FLEET_MACHINES;
-}
-
-static bool is_of_states(const FleetCall *c) {
-        return c->target.resource == FLEET_STATES || c->target.resource == FLEET_STATE;
-}
-
-static bool is_one(const FleetCall *c) {
-        return c->target.resource == FLEET_UNIT || c->target.resource == FLEET_STATE;
+        fleet_call_end(c, status_of(error), unreachable ? no_leader : why);
 }
 
 // The leader takes patterns where fleet has names. A name of a unit has none of these.
 static bool names_nothing(const FleetCall *c) {
-        const char *name = is_one(c) ? c->target.name : c->target.unit_name;
+        const char *name = fleet_call_is_one(c) ? c->target.name : c->target.unit_name;
 
         return name && strpbrk(name, "*?[");
-}
-
-static bool reads(const FleetCall *c) {
-        return c->target.method == FLEET_GET;
 }
 
 // ---- what follows from what was seen
@@ -161,9 +146,9 @@ static void judge_put(FleetCall *c) {
         if (same < 0)
                 fleet_call_fail(c, ENOMEM, "this host has no memory for the request");
         else if (!row && c->unit.options.n == 0)
-                end(c, 409, "unit does not exist and options field empty");
+                fleet_call_end(c, 409, "unit does not exist and options field empty");
         else if (row && same && !c->unit.has_desired)
-                end(c, 409, "must provide DesiredState to update existing unit");
+                fleet_call_end(c, 409, "must provide DesiredState to update existing unit");
         else
                 c->made = !row || !same;
 }
@@ -172,7 +157,7 @@ static void judge(FleetCall *c) {
         if (c->target.method == FLEET_PUT)
                 judge_put(c);
         else if (c->n_rows == 0 && c->target.method == FLEET_DELETE)
-                end(c, 404, "unit does not exist");
+                fleet_call_end(c, 404, "unit does not exist");
 }
 
 bool fleet_call_stops(const FleetCall *c) {
@@ -182,7 +167,7 @@ bool fleet_call_stops(const FleetCall *c) {
 }
 
 bool fleet_call_shows_loaded(const FleetCall *c) {
-        return reads(c) && c->target.resource == FLEET_UNIT && c->n_rows > 0 &&
+        return fleet_call_reads(c) && c->target.resource == FLEET_UNIT && c->n_rows > 0 &&
                streq(c->rows[0].desired, "loaded");
 }
 
@@ -197,25 +182,16 @@ static Argosy__Request *ask_machines(void) {
         return message_copy(&q);
 }
 
-// Of a list of all there is no more is asked for than this page, and one row to see whether there is another.
-static bool is_whole(const FleetCall *c) {
-        return !is_one(c) && !is_of_machines(c) && !c->target.machine_id && !c->target.unit_name;
-}
-
 bool fleet_call_is_later_page(const FleetCall *c) {
-        return reads(c) && c->target.resource != FLEET_DISCOVERY && is_whole(c) && c->target.page > 1;
-}
-
-static size_t fitting_wanted(const FleetCall *c) {
-        return c->target.page * (size_t) FLEET_PAGE_ROWS + 1;
+        return fleet_call_reads(c) && c->target.resource != FLEET_DISCOVERY && fleet_call_is_whole(c) && c->target.page > 1;
 }
 
 static Argosy__ListFilter *filter_of(FleetCall *c, Argosy__ListFilter *filter) {
         *filter = (Argosy__ListFilter) ARGOSY__LIST_FILTER__INIT;
-        filter->limit = (uint32_t) (fitting_wanted(c) - c->n_fitting);
+        filter->limit = (uint32_t) (fleet_call_wanted(c) - c->n_fitting);
         filter->after = c->behind.unit;
         filter->after_node = c->behind.node;
-        return is_whole(c) ? filter : NULL;
+        return fleet_call_is_whole(c) ? filter : NULL;
 }
 
 static Argosy__Request *ask_list(FleetCall *c) {
@@ -223,7 +199,7 @@ static Argosy__Request *ask_list(FleetCall *c) {
         Argosy__ListFilter filter;
         Argosy__Request__ListUnits units = ARGOSY__REQUEST__LIST_UNITS__INIT;
         Argosy__Request__ListUnitFiles files = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
-        char *name = is_one(c) ? c->target.name : c->target.unit_name;
+        char *name = fleet_call_is_one(c) ? c->target.name : c->target.unit_name;
 
         c->behind = c->last;
         c->rows_before = c->n_rows;
@@ -231,7 +207,7 @@ static Argosy__Request *ask_list(FleetCall *c) {
         c->n_seen = 0;
         c->more = false;
         units.filter = files.filter = filter_of(c, &filter);
-        if (is_of_states(c)) {
+        if (fleet_call_is_of_states(c)) {
                 q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
                 q.list_units = &units;
                 units.patterns = &name;
@@ -263,7 +239,7 @@ static Argosy__Request *ask_contents(FleetCall *c) {
 }
 
 // The first row from there on of a unit that waits for a place; n_rows: there is none.
-static size_t find_waiting(const FleetCall *c, size_t from) {
+size_t fleet_call_find_waiting(const FleetCall *c, size_t from) {
         while (from < c->n_rows && !c->rows[from].waits)
                 from++;
         return from;
@@ -279,13 +255,14 @@ static Argosy__Request *ask_why(FleetCall *c) {
         q.what_case = ARGOSY__REQUEST__WHAT_WHY;
         q.why = &m;
         m.names = names;
-        for (i = find_waiting(c, c->explained); i < c->n_rows && m.n_names < most; i = find_waiting(c, i + 1))
+        for (i = fleet_call_find_waiting(c, c->explained); i < c->n_rows && m.n_names < most;
+             i = fleet_call_find_waiting(c, i + 1))
                 names[m.n_names++] = c->rows[i].name;
         c->explained = i;
         return message_copy(&q);
 }
 
-static Argosy__Verb verb_of(const FleetCall *c) {
+Argosy__Verb fleet_call_verb(const FleetCall *c) {
         const char *now = c->n_rows > 0 ? c->rows[0].desired : "inactive";
 
         if (c->target.method == FLEET_DELETE)
@@ -320,7 +297,7 @@ static Argosy__Request *ask_change(const FleetCall *c) {
         job.targets = &name;
         job.n_targets = 1;
         m.id = (ProtobufCBinaryData){sizeof(id), id};
-        m.verb = verb_of(c);
+        m.verb = fleet_call_verb(c);
         m.names = &name;
         m.n_names = 1;
         if (c->made) {
@@ -363,7 +340,7 @@ static const FleetMachine *find_machine(const FleetCall *c, const char *id) {
 static void judge_patches(FleetCall *c) {
         for (size_t i = 0; i < c->patches.n; i++)
                 if (!find_machine(c, c->patches.list[i].machine))
-                        end(c, 404, "machine does not exist");
+                        fleet_call_end(c, 404, "machine does not exist");
 }
 
 // Those of one machine that stand behind each other are one change.
@@ -398,19 +375,19 @@ static Argosy__Request *ask_labels(FleetCall *c) {
 // ---- one step after the other
 
 static bool is_needed(const FleetCall *c, FleetStep step) {
-        bool lists = !is_of_machines(c) && c->target.resource != FLEET_DISCOVERY;
+        bool lists = !fleet_call_is_of_machines(c) && c->target.resource != FLEET_DISCOVERY;
 
         switch (step) {
         case FLEET_ASKS_MACHINES:
-                return reads(c) ? c->target.resource != FLEET_DISCOVERY : is_of_machines(c);
+                return fleet_call_reads(c) ? c->target.resource != FLEET_DISCOVERY : fleet_call_is_of_machines(c);
         case FLEET_ASKS_LIST:
                 return lists && !names_nothing(c);
         case FLEET_ASKS_CONTENTS:
-                return lists && c->n_rows > 0 && (reads(c) || c->unit.options.n > 0);
+                return lists && c->n_rows > 0 && (fleet_call_reads(c) || c->unit.options.n > 0);
         case FLEET_ASKS_WHY:
-                return reads(c) && find_waiting(c, 0) < c->n_rows;
+                return fleet_call_reads(c) && fleet_call_find_waiting(c, 0) < c->n_rows;
         case FLEET_CHANGES:
-                return lists && !reads(c);
+                return lists && !fleet_call_reads(c);
         case FLEET_WAITS:
                 return fleet_call_stops(c);
         case FLEET_LABELS:
@@ -421,10 +398,10 @@ static bool is_needed(const FleetCall *c, FleetStep step) {
 }
 
 static void end_well(FleetCall *c) {
-        if (reads(c) && is_one(c) && c->n_rows == 0)
-                end(c, 404, is_of_states(c) ? "unit state does not exist" : "unit does not exist");
+        if (fleet_call_reads(c) && fleet_call_is_one(c) && c->n_rows == 0)
+                fleet_call_end(c, 404, fleet_call_is_of_states(c) ? "unit state does not exist" : "unit does not exist");
         else
-                end(c, reads(c) ? 200 : c->target.method == FLEET_PUT && c->made ? 201 : 204, NULL);
+                fleet_call_end(c, fleet_call_reads(c) ? 200 : c->target.method == FLEET_PUT && c->made ? 201 : 204, NULL);
 }
 
 static Argosy__Request *ask(FleetCall *c) {
@@ -449,8 +426,8 @@ static Argosy__Request *ask(FleetCall *c) {
 // A step that is not done with one request.
 static bool goes_on(const FleetCall *c) {
         return (c->step == FLEET_LABELS && is_needed(c, FLEET_LABELS)) ||
-               (c->step == FLEET_ASKS_LIST && c->more && c->n_fitting < fitting_wanted(c)) ||
-               (c->step == FLEET_ASKS_WHY && find_waiting(c, c->explained) < c->n_rows);
+               (c->step == FLEET_ASKS_LIST && c->more && c->n_fitting < fleet_call_wanted(c)) ||
+               (c->step == FLEET_ASKS_WHY && fleet_call_find_waiting(c, c->explained) < c->n_rows);
 }
 
 int fleet_call_next(FleetCall *c, Argosy__Request **ret) {
@@ -508,7 +485,7 @@ static const FleetMachine *machine_of(const FleetCall *c, const char *node) {
 
 // The place for one more row that fits; NULL: it is on another page.
 static FleetRow *room_for(FleetCall *c) {
-        size_t at = c->n_fitting++, first = is_one(c) ? 0 : (c->target.page - 1U) * (size_t) FLEET_PAGE_ROWS;
+        size_t at = c->n_fitting++, first = fleet_call_is_one(c) ? 0 : (c->target.page - 1U) * (size_t) FLEET_PAGE_ROWS;
 
         return at >= first && c->n_rows < FLEET_PAGE_ROWS ? &c->rows[c->n_rows++] : NULL;
 }
@@ -557,13 +534,13 @@ static bool follows(FleetCall *c, size_t first, bool filtered) {
         if (first == 0) {
                 bool all = !filtered && !behind_is_empty(c);
 
-                drop_rows_from(c, all ? 0 : c->rows_before);
+                fleet_call_drop_rows(c, all ? 0 : c->rows_before);
                 c->n_fitting = all ? 0 : c->fitting_before;
                 c->n_seen = 0;
         }
         if (first == c->n_seen)
                 return true;
-        end(c, 503, "the leader changed in the middle of the list: ask again");
+        fleet_call_end(c, 503, "the leader changed in the middle of the list: ask again");
         return false;
 }
 
@@ -575,8 +552,8 @@ static bool note_last(FleetPlace *place, const char *unit, const char *node) {
 bool fleet_call_page_ended(const FleetCall *c, FleetPlace *ret) {
         const FleetRow *row = c->n_rows > 0 ? &c->rows[c->n_rows - 1] : NULL;
 
-        return c->status == 200 && reads(c) && row && is_whole(c) && c->n_fitting >= fitting_wanted(c) &&
-               note_last(ret, row->name, is_of_states(c) ? row->node : "");
+        return c->status == 200 && fleet_call_reads(c) && row && fleet_call_is_whole(c) && c->n_fitting >= fleet_call_wanted(c) &&
+               note_last(ret, row->name, fleet_call_is_of_states(c) ? row->node : "");
 }
 
 void fleet_call_begin_behind(FleetCall *c, const FleetPlace *place) {
@@ -633,7 +610,7 @@ static char *describe_wait(const char *message, Argosy__Refusal *const *refusals
 
 // A unit that has got a place since it was listed waits for none.
 static int take_why(FleetCall *c, const Argosy__Response__Status *s) {
-        for (size_t i = find_waiting(c, 0); i < c->n_rows; i = find_waiting(c, i + 1)) {
+        for (size_t i = fleet_call_find_waiting(c, 0); i < c->n_rows; i = fleet_call_find_waiting(c, i + 1)) {
                 char *text;
 
                 if (!s->row || !*s->why || !streq(c->rows[i].name, s->row->unit))
@@ -650,7 +627,7 @@ static int take_why(FleetCall *c, const Argosy__Response__Status *s) {
 // Of a unit that was to be started or loaded: fleet's client would wait for it, for ever if need be, and never learn why. What was
 // made is answered so all the same, and its state says why it waits.
 static int say_unplaced(FleetCall *c, const Argosy__Response__UnitResult *u) {
-        Argosy__Verb verb = verb_of(c);
+        Argosy__Verb verb = fleet_call_verb(c);
         _cleanup_free_ char *why = NULL;
 
         if (c->made || u->n_refusals == 0 || (verb != ARGOSY__VERB__VERB_START && verb != ARGOSY__VERB__VERB_LOAD))
@@ -658,7 +635,7 @@ static int say_unplaced(FleetCall *c, const Argosy__Response__UnitResult *u) {
         why = describe_wait(u->message, u->refusals, u->n_refusals);
         if (!why)
                 return -ENOMEM;
-        end(c, 409, why);
+        fleet_call_end(c, 409, why);
         return 0;
 }
 
@@ -692,7 +669,7 @@ int fleet_call_take(FleetCall *c, const Argosy__Response *r) {
         }
         switch (c->step) {
         case FLEET_ASKS_MACHINES:
-                drop_machines(c);
+                fleet_call_drop_machines(c);
                 for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_NODES && i < r->nodes->n_rows; i++)
                         if (take_machine(c, r->nodes->rows[i]) < 0)
                                 return -ENOMEM;

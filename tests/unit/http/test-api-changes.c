@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// What changes the cluster: one job or many of them, whether somebody waits for it or not, and what is told when argosyd ends in the
+// middle of it.
+
+#include "test.h"
+
+#include "api-world.h"
+#include "feature-level.h"
+
+static void answer_change(HttpCall *call, int status, uint64_t job) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response__UnitResult unit = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *units[] = {&unit};
+
+        unit.name = (char *) "a.service";
+        unit.status = status;
+        unit.message = (char *) (status ? "a.service:7: no such option" : "");
+        change.units = units;
+        change.n_units = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
+        r.change = &change;
+        r.job = job;
+        r.final = true;
+        http_call_respond(call, &r);
+}
+
+#define STOP "{\"verb\":\"stop\",\"units\":[\"a.service\"]}"
+#define POST(target, type, length, body) \
+        "POST " target " HTTP/1.1\r\nHost: x\r\nContent-Type: " type "\r\nContent-Length: " length "\r\n\r\n" body
+
+static_assert(sizeof(STOP) == 37 + 1, "as its Content-Length says");
+
+static void a_change_is_answered_with_its_job(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs", "application/json", "37", "{\"verb\":"));
+        c = say(0, "\"stop\",\"units\":[\"a.service\"]}"); // it may come in pieces
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
+        answer_change(w.calls[0], 0, 17);
+        RUN_UNTIL(has(c, "]}\n"));
+        assert_true(has(c, "HTTP/1.1 202 "));
+        assert_true(has(c, "Content-Length: ")); // it is not sent in pieces
+        assert_true(has(c, "Location: /v1/jobs/17\r\n"));
+        assert_true(has(c, "{\"job\":17,\"units\":[{\"unit\":\"a.service\",\"ok\":true,"));
+}
+
+static void a_change_of_which_nothing_was_done_is_a_problem(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs", "application/json; charset=utf-8", "37", STOP));
+        RUN_UNTIL(w.n_calls == 1);
+        answer_change(w.calls[0], EINVAL, 0);
+        RUN_UNTIL(has(c, "\"unit\":\"a.service\",\"line\":7}"));
+        assert_true(has(c, "HTTP/1.1 400 "));
+}
+
+static void respond_job(HttpCall *call, const char *state) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
+
+        row.job = 17;
+        row.state = (char *) state;
+        jobs.rows = rows;
+        jobs.n_rows = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        r.final = true;
+        http_call_respond(call, &r);
+}
+
+static void who_waits_is_told_how_it_ended(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs?wait=60", "application/json", "37", STOP));
+        RUN_UNTIL(w.n_calls == 1);
+        answer_change(w.calls[0], 0, 17);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_JOB_WAIT);
+        respond_job(w.calls[1], "done");
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_LIST_JOBS);
+        respond_job(w.calls[2], "done");
+        RUN_UNTIL(has(c, "]}\n"));
+        assert_true(has(c, "HTTP/1.1 200 "));
+        assert_true(has(c, "Location: /v1/jobs/17\r\n"));
+        assert_true(has(c, "\"state\":\"done\""));
+}
+
+static void who_has_waited_long_enough_is_told_how_far_it_is(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/jobs/17?wait=1"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_JOB_WAIT);
+        http_call_set_route(w.calls[0], &w);
+        RUN_UNTIL(w.n_calls == 2);
+        assert_int_equal(w.n_cancelled, 1);
+        respond_job(w.calls[1], "running");
+        RUN_UNTIL(has(c, "\"state\":\"running\""));
+}
+
+// A part of job 17: so many units, and how many are behind them.
+static void respond_part(HttpCall *call, size_t n, uint32_t more, bool no_leader) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
+        Argosy__Response__JobUnitRow unit = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
+        _cleanup_free_ Argosy__Response__JobUnitRow **units = calloc(n, sizeof(*units));
+
+        assert_non_null(units);
+        for (size_t i = 0; i < n; i++)
+                units[i] = &unit;
+        unit.unit = str_printf("behind-%u.service", w.last_first_unit);
+        row.job = 17;
+        row.units = units;
+        row.n_units = n;
+        row.more_units = more;
+        jobs.rows = rows;
+        jobs.n_rows = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        r.no_leader = no_leader;
+        r.final = true;
+        http_call_respond(call, &r);
+        free(unit.unit);
+}
+
+static void all_units_of_a_job_are_asked_for_one_part_after_the_other(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/jobs/17"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_first_unit, 0);
+        respond_part(w.calls[0], 2, 3, false);
+        RUN_UNTIL(w.n_calls == 2);
+        assert_int_equal(w.last_first_unit, 2);
+        respond_part(w.calls[1], 2, 1, false);
+        RUN_UNTIL(w.n_calls == 3);
+        assert_int_equal(w.last_first_unit, 4);
+        respond_part(w.calls[2], 1, 0, false);
+        RUN_UNTIL(has(c, "]}\n"));
+        assert_true(has(c, "HTTP/1.1 200 ") && has(c, "behind-0.service") && has(c, "behind-2.service") && has(c, "behind-4.service"));
+        assert_true(!has(c, "more_units"));
+        c = say(1, POST("/v1/jobs?wait=60", "application/json", "37", STOP)); // and of one that was waited for
+        RUN_UNTIL(w.n_calls == 4);
+        answer_change(w.calls[3], 0, 17);
+        respond_job(w.calls[4], "done");
+        assert_int_equal(w.last_first_unit, 0);
+        respond_part(w.calls[5], 7, 1, false);
+        assert_int_equal(w.last_first_unit, 7);
+        respond_part(w.calls[6], 1, 0, false);
+        RUN_UNTIL(has(c, "behind-7.service") && has(c, "]}\n"));
+        assert_int_equal(w.n_calls, 7);
+}
+
+static void of_a_job_of_very_many_units_the_rest_is_counted(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/jobs/17"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_part(w.calls[0], HTTP_JOB_UNITS_MAX - 1, 9, false);
+        RUN_UNTIL(w.n_calls == 2);
+        respond_part(w.calls[1], 2, 7, false);
+        RUN_UNTIL(has(c, "],\"more_units\":7}]}\n"));
+        assert_int_equal(w.n_calls, 2);
+}
+
+// How units are now is known to a leader alone.
+static void a_job_is_told_by_a_leader_or_without_one_and_not_half_so(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/jobs/17"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_part(w.calls[0], 2, 1, false);
+        RUN_UNTIL(w.n_calls == 2);
+        respond_part(w.calls[1], 1, 0, true);
+        RUN_UNTIL(has(c, "ask again"));
+        assert_true(has(c, "HTTP/1.1 503 ") && !has(c, "behind-0.service"));
+}
+
+static void who_only_announces_a_body_takes_room_from_nobody(void **state) {
+        Client *c;
+
+        for (size_t i = 0; i < 5; i++)
+                (void) say(i, POST("/v1/jobs", "application/x-ndjson", "33554432", ""));
+        for (size_t i = 0; i < 5; i++) { // and they were heard
+                (void) say(i, "{");
+                uv_run(&w.loop, UV_RUN_NOWAIT);
+        }
+        w.waits = true;
+        c = say(5, POST("/v1/jobs", "application/json", "37", STOP));
+        RUN_UNTIL(w.n_calls == 1 || has(c, "HTTP/1.1 "));
+        assert_int_equal(w.n_calls, 1);
+        answer_change(w.calls[0], 0, 17);
+        RUN_UNTIL(has(c, "HTTP/1.1 202 "));
+}
+
+#define LINES "{\"verb\":\"stop\",\"units\":[\"a.service\"]}\n"
+
+static void lines_are_asked_for_one_after_the_other(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs?wait=60", "application/x-ndjson", "114", LINES LINES LINES));
+        RUN_UNTIL(w.n_calls == 1); // each is about the same unit
+        answer_change(w.calls[0], 0, 17);
+        assert_int_equal(w.n_calls, 2);
+        answer_change(w.calls[1], EACCES, 0); // that is nothing to the next one
+        assert_int_equal(w.n_calls, 3);
+        answer_change(w.calls[2], 0, 18);
+        assert_int_equal(w.n_calls, 4);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_JOB_WAIT);
+        respond_job(w.calls[3], "done");
+        respond_job(w.calls[4], "failed");
+        RUN_UNTIL(has(c, "{\"line\":3,"));
+        assert_true(has(c, "{\"line\":1,\"status\":200,\"job\":17,\"state\":\"done\""));
+        assert_true(has(c, "{\"line\":2,\"type\":\"about:blank\",\"title\":\"Forbidden\",\"status\":403,"));
+        assert_true(has(c, "{\"line\":3,\"status\":200,\"job\":18,\"state\":\"failed\""));
+}
+
+// Also when it was read: what was made of it is as long.
+static void a_body_counts_as_long_as_what_was_made_of_it(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs?wait=60", "application/x-ndjson", "114", LINES LINES LINES));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(held(), 114);
+        answer_change(w.calls[0], 0, 17);
+        assert_true(held() > 114);
+        answer_change(w.calls[1], 0, 18);
+        http_call_fail(w.calls[2], EHOSTUNREACH, "no leader can be reached");
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_JOB_WAIT); // all that was asked for was asked
+        assert_true(held() > 0 && held() < 114);
+        respond_job(w.calls[3], "done");
+        respond_job(w.calls[4], "done");
+        RUN_UNTIL(has(c, "{\"line\":3,"));
+        SPIN_UNTIL(held() == 0);
+        c = say(0, POST("/v1/jobs?wait=60", "application/json", "37", STOP));
+        RUN_UNTIL(w.n_calls == 6);
+        assert_int_equal(held(), 37);
+        answer_change(w.calls[5], 0, 17);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_JOB_WAIT);
+        assert_int_equal(held(), 0);
+        respond_job(w.calls[6], "done");
+        respond_job(w.calls[7], "done");
+        RUN_UNTIL(has(c, "\"state\":\"done\""));
+        SPIN_UNTIL(held() == 0);
+        (void) say(0, POST("/v1/jobs", "application/json", "37", STOP));
+        RUN_UNTIL(w.n_calls == 9);
+        http_call_fail(w.calls[8], EHOSTUNREACH, "no leader can be reached");
+        assert_int_equal(held(), 0);
+}
+
+static void behind_a_line_without_an_answer_nothing_is_asked_for(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs", "application/x-ndjson", "114", LINES LINES LINES));
+        RUN_UNTIL(w.n_calls == 1);
+        answer_change(w.calls[0], 0, 17);
+        http_call_fail(w.calls[1], EHOSTUNREACH, "no leader can be reached");
+        RUN_UNTIL(has(c, "{\"line\":3,"));
+        assert_int_equal(w.n_calls, 2);
+        assert_true(has(c, "{\"line\":1,\"status\":202,\"job\":17,"));
+        assert_true(has(c, "\"status\":503,\"detail\":\"no leader can be reached\"}"));
+        assert_true(has(c, "\"status\":503,\"detail\":\"this was not asked for any more"));
+        c->got.len = 0;
+        (void) say(0, POST("/v1/jobs", "application/x-ndjson", "114", LINES LINES LINES));
+        RUN_UNTIL(w.n_calls == 3);
+        http_call_fail(w.calls[2], EHOSTUNREACH, "no leader can be reached");
+        RUN_UNTIL(has(c, "HTTP/1.1 503 ")); // of the first line: of the whole
+}
+
+// ---- argosyd ends while something is under way
+
+// Retry-After would have it done twice.
+static void what_a_leader_may_have_is_not_to_be_asked_for_again(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs", "application/json", "37", STOP));
+        RUN_UNTIL(w.n_calls == 1);
+        close_api();
+        RUN_UNTIL(c->closed);
+        assert_true(has(c, "HTTP/1.1 504 ") && has(c, "it may have been carried out"));
+        assert_false(has(c, "Retry-After"));
+}
+
+static void what_has_a_key_is_to_be_asked_for_again(void **state) {
+        Client *c, *lines;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs", "application/json\r\nIdempotency-Key: k", "37", STOP));
+        lines = say(1, POST("/v1/jobs", "application/x-ndjson\r\nIdempotency-Key: l", "114", LINES LINES LINES));
+        RUN_UNTIL(w.n_calls == 2);
+        close_api();
+        RUN_UNTIL(c->closed && lines->closed);
+        for (size_t i = 0; i < 2; i++) {
+                assert_true(has(&w.clients[i], "HTTP/1.1 503 ") && has(&w.clients[i], "Retry-After: 1\r\n"));
+                assert_true(has(&w.clients[i], "under the same key"));
+        }
+}
+
+static void what_changes_nothing_is_to_be_asked_for_again(void **state) {
+        w.waits = true;
+        (void) say(0, POST("/v1/plan", "application/json", "38", "{\"verb\":\"start\",\"units\":[\"a.service\"]}"));
+        (void) say(1, GET("/v1/nodes"));
+        (void) say(2, POST("/v1/jobs", "application/json", "49", "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"hold\":true}"));
+        (void) say(3, POST("/v1/jobs", "application/json", "28", "{\"verb\":\"job retry\",\"job\":7}"));
+        RUN_UNTIL(w.n_calls == 4); // the last two ask about the cluster first
+        close_api();
+        for (size_t i = 0; i < 4; i++) {
+                RUN_UNTIL(w.clients[i].closed);
+                assert_true(has(&w.clients[i], "HTTP/1.1 503 ") && has(&w.clients[i], "Retry-After: 1\r\n"));
+        }
+        assert_true(has(&w.clients[2], "nothing was changed"));
+}
+
+static void what_is_a_job_by_then_is_told_with_its_number(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs?wait=60", "application/json", "37", STOP));
+        RUN_UNTIL(w.n_calls == 1);
+        answer_change(w.calls[0], 0, 17);
+        RUN_UNTIL(w.n_calls == 2);
+        close_api();
+        RUN_UNTIL(c->closed);
+        assert_true(has(c, "HTTP/1.1 202 ") && has(c, "Location: /v1/jobs/17\r\n"));
+        assert_true(has(c, "{\"job\":17,\"message\":\"argosyd is ending") && has(c, ",\"units\":[]}"));
+}
+
+// The same when it is the leader that has gone.
+static void whose_job_cannot_be_waited_for_is_told_its_number(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs?wait=60", "application/json", "37", STOP));
+        RUN_UNTIL(w.n_calls == 1);
+        answer_change(w.calls[0], 0, 17);
+        http_call_fail(w.calls[1], ETIMEDOUT, "no leader can be reached for 5.0 s");
+        RUN_UNTIL(has(c, "\"units\":[]}"));
+        assert_true(has(c, "HTTP/1.1 202 ") && has(c, "Location: /v1/jobs/17\r\n"));
+        assert_true(has(c, "no leader can be reached for 5.0 s"));
+}
+
+static void lines_that_were_done_are_told_when_argosyd_ends(void **state) {
+        Client *c, *waits;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs?wait=60", "application/x-ndjson", "114", LINES LINES LINES));
+        RUN_UNTIL(w.n_calls == 1);
+        answer_change(w.calls[0], 0, 17); // and the second one is under way
+        waits = say(1, POST("/v1/jobs?wait=60", "application/x-ndjson", "38", LINES));
+        RUN_UNTIL(w.n_calls == 3);
+        answer_change(w.calls[2], 0, 18);
+        RUN_UNTIL(w.n_calls == 4); // for its end
+        close_api();
+        RUN_UNTIL(c->closed && waits->closed);
+        assert_int_equal(w.n_calls, 4);
+        assert_true(has(c, "HTTP/1.1 200 ") && has(c, "{\"line\":1,\"status\":202,\"job\":17,"));
+        assert_true(has(c, "{\"line\":2,") && has(c, "\"status\":504,\"detail\":\"argosyd is ending; "));
+        assert_true(has(c, "{\"line\":3,") && has(c, "\"status\":503,\"detail\":\"this was not asked for any more"));
+        assert_true(has(waits, "{\"line\":1,\"status\":202,\"job\":18,"));
+}
+
+static void what_depends_on_jobs_asks_first_whether_there_are_any(void **state) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
+        Client *c;
+
+        w.waits = true;
+        c = say(0, POST("/v1/jobs", "application/json", "49", "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"hold\":true}"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CLUSTER_STATUS);
+        status.feature_level = FEATURE_JOBS - 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
+        r.cluster_status = &status;
+        r.final = true;
+        http_call_respond(w.calls[0], &r);
+        RUN_UNTIL(has(c, "nothing was changed"));
+        assert_true(has(c, "HTTP/1.1 501 "));
+        assert_int_equal(w.n_calls, 1);
+        status.feature_level = FEATURE_JOBS;
+        c = say(1, POST("/v1/jobs", "application/json", "49", "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"hold\":true}"));
+        RUN_UNTIL(w.n_calls == 2);
+        http_call_respond(w.calls[1], &r);
+        assert_int_equal(w.n_calls, 3);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
+        answer_change(w.calls[2], 0, 17);
+        c = say(2, POST("/v1/jobs", "application/json", "49", "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"hold\":true}"));
+        RUN_UNTIL(w.n_calls == 4); // it goes on keeping them
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
+        answer_change(w.calls[3], 0, 18);
+        RUN_UNTIL(has(c, "\"job\":18"));
+}
+
+static void a_body_that_nobody_takes_is_refused(void **state) {
+        static const struct {
+                const char *text, *status;
+        } cases[] = {
+                {POST("/v1/jobs", "text/plain", "37", STOP), " 415 "},
+                {POST("/v1/jobs", "application/jsonx", "37", STOP), " 415 "},
+                {POST("/v1/jobs", "application/json", "99999999", ""), " 413 "}, // before it has come
+                {POST("/v1/jobs", "application/json", "2", "{}"), " 400 "},
+                {POST("/v1/units", "application/json", "2", "{}"), " 405 "},
+                {POST("/v1/nope", "application/json", "2", "{}"), " 404 "},
+                {POST("/v1/jobs?wait=61", "application/json", "2", "{}"), " 400 "},
+                {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\r\n", " 411 "},
+                {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                 "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+                 " 411 "},
+                {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 37\r\n"
+                 "Content-Length: 3\r\n\r\n" STOP,
+                 " 411 "},
+                {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 37\r\n"
+                 "Origin: http://y\r\n\r\n" STOP,
+                 " 403 "},
+                {"DELETE /v1/unit-files/a.service HTTP/1.1\r\nHost: x\r\nOrigin: http://y\r\n\r\n", " 403 "},
+                {"PUT /v1/unit-files/a.service HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", " 415 "},
+                {"DELETE /v1/unit-files/a.service HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", " 400 "},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                Client *c = say(i, cases[i].text);
+
+                RUN_UNTIL(has(c, cases[i].status));
+                assert_int_equal(w.last_what, 0); // the loop never heard of it
+        }
+}
+
+static void respond_ended_job(HttpCall *call, const char *state, uint32_t failed) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
+        Argosy__Response__JobUnitRow ends[2], *end_pointers[] = {&ends[0], &ends[1]};
+
+        for (size_t i = 0; i < ELEMENTSOF(ends); i++)
+                argosy__response__job_unit_row__init(&ends[i]);
+        ends[0].unit = (char *) "bad.service";
+        ends[0].end = (char *) (failed > 0 ? "failed" : "overtaken");
+        ends[1].unit = (char *) "late.service";
+        ends[1].end = (char *) "overtaken";
+        row.job = 9;
+        row.state = (char *) state;
+        row.verb = (char *) "restart";
+        row.failed = failed;
+        row.ends = end_pointers;
+        row.n_ends = ELEMENTSOF(ends);
+        jobs.rows = rows;
+        jobs.n_rows = 1;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        http_call_respond(call, &r);
+}
+
+static void respond_level(HttpCall *call) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
+
+        status.feature_level = FEATURE_JOBS;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
+        r.cluster_status = &status;
+        http_call_respond(call, &r);
+}
+
+#define RETRY                                                                                                                    \
+        "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 28\r\n\r\n"                        \
+        "{\"verb\":\"job retry\",\"job\":9}"
+
+static void what_did_not_end_well_is_asked_for_again(void **state) {
+        w.waits = true;
+        (void) say(0, RETRY);
+        RUN_UNTIL(w.n_calls == 1);
+        respond_level(w.calls[0]);
+        RUN_UNTIL(w.n_calls == 2);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_LIST_JOBS);
+        respond_ended_job(w.calls[1], "failed", 1);
+        RUN_UNTIL(w.n_calls == 3);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
+        assert_int_equal(w.change.verb, ARGOSY__VERB__VERB_RESTART);
+        assert_int_equal(w.change.retries, 9);
+        assert_int_equal(w.change.n_names, 1);
+        assert_string_equal(w.change.first, "bad.service");
+}
+
+static void what_ended_well_is_not_asked_for_again(void **state) {
+        static const struct {
+                const char *state, *why;
+                uint32_t failed;
+        } cases[] = {{"running", "job 9 is running", 1},
+                     {"done", "there is no unit of it that failed", 0},
+                     {"failed", "it names 1 only", 3}};
+
+        w.waits = true;
+        (void) say(0, RETRY);
+        RUN_UNTIL(w.n_calls == 1);
+        respond_level(w.calls[0]);
+        RUN_UNTIL(w.n_calls == 2);
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                Client *c = say(i + 1, RETRY);
+
+                RUN_UNTIL(w.n_calls == i + 3);
+                respond_ended_job(w.calls[i + 2], cases[i].state, cases[i].failed);
+                RUN_UNTIL(has(c, cases[i].why));
+                assert_true(has(c, " 400 "));
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                API_TEST(a_change_is_answered_with_its_job),
+                API_TEST(a_change_of_which_nothing_was_done_is_a_problem),
+                API_TEST(who_only_announces_a_body_takes_room_from_nobody),
+                API_TEST(a_body_counts_as_long_as_what_was_made_of_it),
+                API_TEST(lines_are_asked_for_one_after_the_other),
+                API_TEST(behind_a_line_without_an_answer_nothing_is_asked_for),
+                API_TEST(who_waits_is_told_how_it_ended),
+                API_TEST(who_has_waited_long_enough_is_told_how_far_it_is),
+                API_TEST(all_units_of_a_job_are_asked_for_one_part_after_the_other),
+                API_TEST(of_a_job_of_very_many_units_the_rest_is_counted),
+                API_TEST(a_job_is_told_by_a_leader_or_without_one_and_not_half_so),
+                API_TEST(what_a_leader_may_have_is_not_to_be_asked_for_again),
+                API_TEST(what_has_a_key_is_to_be_asked_for_again),
+                API_TEST(what_changes_nothing_is_to_be_asked_for_again),
+                API_TEST(what_is_a_job_by_then_is_told_with_its_number),
+                API_TEST(whose_job_cannot_be_waited_for_is_told_its_number),
+                API_TEST(lines_that_were_done_are_told_when_argosyd_ends),
+                API_TEST(what_depends_on_jobs_asks_first_whether_there_are_any),
+                API_TEST(a_body_that_nobody_takes_is_refused),
+                API_TEST(what_did_not_end_well_is_asked_for_again),
+                API_TEST(what_ended_well_is_not_asked_for_again),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Lists and pages, what one unit is and why, and what units use: what comes in parts or page by page is one document.
+
+#include "test.h"
+
+#include "api-world.h"
+#include "error-response.h"
+
+static bool filters, has_more; // what the leader says of a list
+static const char *tag;        // of it; NULL: none
+
+static void respond_units(HttpCall *call, uint32_t first, size_t n, bool final) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Units units = ARGOSY__RESPONSE__UNITS__INIT;
+        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT, *rows[] = {&row, &row, &row};
+        char name[32];
+
+        str_fit(name, sizeof(name), "from-%u.service", first);
+        row.unit = name;
+        units.rows = rows;
+        units.n_rows = n;
+        units.first = first;
+        units.filtered = filters;
+        units.more = has_more;
+        if (tag)
+                r.tag = (char *) tag;
+        r.unchanged = tag && n == 0;
+        r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
+        r.units = &units;
+        r.final = final;
+        http_call_respond(call, &r);
+}
+
+static void a_list_in_parts_begins_anew_with_its_first_part(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/units"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_units(w.calls[0], 0, 3, false);
+        respond_units(w.calls[0], 3, 3, false);
+        respond_units(w.calls[0], 0, 1, false); // the next leader
+        respond_units(w.calls[0], 1, 1, true);
+        RUN_UNTIL(has(c, "]}\n"));
+        assert_true(has(c, "from-0.service"));
+        assert_true(has(c, "from-1.service"));
+        assert_false(has(c, "from-3.service"));
+}
+
+static void a_page_says_where_the_next_one_is(void **state) {
+        Client *c;
+
+        w.waits = filters = has_more = true;
+        c = say(0, GET("/v1/units?page_is_not_asked=for"));
+        RUN_UNTIL(has(c, "no such parameter"));
+        c = say(1, GET("/v1/units?limit=3&pattern=from*"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_units(w.calls[0], 0, 3, true);
+        RUN_UNTIL(has(c, "]}\n"));
+        assert_true(has(c, "\r\nLink: </v1/units?limit=3&pattern=from*&page=p0"));
+        assert_true(has(c, ">; rel=\"next\"\r\n"));
+        assert_true(has(c, "{\"no_leader\":false,\"next\":\"p0"));
+        has_more = false;
+        c = say(2, GET("/v1/units?limit=3"));
+        RUN_UNTIL(w.n_calls == 2);
+        respond_units(w.calls[1], 0, 3, true);
+        RUN_UNTIL(has(c, "]}\n"));
+        assert_false(has(c, "Link:"));
+        assert_false(has(c, "next"));
+        filters = false;
+}
+
+static void who_has_a_list_is_not_sent_it_again(void **state) {
+        const char *etag;
+        char text[256];
+        Client *c;
+
+        w.waits = filters = true;
+        tag = "0123456789abcdef0123456789abcdef";
+        c = say(0, GET("/v1/units"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_string_equal(w.known, "");
+        respond_units(w.calls[0], 0, 3, true);
+        RUN_UNTIL(has(c, "]}\n"));
+        etag = memmem(c->got.data, c->got.len, "ETag: ", 6);
+        assert_non_null(etag);
+        str_fit(text, sizeof(text), "GET /v1/units HTTP/1.1\r\nHost: x\r\nIf-None-Match: %.*s\r\n\r\n", (int) strcspn(etag + 6, "\r"), etag + 6);
+        c = say(1, text);
+        RUN_UNTIL(w.n_calls == 2);
+        assert_string_equal(w.known, tag);
+        respond_units(w.calls[1], 0, 0, true);
+        RUN_UNTIL(has(c, "\r\n\r\n"));
+        assert_true(has(c, "HTTP/1.1 304 "));
+        assert_true(has(c, "ETag: \"0123456789abcdef0123456789abcdef-"));
+        str_fit(text, sizeof(text), "GET /v1/units?limit=9 HTTP/1.1\r\nHost: x\r\nIf-None-Match: %.*s\r\n\r\n", (int) strcspn(etag + 6, "\r"),
+                etag + 6);
+        c = say(2, text); // another list
+        RUN_UNTIL(w.n_calls == 3);
+        assert_string_equal(w.known, "");
+        respond_units(w.calls[2], 0, 3, true);
+        RUN_UNTIL(has(c, "]}\n"));
+        tag = NULL;
+        filters = false;
+}
+
+// Its whole list is not what was asked for.
+static void a_leader_that_knows_no_pages_gives_none(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/units?limit=3"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_units(w.calls[0], 0, 3, true);
+        RUN_UNTIL(has(c, "knows neither pages"));
+        assert_true(has(c, "HTTP/1.1 501"));
+        c = say(1, GET("/v1/units?node=n1")); // of these the thread leaves out the others
+        RUN_UNTIL(w.n_calls == 2);
+        respond_units(w.calls[1], 0, 3, true);
+        RUN_UNTIL(has(c, "\"units\":[]}\n"));
+}
+
+static void a_list_of_which_a_part_is_missing_is_none(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/units"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_units(w.calls[0], 0, 3, false);
+        respond_units(w.calls[0], 4, 3, false);
+        respond_units(w.calls[0], 7, 1, true); // he who answers goes on
+        RUN_UNTIL(has(c, "the leader changed in the middle of the list"));
+        assert_true(has(c, "HTTP/1.1 503 "));
+}
+
+// number 0: that was the last; status: of what there is to say.
+static void respond_why(HttpCall *call, uint32_t number, const char *why, int status) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Status s = ARGOSY__RESPONSE__STATUS__INIT;
+        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+
+        row.unit = (char *) "a.service";
+        s.row = &row;
+        s.why = (char *) why;
+        s.number = number;
+        r.status = status;
+        r.final = number == 0;
+        r.what_case = r.final || status != 0 ? ARGOSY__RESPONSE__WHAT__NOT_SET : ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
+        r.status_reply = &s;
+        http_call_respond(call, &r);
+}
+
+static void of_one_unit_it_is_told_why_it_is_as_it_is(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/units/a.service"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_WHY);
+        respond_why(w.calls[0], 1, "the leader before said so", 0);
+        respond_why(w.calls[0], 1, "its disk is full", 0); // asked again: another leader
+        respond_why(w.calls[0], 2, "", 0);
+        respond_why(w.calls[0], 0, "", 0);
+        RUN_UNTIL(w.n_calls == 2);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_LIST_UNITS);
+        respond_units(w.calls[1], 0, 2, true);
+        RUN_UNTIL(has(c, "\"why\":[{\"unit\":\"a.service\""));
+        assert_true(has(c, "\"why\":\"its disk is full\"") && has(c, "\"as_wanted\":false") && has(c, "\"as_wanted\":true"));
+        assert_false(has(c, "the leader before"));
+}
+
+// Of which nodes have nothing to say.
+// number 0: the last, and of no node.
+static void respond_usage(HttpCall *call, uint32_t number, const char *node, const char *unit, const char *error) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Usage usage = ARGOSY__RESPONSE__USAGE__INIT;
+        Argosy__Response__UsageRow row = ARGOSY__RESPONSE__USAGE_ROW__INIT, *rows[] = {&row};
+
+        row.unit = (char *) unit;
+        row.known = 1;
+        row.cpu_us = 17;
+        usage.node = (char *) node;
+        usage.rows = rows;
+        usage.n_rows = unit ? 1 : 0;
+        usage.number = number;
+        usage.gone = !unit;
+        r.status = error ? EIO : 0;
+        r.message = (char *) (error ?: "");
+        r.final = !node;
+        r.what_case = error || !node ? ARGOSY__RESPONSE__WHAT__NOT_SET : ARGOSY__RESPONSE__WHAT_USAGE;
+        r.usage = &usage;
+        http_call_respond(call, &r);
+}
+
+static void what_units_use_comes_from_each_node(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/usage?node=n1&node=n2"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_TOP);
+        respond_usage(w.calls[0], 1, "n1", "lost.service", NULL);
+        respond_usage(w.calls[0], 0, "n4", NULL, "n4: of the leader before");
+        respond_usage(w.calls[0], 1, "n2", "b.service", NULL); // the next one is asked for all of it
+        respond_usage(w.calls[0], 2, "n1", "a.service", NULL);
+        respond_usage(w.calls[0], 3, "n3", "other.service", NULL);
+        respond_usage(w.calls[0], 0, "n4", NULL, "n4: its disk is full");
+        respond_usage(w.calls[0], 0, "n5", NULL, NULL);
+        respond_usage(w.calls[0], 0, NULL, NULL, NULL);
+        RUN_UNTIL(has(c, "0\r\n\r\n"));
+        assert_true(has(c, "{\"no_leader\":false,\"usage\":[{\"unit\":\"b.service\",\"node\":\"n2\",\"tasks\":null,\"memory\":null,\"cpu-time\":17,"));
+        assert_true(has(c, "{\"unit\":\"a.service\",\"node\":\"n1\"") && has(c, "\"errors\":[\"n4: its disk is full\",\"n5: it has gone away\"]}"));
+        assert_false(has(c, "lost.service") || has(c, "other.service") || has(c, "of the leader before"));
+}
+
+static void what_nobody_can_say_of_usage_is_a_problem(void **state) {
+        Argosy__Response r = error_response(EHOSTUNREACH, "no node can be reached");
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/usage"));
+        RUN_UNTIL(w.n_calls == 1);
+        http_call_respond(w.calls[0], &r);
+        RUN_UNTIL(has(c, "no node can be reached"));
+        assert_false(has(c, " 200 "));
+}
+
+static void a_unit_that_nobody_wants_is_there_all_the_same(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/units/a.service"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_why(w.calls[0], 1, "nobody wants it loaded", 0);
+        respond_why(w.calls[0], 0, "", 0);
+        RUN_UNTIL(w.n_calls == 2);
+        respond_units(w.calls[1], 0, 0, true);
+        RUN_UNTIL(has(c, "\"units\":[],\"why\":[{\"unit\":\"a.service\""));
+        assert_true(has(c, "HTTP/1.1 200 "));
+}
+
+static void why_nobody_leads_is_a_problem_as_of_anything(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/units/a.service"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_why(w.calls[0], 0, "", ETIMEDOUT);
+        RUN_UNTIL(has(c, "HTTP/1.1 504 ") || has(c, "HTTP/1.1 503 "));
+        assert_int_equal(w.n_calls, 1);
+}
+
+static void a_unit_that_is_not_there_is_not_found(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/units/a.service"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_why(w.calls[0], 1, "", ENOENT);
+        respond_why(w.calls[0], 0, "", 0);
+        RUN_UNTIL(w.n_calls == 2);
+        respond_units(w.calls[1], 0, 0, true);
+        RUN_UNTIL(has(c, "there is no such thing, or you may not see it"));
+        assert_true(has(c, "HTTP/1.1 404 "));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                API_TEST(a_list_in_parts_begins_anew_with_its_first_part),
+                API_TEST(a_list_of_which_a_part_is_missing_is_none),
+                API_TEST(a_page_says_where_the_next_one_is),
+                API_TEST(who_has_a_list_is_not_sent_it_again),
+                API_TEST(a_leader_that_knows_no_pages_gives_none),
+                API_TEST(of_one_unit_it_is_told_why_it_is_as_it_is),
+                API_TEST(what_units_use_comes_from_each_node),
+                API_TEST(what_nobody_can_say_of_usage_is_a_problem),
+                API_TEST(a_unit_that_nobody_wants_is_there_all_the_same),
+                API_TEST(why_nobody_leads_is_a_problem_as_of_anything),
+                API_TEST(a_unit_that_is_not_there_is_not_found),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

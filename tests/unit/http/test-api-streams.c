@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Events as they happen: how a stream begins, what ends it, and that it waits for the next leader.
+
+#include "test.h"
+
+#include "api-world.h"
+#include "error-response.h"
+#include "event-cursor.h"
+
+static const EventCursor place = {.cluster = "abcd", .generation = 1, .term = 1};
+
+static void respond_events(HttpCall *call, uint64_t seq, const char *unit) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
+        Argosy__Event event = ARGOSY__EVENT__INIT;
+        EventCursor behind = place;
+        char cursor[EVENT_CURSOR_SIZE], *values[] = {(char *) unit};
+        ProtobufCBinaryData packed;
+        uint8_t bytes[256];
+
+        behind.seq = seq;
+        event_cursor_format(&behind, cursor);
+        event.kind = ARGOSY__EVENT_KIND__EVENT_UNIT;
+        event.values = values;
+        event.n_values = 1;
+        packed = (ProtobufCBinaryData){argosy__event__pack(&event, bytes), bytes};
+        events.cursor = cursor;
+        events.events = &packed;
+        events.n_events = unit ? 1 : 0;
+        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
+        r.events = &events;
+        r.final = true;
+        http_call_respond(call, &r);
+}
+
+static void events_come_as_they_happen(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/events"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_EVENTS);
+        respond_events(w.calls[0], 1, "a.service");
+        RUN_UNTIL(has(c, "event: unit\ndata: {\"kind\":\"unit\",") && w.n_calls == 2);
+        assert_true(has(c, "Content-Type: text/event-stream\r\n"));
+        respond_events(w.calls[1], 2, "b.service");
+        RUN_UNTIL(has(c, "b.service"));
+        RUN_UNTIL(w.n_calls == 3);
+}
+
+static void a_program_may_have_lines(void **state) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, "GET /v1/events?kind=unit HTTP/1.1\r\nHost: x\r\nAccept: application/x-ndjson\r\n\r\n");
+        RUN_UNTIL(w.n_calls == 1);
+        respond_events(w.calls[0], 1, "a.service");
+        RUN_UNTIL(has(c, "\r\n{\"kind\":\"unit\","));
+        assert_true(has(c, "Content-Type: application/x-ndjson\r\n"));
+        assert_false(has(c, "data:"));
+}
+
+static void a_stream_that_cannot_begin_is_a_problem(void **state) {
+        Argosy__Response r = error_response(ESTALE, "this cursor is of another cluster");
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/events"));
+        RUN_UNTIL(w.n_calls == 1);
+        http_call_respond(w.calls[0], &r);
+        RUN_UNTIL(has(c, "this cursor is of another cluster"));
+        assert_true(has(c, "HTTP/1.1 412 "));
+        c = say(1, "GET /v1/events HTTP/1.1\r\nHost: x\r\nLast-Event-ID: nonsense\r\n\r\n");
+        RUN_UNTIL(has(c, "HTTP/1.1 400 "));
+}
+
+static void a_stream_that_is_refused_later_says_so_and_ends(void **state) {
+        Argosy__Response r = error_response(EACCES, "it needs the right 'view'");
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/events"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_events(w.calls[0], 1, "a.service");
+        RUN_UNTIL(w.n_calls == 2);
+        http_call_respond(w.calls[1], &r);
+        RUN_UNTIL(has(c, "event: problem\ndata: {") && has(c, "0\r\n\r\n"));
+}
+
+static void a_stream_waits_for_the_next_leader(void **state) {
+        Argosy__Response r = error_response(EHOSTUNREACH, "no leader can be reached");
+        Client *c;
+
+        w.waits = true;
+        c = say(0, GET("/v1/events"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_events(w.calls[0], 1, "a.service");
+        RUN_UNTIL(w.n_calls == 2);
+        http_call_respond(w.calls[1], &r);
+        RUN_UNTIL(w.n_calls == 3);
+        respond_events(w.calls[2], 2, "b.service");
+        RUN_UNTIL(has(c, "b.service"));
+        assert_false(has(c, "problem"));
+}
+
+static void streams_end_with_the_daemon(void **state) {
+        w.waits = true;
+        for (size_t i = 0; i < 8; i++)
+                (void) say(i, GET("/v1/events"));
+        RUN_UNTIL(w.n_calls == 8);
+        for (size_t i = 0; i < 4; i++)
+                respond_events(w.calls[i], 1, "a.service");
+        RUN_UNTIL(w.n_calls == 9); // one for all four
+        close_api();
+        RUN_UNTIL(w.api_closed);
+        for (size_t i = 0; i < 8; i++) {
+                Client *c = &w.clients[i];
+
+                RUN_UNTIL(c->closed);
+                assert_true(has(c, "argosyd is ending"));
+                assert_true(has(c, " 503 ") || (has(c, "a.service") && has(c, "event: problem\ndata: {") && has(c, "\r\n0\r\n\r\n")));
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                API_TEST(events_come_as_they_happen),
+                API_TEST(a_program_may_have_lines),
+                API_TEST(a_stream_that_cannot_begin_is_a_problem),
+                API_TEST(a_stream_that_is_refused_later_says_so_and_ends),
+                API_TEST(a_stream_waits_for_the_next_leader),
+                API_TEST(streams_end_with_the_daemon),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -108,10 +108,6 @@ void store_cluster_bootstrap(StoreCluster *c) {
         store_node_wait_leader(&c->servers[0].node);
 }
 
-static bool is_answered(void *userdata) {
-        return ((StoreAnswer *) userdata)->n > 0;
-}
-
 void store_cluster_add(StoreCluster *c, size_t i) {
         StoreNode *leader = store_cluster_leader(c);
         StoreAnswer a = {};
@@ -119,7 +115,7 @@ void store_cluster_add(StoreCluster *c, size_t i) {
         store_node_open(&c->servers[i].node, false, NULL, NULL);
         assert_int_equal(store_member_add(leader->store, i + 1, store_on_member, &a), 0);
         assert_int_equal(store_member_add(leader->store, i + 1, store_on_member, &a), -EBUSY);
-        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "a new member");
+        store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "a new member");
         assert_int_equal(a.error, 0);
 }
 
@@ -199,6 +195,6 @@ void store_cluster_write(StoreCluster *c, unsigned count, size_t len) {
                         assert_int_equal(r, -EAGAIN);
                         store_run_for(&c->loop, 10);
                 } else
-                        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "answer to a batch");
+                        store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "answer to a batch");
         }
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "buf.h"
+#include "clock.h"
 #include "fileio.h"
 #include "macro.h"
 #include "store-node.h"
@@ -256,8 +257,12 @@ void store_on_member(int error, void *answer) {
         a->error = error;
 }
 
-static bool is_answered(void *userdata) {
-        return ((StoreAnswer *) userdata)->n > 0;
+bool store_is_answered(void *answer) {
+        return ((StoreAnswer *) answer)->n > 0;
+}
+
+bool store_node_is_sure(void *node) {
+        return store_authority_until(((StoreNode *) node)->store) > clock_boot_us();
 }
 
 StoreAnswer store_node_submit(StoreNode *n, const void *data, size_t len) {
@@ -267,7 +272,7 @@ StoreAnswer store_node_submit(StoreNode *n, const void *data, size_t len) {
         assert_int_equal(store_submit(n->store, data, len, store_on_done, &a), 0);
         n->calling = false;
         assert_int_equal(a.n, 0);
-        store_run_until(n->loop, is_answered, &a, STORE_PATIENCE_MS, "answer to a batch");
+        store_run_until(n->loop, store_is_answered, &a, STORE_PATIENCE_MS, "answer to a batch");
         assert_int_equal(a.n, 1);
         return a;
 }

@@ -74,6 +74,9 @@ typedef struct StoreAnswer {
 } StoreAnswer;
 void store_on_done(StoreOutcome outcome, uint64_t index, void *answer);
 void store_on_member(int error, void *answer);
+// For store_run_until(): the answer is there; the node has the authority to answer at once.
+bool store_is_answered(void *answer);
+bool store_node_is_sure(void *node);
 // Submits and runs the loop until the answer is there.
 StoreAnswer store_node_submit(StoreNode *n, const void *data, size_t len);
 

@@ -12,16 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "fileio.h"
 #include "macro.h"
 #include "raft-store.h"
 #include "store-cluster.h"
 #include "str.h"
-
-static bool is_answered(void *userdata) {
-        return ((StoreAnswer *) userdata)->n > 0;
-}
 
 static void three_members_have_one_history(void **state) {
         StoreCluster *c = store_cluster_new();
@@ -95,7 +90,7 @@ static void an_entry_after_a_pause_goes_to_all_at_once(void **state) {
                 assert_int_equal(n_being_sent(leader), 0);
                 assert_int_equal(store_submit(leader->store, data, sizeof(data), store_on_done, &a), 0);
                 assert_int_equal(n_being_sent(leader), 2);
-                store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "answer to a batch");
+                store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "answer to a batch");
                 assert_int_equal(a.outcome, STORE_COMMITTED);
         }
         store_cluster_free(c);
@@ -193,7 +188,7 @@ static void without_a_majority_the_outcome_is_unknown(void **state) {
         assert_int_equal(store_submit(leader->store, "x", 1, store_on_done, &a), 0);
         store_run_until(&c->loop, has_given_up, leader, STORE_PATIENCE_MS, "stepping down");
         assert_int_equal(store_submit(leader->store, "y", 1, store_on_done, &a), -EAGAIN);
-        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "answer");
+        store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "answer");
         assert_int_equal(a.n, 1);
         assert_int_equal(a.outcome, STORE_UNKNOWN);
         assert_int_equal(leader->n_applied, before);
@@ -533,10 +528,6 @@ static void a_candidates_clock_stands_while_its_disk_hangs(void **state) {
         store_cluster_free(c);
 }
 
-static bool is_sure(void *userdata) {
-        return store_authority_until(((StoreNode *) userdata)->store) > clock_boot_us();
-}
-
 static void a_leader_whose_disk_hangs_leads_on_with_the_others(void **state) {
         StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c);
@@ -555,7 +546,7 @@ static void a_leader_whose_disk_hangs_leads_on_with_the_others(void **state) {
                             (stats.members[i].raft_id == leader->raft_id));
         assert_int_equal(leader->role, STORE_LEADER);
         assert_int_equal(leader->leader.term, term);
-        store_run_until(&c->loop, is_sure, leader, STORE_PATIENCE_MS, "authority");
+        store_run_until(&c->loop, store_node_is_sure, leader, STORE_PATIENCE_MS, "authority");
         disk_hangs = false;
         store_cluster_agree(c);
         store_cluster_free(c);
@@ -570,12 +561,12 @@ static void a_voter_whose_disk_hangs_votes_when_it_can_write_that(void **state) 
 
         hang_disk(other);
         assert_int_equal(store_transfer(leader->store, other->raft_id, store_on_member, &a), 0);
-        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "the end of a handover in vain");
+        store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "the end of a handover in vain");
         assert_int_equal(a.error, -ETIMEDOUT);
         assert_int_equal(leader->leader.term, term);
-        assert_false(is_sure(leader)); // the other may still obey
+        assert_false(store_node_is_sure(leader)); // the other may still obey
         disk_hangs = false;
-        store_run_until(&c->loop, is_sure, store_cluster_leader(c), STORE_PATIENCE_MS, "authority");
+        store_run_until(&c->loop, store_node_is_sure, store_cluster_leader(c), STORE_PATIENCE_MS, "authority");
         store_cluster_write(c, 1, 100);
         store_cluster_agree(c);
         store_cluster_free(c);
@@ -585,14 +576,14 @@ static void a_leader_is_sure_as_long_as_the_others_answer(void **state) {
         StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c);
 
-        store_run_until(&c->loop, is_sure, leader, STORE_PATIENCE_MS, "authority");
+        store_run_until(&c->loop, store_node_is_sure, leader, STORE_PATIENCE_MS, "authority");
         for (size_t i = 0; i < 3; i++)
                 if (&c->servers[i].node != leader) {
                         assert_int_equal(store_authority_until(c->servers[i].node.store), 0);
                         store_node_close(&c->servers[i].node);
                 }
         store_run_for(&c->loop, 300); // an election timeout
-        assert_false(is_sure(leader));
+        assert_false(store_node_is_sure(leader));
         store_cluster_free(c);
 }
 
@@ -605,10 +596,10 @@ static void who_asked_in_vain_is_told_though_another_asks_with_success(void **st
         StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c);
 
-        store_run_until(&c->loop, is_sure, leader, STORE_PATIENCE_MS, "authority");
+        store_run_until(&c->loop, store_node_is_sure, leader, STORE_PATIENCE_MS, "authority");
         leader->n_authorities = 0;
         raft_store(leader->store)->asked_in_vain = true;
-        assert_true(is_sure(leader));
+        assert_true(store_node_is_sure(leader));
         store_run_until(&c->loop, was_told, leader, STORE_PATIENCE_MS, "the word that there is authority");
         store_cluster_free(c);
 }
@@ -621,7 +612,7 @@ static void a_member_is_removed(void **state) {
         StoreStats stats;
 
         assert_int_equal(store_member_remove(leader->store, gone->raft_id, store_on_member, &a), 0);
-        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "removal");
+        store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "removal");
         assert_int_equal(a.error, 0);
         store_stats(leader->store, &stats);
         assert_int_equal(stats.n_members, 2);
@@ -652,7 +643,7 @@ static void a_retired_member_has_no_connection_and_gets_none(void **state) {
                         *(gone ? &stays : &gone) = &c->servers[i].node;
         server = &c->servers[gone->raft_id - 1];
         assert_int_equal(store_member_remove(leader->store, gone->raft_id, store_on_member, &a), 0);
-        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "removal");
+        store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "removal");
         store_recheck(leader->store); // it is unknown to nobody yet: nothing happens
         store_run_for(&c->loop, 100);
         assert_true(connections(leader) > 2);
@@ -684,7 +675,7 @@ static void a_leader_may_remove_itself(void **state) {
         StoreAnswer a = {};
 
         assert_int_equal(store_member_remove(old->store, old->raft_id, store_on_member, &a), 0);
-        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "removal");
+        store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "removal");
         store_run_until(&c->loop, leads_no_more, old, STORE_PATIENCE_MS, "stepping down");
         store_node_close(old);
         store_cluster_write(c, 10, 100);
@@ -713,7 +704,7 @@ static void leadership_is_handed_over(void **state) {
                 assert_int_equal(old->role, STORE_LEADER);
                 assert_int_equal(store_transfer(old->store, to, store_on_member, &a), 0);
                 assert_int_equal(store_submit(old->store, "x", 1, store_on_done, &a), -EAGAIN);
-                store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "transfer");
+                store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "transfer");
         } while (a.error == -ETIMEDOUT && ++tries < 10);
         assert_int_equal(a.error, 0);
         store_run_until(&c->loop, follows_other, old, STORE_PATIENCE_MS, "following");
@@ -750,7 +741,7 @@ static void guard_13_who_wins_leads_though_the_disks_are_full(void **state) {
                 ask_for_room(c, USHRT_MAX); // more than anybody has
                 a = (StoreAnswer){};
                 assert_int_equal(store_transfer(store_cluster_leader(c)->store, 0, store_on_member, &a), 0);
-                store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "transfer");
+                store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "transfer");
         }
         ask_for_room(c, USHRT_MAX);
         assert_int_equal(store_submit(store_cluster_leader(c)->store, "x", 1, store_on_done, &a), -ENOSPC);
@@ -774,7 +765,7 @@ static void guard_19_a_promotion_is_not_forgotten_for_want_of_room(void **state)
         assert_int_equal(a.n, 0);
         raft_store(n->store)->room_kib = USHRT_MAX;
         raft_set_capacity_threshold(&raft_store(n->store)->raft, USHRT_MAX);
-        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "a new member");
+        store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "a new member");
         assert_int_equal(a.error, 0);
         assert_int_equal(store_submit(n->store, "x", 1, store_on_done, &a), -ENOSPC);
         store_cluster_free(c);
@@ -930,7 +921,7 @@ static void guard_17_who_leads_alone_begins_a_term(void **state) {
         store_node_wait_leader(n);
         assert_int_equal(store_node_submit(n, "x", 1).outcome, STORE_COMMITTED);
         assert_int_equal(store_member_add(n->store, 2, store_on_member, &again), 0);
-        store_run_until(&c->loop, is_answered, &again, STORE_PATIENCE_MS, "a new member");
+        store_run_until(&c->loop, store_is_answered, &again, STORE_PATIENCE_MS, "a new member");
         assert_int_equal(again.error, 0);
         store_cluster_agree(c);
         assert_int_equal(member->n_applied, 1);

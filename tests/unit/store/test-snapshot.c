@@ -136,10 +136,6 @@ static void closing_gives_up_what_is_being_encoded(void **state) {
         store_cluster_free(c);
 }
 
-static bool is_answered(void *userdata) {
-        return ((StoreAnswer *) userdata)->n > 0;
-}
-
 static bool follows(void *userdata) {
         return ((StoreNode *) userdata)->role == STORE_FOLLOWER;
 }
@@ -459,7 +455,7 @@ static bool sends_what_libraft_does_not_know(void) {
                 StoreAnswer a = {};
 
                 if (store_transfer(store_cluster_leader(c)->store, 0, store_on_member, &a) == 0)
-                        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "a handover");
+                        store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "a handover");
                 store_run_for(&c->loop, 10);
         }
         c->servers[away->raft_id - 1].unreachable = true;

@@ -147,6 +147,23 @@ StoreNode *store_cluster_leader(StoreCluster *c) {
         return leader;
 }
 
+static bool leads_no_more(void *userdata) {
+        return ((StoreNode *) userdata)->role != STORE_LEADER;
+}
+
+void store_cluster_hand_over(StoreCluster *c, StoreNode *old) {
+        while (old->role == STORE_LEADER) {
+                StoreAnswer a = {};
+
+                assert_int_equal(store_transfer(old->store, 0, store_on_member, &a), 0);
+                store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "the end of a handover");
+                if (a.error == 0)
+                        store_run_until(&c->loop, leads_no_more, old, STORE_PATIENCE_MS, "stepping down");
+                else
+                        assert_int_equal(a.error, -ETIMEDOUT);
+        }
+}
+
 static const StoreNode *find_furthest(const StoreCluster *c) {
         const StoreNode *furthest = NULL;
 

@@ -247,10 +247,11 @@ static void who_asked_in_vain_is_told_though_another_asks_with_success(void **st
         StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c);
 
-        store_run_until(&c->loop, store_node_is_sure, leader, STORE_PATIENCE_MS, "authority");
-        leader->n_authorities = 0;
-        raft_store(leader->store)->asked_in_vain = true;
-        assert_true(store_node_is_sure(leader));
+        do { // on a machine that does something else meanwhile what was evidence is too old
+                store_run_until(&c->loop, store_node_is_sure, leader, STORE_PATIENCE_MS, "authority");
+                leader->n_authorities = 0;
+                raft_store(leader->store)->asked_in_vain = true;
+        } while (!store_node_is_sure(leader));
         store_run_until(&c->loop, was_told, leader, STORE_PATIENCE_MS, "the word that there is authority");
         store_cluster_free(c);
 }

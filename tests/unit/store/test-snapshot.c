@@ -136,19 +136,11 @@ static void closing_gives_up_what_is_being_encoded(void **state) {
         store_cluster_free(c);
 }
 
-static bool follows(void *userdata) {
-        return ((StoreNode *) userdata)->role == STORE_FOLLOWER;
-}
-
 static void who_steps_down_ends_what_he_began(void **state) {
         StoreCluster *c = begin(3, 0);
         StoreNode *n = &c->servers[0].node;
-        StoreAnswer answer = {};
 
-        if (n->role == STORE_LEADER) {
-                assert_int_equal(store_transfer(n->store, 0, store_on_member, &answer), 0);
-                store_run_until(&c->loop, follows, n, STORE_PATIENCE_MS, "stepping down");
-        }
+        store_cluster_hand_over(c, n);
         store_cluster_write(c, 5, 100);
         let_all_go();
         store_run_until(&c->loop, has_snapshot, n, STORE_PATIENCE_MS, "snapshot");

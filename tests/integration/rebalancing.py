@@ -65,7 +65,7 @@ def test_a_unit_that_fails_where_it_went_stops_it(c: Cluster):
 def test_it_goes_on_with_the_next_leader_while_its_client_listens(c: Cluster):
     uneven(c, "w@{1..9}", STUBBORN)
     leader = c.leader()
-    others = [node for node in c.nodes if node is not leader]
+    others = [node for node in c.nodes if node != leader]
     rebalance = c.begin("rebalance --health=1s", on=others[0])
     eventually(lambda: "n3" in c.spread("w@*"))
     leader.run("systemctl restart argosyd")

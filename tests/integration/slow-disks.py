@@ -78,7 +78,7 @@ def test_of_a_spare_that_is_to_vote(c: Cluster):
     with stalled_disk(spares[0]), stalled_disk(spares[1]):
         c.ctl("cluster voters 3", on=c.leader())
         first = eventually(lambda: asked_to_vote(c), what="one of them is asked")
-        second = next(node for node in spares if node is not first)
+        second = next(node for node in spares if node != first)
         stays(lambda: set(c.node_states().values()) == {"online"}, LEASE_S + 1, "it answers while it cannot open a log")
         first.go_on_with_disk()
         eventually(lambda: c.members()[first.name] == "voter online")

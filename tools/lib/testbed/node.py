@@ -49,6 +49,13 @@ class Node:
         self._disk = Disk(keeper, self.state / "disk.img", self.name)
         self.machine_id = hashlib.md5(f"argosy-testbed {bed_name} {self.name}".encode()).hexdigest()
 
+    def __eq__(self, other):
+        """The same node, however often it was looked up."""
+        return isinstance(other, Node) and (self._bed_name, self.name) == (other._bed_name, other.name)
+
+    def __hash__(self):
+        return hash((self._bed_name, self.name))
+
     # making it
 
     def create(self, layers, files):

@@ -242,13 +242,23 @@ class Node:
         self._disk.go_on()
 
     def journal(self, unit=None, lines=40, since=None, grep=None):
-        """The end of the node's journal; also after a power cut, since it lies on the host. since: seconds since 1970."""
+        """The end of the node's journal, with all that was said until now; also after a power cut, since it lies on the host.
+        since: seconds since 1970."""
+        self._sync_journal()
         options = [f"--unit={unit}"] if unit else []
         options += [f"--since=@{since:.6f}"] if since else []
         options += [f"--grep={grep}"] if grep else []
         found = subprocess.run(["journalctl", "--quiet", "--no-pager", f"--directory={self.state}/journal",
                                 f"--lines={lines}", "--output=short-precise", *options], text=True, capture_output=True)
         return found.stdout.strip()
+
+    def _sync_journal(self):
+        """What is said is not in the journal before journald comes to it."""
+        try:
+            if self.is_on():
+                self.exec(["journalctl", "--sync"], timeout=10)
+        except Failure:
+            pass  # the node is just going down, or its journald is held up: then there is what there is
 
 
 class Boot:

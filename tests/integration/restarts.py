@@ -65,8 +65,8 @@ def test_a_restart_waits_for_no_directory_of_users(c: Cluster):
         node.run("systemctl restart argosyd")
     c.wait_online()
     assert c.invocations("w@*") == before
+    eventually(lambda: " is up: " in node.journal("argosyd", lines=200, since=since))
     said = node.journal("argosyd", lines=200, since=since)
-    assert " is up: " in said, said
     for words in ["The orderly end takes too long", "timed out", "Failed with result"]:
         assert words not in said, said
 

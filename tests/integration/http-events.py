@@ -51,9 +51,11 @@ def test_every_host_tells_what_argosyctl_watch_tells(c: Cluster):
         place_of_event, kind, said = next(events)
         assert (kind, said["kind"], said["unit"]) == ("unit", "unit", f"web-{node.name}.service"), said
         assert said["cursor"] == place_of_event != place
-        shown = c.ctl(f"watch --json=short --since={place} --kinds=unit --timeout=1 'web*'", on=node).splitlines()
+        watch = c.begin(f"watch --json=short --since={place} --kinds=unit 'web*'", on=node)
+        shown = watch.line()
+        watch.kill()
         # (The last event of an answer has the cursor of all of it, so what else was in it shows there.)
-        assert json.loads(shown[0]) | {"cursor": said["cursor"]} == said, f"{shown[0]}\n{said}"
+        assert json.loads(shown) | {"cursor": said["cursor"]} == said, f"{shown}\n{said}"
         stream.close()
 
 

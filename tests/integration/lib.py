@@ -36,6 +36,7 @@ import sys
 import time
 import traceback
 from collections import defaultdict
+from http.client import HTTPException
 from itertools import combinations
 from pathlib import Path
 
@@ -78,15 +79,15 @@ def long(test):
 
 
 def eventually(condition, within=PATIENCE_S, what=None):
-    """Waits until the condition holds and returns its value; an exception in it counts as "not yet". Only a failing test waits
-    as long as that."""
+    """Waits until the condition holds and returns its value; what cannot be asked or read yet (a file that is not there, a daemon
+    that is just being started) is "not yet". Only a failing test waits as long as that."""
     deadline = time.monotonic() + within
     while True:
         try:
             seen = condition()
             if seen:
                 return seen
-        except (Failure, KeyError, IndexError, ValueError) as error:
+        except (Failure, KeyError, IndexError, ValueError, OSError, HTTPException) as error:
             seen = error
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {within} s: {what or _source_of(condition)} (last seen: {seen!r})")

@@ -197,15 +197,17 @@ def test_who_has_no_room_for_his_cursor_runs_no_program_twice(c: Cluster):
     n1 = c.node("n1")
     n1.write("/root/hook", "#!/bin/sh\necho x >> /root/ran\nhead -c 1M /dev/zero > /root/small/full\n")
     n1.run("chmod +x /root/hook; rm -f /root/ran; mkdir -p /root/small; mount -t tmpfs -o size=64k small /root/small")
-    cursor = c.ctl("watch --since=0 --kinds=leader --json=short --timeout=2", on=n1).splitlines()[0]
-    n1.run(f"echo {json.loads(cursor)['cursor']} > /root/small/cursor")
+    first = c.begin("watch --since=0 --kinds=leader --json=short", on=n1)
+    cursor = json.loads(first.line())["cursor"]
+    first.kill()
+    n1.run(f"echo {cursor} > /root/small/cursor")
     c.ctl("cordon n3")
-    watch = "watch --kinds=node --exec=/root/hook --cursor-file=/root/small/cursor --timeout=5"
+    watch = "watch --kinds=node --exec=/root/hook --cursor-file=/root/small/cursor --timeout=30"
     c.ctl_fails(watch, saying="No space left on device", on=n1)  # the program has taken all of it
     assert n1.path("/root/ran").read_text() == "x\n"
     c.ctl_fails(watch, saying="No space left on device", on=n1)
     assert n1.path("/root/ran").read_text() == "x\n", "it is known before the program is run"
-    assert n1.run("cat /root/small/cursor").strip() == json.loads(cursor)["cursor"], "the old one stands"
+    assert n1.run("cat /root/small/cursor").strip() == cursor, "the old one stands"
     n1.run("umount /root/small")
 
 

@@ -289,6 +289,10 @@ def flat(name, figure, labels=()):
     return {key: value for word, inner in figure.items() for key, value in flat(name, inner, (*labels, word)).items()}
 
 
+def commits(node):
+    return parsed(ask(node, "/metrics")[2])["argosy_log_commit_seconds"][1]["argosy_log_commit_seconds_count", ()]
+
+
 def test_figures_are_those_of_argosyctl_counters(c: Cluster):
     for node in c.nodes:
         status, kind, text = ask(node, "/metrics")
@@ -309,8 +313,11 @@ def test_figures_are_those_of_argosyctl_counters(c: Cluster):
                 assert set(samples) == set(flat(name + ("_total" if kind == "counter" else ""), told[name])), (name, samples, told[name])
         assert figures["argosy_turn_seconds_count", ()] > 0
         assert figures["argosy_log_entries", ()] >= figures["argosy_log_entries_applied", ()] > 0
-        assert (figures["argosy_log_commit_seconds_count", ()] > 0) == (node.name == c.leader().name), figures
         assert len(figures) < 1000, "there is a row for each of something that there are many of"
+    before = {node.name: commits(node) for node in c.nodes}
+    c.ctl("cordon n1")
+    c.ctl("uncordon n1")
+    assert [node.name for node in c.nodes if commits(node) > before[node.name]] == [c.leader().name], "who leads measures that"
 
 
 def leaders_figures(c):
@@ -411,23 +418,24 @@ def test_streams_end_with_the_right_to_them(c: Cluster):
     c.ctl("access grant view to user:ann on role web")
     for node in c.nodes:
         eventually(lambda: ask_as_ann(node, "/v1/units")[0] == 200)
+    began = time.monotonic()
     streams = [begin_as_ann(node, target) for node in c.nodes for target in ["/v1/events?kind=job", "/v1/journal/web.service?follow=1"]]
     eventually(lambda: sum(c.json("counters", node)["journals_read"] for node in c.nodes) == len(c.nodes))
     eventually(lambda: c.json("counters", c.leader())["watchers"] >= len(c.nodes))
-    began = time.monotonic()
     c.ctl("access revoke view from user:ann on role web")
     for events, journal in zip(streams[::2], streams[1::2]):
         status, text = answer_to_ann(events)
         assert status == 200 and "event: problem" in text.split("\n\n")[-2] and '"status":403' in text, text
         status, text = answer_to_ann(journal)
         assert status == 200 and text.splitlines()[-1].startswith("-- "), text
-    assert time.monotonic() - began < 5  # and not when the next comment is due
+    assert time.monotonic() - began < 15  # and not when the next comment is due
     eventually(lambda: sum(c.json("counters", node)["journals_read"] for node in c.nodes) == 0)
 
 
 def test_without_a_majority_it_says_what_it_knows_and_how_old_that_is(c: Cluster):
     c.start("web")
     left, *others = c.nodes
+    eventually(lambda: c.json("counters", left)["log_entries_applied"] >= c.status()["index"], what="its own copy of the log is whole")
     assert ask(left, "/readyz")[0] == 200
     for node in others:
         node.kill()

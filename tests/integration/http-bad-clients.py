@@ -56,7 +56,7 @@ def everybody_is_answered(c, node):
     assert c.json("list-nodes", node)
     with closing(Bearer(node, PLAIN_PORT, token)) as connection:
         assert connection.ask("/v1/nodes")[0] == 200
-    assert time.monotonic() - begin < 5, time.monotonic() - begin
+    assert time.monotonic() - begin < 20, time.monotonic() - begin  # whoever says nothing has longer than that
     c.ctl("token revoke somebody")
 
 

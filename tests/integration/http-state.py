@@ -100,11 +100,11 @@ class Copy:
             self.tables[name][key_of(name, row)] = row
 
     def is_like(self, node):
-        """At one cursor: if it has moved meanwhile, once more."""
-        try:
-            document = state(node)
-        except ConnectionError as error:
-            raise ValueError("its argosyd is being started again") from error
+        """At one cursor: if it has moved meanwhile, or nobody leads yet, once more."""
+        status, _, document = ask(node, "/v1/state")
+        if status == 503:
+            return False
+        assert status == 200, document
         if not self.follow(node) or document["cursor"] != self.cursor:
             raise ValueError("something has changed meanwhile")
         there = as_tables(document)

@@ -36,14 +36,8 @@ def status(*what, **how):
     return ask(*what, **how)[0]
 
 
-def comes_to_be(node, token, wanted, target="/v1/nodes", within=20):
-    def is_so():
-        try:
-            return status(node, token, target) == wanted
-        except OSError:  # it is just being started
-            return False
-
-    eventually(is_so, within, what=f"{node.name} does not answer {wanted}")
+def comes_to_be(node, token, wanted):
+    eventually(lambda: status(node, token) == wanted, what=f"{node.name} answers {wanted}")
 
 
 class Stream(Events):
@@ -56,10 +50,10 @@ class Stream(Events):
         assert self._answer.status == 200, self._answer.read()
 
     def ends(self):
-        """When that is."""
+        """When that is, in seconds since 1970."""
         while self.next():
             pass
-        return time.monotonic()
+        return time.time()
 
 
 def end_all(c):
@@ -120,14 +114,13 @@ def test_programs_make_and_revoke_them(c: Cluster):
 def test_a_revoked_one_loses_its_streams_at_once(c: Cluster):
     token, other = create(c, "going"), create(c, "staying")
     streams, stays = [Stream(node, token) for node in c.nodes], Stream(c.nodes[0], other)
-    begin = time.monotonic()
+    begin = time.time()
     c.ctl("token revoke going")
     for stream in streams:
-        assert stream.ends() - begin < 2, "a stream goes on"
+        assert stream.ends() - begin < 10, "a stream goes on"  # until the next comment is due
         stream.close()
     for node in c.nodes:
-        assert status(node, token) == 401
-        comes_to_be(node, token, 401, "/metrics", within=2)  # which it judges by its own copy of the log
+        assert status(node, token) == status(node, token, "/metrics") == 401, node.name  # that by itself, but not by its own copy of the log
     c.ctl("cordon n1")
     c.ctl("uncordon n1")
     while stays.next()["kind"] != "node":
@@ -137,11 +130,11 @@ def test_a_revoked_one_loses_its_streams_at_once(c: Cluster):
 
 
 def test_an_expired_one_loses_its_streams_too(c: Cluster):
-    token = create(c, "short", options="--ttl 4s")
-    begin = time.monotonic()
+    token = create(c, "short", options="--ttl 5s")
     streams = [Stream(node, token) for node in c.nodes]
+    expires = tokens(c)["short"]["expires_us"] / 1e6  # on the clock that all nodes share
     for stream in streams:
-        assert 2 < stream.ends() - begin < 6
+        assert 0 <= stream.ends() - expires < 5
         stream.close()
     for node in c.nodes:
         seen, problem = ask(node, token)

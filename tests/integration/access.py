@@ -178,7 +178,7 @@ class Follower:
         return self._running.line()
 
     def ends(self):
-        assert self._running.result(within=20).status != 0
+        assert self._running.result().status != 0
 
 
 def test_the_group_of_the_socket_can_lose_what_it_has(c: Cluster):

@@ -71,7 +71,7 @@ def test_the_first_browser_has_it_and_nobody_else(c: Cluster):
         chunked = {"Transfer-Encoding": "chunked"}
         assert ask(node, port, "/v1/jobs", cookie, method="POST", headers=chunked)[0] == 411
         assert ask(node, port, "/v1/jobs", cookie, method="POST", headers={"Content-Length": str(1 << 40)})[0] == 413
-    assert ask_refused(node, port)
+    eventually(lambda: ask_refused(node, port))
 
 
 def ask_refused(node, port):

@@ -138,7 +138,7 @@ def test_who_votes_no_more_has_no_connection_to_the_log(c: Cluster):
         eventually(lambda: c.members(leader)[deaf.name] == "voter lost")
         c.ctl(f"cluster remove {deaf.name}", on=leader)
         for node in (leader, demoted):
-            eventually(lambda: connections(node, deaf) == 0, within=5, what=f"{node.name} has no connection to it")
+            eventually(lambda: connections(node, deaf) == 0, within=20, what=f"{node.name} has no connection to it")
     finally:
         deaf.run("systemctl kill --signal=CONT argosyd")
     eventually(lambda: deaf.journal("argosyd").count("refused us") > 0)

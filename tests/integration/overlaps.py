@@ -24,7 +24,7 @@ def drained(c, drain, runs, victim, rest, others):
         assert not twice, f"ran twice: {twice}"
         return begun >= {unit for unit, _ in runs}
     try:
-        eventually(all_have_moved, within=30)
+        eventually(all_have_moved)
     except AssertionError as reason:
         told = "".join(why(c, unit, rest[0]) for unit, _ in runs)
         raise AssertionError(f"{reason}\n{told}{c.ctl_result('list-units', on=rest[0]).out}") from None

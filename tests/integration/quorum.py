@@ -25,7 +25,7 @@ def test_reads_answer_changes_fail_and_local_units_can_be_stopped(c: Cluster):
     for verb in ["list-units", "list-unit-files", "list-nodes", "cat w@1", "cluster status"]:
         answer = c.ctl_result(verb, on=left)
         assert answer.status == 0 and "Warning" in answer.err, f"{verb}: {answer}"
-    answer = c.ctl_result(f"status {mine[0]}", on=left, timeout=5)
+    answer = c.ctl_result(f"status {mine[0]}", on=left, timeout=30)
     assert answer.status == 0 and "Warning" in answer.err and "active (running)" in answer.out, answer
     assert {unit for unit in c.known(on=left) if unit.startswith("w@")} == {"w@.service", *(f"w@{n}.service" for n in range(1, 7))}
     left.write("/root/units/new.service", SLEEPER)

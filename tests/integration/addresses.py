@@ -6,7 +6,7 @@ knew before, nobody ever tells others an address that means somebody else, and w
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from lib import Cluster, Failure, eventually, main, stays
+from lib import KEPT, Cluster, Failure, eventually, main, stays
 
 NETWORK = "10.77.0"
 
@@ -106,13 +106,13 @@ def test_a_host_that_boots_before_the_network_announces_nothing_wrong(c: Cluster
     leader, follower = c.leader(), c.followers()[0]
     with other_network(c):
         start_without_addresses(c, follower)
-        stays(lambda: addresses(c, leader)[follower.name] == follower.address, 0.5)
+        stays(lambda: {member["name"]: member["address"] for member in c.status(leader)["members"]}[follower.name] == follower.address, 0.5)
         give_address(follower, follower.number)
         everybody_knows(c, lambda node: node.address)
 
 
 def test_one_changes_its_address_while_it_runs(c: Cluster):
-    c.start("w@{1..3}")
+    c.start("w@{1..3}", KEPT)
     before = c.invocations("w@*")
     for node in (c.followers()[0], c.leader()):
         with other_network(c, go_on=True):

@@ -198,15 +198,16 @@ def buttons(page):
 def test_who_may_not_is_not_asked_to(c: Cluster):
     c.start("web@1")
     job = c.json("list-jobs --limit=1")[0]["job"]
-    pages = [("#/unit/web%401.service", ["Start", "Restart", "Stop"]), (f"#/job/{job}", ["Undo"]),
-             (f"#/node/{c.nodes[1].name}", ["Cordon", "Drain", "Uncordon"])]
+    pages = [("#/unit/web%401.service", "web@1.service", ["Start", "Restart", "Stop"]), (f"#/job/{job}", f"Job {job}", ["Undo"]),
+             (f"#/node/{c.nodes[1].name}", c.nodes[1].name, ["Cordon", "Drain", "Uncordon"])]
     for right, there in ("view", []), ("operate", pages[:1]), ("deploy", pages[:2]), ("admin", pages):
         with dashboard(c, right=right) as page:
             eventually(lambda: page.run("return document.documentElement.dataset.own") == right)
-            for path, names in pages:
+            for path, title, names in pages:
                 view(page, path)
+                shows(page, "main h1", title)
                 eventually(lambda: page.run("return document.querySelector('[data-needs]')") is not None, what=f"{path} is shown")
-                assert buttons(page) == (names if (path, names) in there else []), (right, path)
+                assert buttons(page) == (names if (path, title, names) in there else []), (right, path)
 
 
 def test_a_page_that_is_opened_anew_shows_a_job_go_on(c: Cluster):
@@ -310,13 +311,16 @@ def test_what_others_have_named_does_no_harm(c: Cluster):
     c.ctl("queue open")
 
 
+def states_are_shown(page, states):
+    shown = page.run("return [...document.querySelectorAll('.list-row')].map(r => [r.querySelector('.name').textContent, r.querySelector('.node').textContent, r.textContent])")
+    return all(states[unit, node] in text for unit, node, text in shown)
+
+
 def same_as_argosyctl(c, page, on):
     """Units with their states, nodes and the newest jobs: the page shows what argosyctl says on that node."""
     view(page, "#/units")
     eventually(lambda: units_shown(page) == {(row["unit"], row["node"]) for row in c.json("list-units", on)}, what="the units are those of list-units")
-    states = {(row["unit"], row["node"]): row["sub"] for row in c.json("list-units", on)}
-    shown = page.run("return [...document.querySelectorAll('.list-row')].map(r => [r.querySelector('.name').textContent, r.querySelector('.node').textContent, r.textContent])")
-    assert all(states[unit, node] in text for unit, node, text in shown), (states, shown)
+    eventually(lambda: states_are_shown(page, {(row["unit"], row["node"]): row["sub"] for row in c.json("list-units", on)}), what="their states, too")
     view(page, "#/nodes")
     for row in c.json("list-nodes", on):
         lines = lambda: page.run("return [...document.querySelectorAll('main table tr')].map(r => r.innerText.trim())")
@@ -411,7 +415,7 @@ def test_it_is_used_by_keys_alone_and_read_in_any_light(c: Cluster):
 
 
 def test_a_journal_goes_on_after_argosyd(c: Cluster):
-    c.submit("ticks.service", "[Service]\nExecStart=/bin/sh -c 'i=0; while :; do i=$((i+1)); echo tick $i; sleep 0.5; done'\n")
+    c.submit("ticks.service", "[Service]\nExecStart=/bin/sh -c 'i=0; while :; do i=$((i+1)); echo tick $i; sleep 0.5; done'\n[X-Argosy]\nNodeLost=keep\n")
     c.ctl("start ticks")
     node = c.nodes[0]
     running = Running(node, ["argosyctl", "dashboard"])

@@ -5,7 +5,7 @@ silent start from nothing, and the way out that the words name works."""
 
 from contextlib import contextmanager
 
-from lib import QUICK, SLEEPER, Cluster, eventually, main
+from lib import KEPT, QUICK, SLEEPER, Cluster, eventually, main
 
 FILLER = "/var/lib/argosy/filler"
 
@@ -133,7 +133,7 @@ def tells_why_once_per_question(node, saying):
 
 
 def test_a_damaged_log_is_named_and_not_forgotten(c: Cluster):
-    c.start("w@{1..6}", SLEEPER + "[X-Argosy]\nNodeLost=keep\n")  # a slow machine needs longer for what follows than the lease lasts
+    c.start("w@{1..6}", KEPT)  # a slow machine needs longer for what follows than the lease lasts
     node = c.followers()[0]
     runs = c.invocations("w@*")
     refuses_to_start(node, "for f in /var/lib/argosy/log/*-* /var/lib/argosy/log/open-*; do "

@@ -5,13 +5,12 @@ not."""
 
 import time
 
-from lib import QUICK, SLEEPER, Cluster, eventually, main, stays
+from lib import KEPT, QUICK, SLEEPER, Cluster, eventually, main, stays
 
 STUBBORN = "[Service]\nExecStart=/bin/sh -c 'trap \"\" TERM; sleep infinity & wait; wait'\nTimeoutStopSec=1\n"
 FENCED = STUBBORN + "[X-Argosy]\nCutOff=stop\nCutOffSec=1\n"
 FENCED_AND_KEPT = FENCED + "NodeLost=keep\n"
 FENCED_LATER = STUBBORN + "[X-Argosy]\nCutOff=stop\nCutOffSec=4\n"
-KEPT = SLEEPER + "[X-Argosy]\nNodeLost=keep\n"
 DELAYED = SLEEPER + "[X-Argosy]\nNodeLostDelaySec=4s\n"
 
 PICKY = """[Service]

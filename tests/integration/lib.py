@@ -48,6 +48,9 @@ from testbed import Failure, Node, Result, Testbed, with_type  # noqa: E402
 
 SLEEPER = "[Service]\nExecStart=/bin/sleep infinity\n"
 
+# One that goes on where it is while its argosyd is started again, or is slow: that may take longer than a lease that is QUICK.
+KEPT = SLEEPER + "[X-Argosy]\nNodeLost=keep\n"
+
 # Leaves a line in /root/runs of its node for every run.
 ONE_SHOT = "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo %n >>/root/runs'\n"
 
@@ -68,7 +71,7 @@ ACCIDENTS = (r"AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:|Ass
 POLL_S = 0.05
 PATIENCE_S = 45
 
-__all__ = ["Cluster", "Failure", "Node", "Result", "EXAMPLES", "ONE_SHOT", "PATIENT", "QUICK", "SLEEPER", "SOURCE", "WAITS", "eventually",
+__all__ = ["Cluster", "Failure", "Node", "Result", "EXAMPLES", "KEPT", "ONE_SHOT", "PATIENT", "QUICK", "SLEEPER", "SOURCE", "WAITS", "eventually",
            "long", "main", "stays", "take_flag"]
 
 

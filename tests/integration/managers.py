@@ -4,7 +4,7 @@
 
 import json
 
-from lib import ONE_SHOT, QUICK, SLEEPER, Cluster, eventually, main, stays
+from lib import KEPT, ONE_SHOT, QUICK, SLEEPER, Cluster, eventually, main, stays
 from users_and_containers import attach, clean_up, detach_all, prepare_container, prepare_users, shown, state, user_active, user_run
 
 FOR_USERS = SLEEPER + "[X-Argosy]\nManager=user@*\n"
@@ -25,7 +25,7 @@ def test_units_run_in_managers_of_users_and_containers(c: Cluster):
     attach(c, node, "user@1001", "user@1002", "container@web")
     c.start("mine@{1..4}", FOR_USERS)
     c.start("inside", FOR_WEB)
-    c.start("plain", SLEEPER)
+    c.start("plain", KEPT)
     assert {row["node"] for row in c.rows("mine@*")} == {"n1/user@1001", "n1/user@1002"}
     assert shown(c, "inside.service") == {"n1/web": "active"}
     assert shown(c, "plain.service").keys() <= {"n1", "n2"}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What loaded, started and stopped mean, whatever happens around it; and where units may run."""
 
-from lib import ONE_SHOT, QUICK, SLEEPER, WAITS, Cluster, eventually, main, stays
+from lib import KEPT, ONE_SHOT, QUICK, SLEEPER, WAITS, Cluster, eventually, main, stays
 
 
 def test_loaded_is_shown_so_although_systemd_forgets(c: Cluster):
@@ -62,7 +62,7 @@ def test_a_one_shot_whose_node_dies_in_the_middle_runs_elsewhere(c: Cluster):
 
 
 def test_what_somebody_stops_by_hand_stays_stopped_and_shows_as_drift(c: Cluster):
-    c.start("web")
+    c.start("web", KEPT)
     node = c.where("web")
     node.run("systemctl stop web")
     eventually(lambda: c.row("web")["drift"])

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A node comes back empty, and its owner evens things out."""
 
-from lib import QUICK, SLEEPER, Cluster, eventually, main
+from lib import PATIENT, SLEEPER, Cluster, eventually, main
 
 ONE_DOWN = SLEEPER + "[X-Argosy]\nMaxUnavailable=1\n"
 STUBBORN = "[Service]\nExecStart=/bin/sh -c 'trap \"sleep 0.5; exit 0\" TERM; sleep infinity & wait'\nKillMode=mixed\n"
@@ -122,4 +122,4 @@ def test_one_that_was_held_goes_on_with_the_next_leader_though_nobody_listens(c:
     c.assert_once("w@*", 9)
 
 
-main(conf=QUICK)
+main(conf=PATIENT)

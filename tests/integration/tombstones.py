@@ -3,9 +3,8 @@
 """What is stopped or destroyed while its node is cut off is not called gone before it is, under any leader, and never begins
 anew beside what a guard has not ended yet."""
 
-from lib import QUICK, SLEEPER, Cluster, eventually, main
+from lib import KEPT, QUICK, SLEEPER, Cluster, eventually, main
 
-KEPT = SLEEPER + "[X-Argosy]\nNodeLost=keep\n"
 GLOBAL = SLEEPER + "[X-Argosy]\nGlobal=yes\n"
 # Goes on for as long as it is let.
 FENCED = ("[Service]\nExecStart=/bin/sh -c 'trap \"\" TERM; while :; do sleep 1; done'\nTimeoutStopSec=2\n"

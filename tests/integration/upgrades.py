@@ -9,7 +9,7 @@ import os
 import shutil
 from pathlib import Path
 
-from lib import QUICK, SOURCE, Cluster, eventually, main
+from lib import KEPT, QUICK, SOURCE, Cluster, eventually, main
 
 OLDER = Path(os.environ.get("ARGOSY_BUILD") or SOURCE / "build") / "tests/argosyd-level-1"
 EX_CONFIG = "78"
@@ -52,7 +52,7 @@ def not_yet(*holders):
 
 def test_the_level_rises_when_the_last_host_has_it_and_no_way_leads_back(c: Cluster):
     leader, (first, last) = older_cluster(c)
-    c.start("w@{1..3}", on=leader)
+    c.start("w@{1..3}", KEPT, on=leader)
     invocations = c.invocations("w@*")
 
     put_newer(first)

@@ -5,7 +5,7 @@
 import json
 import time
 
-from lib import PATIENT, SLEEPER, Cluster, eventually, main
+from lib import PATIENT, SLEEPER, Cluster, Failure, eventually, main
 
 # Leaves a line for every run, waits for /root/go, and ends as /root/ends says. systemd notes nothing of its start in the journal.
 JOB = "#!/bin/sh\necho $1 >>/root/runs\nwhile [ ! -e /root/go ]; do sleep 0.05; done\n. /root/ends\n"
@@ -44,6 +44,14 @@ def begin(c, unit, text=QUIET):
 
 def said(c, verb):
     return " ".join(c.ctl_result(f"{verb} job").out.split())
+
+
+def says(c, words):
+    """Whether `why` says that, and nothing else."""
+    seen = said(c, "why")
+    if seen != words:
+        raise Failure(seen)
+    return True
 
 
 def outcome(c, verb):
@@ -183,12 +191,13 @@ def test_why_tells_of_a_slow_stop(c: Cluster):
 
 def lose_the_pin(node):
     node.run("systemctl stop argosy-pin@job.service.target; systemctl daemon-reload")
+    eventually(lambda: node.run("systemctl list-units --all --plain --no-legend job.service") == "", what="systemd forgets how it ended")
 
 
 def assert_unknown(c, node):
     """Everybody says so."""
     text = "its outcome is unknown: nobody can tell whether it ran to its end while argosyd was away"
-    eventually(lambda: said(c, "why") == f"job.service on {node.name}: {text}; `start` runs it again")
+    eventually(lambda: says(c, f"job.service on {node.name}: {text}; `start` runs it again"))
     assert text in said(c, "status")
     assert outcome(c, "why") == outcome(c, "status") == c.file_row("job")["state"] == "unknown"
     assert c.runs("job") == 1

@@ -181,6 +181,8 @@ def test_settings_are_those_that_argosyctl_shows(c: Cluster):
 def test_jobs_come_page_by_page(c: Cluster):
     for i in range(5):
         c.start(f"job{i}")
+    c.ctl("cordon n2")
+    c.ctl("uncordon n2")
     eventually(lambda: c.json("list-jobs --state=running") == [], what="no job changes between two looks")
     for node in c.nodes:
         said = get(node, "/v1/jobs?limit=2")
@@ -193,6 +195,9 @@ def test_jobs_come_page_by_page(c: Cluster):
         assert {key: job[key] for key in seen[0]} == seen[0] and [job] == c.json(f"job show {job['job']}", node)
         about = get(node, "/v1/jobs?pattern=job3.service&limit=2")["jobs"]
         assert about and all("job3" in " ".join(row["targets"]) for row in about), about
+        there = get(node, "/v1/jobs?node=n2&limit=1000")["jobs"]
+        assert "cordon" in (job["verb"] for job in there) and there == c.json("list-jobs --all --node=n2", node), there
+        assert get(node, "/v1/jobs?node=n9")["jobs"] == []
         refuses(node, f"/v1/jobs/{seen[0]['job'] + 1000}", 404)
 
 

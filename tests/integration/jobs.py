@@ -50,6 +50,8 @@ def test_how_a_job_ended_is_known_wherever_and_whenever_it_is_asked(c: Cluster):
     [unit] = show(c, failed["job"])["units"]
     assert unit["end"] == "failed" and unit["node"] in ("n1", "n2", "n3") and "exit-code" in unit["end_message"], unit
     assert [job["job"] for job in jobs(c, "--state=failed --since=1h --unit='bad*'")] == [failed["job"]]
+    for node in ("n1", "n2", "n3"):  # where one ended badly is in its record, and where others are well is not
+        assert [job["job"] for job in jobs(c, f"--node={node} --state=failed", on="n2")] == [failed["job"]] * (node == unit["node"]), node
     leader, other = c.leader(), c.followers()[0]
     c.submit("slow.service", f"[Service]\nType=oneshot\nExecStart=/bin/sh -c '{WAITS}'\n[X-Argosy]\nHost={other.name}\n")
     number = int(c.ctl("start --no-block slow", on="n2"))
@@ -70,6 +72,7 @@ def test_what_is_no_change_of_units_is_a_job_too(c: Cluster):
     c.ctl("label n2 disk-")
     done = [(job["verb"], job["targets"]) for job in jobs(c, "--limit=4")]
     assert done == [("label", ["n2", "disk-"]), ("label", ["n2", "disk=ssd"]), ("uncordon", ["n2"]), ("cordon", ["n2"])], done
+    assert [(job["verb"], job["targets"]) for job in jobs(c, "--node=n2 --limit=4")] == done
     assert jobs(c, "--limit=4")[3]["reason"] == "disks"
 
 

@@ -28,7 +28,7 @@ const OptionInfo option_table[] = {
         {OPT_LOCAL, "local", 0, NULL, "This host's units only, without asking the leader"},
         {OPT_LINES, "lines", 'n', "N", "Number of log lines (default 10)"},
         {OPT_FOLLOW, "follow", 'f', NULL, "Go on printing new lines"},
-        {OPT_NODE, "node", 0, "NODE", "Only this one of several nodes"},
+        {OPT_NODE, "node", 0, "NODE", "Only this one of several nodes; jobs: only those whose records name it"},
         {OPT_FORCE, "force", 0, NULL,
          "Leave without asking the rest of the cluster; detach without stopping anything; undo what was changed since, too; "
          "apply an empty folder, or prune most of a set"},

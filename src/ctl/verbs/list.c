@@ -159,7 +159,7 @@ static int add_unit_files(Ctl *ctl, List *l, const Argosy__Response__UnitFiles *
 
 // All of them are not what was asked for.
 static bool is_unfiltered(const Ctl *ctl, List *l, bool filtered) {
-        l->unfiltered = ctl->opt.labels && !filtered;
+        l->unfiltered = (ctl->opt.labels || ctl->opt.node) && !filtered;
         return l->unfiltered;
 }
 
@@ -194,6 +194,8 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                         e = add_row(ctl, l, r->managers->rows[i]);
                 break;
         case ARGOSY__RESPONSE__WHAT_JOBS:
+                if (is_unfiltered(ctl, l, r->jobs->filtered))
+                        break;
                 for (size_t i = 0; i < r->jobs->n_rows && e == 0; i++)
                         e = add_row(ctl, l, r->jobs->rows[i]);
                 l->before = r->jobs->before;
@@ -348,7 +350,7 @@ static int run_list(Ctl *ctl, const FieldList *kind, const char *noun, Argosy__R
         } else if (code == EXIT_OK && !l.unfiltered)
                 code = print_table(ctl, &l, noun);
         if (code == EXIT_OK && l.unfiltered)
-                code = ctl_fail(ctl, "the leader's version knows no --label: it lists all of them");
+                code = ctl_fail(ctl, "the leader's version knows no %s: it lists all of them", ctl->opt.node ? "--node" : "--label");
         table_done(&l.table);
         drop_parts(&l);
         return code;
@@ -547,6 +549,8 @@ int verb_list_jobs(Ctl *ctl, char **args, size_t n) {
                 list.patterns = patterns;
         }
         list.author = (char *) (ctl->opt.author ?: "");
+        list.nodes = (char **) &ctl->opt.node;
+        list.n_nodes = ctl->opt.node != NULL;
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
         request.list_jobs = &list;
         return run_list(ctl, &job_fields, "job", &request);

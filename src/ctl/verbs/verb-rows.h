@@ -43,7 +43,7 @@ VERB("list-unit-files", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST | OPT_AT | OPT
      "List units as the cluster wants them")
 VERB("list-nodes", "list-machines", "", GROUP_SEE, OPT_LIST | OPT_STATE | OPT_LABEL, 0, 0, verb_list_nodes, "List the nodes")
 VERB("list-jobs", "jobs", "", GROUP_SEE,
-     OPT_LIST | OPT_LIMIT | OPT_ALL | OPT_UNIT | OPT_AUTHOR | OPT_STATE | OPT_SINCE, 0, 0, verb_list_jobs,
+     OPT_LIST | OPT_LIMIT | OPT_ALL | OPT_UNIT | OPT_NODE | OPT_AUTHOR | OPT_STATE | OPT_SINCE, 0, 0, verb_list_jobs,
      "List what was changed, by whom and why, newest first")
 VERB("job show", "show-job", "JOB...", GROUP_SEE, OPT_JSON | OPT_NO_LEGEND | OPT_NO_PAGER | OPT_FULL, 1, ARGS_MAX,
      verb_job_show, "Show what a job changed, how it ended, and how that stands now")

@@ -60,7 +60,7 @@ typedef struct Parameter {
 static const Parameter parameters[] = {
         {"pattern", SHAPE_TEXTS, "Only units of that name; *, ? and [] as in the shell", 0, 0},
         {"state", SHAPE_TEXTS, "Only what is in that state: of units the load, active or sub state, of unit files the desired one or how far that is, of nodes also the mode", 0, 0},
-        {"node", SHAPE_TEXTS, "Only what is on that node, or the node itself", 0, 0},
+        {"node", SHAPE_TEXTS, "Only what is on that node, or the node itself; of jobs those whose records name it", 0, 0},
         {"label", SHAPE_TEXTS, "KEY=VALUE: only nodes with that label, or what is on them; with all of them, if there are several", 0, 0},
         {"author", SHAPE_TEXT, "Only jobs of USER, or USER@HOST; a pattern", 0, 0},
         {"limit", SHAPE_NUMBER, "At most so many rows", 1, HTTP_LIMIT_MAX},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A leader of an older version answers with the whole list, and says nothing of having looked at the filter: of states and nodes that
-// does no harm, since the thread looks at them, too (http_target_wants()); else it is an error. A question's number is a checksum, and
+// does no harm, since the thread looks at them, too (http_target_wants()); else, and of nodes that jobs name, it is an error. A question's number is a checksum, and
 // not a secret: who makes up a page gets rows that he may see, of another place.
 
 #include "http-filter.h"
@@ -78,7 +78,8 @@ uint32_t http_filter_question(const HttpTarget *t) {
 bool http_filter_is_needed(const HttpTarget *t) {
         bool has_pages = t->resource == HTTP_UNITS || t->resource == HTTP_UNIT_FILES;
 
-        return t->n_labels > 0 || (has_pages && (t->limit > 0 || *t->page.unit));
+        return t->n_labels > 0 || (t->resource == HTTP_JOBS && t->n_nodes > 0) ||
+               (has_pages && (t->limit > 0 || *t->page.unit));
 }
 
 bool http_filter_was_used(const Argosy__Response *r) {
@@ -89,6 +90,8 @@ bool http_filter_was_used(const Argosy__Response *r) {
                 return r->unit_files->filtered;
         case ARGOSY__RESPONSE__WHAT_NODES:
                 return r->nodes->filtered;
+        case ARGOSY__RESPONSE__WHAT_JOBS:
+                return r->jobs->filtered;
         default:
                 return true;
         }

@@ -53,7 +53,7 @@ static const struct {
         {HTTP_PUT, "/v1/unit-files/", HTTP_PUT_UNIT_FILE, TAKES_NAME | TAKES_WAIT},
         {HTTP_DELETE, "/v1/unit-files/", HTTP_DELETE_UNIT_FILE, TAKES_NAME | TAKES_WAIT},
         {HTTP_GET, "/v1/nodes", HTTP_NODES, TAKES_STATE | TAKES_NODE | TAKES_LABEL},
-        {HTTP_GET, "/v1/jobs", HTTP_JOBS, TAKES_PATTERN | TAKES_STATE | TAKES_AUTHOR | TAKES_PAGE},
+        {HTTP_GET, "/v1/jobs", HTTP_JOBS, TAKES_PATTERN | TAKES_STATE | TAKES_NODE | TAKES_AUTHOR | TAKES_PAGE},
         {HTTP_POST, "/v1/jobs", HTTP_NEW_JOB, TAKES_WAIT},
         {HTTP_POST, "/v1/plan", HTTP_PLAN, 0},
         {HTTP_GET, "/v1/jobs/", HTTP_JOB, TAKES_NUMBER | TAKES_WAIT},
@@ -604,6 +604,8 @@ static Argosy__Request *ask_for_jobs(const HttpTarget *t) {
                 (void) job_state_from_string(t->states[i], strlen(t->states[i]), &states[i]); // it is one
         m.states = states;
         m.n_states = t->n_states;
+        m.nodes = (char **) t->nodes;
+        m.n_nodes = t->n_nodes;
         m.patterns = t->name ? (char **) &t->name : (char **) t->patterns;
         m.n_patterns = t->name ? 1 : t->n_patterns;
         m.changes = t->resource == HTTP_HISTORY;

@@ -21,6 +21,7 @@
 #include "authorization.h"
 #include "feature-level.h"
 #include "held-jobs.h"
+#include "job-nodes.h"
 #include "job-state.h"
 #include "map.h"
 #include "name-patterns.h"
@@ -311,11 +312,12 @@ static int add_waiting(const Leader *l, Argosy__Response__JobRow *row) {
         return 0;
 }
 
-// Who asks, and whether all is for him to see; about which units.
+// Who asks, and whether all is for him to see; about which units, and nodes.
 typedef struct Viewer {
         const Argosy__Author *author;
         bool sees_all;
         NamePatterns names;
+        JobNodes nodes;
 } Viewer;
 
 static int add_settings(const Viewer *v, Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
@@ -456,7 +458,8 @@ static bool is_in_state(Argosy__JobState state, const Argosy__Request__ListJobs 
 }
 
 static bool is_meant(const Argosy__JobRecord *job, const Viewer *v, const Argosy__Request__ListJobs *m) {
-        return job->at_us >= m->since_us && is_by(job, m->author) && has_unit(job, &v->names);
+        return job->at_us >= m->since_us && is_by(job, m->author) && has_unit(job, &v->names) &&
+               job_nodes_match(&v->nodes, job, !v->sees_all);
 }
 
 static int list_one(const Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, uint64_t number,
@@ -467,7 +470,8 @@ static int list_one(const Leader *l, const Viewer *v, const Argosy__Request__Lis
 
         if (r < 0)
                 return r;
-        *looked += n_units_of(job) * (1 + v->names.n_globs / GLOBS_IN_A_LOOK) / (v->sees_all ? 10 : 1);
+        *looked += n_units_of(job) * (1 + v->names.n_globs / GLOBS_IN_A_LOOK) / (v->sees_all ? 10 : 1) +
+                   job_nodes_cost(&v->nodes, job) / JOB_NODES_IN_A_LOOK;
         if (is_meant(job, v, m) && is_for(l, v, job)) {
                 r = add_job(v, jobs, job, &row);
                 if (r == 0 && job->state == ARGOSY__JOB_STATE__JOB_HELD)
@@ -624,6 +628,8 @@ Argosy__Response *answer_jobs_refuse(const Argosy__Request *request) {
                 return response_error(E2BIG, "the request names %zu units, more than %d", m->n_patterns, CHANGE_UNITS_MAX);
         if (strnlen(m->author, AUTHOR_PATTERN_MAX + 1) > AUTHOR_PATTERN_MAX)
                 return response_error(EINVAL, "the author's pattern is longer than %d bytes", AUTHOR_PATTERN_MAX);
+        if (m->n_nodes > JOB_NODES_MAX)
+                return response_error(E2BIG, "the request names %zu nodes, more than %d", m->n_nodes, JOB_NODES_MAX);
         return NULL;
 }
 
@@ -642,6 +648,8 @@ Argosy__Response *answer_jobs(Leader *l, const Argosy__Author *author, const Arg
         if (!response)
                 return NULL;
         if (m->number == 0) {
+                job_nodes_init(&viewer.nodes, l->state, m->nodes, m->n_nodes);
+                response->jobs->filtered = m->n_nodes > 0;
                 r = name_patterns_init(&viewer.names, m->patterns, m->n_patterns);
                 if (r == 0)
                         r = (m->late_after > 0 ? list_late : list)(l, &viewer, m, response->jobs);

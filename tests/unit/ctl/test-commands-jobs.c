@@ -404,6 +404,47 @@ static void jobs_are_chosen_by_state_and_time(void **state) {
         assert_int_equal(d.code, 2);
 }
 
+static void asks_for_a_node(FakeDaemon *d, bool knows) {
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response__JobRow job = row(9), *pointers[] = {&job};
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS);
+        assert(q->list_jobs->n_nodes == 1 && streq(q->list_jobs->nodes[0], "n1"));
+        done(q);
+        jobs.rows = pointers;
+        jobs.n_rows = 1;
+        jobs.before = knows ? 0 : 8;
+        jobs.filtered = knows;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void knows_nodes(FakeDaemon *d) {
+        asks_for_a_node(d, true);
+}
+
+static void knows_no_nodes(FakeDaemon *d) {
+        asks_for_a_node(d, false);
+}
+
+static void jobs_are_chosen_by_node_or_not_listed(void **state) {
+        _cleanup_outcome_ Outcome a = run(knows_nodes, "jobs --node=n1 --fields=job"), 
+                                  b = run(knows_no_nodes, "jobs --node=n1 --fields=job");
+
+        assert_int_equal(a.code, 0);
+        assert_string_equal(a.out, "JOB\n9\n\n1 job listed.\n");
+        assert_int_equal(b.code, 1);
+        assert_string_equal(b.out, "");
+        assert_non_null(strstr(b.err, "the leader's version knows no --node"));
+}
+
 // ---- waiting
 
 static void reads_wait(FakeDaemon *d, uint64_t number) {
@@ -650,6 +691,7 @@ int main(void) {
                 cmocka_unit_test(a_job_is_shown_with_its_units),
                 cmocka_unit_test(programs_get_a_list_of_jobs),
                 cmocka_unit_test(jobs_are_chosen_by_state_and_time),
+                cmocka_unit_test(jobs_are_chosen_by_node_or_not_listed),
                 cmocka_unit_test(a_job_is_waited_for_wherever_it_goes_on),
                 cmocka_unit_test(what_failed_is_named),
                 cmocka_unit_test(what_is_not_there_is_not_waited_for),

@@ -104,6 +104,17 @@ static void who_has_a_list_is_not_sent_it_again(void **state) {
         filters = false;
 }
 
+static void respond_no_jobs(HttpCall *call) {
+        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        jobs.filtered = filters;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
+        r.jobs = &jobs;
+        r.final = true;
+        http_call_respond(call, &r);
+}
+
 // Its whole list is not what was asked for.
 static void a_leader_that_knows_no_pages_gives_none(void **state) {
         Client *c;
@@ -114,9 +125,14 @@ static void a_leader_that_knows_no_pages_gives_none(void **state) {
         respond_units(w.calls[0], 0, 3, true);
         RUN_UNTIL(has(c, "knows neither pages"));
         assert_true(has(c, "HTTP/1.1 501"));
-        c = say(1, GET("/v1/units?node=n1")); // of these the thread leaves out the others
+        c = say(2, GET("/v1/jobs?node=n1"));
         RUN_UNTIL(w.n_calls == 2);
-        respond_units(w.calls[1], 0, 3, true);
+        respond_no_jobs(w.calls[1]);
+        RUN_UNTIL(has(c, "knows nothing of nodes of jobs"));
+        assert_true(has(c, "HTTP/1.1 501"));
+        c = say(1, GET("/v1/units?node=n1")); // of these the thread leaves out the others
+        RUN_UNTIL(w.n_calls == 3);
+        respond_units(w.calls[2], 0, 3, true);
         RUN_UNTIL(has(c, "\"units\":[]}\n"));
 }
 

@@ -306,7 +306,7 @@ static void it_becomes_the_request_that_argosyctl_would_send(void **state) {
 }
 
 static void jobs_are_chosen_and_come_in_pages(void **state) {
-        static const char chosen[] = "/v1/jobs?state=failed&author=ann@*&pattern=web*&limit=20&state=done";
+        static const char chosen[] = "/v1/jobs?state=failed&author=ann@*&pattern=web*&limit=20&state=done&node=n1&node=n2";
         char page[HTTP_PAGE_SIZE], text[sizeof(chosen) + sizeof("&page=") + HTTP_PAGE_SIZE];
         HttpTarget t = parsed(chosen);
         Argosy__Request *q;
@@ -324,6 +324,8 @@ static void jobs_are_chosen_and_come_in_pages(void **state) {
         assert_string_equal(q->list_jobs->patterns[0], "web*");
         assert_int_equal(q->list_jobs->n_states, 2);
         assert_int_equal(q->list_jobs->states[0], ARGOSY__JOB_STATE__JOB_FAILED);
+        assert_int_equal(q->list_jobs->n_nodes, 2);
+        assert_string_equal(q->list_jobs->nodes[1], "n2");
         message_free(q);
         http_target_done(&t);
 

@@ -3,9 +3,11 @@
 // Requests as jobs: each that changes something has a number, and one entry of the log with its effect; it is known
 // again when it comes again; and whoever asks hears who wanted what, what it replaced, and how it stands now.
 #include "feature-skip.h"
+#include "job-nodes.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "name-patterns.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -546,6 +548,53 @@ static void jobs_are_compared_with_so_many_patterns_only(void **state) {
         assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->rows[0]->job, n);
 }
 
+static void expect_jobs_of(const char *node, const uint64_t *numbers, size_t n) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        const Argosy__Response__Jobs *jobs;
+
+        list.nodes = (char **) &node;
+        list.n_nodes = 1;
+        jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
+        assert_true(jobs->filtered);
+        assert_int_equal(jobs->n_rows, n);
+        for (size_t i = 0; i < n; i++)
+                assert_int_equal(jobs->rows[i]->job, numbers[i]);
+}
+
+// A unit that did not end well has its node in the record, and a job about nodes has what it changed, emptied, or was asked
+// for; where a unit was started that is well is not kept.
+static void jobs_are_chosen_by_the_nodes_that_their_records_name(void **state) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        char *nodes[JOB_NODES_MAX + 1];
+        uint64_t bad, cordon, drain;
+        const Argosy__Response__JobRow *job;
+        char node[16];
+
+        SKIP_BELOW(FEATURE_JOBS);
+        g.bad = hash_of(OTHER, strlen(OTHER));
+        (void) ask((Ask){START, "a.service", SERVICE});
+        bad = ask((Ask){START, "b.service", OTHER})->job;
+        rig_pass_ms(&g, 1100); // its end is in the log
+        job = rig_show_job(&g, bad);
+        assert_string_equal(job->state, "failed");
+        str_fit(node, sizeof(node), "%s", job->units[0]->node);
+        assert_int_not_equal(*node, '\0');
+        expect_jobs_of(node, &bad, 1);
+        expect_jobs_of("", NULL, 0);
+        expect_jobs_of("n9", NULL, 0);
+
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        cordon = last_job();
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
+        drain = last_job();
+        expect_jobs_of("n3", (uint64_t[]){drain, cordon, bad}, streq(node, "n3") ? 3 : 2);
+        for (size_t i = 0; i < ELEMENTSOF(nodes); i++)
+                nodes[i] = (char *) "n1";
+        list.nodes = nodes;
+        list.n_nodes = JOB_NODES_MAX + 1;
+        assert_int_equal(rig_last(rig_list_jobs(&g, &list))->status, E2BIG);
+}
+
 static void who_asks_for_no_job_is_told_which_there_are(void **state) {
         Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
         const Argosy__Response *r;
@@ -598,6 +647,7 @@ int main(void) {
                 TEST(a_revision_binds_each_part),
                 TEST(units_are_told_some_at_a_time),
                 TEST(jobs_are_listed_newest_first),
+                TEST(jobs_are_chosen_by_the_nodes_that_their_records_name),
                 TEST(jobs_are_compared_with_so_many_patterns_only),
                 TEST(who_asks_for_no_job_is_told_which_there_are),
                 TEST(while_a_voter_is_older_there_are_none),

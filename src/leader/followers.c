@@ -67,6 +67,7 @@
 #include "voters.h"
 #include "waiters.h"
 #include "watchers.h"
+#include "why.h"
 
 enum {
         BUILD_UNITS = 256,   // records that are followed in one turn, at about 15 us each
@@ -269,6 +270,7 @@ bool followers_turn(Leader *l) {
         }
         listings_step(l);
         node_calls_turn(l);
+        why_turn(l);
         orders_globals(l);
         if (l->mass_loss_due)
                 mass_loss_controller_judge(l);

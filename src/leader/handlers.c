@@ -78,13 +78,14 @@ static Argosy__Response *refuse_undo(const Argosy__Request *request) {
 
 // Indexed by the number of the field; numbers that no field has are rows without a function.
 static const Handler handlers[] = {
-        [ARGOSY__REQUEST__WHAT_LIST_UNITS] = {.answer = answer_units, .is_long = listing_is_long, .refuse = listing_refuse},
+        [ARGOSY__REQUEST__WHAT_LIST_UNITS] =
+                {.answer = answer_units, .is_long = listing_is_long, .begin_long = listing_start, .refuse = listing_refuse},
         [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] =
-                {.answer = answer_unit_files, .is_long = listing_is_long, .refuse = listing_refuse},
+                {.answer = answer_unit_files, .is_long = listing_is_long, .begin_long = listing_start, .refuse = listing_refuse},
         [ARGOSY__REQUEST__WHAT_LIST_NODES] = {.answer = answer_nodes},
         [ARGOSY__REQUEST__WHAT_CLUSTER_STATUS] = {.answer = answer_cluster_status},
         [ARGOSY__REQUEST__WHAT_CAT] = {.answer_each = answer_cat},
-        [ARGOSY__REQUEST__WHAT_WHY] = {.answer_each = why_answer},
+        [ARGOSY__REQUEST__WHAT_WHY] = {.answer_each = why_answer, .is_long = why_is_long, .begin_long = why_start},
         [ARGOSY__REQUEST__WHAT_ROLE_LIST] = {.answer = roles_answer_roles},
         [ARGOSY__REQUEST__WHAT_POOL_LIST] = {.answer = roles_answer_pools},
         [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {.answer_to = answer_jobs, .refuse = answer_jobs_refuse, .level = FEATURE_JOBS},

@@ -20,8 +20,9 @@ typedef struct Handler {
         Argosy__Response *(*answer)(Leader *l, const Argosy__Request *request);
         // The same, if it is not the same for everybody, and not only by what authorization_filter() takes out.
         Argosy__Response *(*answer_to)(Leader *l, const Argosy__Author *author, const Argosy__Request *request);
-        // May be NULL. It is of so many units that the answer is made in turns (queries/listings.c).
+        // May be NULL. It is of so many units that the answer is made in turns, which begin_long() sets out on (0 or a negative errno).
         bool (*is_long)(const Leader *l, const Argosy__Request *request);
+        int (*begin_long)(Leader *l, Ticket *t);
         // Several: gives them all, the last one final, before it returns.
         void (*answer_each)(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
         int (*begin)(Leader *l, Ticket *t); // 0 or a negative errno

@@ -53,6 +53,7 @@
 #include "voters.h"
 #include "waiters.h"
 #include "watchers.h"
+#include "why.h"
 
 void leader_on_authority(Leader *l) {
         leader_mark(l);
@@ -162,7 +163,7 @@ static int ticket_start(Leader *l, Ticket *t, const Handler *h) {
         if (h->begin)
                 return h->begin(l, t);
         if (h->is_long) // or it would be answered
-                return listing_start(l, t);
+                return h->begin_long(l, t);
         list_append(change_is_dry_run(t->request) ? &l->dry_runs : &l->queue, &t->queue);
         leader_mark(l);
         return 0;
@@ -433,6 +434,7 @@ static void on_drain(void *userdata) {
                 return;
         }
         if (!l->leading) {
+                why_turn(l);
                 tickets_flush(l);
                 listings_step(l);
                 return;
@@ -590,6 +592,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->drains);
         list_init(&l->manager_waiters);
         list_init(&l->statuses_due);
+        list_init(&l->whys_due);
         list_init(&l->listings);
         list_init(&l->watchers.due);
         list_init(&l->watchers.idle);

@@ -164,6 +164,18 @@ def test_what_is_under_way_is_named(c: Cluster):
     eventually(lambda: c.shown("begins") == "loaded active exited")
 
 
+def test_why_of_many_is_told_unit_by_unit(c: Cluster):
+    c.ctl("cordon n1 n2 n3 --reason=closed")
+    c.submit("w@.service", SLEEPER)
+    c.ctl("start --no-block w@{1..900}")
+    for node in c.nodes:  # more than one turn looks at
+        said = json.loads(c.ctl_fails("why w@{1..900} --json=short", on=node, status=3).out)
+        assert [row["unit"] for row in said] == [f"w@{i}.service" for i in range(1, 901)], len(said)
+        assert all({refusal["node"] for refusal in row["refusals"]} == {"n1", "n2", "n3"} for row in said)
+    c.ctl("uncordon n1 n2 n3")
+    c.ctl("destroy w@{1..900} w@")
+
+
 def test_the_daemon_tells_systemd_how_many_units_it_has(c: Cluster):
     n1 = c.node("n1")
     pin = f"[X-Argosy]\nMachineID={n1.machine_id}\n"

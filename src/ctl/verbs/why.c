@@ -4,8 +4,10 @@
 
 #include <errno.h>
 
+#include "array.h"
 #include "ctl.h"
 #include "json.h"
+#include "message.h"
 #include "row-json.h"
 #include "str.h"
 #include "terminal.h"
@@ -14,7 +16,37 @@
 typedef struct Why {
         Json json;
         int code; // of the first unit that is not as wanted
+        Argosy__Response **kept; // what was said, in its order
+        size_t n_kept;
 } Why;
+
+static void drop(Why *w, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                message_free(w->kept[i]);
+        w->n_kept -= n;
+        memmove(w->kept, w->kept + n, w->n_kept * sizeof(*w->kept));
+}
+
+// Another leader begins anew: what the one before has said is not told beside it.
+static void begin_anew(Why *w) {
+        size_t n = w->n_kept;
+
+        while (n > 0 && w->kept[n - 1]->what_case != ARGOSY__RESPONSE__WHAT_STATUS_REPLY)
+                n--;
+        drop(w, n);
+}
+
+static int keep(Why *w, const Argosy__Response *r) {
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY && r->status_reply->number == 1)
+                begin_anew(w);
+        if (ARRAY_RESERVE(w->kept, w->n_kept + 1) < 0)
+                return -ENOMEM;
+        w->kept[w->n_kept] = message_copy(r);
+        if (!w->kept[w->n_kept])
+                return -ENOMEM;
+        w->n_kept++;
+        return 0;
+}
 
 static int print_why(Ctl *ctl, const Argosy__Response__Status *s) {
         _cleanup_buf_ Buf line = {}, lines = {};
@@ -37,9 +69,7 @@ static int print_why(Ctl *ctl, const Argosy__Response__Status *s) {
         return 0;
 }
 
-static int on_why(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        Why *w = userdata;
-
+static int show(Ctl *ctl, Why *w, const Argosy__Response *r) {
         if (r->status != 0) {
                 ctl_fail(ctl, "%s", status_text(r->status, r->message));
                 w->code = w->code ?: r->status == ENOENT ? EXIT_UNKNOWN : EXIT_FAILED;
@@ -53,6 +83,15 @@ static int on_why(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 return print_why(ctl, r->status_reply);
         why_json(r->status_reply, &w->json);
         return 0;
+}
+
+static int on_why(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Why *w = userdata;
+        int e = keep(w, r);
+
+        for (size_t i = 0; e == 0 && r->final && i < w->n_kept; i++)
+                e = show(ctl, w, w->kept[i]);
+        return e;
 }
 
 int verb_why(Ctl *ctl, char **args, size_t n) {
@@ -70,6 +109,8 @@ int verb_why(Ctl *ctl, char **args, size_t n) {
         request.why = &why;
         if (ctl->opt.json == JSON_OFF)
                 pager_open(&ctl->term);
-        code = ctl_ask_for_list(ctl, &w.json, &request, CALL_STATUS, on_why, &w);
+        code = ctl_ask_for_list(ctl, &w.json, &request, CALL_STATUS | CALL_PARTS, on_why, &w);
+        drop(&w, w.n_kept);
+        free(w.kept);
         return code ?: w.code;
 }

@@ -259,6 +259,8 @@ struct Leader {
         ListNode calls;
         uint64_t last_call;
         ListNode statuses_due;     // Ticket.status_due: they name units about which nobody was asked yet
+        ListNode whys_due;         // Ticket.why.due: they name units of which it was not told yet why they are as they are
+        uint64_t n_why_looks;      // at units and nodes for these
         ListNode listings;         // Listing.all: lists that are made in turns
         Listing *listing_made;     // the one of them that is being made; NULL: none
         size_t n_listings_kept;    // of which there are rows

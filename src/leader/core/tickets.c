@@ -84,6 +84,7 @@ static void drop_responses(Ticket *t) {
 static void let_go(Ticket *t) {
         list_unlink(&t->queue);
         list_unlink(&t->status_due);
+        list_unlink(&t->why.due);
         list_unlink(&t->drain);
         list_unlink(&t->rollout);
         list_unlink(&t->rebalance);

@@ -75,7 +75,12 @@ struct Ticket {
         size_t n_calls;
         uint32_t n_readings; // parts of those of a Top that were passed on
         ListNode status_due; // in Leader.statuses_due
-        size_t n_asked;      // units of a Status about which nodes were asked, or that were answered
+        size_t n_asked;      // units of a Status about which nodes were asked, or that were answered; of a Why that were told
+        struct {
+                ListNode due;    // in Leader.whys_due
+                uint32_t n_told; // reasons
+                size_t bytes;    // of these
+        } why;               // of a Why that is answered in turns
         uint64_t asked_us;   // when it arrived, by our clock
         uint32_t removing;   // host number, for ClusterRemove
         bool removal_begun;  // its record says that it is to be no voter

@@ -6,9 +6,14 @@
 // In the order of what weighs more: nobody wants it; nobody takes it (with the reason of each node); its
 // node is away; it still ends elsewhere; it waits for a unit that it depends on; its node could not do what
 // it was told; somebody else changed it; what systemd says. An empty reason: it is as wanted.
+//
+// Who asks about thousands is told in turns of the loop, some units in each, in the order of their names; each unit is told as it is in
+// its turn. What one question is told in all is limited as any answer is, and nothing more is made while the host that it goes to
+// takes no more. Who stops leading in the middle says so, and the next leader begins with `number` 1.
 #include <errno.h>
 
 #include "answer.h"
+#include "authorization.h"
 #include "disruption-budget.h"
 #include "host-marks.h"
 #include "mass-loss-controller.h"
@@ -26,7 +31,9 @@
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"
+#include "tickets.h"
 #include "tombstones.h"
+#include "turn.h"
 #include "unit-name.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
@@ -174,10 +181,23 @@ static Argosy__Response *why_new(const UnitEntry *e, const char *node, const cha
 
 typedef struct Responder {
         const Argosy__Request *request;
+        Ticket *ticket; // of who is told in turns; NULL: it is
         LeaderRespond respond;
         void *userdata;
         uint32_t n; // that were told
 } Responder;
+
+// Takes the response.
+static void send_in_turn(Ticket *t, Argosy__Response *r) {
+        t->why.bytes += argosy__response__get_packed_size(r);
+        if (t->why.bytes <= ANSWER_BYTES_MAX) {
+                ticket_send(t, r);
+                return;
+        }
+        message_free(r);
+        if (!t->ended)
+                ticket_settle(t, response_too_long(t->why.bytes, false));
+}
 
 // Takes the response; NULL stands for out of memory.
 static void send_response(Responder *t, const Leader *l, Argosy__Response *r) {
@@ -185,11 +205,15 @@ static void send_response(Responder *t, const Leader *l, Argosy__Response *r) {
                 r = response_error(ENOMEM, "the leader is out of memory");
         if (!r)
                 return;
-        r->id = t->request->id;
-        r->final = false; // others follow
         r->no_leader = !l->leading;
         if (r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY)
                 r->status_reply->number = ++t->n;
+        if (t->ticket) {
+                send_in_turn(t->ticket, r);
+                return;
+        }
+        r->id = t->request->id;
+        r->final = false; // others follow
         t->respond(r, t->userdata);
         message_free(r);
 }
@@ -367,8 +391,19 @@ static void why_unit(Responder *t, Leader *l, const char *name) {
                 why_on_node(t, l, e, u, u->node);
 }
 
+// Before its reason is looked for.
+static size_t looks_at(const Leader *l, const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+        const Unit *u = unit_find(l, name);
+        bool is_placed = u && u->node && u->life != LIFE_STRANDED && !retry_is_stuck(u);
+
+        if (!e || !l->leading || e->record->target == ARGOSY__TARGET__TARGET_INACTIVE || (is_placed && !e->record->global))
+                return WHY_LOOKS_OF_UNIT;
+        return WHY_LOOKS_OF_UNIT + l->nodes.count;
+}
+
 void why_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
-        Responder t = {request, respond, userdata, 0};
+        Responder t = {.request = request, .respond = respond, .userdata = userdata};
         Argosy__Response end = ARGOSY__RESPONSE__INIT;
 
         for (size_t i = 0; i < request->why->n_names; i++)
@@ -377,4 +412,88 @@ void why_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond
         end.final = true;
         end.no_leader = !l->leading;
         respond(&end, userdata);
+}
+
+// ------------------------------------------------------------------------------------------------ in turns
+
+bool why_is_long(const Leader *l, const Argosy__Request *request) {
+        const Argosy__Request__Why *m = request->why;
+        size_t n = 0;
+
+        for (size_t i = 0; i < m->n_names && n <= WHY_LOOKS_AT_ONCE; i++)
+                n += looks_at(l, m->names[i]);
+        return n > WHY_LOOKS_AT_ONCE;
+}
+
+static void queue(Leader *l, Ticket *t) {
+        list_append(&l->whys_due, &t->why.due);
+        leader_mark(l);
+}
+
+int why_start(Leader *l, Ticket *t) {
+        queue(l, t);
+        return 0;
+}
+
+// Since the question was taken on it may have come to another role.
+static bool is_refused(const Leader *l, Ticket *t, const char *name) {
+        char why[AUTHORIZATION_WHY_SIZE];
+
+        if (!authorization_refuses_view(l, t->author, name, why))
+                return false;
+        ticket_fail(t, response_error(EACCES, "%s", why));
+        return true;
+}
+
+// As who is told at once hears it.
+static void end(const Leader *l, Ticket *t) {
+        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+
+        if (r)
+                r->no_leader = !l->leading;
+        ticket_settle(t, r);
+}
+
+// Returns how much was looked at: that much, and the rest of a unit.
+static size_t explain_some(Leader *l, Ticket *t, size_t most) {
+        const Argosy__Request__Why *m = t->request->why;
+        Responder to = {.request = t->request, .ticket = t, .n = t->why.n_told};
+        size_t looks = 0;
+
+        while (looks < most && t->n_asked < m->n_names && !t->ended) {
+                const char *name = m->names[t->n_asked++];
+
+                looks += looks_at(l, name);
+                if (!is_refused(l, t, name))
+                        why_unit(&to, l, name);
+        }
+        t->why.n_told = to.n;
+        l->n_why_looks += looks;
+        if (t->ended)
+                return looks;
+        if (t->n_asked < m->n_names)
+                queue(l, t);
+        else
+                end(l, t);
+        return looks;
+}
+
+// Who asks here has the answer in memory at once. One that is left out goes on when its host takes more again, or is lost.
+static Ticket *next_due(const Leader *l) {
+        list_foreach (i, &l->whys_due) {
+                Ticket *t = CONTAINER_OF(i, Ticket, why.due);
+
+                if (t->author->host == l->config.self || !l->ops.host_is_full(t->author->host, l->userdata))
+                        return t;
+        }
+        return NULL;
+}
+
+void why_turn(Leader *l) {
+        Ticket *t;
+
+        for (size_t looks = 0; looks < WHY_LOOKS_PER_TURN && (t = next_due(l));) {
+                list_unlink(&t->why.due);
+                looks += explain_some(l, t, MIN_OF((size_t) WHY_SHARE, WHY_LOOKS_PER_TURN - looks));
+        }
 }

@@ -5,5 +5,17 @@
 
 #include "leader-core.h"
 
+// What an answer costs is counted in looks, of about 1 us: at a unit, and at each node if it is to be on all of them, or on none.
+enum {
+        WHY_LOOKS_OF_UNIT = 4,
+        WHY_LOOKS_AT_ONCE = 2048, // of fewer the answer is there before the question returns
+        WHY_LOOKS_PER_TURN = 1024, // of all who ask; a unit is not cut
+        WHY_SHARE = 256,           // of one of them, until the others have had theirs
+};
+
 // Answers at once, also not leading.
 void why_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
+// Whether the request is about more than that.
+bool why_is_long(const Leader *l, const Argosy__Request *request);
+int why_start(Leader *l, Ticket *t); // then it is answered in turns
+void why_turn(Leader *l);            // once per turn

@@ -681,6 +681,51 @@ static void top_of_an_unknown_node_fails(void **state) {
         assert_int_equal(o.code, 1);
 }
 
+static void reply_why(FakeDaemon *d, uint32_t number, const char *unit) {
+        Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
+        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        row.unit = (char *) unit;
+        row.node = (char *) "-";
+        status.row = &row;
+        status.why = (char *) "no node takes it";
+        status.number = number;
+        r.what_case = ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
+        r.status_reply = &status;
+        fake_reply(d, &r);
+}
+
+static void end_of_why(FakeDaemon *d) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        r.final = true;
+        fake_reply(d, &r);
+}
+
+// First by another leader, and then by another daemon.
+static void explains_anew(FakeDaemon *d) {
+        fake_accept(d);
+        done(fake_read(d));
+        reply_why(d, 1, "a.service");
+        reply_why(d, 2, "b.service");
+        reply_why(d, 1, "a.service");
+        fake_hang_up(d);
+        fake_accept(d);
+        done(fake_read(d));
+        reply_why(d, 1, "a.service");
+        reply_why(d, 2, "b.service");
+        end_of_why(d);
+        fake_expect_end(d);
+}
+
+static void each_unit_is_explained_once_however_often_it_begins_anew(void **state) {
+        _cleanup_outcome_ Outcome o = run(explains_anew, "why a b");
+
+        assert_int_equal(o.code, 3);
+        assert_string_equal(o.out, "a.service: no node takes it\nb.service: no node takes it\n");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_list_shows_drift_and_its_age),
@@ -705,6 +750,7 @@ int main(void) {
                 cmocka_unit_test(top_prints_once_with_rates_for_programs),
                 cmocka_unit_test(top_goes_on_over_a_restart_of_the_daemon),
                 cmocka_unit_test(top_of_an_unknown_node_fails),
+                cmocka_unit_test(each_unit_is_explained_once_however_often_it_begins_anew),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

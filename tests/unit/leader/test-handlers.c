@@ -38,6 +38,8 @@ static void its_function_is_of_the_sort_that_the_kind_needs(void **state) {
                         fail_msg("%s has a function of another sort", kind->name);
                 if (!!h->answer + !!h->answer_to + !!h->answer_each + !!h->begin + !!h->plan + !!h->decide != 1)
                         fail_msg("%s has more than one function", kind->name);
+                if (!h->is_long != !h->begin_long || (h->is_long && !at_once))
+                        fail_msg("%s: at once, or in turns?", kind->name);
                 if (((h->answer || h->answer_to) && kind->streams) || (h->answer_each && !kind->streams))
                         fail_msg("%s: one response, or several?", kind->name);
         }

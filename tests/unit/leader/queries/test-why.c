@@ -3,10 +3,15 @@
 // Every reason that `why` knows, each brought about.
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "str.h"
+#include "why.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define ON_SSD SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n"
 #define START ARGOSY__VERB__VERB_START
+
+
+enum { MANY = 3000 };
 
 static Rig g;
 
@@ -339,6 +344,147 @@ static void a_rollout_is_on_its_way(void **state) {
 
 #define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+// ------------------------------------------------------------------------------------------------ thousands
+
+// Names of units that wait, and behind them one that there is not.
+static char **names_of_many(void) {
+        static char text[MANY + 1][32], *names[MANY + 1];
+
+        for (size_t i = 0; i <= MANY; i++) {
+                str_fit(text[i], sizeof(text[i]), "w@%zu.service", i);
+                names[i] = text[i];
+        }
+        return names;
+}
+
+static RigAnswer *ask_about(size_t n) {
+        Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        why.names = names_of_many();
+        why.n_names = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
+        request.why = &why;
+        return rig_ask(&g, &request);
+}
+
+static void assert_told_of_many(const RigAnswer *a) {
+        char **names = names_of_many();
+
+        assert_true(a->final);
+        assert_int_equal(a->n, MANY + 2);
+        for (size_t i = 0; i < MANY; i++) {
+                const Argosy__Response__Status *s = a->responses[i]->status_reply;
+
+                assert_non_null(s);
+                assert_string_equal(s->row->unit, names[i]);
+                assert_int_equal(s->number, i + 1);
+                assert_int_equal(s->n_refusals, 3);
+        }
+        assert_int_equal(a->responses[MANY]->status, ENOENT);
+}
+
+static void many_wait(void) {
+        rig_host_set_labels(&g, 2, "disk", "ssd");
+        rig_settle(&g);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        (void) rig_change_many(&g, START, "w", MANY, ON_SSD);
+        rig_settle(&g);
+}
+
+// What was looked at since the last call.
+static uint64_t n_looks(void) {
+        static uint64_t before;
+        uint64_t n = g.leader->n_why_looks - before;
+
+        before += n;
+        return n;
+}
+
+static uint64_t most_looks; // in a turn
+
+static void on_turn(Rig *rig) {
+        uint64_t n = n_looks();
+
+        most_looks = MAX_OF(most_looks, n);
+}
+
+static void a_turn_explains_some_of_thousands(void **state) {
+        RigAnswer *a, *one;
+        size_t turns = 0;
+
+        many_wait();
+        (void) n_looks();
+        most_looks = 0;
+        g.on_turn = on_turn;
+        a = ask_about(MANY + 1);
+        one = ask_about(1);
+        assert_true(one->final); // at once, whoever else asks
+        (void) n_looks();
+        for (size_t n = a->n; !a->final; turns++) {
+                rig_turns(&g, 1);
+                assert_true(a->n > n && a->n - n <= WHY_LOOKS_PER_TURN / 3 + 1);
+                n = a->n;
+        }
+        g.on_turn = NULL;
+        assert_in_range(most_looks, 1, WHY_LOOKS_PER_TURN + WHY_LOOKS_OF_UNIT + 3);
+        assert_true(turns > MANY / WHY_LOOKS_PER_TURN);
+        assert_told_of_many(a);
+}
+
+static void each_of_those_who_ask_about_thousands_goes_on(void **state) {
+        RigAnswer *a, *b;
+
+        many_wait();
+        a = ask_about(MANY + 1);
+        b = ask_about(MANY + 1);
+        rig_turns(&g, 2);
+        assert_true(a->n > 0 && b->n > 0 && !a->final && !b->final);
+        leader_cancel(g.leader, a->cancel);
+        rig_settle(&g);
+        assert_false(a->final);
+        assert_told_of_many(b);
+        assert_true(list_is_empty(&g.leader->whys_due));
+}
+
+// On a slow link nothing more is made, and others go on.
+static void one_that_takes_no_more_holds_up_nobody(void **state) {
+        Argosy__Author far = ARGOSY__AUTHOR__INIT;
+        RigAnswer *a, *b;
+        size_t n;
+
+        many_wait();
+        far.host = 3;
+        far.owner = true;
+        g.author = &far;
+        a = ask_about(MANY + 1);
+        g.author = NULL;
+        rig_host(&g, 3)->full = true;
+        b = ask_about(MANY + 1);
+        rig_turns(&g, 2);
+        n = a->n;
+        rig_settle(&g);
+        assert_told_of_many(b);
+        assert_int_equal(a->n, n);
+        rig_host_drain(&g, 3);
+        rig_settle(&g);
+        assert_told_of_many(a);
+}
+
+static void who_does_not_lead_any_more_says_so(void **state) {
+        RigAnswer *a;
+
+        many_wait();
+        a = ask_about(MANY + 1);
+        rig_turns(&g, 2);
+        assert_false(a->final);
+        leader_set_leading(g.leader, false, 0);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, EAGAIN);
+        assert_true(list_is_empty(&g.leader->whys_due));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(as_wanted),
@@ -357,6 +503,10 @@ int main(void) {
                 RIG_TEST(what_it_does_there),
                 RIG_TEST(nobody_leads),
                 RIG_TEST(a_rollout_is_on_its_way),
+                RIG_TEST(a_turn_explains_some_of_thousands),
+                RIG_TEST(each_of_those_who_ask_about_thousands_goes_on),
+                RIG_TEST(one_that_takes_no_more_holds_up_nobody),
+                RIG_TEST(who_does_not_lead_any_more_says_so),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

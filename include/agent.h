@@ -118,6 +118,7 @@ void agent_systemd_stats(const Agent *a, SystemdStats *ret);
         GAUGE(lease_left_ms, "milliseconds until this host's lease ends, unless a sign of life is answered")  \
         GAUGE(journals_read, "journals that are being read on this host now")                               \
         GAUGE(journals_held, "of these, that wait until somebody takes their lines")                        \
+        GAUGE(agent_units_bytes, "memory of the units that this host holds")                                    \
         COUNTER(searches, "times that unit files were looked for, since somebody else may have changed them")
 
 typedef struct AgentStats {

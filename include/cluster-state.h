@@ -331,8 +331,9 @@ size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_
 size_t cluster_state_history_bytes(const ClusterState *s);
 // Bytes of all of them, packed.
 size_t cluster_state_jobs_bytes(const ClusterState *s);
-// Memory of what a state keeps of the past; what is now is most of the heap.
+// Memory of what a state has of units as they are to be, and keeps of the past.
 #define STATE_COUNTERS(COUNTER, GAUGE) \
+        GAUGE(state_units_bytes, "memory of the records of units, as the cluster wants them, without texts") \
         GAUGE(state_jobs_bytes, "memory of the jobs that are kept")                                \
         GAUGE(state_former_files_bytes, "memory of unit files that no unit has any more, and jobs do")
 

@@ -119,6 +119,8 @@ void leader_on_host_drained(Leader *l);
         GAUGE(requests_open, "requests that this leader has taken and not answered to their end")   \
         GAUGE(waits, "units for which clients wait")                                               \
         GAUGE(events_bytes, "memory of the newest events, for those who watch")                    \
+        GAUGE(leader_tables_bytes, "memory of what this leader has seen of units, nodes and hosts, without names and texts") \
+        GAUGE(placement_bytes, "memory of the tables by which it places units, without texts")     \
         GAUGE(watchers, "questions for events that wait for the next one; streams of a host that are alike share one")
 
 typedef struct LeaderStats {

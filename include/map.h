@@ -32,6 +32,11 @@ static inline size_t map_n_old(const Map *m) {
         return m->old ? m->n_slots / 2 : 0;
 }
 
+// Memory of its tables.
+static inline size_t map_bytes(const Map *m) {
+        return (m->n_slots + map_n_old(m)) * sizeof(MapSlot);
+}
+
 // A zero-initialised Map is empty and valid.
 void map_done(Map *m);
 // Same, and calls free_value(value) for each entry.

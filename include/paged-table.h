@@ -50,6 +50,10 @@ int paged_table_add(PagedTable *t, const void *record, uint32_t *ret_number) _wa
 int paged_table_set(PagedTable *t, uint32_t number, const void *record) _warn_unused_;
 int paged_table_remove(PagedTable *t, uint32_t number) _warn_unused_;
 
+// Memory of its pages, without copies that only snapshots reach.
+static inline size_t paged_table_bytes(const PagedTable *t) {
+        return ((size_t) t->now.n_slots * t->now.size + PAGED_TABLE_PAGE - 1) / PAGED_TABLE_PAGE * PAGED_TABLE_PAGE;
+}
 // As the table is now.
 PagedView paged_table_view(const PagedTable *t);
 // NULL: no record has this number.

@@ -216,6 +216,8 @@ uint32_t placement_role_placed(const Placement *p, uint32_t role); // units of i
 bool placement_role_before(const Placement *p, uint32_t a, uint32_t b);
 // Offered by the hosts that are not lost.
 int64_t placement_capacity(const Placement *p, unsigned resource);
+// Memory of its tables, by the room that they have; without texts, and without lists of single roles, groups and globs.
+size_t placement_bytes(const Placement *p);
 // And of that not reserved by units there; negative if more is than there is.
 int64_t placement_room(const Placement *p, unsigned resource);
 // "cpu", "memory" or the name given; NULL: there is no such resource.

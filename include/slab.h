@@ -21,6 +21,7 @@ enum {
 typedef struct Slab {
         struct SlabChunk
                 *chunks[SLAB_OBJECT_MAX / SLAB_STEP + 1]; // by size: those with room, the first to be used
+        size_t bytes; // of all objects, with what they are rounded up by; also of those from the heap
 } Slab;
 
 // A zero-initialised Slab is empty and valid, and has nothing to be freed when all its objects are.

@@ -210,6 +210,7 @@ AgentStats agent_stats(const Agent *a) {
 
         agent_calls_count(a, &stats);
         stats.lease_left_ms = agent_lease_left_ms(a);
+        stats.agent_units_bytes = a->slab.bytes;
         return stats;
 }
 

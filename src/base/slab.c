@@ -69,7 +69,7 @@ static size_t round_up(size_t size) {
         return MAX_OF((size + SLAB_STEP - 1) / SLAB_STEP * SLAB_STEP, (size_t) SLAB_STEP);
 }
 
-void *slab_alloc(Slab *s, size_t size) {
+static void *take(Slab *s, size_t size) {
         size_t rounded = round_up(size);
         SlabChunk **first, *c;
         void *object;
@@ -98,10 +98,20 @@ void *slab_alloc(Slab *s, size_t size) {
         return object;
 }
 
+void *slab_alloc(Slab *s, size_t size) {
+        void *object = take(s, size);
+
+        if (object)
+                s->bytes += round_up(size);
+        return object;
+}
+
 void slab_free(Slab *s, void *object, size_t size) {
         size_t rounded = round_up(size);
         SlabChunk **first, *c;
 
+        if (object)
+                s->bytes -= rounded;
         if (SLAB_FROM_HEAP || rounded > SLAB_OBJECT_MAX || !object) {
                 free(object);
                 return;

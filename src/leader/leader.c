@@ -44,6 +44,7 @@
 #include "response.h"
 #include "retry-controller.h"
 #include "rollout-controller.h"
+#include "scheduler.h"
 #include "sessions.h"
 #include "str.h"
 #include "tables.h"
@@ -523,6 +524,15 @@ static void finish_close(Leader *l) {
         free(l);
 }
 
+// What there is one of for each unit, and each unit on a node, is all but a little.
+static size_t tables_bytes(const Leader *l) {
+        size_t bytes = l->units.count * sizeof(Unit) + l->nodes.count * sizeof(Node) + l->hosts.count * sizeof(Host);
+
+        for (size_t i = 0; i < ELEMENTSOF(l->tallies.seen); i++)
+                bytes += l->tallies.seen[i] * sizeof(UnitOnNode);
+        return bytes + map_bytes(&l->units) + map_bytes(&l->nodes) + map_bytes(&l->hosts);
+}
+
 static void add_gauges(const Leader *l, LeaderStats *stats) {
         size_t n_hosts;
 
@@ -536,6 +546,8 @@ static void add_gauges(const Leader *l, LeaderStats *stats) {
         stats->requests_open = l->n_tickets;
         stats->waits = l->n_wait_items;
         stats->events_bytes = l->events ? l->events->ring.bytes : 0;
+        stats->leader_tables_bytes = tables_bytes(l);
+        stats->placement_bytes = scheduler_placement_bytes(l);
 }
 
 LeaderStats leader_stats(const Leader *l) {

@@ -81,8 +81,14 @@ uint64_t cluster_state_first_job(const ClusterState *s) {
         return job_view_number(&now, 0);
 }
 
+static size_t units_bytes(const ClusterState *s) {
+        return s->units.count * (sizeof(UnitEntry) + sizeof(Argosy__UnitRecord)) + map_bytes(&s->units) +
+               paged_table_bytes(&s->unit_records);
+}
+
 StateFigures cluster_state_figures(const ClusterState *s) {
-        return (StateFigures){.state_jobs_bytes = cluster_state_jobs_bytes(s),
+        return (StateFigures){.state_units_bytes = units_bytes(s),
+                              .state_jobs_bytes = cluster_state_jobs_bytes(s),
                               .state_former_files_bytes = cluster_state_former_specs_bytes(s)};
 }
 

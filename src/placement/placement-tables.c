@@ -43,6 +43,10 @@ void slots_give(Slots *s, uint32_t slot) {
         s->free[s->n_free++] = slot;
 }
 
+size_t slots_bytes(const Slots *s) {
+        return s->allocated * (sizeof *s->used + sizeof *s->free);
+}
+
 void slots_done(Slots *s) {
         free(s->used);
         free(s->free);
@@ -150,6 +154,10 @@ void counts_own(Counts *c) {
                 return;
         c->slots = oom_checked(malloc(c->n_slots * sizeof *c->slots));
         memcpy(c->slots, theirs, c->n_slots * sizeof *c->slots);
+}
+
+size_t counts_bytes(const Counts *c) {
+        return c->n_slots * sizeof *c->slots;
 }
 
 void counts_done(Counts *c) {

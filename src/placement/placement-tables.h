@@ -34,6 +34,7 @@ typedef struct Slots {
 void slots_take(Slots *s, uint32_t *ret);
 void slots_give(Slots *s, uint32_t slot);
 void slots_done(Slots *s);
+size_t slots_bytes(const Slots *s);
 static inline bool slots_has(const Slots *s, uint32_t slot) {
         return slot < s->n && s->used[slot];
 }
@@ -47,6 +48,7 @@ uint32_t counts_get(const Counts *c, uint32_t a, uint32_t b);
 void counts_set(Counts *c, uint32_t a, uint32_t b, uint32_t value);
 void counts_own(Counts *c); // slots of its own that say the same, instead of those that it has
 void counts_done(Counts *c);
+size_t counts_bytes(const Counts *c);
 
 // Numbers by a text that somebody else keeps.
 static inline uint32_t number_of(const Map *m, const char *text) {

@@ -46,6 +46,10 @@ static void add_roles(const Leader *l, CounterList *to) {
                 add(to, LEADER_FAMILY_role_units, (int64_t) others, "role", ROLES_ALL_OTHERS);
 }
 
+size_t scheduler_placement_bytes(const Leader *l) {
+        return l->places ? placement_bytes(l->places->placement) : 0;
+}
+
 // The Placement hears of hosts when it is asked, so that is done first: of those that have changed since the last time.
 void scheduler_figures(Leader *l, CounterList *to) {
         if (!l->places)

@@ -59,6 +59,7 @@ Scheduler *scheduler_new_dry_run(Leader *l);
 Scheduler *scheduler_new_copy(Leader *l);
 // What there is, and what of it is reserved; the units of roles.
 void scheduler_figures(Leader *l, CounterList *to);
+size_t scheduler_placement_bytes(const Leader *l);
 
 void scheduler_enter(Scheduler *p);
 void scheduler_leave(Scheduler *p);

@@ -72,10 +72,27 @@ static void room_is_used_again(void **state) {
         slab_free(&s, NULL, SIZE);
 }
 
+static void it_counts_what_it_holds(void **state) {
+        Slab s = {};
+        void *a = slab_alloc(&s, 1), *b = slab_alloc(&s, SLAB_STEP + 1), *large = slab_alloc(&s, SLAB_OBJECT_MAX + 1);
+
+        assert_non_null(a);
+        assert_non_null(b);
+        assert_non_null(large);
+        assert_int_equal(s.bytes, 3 * SLAB_STEP + SLAB_OBJECT_MAX + SLAB_STEP);
+        slab_free(&s, b, SLAB_STEP + 1);
+        slab_free(&s, large, SLAB_OBJECT_MAX + 1);
+        slab_free(&s, NULL, 100);
+        assert_int_equal(s.bytes, SLAB_STEP);
+        slab_free(&s, a, 1);
+        assert_int_equal(s.bytes, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(objects_do_not_share_bytes),
                 cmocka_unit_test(room_is_used_again),
+                cmocka_unit_test(it_counts_what_it_holds),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

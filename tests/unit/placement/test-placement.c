@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 
 #include "../../../src/placement/placement-private.h"
@@ -614,6 +615,32 @@ static void the_reason_knows_the_fewest_of_a_group(void **state) {
         done(f);
 }
 
+// ------------------------------------------------------------------------------------------------ memory
+
+static size_t in_use(void) {
+        struct mallinfo2 heap = mallinfo2(); // of another allocator than the C library's it says nothing
+
+        return heap.uordblks + heap.hblkhd;
+}
+
+static void its_memory_is_what_the_heap_says(void **state) {
+        static char names[20000][16];
+        size_t before = in_use(), empty, bytes, real;
+        Fixture *f = hosts(3);
+
+        empty = placement_bytes(f->p);
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                str_fit(names[i], sizeof names[i], "u%zu", i);
+                add(f, names[i], f->class);
+        }
+        bytes = placement_bytes(f->p);
+        real = in_use() - before;
+        assert_true(bytes - empty >= ELEMENTSOF(names) * 40);
+        if (before > 0 && real > 0)
+                assert_in_range(bytes, real * 9 / 10, real);
+        done(f);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_pair_starts_together_and_migrates_together),
@@ -643,6 +670,7 @@ int main(void) {
                 cmocka_unit_test(each_node_has_its_reason),
                 cmocka_unit_test(what_is_lacking_is_told_as_it_was_asked_for),
                 cmocka_unit_test(the_reason_knows_the_fewest_of_a_group),
+                cmocka_unit_test(its_memory_is_what_the_heap_says),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,8 +168,27 @@ static void whoever_leads_no_more_tells_only_what_must_not_fall(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+static void whose_memory_it_is_follows_what_there_is(void **state) {
+        enum { MANY = 500 };
+        LeaderStats few = leader_stats(g.leader), many;
+        StateFigures wanted_before = cluster_state_figures(g.state);
+
+        (void) rig_change_many(&g, START, "w", MANY, SERVICE);
+        many = leader_stats(g.leader);
+        assert_in_range(many.leader_tables_bytes - few.leader_tables_bytes, MANY * (sizeof(Unit) + sizeof(UnitOnNode)),
+                        MANY * (sizeof(Unit) + sizeof(UnitOnNode) + 200));
+        assert_true(many.placement_bytes > few.placement_bytes);
+        assert_in_range(cluster_state_figures(g.state).state_units_bytes - wanted_before.state_units_bytes,
+                        MANY * sizeof(Argosy__UnitRecord), MANY * (sizeof(Argosy__UnitRecord) + sizeof(UnitEntry) + 200));
+        (void) rig_change_many(&g, ARGOSY__VERB__VERB_DESTROY, "w", MANY, NULL);
+        assert_true(leader_stats(g.leader).leader_tables_bytes < few.leader_tables_bytes + MANY * 200); // tables keep their room
+        (void) leader_set_leading(g.leader, false, g.leader->term + 1);
+        assert_int_equal(leader_stats(g.leader).leader_tables_bytes + leader_stats(g.leader).placement_bytes, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                TEST(whose_memory_it_is_follows_what_there_is),
                 TEST(placements_are_counted),
                 TEST(units_are_counted_by_what_they_do_and_where),
                 TEST(nobody_knows_what_runs_on_a_node_that_is_not_heard),

@@ -33,6 +33,7 @@ enum {
         FEATURE_ACCESS = 2, // LogOp.GrantRecord, the requests AccessChange and AccessList, ToHost.Access; tokens, Author.token_proof
         FEATURE_EVENTS = 2, // the request Events, Request.Wait.goal
         FEATURE_SETS = 2, // UnitRecord.set and JobUnits.set, the request Apply
+        FEATURE_NAME_CHECK = 2, // ToHost.Call.names
         FEATURE_NEWEST = 2,
 };
 

@@ -13,6 +13,7 @@
 #include "agent-fence.h"
 #include "agent-goodbye.h"
 #include "agent-managers.h"
+#include "agent-names.h"
 #include "agent-nodes.h"
 #include "agent-obey.h"
 #include "agent-reach.h"
@@ -137,6 +138,8 @@ static void agent_drain(void *userdata) {
         plan_nodes(a);
         agent_foreach_node (node, a)
                 agent_search_drain(node);
+        agent_foreach_node (node, a)
+                agent_names_start(node);
         agent_session_drain(a);
         agent_stopping_drain(a);
         agent_node_reports_drain(a);
@@ -169,7 +172,10 @@ void agent_on_message(Agent *a, const Argosy__ToHost *m) {
                 agent_on_beat_ack(a, m->beat_ack);
                 return;
         case ARGOSY__TO_HOST__MSG_CALL:
-                agent_on_call(a, m->call);
+                if (m->call->names)
+                        agent_names_on_call(a, m->call);
+                else
+                        agent_on_call(a, m->call);
                 return;
         case ARGOSY__TO_HOST__MSG_CALL_CANCEL:
                 agent_on_call_cancel(a, m->call_cancel);
@@ -188,6 +194,7 @@ void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata) {
         a->clearing = true;
         agent_fence_drop(a);
         agent_remote_calls_drop(a);
+        agent_names_drop(a);
         agent_foreach_node (node, a)
                 agent_foreach_unit(u, node) agent_unit_unwant(u);
         drain_mark(&a->drain);
@@ -333,6 +340,7 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         list_init(&a->calls_list);
         list_init(&a->remote_calls);
         list_init(&a->remote_waiting);
+        list_init(&a->name_checks);
         list_init(&a->nodes);
         list_init(&a->usage_queries);
         r = drain_init(&a->drain, a->loop, agent_drain, a);
@@ -380,6 +388,7 @@ void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
         a->closed_data = userdata;
         a->n_open++; // until the end of this function
         agent_remote_calls_drop(a);
+        agent_names_drop(a);
         agent_calls_drop(a);
         if (a->usage) {
                 a->n_open++;

@@ -114,7 +114,7 @@ static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
         case ARGOSY__TO_VOTER__MSG_CALL_REPLY:
                 keep(&w.call_reply, m);
                 w.n_call_replies++;
-                w.n_call_errors += m->call_reply->response->status != 0;
+                w.n_call_errors += m->call_reply->response && m->call_reply->response->status != 0;
                 break;
         default:
                 fail_msg("unexpected message %i", (int) m->msg_case);

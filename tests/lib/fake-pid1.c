@@ -26,6 +26,7 @@
 #include "str.h"
 #include "systemd-manager.h"
 #include "unit-name.h"
+#include "unit-state.h"
 #include "uvx.h"
 
 FakePid1 *pid1_current;
@@ -288,15 +289,18 @@ void pid1_run_job(FakePid1 *p, Job *j) {
                 return;
         case JOB_INSPECT: {
                 Argosy__Response__Property properties[] = {ARGOSY__RESPONSE__PROPERTY__INIT,
+                                                           ARGOSY__RESPONSE__PROPERTY__INIT,
                                                            ARGOSY__RESPONSE__PROPERTY__INIT},
-                                           *list[] = {&properties[0], &properties[1]};
+                                           *list[] = {&properties[0], &properties[1], &properties[2]};
                 _cleanup_free_ char *group = str_printf("/told/%s", j->name);
 
                 properties[0].key = (char *) "Id";
                 properties[0].value = j->name;
                 properties[1].key = (char *) "ControlGroup";
                 properties[1].value = group;
-                j->done.inspect(0, list, 2, j->userdata);
+                properties[2].key = (char *) "ActiveState";
+                properties[2].value = (char *) active_state_to_string(u->rt.active);
+                j->done.inspect(0, list, 3, j->userdata);
                 free(j);
                 return;
         }

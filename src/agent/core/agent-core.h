@@ -69,7 +69,9 @@ typedef struct AgentNode {
                 files_done;      // numbers of the last one queued, of the last one written or failed
         ListNode fresh;          // units that were ordered and not planned since, in that order
         ListNode held_back;      // units whose start waits for files
-        bool writing;            // a batch is with the pool; it alone uses `dir`
+        bool writing;            // a batch, or a question about names, is with the pool; it alone uses `dir`
+        ListNode name_checks;    // questions about names that wait for `dir`
+        size_t n_name_checks;
         uint64_t files_began_us; // boot time at which the last batch began
         uint64_t read_again_us;  // and at which systemd last was seen to have read all files again
         uint64_t files_ended_us; // boot time at which the last batch ended, 0: none yet
@@ -185,6 +187,7 @@ typedef struct Agent {
 
         Map calls; // number -> Call
         ListNode calls_list, remote_calls;
+        ListNode name_checks;    // questions about names, of the leader
         ListNode remote_waiting; // of the remote calls: not begun, for want of room
         size_t n_remote_waiting;
         size_t n_status_calls;   // of the leader, that have begun

@@ -16,6 +16,7 @@
 #include "agent-cgroups.h"
 #include "agent-core.h"
 #include "agent-files.h"
+#include "agent-names.h"
 #include "agent-nodes.h"
 #include "agent-reach.h"
 #include "agent-search.h"
@@ -91,6 +92,7 @@ AgentNode *agent_node_new(Agent *a, const char *manager) {
         list_init(&node->waiting);
         list_init(&node->calls);
         list_init(&node->writes);
+        list_init(&node->name_checks);
         list_init(&node->held_back);
         list_init(&node->fresh);
         list_append(&a->nodes, &node->in_agent);
@@ -194,6 +196,7 @@ void agent_node_close(AgentNode *node) {
                 TAKE_PTR(node->written)(-ECANCELED, NULL, node->written_data);
         agent_calls_drop_node(node);
         agent_files_fail(node, -ECANCELED);
+        agent_names_drop_node(node);
         agent_foreach_unit(u, node) agent_unit_free(u);
         agent_reach_unwatch_gates(node);
         if (node->systemd) {

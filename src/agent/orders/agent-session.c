@@ -14,6 +14,7 @@
 
 #include "agent-core.h"
 #include "agent-fence.h"
+#include "agent-names.h"
 #include "agent-reach.h"
 #include "agent-remote.h"
 #include "agent-report.h"
@@ -293,6 +294,7 @@ void agent_on_leader(Agent *a, uint32_t leader, uint64_t term, uint32_t leader_l
         a->refusal_logged = false;
         set_attached(a, false);
         agent_remote_calls_drop(a);
+        agent_names_drop(a);
         drain_mark(&a->drain);
 }
 

@@ -91,6 +91,12 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
 
 // ---- in the pool
 
+char *agent_file_foreign(UnitDir *d, const char *name, const void *content, size_t len) {
+        char *path = unit_dir_foreign(d, name);
+
+        return path || len == 0 ? path : unit_dir_foreign_alias(d, name, content, len);
+}
+
 static void find_foreign_names(FileBatch *b) {
         for (size_t i = 0; i < b->n; i++) {
                 FileItem *it = b->items[i];
@@ -101,10 +107,8 @@ static void find_foreign_names(FileBatch *b) {
                         it->error = -EEXIST;
                         continue;
                 }
-                it->foreign = unit_dir_foreign(b->node->dir, it->name);
-                if (!it->foreign && it->spec->links)
-                        it->foreign = unit_dir_foreign_alias(b->node->dir, it->name, it->spec->content,
-                                                             it->spec->len);
+                it->foreign = agent_file_foreign(b->node->dir, it->name, it->spec->content,
+                                                 it->spec->links ? it->spec->len : 0);
         }
 }
 
@@ -233,15 +237,23 @@ static void on_left_behind(AgentUnit *u) {
         agent_unit_mark(u);
 }
 
+#define FOREIGN_TEXT "the name belongs to somebody else on this node: %s"
+
+char *agent_file_foreign_text(const char *path) {
+        char text[AGENT_ERROR_MAX];
+
+        str_fit(text, sizeof(text), FOREIGN_TEXT, path);
+        return strdup(text);
+}
+
 // The name belongs to somebody else. A unit that is not ours yet does not become ours.
 static void on_foreign(AgentUnit *u, const FileItem *it) {
         char text[AGENT_ERROR_MAX];
 
         if (it->takes_over && !it->foreign)
-                str_fit(text, sizeof(text), "a unit of that name is already active on this node and is not argosy's");
+                str_fit(text, sizeof(text), AGENT_ACTIVE_TEXT);
         else
-                str_fit(text, sizeof(text), "the name belongs to somebody else on this node: %s",
-                        it->foreign ?: "a file that is not argosy's");
+                str_fit(text, sizeof(text), FOREIGN_TEXT, it->foreign ?: "a file that is not argosy's");
         if (it->is_new && !u->held.pending) {
                 if (u->has_held)
                         agent_unit_give_back(u);

@@ -312,8 +312,7 @@ static void note(AgentUnit *u, const PlanResult *res, const PlanWanted *wanted) 
                 note_settled(u, wanted);
         if (res->refused) {
                 u->refused = true;
-                agent_unit_set_error(
-                        u, "a unit of that name is already active on this node and is not argosy's");
+                agent_unit_set_error(u, AGENT_ACTIVE_TEXT);
         }
         if (res->answered)
                 note_answered(u, wanted->revision);

@@ -77,6 +77,129 @@ static void a_foreign_name_is_refused_and_untouched(void **state) {
         loop_until(is_gone("nginx.service"));
 }
 
+// ---- names that are only asked about
+
+typedef struct Ask {
+        Argosy__ToHost__NameCheck__Unit units[64], *list[64];
+        ProtobufCBinaryData contents[1];
+        Argosy__ToHost__NameCheck check;
+        Argosy__ToHost__Call call;
+        Argosy__ToHost message;
+        uint64_t id;
+} Ask;
+
+static void send_names(Ask *q, uint32_t node) {
+        argosy__to_host__call__init(&q->call);
+        q->call.id = ++q->id;
+        q->call.node = node;
+        q->call.names = &q->check;
+        argosy__to_host__init(&q->message);
+        q->message.msg_case = ARGOSY__TO_HOST__MSG_CALL;
+        q->message.call = &q->call;
+        agent_on_message(w.agent, &q->message);
+}
+
+static void ask_names(Ask *q, const char *const *names, size_t n, const char *content) {
+        argosy__to_host__name_check__init(&q->check);
+        for (size_t i = 0; i < n; i++) {
+                q->list[i] = &q->units[i];
+                argosy__to_host__name_check__unit__init(q->list[i]);
+                q->list[i]->name = (char *) names[i];
+                q->list[i]->content = content != NULL;
+        }
+        q->contents[0] = (ProtobufCBinaryData){content ? strlen(content) : 0, (uint8_t *) content};
+        q->check.units = q->list;
+        q->check.n_units = n;
+        q->check.contents = q->contents;
+        q->check.n_contents = content != NULL;
+}
+
+// What the agent says of each.
+static char **answers_to(Ask *q, const char *const *names, size_t n, const char *content) {
+        unsigned before = w.n_call_replies;
+
+        ask_names(q, names, n, content);
+        send_names(q, 0);
+        loop_until(w.n_call_replies == before + 1);
+        assert_int_equal(w.call_reply->call_reply->id, q->id);
+        assert_non_null(w.call_reply->call_reply->names);
+        assert_int_equal(w.call_reply->call_reply->names->n_refusals, n);
+        return w.call_reply->call_reply->names->refusals;
+}
+
+static void a_question_about_names_is_answered_as_an_order_would_be(void **state) {
+        static const char *const asked[] = {"nginx.service", "web.service", "w@1.service", "up.service"};
+        static const char alias[] = "[Service]\nExecStart=/bin/true\n[Install]\nAlias=nginx.service\n";
+        _cleanup_free_ char *path = str_printf("%s/up.service", w.unit_dir);
+        Ask q = {};
+        char **said;
+
+        write_foreign("nginx.service");
+        write_foreign("w@.service");
+        assert_int_equal(file_replace(AT_FDCWD, path, web, strlen(web), 0644, 0), 0);
+        pid1_start(pid1, "up.service");
+        meet_leader(NULL, 0);
+        said = answers_to(&q, asked, 4, NULL);
+        assert_non_null(strstr(said[0], "/etc/nginx.service"));
+        assert_string_equal(said[1], "");
+        assert_non_null(strstr(said[2], "/etc/w@.service"));
+        assert_non_null(strstr(said[3], "already active"));
+        said = answers_to(&q, &asked[1], 1, alias);
+        assert_non_null(strstr(said[0], "/etc/nginx.service"));
+        assert_false(has_file("web.service")); // nothing is changed by that
+        for (size_t i = 0; i < 4; i += 3) {
+                said = answers_to(&q, &asked[i], 1, NULL);
+                send_order((Order){.name = asked[i], .content = web, .revision = 5, .start = 5});
+                loop_until(answered(asked[i], 5));
+                assert_string_equal(report_of(asked[i])->error, said[0]);
+        }
+}
+
+static void what_argosy_has_is_nobody_elses(void **state) {
+        static const char *const asked[] = {"web.service"};
+        Ask q = {};
+
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        assert_string_equal(answers_to(&q, asked, 1, NULL)[0], "");
+        write_foreign("web.service");
+        assert_string_equal(answers_to(&q, asked, 1, NULL)[0], "");
+}
+
+static void a_question_that_makes_no_sense_is_answered_with_an_error(void **state) {
+        static const char *const good[] = {"web.service"}, *const bad_names[] = {"../etc/passwd"};
+        Ask q = {};
+
+        meet_leader(NULL, 0);
+        ask_names(&q, bad_names, 1, NULL);
+        send_names(&q, 0);
+        loop_until(w.n_call_errors == 1);
+        ask_names(&q, good, 1, NULL);
+        send_names(&q, 4711); // no such node
+        loop_until(w.n_call_errors == 2);
+        for (size_t i = 0; i < 100; i++) // more than wait
+                send_names(&q, 0);
+        loop_until(w.n_call_replies == 102);
+        assert_int_equal(w.n_call_errors, 2 + 100 - 64);
+}
+
+static void a_question_of_a_leader_that_is_gone_is_not_answered(void **state) {
+        static const char *const asked[] = {"web.service"};
+        unsigned before;
+        Ask q = {};
+
+        meet_leader(NULL, 0);
+        before = w.n_call_replies;
+        ask_names(&q, asked, 1, NULL);
+        send_names(&q, 0);
+        send_names(&q, 0);
+        agent_on_leader(w.agent, 0, 0, FEATURE_NEWEST);
+        meet_leader(NULL, 0);
+        assert_string_equal(answers_to(&q, asked, 1, NULL)[0], "");
+        assert_int_equal(w.n_call_replies, before + 1);
+}
+
 static void new_content_replaces_a_running_unit(void **state) {
         meet_leader(NULL, 0);
         send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
@@ -229,6 +352,10 @@ int main(void) {
                 WORLD_TEST(small_batches_of_files_keep_their_distance),
                 WORLD_TEST(a_file_that_is_hidden_or_gone_is_told_without_asking_systemd),
                 WORLD_TEST(a_foreign_name_is_refused_and_untouched),
+                WORLD_TEST(a_question_about_names_is_answered_as_an_order_would_be),
+                WORLD_TEST(what_argosy_has_is_nobody_elses),
+                WORLD_TEST(a_question_that_makes_no_sense_is_answered_with_an_error),
+                WORLD_TEST(a_question_of_a_leader_that_is_gone_is_not_answered),
                 WORLD_TEST(new_content_replaces_a_running_unit),
                 WORLD_TEST(a_pinned_unit_gets_its_new_content_by_one_reload),
                 WORLD_TEST(what_is_pinned_cannot_be_started_after_its_removal),

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Whether units of some names would be taken on a node: asked by a leader that plans, and changes nothing.
+//
+// Happy path: a question waits until no batch of files is with the pool, which alone uses the node's UnitDir meanwhile.
+// Then the pool looks whose the names are, by agent_file_foreign(), as it does before a file is written. For those that
+// are somebody else's systemd says whether they are up, since then that is the reason that a start would give; the answer
+// goes out when the last of them is known. Names that argosy has there already would be taken.
+//
+// Limits: NAME_CHECKS_MAX questions of a node wait. What is up without any file, which is no service, is not found. The
+// directories of users and containers are seen by helpers alone, which are not asked: their names are taken to be free.
+//
+// Failures: too many questions, a node that is not there or closes, and -ENOMEM are answered with an error.
+#include "agent-names.h"
+
+#include <errno.h>
+
+#include "agent-files.h"
+#include "agent-unit.h"
+#include "message.h"
+#include "str.h"
+#include "unit-name.h"
+
+enum { NAME_CHECKS_MAX = 64 };
+
+typedef struct NameCheck {
+        ListNode link;     // in AgentNode.name_checks while it waits
+        ListNode in_agent; // in Agent.name_checks as long as its leader may hear the answer
+        uv_work_t work;
+        Agent *agent;
+        AgentNode *node;
+        Argosy__ToHost__Call *call;
+        char **refusals; // one for each name; NULL: it would be taken
+        size_t n_asked;  // questions to systemd under way
+} NameCheck;
+
+typedef struct NameRef { // of a question to systemd
+        NameCheck *check;
+        size_t at;
+} NameRef;
+
+static void check_free(NameCheck *c) {
+        list_unlink(&c->link);
+        list_unlink(&c->in_agent);
+        for (size_t i = 0; c->refusals && i < c->call->names->n_units; i++)
+                free(c->refusals[i]);
+        free(c->refusals);
+        message_free(c->call);
+        free(c);
+}
+
+static void reply(Agent *a, Argosy__ToVoter__CallReply *reply) {
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+
+        message.msg_case = ARGOSY__TO_VOTER__MSG_CALL_REPLY;
+        message.call_reply = reply;
+        (void) a->ops.send(&message, a->userdata); // no link: the leader has forgotten the call
+}
+
+static void fail(Agent *a, uint64_t id, int error) {
+        Argosy__ToVoter__CallReply m = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        response.final = true;
+        response.status = -error;
+        response.message = strerror(-error);
+        m.id = id;
+        m.response = &response;
+        reply(a, &m);
+}
+
+static void answer(NameCheck *c) {
+        Argosy__ToVoter__CallReply m = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
+        Argosy__ToVoter__NameAnswer names = ARGOSY__TO_VOTER__NAME_ANSWER__INIT;
+        size_t n = c->call->names->n_units;
+        _cleanup_free_ char **refusals = calloc(n ?: 1, sizeof(*refusals));
+
+        if (!list_is_linked(&c->in_agent)) // its leader hears nothing any more
+                return;
+        if (!refusals) {
+                fail(c->agent, c->call->id, -ENOMEM);
+                return;
+        }
+        for (size_t i = 0; i < n; i++)
+                refusals[i] = c->refusals[i] ?: (char *) "";
+        names.refusals = refusals;
+        names.n_refusals = n;
+        m.id = c->call->id;
+        m.names = &names;
+        reply(c->agent, &m);
+}
+
+static void step_done(NameCheck *c) {
+        AgentNode *node = c->node;
+
+        if (--c->n_asked > 0)
+                return;
+        answer(c);
+        check_free(c);
+        agent_node_close_step(node);
+}
+
+// ---- in the pool
+
+static ProtobufCBinaryData content_of(const Argosy__ToHost__NameCheck *m, const Argosy__ToHost__NameCheck__Unit *u) {
+        return u->content > 0 && u->content <= m->n_contents ? m->contents[u->content - 1] : (ProtobufCBinaryData){};
+}
+
+static void run(uv_work_t *work) {
+        NameCheck *c = CONTAINER_OF(work, NameCheck, work);
+        const Argosy__ToHost__NameCheck *m = c->call->names;
+
+        if (m->n_units >= UNIT_DIR_SURVEY_FROM)
+                unit_dir_survey_begin(c->node->dir);
+        for (size_t i = 0; i < m->n_units; i++) {
+                ProtobufCBinaryData content = content_of(m, m->units[i]);
+                _cleanup_free_ char *path = agent_file_foreign(c->node->dir, m->units[i]->name, content.data, content.len);
+
+                c->refusals[i] = path ? agent_file_foreign_text(path) : NULL;
+        }
+        unit_dir_survey_end(c->node->dir);
+}
+
+// ---- back in the loop
+
+static const char *property(Argosy__Response__Property *const *properties, size_t n, const char *key) {
+        for (size_t i = 0; i < n; i++)
+                if (streq(properties[i]->key, key))
+                        return properties[i]->value;
+        return "";
+}
+
+// Not one that is down: then its file is the reason.
+static bool is_up(const char *active) {
+        return *active && !streq(active, "inactive") && !streq(active, "failed");
+}
+
+static void on_inspected(int error, Argosy__Response__Property *const *properties, size_t n, void *userdata) {
+        _cleanup_free_ NameRef *ref = userdata;
+        NameCheck *c = ref->check;
+        char *text = error >= 0 && is_up(property(properties, n, "ActiveState")) ? strdup(AGENT_ACTIVE_TEXT) : NULL;
+
+        if (text) {
+                free(c->refusals[ref->at]);
+                c->refusals[ref->at] = text;
+        }
+        step_done(c);
+}
+
+static void ask_systemd(NameCheck *c, size_t i) {
+        NameRef *ref = malloc(sizeof(*ref));
+
+        if (!ref)
+                return;
+        *ref = (NameRef){c, i};
+        c->n_asked++;
+        if (systemd_manager_inspect(c->node->systemd, c->call->names->units[i]->name, on_inspected, ref) < 0) {
+                c->n_asked--; // never the last one: the check itself counts
+                free(ref);
+        }
+}
+
+// What argosy has there would be taken, whatever has become of its file: it is not refused, but fails.
+static void keep_ours(NameCheck *c, size_t i) {
+        const AgentUnit *u = agent_unit_find(c->node, c->call->names->units[i]->name);
+
+        if (u && u->has_held)
+                free(TAKE_PTR(c->refusals[i]));
+}
+
+static void on_looked(uv_work_t *work, int status) {
+        NameCheck *c = CONTAINER_OF(work, NameCheck, work);
+        AgentNode *node = c->node;
+
+        node->writing = false;
+        c->n_asked = 1;
+        for (size_t i = 0; i < c->call->names->n_units && !node->closing; i++) {
+                keep_ours(c, i);
+                if (c->refusals[i])
+                        ask_systemd(c, i);
+        }
+        drain_mark(&c->agent->drain);
+        step_done(c);
+}
+
+void agent_names_start(AgentNode *node) {
+        NameCheck *c;
+
+        if (node->writing || node->closing || list_is_empty(&node->name_checks))
+                return;
+        c = CONTAINER_OF(node->name_checks.next, NameCheck, link);
+        list_unlink(&c->link);
+        node->n_name_checks--;
+        node->writing = true;
+        node->n_open++;
+        if (uv_queue_work(node->agent->loop, &c->work, run, on_looked) < 0)
+                abort(); // only for a NULL callback
+}
+
+static bool names_are_good(const Argosy__ToHost__NameCheck *m) {
+        for (size_t i = 0; i < m->n_units; i++)
+                if (unit_name_kind(m->units[i]->name, NULL) == UNIT_NAME_INVALID)
+                        return false;
+        return true;
+}
+
+static int check_new(AgentNode *node, const Argosy__ToHost__Call *call, NameCheck **ret) {
+        NameCheck *c = calloc(1, sizeof(*c));
+
+        if (!c)
+                return -ENOMEM;
+        list_init(&c->link);
+        list_init(&c->in_agent);
+        c->agent = node->agent;
+        c->node = node;
+        c->call = message_copy(call);
+        c->refusals = calloc(call->names->n_units ?: 1, sizeof(*c->refusals));
+        if (!c->call || !c->refusals) {
+                free(c->refusals);
+                message_free(c->call);
+                free(c);
+                return -ENOMEM;
+        }
+        list_append(&node->agent->name_checks, &c->in_agent);
+        *ret = c;
+        return 0;
+}
+
+void agent_names_on_call(Agent *a, const Argosy__ToHost__Call *call) {
+        AgentNode *node = call->node ? agent_node_find(a, call->node) : a->system;
+        NameCheck *c;
+        int r = -ENXIO;
+
+        if (node)
+                r = names_are_good(call->names) ? 0 : -EINVAL;
+        if (r >= 0)
+                r = node->n_name_checks < NAME_CHECKS_MAX ? check_new(node, call, &c) : -EBUSY;
+        if (r < 0) {
+                fail(a, call->id, r);
+        } else if (!node->dir) {
+                answer(c);
+                check_free(c);
+        } else {
+                list_append(&node->name_checks, &c->link);
+                node->n_name_checks++;
+                drain_mark(&a->drain);
+        }
+}
+
+void agent_names_drop(Agent *a) {
+        list_foreach_safe (i, &a->name_checks) {
+                NameCheck *c = CONTAINER_OF(i, NameCheck, in_agent);
+
+                list_unlink(i);
+                if (list_is_linked(&c->link)) {
+                        c->node->n_name_checks--;
+                        check_free(c);
+                }
+        }
+}
+
+void agent_names_drop_node(AgentNode *node) {
+        while (!list_is_empty(&node->name_checks)) {
+                NameCheck *c = CONTAINER_OF(node->name_checks.next, NameCheck, link);
+
+                node->n_name_checks--;
+                if (list_is_linked(&c->in_agent))
+                        fail(c->agent, c->call->id, -ECONNRESET);
+                check_free(c);
+        }
+}

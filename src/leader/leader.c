@@ -94,6 +94,7 @@ static void arm_timer(Leader *l) {
         due = earlier(due, l->tombstones_due_us);
         due = earlier(due, l->token_expiry_us);
         due = earlier(due, open_jobs_next_deadline(l));
+        due = earlier(due, dry_runs_next_deadline(l));
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;
         l->timer_due_us = due;
@@ -120,6 +121,7 @@ void leader_on_time(Leader *l) {
         if (l->tombstones_due_us && l->tombstones_due_us <= leader_now(l))
                 tombstones_on_time(l);
         authorization_on_time(l);
+        dry_runs_on_time(l);
         leader_mark(l);
 }
 
@@ -595,6 +597,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         l->timer.data = l;
         list_init(&l->tickets);
         list_init(&l->dry_runs);
+        list_init(&l->dry_runs_asking);
         list_init(&l->queue);
         list_init(&l->flying);
         list_init(&l->outbox);

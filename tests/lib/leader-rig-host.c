@@ -87,7 +87,12 @@ static void attaching(Argosy__ToVoter__Attach *m, void *userdata) {
 }
 
 static const char *foreign(const char *name, void *userdata) {
-        return ((RigHost *) userdata)->refuses ? "/etc/systemd/system has a unit of this name" : NULL;
+        const RigHost *h = userdata;
+        bool refuses = h->refuses;
+
+        for (size_t i = 0; !refuses && h->others && h->others[i]; i++)
+                refuses = streq(h->others[i], name);
+        return refuses ? "/etc/systemd/system has a unit of this name" : NULL;
 }
 
 static bool is_running(const VirtualUnit *u) {
@@ -185,9 +190,10 @@ static void on_call(RigHost *h, const Argosy__ToHost *m) {
 
         h->calls++;
         h->last_call = m->call->id;
-        if (q->what_case == ARGOSY__REQUEST__WHAT_JOURNAL)
+        if (q && q->what_case == ARGOSY__REQUEST__WHAT_JOURNAL)
                 h->window = q->journal->window;
-        virtual_host_on_message(&h->virtual, m);
+        if (!m->call->names || !h->mute)
+                virtual_host_on_message(&h->virtual, m);
 }
 
 static void on_to_host(RigHost *h, const Argosy__ToHost *m) {

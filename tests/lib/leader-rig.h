@@ -31,6 +31,8 @@ typedef struct RigHost {
         bool lazy;                // obeys, but reports nothing until told to (rig_host_report)
         bool sound;               // units with Rig.bad run here
         bool refuses;             // every name belongs to somebody else here
+        const char *const *others; // names that belong to somebody else here, behind the last NULL; NULL: none
+        bool mute;                // does not answer questions about names
         const char *reason;       // why its second manager cannot be used, told with the next Attach; NULL: it can
         char *managers[2];        // of an Attach
         Argosy__NodeReport report, *reports;

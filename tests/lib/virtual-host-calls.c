@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "error-response.h"
 #include "unit-state.h"
@@ -100,7 +102,30 @@ static void answer_top(VirtualHost *h, uint64_t id, const Argosy__Request__Top *
         reply(h, id, &response);
 }
 
+// ---- names
+
+static void answer_names(VirtualHost *h, uint64_t id, const Argosy__ToHost__NameCheck *names) {
+        Argosy__ToVoter__CallReply m = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
+        Argosy__ToVoter__NameAnswer answer = ARGOSY__TO_VOTER__NAME_ANSWER__INIT;
+        char **refusals = calloc(names->n_units ?: 1, sizeof(*refusals));
+
+        if (!refusals) {
+                fail(h, id, ENOMEM, strerror(ENOMEM));
+                return;
+        }
+        for (size_t i = 0; i < names->n_units; i++)
+                refusals[i] = (char *) ((h->ops->foreign ? h->ops->foreign(names->units[i]->name, h->userdata) : NULL) ?: "");
+        answer.refusals = refusals;
+        answer.n_refusals = names->n_units;
+        m.id = id;
+        m.names = &answer;
+        (void) virtual_host_send(h, ARGOSY__TO_VOTER__MSG_CALL_REPLY, &m);
+        free(refusals);
+}
+
 void virtual_host_answer(VirtualHost *h, const Argosy__ToHost__Call *call) {
+        if (call->names)
+                answer_names(h, call->id, call->names);
         if (!call->request)
                 return;
         switch (call->request->what_case) {

@@ -89,6 +89,13 @@ static int append_wait(const DryRunUnit *u, char **message) {
         return *message ? 0 : -ENOMEM;
 }
 
+static int append_note(const DryRunUnit *u, char **message) {
+        _cleanup_free_ char *before = *message;
+
+        *message = u->note ? str_printf("%s; %s", before, u->note) : TAKE_PTR(before);
+        return *message ? 0 : -ENOMEM;
+}
+
 static int describe_held(const Words *w, Argosy__Response__UnitResult *result, const DryRunUnit *u) {
         const char *node = w->node_name(u->node, w->userdata);
         _cleanup_free_ char *message = str_printf("would stay on %s until more of its group are up (MaxUnavailable=)",
@@ -116,6 +123,7 @@ static int describe_brought(const Words *w, Argosy__Response__UnitResult *result
                        : str_printf("would %swait for a node", left);
         r = message ? append_wait(u, &message) : -ENOMEM;
         r = r < 0 ? r : append_reason(u, &message);
+        r = r < 0 ? r : append_note(u, &message);
         r = r < 0 ? r : field_set(&result->message, message);
         r = r < 0 || !from ? r : field_set(&result->from, from);
         return r < 0 || !u->by ? r : field_set(&result->because_of, u->by);
@@ -148,6 +156,7 @@ static int describe_asked(const Words *w, Argosy__Response__UnitResult *result, 
                                      warning && *warning ? "; " : "", warning ?: "");
         r = r < 0 || !message ? -ENOMEM : append_wait(u, &message);
         r = r < 0 ? r : append_reason(u, &message);
+        r = r < 0 ? r : append_note(u, &message);
         r = r < 0 ? r : field_set(&result->message, message);
         if (r >= 0 && moves)
                 r = field_set(&result->from, w->node_name(e->record->node, w->userdata));

@@ -23,6 +23,7 @@ typedef struct DryRunUnit {
         const char *by; // NULL: nobody
         bool brought;   // the change does not touch it: it only follows
         bool held;      // it stays where it is: `by` replaces it, and too many of its group are down
+        char *note;     // besides; NULL: nothing. Whoever frees the unit frees it
         const char *waits_for; // such a unit on its node, which it replaces; NULL: none
         // While it is planned (arrivals.c): the next one that is noted on its node, or came there and replaces others.
         struct DryRunUnit *next_there, *next_replacer;

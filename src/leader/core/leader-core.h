@@ -132,6 +132,7 @@ struct Leader {
         ListNode tickets;  // Ticket.all
         ListNode queue;    // Ticket.queue: those that are to be decided
         ListNode dry_runs; // Ticket.queue: Changes that are only asked about
+        ListNode dry_runs_asking; // Ticket.queue: those that wait for what nodes say, in the order of their deadlines
         ListNode flying;   // Ticket.queue: of the entry that is on its way
         ListNode outbox;   // Ticket.outbox
         size_t n_tickets;

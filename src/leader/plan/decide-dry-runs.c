@@ -10,7 +10,11 @@
 //      2. a turn     a copy of the Placement, on which all of it is thought
 //      3. turns      PART_UNITS in each
 //      4. a turn     what follows from that: whoever would be elsewhere
-//      5. a turn     the words for all of it
+//      5. a turn     which nodes are to be asked for names that they may refuse (plan-names.c)
+//      6. a turn     the words for all of it
+//
+// Between 5 and 6 the plan waits for what nodes say, for DRY_RUN_NODES_US at most, and others are decided: a plan of few
+// units is made anew afterwards, one of many only if something is not as it was, or a node has refused something.
 //
 // Nothing is decided meanwhile, for about as long as all of it would take in one turn: the log is as it was when the
 // plan began, and what the plan says is what a start at that moment would do. The loop goes on: hosts are heard, and
@@ -27,8 +31,11 @@
 #include <stdlib.h>
 
 #include "decide-changes.h"
+#include "clock.h"
 #include "decide-plan.h"
+#include "plan-names.h"
 #include "request-ties.h"
+#include "turn.h"
 
 enum {
         PART_UNITS = 256, // at 10 to 16 us each
@@ -43,6 +50,10 @@ struct PlanTurns {
         uint64_t n_followed; // Leader.n_followed when it was begun
         size_t n_planned;    // names
         bool followed;       // what comes of it is known
+        bool settled;        // and that nodes would do so
+        PlanNames *names;    // what nodes have said
+        bool waits;          // for that
+        uint64_t due_us;     // until then they may answer
 };
 
 void plan_turns_free(Ticket *t) {
@@ -52,24 +63,79 @@ void plan_turns_free(Ticket *t) {
                 return;
         request_ties_done(&p->ties);
         dry_run_plan_free(p->plan);
+        plan_names_free(p->names);
         free(p);
 }
 
-static int plan_at_once(Leader *l, const Argosy__Request__Change *change, Argosy__Response **ret) {
-        DryRunPlan *p = dry_run_plan_new(l, false);
+// ------------------------------------------------------------------------------------------------ what nodes say
+
+static void on_settled(Ticket *t) {
+        list_unlink(&t->queue);
+        list_append(&t->leader->dry_runs, &t->queue);
+        leader_mark(t->leader);
+}
+
+uint64_t dry_runs_next_deadline(const Leader *l) {
+        const ListNode *first = l->dry_runs_asking.next;
+
+        return first == &l->dry_runs_asking ? 0 : CONTAINER_OF(first, Ticket, queue)->plan->due_us;
+}
+
+void dry_runs_on_time(Leader *l) {
+        uint64_t due_us;
+
+        while ((due_us = dry_runs_next_deadline(l)) && due_us <= leader_now(l)) {
+                Ticket *t = CONTAINER_OF(l->dry_runs_asking.next, Ticket, queue);
+
+                plan_names_give_up(t->plan->names);
+                on_settled(t);
+        }
+}
+
+// It waits for what nodes say, and others are decided meanwhile.
+static void wait_for_nodes(PlanTurns *p, Ticket *t) {
+        p->waits = true;
+        p->due_us = leader_now(t->leader) + DRY_RUN_NODES_US;
+        list_unlink(&t->queue);
+        list_append(&t->leader->dry_runs_asking, &t->queue);
+}
+
+static int enter(PlanTurns *p, DryRunPlan *plan, const Argosy__Request__Change *change) {
+        int r = dry_run_plan_enter(plan, change);
+
+        if (r >= 0)
+                plan_names_apply(p->names);
+        return r;
+}
+
+static void leave(PlanTurns *p, DryRunPlan *plan) {
+        plan_names_take_back(p->names);
+        dry_run_plan_leave(plan);
+}
+
+// Plans all of it in this turn, again and again until nodes refuse nothing more of it, or are to be asked.
+static int plan_at_once(PlanTurns *p, Ticket *t, Argosy__Response **ret) {
+        const Argosy__Request__Change *change = t->request->change;
+        DryRunPlan *plan = dry_run_plan_new(t->leader, false);
+        bool waits = false;
         int r;
 
-        if (!p)
+        if (!plan)
                 return -ENOMEM;
-        r = dry_run_plan_enter(p, change);
+        (void) plan_names_is_news(p->names); // that counts here
+        r = enter(p, plan, change);
         if (r >= 0)
-                r = dry_run_plan_units(p, change);
+                r = dry_run_plan_units(plan, change);
         if (r >= 0)
-                r = dry_run_plan_follow(p);
-        dry_run_plan_leave(p);
+                r = dry_run_plan_follow(plan);
+        leave(p, plan);
         if (r >= 0)
-                r = dry_run_plan_describe(p, ret);
-        dry_run_plan_free(p);
+                r = plan_names_ask(p->names, plan, &waits);
+        if (r >= 0 && waits)
+                wait_for_nodes(p, t);
+        else if (r >= 0)
+                r = dry_run_plan_describe(plan, ret);
+        dry_run_plan_free(plan);
         return r;
 }
 
@@ -92,7 +158,8 @@ static int begin(PlanTurns *p, Leader *l) {
         p->n_begun++;
         p->n_followed = l->n_followed;
         p->n_planned = 0;
-        p->followed = false;
+        p->followed = p->settled = false;
+        (void) plan_names_is_news(p->names);
         return p->plan ? 0 : -ENOMEM;
 }
 
@@ -102,27 +169,40 @@ static int plan_part(PlanTurns *p, const Argosy__Request__Change *change) {
 
         part.names += p->n_planned;
         part.n_names = MIN_OF(change->n_names - p->n_planned, (size_t) PART_UNITS);
-        r = dry_run_plan_enter(p->plan, &part);
+        r = enter(p, p->plan, &part);
         if (r >= 0)
                 r = dry_run_plan_units(p->plan, &part);
-        dry_run_plan_leave(p->plan);
+        leave(p, p->plan);
         p->n_planned += part.n_names;
         p->whole = r == -EBUSY;
         return p->whole ? 0 : r;
 }
 
 static int follow(PlanTurns *p, const Argosy__Request__Change *change) {
-        int r = dry_run_plan_enter(p->plan, change);
+        int r = enter(p, p->plan, change);
 
         if (r >= 0)
                 r = dry_run_plan_follow(p->plan);
-        dry_run_plan_leave(p->plan);
+        leave(p, p->plan);
         p->followed = true;
         return r;
 }
 
+// A plan that no node refuses is kept as it is while they are asked. *ret: it waits for them.
+static int settle(PlanTurns *p, Ticket *t) {
+        bool waits;
+        int r = plan_names_ask(p->names, p->plan, &waits);
+
+        if (r >= 0 && waits)
+                wait_for_nodes(p, t);
+        else
+                p->settled = true;
+        return r;
+}
+
 // What one turn does. *ret: it was the last.
-static int step(PlanTurns *p, Decision *d, const Argosy__Request__Change *change, Argosy__Response **ret) {
+static int step(PlanTurns *p, Decision *d, Ticket *t, Argosy__Response **ret) {
+        const Argosy__Request__Change *change = t->request->change;
         Leader *l = d->leader;
 
         if (!p->judged)
@@ -131,30 +211,49 @@ static int step(PlanTurns *p, Decision *d, const Argosy__Request__Change *change
                 p->plan = dry_run_plan_free(p->plan);
                 p->whole = p->n_begun >= BEGUN_MAX;
         }
+        if (p->plan && plan_names_is_news(p->names)) {
+                p->plan = dry_run_plan_free(p->plan);
+                p->n_begun = 0;
+        }
         if (p->whole)
-                return plan_at_once(l, change, ret);
+                return plan_at_once(p, t, ret);
         if (!p->plan)
                 return begin(p, l);
         if (p->n_planned < change->n_names)
                 return plan_part(p, change);
-        return p->followed ? dry_run_plan_describe(p->plan, ret) : follow(p, change);
+        if (!p->followed)
+                return follow(p, change);
+        return p->settled ? dry_run_plan_describe(p->plan, ret) : settle(p, t);
+}
+
+static PlanTurns *turns_new(Ticket *t) {
+        PlanTurns *p = calloc(1, sizeof(*p));
+
+        if (!p)
+                return NULL;
+        p->names = plan_names_new(t->leader, t, on_settled);
+        if (!p->names) {
+                free(p);
+                return NULL;
+        }
+        return t->plan = p;
 }
 
 int decide_dry_run(Decision *d, Ticket *t) {
-        const Argosy__Request__Change *change = t->request->change;
         Argosy__Response *response = NULL;
         int r;
 
         assert(d->batch.n_ops == 0); // that would count only when the log has it
         assert(!d->scheduler);       // two at once would not know of each other
-        if (change->n_names <= PART_UNITS)
-                r = plan_at_once(d->leader, change, &response);
-        else {
-                t->plan = t->plan ?: calloc(1, sizeof(*t->plan));
-                r = t->plan ? step(t->plan, d, change, &response) : -ENOMEM;
-        }
+        if (!t->plan && !turns_new(t))
+                return -ENOMEM;
+        t->plan->waits = false;
+        if (t->request->change->n_names <= PART_UNITS)
+                r = plan_at_once(t->plan, t, &response);
+        else
+                r = step(t->plan, d, t, &response);
         if (r >= 0 && !response)
-                return DRY_RUN_GOES_ON;
+                return t->plan->waits ? 0 : DRY_RUN_GOES_ON;
         plan_turns_free(t);
         if (r < 0)
                 return r;

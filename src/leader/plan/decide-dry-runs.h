@@ -9,4 +9,8 @@
 // on with it, and nothing is to be decided before; or a negative errno.
 enum { DRY_RUN_GOES_ON = 1 };
 int decide_dry_run(Decision *d, Ticket *t);
+// Those that wait for what nodes say wait no longer than DRY_RUN_NODES_US. 0: none waits.
+enum { DRY_RUN_NODES_US = 5 * 1000 * 1000 };
+uint64_t dry_runs_next_deadline(const Leader *l);
+void dry_runs_on_time(Leader *l);
 void plan_turns_free(Ticket *t); // where it is with one

@@ -82,6 +82,7 @@ struct DryRunPlan {
         size_t n_put, put_allocated;
         BatchBuilder turn; // the same
         Map by_name;
+        Map contents; // of units, by their hashes: ProtobufCBinaryData in `batches`
         bool waiting; // somebody waits for whom there may be something since the last round
 };
 
@@ -101,8 +102,11 @@ DryRunPlan *dry_run_plan_free(DryRunPlan *p) {
         if (!p)
                 return NULL;
         assert(p->n_forgotten == 0);
-        for (size_t i = 0; i < p->n; i++)
+        for (size_t i = 0; i < p->n; i++) {
+                free(p->units[i]->note);
                 free(p->units[i]);
+        }
+        map_done(&p->contents);
         for (size_t i = 0; i < p->n_batches; i++)
                 message_free(p->batches[i]);
         message_free(p->response);
@@ -541,6 +545,49 @@ int dry_run_plan_follow(DryRunPlan *p) {
         if (r >= 0)
                 r = note_held(p);
         disruption_budget_plan_end(p->alone.leader);
+        return r;
+}
+
+// What the change brings.
+static int index_contents(DryRunPlan *p) {
+        int r = 0;
+
+        if (p->contents.count)
+                return 0;
+        for (size_t i = 0; i < p->n_batches; i++) {
+                const Argosy__LogBatch *batch = p->batches[i];
+
+                for (size_t k = 0; k < batch->n_ops && r >= 0; k++) {
+                        const Argosy__Spec *spec = batch->ops[k]->spec;
+
+                        if (batch->ops[k]->op_case != ARGOSY__LOG_OP__OP_SPEC)
+                                continue;
+                        r = map_add(&p->contents, spec->hash.data, spec->hash.len, (void *) &spec->content);
+                        r = r == -EEXIST ? 0 : r;
+                }
+        }
+        return r;
+}
+
+int dry_run_plan_each(DryRunPlan *p, DryRunEach each, void *userdata) {
+        int r = index_contents(p);
+
+        for (size_t i = 0; i < p->n && r >= 0; i++) {
+                ProtobufCBinaryData known, hash = p->units[i]->record->spec;
+                const ProtobufCBinaryData *content = map_find(&p->contents, hash.data, hash.len);
+                const SpecEntry *spec = NULL;
+                Hash h;
+
+                if (!content && hash.len == HASH_SIZE) {
+                        memcpy(h.bytes, hash.data, HASH_SIZE);
+                        spec = cluster_state_find_spec(p->alone.leader->state, &h);
+                }
+                if (spec) {
+                        known = (ProtobufCBinaryData){spec->len, spec->content};
+                        content = &known;
+                }
+                r = each(p->units[i], content, userdata);
+        }
         return r;
 }
 

@@ -3,6 +3,7 @@
 
 // What a Change would do, and what would follow from that.
 
+#include "dry-run.h"
 #include "leader-core.h"
 #include "macro.h"
 
@@ -18,4 +19,8 @@ int dry_run_plan_enter(DryRunPlan *p, const Argosy__Request__Change *change);
 void dry_run_plan_leave(DryRunPlan *p);
 int dry_run_plan_units(DryRunPlan *p, const Argosy__Request__Change *change);
 int dry_run_plan_follow(DryRunPlan *p);
+// Each unit that is planned, when it is known what follows, with its content, which is there as long as the plan's
+// turn, but not the pointer to it; NULL: that is not known.
+typedef int (*DryRunEach)(DryRunUnit *u, const ProtobufCBinaryData *content, void *userdata);
+int dry_run_plan_each(DryRunPlan *p, DryRunEach each, void *userdata);
 int dry_run_plan_describe(DryRunPlan *p, Argosy__Response **ret);

@@ -117,9 +117,36 @@ static int respond(Ticket *t, Argosy__Response *r) {
         return 0;
 }
 
+static NodeCall *call_new(Leader *l, Ticket *t, const char *unit, Node *n, bool listens) {
+        NodeCall *c = calloc(1, sizeof(*c));
+
+        if (!c)
+                return NULL;
+        *c = (NodeCall){.id = ++l->last_call, .ticket = t, .node = n, .unit = strdup(unit), .listens = listens};
+        if (!c->unit || map_add(&l->calls_by_id, &c->id, sizeof(c->id), c) < 0) {
+                free(c->unit);
+                free(c);
+                return NULL;
+        }
+        list_append(&t->calls, &c->by_ticket);
+        list_append(&l->calls, &c->all);
+        t->n_calls++;
+        n->n_listeners += listens;
+        return c;
+}
+
+static void send_call(Leader *l, const NodeCall *c, Argosy__ToHost__Call *call) {
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        call->id = c->id;
+        call->node = c->node->number;
+        m.msg_case = ARGOSY__TO_HOST__MSG_CALL;
+        m.call = call;
+        leader_to_host(l, c->node->host, &m);
+}
+
 static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
         Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
         Argosy__Request request = *t->request;
         bool listens = !is_status(t) && !t->author->owner;
         RequestOfOne room;
@@ -129,28 +156,44 @@ static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
         if (listens && n->n_listeners >= NODE_LISTENERS_MAX)
                 return respond(t, response_error(EBUSY, "node %s is listened to by %d others already", n->name,
                                                  NODE_LISTENERS_MAX));
-        c = calloc(1, sizeof(*c));
+        c = call_new(l, t, unit, n, listens);
         if (!c)
                 return -ENOMEM;
-        *c = (NodeCall){.id = ++l->last_call, .ticket = t, .node = n, .unit = strdup(unit), .listens = listens};
-        if (!c->unit || map_add(&l->calls_by_id, &c->id, sizeof(c->id), c) < 0) {
-                free(c->unit);
-                free(c);
-                return -ENOMEM;
-        }
-        list_append(&t->calls, &c->by_ticket);
-        list_append(&l->calls, &c->all);
-        t->n_calls++;
-        n->n_listeners += listens;
         if (question_of(t)->narrow)
                 question_of(t)->narrow(t, c, &request, &room);
-        message.id = c->id;
-        message.node = n->number;
         message.request = &request;
-        m.msg_case = ARGOSY__TO_HOST__MSG_CALL;
-        m.call = &message;
-        leader_to_host(l, n->host, &m);
+        send_call(l, c, &message);
         return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ names
+
+bool node_calls_knows_names(const Node *n) {
+        return can_be_asked(n) && n->host->feature_level >= FEATURE_NAME_CHECK;
+}
+
+int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__NameCheck *names,
+                         NodeNamesAnswered *answered, void *userdata, uint64_t *ret) {
+        Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
+        NodeCall *c;
+
+        node_calls_on_sessions_ended(l); // as in call()
+        c = call_new(l, t, "", n, false);
+        if (!c)
+                return -ENOMEM;
+        c->answered = answered;
+        c->userdata = userdata;
+        *ret = c->id;
+        message.names = (Argosy__ToHost__NameCheck *) names;
+        send_call(l, c, &message);
+        return 0;
+}
+
+static void answer_names(Leader *l, NodeCall *c, const Argosy__ToVoter__NameAnswer *answer) {
+        const NodeCall gone = *c;
+
+        node_call_free(l, c);
+        gone.answered(gone.ticket, gone.node, answer, gone.id, gone.userdata);
 }
 
 // ------------------------------------------------------------------------------------------------ status
@@ -665,7 +708,13 @@ void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *r
 
         node_calls_on_sessions_ended(l); // nothing of the next session answers a call of the one before
         c = map_find(&l->calls_by_id, &reply->id, sizeof(reply->id));
-        if (!c || c->node->host != h || !reply->response)
+        if (!c || c->node->host != h)
+                return;
+        if (c->answered) {
+                answer_names(l, c, reply->names);
+                return;
+        }
+        if (!reply->response)
                 return;
         t = c->ticket;
         if (is_not_for_him(l, c, why)) {
@@ -692,6 +741,10 @@ void node_calls_on_node_lost(Leader *l, Node *n) {
 
                 if (c->node != n)
                         continue;
+                if (c->answered) {
+                        answer_names(l, c, NULL);
+                        continue;
+                }
                 r = question_of(t)->lost(l, c);
                 node_call_free(l, c);
                 ticket_send(t, r);

@@ -5,7 +5,12 @@
 
 #include "leader-core.h"
 
-typedef struct NodeCall {
+typedef struct NodeCall NodeCall;
+// What a node says of names (NULL: it says nothing, and will not any more). The call is gone afterwards.
+typedef void NodeNamesAnswered(Ticket *t, Node *n, const Argosy__ToVoter__NameAnswer *answer, uint64_t number,
+                               void *userdata);
+
+struct NodeCall {
         uint64_t id;
         Ticket *ticket;
         Node *node;
@@ -13,10 +18,17 @@ typedef struct NodeCall {
         char *unit;
         unsigned n_marks; // of its lines, that were not taken yet
         bool listens;     // counts as one of Node.n_listeners
-} NodeCall;
+        NodeNamesAnswered *answered; // of a question about names; NULL: it is what the ticket asks
+        void *userdata;
+};
 
 bool node_calls_can_ask(Argosy__Request__WhatCase what);
 int node_calls_start(Leader *l, Ticket *t);
+// Asks a node, which can be asked, about names. *ret: a number, with which the answer comes. 0 or -ENOMEM.
+int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__NameCheck *names,
+                         NodeNamesAnswered *answered, void *userdata, uint64_t *ret);
+// Whether a node can be asked about names at present.
+bool node_calls_knows_names(const Node *n);
 // Asks about more units of those who have named thousands.
 void node_calls_turn(Leader *l);
 void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply);

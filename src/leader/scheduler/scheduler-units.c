@@ -102,6 +102,12 @@ uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest) {
         strcpy(g->name, name);
         placement_unit_add(t->placement, g->name, t->anything, t->role, 0, &g->unit);
         oom_check(map_add_str(&t->guests, g->name, g));
+        for (const Exclusion *x = u ? u->exclusions : NULL; x; x = x->next) {
+                const Node *n = node_find(l, x->node);
+
+                if (n && n->place)
+                        placement_unit_exclude(t->placement, g->unit, n->place - 1);
+        }
         return g->unit;
 }
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What nodes say of the names of units that a plan puts there, and what follows from that for the plan.
+
+#include "decide-plan.h"
+#include "tickets.h"
+
+typedef struct PlanNames PlanNames;
+// `settled`: all is known that was asked for; not from within plan_names_ask().
+PlanNames *plan_names_new(Leader *l, Ticket *t, void (*settled)(Ticket *t)) _warn_unused_;
+PlanNames *plan_names_free(PlanNames *p);
+
+// Asks the nodes on which this plan puts units whatever they have not said yet. *ret: answers are awaited, and `settled`
+// follows. Else all is known, and the plan's units have notes of it. 0 or -ENOMEM.
+int plan_names_ask(PlanNames *p, DryRunPlan *plan, bool *ret);
+// Whether a node has refused something since the plan was begun last: then it is to be begun anew.
+bool plan_names_is_news(PlanNames *p);
+// Whoever has not answered by now does not answer.
+void plan_names_give_up(PlanNames *p);
+
+// While a plan is thought about, its units are refused where nodes have refused them.
+void plan_names_apply(PlanNames *p);
+void plan_names_take_back(PlanNames *p);

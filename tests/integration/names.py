@@ -29,6 +29,51 @@ def test_a_file_of_the_administrator_or_a_package_makes_a_node_ineligible(c: Clu
         node.run("rm -f /etc/systemd/system/web.service /usr/lib/systemd/system/web.service")
 
 
+def plan_of(c: Cluster, unit):
+    """What a plan says of the unit that was submitted: where it would be, and its whole row."""
+    [row] = c.json(f"plan {unit}")
+    return row
+
+
+def test_a_plan_says_what_a_start_then_meets(c: Cluster):
+    n1, n2, n3 = c.nodes
+    n1.write("/etc/systemd/system/web.service", SLEEPER)
+    n2.run("systemd-run --quiet --unit=web sleep infinity")
+    c.submit("web.service", SLEEPER)
+    assert "would start on n3" in c.ctl("plan web")
+    assert plan_of(c, "web.service")["node"] == "n3"
+    c.ctl("start web")
+    assert c.node("n3").run("systemctl show --property FragmentPath --value web").strip() == f"{UNIT_DIR}/web.service"
+    c.ctl("destroy web")
+
+    # Nowhere: the plan has the reasons of each node that the start then gives.
+    n3.write("/usr/lib/systemd/system/web.service", SLEEPER)
+    c.submit("web.service", SLEEPER)
+    planned = plan_of(c, "web.service")
+    assert "would wait for a node" in planned["message"], planned
+    said = {refusal["node"]: refusal["reason"] for refusal in planned["refusals"]}
+    assert "/etc/systemd/system/web.service" in said["n1"] and "/usr/lib/systemd/system/web.service" in said["n3"], said
+    assert "already active" in said["n2"], said
+    failed = c.ctl_fails("start --timeout=60s web", saying=["n1: ", "n2: ", "n3: "])
+    for node, reason in said.items():
+        assert f"{node}: {reason}" in failed.err, (failed.err, said)
+    assert plan_of(c, "web.service")["refusals"] == planned["refusals"], "to ask again gives another answer"
+    c.ctl("destroy web")
+
+    # The system's own, and one that runs on all nodes.
+    c.submit("getty.target", "[Unit]\nDescription=ours\n")
+    assert "would wait for a node" in c.ctl("plan getty.target")
+    c.ctl("destroy getty.target")
+    n3.run("rm /usr/lib/systemd/system/web.service")
+    c.submit("web.service", SLEEPER + "[X-Argosy]\nGlobal=yes\n")
+    everywhere = c.ctl("plan web")
+    assert "would start on all nodes that fit; not on n" in everywhere and "/etc/systemd/system/web.service" in everywhere, everywhere
+    assert "already active" in everywhere and "n3" not in everywhere, everywhere
+    c.ctl("destroy web")
+    n1.run("rm /etc/systemd/system/web.service")
+    n2.run("systemctl stop web")
+
+
 def test_a_running_unit_of_somebody_else_is_left_alone(c: Cluster):
     for node in c.nodes[:2]:
         node.run("systemd-run --quiet --unit=job sleep infinity")

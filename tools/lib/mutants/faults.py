@@ -3442,7 +3442,7 @@ FAULTS = [
     Fault("jobs-of-older-leaders-of-all-nodes", "src/http/target/http-filter.c",
           "return r->jobs->filtered;",
           "return true;",
-          "http/api: a_leader_that_knows_no_pages_gives_none"),
+          "http/api-lists: a_leader_that_knows_no_pages_gives_none"),
     Fault("jobs-of-any-node", "src/leader/queries/answer-jobs.c",
           "job_nodes_match(&v->nodes, job, !v->sees_all);",
           "true;",

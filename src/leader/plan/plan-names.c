@@ -319,13 +319,15 @@ static UnitOptions *options_of(const DryRunUnit *u, const ProtobufCBinaryData *c
 // All nodes that the unit's options admit: it runs on all of them, or one refuses it and it may come to the others.
 static int want_all(PlanNames *p, const DryRunUnit *u, const ProtobufCBinaryData *content,
                     const ProtobufCBinaryData *aliases) {
-        UnitOptions *options = options_of(u, content);
+        UnitOptions *options = p->beyond ? NULL : options_of(u, content);
         int r = 0;
 
+        if (!options)
+                return 0;
         map_foreach (slot, &p->leader->nodes) {
                 const Node *n = slot->value;
 
-                if (r >= 0 && options && n->mode != ARGOSY__NODE_MODE__MODE_MAINTENANCE &&
+                if (r >= 0 && !p->beyond && n->mode != ARGOSY__NODE_MODE__MODE_MAINTENANCE &&
                     node_calls_knows_names(n) && node_admits(p->leader, n, options))
                         r = want(p, u->record->name, aliases, n);
         }

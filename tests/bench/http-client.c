@@ -172,7 +172,7 @@ static void check_taken(const Submitter *s, const Buf *in) {
 
 static bool is_whole(const Buf *in) {
         const char *text = (const char *) in->data,
-                   *front = in->len > 0 ? memmem(in->data, in->len, "\r\n\r\n", 4) : NULL;
+                   *front = in->data ? memmem(in->data, in->len, "\r\n\r\n", 4) : NULL;
         size_t length;
 
         if (!front)

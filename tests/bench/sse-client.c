@@ -102,7 +102,7 @@ static size_t join_chunks(Reader *r, char *p, size_t n) {
 
 // The headers come first, and all at once. How many bytes are left behind them.
 static size_t skip_headers(Reader *r, char *p, size_t n) {
-        char *end = memmem(p, n, "\r\n\r\n", 4);
+        char *end = p ? memmem(p, n, "\r\n\r\n", 4) : NULL;
 
         if (!end)
                 fail("no answer");

@@ -152,7 +152,7 @@ static inline Client *say(size_t i, const char *text) {
 }
 
 static inline bool has(const Client *c, const char *words) {
-        return c->got.len > 0 && memmem(c->got.data, c->got.len, words, strlen(words));
+        return c->got.data && memmem(c->got.data, c->got.len, words, strlen(words));
 }
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -274,6 +274,9 @@ bool placement_unit_replaces_unit(const Placement *p, uint32_t unit, uint32_t ot
 bool placement_unit_replaced(const Placement *p, uint32_t unit);
 // Whether it is where it may not be, or was released. False for a unit on no node or a lost one.
 bool placement_unit_must_go(const Placement *p, uint32_t unit);
+// Whether the unit may be there or stay there, apart from room, spread and the state of the node: by its labels, by who is
+// there, by whom it follows, and not excluded.
+bool placement_node_admits(const Placement *p, uint32_t node, uint32_t unit);
 const char *placement_unit_name(const Placement *p, uint32_t unit);
 // Whether there is a unit of this handle; none has placement_unit_end() or a higher one.
 bool placement_has_unit(const Placement *p, uint32_t unit);

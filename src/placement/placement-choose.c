@@ -70,14 +70,23 @@ bool placement_may_conflict(const Placement *p, uint32_t unit) {
         return s->hates.n + s->matches.n > 0;
 }
 
-// What only concerns one unit, apart from room.
+// Where the unit is, what counts there for itself is no conflict.
+bool unit_admitted(const Placement *p, uint32_t unit, uint32_t node) {
+        const PlacedUnit *u = &p->units[unit];
+
+        if (unit_excluded(p, unit, node))
+                return false;
+        if (u->node == node)
+                return selector_has(p, unit_class(p, u)->base, node) && !conflict_with_others(p, unit);
+        return selector_has(p, p->shapes[u->shape].selector, node);
+}
+
+// What only concerns one unit, apart from room. A node that it must leave does not take it again: others of its bundle
+// may be held there.
 static bool may_go_there(const Placement *p, uint32_t unit, uint32_t node) {
         const PlacedUnit *u = &p->units[unit];
 
-        if (u->node == node)
-                return true;
-        return selector_has(p, p->shapes[u->shape].selector, node) && !unit_excluded(p, unit, node) &&
-               spread_allows(p, unit_class(p, u), node);
+        return unit_admitted(p, unit, node) && (u->node == node || spread_allows(p, unit_class(p, u), node));
 }
 
 bool units_get_on(const Placement *p, const uint32_t *units, uint32_t n) {

@@ -85,6 +85,25 @@ void unit_enter(Placement *p, uint32_t unit, uint32_t node) {
         count(p, unit, node, +1);
 }
 
+// Whether those that it follows let it be there. It stays where it is until one of them is at home on another node, and
+// goes only where all of them are at home.
+static bool is_held_elsewhere(const Placement *p, uint32_t unit, uint32_t node) {
+        bool is_there = p->units[unit].node == node;
+
+        for (uint32_t l = p->units[unit].follows; l != PLACEMENT_NONE; l = p->links[l].next_of_unit) {
+                const PlacedUnit *t = &p->units[p->links[l].target];
+                bool at_home = t->node != PLACEMENT_NONE && t->queue == PLACEMENT_NONE;
+
+                if (at_home ? t->node != node : !is_there)
+                        return true;
+        }
+        return false;
+}
+
+bool placement_node_admits(const Placement *p, uint32_t node, uint32_t unit) {
+        return unit_admitted(p, unit, node) && !is_held_elsewhere(p, unit, node);
+}
+
 bool unit_must_go(const Placement *p, uint32_t unit) {
         const PlacedUnit *u = &p->units[unit];
 
@@ -92,16 +111,7 @@ bool unit_must_go(const Placement *p, uint32_t unit) {
                 return true;
         if (p->nodes[u->node].state == PLACEMENT_LOST) // its owner decides when to give it up
                 return false;
-        if (!selector_has(p, unit_class(p, u)->base, u->node) || unit_excluded(p, unit, u->node) ||
-            conflict_with_others(p, unit))
-                return true;
-        for (uint32_t l = u->follows; l != PLACEMENT_NONE; l = p->links[l].next_of_unit) {
-                const PlacedUnit *t = &p->units[p->links[l].target];
-
-                if (t->node != PLACEMENT_NONE && t->node != u->node && t->queue == PLACEMENT_NONE)
-                        return true;
-        }
-        return false;
+        return !placement_node_admits(p, u->node, unit);
 }
 
 void unit_check(Placement *p, uint32_t unit) {

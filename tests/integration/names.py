@@ -29,6 +29,24 @@ def test_a_file_of_the_administrator_or_a_package_makes_a_node_ineligible(c: Clu
         node.run("rm -f /etc/systemd/system/web.service /usr/lib/systemd/system/web.service")
 
 
+def test_who_is_to_be_with_another_one_waits_where_its_name_is_somebody_elses(c: Cluster):
+    n1 = c.node("n1")
+    n1.write("/etc/systemd/system/mate.service", SLEEPER)
+    c.start("hub.service", SLEEPER + "[X-Argosy]\nHost=n1\n")
+    before, runs = c.status()["index"], c.invocation("hub")
+    c.submit("mate.service", SLEEPER + "[X-Argosy]\nSameNodeAs=hub.service\n")
+    failed = c.ctl_result("start --timeout=10s mate")
+    written = c.status()["index"] - before
+    assert written < 20, f"the leader writes on and on: {written} entries"
+    assert failed.status != 0 and "n1: " in failed.err and "/etc/systemd/system/mate.service" in failed.err, failed.err
+    assert c.invocation("hub") == runs
+    n1.run("rm /etc/systemd/system/mate.service")
+    c.ctl("start mate")
+    assert c.where("mate").name == "n1"
+    assert c.invocation("hub") == runs
+    c.ctl("destroy mate hub")
+
+
 def plan_of(c: Cluster, unit):
     """What a plan says of the unit that was submitted: where it would be, and its whole row."""
     [row] = c.json(f"plan {unit}")

@@ -3,7 +3,8 @@
 // Units that need each other on one node: a timer, socket, path or automount and what it activates
 // (activators.h).
 //
-//   - who of them is placed first chooses the node, the other one goes there if its own options admit that
+//   - who of them is placed first chooses the node, the other one goes there if its own options admit that, and if it
+//     would not have to leave it at once for somebody who is there, or to be with another one (SameNodeAs=)
 //   - what is only loaded, or done, follows its activator when that is launched somewhere else; what was started by an
 //     order of its own is not stopped for it. So two units never follow each other in a cycle: the one that is followed
 //     is launched and the one that follows is not
@@ -27,6 +28,7 @@
 typedef struct Search {
         Leader *leader;
         const BatchBuilder *batch;
+        const char *name;
         const Unit *unit; // NULL: nothing is known of it yet
         const UnitOptions *options;
         bool launched; // only activators that are
@@ -49,7 +51,8 @@ static uint32_t node_of_partner(const Search *s, const char *partner) {
             (s->launched && target != ARGOSY__TARGET__TARGET_LAUNCHED))
                 return 0;
         n = number ? node_find(l, number) : NULL;
-        if (!n || host_is_lost(n->host) || node_is_emptying(n) || !node_admits(l, n, s->options))
+        if (!n || host_is_lost(n->host) || node_is_emptying(n) || !node_admits(l, n, s->options) ||
+            !scheduler_node_admits(l, n, s->name))
                 return 0;
         return s->unit && unit_exclusion(s->unit, number) ? 0 : number;
 }
@@ -64,7 +67,7 @@ static bool is_activator_somewhere(const char *name, void *userdata) {
 uint32_t activation_affinity_node(Leader *l, const BatchBuilder *b, const char *name, const char *activates,
                                   const UnitOptions *options) {
         Search s = {
-                .leader = l, .batch = b, .unit = unit_find(l, name), .options = options, .launched = true};
+                .leader = l, .batch = b, .name = name, .unit = unit_find(l, name), .options = options, .launched = true};
 
         if (activators_find(&l->activators, name, is_activator_somewhere, &s))
                 return s.found;
@@ -90,7 +93,7 @@ static bool is_activator_here(const char *name, void *userdata) {
 }
 
 bool activation_affinity_is_elsewhere(Leader *l, const BatchBuilder *b, const Unit *u, const UnitEntry *e) {
-        Search s = {.leader = l, .batch = b, .unit = u, .launched = true, .found = e->record->node};
+        Search s = {.leader = l, .batch = b, .name = u->name, .unit = u, .launched = true, .found = e->record->node};
         UnitOptions *options;
         bool elsewhere;
 

@@ -282,6 +282,12 @@ static uint32_t number_of(const Leader *l, const char *name) {
         return u && u->place ? u->place - 1 : g ? g->unit : PLACEMENT_NONE;
 }
 
+bool scheduler_node_admits(const Leader *l, const Node *n, const char *name) {
+        uint32_t unit = number_of(l, name);
+
+        return unit == PLACEMENT_NONE || !n->place || placement_node_admits(l->places->placement, n->place - 1, unit);
+}
+
 bool scheduler_is_replaced(const Leader *l, const char *name) {
         uint32_t unit = number_of(l, name);
 

@@ -38,6 +38,8 @@ bool scheduler_conflict_between(const Leader *l, const Unit *a, const Unit *b);
 bool scheduler_may_conflict(const Leader *l, const Unit *u);
 // It is not where those are that it is to be with, or conflicts with somebody there.
 bool scheduler_must_go(const Leader *l, const Unit *u);
+// It would not have to leave that node at once (placement_node_admits()). True for a unit of which the Placement does not know.
+bool scheduler_node_admits(const Leader *l, const Node *n, const char *name);
 // Somebody is there who replaces it.
 bool scheduler_is_replaced(const Leader *l, const char *name);
 // The unit has a node: puts it, or those that it replaces there, into Leader.moving.

@@ -167,6 +167,45 @@ static void who_was_not_released_stays_when_whom_it_follows_goes(void **state) {
         done(f);
 }
 
+// Nor for another one: not for whom it follows, and not for who follows it.
+static void a_node_that_a_unit_must_leave_does_not_take_it_again(void **state) {
+        Fixture *f = hosts(2);
+        uint32_t db = add(f, "db", f->class), web = add(f, "web", f->class);
+
+        assert_int_equal(placement_unit_follow(f->p, web, db), 0);
+        round_at(f, 0, 0);
+        placement_unit_exclude(f->p, web, 0);
+        assert_true(placement_unit_must_go(f->p, web));
+        assert_int_equal(placement_move(f->p, web, SEC), PLACEMENT_NONE);
+        placement_unit_readmit(f->p, web, 0);
+        assert_int_equal(placement_move(f->p, web, SEC), 0);
+        placement_unit_exclude(f->p, db, 0);
+        placement_node_set_state(f->p, 1, PLACEMENT_CLOSED);
+        assert_int_equal(placement_move(f->p, db, SEC), PLACEMENT_NONE);
+        placement_node_set_state(f->p, 1, PLACEMENT_OPEN);
+        assert_int_equal(placement_move(f->p, db, SEC), 1);
+        done(f);
+}
+
+static void a_node_admits_who_would_not_have_to_leave_it(void **state) {
+        Fixture *f = hosts(2);
+        uint32_t db = add(f, "db", f->class), web = add(f, "web", f->class);
+
+        assert_int_equal(placement_unit_follow(f->p, web, db), 0);
+        assert_true(placement_node_admits(f->p, 0, db));
+        assert_false(placement_node_admits(f->p, 0, web)); // the other one is nowhere
+        round_at(f, 0, 0);
+        assert_true(placement_node_admits(f->p, 0, web));
+        assert_false(placement_node_admits(f->p, 1, web));
+        placement_unit_release(f->p, db, true); // it may go, so nobody follows it anywhere
+        assert_true(placement_node_admits(f->p, 0, web));
+        assert_false(placement_node_admits(f->p, 1, web));
+        placement_unit_release(f->p, db, false);
+        placement_unit_exclude(f->p, web, 0);
+        assert_false(placement_node_admits(f->p, 0, web));
+        done(f);
+}
+
 // As many as instances of a template that are to be where their database is.
 static void many_who_follow_one_are_held_together(void **state) {
         Fixture *f = hosts(2);
@@ -649,6 +688,8 @@ int main(void) {
                 cmocka_unit_test(a_pair_that_conflicts_goes_nowhere_together),
                 cmocka_unit_test(cycles_of_followers_are_refused),
                 cmocka_unit_test(who_was_not_released_stays_when_whom_it_follows_goes),
+                cmocka_unit_test(a_node_that_a_unit_must_leave_does_not_take_it_again),
+                cmocka_unit_test(a_node_admits_who_would_not_have_to_leave_it),
                 cmocka_unit_test(many_who_follow_one_are_held_together),
                 cmocka_unit_test(ways_that_part_and_meet_again_are_walked_once),
                 cmocka_unit_test(what_is_on_a_lost_node_stays_until_it_is_released),

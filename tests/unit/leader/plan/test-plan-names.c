@@ -263,6 +263,7 @@ static const struct UnitOfLife {
         {"c.service", UNIT("ReserveResource=slot:3\n")},
         {"alone.service", UNIT("Conflicts=a.service b.service\n")},
         {"pinned.service", UNIT("Host=n1 n2\nReserveResource=slot:1\n")},
+        {"mate.service", UNIT("SameNodeAs=b.service\n")},
         {"all.service", UNIT("Global=true\n")},
 };
 

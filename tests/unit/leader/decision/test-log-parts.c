@@ -61,7 +61,7 @@ static int plan(size_t end, bool last, size_t n) {
         assert_null(p->part);
         p->part = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
         for (size_t i = p->at; i < end; i++) {
-                char name[16];
+                char name[24];
 
                 snprintf(name, sizeof(name), "u%zu", i);
                 assert_int_equal(FIELD_APPEND(p->part->change->units, p->part->change->n_units, unit_result_new(name)), 0);

@@ -301,7 +301,7 @@ static void of_a_whole_request_those_are_told_who_come_after_themselves(void **s
         random_state = 7;
         for (int i = 0; i < 300; i++) {
                 bool reach[N][N] = {};
-                char names[N][8], padded[sizeof(found.units) + 8];
+                char names[N][12], padded[sizeof(found.units) + 8];
                 const char *all[N];
                 unsigned n = 8 + draw(N - 8);
                 DependencyCycleSearch s;

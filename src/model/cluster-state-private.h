@@ -3,7 +3,8 @@
 
 // Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and cluster-state-units.c, cluster-state-sets.c,
 // cluster-state-specs.c, cluster-state-hosts.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-access.c, cluster-state-access-tokens.c,
-// cluster-state-tombstones.c, cluster-state-jobs.c, cluster-state-job-settings.c, cluster-state-keys.c, cluster-state-stored-requests.c), what batches do to them
+// cluster-state-tombstones.c, cluster-state-jobs.c, cluster-state-job-records.c, cluster-state-job-settings.c, cluster-state-keys.c,
+// cluster-state-stored-requests.c), what batches do to them
 // (cluster-state-apply.c), snapshots (cluster-snapshot.c), and the image (cluster-encoder.c, cluster-state-image.c).
 //
 // What a snapshot reaches is never changed: records, specs, tombstones, applied requests and their names are made whole,
@@ -405,13 +406,7 @@ int state_add_tombstone(ClusterState *s, const Argosy__TombstoneRecord *record);
 int state_clear_tombstones(ClusterState *s, uint32_t node, uint64_t revision, uint64_t fence_us, size_t *ret_n);
 void state_tombstones_done(ClusterState *s);
 
-// cluster-state-jobs.c: what its operations change is noted as they are applied, and becomes the job's when that comes.
-int state_job_notes_init(JobNotes *notes, const Argosy__LogBatch *batch);
-void state_job_notes_done(JobNotes *notes);
-// Around the operation at place `op` of the batch.
-int state_job_note_before(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place);
-int state_job_note_after(const ClusterState *s, JobNotes *notes, size_t place);
-int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place, uint64_t at_us);
+// cluster-state-jobs.c
 int state_drop_old_jobs(ClusterState *s, size_t n_brought);
 // An entry of that time is applied.
 void state_pass_time(ClusterState *s, uint64_t at_us);
@@ -431,6 +426,21 @@ int state_load_held_job(ClusterState *s, const void *packed, size_t len);
 // When all are there: 0, or -EBADMSG, as one is held that has ended and nobody waits for.
 int state_jobs_loaded(ClusterState *s);
 void state_jobs_done(ClusterState *s);
+JobEntry *state_find_job(const ClusterState *s, uint64_t number); // NULL: it is not kept
+// `so_far`, or with NULL nothing, and the record of one more entry, for whose `len` packed bytes there is room behind the others:
+// the caller writes them. What `record` says of times, revision, state and spans is taken over. NULL: out of memory.
+JobEntry *state_job_entry_new(const JobEntry *so_far, const Argosy__JobRecord *record, size_t len);
+// Both take the entry on success. As the next number; in the place of the one that the number has, which is retired.
+int state_append_job(ClusterState *s, JobEntry *job);
+int state_replace_job(ClusterState *s, uint64_t number, JobEntry *so_far, JobEntry *job);
+
+// cluster-state-job-records.c: what its operations change is noted as they are applied, and becomes the job's when that comes.
+int state_job_notes_init(JobNotes *notes, const Argosy__LogBatch *batch);
+void state_job_notes_done(JobNotes *notes);
+// Around the operation at place `op` of the batch.
+int state_job_note_before(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place);
+int state_job_note_after(const ClusterState *s, JobNotes *notes, size_t place);
+int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place, uint64_t at_us);
 // What is said of a job that is kept, behind what is known of it; without units that ended otherwise if it would be too
 // long.
 int state_append_to_job(ClusterState *s, uint64_t number, Argosy__JobRecord part);

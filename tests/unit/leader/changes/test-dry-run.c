@@ -126,7 +126,7 @@ enum { MANY = 1000, PLAN_MAX = 2000, OLD = 3 };
 
 // OLD instances of old@.service, and then of new@.service, which replaces those.
 static RigAnswer *plan_many(size_t n) {
-        static char names[PLAN_MAX + 1][32], *pointers[PLAN_MAX + 1];
+        static char names[PLAN_MAX + 1][40], *pointers[PLAN_MAX + 1];
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile old = ARGOSY__NAMED_FILE__INIT, new = ARGOSY__NAMED_FILE__INIT, *files[] = {&old, &new};

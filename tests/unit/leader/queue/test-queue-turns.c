@@ -47,7 +47,7 @@ static void count_turns(const RigAnswer *a, Counted *ret) {
 
 // New instances of a template that comes with them.
 static RigAnswer *ask_to_submit(size_t n, const char *content) {
-        static char names[UNITS][24], *pointers[UNITS];
+        static char names[UNITS][32], *pointers[UNITS];
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request request = ARGOSY__REQUEST__INIT;

@@ -548,6 +548,13 @@ void rig_cancel(Rig *g, RigAnswer *a) {
         give_back(a);
 }
 
+const Argosy__Response__Change *rig_change_answered(const RigAnswer *a) {
+        assert_true(a->final);
+        assert_int_equal(a->n, 1);
+        assert_int_equal(a->responses[0]->status, 0);
+        return a->responses[0]->change;
+}
+
 RigAnswer *rig_ask(Rig *g, const Argosy__Request *request) {
         RigAnswer *a = calloc(1, sizeof(*a));
 
@@ -622,6 +629,13 @@ const Argosy__UnitRecord *rig_record(Rig *g, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(g->state, name);
 
         return e ? e->record : NULL;
+}
+
+const char *rig_node_name(Rig *g, const char *name) {
+        const Argosy__UnitRecord *r = rig_record(g, name);
+        const Node *n = r ? node_find(g->leader, r->node) : NULL;
+
+        return n ? n->name : "";
 }
 
 uint32_t rig_host_of(Rig *g, const char *name) {

@@ -155,6 +155,7 @@ void rig_elect(Rig *g);
 void rig_depose_unknown(Rig *g, bool kept);
 
 RigAnswer *rig_ask(Rig *g, const Argosy__Request *request);
+const Argosy__Response__Change *rig_change_answered(const RigAnswer *a); // whole, in one response, and not refused
 void rig_cancel(Rig *g, RigAnswer *a);
 // A Change about one unit; `content` NULL: no file. Settles, and returns the result; kept until the rig is
 // stopped.
@@ -164,6 +165,7 @@ RigAnswer *rig_change_with(Rig *g, Argosy__Verb verb, const char *name, const ch
                            const uint8_t id[16]);
 RigAnswer *rig_wait(Rig *g, Argosy__Verb verb, const char *name, uint64_t revision);
 const Argosy__UnitRecord *rig_record(Rig *g, const char *name); // NULL: none
+const char *rig_node_name(Rig *g, const char *name);             // where it is said to run; "": nowhere
 uint32_t rig_host_of(Rig *g, const char *name); // the host of its node; 0: it has none, or there is no such unit
 // "UNIT NODE LOAD ACTIVE SUB" of every row of list-units, one a line; valid until the next call.
 const char *rig_list_units(Rig *g);

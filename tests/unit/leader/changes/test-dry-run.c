@@ -246,13 +246,6 @@ static void start_group(const char *room) {
         (void) rig_label(&g, "n2", "offers/slot", room);
 }
 
-static const char *node_of(const char *name) {
-        const Argosy__UnitRecord *r = rig_record(&g, name);
-        const Node *n = r ? node_find(g.leader, r->node) : NULL;
-
-        return n ? n->name : "";
-}
-
 static const Argosy__Response__Change *plan_all(const char *name, const char *content) {
         RigAnswer *a = ask_plan(name, content, false);
 
@@ -271,8 +264,8 @@ static const Argosy__Response__Change *plan_and_start(const char *name, const ch
                 assert_string_equal(c->units[i]->message, message_about(again, c->units[i]->name));
         assert_int_equal(rig_change(&g, START, name, content)->status, 0);
         for (size_t i = 0; i < c->n_units; i++)
-                if (strcmp(node_of(c->units[i]->name), c->units[i]->node) != 0)
-                        fail_msg("%s is on \"%s\", not on \"%s\"", c->units[i]->name, node_of(c->units[i]->name),
+                if (strcmp(rig_node_name(&g, c->units[i]->name), c->units[i]->node) != 0)
+                        fail_msg("%s is on \"%s\", not on \"%s\"", c->units[i]->name, rig_node_name(&g, c->units[i]->name),
                                  c->units[i]->node);
         return c;
 }
@@ -285,7 +278,7 @@ static void all_of_a_group_leave_one_after_the_other(void **state) {
         assert_string_equal(message_about(c, "new.service"), "would start on n1");
         assert_string_equal(message_about(c, "old@3.service"),
                             "would stop on n1 and start on n2: new.service replaces it there");
-        assert_string_equal(node_of("old@3.service"), "n2");
+        assert_string_equal(rig_node_name(&g, "old@3.service"), "n2");
         assert_int_equal(rig_count_running(&g, "new.service"), 1);
 }
 
@@ -314,9 +307,9 @@ static void who_waits_already_leaves_when_the_plan_makes_room(void **state) {
         start_group("2");
         rig_change(&g, START, "high.service", SERVICE "[X-Argosy]\nHost=n2\nReserveResource=slot\n");
         rig_change(&g, START, "new.service", NEW);
-        assert_string_equal(node_of("old@1.service"), "n2");
-        assert_string_equal(node_of("old@2.service"), "");
-        assert_string_equal(node_of("old@3.service"), "n1");
+        assert_string_equal(rig_node_name(&g, "old@1.service"), "n2");
+        assert_string_equal(rig_node_name(&g, "old@2.service"), "");
+        assert_string_equal(rig_node_name(&g, "old@3.service"), "n1");
         c = plan_and_start("newer.service", SERVICE "[X-Argosy]\nHost=n2\nReplaces=high.service\n");
         assert_string_equal(message_about(c, "high.service"),
                             "would stop on n2 and wait for a node: newer.service replaces it there");
@@ -335,9 +328,9 @@ static void who_is_preempted_comes_back_to_where_it_was(void **state) {
         (void) rig_label(&g, "n2", "offers/slot", "2");
         (void) plan_and_start("high.service", SERVICE "[X-Argosy]\nHost=n1\nPriority=5\nReserveResource=slot\n"
                                                       "Replaces=old.service\n");
-        assert_string_equal(node_of("high.service"), "n1");
-        assert_string_equal(node_of("old.service"), "n2");
-        assert_string_equal(node_of("low.service"), "n1");
+        assert_string_equal(rig_node_name(&g, "high.service"), "n1");
+        assert_string_equal(rig_node_name(&g, "old.service"), "n2");
+        assert_string_equal(rig_node_name(&g, "low.service"), "n1");
 }
 
 // It is known, and on no node: the plan gives it one, and then to somebody else.

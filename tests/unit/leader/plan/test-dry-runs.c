@@ -77,27 +77,13 @@ static RigAnswer *ask_about(size_t first, size_t n, const char *content, bool dr
         return rig_ask(&g, &request);
 }
 
-static const Argosy__Response__Change *answer_of(const RigAnswer *a) {
-        assert_true(a->final);
-        assert_int_equal(a->n, 1);
-        assert_int_equal(a->responses[0]->status, 0);
-        return a->responses[0]->change;
-}
-
 static const Argosy__Response__Change *plan(size_t n, const char *content) {
         unsigned batches = g.batches;
         RigAnswer *a = ask_about(0, n, content, true);
 
         rig_settle(&g);
         assert_int_equal(g.batches, batches); // nothing was stored
-        return answer_of(a);
-}
-
-static const char *node_of(const char *name) {
-        const Argosy__UnitRecord *r = rig_record(&g, name);
-        const Node *n = r ? node_find(g.leader, r->node) : NULL;
-
-        return n ? n->name : "";
+        return rig_change_answered(a);
 }
 
 static void assert_same(const Argosy__Response__Change *a, const Argosy__Response__Change *b) {
@@ -113,16 +99,16 @@ static void start_as_planned(size_t n, const char *content, const Argosy__Respon
         const Argosy__Response__Change *done;
 
         rig_settle(&g);
-        done = answer_of(a);
+        done = rig_change_answered(a);
         assert_int_equal(done->n_units, n);
         assert_int_equal(said->n_units, n);
         for (size_t i = 0; i < n; i++) {
                 const Argosy__Response__UnitResult *u = said->units[i];
 
                 assert_string_equal(u->name, names[i]);
-                if (u->status != done->units[i]->status || strcmp(u->node, node_of(names[i])) != 0)
+                if (u->status != done->units[i]->status || strcmp(u->node, rig_node_name(&g, names[i])) != 0)
                         fail_msg("seed %u: %s: \"%s\" (%s), and then it is on \"%s\"", seed, u->name, u->message,
-                                 u->node, node_of(names[i]));
+                                 u->node, rig_node_name(&g, names[i]));
         }
 }
 
@@ -140,7 +126,7 @@ static void many_are_planned_some_in_each_turn(void **state) {
         assert_null(rig_record(&g, names[0]));
         start_as_planned(UNITS, UNIT(""), c, 0);
         c = plan(UNITS, NULL);
-        assert_string_equal(c->units[UNITS - 1]->node, node_of(names[UNITS - 1]));
+        assert_string_equal(c->units[UNITS - 1]->node, rig_node_name(&g, names[UNITS - 1]));
         assert_non_null(strstr(c->units[UNITS - 1]->message, "is started already"));
 }
 
@@ -171,7 +157,7 @@ static void live(unsigned seed) {
         }
         a = ask_about((size_t) rand() % (n - some), some, NULL, false); // these run already
         rig_settle(&g);
-        (void) answer_of(a);
+        (void) rig_change_answered(a);
         (void) rig_set_mode(&g, nodes[rand() % HOSTS], ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         watch();
         start_as_planned(n, NULL, plan(n, NULL), seed);
@@ -248,7 +234,7 @@ static void what_is_only_thought_of_is_seen_by_nobody_else(void **state) {
         assert_true(asked->final);
         assert_true(stopped->final);
         assert_int_equal(rig_count_running(&g, "web.service"), 0);
-        assert_string_equal(message_about(answer_of(asked), names[0]), "would start on n1");
+        assert_string_equal(message_about(rig_change_answered(asked), names[0]), "would start on n1");
         assert_string_equal(rig_change(&g, START, "ten.service", UNIT("ReserveResource=slot:10\n"))->node, "n1");
 }
 
@@ -279,7 +265,7 @@ static void it_begins_anew_when_the_log_says_something_else(void **state) {
         turns_until_something_is_planned(PART_MAX);
         put_from_elsewhere(names[0], rig_host(&g, 3)->virtual.node);
         rig_settle(&g);
-        assert_string_equal(answer_of(a)->units[0]->message, "is started already on n3");
+        assert_string_equal(rig_change_answered(a)->units[0]->message, "is started already on n3");
         assert_int_equal(most_planned, PART_MAX);
         assert_in_range(n_turns, (UNITS + PART_MAX - 1) / PART_MAX + 1, (UNITS + PART_MAX - 1) / PART_MAX + 2);
 }
@@ -303,7 +289,7 @@ static void one_that_would_never_end_is_planned_in_one_turn(void **state) {
         g.on_turn = put_another_in_each_turn;
         a = ask_about(0, UNITS, NULL, true);
         rig_settle(&g);
-        (void) answer_of(a);
+        (void) rig_change_answered(a);
         assert_int_equal(most_planned, UNITS);
         assert_in_range(n_turns, 1, BEGUN_MAX + 1);
 }

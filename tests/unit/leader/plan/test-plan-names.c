@@ -56,13 +56,6 @@ static RigAnswer *ask_about(char **units, size_t n, const char *file_name, const
         return rig_ask(&g, &request);
 }
 
-static const Argosy__Response__Change *answer_of(const RigAnswer *a) {
-        assert_true(a->final);
-        assert_int_equal(a->n, 1);
-        assert_int_equal(a->responses[0]->status, 0);
-        return a->responses[0]->change;
-}
-
 static RigAnswer *ask_about_web(const char *content) {
         char *name = (char *) web[0];
 
@@ -76,16 +69,9 @@ static const Argosy__Response__UnitResult *plan_web(const char *content) {
 
         rig_settle(&g);
         assert_int_equal(g.batches, batches);
-        c = answer_of(a);
+        c = rig_change_answered(a);
         assert_int_equal(c->n_units, 1);
         return c->units[0];
-}
-
-static const char *node_of(const char *name) {
-        const Argosy__UnitRecord *r = rig_record(&g, name);
-        const Node *n = r ? node_find(g.leader, r->node) : NULL;
-
-        return n ? n->name : "";
 }
 
 // ---- stories
@@ -100,7 +86,7 @@ static void where_the_name_is_somebody_elses_it_is_not_planned(void **state) {
         assert_null(unit_find(g.leader, web[0])); // nothing is left of what was thought
         assert_string_equal(plan_web(UNIT(""))->message, "would start on n2");
         rig_change(&g, START, web[0], UNIT(""));
-        assert_string_equal(node_of(web[0]), "n2");
+        assert_string_equal(rig_node_name(&g, web[0]), "n2");
 }
 
 static void where_no_node_has_the_name_free_it_waits(void **state) {
@@ -115,7 +101,7 @@ static void where_no_node_has_the_name_free_it_waits(void **state) {
         for (size_t i = 0; i < HOSTS; i++)
                 assert_string_equal(u->refusals[i]->reason, FOREIGN);
         rig_change(&g, START, web[0], UNIT(""));
-        assert_string_equal(node_of(web[0]), "");
+        assert_string_equal(rig_node_name(&g, web[0]), "");
 }
 
 // What the start before has found out is asked anew, as a start would.
@@ -127,7 +113,7 @@ static void a_node_that_has_the_name_free_by_now_is_planned(void **state) {
         rig_host(&g, 3)->others = NULL;
         assert_string_equal(plan_web(UNIT(""))->message, "would start on n3");
         rig_change(&g, START, web[0], UNIT(""));
-        assert_string_equal(node_of(web[0]), "n3");
+        assert_string_equal(rig_node_name(&g, web[0]), "n3");
 }
 
 static void what_is_there_already_is_not_asked_about(void **state) {
@@ -148,21 +134,21 @@ static void many_are_asked_about_in_a_few_calls(void **state) {
         const Argosy__Response__Change *c;
 
         rig_host(&g, 1)->others = mine;
-        c = answer_of(({
+        c = rig_change_answered(({
                 RigAnswer *a = ask_about(pointers, MANY, "w@.service", UNIT(""), true);
                 rig_settle(&g);
                 a;
         }));
         assert_int_equal(c->n_units, MANY);
         assert_in_range(rig_host(&g, 1)->calls + rig_host(&g, 2)->calls + rig_host(&g, 3)->calls, 3, 12);
-        answer_of(({
+        rig_change_answered(({
                 RigAnswer *a = ask_about(pointers, MANY, "w@.service", UNIT(""), false);
                 rig_settle(&g);
                 a;
         }));
         for (size_t i = 0; mine[i]; i++) {
-                assert_string_not_equal(node_of(mine[i]), "");
-                assert_string_not_equal(node_of(mine[i]), "n1");
+                assert_string_not_equal(rig_node_name(&g, mine[i]), "");
+                assert_string_not_equal(rig_node_name(&g, mine[i]), "n1");
         }
         for (size_t i = 0; i < MANY; i++)
                 if (strcmp(c->units[i]->node, "n1") == 0)
@@ -222,11 +208,11 @@ static void one_that_does_not_answer_is_waited_for_as_long_as_it_may_take(void *
         rig_settle(&g);
         assert_false(a->final);
         rig_change(&g, START, "other.service", UNIT("Host=n2\n")); // others are decided meanwhile
-        assert_string_equal(node_of("other.service"), "n2");
+        assert_string_equal(rig_node_name(&g, "other.service"), "n2");
         rig_pass_ms(&g, 4000);
         assert_false(a->final);
         rig_pass_ms(&g, 2000);
-        assert_string_equal(answer_of(a)->units[0]->message,
+        assert_string_equal(rig_change_answered(a)->units[0]->message,
                             "would start on n1; n1 has not said whether the name is free there");
 }
 
@@ -238,7 +224,7 @@ static void one_that_is_lost_meanwhile_is_not_waited_for(void **state) {
         rig_settle(&g);
         rig_host_off(&g, 2);
         rig_host_on(&g, 2, false);
-        assert_string_equal(answer_of(a)->units[0]->message,
+        assert_string_equal(rig_change_answered(a)->units[0]->message,
                             "would start on n2; n2 has not said whether the name is free there");
 }
 
@@ -291,7 +277,7 @@ static const Argosy__Response__Change *ask_of_life(const struct UnitOfLife *u, b
         RigAnswer *a = ask_about(&name, 1, name, u->content, dry);
 
         rig_settle(&g);
-        return answer_of(a);
+        return rig_change_answered(a);
 }
 
 static void plan_and_start(const struct UnitOfLife *u, unsigned seed) {
@@ -304,9 +290,9 @@ static void plan_and_start(const struct UnitOfLife *u, unsigned seed) {
         for (size_t i = 0; i < plan->n_units; i++) {
                 const Argosy__Response__UnitResult *row = plan->units[i];
 
-                if (!row->status && strcmp(row->node, node_of(row->name)) != 0)
+                if (!row->status && strcmp(row->node, rig_node_name(&g, row->name)) != 0)
                         fail_msg("seed %u: %s: \"%s\", and then it is on \"%s\"", seed, row->name, row->message,
-                                 node_of(row->name));
+                                 rig_node_name(&g, row->name));
         }
 }
 

@@ -11,8 +11,10 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "argosy.pb-c.h"
+#include "array.h"
 #include "hash.h"
 #include "macro.h"
 
@@ -23,7 +25,7 @@
 typedef struct Batch {
         Argosy__LogBatch log;
         void **owned;
-        size_t n_owned;
+        size_t n_owned, owned_room, ops_room;
 } Batch;
 
 typedef struct UnitPut {
@@ -44,8 +46,8 @@ static inline void batch_done(Batch *b) {
 
 static inline void *batch_own(Batch *b, void *p) {
         assert(p);
-        b->owned = realloc(b->owned, (b->n_owned + 1) * sizeof *b->owned);
-        assert(b->owned);
+        if (ARRAY_GROW(b->owned, b->owned_room, b->n_owned + 1) < 0)
+                abort();
         return b->owned[b->n_owned++] = p;
 }
 
@@ -66,8 +68,8 @@ static inline Argosy__LogOp *batch_op(Batch *b, Argosy__LogOp__OpCase op_case) {
         if (!b->log.base.descriptor)
                 argosy__log_batch__init(&b->log);
         op->op_case = op_case;
-        b->log.ops = realloc(b->log.ops, (b->log.n_ops + 1) * sizeof *b->log.ops);
-        assert(b->log.ops);
+        if (ARRAY_GROW(b->log.ops, b->ops_room, b->log.n_ops + 1) < 0)
+                abort();
         return b->log.ops[b->log.n_ops++] = op;
 }
 

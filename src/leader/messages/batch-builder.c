@@ -55,7 +55,8 @@ enum { KEY_MAX = 512 }; // a kind and a unit name, hash or number
 static size_t key_make(uint8_t *ret, KeyKind kind, const void *data, size_t len) {
         assert(len < KEY_MAX);
         ret[0] = (uint8_t) kind;
-        memcpy(ret + 1, data, len);
+        if (len > 0) // of what there is one only, nobody says which
+                memcpy(ret + 1, data, len);
         return len + 1;
 }
 

@@ -25,7 +25,8 @@ enum {
 static Rig g;
 static char names[UNITS][32], *pointers[UNITS];
 static _Thread_local bool is_loop;
-static size_t n_freed, n_told;
+static _Thread_local size_t n_freed; // by the loop
+static size_t n_told;
 static atomic_size_t n_freed_in_pool;
 static atomic_uint n_attaches[2]; // freed by the pool, and by the loop
 

@@ -17,7 +17,7 @@ enum { HOSTS = 1000 };
 #define ZONED SERVICE "[X-Argosy]\nMachineMetadata=zone=a\n"
 
 static Rig g;
-static unsigned n_visited, n_lists;
+static _Thread_local unsigned n_visited, n_lists; // by the loop: the pool walks through tables that it frees
 
 MapSlot *__real_map_next(const Map *m, size_t *iter);
 MapSlot *__wrap_map_next(const Map *m, size_t *iter);

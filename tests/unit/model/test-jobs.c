@@ -371,11 +371,11 @@ static void bytes_are_bounded_too(void **state) {
 }
 
 static void set_history(ClusterState *s, uint32_t mib) {
-        Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
         Batch b = {};
+        Argosy__QueueRecord *queue = BATCH_NEW(&b, Argosy__QueueRecord, argosy__queue_record__init);
 
-        queue.history_mib = mib;
-        batch_op(&b, ARGOSY__LOG_OP__OP_QUEUE)->queue = message_copy(&queue);
+        queue->history_mib = mib;
+        batch_op(&b, ARGOSY__LOG_OP__OP_QUEUE)->queue = queue;
         apply(s, &b);
 }
 

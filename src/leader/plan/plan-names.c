@@ -284,7 +284,8 @@ static int by_node(const void *a, const void *b) {
 static int ask_new(PlanNames *p) {
         int r = 0;
 
-        qsort(p->list + p->n_known, p->n - p->n_known, sizeof(*p->list), by_node);
+        if (p->n_known < p->n)
+                qsort(p->list + p->n_known, p->n - p->n_known, sizeof(*p->list), by_node);
         p->n_awaited++; // until all are asked: who cannot answer any more says so at once
         while (r >= 0 && p->n_known < p->n) {
                 Node *n = node_find(p->leader, p->list[p->n_known]->node);

@@ -7,7 +7,7 @@ import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
-from lib import QUICK, SLEEPER, SOURCE, Cluster, eventually, main
+from lib import QUICK, SLEEPER, SOURCE, Cluster, eventually, main, unsanitized
 from users_and_containers import attach, clean_up, detach_all, prepare_container, shown, state
 
 # The private socket is there, but nobody accepts a connection, and the queue is full: whoever connects waits.
@@ -92,6 +92,7 @@ def read_until(follower, text):
         assert line, "its output has ended"
 
 
+@unsanitized
 def test_the_journal_of_a_container_is_read_inside_by_somebody_who_can_do_nothing_else(c: Cluster):
     node = c.node("n1")
     pid = prepare_container(node)
@@ -211,6 +212,7 @@ def flooded(lines):
     return [int(line.split(": ", 1)[1].split(" ", 1)[0]) for line in lines if " flood[1]: " in line]
 
 
+@unsanitized
 def test_a_container_that_floods_and_tampers_with_its_journal_costs_its_host_little(c: Cluster):
     node, other = c.nodes
     pid = prepare_container(node)

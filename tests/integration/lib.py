@@ -45,6 +45,7 @@ sys.path.insert(0, str(SOURCE / "tools/lib"))
 
 import testbed  # noqa: E402
 from testbed import Failure, Node, Result, Testbed, with_type  # noqa: E402
+from testbed.staging import is_sanitized  # noqa: E402
 
 SLEEPER = "[Service]\nExecStart=/bin/sleep infinity\n"
 
@@ -72,12 +73,23 @@ POLL_S = 0.05
 PATIENCE_S = 45
 
 __all__ = ["Cluster", "Failure", "Node", "Result", "EXAMPLES", "KEPT", "ONE_SHOT", "PATIENT", "QUICK", "SLEEPER", "SOURCE", "WAITS", "eventually",
-           "long", "main", "stays", "take_flag"]
+           "long", "main", "sanitized", "stays", "take_flag", "unsanitized"]
 
 
 def long(test):
     """Marks a test that takes longer than what everybody runs all the time can bear."""
     test.is_long = True
+    return test
+
+
+def sanitized():
+    """Whether the build under test has a sanitizer in it, whose allocator keeps what is given back."""
+    return is_sanitized(os.environ.get("ARGOSY_BUILD") or SOURCE / "build")
+
+
+def unsanitized(test):
+    """Marks a test of what a sanitizer makes impossible. It is no part of a run with one."""
+    test.is_unsanitized = True
     return test
 
 
@@ -371,6 +383,8 @@ def main(nodes=3, voters=None, conf=(), bare=False, alone=False, after=None):
         tests = [test for test in tests if sys.argv[1].replace("-", "_") in test.__name__]
     elif not os.environ.get("ARGOSY_LONG"):
         tests = [test for test in tests if not hasattr(test, "is_long")]
+    if any(hasattr(test, "is_unsanitized") for test in tests) and sanitized():
+        tests = [test for test in tests if not hasattr(test, "is_unsanitized")]
     name = os.environ.get("ARGOSY_TESTBED") or f"test-{Path(module.__file__).stem}"
 
     try:

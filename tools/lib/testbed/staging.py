@@ -35,11 +35,21 @@ def install(build, target):
         raise Failure(f"the build in {build} installs no /usr/sbin/argosyd (its prefix must be /usr)")
     _merge_usr(target)
     _enable(target)
-    if _option(build, "b_sanitize") != "none":
-        for manager in ["system", "user"]:
-            drop_in = target / f"usr/lib/systemd/{manager}/argosyd.service.d/sanitizer.conf"
-            drop_in.parent.mkdir(parents=True)
-            drop_in.write_text(SANITIZER_DROP_IN)
+    grant_sanitizer_rights(build, target)
+
+
+def grant_sanitizer_rights(build, target):
+    """For what is installed below `target`, if the build has a sanitizer in it."""
+    if not is_sanitized(build):
+        return
+    for manager in ["system", "user"]:
+        drop_in = target / f"usr/lib/systemd/{manager}/argosyd.service.d/sanitizer.conf"
+        drop_in.parent.mkdir(parents=True)
+        drop_in.write_text(SANITIZER_DROP_IN)
+
+
+def is_sanitized(build):
+    return _option(build, "b_sanitize") != "none"
 
 
 def _merge_usr(root):

@@ -34,9 +34,6 @@ enum {
         AGENT_SHUTDOWN_NEWS_US = 2 * 1000 * 1000, // from the beginning of a shutdown until we hear of it
         AGENT_PLANS_PER_TURN =
                 512, // units planned in one turn of the loop, about 1 us each; all nodes together
-        AGENT_FILES_PER_BATCH = 512,      // unit files written by one job of the pool, about 50 us each
-        AGENT_FILES_PACE_US = 20000,      // from the end of one batch to the next, if that is not full
-        AGENT_FILES_BUSY_PACE_US = 60000, // the same while jobs are under way
         AGENT_ORDERS_PER_TURN = 1024,     // taken over in one turn, about 1 us each; but messages are whole
         AGENT_REPORTS_PER_MESSAGE = 512,
         AGENT_MESSAGES_PER_TURN = 2,      // of reports

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Unit files are written in batches by the pool, one batch of a node at a time, since each change of a unit
-// directory costs PID 1 a new look at all of it. What is queued while a batch is under way makes up the next
-// one, which leaves no sooner than AGENT_FILES_PACE_US after it, or AGENT_FILES_BUSY_PACE_US while systemd
-// has jobs of ours to do, unless it is full: units that are destroyed end one by one, and a batch for each
-// few of them made PID 1 look again 20 times in a second (a third of its work, with 300 units per node). A
-// name with a file that is not ours is left alone and refused. Whether that is so of a unit that runs is looked at
-// before anything is recorded, by an item that changes nothing. A write that was to make a name ours, and left
-// nothing of ours in its place, gives it back.
+// directory costs PID 1 a new look at all of them. What is queued while a batch is under way makes up the next
+// one, which leaves when files-pace.h says so. A name with a file that is not ours is left alone and refused.
+// Whether that is so of a unit that runs is looked at before anything is recorded, by an item that changes
+// nothing. A write that was to make a name ours, and left nothing of ours in its place, gives it back.
 //
 // While a batch is with the pool it alone uses the node's UnitDir; it works on copies and on specs that it
 // holds references to.
@@ -25,6 +22,7 @@
 #include "agent-writer.h"
 #include "buf.h"
 #include "clock.h"
+#include "files-pace.h"
 #include "str.h"
 #include "unit-name.h"
 #include "unit-state.h"
@@ -388,13 +386,13 @@ static FileBatch *batch_new(AgentNode *node) {
         size_t bytes = 0;
 
         if (b)
-                b->items = calloc(AGENT_FILES_PER_BATCH, sizeof(*b->items));
+                b->items = calloc(FILES_PER_BATCH, sizeof(*b->items));
         if (!b || !b->items) {
                 free(b);
                 return NULL;
         }
         b->node = node;
-        while (b->n < AGENT_FILES_PER_BATCH && bytes < HELPER_BATCH_BYTES && !list_is_empty(&node->writes)) {
+        while (b->n < FILES_PER_BATCH && bytes < HELPER_BATCH_BYTES && !list_is_empty(&node->writes)) {
                 b->items[b->n] = CONTAINER_OF(node->writes.next, FileItem, link);
                 bytes += b->items[b->n]->spec ? b->items[b->n]->spec->len : 0;
                 list_unlink(&b->items[b->n++]->link);
@@ -404,11 +402,7 @@ static FileBatch *batch_new(AgentNode *node) {
 }
 
 uint64_t agent_files_due(const AgentNode *node) {
-        if (node->writing || list_is_empty(&node->writes))
-                return 0;
-        if (node->n_writes >= AGENT_FILES_PER_BATCH || node->files_ended_us == 0)
-                return 1;
-        return node->files_ended_us + (node->n_jobs > 0 ? AGENT_FILES_BUSY_PACE_US : AGENT_FILES_PACE_US);
+        return node->writing ? 0 : files_pace_due(node->n_writes, node->n_jobs, node->files_ended_us);
 }
 
 void agent_files_start(AgentNode *node) {

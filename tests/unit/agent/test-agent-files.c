@@ -5,6 +5,7 @@
 
 #include "agent-private.h"
 #include "clock.h"
+#include "files-pace.h"
 
 // Ten units ordered one by one, as units of a big destroy end one by one: the first has its file at once,
 // the others share the directory's next change.
@@ -29,11 +30,11 @@ static void small_batches_of_files_keep_their_distance(void **state) {
                 uv_run(&test_loop, UV_RUN_NOWAIT); // a turn of its own, in which it is taken over
                 uv_run(&test_loop, UV_RUN_NOWAIT); // and one in which it is planned, and goes into the ledger
                 queued = node->files_queued;
-                if (clock_boot_us() - begin_us < AGENT_FILES_PACE_US)
+                if (clock_boot_us() - begin_us < FILES_PACE_US)
                         in_time = queued;
         }
         loop_until(has_file(names[1]));
-        assert_true(clock_boot_us() - begin_us > AGENT_FILES_PACE_US);
+        assert_true(clock_boot_us() - begin_us > FILES_PACE_US);
         loop_until(answered(names[1], 6)); // the pool is done with the batch
         for (uint64_t i = 0; i < in_time; i++)
                 assert_true(has_file(names[i]));

@@ -49,7 +49,7 @@ void *arena_alloc(Arena *a, size_t size) {
         if (size > room / 4)
                 return alloc_large(a, size);
         size = (size + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
-        if (size > a->left) {
+        if (size > a->left || !a->newest) {
                 c = chunk_new(room);
                 if (!c)
                         return NULL;

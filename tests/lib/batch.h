@@ -120,7 +120,8 @@ static inline void batch_unit_remove(Batch *b, const char *name) {
 static inline uint32_t *batch_numbers(Batch *b, const uint32_t *numbers, size_t n) {
         uint32_t *copy = batch_own(b, malloc((n + 1) * sizeof *copy));
 
-        memcpy(copy, numbers, n * sizeof *copy);
+        if (n > 0)
+                memcpy(copy, numbers, n * sizeof *copy);
         return copy;
 }
 

@@ -24,7 +24,8 @@ static void drop(Why *w, size_t n) {
         for (size_t i = 0; i < n; i++)
                 message_free(w->kept[i]);
         w->n_kept -= n;
-        memmove(w->kept, w->kept + n, w->n_kept * sizeof(*w->kept));
+        if (w->n_kept > 0)
+                memmove(w->kept, w->kept + n, w->n_kept * sizeof(*w->kept));
 }
 
 // Another leader begins anew: what the one before has said is not told beside it.

@@ -36,7 +36,8 @@ bool list_tag(const Leader *l, const Argosy__Author *author, char ret[LIST_TAG_S
                 return false;
         if (l->globals_changed || !list_is_empty(&l->globals_due))
                 return false; // some are about to give way
-        memcpy(bytes, cluster->cluster_id.data, MIN_OF(cluster->cluster_id.len, (size_t) 16));
+        if (cluster->cluster_id.len > 0)
+                memcpy(bytes, cluster->cluster_id.data, MIN_OF(cluster->cluster_id.len, (size_t) 16));
         memcpy(bytes + 16, numbers, sizeof(numbers));
         hash = hash_of(bytes, sizeof(bytes));
         hash_hex(&hash, 16, ret);

@@ -193,7 +193,7 @@ static void who_only_announces_a_body_takes_room_from_nobody(void **state) {
                 (void) say(i, POST("/v1/jobs", "application/x-ndjson", "33554432", ""));
         for (size_t i = 0; i < 5; i++) { // and they were heard
                 (void) say(i, "{");
-                uv_run(&w.loop, UV_RUN_NOWAIT);
+                uv_run(&world.loop, UV_RUN_NOWAIT);
         }
         w.waits = true;
         c = say(5, POST("/v1/jobs", "application/json", "37", STOP));
@@ -289,7 +289,7 @@ static void what_a_leader_may_have_is_not_to_be_asked_for_again(void **state) {
         w.waits = true;
         c = say(0, POST("/v1/jobs", "application/json", "37", STOP));
         RUN_UNTIL(w.n_calls == 1);
-        close_api();
+        world_close_api();
         RUN_UNTIL(c->closed);
         assert_true(has(c, "HTTP/1.1 504 ") && has(c, "it may have been carried out"));
         assert_false(has(c, "Retry-After"));
@@ -302,11 +302,11 @@ static void what_has_a_key_is_to_be_asked_for_again(void **state) {
         c = say(0, POST("/v1/jobs", "application/json\r\nIdempotency-Key: k", "37", STOP));
         lines = say(1, POST("/v1/jobs", "application/x-ndjson\r\nIdempotency-Key: l", "114", LINES LINES LINES));
         RUN_UNTIL(w.n_calls == 2);
-        close_api();
+        world_close_api();
         RUN_UNTIL(c->closed && lines->closed);
         for (size_t i = 0; i < 2; i++) {
-                assert_true(has(&w.clients[i], "HTTP/1.1 503 ") && has(&w.clients[i], "Retry-After: 1\r\n"));
-                assert_true(has(&w.clients[i], "under the same key"));
+                assert_true(has(&world.clients[i], "HTTP/1.1 503 ") && has(&world.clients[i], "Retry-After: 1\r\n"));
+                assert_true(has(&world.clients[i], "under the same key"));
         }
 }
 
@@ -317,12 +317,12 @@ static void what_changes_nothing_is_to_be_asked_for_again(void **state) {
         (void) say(2, POST("/v1/jobs", "application/json", "49", "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"hold\":true}"));
         (void) say(3, POST("/v1/jobs", "application/json", "28", "{\"verb\":\"job retry\",\"job\":7}"));
         RUN_UNTIL(w.n_calls == 4); // the last two ask about the cluster first
-        close_api();
+        world_close_api();
         for (size_t i = 0; i < 4; i++) {
-                RUN_UNTIL(w.clients[i].closed);
-                assert_true(has(&w.clients[i], "HTTP/1.1 503 ") && has(&w.clients[i], "Retry-After: 1\r\n"));
+                RUN_UNTIL(world.clients[i].closed);
+                assert_true(has(&world.clients[i], "HTTP/1.1 503 ") && has(&world.clients[i], "Retry-After: 1\r\n"));
         }
-        assert_true(has(&w.clients[2], "nothing was changed"));
+        assert_true(has(&world.clients[2], "nothing was changed"));
 }
 
 static void what_is_a_job_by_then_is_told_with_its_number(void **state) {
@@ -333,7 +333,7 @@ static void what_is_a_job_by_then_is_told_with_its_number(void **state) {
         RUN_UNTIL(w.n_calls == 1);
         answer_change(w.calls[0], 0, 17);
         RUN_UNTIL(w.n_calls == 2);
-        close_api();
+        world_close_api();
         RUN_UNTIL(c->closed);
         assert_true(has(c, "HTTP/1.1 202 ") && has(c, "Location: /v1/jobs/17\r\n"));
         assert_true(has(c, "{\"job\":17,\"message\":\"argosyd is ending") && has(c, ",\"units\":[]}"));
@@ -364,7 +364,7 @@ static void lines_that_were_done_are_told_when_argosyd_ends(void **state) {
         RUN_UNTIL(w.n_calls == 3);
         answer_change(w.calls[2], 0, 18);
         RUN_UNTIL(w.n_calls == 4); // for its end
-        close_api();
+        world_close_api();
         RUN_UNTIL(c->closed && waits->closed);
         assert_int_equal(w.n_calls, 4);
         assert_true(has(c, "HTTP/1.1 200 ") && has(c, "{\"line\":1,\"status\":202,\"job\":17,"));

@@ -153,11 +153,11 @@ static void for_who_has_gone_nothing_more_is_read(void **state) {
         RUN_UNTIL(w.n_calls == 1);
         respond_jobs(w.calls[0], 3, 3, 0, false);
         RUN_UNTIL(w.n_calls == 2);
-        stream_close(w.clients[0].stream, 0, false);
-        RUN_UNTIL(w.clients[0].closed);
+        stream_close(world.clients[0].stream, 0, false);
+        RUN_UNTIL(world.clients[0].closed);
         respond_jobs(w.calls[1], 9, 7, 7, false);
         assert_int_equal(w.n_calls, 2);
-        SPIN_UNTIL(http_api_stats(w.api).http_requests_open == 0);
+        SPIN_UNTIL(http_api_stats(world.api).http_requests_open == 0);
         assert_int_equal(held(), 0);
 }
 

@@ -112,10 +112,10 @@ static void streams_end_with_the_daemon(void **state) {
         for (size_t i = 0; i < 4; i++)
                 respond_events(w.calls[i], 1, "a.service");
         RUN_UNTIL(w.n_calls == 9); // one for all four
-        close_api();
-        RUN_UNTIL(w.api_closed);
+        world_close_api();
+        RUN_UNTIL(world.api_closed);
         for (size_t i = 0; i < 8; i++) {
-                Client *c = &w.clients[i];
+                Client *c = &world.clients[i];
 
                 RUN_UNTIL(c->closed);
                 assert_true(has(c, "argosyd is ending"));

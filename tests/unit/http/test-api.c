@@ -15,10 +15,10 @@
 #include "http-static.h"
 
 static void before_the_first_connection_there_is_no_thread(void **state) {
-        uv_run(&w.loop, UV_RUN_NOWAIT);
-        assert_false(http_api_is_running(w.api));
+        uv_run(&world.loop, UV_RUN_NOWAIT);
+        assert_false(http_api_is_running(world.api));
         RUN_UNTIL(has(say(0, GET("/healthz")), "ok\n"));
-        assert_true(http_api_is_running(w.api));
+        assert_true(http_api_is_running(world.api));
 }
 
 static void what_is_asked_goes_to_the_loop_and_comes_back_as_json(void **state) {
@@ -41,7 +41,7 @@ static void a_connection_is_used_again_and_again(void **state) {
                 RUN_UNTIL(has(c, "0\r\n\r\n"));
                 c->got.len = 0;
         }
-        assert_false(w.clients[0].closed);
+        assert_false(world.clients[0].closed);
 }
 
 static void questions_that_come_at_once_are_answered_in_their_order(void **state) {
@@ -73,9 +73,9 @@ static void figures_are_openmetrics(void **state) {
         c = say(0, GET("/metrics"));
         RUN_UNTIL(w.n_calls == 1);
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_COUNTERS);
-        assert_int_equal(http_api_stats(w.api).http_requests_open, 1);
-        assert_int_equal(http_api_stats(w.api).http_requests, 1);
-        assert_int_equal(http_api_stats(w.api).http_held_bytes, 0);
+        assert_int_equal(http_api_stats(world.api).http_requests_open, 1);
+        assert_int_equal(http_api_stats(world.api).http_requests, 1);
+        assert_int_equal(http_api_stats(world.api).http_held_bytes, 0);
         row.name = (char *) "slow_turns";
         counters.rows = rows;
         counters.n_rows = 1;
@@ -114,7 +114,7 @@ static void who_has_no_rights_is_told_so(void **state) {
 }
 
 static uint64_t n_lags(void) {
-        TimeHistogram t = http_api_loop_lag(w.api);
+        TimeHistogram t = http_api_loop_lag(world.api);
         uint64_t n[TIME_BOUNDS + 1];
 
         time_histogram_cumulate(&t, n);
@@ -133,21 +133,21 @@ static void how_long_the_loop_was_not_there_is_counted(void **state) {
         c = say(0, GET("/v1/nodes"));
         RUN_UNTIL(has(c, "0\r\n\r\n"));
         assert_int_equal(n_lags(), 1);
-        sum_us = http_api_loop_lag(w.api).sum_us;
-        str_fit(at.sun_path, sizeof(at.sun_path), "%s", w.path);
+        sum_us = http_api_loop_lag(world.api).sum_us;
+        str_fit(at.sun_path, sizeof(at.sun_path), "%s", world.path);
         assert_int_equal(connect(fd, (struct sockaddr *) &at, sizeof(at)), 0);
         assert_true(write(fd, GET("/v1/nodes"), strlen(GET("/v1/nodes"))) > 0);
         while (!arrived) { // the loop is not there
-                pthread_mutex_lock(&w.api->lock);
-                arrived = !list_is_empty(&w.api->arrived);
-                pthread_mutex_unlock(&w.api->lock);
+                pthread_mutex_lock(&world.api->lock);
+                arrived = !list_is_empty(&world.api->arrived);
+                pthread_mutex_unlock(&world.api->lock);
         }
         slept_us = clock_boot_us();
         (void) nanosleep(&nap, NULL);
         slept_us = clock_boot_us() - slept_us;
         RUN_UNTIL(n_lags() == 2);
-        assert_true(http_api_loop_lag(w.api).sum_us >= sum_us + slept_us);
-        SPIN_UNTIL(http_api_stats(w.api).http_requests_open == 0);
+        assert_true(http_api_loop_lag(world.api).sum_us >= sum_us + slept_us);
+        SPIN_UNTIL(http_api_stats(world.api).http_requests_open == 0);
         close(fd);
 }
 
@@ -187,7 +187,7 @@ static void the_page_and_its_files_are_there(void **state) {
         RUN_UNTIL(has(say(3, GET("/dashboard/")), "HTTP/1.1 404 "));
         RUN_UNTIL(has(say(4, GET("/dashboard/../main.js")), "HTTP/1.1 404 "));
         RUN_UNTIL(has(say(5, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"), "HTTP/1.1 405 "));
-        assert_true(has(&w.clients[5], "Allow: GET, HEAD\r\n"));
+        assert_true(has(&world.clients[5], "Allow: GET, HEAD\r\n"));
         assert_int_equal(w.last_what, 0);
 }
 
@@ -266,7 +266,7 @@ static void a_user_has_only_so_many_connections(void **state) {
                 RUN_UNTIL(c->closed);
                 assert_true(has(c, " 429 "));
         }
-        stream_close(w.clients[0].stream, 0, false);
+        stream_close(world.clients[0].stream, 0, false);
         for (size_t i = HTTP_CONNECTIONS_PER_OWNER + 1;;
              i++) { // until it was noticed that the first has gone
                 Client *c = say(i, GET("/healthz"));
@@ -285,11 +285,11 @@ static void who_goes_before_he_is_answered_harms_nobody(void **state) {
         (void) say(0, GET("/v1/nodes"));
         (void) say(1, GET("/v1/nodes"));
         RUN_UNTIL(w.n_calls == 2);
-        stream_close(w.clients[0].stream, 0, false);
-        RUN_UNTIL(w.clients[0].closed);
+        stream_close(world.clients[0].stream, 0, false);
+        RUN_UNTIL(world.clients[0].closed);
         answer_nodes(w.calls[0]);
         answer_nodes(w.calls[1]);
-        RUN_UNTIL(has(&w.clients[1], "0\r\n\r\n") || has(&w.clients[0], "0\r\n\r\n"));
+        RUN_UNTIL(has(&world.clients[1], "0\r\n\r\n") || has(&world.clients[0], "0\r\n\r\n"));
         w.waits = false;
         c = say(2, GET("/v1/nodes"));
         RUN_UNTIL(has(c, "0\r\n\r\n"));
@@ -300,19 +300,19 @@ static void the_end_waits_for_nobody_s_answer(void **state) {
         for (size_t i = 0; i < 8; i++)
                 (void) say(i, GET("/v1/nodes"));
         RUN_UNTIL(w.n_calls == 8);
-        close_api();
-        RUN_UNTIL(w.api_closed);
+        world_close_api();
+        RUN_UNTIL(world.api_closed);
         for (size_t i = 0; i < 8; i++)
-                RUN_UNTIL(w.clients[i].closed);
+                RUN_UNTIL(world.clients[i].closed);
 }
 
 // Calls are posted while it ends: they are answered by the thread itself, or their connection is closed.
 static void it_may_end_in_the_middle_of_everything(void **state) {
         for (size_t i = 0; i < 32; i++)
                 (void) say(i, GET("/v1/nodes") GET("/healthz") GET("/v1/nodes") GET("/v1/units"));
-        RUN_UNTIL(has(&w.clients[0], "no_leader"));
-        close_api();
-        RUN_UNTIL(w.api_closed);
+        RUN_UNTIL(has(&world.clients[0], "no_leader"));
+        world_close_api();
+        RUN_UNTIL(world.api_closed);
 }
 
 int main(void) {

@@ -8,19 +8,10 @@
 
 #include "error-response.h"
 #include "http-journal.h"
-#include "http-private.h"
+#include "http-world.h"
 #include "message.h"
-#include "str.h"
-#include "stream.h"
-#include "tmpdir.h"
 
 enum { CLIENTS = 16, QUIET_MS = 200 };
-
-typedef struct Client {
-        Stream *stream;
-        Buf got;
-        bool closed;
-} Client;
 
 typedef struct Question {
         HttpCall *call;
@@ -30,15 +21,10 @@ typedef struct Question {
 } Question;
 
 static struct World {
-        uv_loop_t loop;
         uv_timer_t timer;
-        AuthorNames *names;
-        HttpApi *api;
-        char *path;
-        bool api_closed, quiet;
+        bool quiet;
         Question asked[CLIENTS];
         size_t n_asked, n_cancelled;
-        Client clients[CLIENTS];
 } w;
 
 static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
@@ -71,73 +57,23 @@ static bool is_ready(void *userdata) {
 static const HttpApiOps ops = {
         .request = on_request, .cancel = on_cancel, .taken = on_taken, .admits = yes, .is_ready = is_ready};
 
-static int on_data(Stream *s, const uint8_t *data, size_t len, void *userdata) {
-        return buf_append(&((Client *) userdata)->got, data, len);
-}
-
-static void on_closed(Stream *s, int error, void *userdata) {
-        ((Client *) userdata)->closed = true;
-}
-
-static const StreamOps client_ops = {.data = on_data, .closed = on_closed};
-
-static void on_api_closed(void *userdata) {
-        w.api_closed = true;
-}
-
 static int begin(void **state) {
-        int fd;
-
         memset(&w, 0, sizeof(w));
-        tmpdir_make(state);
-        w.path = str_printf("%s/http", (char *) *state);
-        assert_int_equal(uv_loop_init(&w.loop), 0);
-        assert_int_equal(uv_timer_init(&w.loop, &w.timer), 0);
-        assert_int_equal(author_names_new(&w.loop, &account_source_system, &w.names), 0);
-        assert_int_equal(listener_bind_unix(w.path, 0600, (gid_t) -1, &fd), 0);
-        assert_int_equal(http_api_new(&w.loop, fd, w.names, &ops, NULL, &w.api), 0);
+        world_begin_on_socket(state, CLIENTS, &ops);
+        assert_int_equal(uv_timer_init(&world.loop, &w.timer), 0);
         return 0;
 }
 
-static void close_api(void) {
-        http_api_close(w.api, on_api_closed, NULL);
-        w.api = NULL;
-}
-
 static int end(void **state) {
-        if (w.api)
-                close_api();
-        author_names_close(w.names);
         uv_close((uv_handle_t *) &w.timer, NULL);
-        for (size_t i = 0; i < CLIENTS; i++)
-                if (w.clients[i].stream && !w.clients[i].closed)
-                        stream_close(w.clients[i].stream, 0, false);
-        assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
-        assert_true(w.api_closed);
-        assert_int_equal(uv_loop_close(&w.loop), 0);
-        for (size_t i = 0; i < CLIENTS; i++)
-                buf_done(&w.clients[i].got);
+        (void) world_end(state);
         for (size_t i = 0; i < w.n_asked; i++)
                 message_free(w.asked[i].request);
-        free(w.path);
-        return tmpdir_drop(state);
+        return 0;
 }
-
-#define RUN_UNTIL(condition) \
-        while (!(condition)) \
-        uv_run(&w.loop, UV_RUN_ONCE)
 
 #define GET(target, headers) "GET " target " HTTP/1.1\r\nHost: x\r\n" headers "\r\n"
 #define FOLLOW GET("/v1/journal/a.service?follow=1", "")
-
-static Client *say(size_t i, const char *text) {
-        Client *c = &w.clients[i];
-
-        if (!c->stream)
-                assert_int_equal(stream_dial_unix(&w.loop, w.path, &client_ops, c, &c->stream), 0);
-        assert_int_equal(stream_write(c->stream, text, strlen(text)), 0);
-        return c;
-}
 
 // The client has asked, and so has the loop.
 static Client *ask(size_t i, const char *text) {
@@ -146,10 +82,6 @@ static Client *ask(size_t i, const char *text) {
 
         RUN_UNTIL(w.n_asked == n + 1);
         return c;
-}
-
-static bool has(const Client *c, const char *words) {
-        return c->got.len > 0 && memmem(c->got.data, c->got.len, words, strlen(words));
 }
 
 static bool has_ended(const Client *c) {
@@ -182,15 +114,6 @@ static void problem(size_t question, int status, const char *why, bool final) {
 
         r.final = final;
         http_call_respond(w.asked[question].call, &r);
-}
-
-static size_t held(void) {
-        size_t n;
-
-        pthread_mutex_lock(&w.api->lock);
-        n = w.api->room.held;
-        pthread_mutex_unlock(&w.api->lock);
-        return n;
 }
 
 static void on_quiet(uv_timer_t *timer) {
@@ -332,12 +255,12 @@ static void for_who_does_not_read_nothing_more_is_read(void **state) {
 static void who_goes_is_not_read_for_any_more(void **state) {
         (void) ask(0, FOLLOW);
         line(0, "one", false);
-        RUN_UNTIL(has(&w.clients[0], "one"));
+        RUN_UNTIL(has(&world.clients[0], "one"));
         run_a_while();
-        stream_close(w.clients[0].stream, 0, false);
+        stream_close(world.clients[0].stream, 0, false);
         while (!w.asked[0].cancelled) {
                 line(0, "two", false);
-                uv_run(&w.loop, UV_RUN_ONCE);
+                uv_run(&world.loop, UV_RUN_ONCE);
         }
 }
 
@@ -371,15 +294,15 @@ static void they_end_with_the_daemon_wherever_they_are(void **state) {
         for (size_t i = 0; i < 6; i++)
                 line(i, text, false);
         for (size_t i = 0; i < 4; i++)
-                RUN_UNTIL(has(&w.clients[i], "\nx") || has(&w.clients[i], "xx"));
+                RUN_UNTIL(has(&world.clients[i], "\nx") || has(&world.clients[i], "xx"));
         line(1, text, false);
-        stream_close(w.clients[2].stream, 0, false);
-        close_api();
-        RUN_UNTIL(w.api_closed);
+        stream_close(world.clients[2].stream, 0, false);
+        world_close_api();
+        RUN_UNTIL(world.api_closed);
         for (size_t i = 0; i < 8; i++)
-                RUN_UNTIL(w.clients[i].closed);
-        assert_true(has(&w.clients[0], "-- argosyd is ending\n") && has_ended(&w.clients[0]));
-        assert_true(has(&w.clients[7], " 503 "));
+                RUN_UNTIL(world.clients[i].closed);
+        assert_true(has(&world.clients[0], "-- argosyd is ending\n") && has_ended(&world.clients[0]));
+        assert_true(has(&world.clients[7], " 503 "));
         assert_int_equal(w.n_cancelled, 0); // whoever has their questions ends by himself
 }
 

@@ -8,14 +8,10 @@
 #include <unistd.h>
 
 #include "api-answers.h"
-#include "author-names.h"
-#include "buf.h"
 #include "error-response.h"
 #include "event-cursor.h"
-#include "http-private.h"
+#include "http-world.h"
 #include "message.h"
-#include "str.h"
-#include "stream.h"
 
 #define TOKEN "argosy_abcdefghijklmnopqrstuvwxyzABCDEFGHIJ-_01234"
 #define OTHER_TOKEN "argosy_abcdefghijklmnopqrstuvwxyzABCDEFGHIJ-_56789"
@@ -29,23 +25,12 @@
 
 enum { CLIENTS = HTTP_TCP_PER_ADDRESS + 2 };
 
-typedef struct Client {
-        Stream *stream;
-        Buf got;
-        bool closed;
-} Client;
-
 static struct World {
-        uv_loop_t loop;
-        AuthorNames *names;
-        HttpApi *api;
-        uint16_t port;
-        bool api_closed, waits;
+        bool waits;
         HttpCall *call; // that waits
         size_t n_requests;
         int last_what;
         Hash proof; // of the last one
-        Client clients[CLIENTS];
 } w;
 
 static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
@@ -70,26 +55,12 @@ static void on_cancel(void *route, void *userdata) {
 static const HttpApiOps ops = {
         .request = on_request, .cancel = on_cancel, .admits = answer_admits, .is_ready = answer_is_ready};
 
-static int on_data(Stream *s, const uint8_t *data, size_t len, void *userdata) {
-        return buf_append(&((Client *) userdata)->got, data, len);
-}
-
-static void on_closed(Stream *s, int error, void *userdata) {
-        ((Client *) userdata)->closed = true;
-}
-
-static const StreamOps client_ops = {.data = on_data, .closed = on_closed};
-
-static void on_api_closed(void *userdata) {
-        w.api_closed = true;
-}
-
 static void set_names(bool own_addresses) {
         HttpNames names = {};
         HttpName name;
 
         assert_true(http_name_parse("here.example", 12, &name) && http_names_add(&names, &name));
-        http_api_set_names(w.api, &names, own_addresses);
+        http_api_set_names(world.api, &names, own_addresses);
 }
 
 // Of several tests at a time each has its own port.
@@ -99,56 +70,22 @@ static void listen_somewhere(void) {
         int r = -EADDRINUSE;
 
         for (unsigned i = 0; i < 100 && r == -EADDRINUSE; i++) {
-                w.port = (uint16_t) (20000 + ((unsigned) getpid() * 7 + i) % 10000);
-                str_fit(text, sizeof(text), "127.0.0.1:%u", (unsigned) w.port);
+                world.port = (uint16_t) (20000 + ((unsigned) getpid() * 7 + i) % 10000);
+                str_fit(text, sizeof(text), "127.0.0.1:%u", (unsigned) world.port);
                 assert_true(http_listen_parse(text, &l));
-                r = http_api_listen(w.api, &l, false);
+                r = http_api_listen(world.api, &l, false);
         }
         assert_int_equal(r, 0);
 }
 
 static int begin(void **state) {
         memset(&w, 0, sizeof(w));
-        assert_int_equal(uv_loop_init(&w.loop), 0);
-        assert_int_equal(author_names_new(&w.loop, &account_source_system, &w.names), 0);
-        assert_int_equal(http_api_new(&w.loop, -1, w.names, &ops, NULL, &w.api), 0);
+        world_begin(-1, CLIENTS, &ops);
         listen_somewhere();
         set_names(false);
         return 0;
 }
 
-static int end(void **state) {
-        http_api_close(w.api, on_api_closed, NULL);
-        author_names_close(w.names);
-        for (size_t i = 0; i < CLIENTS; i++)
-                if (w.clients[i].stream && !w.clients[i].closed)
-                        stream_close(w.clients[i].stream, 0, false);
-        assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
-        assert_true(w.api_closed);
-        assert_int_equal(uv_loop_close(&w.loop), 0);
-        for (size_t i = 0; i < CLIENTS; i++)
-                buf_done(&w.clients[i].got);
-        return 0;
-}
-
-#define RUN_UNTIL(condition) \
-        while (!(condition)) \
-        uv_run(&w.loop, UV_RUN_ONCE)
-
-static Client *say(size_t i, const char *text) {
-        Client *c = &w.clients[i];
-
-        if (!c->stream)
-                assert_int_equal(stream_dial(&w.loop, "127.0.0.1", w.port, NULL, NULL, NULL, &client_ops, c,
-                                             &c->stream),
-                                 0);
-        assert_int_equal(stream_write(c->stream, text, strlen(text)), 0);
-        return c;
-}
-
-static bool has(const Client *c, const char *words) {
-        return c->got.len > 0 && memmem(c->got.data, c->got.len, words, strlen(words));
-}
 
 // Each on a connection of its own, to its end.
 static void is_answered(size_t i, const char *text, const char *status) {
@@ -173,7 +110,7 @@ static void who_shows_no_token_gets_nothing(void **state) {
         for (size_t i = 0; i < ELEMENTSOF(headers); i++) {
                 str_fit(text, sizeof(text), "GET /v1/nodes HTTP/1.1\r\n" HOST "%s\r\n", headers[i]);
                 is_answered(i, text, "401");
-                assert_true(has(&w.clients[i], "WWW-Authenticate: Bearer\r\n"));
+                assert_true(has(&world.clients[i], "WWW-Authenticate: Bearer\r\n"));
         }
         is_answered(10, GET("/v1/no-such-thing", HOST), "401");
         is_answered(11, GET("/metrics", HOST), "401");
@@ -186,8 +123,8 @@ static void a_token_says_who_asks_and_nothing_else_does(void **state) {
 
         is_answered(0, GET("/v1/nodes", HOST BEARER), "200");
         assert_true(hash_equal(&w.proof, &proof));
-        RUN_UNTIL(has(&w.clients[0], "0\r\n\r\n"));
-        w.clients[0].got.len = 0;
+        RUN_UNTIL(has(&world.clients[0], "0\r\n\r\n"));
+        world.clients[0].got.len = 0;
         is_answered(0, GET("/v1/nodes", HOST), "401"); // on the same connection
         assert_int_equal(w.n_requests, 1);
 }
@@ -245,7 +182,7 @@ static void a_long_body_is_not_read_for_a_token_that_is_none(void **state) {
         say_long(1, BEARER, HTTP_TCP_UNJUDGED_MAX + 1);
         RUN_UNTIL(w.n_requests == 2);
         http_call_respond(w.call, &gone);
-        RUN_UNTIL(has(&w.clients[1], "HTTP/1.1 401 "));
+        RUN_UNTIL(has(&world.clients[1], "HTTP/1.1 401 "));
         assert_int_equal(w.n_requests, 2);
 }
 
@@ -262,13 +199,13 @@ static void a_long_body_of_somebody_is_read_and_judged_by_what_it_says(void **st
                 RUN_UNTIL(w.n_requests == 2 * i + 2);
                 assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
                 answer_nodes(w.call);
-                RUN_UNTIL(has(&w.clients[i], "HTTP/1.1 200 "));
+                RUN_UNTIL(has(&world.clients[i], "HTTP/1.1 200 "));
         }
         say_long(2, BEARER, HTTP_TCP_UNJUDGED_MAX); // costs no question
         RUN_UNTIL(w.n_requests == 5);
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
         answer_nodes(w.call);
-        RUN_UNTIL(has(&w.clients[2], "HTTP/1.1 200 "));
+        RUN_UNTIL(has(&world.clients[2], "HTTP/1.1 200 "));
 }
 
 // Who reads his answers slowly, or sends bodies slowly, takes room from himself.
@@ -283,14 +220,14 @@ static void a_token_has_no_more_than_its_share(void **state) {
         assert_true(http_api_hold(slow, HTTP_HELD_PER_USER));
         w.waits = false;
         is_answered(1, GET("/v1/nodes", HOST BEARER), "503");
-        RUN_UNTIL(has(&w.clients[1], "too many long answers wait to be read"));
+        RUN_UNTIL(has(&world.clients[1], "too many long answers wait to be read"));
         is_answered(2, POST(BEARER), "503");
         is_answered(3, other, "200");
         http_api_release(slow, HTTP_HELD_PER_USER);
         is_answered(4, GET("/v1/nodes", HOST BEARER), "200");
         is_answered(5, POST(BEARER), "200");
         answer_nodes(slow);
-        RUN_UNTIL(has(&w.clients[0], "HTTP/1.1 200 "));
+        RUN_UNTIL(has(&world.clients[0], "HTTP/1.1 200 "));
 }
 
 static void who_asks_for_another_host_is_not_answered(void **state) {
@@ -324,7 +261,7 @@ static void the_page_is_anybody_s_who_asks_by_our_name(void **state) {
 static void a_token_in_a_url_is_refused(void **state) {
         is_answered(0, GET("/v1/nodes?access_token=" TOKEN, HOST BEARER), "400");
         is_answered(1, GET("/v1/nodes?access_token=" TOKEN, HOST), "400");
-        assert_false(has(&w.clients[0], TOKEN));
+        assert_false(has(&world.clients[0], TOKEN));
         assert_int_equal(w.n_requests, 0);
 }
 
@@ -350,13 +287,13 @@ static void who_is_one_too_many_is_closed(void **state) {
         for (size_t i = 0; i < HTTP_TCP_PER_ADDRESS; i++)
                 is_answered(i, GET("/healthz", HOST), "200");
         (void) say(HTTP_TCP_PER_ADDRESS, GET("/healthz", HOST));
-        RUN_UNTIL(w.clients[HTTP_TCP_PER_ADDRESS].closed);
-        assert_int_equal(w.clients[HTTP_TCP_PER_ADDRESS].got.len, 0);
-        stream_close(w.clients[0].stream, 0, false);
-        RUN_UNTIL(w.clients[0].closed);
+        RUN_UNTIL(world.clients[HTTP_TCP_PER_ADDRESS].closed);
+        assert_int_equal(world.clients[HTTP_TCP_PER_ADDRESS].got.len, 0);
+        stream_close(world.clients[0].stream, 0, false);
+        RUN_UNTIL(world.clients[0].closed);
         // that this end is closed is seen by the thread a little later
         for (bool in = false; !in;) {
-                Client *c = &w.clients[HTTP_TCP_PER_ADDRESS + 1];
+                Client *c = &world.clients[HTTP_TCP_PER_ADDRESS + 1];
 
                 *c = (Client){};
                 (void) say(HTTP_TCP_PER_ADDRESS + 1, GET("/healthz", HOST));
@@ -375,8 +312,8 @@ static void what_was_seen_by_one_token_is_not_known_to_the_next(void **state) {
         event_cursor_format(&place, cursor);
         w.waits = true;
         (void) say(1, GET("/healthz", HOST)); // there is a thread
-        RUN_UNTIL(has(&w.clients[1], "ok\n"));
-        http_api_set_present(w.api, &place, 0, UINT64_MAX);
+        RUN_UNTIL(has(&world.clients[1], "ok\n"));
+        http_api_set_present(world.api, &place, 0, UINT64_MAX);
         str_fit(text, sizeof(text), "GET /v1/state HTTP/1.1\r\n" HOST BEARER "If-None-Match: \"%s\"\r\n\r\n",
                 cursor);
         events.cursor = cursor;
@@ -387,31 +324,31 @@ static void what_was_seen_by_one_token_is_not_known_to_the_next(void **state) {
                 (void) say(0, text);
                 RUN_UNTIL(w.n_requests == i); // each time
                 http_call_respond(w.call, &r);
-                RUN_UNTIL(has(&w.clients[0], "\r\n\r\n"));
-                assert_true(has(&w.clients[0], "HTTP/1.1 304 "));
-                w.clients[0].got.len = 0;
+                RUN_UNTIL(has(&world.clients[0], "\r\n\r\n"));
+                assert_true(has(&world.clients[0], "HTTP/1.1 304 "));
+                world.clients[0].got.len = 0;
         }
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, world_end)
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(who_shows_no_token_gets_nothing, begin, end),
-                cmocka_unit_test_setup_teardown(a_token_says_who_asks_and_nothing_else_does, begin, end),
-                cmocka_unit_test_setup_teardown(a_header_that_is_there_twice_is_believed_never, begin, end),
-                cmocka_unit_test_setup_teardown(
-                        a_token_that_is_not_there_any_more_is_told_from_a_right_that_is_missing, begin, end),
-                cmocka_unit_test_setup_teardown(a_long_body_is_not_read_for_a_token_that_is_none, begin, end),
-                cmocka_unit_test_setup_teardown(a_long_body_of_somebody_is_read_and_judged_by_what_it_says, begin, end),
-                cmocka_unit_test_setup_teardown(a_token_has_no_more_than_its_share, begin, end),
-                cmocka_unit_test_setup_teardown(who_asks_for_another_host_is_not_answered, begin, end),
-                cmocka_unit_test_setup_teardown(how_it_is_anybody_may_ask, begin, end),
-                cmocka_unit_test_setup_teardown(the_page_is_anybody_s_who_asks_by_our_name, begin, end),
-                cmocka_unit_test_setup_teardown(a_token_in_a_url_is_refused, begin, end),
-                cmocka_unit_test_setup_teardown(a_page_of_another_origin_changes_nothing, begin, end),
-                cmocka_unit_test_setup_teardown(without_tls_there_are_no_sessions, begin, end),
-                cmocka_unit_test_setup_teardown(who_is_one_too_many_is_closed, begin, end),
-                cmocka_unit_test_setup_teardown(what_was_seen_by_one_token_is_not_known_to_the_next, begin,
-                                                end),
+                TEST(who_shows_no_token_gets_nothing),
+                TEST(a_token_says_who_asks_and_nothing_else_does),
+                TEST(a_header_that_is_there_twice_is_believed_never),
+                TEST(a_token_that_is_not_there_any_more_is_told_from_a_right_that_is_missing),
+                TEST(a_long_body_is_not_read_for_a_token_that_is_none),
+                TEST(a_long_body_of_somebody_is_read_and_judged_by_what_it_says),
+                TEST(a_token_has_no_more_than_its_share),
+                TEST(who_asks_for_another_host_is_not_answered),
+                TEST(how_it_is_anybody_may_ask),
+                TEST(the_page_is_anybody_s_who_asks_by_our_name),
+                TEST(a_token_in_a_url_is_refused),
+                TEST(a_page_of_another_origin_changes_nothing),
+                TEST(without_tls_there_are_no_sessions),
+                TEST(who_is_one_too_many_is_closed),
+                TEST(what_was_seen_by_one_token_is_not_known_to_the_next),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

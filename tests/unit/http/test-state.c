@@ -9,32 +9,16 @@
 
 #include "api-answers.h"
 #include "array.h"
-#include "author-names.h"
-#include "buf.h"
 #include "clock.h"
 #include "error-response.h"
 #include "event-cursor.h"
 #include "event-kind.h"
-#include "http-private.h"
+#include "http-world.h"
 #include "message.h"
-#include "str.h"
-#include "stream.h"
-#include "tmpdir.h"
 
 enum { CLIENTS = 20 };
 
-typedef struct Client {
-        Stream *stream;
-        Buf got;
-        bool closed;
-} Client;
-
 static struct World {
-        uv_loop_t loop;
-        AuthorNames *names;
-        HttpApi *api;
-        char *path;
-        bool api_closed;
         EventCursor now;   // where the leader is: one change for each sequence
         uint64_t per_part; // events of one answer
         HttpCall *held[CLIENTS];
@@ -43,7 +27,6 @@ static struct World {
         bool holds;  // it answers later
         int refuses; // errno with which it answers
         unsigned n_places, n_news;
-        Client clients[CLIENTS];
 } w;
 
 // ---- the leader
@@ -140,71 +123,18 @@ static const HttpApiOps ops = {.request = on_request, .admits = answer_admits, .
 
 // ---- clients
 
-static int on_data(Stream *s, const uint8_t *data, size_t len, void *userdata) {
-        return buf_append(&((Client *) userdata)->got, data, len);
-}
-
-static void on_closed(Stream *s, int error, void *userdata) {
-        ((Client *) userdata)->closed = true;
-}
-
-static const StreamOps client_ops = {.data = on_data, .closed = on_closed};
-
-static void on_api_closed(void *userdata) {
-        w.api_closed = true;
-}
-
 static int begin(void **state) {
-        int fd;
-
         memset(&w, 0, sizeof(w));
         w.now = (EventCursor){.cluster = {1, 2, 3, 4}, .generation = 1, .term = 1, .seq = 3};
         w.per_part = 2;
-        tmpdir_make(state);
-        w.path = str_printf("%s/http", (char *) *state);
-        assert_int_equal(uv_loop_init(&w.loop), 0);
-        assert_int_equal(author_names_new(&w.loop, &account_source_system, &w.names), 0);
-        assert_int_equal(listener_bind_unix(w.path, 0600, (gid_t) -1, &fd), 0);
-        assert_int_equal(http_api_new(&w.loop, fd, w.names, &ops, NULL, &w.api), 0);
+        world_begin_on_socket(state, CLIENTS, &ops);
         return 0;
 }
 
-static void close_api(void) {
-        http_api_close(w.api, on_api_closed, NULL);
-        w.api = NULL;
-}
-
-static int end(void **state) {
-        if (w.api)
-                close_api();
-        author_names_close(w.names);
-        for (size_t i = 0; i < CLIENTS; i++)
-                if (w.clients[i].stream && !w.clients[i].closed)
-                        stream_close(w.clients[i].stream, 0, false);
-        assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
-        assert_true(w.api_closed);
-        assert_int_equal(uv_loop_close(&w.loop), 0);
-        for (size_t i = 0; i < CLIENTS; i++)
-                buf_done(&w.clients[i].got);
-        free(w.path);
-        return tmpdir_drop(state);
-}
-
-#define RUN_UNTIL(condition) \
-        while (!(condition)) \
-        uv_run(&w.loop, UV_RUN_ONCE)
-
-static bool has(const Client *c, const char *words) {
-        return c->got.len > 0 && memmem(c->got.data, c->got.len, words, strlen(words));
-}
-
-static void say(size_t i, const char *text) {
-        Client *c = &w.clients[i];
-
-        c->got.len = 0;
-        if (!c->stream)
-                assert_int_equal(stream_dial_unix(&w.loop, w.path, &client_ops, c, &c->stream), 0);
-        assert_int_equal(stream_write(c->stream, text, strlen(text)), 0);
+// What was told before is forgotten.
+static void say_anew(size_t i, const char *text) {
+        world.clients[i].got.len = 0;
+        (void) say(i, text);
 }
 
 static const char *tag(void) {
@@ -215,29 +145,29 @@ static const char *tag(void) {
 }
 
 static void ask(size_t i) {
-        say(i, "GET /v1/state HTTP/1.1\r\nHost: x\r\n\r\n");
+        say_anew(i, "GET /v1/state HTTP/1.1\r\nHost: x\r\n\r\n");
 }
 
 static void ask_with(size_t i, const char *format, const char *cursor) {
         char text[6000];
 
         str_fit(text, sizeof(text), format, cursor);
-        say(i, text);
+        say_anew(i, text);
 }
 
 #define IF_NONE_MATCH "GET /v1/state HTTP/1.1\r\nHost: x\r\nIf-None-Match: \"%s\"\r\n\r\n"
 #define SINCE "GET /v1/state?since=%s HTTP/1.1\r\nHost: x\r\n\r\n"
 
 static const Client *told(size_t i) {
-        RUN_UNTIL(has(&w.clients[i], "]}\n") || has(&w.clients[i], "{}}\n") ||
-                  has(&w.clients[i], "\"status\":"));
-        return &w.clients[i];
+        RUN_UNTIL(has(&world.clients[i], "]}\n") || has(&world.clients[i], "{}}\n") ||
+                  has(&world.clients[i], "\"status\":"));
+        return &world.clients[i];
 }
 
 static const Client *unchanged(size_t i) {
-        RUN_UNTIL(has(&w.clients[i], "\r\n\r\n"));
-        assert_true(has(&w.clients[i], "HTTP/1.1 304 "));
-        return &w.clients[i];
+        RUN_UNTIL(has(&world.clients[i], "\r\n\r\n"));
+        assert_true(has(&world.clients[i], "HTTP/1.1 304 "));
+        return &world.clients[i];
 }
 
 // ---- tests
@@ -270,14 +200,14 @@ static void of_a_version_that_is_there_nothing_is_made(void **state) {
         w.now.seq++;
         ask(0);
         assert_true(has(told(0), "u4.service"));
-        assert_true(has(&w.clients[0], "u1.service"));
+        assert_true(has(&world.clients[0], "u1.service"));
         assert_int_equal(w.n_news, 3); // and no more than that is told
 }
 
 // What libmicrohttpd keeps for a connection has no room for a list of pieces beside a long header.
 static void whoever_says_much_gets_the_same(void **state) {
         _cleanup_free_ char *text = NULL;
-        Client *c = &w.clients[0];
+        Client *c = &world.clients[0];
 
         ask(0);
         (void) told(0);
@@ -320,8 +250,8 @@ static void whoever_asks_for_the_others_and_is_refused_is_refused_alone(void **s
         http_call_fail(refused, EACCES, "it says no");
         (void) told(0);
         (void) told(1);
-        assert_true(has(&w.clients[0], "it says no") != has(&w.clients[1], "it says no"));
-        assert_true(has(&w.clients[0], "u3.service") != has(&w.clients[1], "u3.service"));
+        assert_true(has(&world.clients[0], "it says no") != has(&world.clients[1], "it says no"));
+        assert_true(has(&world.clients[0], "u3.service") != has(&world.clients[1], "u3.service"));
 }
 
 static void who_has_the_newest_is_told_so(void **state) {
@@ -339,7 +269,7 @@ static void who_has_the_newest_is_told_so(void **state) {
 static void what_is_known_to_be_unchanged_is_not_asked_for(void **state) {
         ask(0);
         (void) told(0);
-        http_api_set_present(w.api, &w.now, 7, clock_boot_us() + 60 * USEC_PER_SEC);
+        http_api_set_present(world.api, &w.now, 7, clock_boot_us() + 60 * USEC_PER_SEC);
         for (size_t i = 0; i < 3; i++) {
                 ask_with(0, IF_NONE_MATCH, tag());
                 (void) unchanged(0);
@@ -361,13 +291,13 @@ static void what_may_have_changed_is_asked_for(void **state) {
 
         ask(0);
         (void) told(0);
-        http_api_set_present(w.api, &w.now, 7, clock_boot_us() + 60 * USEC_PER_SEC);
+        http_api_set_present(world.api, &w.now, 7, clock_boot_us() + 60 * USEC_PER_SEC);
         ask_with(0, IF_NONE_MATCH, tag());
         (void) unchanged(0);
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 unsigned before = w.n_places;
 
-                http_api_set_present(w.api, cases[i].known ? &w.now : NULL, cases[i].revision,
+                http_api_set_present(world.api, cases[i].known ? &w.now : NULL, cases[i].revision,
                                      clock_boot_us() +
                                              (uint64_t) (cases[i].seconds * (int64_t) USEC_PER_SEC));
                 ask_with(0, IF_NONE_MATCH, tag());
@@ -375,7 +305,7 @@ static void what_may_have_changed_is_asked_for(void **state) {
                 assert_int_equal(w.n_places - before, cases[i].places);
         }
         w.now.seq++;
-        http_api_set_present(w.api, &w.now, 8, clock_boot_us() + 60 * USEC_PER_SEC);
+        http_api_set_present(world.api, &w.now, 8, clock_boot_us() + 60 * USEC_PER_SEC);
         ask_with(0, IF_NONE_MATCH, "00");
         assert_true(has(told(0), "u4.service"));
 }
@@ -393,10 +323,10 @@ static void what_one_sees_is_as_it_was_when_he_was_judged(void **state) {
                 else
                         ask_with(i, SINCE, before);
                 RUN_UNTIL(w.n_held == 1);
-                http_api_set_present(w.api, &w.now, 7, clock_boot_us() + 60 * USEC_PER_SEC);
+                http_api_set_present(world.api, &w.now, 7, clock_boot_us() + 60 * USEC_PER_SEC);
                 answer_held(); // that he may see everything, and of his own one the first part of it
                 RUN_UNTIL(w.n_held == 1);
-                http_api_set_present(w.api, &w.now, 8, clock_boot_us() + 60 * USEC_PER_SEC);
+                http_api_set_present(world.api, &w.now, 8, clock_boot_us() + 60 * USEC_PER_SEC);
                 w.holds = false;
                 answer_held();
                 (void) told(i);
@@ -420,9 +350,9 @@ static void since_a_cursor_only_what_is_new_is_told(void **state) {
         w.now.seq += 5;
         ask_with(0, SINCE, before);
         assert_true(has(told(0), "u4.service"));
-        assert_true(has(&w.clients[0], "u8.service"));
-        assert_false(has(&w.clients[0], "u3.service"));
-        assert_true(has(&w.clients[0], tag()));
+        assert_true(has(&world.clients[0], "u8.service"));
+        assert_false(has(&world.clients[0], "u3.service"));
+        assert_true(has(&world.clients[0], tag()));
         assert_int_equal(w.n_places, 0);
 }
 
@@ -436,7 +366,7 @@ static void who_may_not_see_everything_has_a_document_of_his_own(void **state) {
         ask(1);
         (void) told(1);
         assert_int_equal(w.n_news, 6);
-        http_api_set_present(w.api, &w.now, 7, clock_boot_us() + 60 * USEC_PER_SEC);
+        http_api_set_present(world.api, &w.now, 7, clock_boot_us() + 60 * USEC_PER_SEC);
         for (size_t i = 0; i < 2; i++) {
                 ask_with(1, IF_NONE_MATCH, tag());
                 (void) unchanged(1);
@@ -454,7 +384,7 @@ static void whose_rights_change_in_the_middle_asks_again(void **state) {
         w.now.scope = 9;
         answer_held();
         assert_true(has(told(0), "\"status\":503"));
-        assert_true(has(&w.clients[0], "has changed in the middle"));
+        assert_true(has(&world.clients[0], "has changed in the middle"));
         w.now.scope = 0;
         w.holds = false;
         ask(0);
@@ -474,7 +404,7 @@ static void an_error_is_the_leader_s(void **state) {
         w.refuses = EACCES;
         ask(0);
         assert_true(has(told(0), "\"detail\":\"it says no\""));
-        assert_true(has(&w.clients[0], "HTTP/1.1 403 "));
+        assert_true(has(&world.clients[0], "HTTP/1.1 403 "));
         ask_with(1, SINCE, tag());
         assert_true(has(told(1), "HTTP/1.1 403 "));
         w.refuses = 0;
@@ -484,8 +414,8 @@ static void an_error_is_the_leader_s(void **state) {
 
 // The time in which nobody asks for one is over.
 static void let_it_pass(void) {
-        uv_timer_set_repeat(&w.api->states.idle, 1);
-        assert_int_equal(uv_timer_again(&w.api->states.idle), 0); // it runs, or has run
+        uv_timer_set_repeat(&world.api->states.idle, 1);
+        assert_int_equal(uv_timer_again(&world.api->states.idle), 0); // it runs, or has run
 }
 
 static void what_was_made_by_half_is_dropped_too(void **state) {
@@ -499,10 +429,10 @@ static void what_was_made_by_half_is_dropped_too(void **state) {
         w.refuses = EHOSTUNREACH; // no leader any more
         answer_held();
         assert_true(has(told(0), "HTTP/1.1 503 "));
-        assert_non_null(w.api->states.shared);
+        assert_non_null(world.api->states.shared);
         let_it_pass();
-        RUN_UNTIL(w.api->states.n == 0);
-        assert_int_equal(w.api->states.held, 0);
+        RUN_UNTIL(world.api->states.n == 0);
+        assert_int_equal(world.api->states.held, 0);
 }
 
 // That somebody waited just then does not keep it for ever.
@@ -517,27 +447,27 @@ static void who_waits_while_the_time_is_over_keeps_it_no_longer_than_others(void
         RUN_UNTIL(w.n_held == 1);
         let_it_pass();
         for (unsigned i = 0; i < 3; i++)
-                uv_run(&w.loop, UV_RUN_ONCE);
-        assert_non_null(w.api->states.shared);
-        uv_timer_stop(&w.api->states.idle);
+                uv_run(&world.loop, UV_RUN_ONCE);
+        assert_non_null(world.api->states.shared);
+        uv_timer_stop(&world.api->states.idle);
         w.refuses = EHOSTUNREACH;
         answer_held();
         assert_true(has(told(0), "HTTP/1.1 503 "));
-        assert_true(uv_is_active((uv_handle_t *) &w.api->states.idle));
+        assert_true(uv_is_active((uv_handle_t *) &world.api->states.idle));
         let_it_pass();
-        RUN_UNTIL(w.api->states.n == 0);
+        RUN_UNTIL(world.api->states.n == 0);
 }
 
 // What others read slowly, or have copied, fills all the room, or all that is not the shared one's.
 static void copies_have_a_room_that_is_everybody_s(void **state) {
-        HttpStates *all = &w.api->states;
+        HttpStates *all = &world.api->states;
         char before[EVENT_CURSOR_SIZE];
 
         (void) str_copy(before, sizeof(before), tag());
         all->own.all[0].held = HTTP_STATE_OWN_BYTES_MAX + 1; // somebody else's
         w.now.seq++;
         ask_with(0, SINCE, before);
-        assert_true(has(told(0), "HTTP/1.1 503 ") && has(&w.clients[0], "too many documents wait to be read"));
+        assert_true(has(told(0), "HTTP/1.1 503 ") && has(&world.clients[0], "too many documents wait to be read"));
         ask(1);
         assert_true(has(told(1), "HTTP/1.1 200 "));
         assert_true(all->held > 0);
@@ -563,9 +493,9 @@ static void what_waits_to_be_copied_counts(void **state) {
         w.now.seq += 4;
         ask_with(0, SINCE, before);
         RUN_UNTIL(w.n_held == 1);
-        assert_int_equal(http_shares_bytes(&w.api->states.own), 0);
+        assert_int_equal(http_shares_bytes(&world.api->states.own), 0);
         answer_held();
-        assert_true(http_shares_bytes(&w.api->states.own) > 0);
+        assert_true(http_shares_bytes(&world.api->states.own) > 0);
         RUN_UNTIL(w.n_held == 1);
         answer_held();
         (void) told(0);
@@ -580,49 +510,47 @@ static void the_end_waits_for_no_leader_and_for_the_worker(void **state) {
         w.now.seq = 100;
         answer_held();
         RUN_UNTIL(w.n_held == 2); // each has a part, which a worker may have
-        close_api();
+        world_close_api();
         for (size_t i = 0; i < w.n_held; i++)
                 message_free(w.asked[i]);
         w.n_held = 0;
-        RUN_UNTIL(w.api_closed);
+        RUN_UNTIL(world.api_closed);
 }
 
 static void the_end_of_the_last_copy_is_not_the_end_of_all(void **state) {
         w.holds = true;
         ask_with(0, SINCE, tag());
         RUN_UNTIL(w.n_held == 1);
-        close_api();
+        world_close_api();
         message_free(w.asked[0]);
         w.n_held = 0;
-        RUN_UNTIL(w.api_closed);
+        RUN_UNTIL(world.api_closed);
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, world_end)
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(the_whole_is_asked_for_in_parts_and_answered_as_one_document,
-                                                begin, end),
-                cmocka_unit_test_setup_teardown(of_a_version_that_is_there_nothing_is_made, begin, end),
-                cmocka_unit_test_setup_teardown(whoever_says_much_gets_the_same, begin, end),
-                cmocka_unit_test_setup_teardown(who_comes_while_it_is_made_waits_for_the_same, begin, end),
-                cmocka_unit_test_setup_teardown(whoever_asks_for_the_others_and_is_refused_is_refused_alone,
-                                                begin, end),
-                cmocka_unit_test_setup_teardown(who_has_the_newest_is_told_so, begin, end),
-                cmocka_unit_test_setup_teardown(what_is_known_to_be_unchanged_is_not_asked_for, begin, end),
-                cmocka_unit_test_setup_teardown(what_may_have_changed_is_asked_for, begin, end),
-                cmocka_unit_test_setup_teardown(what_one_sees_is_as_it_was_when_he_was_judged, begin, end),
-                cmocka_unit_test_setup_teardown(since_a_cursor_only_what_is_new_is_told, begin, end),
-                cmocka_unit_test_setup_teardown(who_may_not_see_everything_has_a_document_of_his_own, begin,
-                                                end),
-                cmocka_unit_test_setup_teardown(whose_rights_change_in_the_middle_asks_again, begin, end),
-                cmocka_unit_test_setup_teardown(the_next_leader_s_places_are_later_ones, begin, end),
-                cmocka_unit_test_setup_teardown(an_error_is_the_leader_s, begin, end),
-                cmocka_unit_test_setup_teardown(what_was_made_by_half_is_dropped_too, begin, end),
-                cmocka_unit_test_setup_teardown(who_waits_while_the_time_is_over_keeps_it_no_longer_than_others,
-                                                begin, end),
-                cmocka_unit_test_setup_teardown(copies_have_a_room_that_is_everybody_s, begin, end),
-                cmocka_unit_test_setup_teardown(what_waits_to_be_copied_counts, begin, end),
-                cmocka_unit_test_setup_teardown(the_end_of_the_last_copy_is_not_the_end_of_all, begin, end),
-                cmocka_unit_test_setup_teardown(the_end_waits_for_no_leader_and_for_the_worker, begin, end),
+                TEST(the_whole_is_asked_for_in_parts_and_answered_as_one_document),
+                TEST(of_a_version_that_is_there_nothing_is_made),
+                TEST(whoever_says_much_gets_the_same),
+                TEST(who_comes_while_it_is_made_waits_for_the_same),
+                TEST(whoever_asks_for_the_others_and_is_refused_is_refused_alone),
+                TEST(who_has_the_newest_is_told_so),
+                TEST(what_is_known_to_be_unchanged_is_not_asked_for),
+                TEST(what_may_have_changed_is_asked_for),
+                TEST(what_one_sees_is_as_it_was_when_he_was_judged),
+                TEST(since_a_cursor_only_what_is_new_is_told),
+                TEST(who_may_not_see_everything_has_a_document_of_his_own),
+                TEST(whose_rights_change_in_the_middle_asks_again),
+                TEST(the_next_leader_s_places_are_later_ones),
+                TEST(an_error_is_the_leader_s),
+                TEST(what_was_made_by_half_is_dropped_too),
+                TEST(who_waits_while_the_time_is_over_keeps_it_no_longer_than_others),
+                TEST(copies_have_a_room_that_is_everybody_s),
+                TEST(what_waits_to_be_copied_counts),
+                TEST(the_end_of_the_last_copy_is_not_the_end_of_all),
+                TEST(the_end_waits_for_no_leader_and_for_the_worker),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,19 +11,10 @@
 #include <unistd.h>
 
 #include "error-response.h"
-#include "http-private.h"
+#include "http-world.h"
 #include "message.h"
-#include "str.h"
-#include "stream.h"
-#include "tmpdir.h"
 
 enum { MANY = 1000, CLIENTS = MANY + 1, QUIET_MS = 200 };
-
-typedef struct Client {
-        Stream *stream;
-        Buf got;
-        bool closed;
-} Client;
 
 // A question of a stream that was not answered.
 typedef struct Question {
@@ -32,16 +23,11 @@ typedef struct Question {
 } Question;
 
 static struct World {
-        uv_loop_t loop;
         uv_timer_t timer;
-        AuthorNames *names;
-        HttpApi *api;
-        char *path;
-        bool api_closed, quiet;
+        bool quiet;
         Question open[CLIENTS];
         size_t n_open, n_asked;
         uint64_t seq;
-        Client clients[CLIENTS];
 } w;
 
 static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
@@ -74,80 +60,28 @@ static bool is_ready(void *userdata) {
 static const HttpApiOps ops = {
         .request = on_request, .cancel = on_cancel, .admits = yes, .is_ready = is_ready};
 
-static int on_data(Stream *s, const uint8_t *data, size_t len, void *userdata) {
-        return buf_append(&((Client *) userdata)->got, data, len);
-}
-
-static void on_closed(Stream *s, int error, void *userdata) {
-        ((Client *) userdata)->closed = true;
-}
-
-static const StreamOps client_ops = {.data = on_data, .closed = on_closed};
-
-static void on_api_closed(void *userdata) {
-        w.api_closed = true;
-}
-
 static int begin(void **state) {
         struct rlimit files;
-        int fd;
 
         memset(&w, 0, sizeof(w));
         assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
         files.rlim_cur = files.rlim_max;
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
-        tmpdir_make(state);
-        w.path = str_printf("%s/http", (char *) *state);
-        assert_int_equal(uv_loop_init(&w.loop), 0);
-        assert_int_equal(uv_timer_init(&w.loop, &w.timer), 0);
-        assert_int_equal(author_names_new(&w.loop, &account_source_system, &w.names), 0);
-        assert_int_equal(listener_bind_unix(w.path, 0600, (gid_t) -1, &fd), 0);
-        assert_int_equal(http_api_new(&w.loop, fd, w.names, &ops, NULL, &w.api), 0);
+        world_begin_on_socket(state, CLIENTS, &ops);
+        assert_int_equal(uv_timer_init(&world.loop, &w.timer), 0);
         return 0;
 }
 
-static void close_api(void) {
-        http_api_close(w.api, on_api_closed, NULL);
-        w.api = NULL;
-}
-
 static int end(void **state) {
-        if (w.api)
-                close_api();
-        author_names_close(w.names);
         uv_close((uv_handle_t *) &w.timer, NULL);
-        for (size_t i = 0; i < CLIENTS; i++)
-                if (w.clients[i].stream && !w.clients[i].closed)
-                        stream_close(w.clients[i].stream, 0, false);
-        assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
-        assert_true(w.api_closed);
-        assert_int_equal(uv_loop_close(&w.loop), 0);
-        for (size_t i = 0; i < CLIENTS; i++)
-                buf_done(&w.clients[i].got);
+        (void) world_end(state);
         for (size_t i = 0; i < w.n_open; i++)
                 message_free(w.open[i].request);
-        free(w.path);
-        return tmpdir_drop(state);
+        return 0;
 }
-
-#define RUN_UNTIL(condition) \
-        while (!(condition)) \
-        uv_run(&w.loop, UV_RUN_ONCE)
 
 #define GET(target, headers) "GET " target " HTTP/1.1\r\nHost: x\r\n" headers "\r\n"
 
-static Client *say(size_t i, const char *text) {
-        Client *c = &w.clients[i];
-
-        if (!c->stream)
-                assert_int_equal(stream_dial_unix(&w.loop, w.path, &client_ops, c, &c->stream), 0);
-        assert_int_equal(stream_write(c->stream, text, strlen(text)), 0);
-        return c;
-}
-
-static bool has(const Client *c, const char *words) {
-        return c->got.len > 0 && memmem(c->got.data, c->got.len, words, strlen(words));
-}
 
 static EventCursor cursor_at(uint64_t seq) {
         return (EventCursor){.generation = 1, .term = 1, .mode = EVENT_CURSOR_RING, .seq = seq};
@@ -217,7 +151,7 @@ static int connect_raw(const char *text) {
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         struct sockaddr_un sun = {.sun_family = AF_UNIX};
 
-        assert_true(fd >= 0 && str_copy(sun.sun_path, sizeof(sun.sun_path), w.path));
+        assert_true(fd >= 0 && str_copy(sun.sun_path, sizeof(sun.sun_path), world.path));
         assert_int_equal(connect(fd, (struct sockaddr *) &sun, sizeof(sun)), 0);
         assert_int_equal(write(fd, text, strlen(text)), (ssize_t) strlen(text));
         assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
@@ -238,14 +172,14 @@ static void for_who_does_not_read_nothing_is_asked(void **state) {
                 assert_true(w.n_asked < 100);
         } while (w.n_open > 0);
         n_before = w.n_asked;
-        pthread_mutex_lock(&w.api->lock);
-        assert_true(w.api->room.held <= EVENTS_BYTES_MAX);
-        pthread_mutex_unlock(&w.api->lock);
+        pthread_mutex_lock(&world.api->lock);
+        assert_true(world.api->room.held <= EVENTS_BYTES_MAX);
+        pthread_mutex_unlock(&world.api->lock);
         while (w.n_asked == n_before) {
                 ssize_t n = read(fd, buf, sizeof(buf));
 
                 n_read += n > 0 ? (size_t) n : 0;
-                uv_run(&w.loop, UV_RUN_NOWAIT);
+                uv_run(&world.loop, UV_RUN_NOWAIT);
         }
         assert_true(n_read > 1000);
         close(fd);
@@ -266,7 +200,7 @@ static void answer_beginning(void) {
 static size_t n_waiting(void) {
         size_t n = 0;
 
-        list_foreach (i, &w.api->asked)
+        list_foreach (i, &world.api->asked)
                 n += CONTAINER_OF(i, HttpCall, link)->alike.of != NULL;
         return n;
 }
@@ -275,8 +209,8 @@ static size_t n_waiting(void) {
 static void open_streams(size_t n) {
         for (size_t i = 0; i < n; i++) {
                 (void) say(i, GET("/v1/events", ""));
-                while (!has(&w.clients[i], "id: ")) {
-                        uv_run(&w.loop, UV_RUN_ONCE);
+                while (!has(&world.clients[i], "id: ")) {
+                        uv_run(&world.loop, UV_RUN_ONCE);
                         answer_beginning();
                 }
         }
@@ -287,7 +221,7 @@ static void a_thousand_wait_and_all_are_told(void **state) {
         open_streams(MANY);
         answer(1, 1);
         for (size_t i = 0; i < MANY; i++)
-                RUN_UNTIL(has(&w.clients[i], "event: node"));
+                RUN_UNTIL(has(&world.clients[i], "event: node"));
 }
 
 static void who_asks_for_something_else_asks_himself(void **state) {
@@ -295,8 +229,8 @@ static void who_asks_for_something_else_asks_himself(void **state) {
 
         for (size_t i = 0; i < ELEMENTSOF(targets); i++) {
                 (void) say(i, targets[i]);
-                while (!has(&w.clients[i], "id: ")) {
-                        uv_run(&w.loop, UV_RUN_ONCE);
+                while (!has(&world.clients[i], "id: ")) {
+                        uv_run(&world.loop, UV_RUN_ONCE);
                         answer_beginning();
                 }
         }
@@ -310,7 +244,7 @@ static void who_is_somebody_else_asks_himself(void **state) {
 
         for (size_t i = 0; i < ELEMENTSOF(authors); i++) {
                 authors[i].uid = 1000 + (uint32_t) i % 2;
-                calls[i].api = w.api;
+                calls[i].api = world.api;
                 calls[i].author = &authors[i];
                 calls[i].target.resource = HTTP_EVENTS;
                 list_init(&calls[i].alike.link);
@@ -329,23 +263,23 @@ static void when_the_one_who_asks_leaves_another_one_does(void **state) {
 
         open_streams(3);
         asks = w.open[0].call;
-        deadline_heap_clear(&w.api->deadlines, &asks->deadline);
-        assert_int_equal(deadline_heap_set(&w.api->deadlines, &asks->deadline, 1), 0);
-        uv_update_time(&w.loop);
-        http_steps_on_timer(&w.api->timer);
+        deadline_heap_clear(&world.api->deadlines, &asks->deadline);
+        assert_int_equal(deadline_heap_set(&world.api->deadlines, &asks->deadline, 1), 0);
+        uv_update_time(&world.loop);
+        http_steps_on_timer(&world.api->timer);
         assert_int_equal(w.n_open, 1);
         assert_ptr_not_equal(w.open[0].call, asks);
         RUN_UNTIL(n_waiting() == 3);
         answer(1, 1);
         for (size_t i = 0; i < 3; i++)
-                RUN_UNTIL(has(&w.clients[i], "event: node"));
+                RUN_UNTIL(has(&world.clients[i], "event: node"));
 }
 
 static void what_fails_for_one_fails_for_all(void **state) {
         open_streams(3);
         refuse(EACCES, "it needs the right 'view'");
         for (size_t i = 0; i < 3; i++)
-                RUN_UNTIL(has(&w.clients[i], "event: problem") && has(&w.clients[i], "\r\n0\r\n\r\n"));
+                RUN_UNTIL(has(&world.clients[i], "event: problem") && has(&world.clients[i], "\r\n0\r\n\r\n"));
 }
 
 // However long that takes, the status is true.
@@ -356,18 +290,18 @@ static void whether_there_can_be_a_stream_is_known_before_it_begins(void **state
         assert_true(question(0)->no_wait && question(1)->no_wait);
         uv_timer_start(&w.timer, on_quiet, QUIET_MS, 0);
         RUN_UNTIL(w.quiet);
-        assert_true(w.clients[0].got.len == 0 && w.clients[1].got.len == 0);
+        assert_true(world.clients[0].got.len == 0 && world.clients[1].got.len == 0);
         refuse(EINVAL, "this cursor is none");
         answer(0, 0);
-        RUN_UNTIL(has(&w.clients[0], "HTTP/1.1 ") && has(&w.clients[1], "HTTP/1.1 "));
-        assert_int_equal(has(&w.clients[0], "400 Bad Request") + has(&w.clients[1], "400 Bad Request"), 1);
+        RUN_UNTIL(has(&world.clients[0], "HTTP/1.1 ") && has(&world.clients[1], "HTTP/1.1 "));
+        assert_int_equal(has(&world.clients[0], "400 Bad Request") + has(&world.clients[1], "400 Bad Request"), 1);
         RUN_UNTIL(w.n_open == 1);
         assert_false(question(0)->no_wait);
 }
 
 // Too many watch, or ask: that passes, and he is told what there was meanwhile.
 static void who_is_one_too_many_for_a_while_goes_on(void **state) {
-        Client *c = &w.clients[0];
+        Client *c = &world.clients[0];
 
         open_streams(1);
         refuse(EBUSY, "1000 others watch already");
@@ -383,12 +317,12 @@ static void it_may_end_in_the_middle_of_everything(void **state) {
         while (w.n_asked < 64) {
                 if (w.n_open > 0)
                         answer(8, 100);
-                uv_run(&w.loop, UV_RUN_ONCE);
+                uv_run(&world.loop, UV_RUN_ONCE);
         }
-        close_api();
-        RUN_UNTIL(w.api_closed);
+        world_close_api();
+        RUN_UNTIL(world.api_closed);
         for (size_t i = 0; i < 32; i++)
-                RUN_UNTIL(w.clients[i].closed);
+                RUN_UNTIL(world.clients[i].closed);
 }
 
 // He has half a second, and the others do not need that long.
@@ -405,10 +339,10 @@ static void who_does_not_read_does_not_keep_it_from_its_end(void **state) {
         } while (w.n_open > 0);
         open_streams(1);
         began = uv_hrtime();
-        close_api();
-        RUN_UNTIL(has(&w.clients[0], "event: problem\n") && has(&w.clients[0], "\r\n0\r\n\r\n"));
-        assert_false(w.api_closed);
-        RUN_UNTIL(w.api_closed);
+        world_close_api();
+        RUN_UNTIL(has(&world.clients[0], "event: problem\n") && has(&world.clients[0], "\r\n0\r\n\r\n"));
+        assert_false(world.api_closed);
+        RUN_UNTIL(world.api_closed);
         assert_in_range((uv_hrtime() - began) / 1000000, HTTP_END_MS / 2, 10 * HTTP_END_MS);
         close(fd);
 }

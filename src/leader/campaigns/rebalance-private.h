@@ -32,7 +32,6 @@ typedef struct Move {
 } Move;
 
 struct Rebalance {
-        uint8_t id[REBALANCE_ID_LEN];
         char **patterns; // NULL-terminated
         size_t n_patterns, max_moves;
         NamePatterns meant; // by these
@@ -47,7 +46,7 @@ struct Rebalance {
         bool over; // nothing more is moved, and nobody was told yet; Leader.rebalance_job says whether the log was
         bool changed; // something has, after if_revision
         char failure[REBALANCE_FAILURE_SIZE]; // "": none
-        RebalanceJob job; // that of the leader, if somebody moves by it
+        RebalanceJob job; // that of the leader, if somebody moves by it; its request is there as long as the rebalance
         // In the order of their beginning, then the planned ones. Those that have ended stand in the order
         // of their end before those that fly.
         Move *moves;

@@ -225,7 +225,7 @@ int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b) {
                 return 0; // it stays in the queue
         if (m->dry_run)
                 return ask(l, t);
-        if (l->rebalance && memcmp(l->rebalance->id, m->id.data, m->id.len) != 0)
+        if (l->rebalance && !rebalance_job_is_asked_by(&l->rebalance->job, t->request))
                 return meet_other(l, t);
         r = l->rebalance ? 0 : begin(l, t);
         return r < 0 ? r : join(l, t);

@@ -89,8 +89,6 @@ int rebalance_new(const Argosy__Request__Rebalance *m, Rebalance **ret) {
         }
         if (name_patterns_init(&o->meant, o->patterns, o->n_patterns) < 0)
                 return -ENOMEM;
-        if (m->id.len == REBALANCE_ID_LEN)
-                memcpy(o->id, m->id.data, REBALANCE_ID_LEN);
         o->health_us = m->health_us;
         o->max_moves =
                 m->max_moves ? MIN_OF(m->max_moves, (uint32_t) REBALANCE_MOVES_MAX) : REBALANCE_MOVES_MAX;

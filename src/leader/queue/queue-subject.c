@@ -278,11 +278,10 @@ static uint64_t job_of_unit(const Leader *l, const char *unit) {
         return job > 0 ? job : job_of_rollout(l, unit);
 }
 
-// Asked again by whoever has asked for it, it is the same one.
-static bool is_other_rebalance(const RebalanceJob *job, const Argosy__Request *request) {
+bool rebalance_job_is_asked_by(const RebalanceJob *job, const Argosy__Request *request) {
         const ProtobufCBinaryData *a = &job->request->rebalance->id, *b = &request->rebalance->id;
 
-        return a->len != b->len || memcmp(a->data, b->data, a->len) != 0;
+        return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
 }
 
 static uint64_t exclusive_rollout(const Leader *l, const Argosy__Request *request) {
@@ -308,7 +307,7 @@ static uint64_t exclusive_rollout(const Leader *l, const Argosy__Request *reques
 static bool exclusive_rebalance(const Leader *l, const Argosy__Request *request, uint64_t *ret) {
         const RebalanceJob *job = l->rebalance_job;
 
-        if (job && !is_other_rebalance(job, request))
+        if (job && rebalance_job_is_asked_by(job, request))
                 return false;
         *ret = job ? job->number ?: job->held ?: job->flying : l->rebalance_open;
         return job || cluster_state_job_state(l->state, *ret) == ARGOSY__JOB_STATE__JOB_RUNNING;

@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "ctl-jobs.h"
 #include "feature-level.h"
+#include "json.h"
 #include "request-key.h"
 #include "request-kind.h"
 #include "str.h"
@@ -53,6 +54,17 @@ int ctl_job_note_held(Ctl *ctl, const Argosy__Response *r) {
                 return -ENOMEM;
         ctl->held[ctl->n_held++] = r->job;
         return 0;
+}
+
+void ctl_job_json_held(Json *j, const Argosy__Response *r) {
+        json_begin(j, '{');
+        json_key(j, "job");
+        json_u64(j, r->job);
+        json_key(j, "held");
+        json_bool(j, true);
+        json_key(j, "message");
+        json_string(j, r->message);
+        json_end(j, '}');
 }
 
 void ctl_jobs_done(Ctl *ctl) {

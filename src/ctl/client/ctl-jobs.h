@@ -26,5 +26,7 @@ void ctl_job_attach(Ctl *ctl, CtlJob *job, Argosy__Request *request);
 void ctl_job_sent(CtlJob *job);
 // The cluster has it and holds it back, as this response says. 0 or -ENOMEM.
 int ctl_job_note_held(Ctl *ctl, const Argosy__Response *r);
+// An object: what such a response says.
+void ctl_job_json_held(Json *j, const Argosy__Response *r);
 // The cluster has it, under this number; 0: it has none. Printed for who waits for nothing, said to who wants to know more.
 void ctl_job_print(Ctl *ctl, uint64_t number);

@@ -15,6 +15,7 @@
 
 #include "change.h"
 #include "clock.h"
+#include "ctl-jobs.h"
 #include "ctl.h"
 #include "event-cursor.h"
 #include "json.h"
@@ -196,16 +197,8 @@ static int report_silent(Change *c, const Argosy__Response__UnitResult *u) {
 // There is nothing to wait for yet: see ctl-main.c.
 static void report_held(Change *c, const Argosy__Response *r) {
         c->answered = true;
-        if (c->ctl->opt.json == JSON_OFF)
-                return;
-        json_begin(&c->json, '{');
-        json_key(&c->json, "job");
-        json_u64(&c->json, r->job);
-        json_key(&c->json, "held");
-        json_bool(&c->json, true);
-        json_key(&c->json, "message");
-        json_string(&c->json, r->message);
-        json_end(&c->json, '}');
+        if (c->ctl->opt.json != JSON_OFF)
+                ctl_job_json_held(&c->json, r);
 }
 
 static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {

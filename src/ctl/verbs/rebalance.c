@@ -98,24 +98,13 @@ static int rebalance_ask(Ctl *ctl, Argosy__Request *request, void *userdata) {
         return 0;
 }
 
-static void json_held(Json *j, const Argosy__Response *r) {
-        json_begin(j, '{');
-        json_key(j, "job");
-        json_u64(j, r->job);
-        json_key(j, "held");
-        json_bool(j, true);
-        json_key(j, "message");
-        json_string(j, r->message);
-        json_end(j, '}');
-}
-
 static int rebalance_take(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Rebalance *o = userdata;
         bool moved = false;
         int error;
 
         if (r->held && ctl->opt.json != JSON_OFF)
-                json_held(&o->json, r);
+                ctl_job_json_held(&o->json, r);
         if (r->what_case == ARGOSY__RESPONSE__WHAT_REBALANCE) {
                 error = take_moves(ctl, o, r->rebalance);
                 if (error < 0)

@@ -15,7 +15,11 @@ PIN = "argosy-pin@job.service.target"
 
 
 def built_package():
-    return Path(subprocess.run([SOURCE / "tools/package"], check=True, text=True, capture_output=True).stdout.split()[-1])
+    """$ARGOSY_PACKAGE, of who has built it already."""
+    built = os.environ.get("ARGOSY_PACKAGE")
+    if not built:
+        built = subprocess.run([SOURCE / "tools/package"], check=True, text=True, capture_output=True).stdout.split()[-1]
+    return Path(built)
 
 
 def commands_of_readme():

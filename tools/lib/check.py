@@ -70,10 +70,11 @@ def build(directory, options):
 
 
 def run_tool(score, name, *arguments):
-    """One of those that look at the source as it is."""
+    """One of those that look at the source as it is, or make something of it: returns what it prints."""
     began = time.monotonic()
     done = subprocess.run([SOURCE / "tools" / name, *arguments], text=True, capture_output=True)
     score.note(name, done.returncode == 0, time.monotonic() - began, done.stderr)
+    return done.stdout if done.returncode == 0 else ""
 
 
 def run_unit_tests(score, directory, prefix, patterns):
@@ -103,10 +104,10 @@ def matches(name, patterns):
 
 
 def run_scenario(score, path, directory, prefix, long):
-    if path.stem == "package":
-        run_tool(score, "package")  # compiles all of argosy, which is no part of the scenario's time: that finds it done
-    began = time.monotonic()
     environment = os.environ | {"ARGOSY_BUILD": str(directory), "ARGOSY_TESTBED": f"check-{os.getpid()}-{path.stem}"}
+    if path.stem == "package":  # that compiles all of argosy, which is no part of the scenario's time
+        environment["ARGOSY_PACKAGE"] = run_tool(score, "package").strip()
+    began = time.monotonic()
     if long:
         environment["ARGOSY_LONG"] = "1"
     process = subprocess.Popen([sys.executable, path], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -54,10 +54,6 @@ static int fill_states(Argosy__Response__UnitRow *row, const char *load, const c
         return 0;
 }
 
-bool unit_on_node_is_shown(const UnitOnNode *s) {
-        return s && unit_on_node_is_heard(s);
-}
-
 int unit_on_node_fill_row(const UnitOnNode *s, Argosy__Response__UnitRow *row) {
         char hex[HASH_HEX_SIZE] = "";
 

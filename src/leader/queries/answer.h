@@ -12,10 +12,8 @@ Argosy__Response *answer_nodes(Leader *l, const Argosy__Request *request);
 Argosy__Response *answer_cluster_status(Leader *l, const Argosy__Request *request);
 void answer_cat(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 
-// What lists show of a unit on a node: whether there is a row for it; `e`: the unit's record, NULL: it has none. And
-// whether it is known what its host says of it.
+// What lists show of a unit on a node: whether there is a row for it; `e`: the unit's record, NULL: it has none.
 bool unit_on_node_is_listed(const Leader *l, const UnitEntry *e, const UnitOnNode *s);
-bool unit_on_node_is_shown(const UnitOnNode *s);
 int unit_on_node_fill_row(const UnitOnNode *s, Argosy__Response__UnitRow *row); // NULL: nothing is known
 int row_fill_host(const Leader *l, const Argosy__HostRecord *host, Argosy__Response__UnitRow *row);
 

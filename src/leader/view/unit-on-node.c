@@ -224,6 +224,10 @@ bool unit_on_node_is_heard(const UnitOnNode *s) {
         return unit_on_node_is_reported(s) && !unit_on_node_is_unreachable(s);
 }
 
+bool unit_on_node_is_shown(const UnitOnNode *s) {
+        return s && unit_on_node_is_heard(s);
+}
+
 bool unit_on_node_is_down(const UnitOnNode *s) {
         return active_state_is_down(s->active);
 }

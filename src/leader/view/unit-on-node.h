@@ -31,6 +31,7 @@ bool unit_on_node_is_unsettled(const Leader *l, const UnitOnNode *s, const UnitE
 bool unit_on_node_is_up(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
 bool unit_on_node_is_unreachable(const UnitOnNode *s);
 bool unit_on_node_is_heard(const UnitOnNode *s); // what its host said last is what is so, as far as can be known
+bool unit_on_node_is_shown(const UnitOnNode *s); // the same; NULL: it is not
 bool unit_on_node_is_down(const UnitOnNode *s);
 const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
 // Its host says when the unit changed; then: for how long it has been as it is, by that host's clock and as

@@ -3,8 +3,8 @@
 
 // What daemon-log.c is surrounded by: store, leader, mesh, disk and pool are the small fakes below, the state is a
 // real one. The pool's work waits for disk_works(): until then the disk is slow. What they hear is a line
-// of words, in order; assert_recorded() compares it and begins a new one. For one test program, which
-// links these functions instead of the rooms that they belong to.
+// of words, in order; assert_recorded() compares it and begins a new one. For test programs that link these
+// functions instead of the rooms that they belong to.
 
 #include "test.h"
 
@@ -81,7 +81,7 @@ static void record(const char *format, ...) {
         assert_int_equal(buf_printf(&w.recorded, "%s%s", w.recorded.len ? ", " : "", text), 0);
 }
 
-static void assert_recorded(const char *expected) {
+static inline void assert_recorded(const char *expected) {
         _cleanup_free_ char *recorded = w.recorded.len ? buf_take_string(&w.recorded) : strdup("");
 
         assert_string_equal(recorded, expected);
@@ -111,7 +111,7 @@ int uv_queue_work(uv_loop_t *loop, uv_work_t *work, uv_work_cb run, uv_after_wor
 }
 
 // One piece, and what follows from it.
-static void disk_works_once(void) {
+static inline void disk_works_once(void) {
         uv_work_t *work = TAKE_PTR(w.work);
 
         assert_non_null(work);
@@ -119,7 +119,7 @@ static void disk_works_once(void) {
         w.done_work(work, 0);
 }
 
-static void disk_works(void) {
+static inline void disk_works(void) {
         while (w.work)
                 disk_works_once();
 }
@@ -329,7 +329,7 @@ int identity_save(const char *dir, const Identity *i) {
         return i->ca_key.len ? 0 : w.clear_error;
 }
 
-static bool log_is_empty(void) {
+static inline bool log_is_empty(void) {
         _cleanup_free_ char *path = str_printf("%s/old", w.d.log_dir);
 
         return access(path, F_OK) < 0;
@@ -352,3 +352,139 @@ int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers) {
         record("save peers");
         return 0;
 }
+
+// ---- words for the stories
+
+static inline int begin(void **state) {
+        static uint8_t cluster_id[16] = {7};
+        Argosy__PeersFile peers = ARGOSY__PEERS_FILE__INIT;
+        _cleanup_free_ char *old = NULL;
+
+        log_set_level(LOG_CRIT);
+        w = (struct World){};
+        assert_int_equal(uv_loop_init(&w.loop), 0);
+        assert_int_equal(tmpdir_make((void **) &w.dir), 0);
+        peers.cluster_id = (ProtobufCBinaryData){sizeof(cluster_id), cluster_id};
+        peers.generation = peers.host = peers.raft_id = 1;
+        w.paths.state_dir = w.dir;
+        w.d = (Daemon){
+                .loop = &w.loop,
+                .paths = &w.paths,
+                .log_dir = str_printf("%s/log", w.dir),
+                .peers = message_copy(&peers),
+                .port = 7402,
+                .config = {.voters = 3, .name = (char *) "n1"},
+        };
+        strcpy(w.d.machine_id_hex, "0123456789abcdef0123456789abcdef");
+        strcpy(w.d.own.text, "192.0.2.1");
+        memset(w.d.identity.pin.bytes, 0x11, HASH_SIZE);
+        assert_int_equal(mkdir(w.d.log_dir, 0700), 0);
+        old = str_printf("%s/old", w.d.log_dir);
+        assert_int_equal(file_replace(AT_FDCWD, old, "x", 1, 0600, 0), 0);
+        state_writer_init(&w.d);
+        assert_int_equal(drain_init(&w.d.reclaim_drain, &w.loop, daemon_log_on_reclaim, &w.d), 0);
+        return drain_init(&w.d.hosts_drain, &w.loop, daemon_log_on_hosts, &w.d);
+}
+
+static inline void on_log_closed(Daemon *d) {
+        record("log closed");
+}
+
+static inline void end_store(void) {
+        void (*store_closed)(void *) = TAKE_PTR(w.store_closed), (*leader_closed)(void *);
+
+        assert_non_null(store_closed);
+        store_closed(&w.d);
+        leader_closed = TAKE_PTR(w.leader_closed);
+        assert_non_null(leader_closed);
+        leader_closed(&w.d);
+}
+
+static inline int end(void **state) {
+        _cleanup_free_ char *old = str_printf("%s/old", w.d.log_dir);
+
+        disk_works();
+        if (w.d.store) {
+                daemon_log_close(&w.d, on_log_closed);
+                end_store();
+        } else if (w.d.state)
+                w.d.state = cluster_state_free(w.d.state);
+        argosy__peers_file__free_unpacked(w.d.peers, NULL);
+        if (w.batch)
+                argosy__log_batch__free_unpacked(w.batch, NULL);
+        buf_done(&w.d.identity.ca_key);
+        message_free(w.d.voter_order);
+        free(w.d.log_unreadable);
+        buf_done(&w.recorded);
+        (void) unlink(old);
+        assert_int_equal(rmdir(w.d.log_dir), 0);
+        free(w.d.log_dir);
+        assert_int_equal(tmpdir_drop((void **) &w.dir), 0);
+        drain_close(&w.d.hosts_drain, NULL);
+        drain_close(&w.d.reclaim_drain, NULL);
+        assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+        return uv_loop_close(&w.loop);
+}
+
+static inline void open_log(bool bootstrap) {
+        _cleanup_free_ char *why = NULL;
+
+        assert_int_equal(daemon_log_open(&w.d, bootstrap, &why), 0);
+        buf_done(&w.recorded);
+}
+
+static inline int apply(const Argosy__LogBatch *batch) {
+        uint8_t *bytes = malloc(argosy__log_batch__get_packed_size(batch) + 1);
+        size_t len = argosy__log_batch__pack(batch, bytes);
+        int r = w.ops.apply(++w.index, bytes, len, &w.d);
+
+        free(bytes);
+        return r;
+}
+
+// A batch of the test is committed.
+static inline void commit(Batch *b) {
+        assert_int_equal(apply(&b->log), 0);
+        batch_done(b);
+}
+
+// What was submitted ends.
+static inline void end_batch(StoreOutcome outcome) {
+        Argosy__LogBatch *batch = TAKE_PTR(w.batch);
+
+        assert_non_null(batch);
+        if (outcome == STORE_COMMITTED)
+                assert_int_equal(apply(batch), 0);
+        argosy__log_batch__free_unpacked(batch, NULL);
+        w.done(outcome, outcome == STORE_COMMITTED ? w.index : 0, &w.d);
+}
+
+static inline void become(StoreRole role, uint32_t leader_raft_id, uint64_t term) {
+        w.ops.role(role, (StoreLeader){leader_raft_id, term}, &w.d);
+}
+
+// A voter of the log, of the host number that comes next.
+static inline void add_voter(Batch *b, const char *name, uint32_t raft_id) {
+        Argosy__HostRecord *h = batch_host(b, 0, name, 1);
+
+        h->role = ARGOSY__HOST_ROLE__ROLE_VOTER;
+        h->raft_id = raft_id;
+        h->port = 7400 + raft_id;
+}
+
+// A cluster of three as its log says it: n1 and n2 vote, n3 does not.
+static inline void follow_a_cluster(void) {
+        Batch b = {};
+
+        open_log(false);
+        batch_cluster(&b, 1);
+        add_voter(&b, "n1", 1);
+        add_voter(&b, "n2", 2);
+        batch_host(&b, 0, "n3", 1);
+        commit(&b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        disk_works();
+        buf_done(&w.recorded);
+}
+
+#define LOG_TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The log of this host alone: becoming a voter and no longer being one, whatever the disk does, and in which order what has become
+// of it is promised, kept and said.
+#include "log-world.h"
+
+// ---- becoming a voter, and no longer being one
+
+static void order_open(uint32_t raft_id) {
+        Argosy__ToHost__StoreOpen m = ARGOSY__TO_HOST__STORE_OPEN__INIT;
+
+        m.raft_id = raft_id;
+        m.generation = 4;
+        m.ca_key = (ProtobufCBinaryData){3, (uint8_t *) "key"};
+        daemon_log_on_store_open(&w.d, &m);
+}
+
+// The number in the peers file promises that key and log are there: a host that has it alone does not start. And the
+// leader hears of a log when it is promised.
+static void a_new_voter_has_the_key_and_a_log_before_the_number(void **state) {
+        w.d.peers->raft_id = 0;
+        order_open(6);
+        assert_recorded("key");
+        assert_int_equal(w.d.peers->raft_id, 0);
+        disk_works();
+        assert_recorded(
+                "identity with key, make, save peers, mesh: generation 4, mesh: raft id 6, open, opened 6");
+        assert_true(w.saved_empty);
+        assert_true(w.saved_made);
+        assert_int_equal(w.saved_raft_id, 6);
+        assert_int_equal(w.saved_generation, 4);
+        assert_int_equal(w.opened_id, 6);
+        assert_false(w.bootstrap);
+        order_open(6); // the answer was lost
+        assert_recorded("opened 6");
+}
+
+static void who_cannot_become_a_voter_says_so_and_goes_on(void **state) {
+        w.d.peers->raft_id = 0;
+        w.key_error = -EKEYREJECTED;
+        order_open(6);
+        assert_recorded("opened 6 in vain");
+        assert_null(w.work);
+        assert_false(log_is_empty());
+        assert_int_equal(w.d.peers->raft_id, 0);
+}
+
+// What is no key of this cluster takes nothing from a voter.
+static void a_voter_that_cannot_have_another_number_stays_one(void **state) {
+        follow_a_cluster();
+        w.key_error = -EKEYREJECTED;
+        order_open(6);
+        assert_recorded("opened 6 in vain");
+        assert_non_null(w.d.store);
+        assert_int_equal(w.d.peers->raft_id, 1);
+}
+
+static void who_has_no_room_for_a_log_keeps_nothing_of_it(void **state) {
+        w.d.peers->raft_id = 0;
+        w.make_error = -ENOSPC;
+        order_open(6);
+        disk_works();
+        assert_recorded("key, identity with key, identity without key, opened 6 in vain, mesh: raft id 0");
+        assert_int_equal(w.saved_raft_id, 0);
+        assert_int_equal(w.d.peers->raft_id, 0);
+        assert_int_equal(w.d.identity.ca_key.len, 0);
+        assert_true(log_is_empty());
+}
+
+static void end_leader(void) {
+        void (*leader_closed)(void *) = TAKE_PTR(w.leader_closed);
+
+        assert_non_null(leader_closed);
+        leader_closed(&w.d);
+}
+
+// It is what it was before, also if it has to start again; and may be asked once more, even before all is closed.
+static void who_cannot_open_the_log_of_a_voter_is_none(void **state) {
+        w.d.peers->raft_id = 0;
+        w.open_error = -ENOSPC;
+        order_open(6);
+        disk_works();
+        assert_recorded("key, identity with key, make, save peers, mesh: generation 4, mesh: raft id 6, "
+                        "open, opened 6 in vain, "
+                        "mesh: raft id 0");
+        end_leader();
+        disk_works();
+        assert_recorded("save peers, identity without key, mesh: raft id 0");
+        assert_int_equal(w.saved_raft_id, 0);
+        assert_int_equal(w.d.peers->raft_id, 0);
+
+        order_open(6);
+        disk_works();
+        buf_done(&w.recorded);
+        order_open(7);
+        assert_recorded("");
+        w.open_error = 0;
+        end_leader();
+        disk_works();
+        assert_recorded("key, save peers, identity with key, make, save peers, mesh: generation 4, mesh: "
+                        "raft id 7, open, opened 7");
+        assert_int_equal(w.d.peers->raft_id, 7);
+}
+
+static void who_cannot_note_that_it_is_a_voter_is_none(void **state) {
+        w.d.peers->raft_id = 0;
+        w.save_error = -ENOSPC;
+        order_open(6);
+        disk_works();
+        assert_recorded("key, identity with key, make, opened 6 in vain, mesh: raft id 0");
+        assert_int_equal(w.d.peers->raft_id, 0);
+        assert_null(w.d.store);
+        assert_null(w.d.state);
+        w.save_error = 0; // and whether it is noted nobody knows, so the number goes before the log
+        w.forgot_whole = false;
+        order_open(7);
+        disk_works();
+        assert_recorded("key, save peers, identity with key, make, save peers, mesh: generation 4, mesh: "
+                        "raft id 7, open, opened 7");
+}
+
+// A log whose number cannot be taken out is a voter's still, whatever is ordered.
+static void what_is_promised_is_kept_when_the_promise_cannot_be_taken_back(void **state) {
+        follow_a_cluster();
+        assert_int_equal(buf_append(&w.d.identity.ca_key, "key", 3), 0);
+        w.save_error = -ENOSPC;
+        daemon_log_on_store_close(&w.d, 1);
+        end_store();
+        disk_works();
+        assert_recorded("close, mesh: raft id 0, recheck links: 0 members");
+        assert_false(log_is_empty());
+        assert_int_equal(w.d.peers->raft_id, 1);
+        assert_int_equal(w.d.identity.ca_key.len, 3);
+        order_open(6);
+        disk_works();
+        assert_recorded("key, opened 6 in vain, mesh: raft id 0");
+        assert_false(log_is_empty());
+}
+
+static void a_key_that_could_not_be_cleared_away_goes_later(void **state) {
+        w.d.peers->raft_id = 0;
+        w.make_error = w.clear_error = -ENOSPC;
+        order_open(6);
+        disk_works();
+        assert_recorded("key, identity with key, identity without key, opened 6 in vain, mesh: raft id 0");
+        daemon_log_tidy_again(&w.d); // the disk is full still
+        disk_works();
+        assert_recorded("identity without key, mesh: raft id 0");
+        w.clear_error = 0;
+        daemon_log_tidy_again(&w.d);
+        disk_works();
+        assert_recorded("identity without key, mesh: raft id 0");
+        daemon_log_tidy_again(&w.d);
+        assert_null(w.work);
+}
+
+static void a_number_that_could_not_be_taken_out_goes_later(void **state) {
+        follow_a_cluster();
+        assert_int_equal(buf_append(&w.d.identity.ca_key, "key", 3), 0);
+        daemon_log_tidy_again(&w.d); // not a voter's
+        w.save_error = -ENOSPC;
+        daemon_log_on_store_close(&w.d, 1);
+        end_store();
+        disk_works();
+        assert_int_equal(w.d.peers->raft_id, 1);
+        buf_done(&w.recorded);
+        w.save_error = 0;
+        daemon_log_tidy_again(&w.d);
+        disk_works();
+        assert_recorded("save peers, identity without key, mesh: raft id 0");
+        assert_int_equal(w.d.peers->raft_id, 0);
+        assert_int_equal(w.d.identity.ca_key.len, 0);
+        assert_true(log_is_empty());
+}
+
+// It would promise the log of the new one.
+static void an_old_number_is_not_written_again_when_the_new_one_could_not_be(void **state) {
+        Argosy__Voter voter = ARGOSY__VOTER__INIT, *voters[] = {&voter, &voter};
+
+        follow_a_cluster();
+        order_open(7);
+        end_store();
+        w.save_error = -ENOSPC;
+        w.good_saves = 1;
+        disk_works();
+        assert_int_equal(w.d.peers->raft_id, 0);
+        w.save_error = 0;
+        daemon_update_peers(&w.d, voters, 2, 4);
+        disk_works();
+        assert_int_equal(w.saved_voters, 2);
+        assert_int_equal(w.saved_raft_id, 0);
+        order_open(8); // the number that may be in the file goes first
+        buf_done(&w.recorded);
+        disk_works();
+        assert_recorded("save peers, identity with key, make, save peers, mesh: generation 4, mesh: raft id 8, open, "
+                        "opened 8");
+}
+
+static void a_voter_with_another_number_begins_anew_when_its_log_is_closed(void **state) {
+        follow_a_cluster();
+        order_open(6);
+        assert_recorded("key, close");
+        order_open(7); // meanwhile: the newest counts
+        assert_recorded("");
+        end_store();
+        disk_works();
+        assert_recorded("key, save peers, identity with key, make, save peers, mesh: generation 4, mesh: "
+                        "raft id 7, open, "
+                        "opened 7");
+        assert_true(w.forgot_whole); // under the old number nobody finds an empty log, to vote a second time
+        assert_int_equal(w.saved_raft_id, 7);
+}
+
+static void who_is_no_voter_any_more_keeps_neither_log_nor_key(void **state) {
+        follow_a_cluster();
+        assert_int_equal(buf_append(&w.d.identity.ca_key, "key", 3), 0);
+        daemon_log_on_store_close(&w.d, 9); // an older number's
+        assert_recorded("");
+        daemon_log_on_store_close(&w.d, 1);
+        daemon_log_on_store_close(&w.d, 1);
+        assert_recorded("close");
+        end_store();
+        assert_recorded("");
+        assert_int_equal(w.d.peers->raft_id, 1); // as the disk says
+        disk_works();
+        assert_recorded("save peers, identity without key, mesh: raft id 0, recheck links: 0 members");
+        assert_int_equal(w.saved_raft_id, 0);
+        assert_int_equal(w.d.identity.ca_key.len, 0);
+        assert_true(log_is_empty());
+        assert_null(w.d.store);
+        assert_null(w.d.state);
+}
+
+// The power went in between.
+static void what_a_spare_still_has_of_a_log_goes_when_it_starts(void **state) {
+        daemon_log_tidy(&w.d); // a voter's
+        assert_recorded("");
+        w.d.peers->raft_id = 0;
+        assert_int_equal(buf_append(&w.d.identity.ca_key, "key", 3), 0);
+        daemon_log_tidy(&w.d);
+        assert_recorded("identity without key");
+        assert_true(log_is_empty());
+        assert_int_equal(w.d.identity.ca_key.len, 0);
+        daemon_log_tidy(&w.d);
+        assert_recorded("");
+}
+
+static void who_is_asked_back_while_it_ends_is_a_voter_again(void **state) {
+        follow_a_cluster();
+        daemon_log_on_store_close(&w.d, 1);
+        order_open(6);
+        end_store();
+        disk_works();
+        assert_int_equal(w.d.peers->raft_id, 6);
+        assert_non_null(w.d.store);
+}
+
+// The number that no record got is given again.
+static void who_is_asked_back_under_its_number_answers_when_it_is_so(void **state) {
+        follow_a_cluster();
+        daemon_log_on_store_close(&w.d, 1);
+        assert_recorded("close");
+        order_open(1);
+        assert_recorded("");
+        end_store();
+        assert_recorded("key");
+        disk_works();
+        assert_recorded("save peers, identity with key, make, save peers, mesh: generation 4, mesh: raft id "
+                        "1, open, opened 1");
+        assert_true(w.forgot_whole);
+        assert_true(w.saved_empty);
+}
+
+// ---- what is said while the disk is slow
+
+static void who_is_asked_again_while_the_disk_is_slow_answers_both(void **state) {
+        w.d.peers->raft_id = 0;
+        order_open(6);
+        order_open(6);
+        assert_recorded("key");
+        disk_works();
+        assert_recorded("identity with key, make, save peers, mesh: generation 4, mesh: raft id 6, open, "
+                        "opened 6, opened 6");
+}
+
+static void the_newest_number_counts_while_the_disk_is_slow(void **state) {
+        w.d.peers->raft_id = 0;
+        order_open(6);
+        order_open(7);
+        order_open(8);
+        disk_works();
+        end_store();
+        disk_works();
+        assert_int_equal(w.saved_raft_id, 8);
+        assert_int_equal(w.d.peers->raft_id, 8);
+        assert_non_null(w.d.store);
+}
+
+static void who_is_sent_away_before_its_log_is_made_is_none(void **state) {
+        w.d.peers->raft_id = 0;
+        order_open(6);
+        daemon_log_on_store_close(&w.d, 5); // an older number's
+        daemon_log_on_store_close(&w.d, 6);
+        disk_works();
+        end_store();
+        disk_works();
+        assert_int_equal(w.saved_raft_id, 0);
+        assert_int_equal(w.d.peers->raft_id, 0);
+        assert_int_equal(w.d.identity.ca_key.len, 0);
+        assert_true(log_is_empty());
+        assert_null(w.d.store);
+}
+
+static void what_was_called_off_while_the_old_log_closed_is_not_begun(void **state) {
+        follow_a_cluster();
+        order_open(6);
+        daemon_log_on_store_close(&w.d, 6);
+        end_store();
+        disk_works();
+        assert_int_equal(w.made_id, 0);
+        assert_int_equal(w.saved_raft_id, 0);
+        assert_null(w.d.store);
+}
+
+// Neither what it says of voters nor its number gets lost, whoever writes first.
+static void voters_that_change_while_a_log_is_made_are_in_the_file_with_its_number(void **state) {
+        Argosy__Voter voter = ARGOSY__VOTER__INIT, *voters[] = {&voter, &voter};
+
+        w.d.peers->raft_id = 0;
+        daemon_update_peers(&w.d, voters, 1, 3);
+        order_open(6);
+        daemon_update_peers(&w.d, voters, 2, 3);
+        disk_works_once();
+        assert_int_equal(w.saved_raft_id, 0);
+        assert_int_equal(w.saved_voters, 1);
+        disk_works();
+        assert_int_equal(w.saved_raft_id, 6);
+        assert_int_equal(w.saved_voters, 2);
+        assert_int_equal(w.saved_generation, 4);
+}
+
+static void voters_that_change_while_a_log_goes_do_not_promise_it_again(void **state) {
+        Argosy__Voter voter = ARGOSY__VOTER__INIT, *voters[] = {&voter, &voter};
+
+        follow_a_cluster();
+        daemon_log_on_store_close(&w.d, 1);
+        end_store();
+        daemon_update_peers(&w.d, voters, 1, 3);
+        disk_works();
+        assert_int_equal(w.saved_raft_id, 0);
+        assert_int_equal(w.saved_voters, 1);
+}
+
+// The mesh may be gone when the disk has worked; the next start finds what is there.
+static void what_the_disk_has_done_when_the_daemon_ends_is_told_to_nobody(void **state) {
+        w.d.peers->raft_id = 0;
+        order_open(6);
+        order_open(7);
+        w.d.end = DAEMON_EXIT;
+        disk_works();
+        assert_recorded("key, identity with key, make, save peers");
+        assert_null(w.d.store);
+        assert_int_equal(w.made_id, 6);
+}
+
+static void what_waits_for_the_disk_when_the_daemon_ends_is_not_begun(void **state) {
+        Argosy__Voter voter = ARGOSY__VOTER__INIT, *voters[] = {&voter};
+
+        w.d.peers->raft_id = 0;
+        daemon_update_peers(&w.d, voters, 1, 3);
+        order_open(6);
+        w.d.end = DAEMON_EXIT;
+        disk_works();
+        assert_int_equal(w.made_id, 0);
+        assert_null(w.d.voter_job);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                LOG_TEST(a_new_voter_has_the_key_and_a_log_before_the_number),
+                LOG_TEST(who_cannot_become_a_voter_says_so_and_goes_on),
+                LOG_TEST(a_voter_that_cannot_have_another_number_stays_one),
+                LOG_TEST(who_has_no_room_for_a_log_keeps_nothing_of_it),
+                LOG_TEST(who_cannot_open_the_log_of_a_voter_is_none),
+                LOG_TEST(who_cannot_note_that_it_is_a_voter_is_none),
+                LOG_TEST(what_is_promised_is_kept_when_the_promise_cannot_be_taken_back),
+                LOG_TEST(a_key_that_could_not_be_cleared_away_goes_later),
+                LOG_TEST(a_number_that_could_not_be_taken_out_goes_later),
+                LOG_TEST(an_old_number_is_not_written_again_when_the_new_one_could_not_be),
+                LOG_TEST(a_voter_with_another_number_begins_anew_when_its_log_is_closed),
+                LOG_TEST(who_is_no_voter_any_more_keeps_neither_log_nor_key),
+                LOG_TEST(what_a_spare_still_has_of_a_log_goes_when_it_starts),
+                LOG_TEST(who_is_asked_back_while_it_ends_is_a_voter_again),
+                LOG_TEST(who_is_asked_back_under_its_number_answers_when_it_is_so),
+                LOG_TEST(who_is_asked_again_while_the_disk_is_slow_answers_both),
+                LOG_TEST(the_newest_number_counts_while_the_disk_is_slow),
+                LOG_TEST(who_is_sent_away_before_its_log_is_made_is_none),
+                LOG_TEST(what_was_called_off_while_the_old_log_closed_is_not_begun),
+                LOG_TEST(voters_that_change_while_a_log_is_made_are_in_the_file_with_its_number),
+                LOG_TEST(voters_that_change_while_a_log_goes_do_not_promise_it_again),
+                LOG_TEST(what_the_disk_has_done_when_the_daemon_ends_is_told_to_nobody),
+                LOG_TEST(what_waits_for_the_disk_when_the_daemon_ends_is_not_begun),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -66,6 +66,51 @@ static inline RigAnswer *rig_change_many(Rig *g, Argosy__Verb verb, const char *
         return a;
 }
 
+// Of one unit, whose content it replaces (NULL: no file), and which is not refused. The job.
+static inline uint64_t rig_change_as_job(Rig *g, Argosy__Verb verb, const char *name, const char *content) {
+        uint64_t id[2] = {++g->id, 33};
+        RigAnswer *a = rig_change_with(g, verb, name, content, true, (const uint8_t *) id);
+
+        rig_settle(g);
+        assert_int_equal(rig_last(a)->status, 0);
+        return rig_last(a)->job;
+}
+
+typedef struct RigUndo {
+        uint64_t job;
+        uint64_t id; // 0: a new one
+        bool dry_run, only_untouched, force, rolling;
+        uint64_t if_revision;
+} RigUndo;
+
+// And nothing happens yet.
+static inline RigAnswer *rig_begin_undo(Rig *g, RigUndo w) {
+        Argosy__Request__Undo undo = ARGOSY__REQUEST__UNDO__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {w.id ?: ++g->id, 44};
+
+        undo.job = w.job;
+        undo.dry_run = w.dry_run;
+        undo.only_untouched = w.only_untouched;
+        undo.force = w.force;
+        undo.rolling = w.rolling;
+        undo.health_us = w.rolling ? 5 * UINT64_C(1000000) : 0;
+        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        job.if_revision = w.if_revision;
+        request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
+        request.undo = &undo;
+        request.job = &job;
+        return rig_ask(g, &request);
+}
+
+static inline const Argosy__Response *rig_undo(Rig *g, RigUndo w) {
+        RigAnswer *a = rig_begin_undo(g, w);
+
+        rig_settle(g);
+        return rig_last(a);
+}
+
 // Of several nodes in one request.
 static inline RigAnswer *rig_set_modes(Rig *g, const char *const *nodes, size_t n, Argosy__NodeMode mode) {
         Argosy__Request__NodesChange change = ARGOSY__REQUEST__NODES_CHANGE__INIT;

@@ -155,12 +155,7 @@ static uint64_t last_job(void) {
 }
 
 static uint64_t change(Argosy__Verb verb, const char *name, const char *content) {
-        uint64_t id[2] = {++g.id, 33};
-        RigAnswer *a = rig_change_with(&g, verb, name, content, true, (const uint8_t *) id);
-
-        rig_settle(&g);
-        assert_int_equal(rig_last(a)->status, 0);
-        return rig_last(a)->job;
+        return rig_change_as_job(&g, verb, name, content);
 }
 
 // ------------------------------------------------------------------------------------------------ what it does
@@ -364,21 +359,8 @@ static void a_unit_that_cannot_be_has_its_own_error(void **state) {
 
 // ------------------------------------------------------------------------------------------------ undone, and again
 
-static const Argosy__Response *undo(uint64_t number) {
-        Argosy__Request__Undo undo = ARGOSY__REQUEST__UNDO__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        uint64_t id[2] = {++g.id, 44};
-        RigAnswer *a;
-
-        undo.job = number;
-        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
-        request.undo = &undo;
-        request.job = &job;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
-        return rig_last(a);
+static const Argosy__Response *undo(uint64_t job) {
+        return rig_undo(&g, (RigUndo){job});
 }
 
 static void undo_puts_back_what_it_changed(void **state) {

@@ -116,31 +116,9 @@ static uint64_t close_queue(const char *reason) {
         return change_queue(change, reason);
 }
 
-typedef struct Undo {
-        uint64_t job;
-        bool dry_run, only_untouched, force;
-} Undo;
-
-static const Argosy__Response *undo(Undo w) {
-        Argosy__Request__Undo undo = ARGOSY__REQUEST__UNDO__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        uint64_t id[2] = {++g.id, 44};
-
-        undo.job = w.job;
-        undo.dry_run = w.dry_run;
-        undo.only_untouched = w.only_untouched;
-        undo.force = w.force;
-        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
-        request.undo = &undo;
-        request.job = &job;
-        return rig_last(rig_ask_and_settle(&g, &request));
-}
-
 // The new job.
 static uint64_t undone(uint64_t job) {
-        const Argosy__Response *r = undo((Undo){job});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job});
 
         if (r->status != 0)
                 fail_msg("%s", r->message);
@@ -293,10 +271,10 @@ static void a_role_that_units_are_of_stays(void **state) {
         SKIP_BELOW(FEATURE_JOBS);
         job = role((Role){.name = "web", .weight = 3});
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_START, "a.service", OF_WEB)->status, 0);
-        r = undo((Undo){job});
+        r = rig_undo(&g, (RigUndo){job});
         assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "role web cannot be put back (1 unit is of it)"));
-        r = undo((Undo){job, .force = true});
+        r = rig_undo(&g, (RigUndo){job, .force = true});
         assert_int_equal(said_of(r, "role web")->status, EEXIST);
         assert_non_null(cluster_state_find_role(g.state, "web"));
 }
@@ -361,22 +339,22 @@ static void what_a_later_job_changed_is_named(void **state) {
         (void) label("n2", "disk", "hdd");
         job = label("n2", "disk", "ssd");
         later = label("n2", "disk", "nvme");
-        r = undo((Undo){job});
+        r = rig_undo(&g, (RigUndo){job});
         assert_int_equal(r->status, EEXIST);
         snprintf(text, sizeof(text),
                  "label disk of n2 was changed since by job %" PRIu64 " (label, root@n1)", later);
         assert_non_null(strstr(r->message, text));
         assert_string_equal(label_of(2, "disk"), "nvme");
 
-        r = undo((Undo){job, .only_untouched = true});
+        r = rig_undo(&g, (RigUndo){job, .only_untouched = true});
         assert_non_null(strstr(said_of(r, "label disk of n2")->message, "stays as it is"));
         assert_string_equal(label_of(2, "disk"), "nvme");
         assert_int_equal(last_job(), later);
 
-        r = undo((Undo){job, .force = true});
+        r = rig_undo(&g, (RigUndo){job, .force = true});
         assert_int_equal(said_of(r, "label disk of n2")->status, 0);
         assert_string_equal(label_of(2, "disk"), "hdd");
-        r = undo((Undo){job});
+        r = rig_undo(&g, (RigUndo){job});
         assert_string_equal(said_of(r, "label disk of n2")->message, "it is as it was before already");
 }
 
@@ -387,9 +365,9 @@ static void a_plan_says_it_and_does_nothing(void **state) {
         SKIP_BELOW(FEATURE_JOBS);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "old disks");
         job = job_of(rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, ""));
-        r = undo((Undo){job, .dry_run = true});
+        r = rig_undo(&g, (RigUndo){job, .dry_run = true});
         assert_string_equal(said_of(r, "node n2")->message, "is cordoned (old disks) again");
-        r = undo((Undo){label("n2", "disk", "ssd"), .dry_run = true});
+        r = rig_undo(&g, (RigUndo){label("n2", "disk", "ssd"), .dry_run = true});
         assert_string_equal(said_of(r, "label disk of n2")->message, "is taken back");
         assert_int_equal(r->job, 0);
         assert_int_equal(node_of(2)->mode, ARGOSY__NODE_MODE__MODE_OPEN);
@@ -410,11 +388,11 @@ static void a_host_that_is_gone_is_in_nobodys_way(void **state) {
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
         request.cluster_remove = &m;
         (void) job_of(rig_ask_and_settle(&g, &request));
-        r = undo((Undo){last_job()});
+        r = rig_undo(&g, (RigUndo){last_job()});
         assert_int_equal(r->status, EOPNOTSUPP);
-        r = undo((Undo){job, .force = true});
+        r = rig_undo(&g, (RigUndo){job, .force = true});
         assert_non_null(strstr(said_of(r, "label disk of n4")->message, "the host is no member any more"));
-        r = undo((Undo){second, .force = true});
+        r = rig_undo(&g, (RigUndo){second, .force = true});
         assert_non_null(strstr(said_of(r, "node n4")->message, "there is no such node any more"));
 }
 
@@ -436,7 +414,7 @@ static void who_may_not_change_it_cannot_undo_it(void **state) {
         (void) job_of(rig_ask_and_settle(&g, &request));
         job = label("n2", "disk", "ssd");
         g.author = &alice;
-        r = undo((Undo){job});
+        r = rig_undo(&g, (RigUndo){job});
         assert_int_equal(r->status, EACCES);
         assert_non_null(strstr(r->message, "the right 'admin', which alice does not have"));
         assert_string_equal(label_of(2, "disk"), "ssd");
@@ -545,7 +523,7 @@ static void whatever_was_set_is_undone_step_by_step(void **state) {
                         job[i] = last_job() > last ? last_job() : 0;
                 }
                 for (size_t i = STEPS; i-- > 0;) {
-                        const Argosy__Response *r = job[i] > 0 ? undo((Undo){job[i]}) : NULL;
+                        const Argosy__Response *r = job[i] > 0 ? rig_undo(&g, (RigUndo){job[i]}) : NULL;
 
                         digest(now);
                         if (r && r->status != 0 &&

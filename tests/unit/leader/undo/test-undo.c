@@ -35,14 +35,8 @@ static uint64_t last_job(void) {
         return cluster_state_last_job(g.state);
 }
 
-// Its job.
 static uint64_t change(Argosy__Verb verb, const char *name, const char *content) {
-        uint64_t id[2] = {++g.id, 33};
-        RigAnswer *a = rig_change_with(&g, verb, name, content, true, (const uint8_t *) id);
-
-        rig_settle(&g);
-        assert_int_equal(rig_last(a)->status, 0);
-        return rig_last(a)->job;
+        return rig_change_as_job(&g, verb, name, content);
 }
 
 static uint64_t start(const char *name, const char *content) {
@@ -53,43 +47,9 @@ static uint64_t stop(const char *name) {
         return change(ARGOSY__VERB__VERB_STOP, name, NULL);
 }
 
-typedef struct Undo {
-        uint64_t job;
-        uint64_t id; // 0: a new one
-        bool dry_run, only_untouched, force, rolling;
-        uint64_t if_revision;
-} Undo;
-
-static RigAnswer *ask(Undo w) {
-        Argosy__Request__Undo undo = ARGOSY__REQUEST__UNDO__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        uint64_t id[2] = {w.id ?: ++g.id, 44};
-
-        undo.job = w.job;
-        undo.dry_run = w.dry_run;
-        undo.only_untouched = w.only_untouched;
-        undo.force = w.force;
-        undo.rolling = w.rolling;
-        undo.health_us = w.rolling ? 5 * USEC_PER_SEC : 0;
-        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        job.if_revision = w.if_revision;
-        request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
-        request.undo = &undo;
-        request.job = &job;
-        return rig_ask(&g, &request);
-}
-
-static const Argosy__Response *undo(Undo w) {
-        RigAnswer *a = ask(w);
-
-        rig_settle(&g);
-        return rig_last(a);
-}
-
 // The new job.
 static uint64_t undone(uint64_t job) {
-        const Argosy__Response *r = undo((Undo){job});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job});
 
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, last_job());
@@ -165,17 +125,17 @@ static void what_is_to_be_waited_for_is_said(void **state) {
 
         SKIP_BELOW(FEATURE_JOBS);
         job = start("a.service", ONE);
-        result = undo((Undo){job})->change->units[0];
+        result = rig_undo(&g, (RigUndo){job})->change->units[0];
         assert_int_equal(result->verb, ARGOSY__VERB__VERB_DESTROY);
         assert_true(result->revision > 0);
-        result = undo((Undo){last_job()})->change->units[0];
+        result = rig_undo(&g, (RigUndo){last_job()})->change->units[0];
         assert_int_equal(result->verb, ARGOSY__VERB__VERB_START);
         assert_int_equal(result->revision, rig_record(&g, "a.service")->revision);
         assert_true(*result->node);
         (void) start("a.service", TWO);
         job = stop("a.service");
-        (void) undo((Undo){job});
-        assert_int_equal(undo((Undo){last_job()})->change->units[0]->verb, ARGOSY__VERB__VERB_STOP);
+        (void) rig_undo(&g, (RigUndo){job});
+        assert_int_equal(rig_undo(&g, (RigUndo){last_job()})->change->units[0]->verb, ARGOSY__VERB__VERB_STOP);
 }
 
 // ------------------------------------------------------------------------------------------------ what is in the way
@@ -189,20 +149,20 @@ static void what_somebody_changed_since_is_named(void **state) {
         (void) start("a.service", ONE);
         job = start("a.service", TWO);
         later = start("a.service", THREE);
-        r = undo((Undo){job});
+        r = rig_undo(&g, (RigUndo){job});
         assert_int_equal(r->status, EEXIST);
         snprintf(text, sizeof(text), "by job %" PRIu64 " (start, root@n1)", later);
         assert_non_null(strstr(r->message, text));
         assert_unit("a.service", THREE, LAUNCHED);
         assert_int_equal(last_job(), later);
 
-        r = undo((Undo){job, .only_untouched = true});
+        r = rig_undo(&g, (RigUndo){job, .only_untouched = true});
         assert_int_equal(r->status, 0);
         assert_non_null(strstr(r->change->units[0]->message, "stays as it is"));
         assert_unit("a.service", THREE, LAUNCHED);
         assert_int_equal(last_job(), later);
 
-        assert_int_equal(undo((Undo){job, .force = true})->status, 0);
+        assert_int_equal(rig_undo(&g, (RigUndo){job, .force = true})->status, 0);
         assert_unit("a.service", ONE, LAUNCHED);
         assert_int_equal(last_job(), later + 1);
 }
@@ -217,11 +177,11 @@ static void a_revision_binds_it_to_what_its_job_changed(void **state) {
         seen = cluster_state_revision(g.state);
         (void) start("b.service", ONE);
         (void) stop("a.service");
-        assert_int_equal(undo((Undo){job, .force = true, .if_revision = seen})->status, ESTALE);
+        assert_int_equal(rig_undo(&g, (RigUndo){job, .force = true, .if_revision = seen})->status, ESTALE);
         assert_non_null(rig_record(&g, "a.service"));
         seen = cluster_state_revision(g.state);
         (void) stop("b.service");
-        assert_int_equal(undo((Undo){job, .force = true, .if_revision = seen})->status, 0); // b.service is not its business
+        assert_int_equal(rig_undo(&g, (RigUndo){job, .force = true, .if_revision = seen})->status, 0); // b.service is not its business
         assert_null(rig_record(&g, "a.service"));
 }
 
@@ -235,11 +195,11 @@ static void a_revision_binds_it_to_units_that_are_gone(void **state) {
         job = change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
         seen = cluster_state_revision(g.state);
         (void) change(ARGOSY__VERB__VERB_DESTROY, "b.service", NULL);
-        assert_int_equal(undo((Undo){job, .if_revision = seen})->status, ESTALE);
+        assert_int_equal(rig_undo(&g, (RigUndo){job, .if_revision = seen})->status, ESTALE);
         assert_null(rig_record(&g, "a.service"));
         seen = cluster_state_revision(g.state);
         (void) start("c.service", ONE);
-        assert_int_equal(undo((Undo){job, .if_revision = seen})->status, 0);
+        assert_int_equal(rig_undo(&g, (RigUndo){job, .if_revision = seen})->status, 0);
         assert_unit("a.service", ONE, LAUNCHED);
 }
 
@@ -251,10 +211,10 @@ static void a_revision_binds_it_to_what_is_no_unit(void **state) {
         job = last_job();
         seen = cluster_state_revision(g.state);
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_CORDONED, 0); // hosts have one revision together
-        assert_int_equal(undo((Undo){job, .if_revision = seen})->status, ESTALE);
+        assert_int_equal(rig_undo(&g, (RigUndo){job, .if_revision = seen})->status, ESTALE);
         seen = cluster_state_revision(g.state);
         (void) start("a.service", ONE);
-        assert_int_equal(undo((Undo){job, .if_revision = seen})->status, 0);
+        assert_int_equal(rig_undo(&g, (RigUndo){job, .if_revision = seen})->status, 0);
         assert_int_equal(cluster_state_find_host(g.state, 1)->nodes[0]->mode, ARGOSY__NODE_MODE__MODE_OPEN);
 }
 
@@ -300,14 +260,14 @@ static void that_it_ran_cannot_be_undone(void **state) {
         SKIP_BELOW(FEATURE_JOBS);
         (void) start("a.service", ONE);
         job = change(ARGOSY__VERB__VERB_RESTART, "a.service", NULL);
-        r = undo((Undo){job});
+        r = rig_undo(&g, (RigUndo){job});
         assert_int_equal(r->status, EOPNOTSUPP);
         assert_non_null(strstr(r->message, "that something ran cannot be undone"));
         (void) change_voters(1);
-        r = undo((Undo){last_job()});
+        r = rig_undo(&g, (RigUndo){last_job()});
         assert_int_equal(r->status, EOPNOTSUPP);
         assert_non_null(strstr(r->message, "(cluster voters) has changed nothing that can be put back"));
-        assert_int_equal(undo((Undo){99})->status, ENOENT);
+        assert_int_equal(rig_undo(&g, (RigUndo){99})->status, ENOENT);
 }
 
 static void what_is_as_before_stays(void **state) {
@@ -318,7 +278,7 @@ static void what_is_as_before_stays(void **state) {
         (void) start("a.service", ONE);
         job = start("a.service", TWO);
         (void) start("a.service", ONE);
-        r = undo((Undo){job});
+        r = rig_undo(&g, (RigUndo){job});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, 0);
         assert_string_equal(r->change->units[0]->message, "it is as it was before already");
@@ -332,9 +292,9 @@ static void a_plan_says_it_and_does_nothing(void **state) {
         (void) start("a.service", ONE);
         (void) start("a.service", TWO);
         job = stop("a.service");
-        r = undo((Undo){job, .dry_run = true});
+        r = rig_undo(&g, (RigUndo){job, .dry_run = true});
         assert_string_equal(r->change->units[0]->message, "is to be launched again");
-        r = undo((Undo){job - 1, .dry_run = true});
+        r = rig_undo(&g, (RigUndo){job - 1, .dry_run = true});
         assert_memory_equal(r->change->units[0]->message, "gets its file of before (", 25);
         assert_int_equal(r->job, 0);
         assert_unit("a.service", TWO, LOADED);
@@ -348,16 +308,16 @@ static void a_request_that_comes_again_undoes_nothing_twice(void **state) {
         SKIP_BELOW(FEATURE_JOBS);
         (void) start("a.service", ONE);
         job = start("a.service", TWO);
-        n = undo((Undo){job, .id = 4711})->job;
+        n = rig_undo(&g, (RigUndo){job, .id = 4711})->job;
         (void) start("a.service", TWO);
-        r = undo((Undo){job, .id = 4711, .force = true});
+        r = rig_undo(&g, (RigUndo){job, .id = 4711, .force = true});
         assert_int_equal(r->status, EEXIST); // that is another request
-        r = undo((Undo){job, .id = 4711});
+        r = rig_undo(&g, (RigUndo){job, .id = 4711});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, n);
         assert_unit("a.service", TWO, LAUNCHED);
         (void) start("a.service", ONE);
-        r = undo((Undo){job, .id = 4711}); // who has only lost the answer waits for the unit as it is
+        r = rig_undo(&g, (RigUndo){job, .id = 4711}); // who has only lost the answer waits for the unit as it is
         assert_int_equal(r->change->units[0]->verb, ARGOSY__VERB__VERB_START);
         assert_int_equal(r->change->units[0]->revision, rig_record(&g, "a.service")->revision);
 }
@@ -409,7 +369,7 @@ static void many_are_one_job(void **state) {
         SKIP_BELOW(FEATURE_JOBS);
         (void) start_many(ONE);
         job = start_many(TWO);
-        r = undo((Undo){job});
+        r = rig_undo(&g, (RigUndo){job});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->change->n_units, MANY);
         assert_int_equal(count(ONE), MANY);
@@ -421,7 +381,7 @@ static void many_are_one_job(void **state) {
 // Until a part of it is in the log, and its leader is lost.
 static void begin_and_lose_the_leader(uint64_t job, uint64_t id) {
         g.slow = true;
-        (void) ask((Undo){job, .id = id});
+        (void) rig_begin_undo(&g, (RigUndo){job, .id = id});
         for (unsigned committed = g.batches; g.batches < committed + 1;) {
                 rig_turns(&g, 1);
                 rig_release(&g);
@@ -442,7 +402,7 @@ static void the_next_leader_goes_on_with_it(void **state) {
         rig_elect(&g);
         rig_settle(&g);
         assert_in_range(count(ONE), 1, MANY - 1);
-        r = undo((Undo){job, .id = 4711});
+        r = rig_undo(&g, (RigUndo){job, .id = 4711});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, job + 1);
         assert_int_equal(r->change->n_units, MANY);
@@ -470,7 +430,7 @@ static void whose_rest_somebody_else_has_put_back_is_over(void **state) {
         rig_settle(&g);
         (void) start_many(ONE);
         assert_true(is_partial(job + 1));
-        r = undo((Undo){job, .id = 4711});
+        r = rig_undo(&g, (RigUndo){job, .id = 4711});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, job + 1);
         assert_false(is_partial(job + 1));
@@ -490,13 +450,13 @@ static void what_is_forgotten_before_it_is_undone_whole_is_said(void **state) {
         rig_settle(&g);
         (void) start("a.service", ONE);
         assert_true(cluster_state_first_job(g.state) > job);
-        r = undo((Undo){job, .id = 4711});
+        r = rig_undo(&g, (RigUndo){job, .id = 4711});
         assert_int_equal(r->status, ENODATA);
         assert_non_null(strstr(r->message, "was not put back whole"));
         assert_int_equal(r->job, job + 1);
         assert_false(is_partial(job + 1));
         assert_in_range(count(ONE), 1, MANY - 1);
-        r = undo((Undo){job, .id = 4711});
+        r = rig_undo(&g, (RigUndo){job, .id = 4711});
         assert_int_equal(r->status, ENOENT);
 }
 
@@ -546,7 +506,7 @@ static void an_update_that_failed_leaves_nothing_to_undo(void **state) {
         (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", TWO});
         rig_pass_ms(&g, 60000);
         assert_unit("w@1.service", ONE, LAUNCHED);
-        r = undo((Undo){last_job()});
+        r = rig_undo(&g, (RigUndo){last_job()});
         assert_int_equal(r->status, EOPNOTSUPP);
 }
 
@@ -585,9 +545,9 @@ static void files_are_put_back_a_few_at_a_time(void **state) {
 
         SKIP_BELOW(FEATURE_JOBS);
         job = update_three();
-        r = undo((Undo){job, .rolling = true, .dry_run = true});
+        r = rig_undo(&g, (RigUndo){job, .rolling = true, .dry_run = true});
         assert_int_equal(r->change->n_units, 4);
-        r = undo((Undo){job, .rolling = true, .id = 4711});
+        r = rig_undo(&g, (RigUndo){job, .rolling = true, .id = 4711});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, job + 1);
         assert_int_equal(r->change->n_units, 1);
@@ -597,7 +557,7 @@ static void files_are_put_back_a_few_at_a_time(void **state) {
         assert_true(rollout_is_under_way(rollout));
         assert_in_range(count_three(ONE), 0, 2); // not all at once
         assert_int_equal(cluster_state_job_state(g.state, job + 1), ARGOSY__JOB_STATE__JOB_RUNNING);
-        r = undo((Undo){job, .rolling = true, .id = 4711}); // who asks again waits for the same
+        r = rig_undo(&g, (RigUndo){job, .rolling = true, .id = 4711}); // who asks again waits for the same
         assert_int_equal(r->job, job + 1);
         assert_int_equal(r->change->units[0]->revision, cluster_state_find_rollout(g.state, "w@.service")->revision);
         rig_pass_ms(&g, 60000);
@@ -606,11 +566,11 @@ static void files_are_put_back_a_few_at_a_time(void **state) {
         assert_int_equal(last_job(), job + 1);
         assert_int_equal(rig_show_job(&g, job + 1)->changed, 4);
         assert_string_equal(rig_show_job(&g, job + 1)->state, "done");
-        r = undo((Undo){job, .rolling = true});
+        r = rig_undo(&g, (RigUndo){job, .rolling = true});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->change->units[0]->revision, 0); // nothing to wait for
         assert_int_equal(last_job(), job + 1);
-        r = undo((Undo){job + 1, .rolling = true}); // and the other way round
+        r = rig_undo(&g, (RigUndo){job + 1, .rolling = true}); // and the other way round
         assert_int_equal(r->status, 0);
         rig_pass_ms(&g, 60000);
         assert_int_equal(count_three(TWO), 3);
@@ -623,16 +583,16 @@ static void what_is_no_update_is_not_put_back_a_few_at_a_time(void **state) {
         SKIP_BELOW(FEATURE_JOBS);
         (void) start("a.service", ONE);
         job = stop("a.service");
-        r = undo((Undo){job, .rolling = true});
+        r = rig_undo(&g, (RigUndo){job, .rolling = true});
         assert_int_equal(r->status, EOPNOTSUPP);
         assert_non_null(strstr(r->message, "a.service is to be something else again"));
         assert_int_equal(last_job(), job);
-        r = undo((Undo){job, .rolling = true, .dry_run = true});
+        r = rig_undo(&g, (RigUndo){job, .rolling = true, .dry_run = true});
         assert_int_equal(r->status, EOPNOTSUPP);
-        r = undo((Undo){job, .rolling = true, .only_untouched = true});
+        r = rig_undo(&g, (RigUndo){job, .rolling = true, .only_untouched = true});
         assert_int_equal(r->status, EINVAL);
         (void) rig_label(&g, "n2", "disk", "ssd");
-        r = undo((Undo){last_job(), .rolling = true});
+        r = rig_undo(&g, (RigUndo){last_job(), .rolling = true});
         assert_int_equal(r->status, EOPNOTSUPP);
         assert_non_null(strstr(r->message, "it has changed more than units"));
 }
@@ -737,7 +697,7 @@ static void the_history_of_a_unit_can_be_read(void **state) {
         assert_string_equal(rig_show_job(&g, last_job())->verb, "history forget");
         assert_int_equal(cat("a.service", unit->rev_after)->status, ENOENT);
         assert_int_equal(forget(unit->rev_after)->status, ENOENT);
-        r = undo((Undo){jobs->rows[0]->job}); // it was destroyed with that file
+        r = rig_undo(&g, (RigUndo){jobs->rows[0]->job}); // it was destroyed with that file
         assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "not kept any more"));
 }
@@ -877,7 +837,7 @@ static void whatever_was_done_is_undone_step_by_step(void **state) {
                         job[i] = last_job() > last ? last_job() : 0;
                 }
                 for (size_t i = STEPS; i-- > 0;) {
-                        const Argosy__Response *r = job[i] > 0 ? undo((Undo){job[i]}) : NULL;
+                        const Argosy__Response *r = job[i] > 0 ? rig_undo(&g, (RigUndo){job[i]}) : NULL;
 
                         digest(now);
                         assert_true(!r || r->status == 0 || r->status == EOPNOTSUPP);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a job changed is put back, by a job that can be undone itself: contents, what units were to be, and whether
-// they were there. What somebody has changed since is named, and left alone unless the request says otherwise. And
-// what jobs have replaced can be read.
+// they were there. What somebody has changed since is named, and left alone unless the request says otherwise.
 #include <inttypes.h>
 
 #include "feature-skip.h"
-#include "forget-request.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 
@@ -597,176 +595,6 @@ static void what_is_no_update_is_not_put_back_a_few_at_a_time(void **state) {
         assert_non_null(strstr(r->message, "it has changed more than units"));
 }
 
-// ------------------------------------------------------------------------------------------------ reading
-
-static const Argosy__Response *cat(const char *name, const char *rev) {
-        Argosy__Request__Cat m = ARGOSY__REQUEST__CAT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
-        m.names = (char **) &name;
-        m.n_names = 1;
-        m.revs = (char **) &rev;
-        m.n_revs = rev != NULL;
-        request.what_case = ARGOSY__REQUEST__WHAT_CAT;
-        request.cat = &m;
-        return rig_last(rig_ask(&g, &request));
-}
-
-static const Argosy__Response *forget(const char *rev) {
-        Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
-        m.revs = (char **) &rev;
-        m.n_revs = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_FORGET;
-        request.forget = &m;
-        return rig_last(rig_ask_and_settle(&g, &request));
-}
-
-static const Argosy__Response *forget_at(const char *rev, uint64_t if_revision) {
-        Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
-        m.revs = (char **) &rev;
-        m.n_revs = 1;
-        job.if_revision = if_revision;
-        request.what_case = ARGOSY__REQUEST__WHAT_FORGET;
-        request.forget = &m;
-        request.job = &job;
-        return rig_last(rig_ask_and_settle(&g, &request));
-}
-
-static void a_file_is_erased_if_no_job_has_had_it_since(void **state) {
-        Hash one = hash_of(ONE, strlen(ONE));
-        char hex[HASH_HEX_SIZE];
-        uint64_t seen;
-
-        SKIP_BELOW(FEATURE_JOBS);
-        hash_hex(&one, HASH_SIZE, hex);
-        (void) start("a.service", ONE);
-        (void) start("a.service", TWO);
-        seen = cluster_state_revision(g.state);
-        (void) start("b.service", ONE);
-        (void) start("b.service", TWO);
-        assert_int_equal(forget_at(hex, seen)->status, ESTALE);
-        assert_non_null(cluster_state_find_spec(g.state, &one));
-        seen = cluster_state_revision(g.state);
-        (void) start("c.service", THREE);
-        assert_int_equal(forget_at(hex, seen)->status, 0);
-        assert_null(cluster_state_find_spec(g.state, &one));
-}
-
-static void the_history_of_a_unit_can_be_read(void **state) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        const Argosy__Response__JobUnitRow *unit;
-        const Argosy__Response__Jobs *jobs;
-        char *name = (char *) "a.service";
-        const Argosy__Response *r;
-
-        SKIP_BELOW(FEATURE_JOBS);
-        (void) start("a.service", ONE);
-        (void) start("b.service", ONE);
-        (void) change(ARGOSY__VERB__VERB_LOAD, "c.service", THREE);
-        (void) start("a.service", TWO);
-        (void) stop("a.service");
-        (void) change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
-        list.patterns = &name;
-        list.n_patterns = 1;
-        list.changes = true;
-        jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
-        assert_int_equal(jobs->n_rows, 4);
-        unit = jobs->rows[0]->units[0];
-        assert_true(unit->gone);
-        assert_string_equal(unit->desired, "loaded");
-        assert_string_equal(unit->rev_after, "");
-        unit = jobs->rows[1]->units[0];
-        assert_string_equal(unit->desired, "launched");
-        assert_string_equal(unit->desired_after, "loaded");
-        assert_string_equal(unit->rev, unit->rev_after);
-        unit = jobs->rows[2]->units[0];
-        assert_string_not_equal(unit->rev, unit->rev_after);
-        r = cat("a.service", unit->rev_after);
-        assert_int_equal(r->status, 0);
-        assert_memory_equal(r->cat->content.data, TWO, strlen(TWO));
-        assert_string_equal(jobs->rows[3]->units[0]->rev, "");
-        assert_int_equal(jobs->rows[3]->n_units, 1); // of a.service alone
-
-        assert_int_equal(forget(unit->rev)->status, EEXIST); // b.service has it
-        assert_int_equal(forget(unit->rev_after)->status, 0);
-        assert_string_equal(rig_show_job(&g, last_job())->verb, "history forget");
-        assert_int_equal(cat("a.service", unit->rev_after)->status, ENOENT);
-        assert_int_equal(forget(unit->rev_after)->status, ENOENT);
-        r = rig_undo(&g, (RigUndo){jobs->rows[0]->job}); // it was destroyed with that file
-        assert_int_equal(r->status, EEXIST);
-        assert_non_null(strstr(r->message, "not kept any more"));
-}
-
-enum { MANY_REVS = 2 * FORGET_AT_ONCE + 1000 };
-
-// Of so many contents that there are these two, if they are any.
-static const Argosy__Response *forget_many(const char *first, const char *last) {
-        static char words[MANY_REVS][HASH_HEX_SIZE], *revs[MANY_REVS];
-        Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        uint64_t id[2] = {++g.id, 66};
-
-        for (uint64_t i = 0; i < MANY_REVS; i++) {
-                Hash hash = hash_of(&i, sizeof(i));
-
-                hash_hex(&hash, HASH_SIZE, words[i]);
-                revs[i] = words[i];
-        }
-        revs[0] = (char *) (first ?: revs[0]);
-        revs[MANY_REVS - 1] = (char *) (last ?: revs[MANY_REVS - 1]);
-        m.revs = revs;
-        m.n_revs = MANY_REVS;
-        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        request.what_case = ARGOSY__REQUEST__WHAT_FORGET;
-        request.forget = &m;
-        request.job = &job;
-        return rig_last(rig_ask_and_settle(&g, &request));
-}
-
-static void rev_of(const char *content, char ret[HASH_HEX_SIZE]) {
-        Hash hash = hash_of(content, strlen(content));
-
-        hash_hex(&hash, HASH_SIZE, ret);
-}
-
-static void tens_of_thousands_of_contents_are_erased_by_one_job(void **state) {
-        char one[HASH_HEX_SIZE], two[HASH_HEX_SIZE], three[HASH_HEX_SIZE];
-        const Argosy__Response *r;
-        uint64_t last;
-
-        SKIP_BELOW(FEATURE_JOBS);
-        rev_of(ONE, one);
-        rev_of(TWO, two);
-        rev_of(THREE, three);
-        (void) start("a.service", ONE);
-        (void) start("a.service", TWO);
-        last = start("a.service", THREE);
-        assert_int_equal(forget_many(NULL, NULL)->status, ENOENT);
-        assert_int_equal(forget_many(NULL, three)->status, EEXIST);
-        r = forget_many(one, two);
-        assert_int_equal(r->status, 0);
-        assert_int_equal(r->job, last + 1);
-        assert_int_equal(last_job(), last + 1);
-        assert_int_equal(cat("a.service", one)->status, ENOENT);
-        assert_int_equal(cat("a.service", two)->status, ENOENT);
-
-        (void) start("a.service", ONE);
-        last = start("a.service", THREE);
-        r = forget_many(one, three); // the last piece has nothing that could be erased
-        assert_int_equal(r->status, 0);
-        assert_non_null(strstr(r->message, "1 of 21000 are not erased"));
-        assert_int_equal(cat("a.service", one)->status, ENOENT);
-        assert_int_equal(last_job(), last + 1);
-        assert_false(is_partial(last + 1));
-        assert_int_equal(cluster_state_job_state(g.state, last + 1), ARGOSY__JOB_STATE__JOB_DONE);
-}
-
 // ------------------------------------------------------------------------------------------------ at random
 
 static uint64_t next(uint64_t *seed) { // xorshift64
@@ -873,9 +701,6 @@ int main(void) {
                 TEST(an_update_that_failed_leaves_nothing_to_undo),
                 TEST(files_are_put_back_a_few_at_a_time),
                 TEST(what_is_no_update_is_not_put_back_a_few_at_a_time),
-                TEST(a_file_is_erased_if_no_job_has_had_it_since),
-                TEST(the_history_of_a_unit_can_be_read),
-                TEST(tens_of_thousands_of_contents_are_erased_by_one_job),
                 TEST(whatever_was_done_is_undone_step_by_step),
         };
 

@@ -229,8 +229,17 @@ void http_api_on_logout(HttpApi *a);
 // What its streams were told of, each event and all together; NULL: out of memory, and there is more to do.
 EventsMemo *http_thread_memo(HttpThread *t);
 AnswersMemo *http_thread_answers(HttpThread *t);
+
+// ---- by the thread: http-thread-answer.c
+
 // It was refused, and perhaps because of its token.
 void http_thread_note_refusal(HttpCall *call);
+// What it asked for, or why not.
+enum MHD_Result http_thread_send_answer(HttpCall *call);
+// methods: what may be done instead; NULL: nothing is said of that. last: the connection ends.
+enum MHD_Result http_thread_send_problem(struct MHD_Connection *connection, const HttpProblem *problem,
+                                         const char *methods, bool last);
+enum MHD_Result http_thread_send_logout(HttpCall *call);
 
 // ---- by the thread: http-thread-stream.c
 

@@ -82,7 +82,7 @@ static bool takes(const cJSON *operation, const char *header) {
         return false;
 }
 
-// What http-thread.c reads and sends besides bodies.
+// What http-thread.c reads and http-thread-answer.c sends besides bodies.
 static void headers_are_told_of_where_they_mean_something(void **state) {
         HttpRoute route;
 

@@ -223,28 +223,20 @@ size_t held_limit_running(const Leader *l, uint32_t rule) {
         return limit ? limit->n_running : 0;
 }
 
-// When it is asked.
-typedef enum Moment {
-        COMES,   // a request has come, and is to be decided
-        IS_DUE,  // a job may be able to go
-        DECIDED, // it goes, and its turn has come to be decided
-} Moment;
-
 bool held_jobs_can_hold(const Argosy__Request *request) {
         return queue_policy_can_hold(request) && job_request_id(request);
 }
 
-// Whoever waits for it already, or may be about to, comes before one that has just come; who goes is decided in the order of
-// going. What cannot be held would be refused: not for those of whom nobody knows whether the limit is theirs.
-static bool is_full(const Leader *l, const Argosy__QueueRule *rule, const Argosy__Request *request, Moment moment) {
+// What cannot be held would be refused: not for those of whom nobody knows whether the limit is theirs.
+bool held_limit_is_full(const Leader *l, const Argosy__QueueRule *rule, const Argosy__Request *request, HeldMoment moment) {
         const HeldLimit *limit = limit_find(l, rule->number);
         size_t n = limit ? limit->n_running + limit->n_admitted : 0;
 
-        if (moment == COMES && l->held_due.n > 0 && held_jobs_can_hold(request))
+        if (moment == HELD_COMES && l->held_due.n > 0 && held_jobs_can_hold(request))
                 return true;
-        if (limit && moment != DECIDED)
+        if (limit && moment != HELD_DECIDED)
                 n += limit->n_going;
-        if (limit && moment == COMES)
+        if (limit && moment == HELD_COMES)
                 n += limit->n_waiting;
         return n >= rule->limit;
 }
@@ -491,58 +483,65 @@ static void add_after(const Leader *l, const uint64_t *after, size_t n, HeldJobF
         }
 }
 
-// `facts` has what is known by now.
-static HeldJobVerdict judge(const Leader *l, const Argosy__Author *author, const Argosy__Request *request,
-                            Moment moment, HeldJobFacts *facts, const Argosy__QueueRule *rule) {
-        uint64_t job;
-
-        facts->past_rules |= !queue_policy_is_for(request, author);
-        facts->closed = cluster_state_queue(l->state)->closed;
-        facts->action = rule ? rule->action : ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT;
-        facts->is_behind = request->job && request->job->queue && queue_exclusive_job(l, request, &job);
-        facts->limit_full = facts->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT && is_full(l, rule, request, moment);
-        return held_job_judge(facts);
-}
-
 // Without what is stored of it the request has just come.
-static HeldJobFacts facts_of(const Leader *l, const Argosy__StoredRequest *m, const Argosy__Request *request) {
-        const Argosy__Request__Job *job = request->job;
-        HeldJobFacts facts = {.is_new = !m};
+static HeldJobFacts facts_of(const Leader *l, const HeldQuestion *q) {
+        const Argosy__Request__Job *job = q->request->job;
+        HeldJobFacts facts = {.is_new = !q->stored};
 
-        if (m) {
-                facts.by_hand = m->by_hand;
-                facts.past_rules = m->past_rules;
-                add_after(l, m->after, m->n_after, &facts);
+        if (q->stored) {
+                facts.by_hand = q->stored->by_hand;
+                facts.past_rules = q->stored->past_rules;
+                add_after(l, q->stored->after, q->stored->n_after, &facts);
         } else if (job) {
                 facts.by_hand = job->hold;
                 add_after(l, job->after, job->n_after, &facts);
         }
-        facts.past_rules |= queue_undoes_rules(l, request);
+        facts.past_rules |= queue_undoes_rules(l, q->request);
         return facts;
 }
 
-// False: it is known in a later turn.
-static bool judge_due_one(const Leader *l, HeldJob *h, const Argosy__StoredRequest *m, size_t *left, HeldJobVerdict *ret,
-                          const Argosy__QueueRule **ret_rule) {
-        HeldJobFacts facts = facts_of(l, m, h->request);
+// `facts` has what is known by now.
+static HeldJobVerdict judge(const Leader *l, const HeldQuestion *q, HeldJobFacts *facts, const Argosy__QueueRule *rule) {
+        const Argosy__Request *request = q->request;
+        uint64_t job;
 
-        if (!facts.past_rules && !queue_rule_find(l, m->author, h->request, left, &h->look, ret_rule))
+        facts->past_rules |= !queue_policy_is_for(request, q->author);
+        facts->closed = cluster_state_queue(l->state)->closed;
+        facts->action = rule ? rule->action : ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT;
+        facts->is_behind = request->job && request->job->queue && queue_exclusive_job(l, request, &job);
+        facts->limit_full = facts->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT &&
+                            held_limit_is_full(l, rule, request, q->moment);
+        return held_job_judge(facts);
+}
+
+bool held_verdict_find(const Leader *l, const HeldQuestion *q, size_t *left, QueueLook **look, HeldJobVerdict *ret,
+                       const Argosy__QueueRule **ret_rule) {
+        HeldJobFacts facts = facts_of(l, q);
+
+        *ret_rule = NULL;
+        if (!facts.past_rules && !queue_rule_find(l, q->author, q->request, left, look, ret_rule))
                 return false;
-        *ret = judge(l, m->author, h->request, IS_DUE, &facts, *ret_rule);
+        *ret = judge(l, q, &facts, *ret_rule);
         return true;
+}
+
+HeldJobVerdict held_verdict_without_rules(const Leader *l, const Argosy__StoredRequest *m) {
+        HeldJobFacts facts = {.by_hand = m->by_hand, .past_rules = true};
+
+        add_after(l, m->after, m->n_after, &facts);
+        return held_job_judge(&facts);
 }
 
 bool held_jobs_judge(const Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule) {
         const Argosy__StoredRequest *m = t->held ? cluster_state_find_stored_request(l->state, t->held->number) : NULL;
-        HeldJobFacts facts = facts_of(l, m, t->request);
-        const Argosy__Author *author = m ? m->author : t->author;
         size_t left = LOOK_UNITS;
 
-        *ret_rule = NULL;
-        if (!facts.past_rules && !queue_rule_find(l, author, t->request, &left, &t->look, ret_rule))
-                return false;
-        *ret = judge(l, author, t->request, m ? DECIDED : COMES, &facts, *ret_rule);
-        return true;
+        return held_verdict_find(l,
+                                 &(HeldQuestion){.author = m ? m->author : t->author,
+                                                 .request = t->request,
+                                                 .stored = m,
+                                                 .moment = m ? HELD_DECIDED : HELD_COMES},
+                                 &left, &t->look, ret, ret_rule);
 }
 
 // ------------------------------------------------------------------------------------------------ over
@@ -714,14 +713,6 @@ static Argosy__Request *read_request(const Argosy__StoredRequest *m) {
         return NULL;
 }
 
-// By what needs no look at what it asks for.
-static HeldJobVerdict judge_quickly(const Leader *l, const Argosy__StoredRequest *m) {
-        HeldJobFacts facts = {.by_hand = m->by_hand, .past_rules = true};
-
-        add_after(l, m->after, m->n_after, &facts);
-        return held_job_judge(&facts);
-}
-
 static void carry_out(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, HeldJobVerdict v, const Argosy__QueueRule *rule) {
         if (v == HELD_JOB_GOES)
                 go(l, h, m, rule);
@@ -737,7 +728,7 @@ static void carry_out(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, Hel
 // False: it is due still, and judged in a later turn.
 static bool judge_due(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, size_t *left) {
         const Argosy__QueueRule *rule = NULL;
-        HeldJobVerdict v = has_begun(l, h) ? HELD_JOB_GOES : judge_quickly(l, m);
+        HeldJobVerdict v = has_begun(l, h) ? HELD_JOB_GOES : held_verdict_without_rules(l, m);
 
         l->n_held_judged++;
         if (v == HELD_JOB_GOES && !h->request)
@@ -745,7 +736,8 @@ static bool judge_due(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, siz
         if (v == HELD_JOB_GOES && !h->request)
                 end(l, h, ARGOSY__JOB_STATE__JOB_CANCELLED,
                     "the leader's version cannot carry out such a request");
-        else if (v != HELD_JOB_GOES || has_begun(l, h) || judge_due_one(l, h, m, left, &v, &rule))
+        else if (v != HELD_JOB_GOES || has_begun(l, h) ||
+                 held_verdict_find(l, &(HeldQuestion){m->author, h->request, m, HELD_IS_DUE}, left, &h->look, &v, &rule))
                 carry_out(l, h, m, v, rule);
         else
                 return false;

@@ -15,11 +15,33 @@
 #include "batch-builder.h"
 #include "held-job.h"
 #include "leader-core.h"
+#include "queue-subject.h"
 #include "tickets.h"
 
 typedef struct HeldJob HeldJob;
 
 enum { HELD_WHY_SIZE = 256 };
+
+// When a request is judged.
+typedef enum HeldMoment {
+        HELD_COMES,   // it has come, and is to be decided
+        HELD_IS_DUE,  // a job may be able to go
+        HELD_DECIDED, // it goes, and its turn has come to be decided
+} HeldMoment;
+
+typedef struct HeldQuestion {
+        const Argosy__Author *author;
+        const Argosy__Request *request;
+        const Argosy__StoredRequest *stored; // what the log has of it; NULL: it has just come
+        HeldMoment moment;
+} HeldQuestion;
+
+// What holds it. *ret_rule: by which rule it is held or refused, or which counts it; NULL: none. False: of so many units that it is
+// known in a later turn; *left and *look are those of queue_rule_find().
+bool held_verdict_find(const Leader *l, const HeldQuestion *q, size_t *left, QueueLook **look, HeldJobVerdict *ret,
+                       const Argosy__QueueRule **ret_rule);
+// The same by what needs no look at what it asks for: it may be held all the same, if this says that it goes.
+HeldJobVerdict held_verdict_without_rules(const Leader *l, const Argosy__StoredRequest *m);
 
 // The tables of a leader that begins, of all that the log has; and their end.
 void held_jobs_build(Leader *l);
@@ -54,6 +76,9 @@ void held_limits_settle(
 void held_limit_begin(Leader *l, uint32_t rule);
 void held_limit_end(Leader *l, uint32_t rule);
 size_t held_limit_running(const Leader *l, uint32_t rule);
+// No more may begin. Whoever waits for it already, or may be about to, comes before one that has just come; who goes is decided in the
+// order of going.
+bool held_limit_is_full(const Leader *l, const Argosy__QueueRule *rule, const Argosy__Request *request, HeldMoment moment);
 
 // It is among the requests that are decided, and may be in the next entry.
 bool held_job_goes(const Leader *l, uint64_t number);

@@ -13,35 +13,11 @@
 //      is gone      the log has its effect, or its end                      held_jobs_on_news()
 
 #include "batch-builder.h"
-#include "held-job.h"
+#include "held-verdict.h"
 #include "leader-core.h"
-#include "queue-subject.h"
 #include "tickets.h"
 
 typedef struct HeldJob HeldJob;
-
-enum { HELD_WHY_SIZE = 256 };
-
-// When a request is judged.
-typedef enum HeldMoment {
-        HELD_COMES,   // it has come, and is to be decided
-        HELD_IS_DUE,  // a job may be able to go
-        HELD_DECIDED, // it goes, and its turn has come to be decided
-} HeldMoment;
-
-typedef struct HeldQuestion {
-        const Argosy__Author *author;
-        const Argosy__Request *request;
-        const Argosy__StoredRequest *stored; // what the log has of it; NULL: it has just come
-        HeldMoment moment;
-} HeldQuestion;
-
-// What holds it. *ret_rule: by which rule it is held or refused, or which counts it; NULL: none. False: of so many units that it is
-// known in a later turn; *left and *look are those of queue_rule_find().
-bool held_verdict_find(const Leader *l, const HeldQuestion *q, size_t *left, QueueLook **look, HeldJobVerdict *ret,
-                       const Argosy__QueueRule **ret_rule);
-// The same by what needs no look at what it asks for: it may be held all the same, if this says that it goes.
-HeldJobVerdict held_verdict_without_rules(const Leader *l, const Argosy__StoredRequest *m);
 
 // The tables of a leader that begins, of all that the log has; and their end.
 void held_jobs_build(Leader *l);
@@ -89,9 +65,6 @@ bool held_job_goes_on(const Leader *l, uint64_t number);
 bool held_job_wait(Leader *l, uint64_t number, Ticket *t);
 // What holds it, for people; "": nothing, or nobody knows.
 void held_job_phrase(const Leader *l, uint64_t number, char ret[HELD_WHY_SIZE]);
-// The same of a verdict. `after`: a job that it waits for, and how many there are.
-void held_verdict_phrase(const Leader *l, HeldJobVerdict v, const Argosy__QueueRule *rule,
-                         const uint64_t *after, size_t n_after, char ret[HELD_WHY_SIZE]);
 // Numbers of held jobs that wait for this one, smallest first, at most `max`. Returns how many.
 size_t held_jobs_waiting(const Leader *l, uint64_t number, uint64_t *ret, size_t max);
 // How many a rule holds.

@@ -506,7 +506,7 @@ FAULTS = [
           "s->wanted->deadline_us = 0;",
           "(void) s;",
           "leader/undo-settings: a_time_that_is_over_is_not_put_back"),
-    Fault("undo-of-close-waits-for-the-closed-queue", "src/leader/queue/held-jobs.c",
+    Fault("undo-of-close-waits-for-the-closed-queue", "src/leader/queue/held-verdict.c",
           "facts.past_rules |= queue_undoes_rules(l, q->request);",
           "(void) queue_undoes_rules;",
           "leader/undo-settings: a_queue_that_was_closed_opens_again"),

@@ -9,7 +9,8 @@ from collections import Counter
 import mutants
 
 from .faults import FAULTS
-from .workshop import SOURCE, Misfit, Workshop, is_scenario, position
+from .table import misfits, split_test
+from .workshop import SOURCE, Misfit, Workshop, is_scenario
 
 
 def parse():
@@ -29,12 +30,6 @@ def chosen(args):
         wanted = not args.patterns or any(pattern in f"{fault.name} {fault.file} {fault.test}" for pattern in args.patterns)
         if wanted and (args.integration or not is_scenario(fault.test)):
             yield fault
-
-
-def split_test(fault):
-    """"agent/plan: function" -> both"""
-    room_test, _, function = fault.test.partition(": ")
-    return room_test, function
 
 
 def check_healthy(workshop, faults):
@@ -69,17 +64,9 @@ def judge(workshop, fault):
 
 
 def check_table():
-    misfits = []
-    for fault in FAULTS:
-        try:
-            position(SOURCE, fault)
-        except Misfit as reason:
-            misfits.append(f"{fault.name}: {reason}")
-        if ": " not in fault.test:
-            misfits.append(f"{fault.name} names no test function")
-    misfits += [f"two faults are called {name}" for name, count in Counter(fault.name for fault in FAULTS).items() if count > 1]
-    if misfits:
-        raise Misfit("the table (tools/lib/mutants/faults.py) does not fit the source:\n" + "\n".join(misfits))
+    found = list(misfits(SOURCE, FAULTS))
+    if found:
+        raise Misfit("the table (tools/lib/mutants/faults.py) does not fit the source:\n" + "\n".join(found))
 
 
 def main():

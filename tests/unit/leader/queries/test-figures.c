@@ -125,6 +125,20 @@ static void what_units_reserve_is_told_beside_what_there_is(void **state) {
         assert_in_range(figure("capacity", "slot", NULL), 4, 9);
 }
 
+// Nobody waits for a node, so nobody else asks the Placement.
+static void what_there_is_follows_a_host_without_a_unit_that_asks(void **state) {
+        rig_host_set_labels(&g, 2, "offers/slot", "9");
+        (void) rig_change(&g, START, "a.service", DEMANDING);
+        rig_settle(&g);
+        assert_int_equal(figure("capacity", "slot", NULL), 9);
+        rig_host_set_labels(&g, 3, "offers/slot", "4");
+        assert_int_equal(figure("capacity", "slot", NULL), 13);
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_int_equal(figure("nodes", "lost", NULL), 1);
+        assert_int_equal(figure("capacity", "slot", NULL), 9);
+}
+
 static void jobs_are_counted_by_verb_while_they_are_open_and_when_they_have_ended(void **state) {
         SKIP_BELOW(FEATURE_JOBS);
         for (uint32_t h = 1; h <= 3; h++)
@@ -150,6 +164,18 @@ static void a_job_that_ends_with_its_entry_is_counted_once(void **state) {
         assert_int_equal(figure("jobs_ended", "submit", "done"), 1);
         assert_int_equal(figure("jobs_ended", "label", "done"), 1);
         assert_int_equal(figure("jobs_ended", NULL, NULL), 2);
+}
+
+// Behind its first entry it is open, and ends as what is open does.
+static void a_job_of_several_entries_is_counted_once(void **state) {
+        enum { MANY = 3000 };
+        unsigned batches = g.batches;
+
+        SKIP_BELOW(FEATURE_JOBS);
+        (void) rig_change_many(&g, SUBMIT, "w", MANY, SERVICE);
+        rig_pass_ms(&g, LATER_MS);
+        assert_true(g.batches > batches + 1);
+        assert_int_equal(figure("jobs_ended", NULL, NULL), 1);
 }
 
 static void whoever_leads_no_more_tells_only_what_must_not_fall(void **state) {
@@ -194,8 +220,10 @@ int main(void) {
                 TEST(nobody_knows_what_runs_on_a_node_that_is_not_heard),
                 TEST(nodes_are_counted_by_state_and_mode),
                 TEST(what_units_reserve_is_told_beside_what_there_is),
+                TEST(what_there_is_follows_a_host_without_a_unit_that_asks),
                 TEST(jobs_are_counted_by_verb_while_they_are_open_and_when_they_have_ended),
                 TEST(a_job_that_ends_with_its_entry_is_counted_once),
+                TEST(a_job_of_several_entries_is_counted_once),
                 TEST(whoever_leads_no_more_tells_only_what_must_not_fall),
         };
 

@@ -13,7 +13,7 @@ import subprocess
 import termios
 import time
 
-from lib import QUICK, SLEEPER, Cluster, eventually, main
+from lib import PATIENT, SLEEPER, Cluster, eventually, main
 
 BURNER = "[Service]\nExecStart=/bin/sh -c 'while :; do :; done'\n"
 THREE_TASKS = "[Service]\nExecStart=/bin/sh -c 'sleep infinity & sleep infinity & wait'\n"
@@ -195,4 +195,4 @@ def test_a_terminal_is_drawn_over_and_given_back(c: Cluster):
         term.close()
 
 
-main(nodes=2, conf=QUICK)
+main(nodes=2, conf=PATIENT)

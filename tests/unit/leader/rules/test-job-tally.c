@@ -42,10 +42,13 @@ static void what_ends_is_not_open_any_more_and_stays_counted(void **state) {
 
 static void words_of_anybody_make_no_more_rows_than_there_are(void **state) {
         char verb[32];
+        size_t row;
 
         for (unsigned i = 0; i < 3 * JOB_TALLY_ROWS; i++) {
                 snprintf(verb, sizeof(verb), "verb %u", i);
-                job_tally_end(&t, job_tally_row(&t, verb), DONE);
+                row = job_tally_row(&t, verb);
+                job_tally_end(&t, row, DONE);
+                assert_string_equal(t.rows[row].verb, i < JOB_TALLY_ROWS - 1 ? verb : "other"); // and that it stays
         }
         assert_int_equal(t.n, JOB_TALLY_ROWS);
         assert_string_equal(t.rows[JOB_TALLY_ROWS - 1].verb, "other");

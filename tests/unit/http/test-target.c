@@ -99,6 +99,8 @@ static void what_is_no_proper_target_is_refused(void **state) {
                      {"/v1/units?pattern=%", -EINVAL},
                      {"/v1/units?patern=a", -EINVAL},
                      {"/v1/units?PATTERN=a", -EINVAL},
+                     {"/v1/units?patern=7", -EINVAL}, // a value that something else takes
+                     {"/v1/nodes?limit=7", -EINVAL},
                      {"/v1/units?=a", -EINVAL},
                      {"/v1/nodes?pattern=a", -EINVAL},
                      {"/v1/units?node=", -EINVAL},

@@ -2564,7 +2564,7 @@ FAULTS = [
     Fault("half-a-unit-is-passed", "src/leader/events/watchers-follow.c",
           "return last && w->cursor.mode != EVENT_CURSOR_RING ? o->seq : w->cursor.seq;",
           "return o->seq;",
-          "leader/watchers-random: random_lives"),
+          "leader/watchers-random: who_dies_in_the_middle_of_a_unit_is_told_all_of_it"),
     Fault("event-of-the-log-told-again", "src/leader/events/watchers-follow.c",
           "if (w->cursor.index > 0 && event_object_index(o) <= w->cursor.index)",
           "if (false)",

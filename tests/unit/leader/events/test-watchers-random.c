@@ -175,8 +175,45 @@ static void a_copy_is_like_the_cluster_through_twenty_changes_of_leader(void **s
         }
 }
 
+// Behind each event of an answer once; the copy that he had when he asked, and was told all, is the same each time.
+static void die_behind_each_event_from(const Copy *before) {
+        size_t n = 0, n_told;
+
+        do {
+                Copy *c = calloc(1, sizeof(*c));
+
+                assert_non_null(c);
+                *c = *before;
+                assert_true(asked_pull(&g, &c->asked));
+                n_told = c->asked.n;
+                take_first(c, ++n);
+                watch_all(c);
+                end(c);
+                free(c);
+        } while (n < n_told);
+        assert_true(n > 2 * (1 + 1 + 3)); // of two units, their contents and three nodes each
+}
+
+static void who_dies_in_the_middle_of_a_unit_is_told_all_of_it(void **state) {
+        Copy *c = calloc(1, sizeof(*c));
+
+        assert_non_null(c);
+        rig_change(&g, START, "a.service", EVERYWHERE);
+        rig_change(&g, START, "b.service", EVERYWHERE);
+        die_behind_each_event_from(c); // from nothing
+        watch_all(c);
+        g.leader->events->ring.bytes_max = 1;
+        (void) rig_change_with(&g, START, "a.service", OTHER GLOBAL, true, NULL);
+        (void) rig_change_with(&g, START, "b.service", OTHER GLOBAL, true, NULL);
+        rig_settle(&g);
+        die_behind_each_event_from(c); // from where he was
+        end(c);
+        free(c);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                WATCH_TEST(who_dies_in_the_middle_of_a_unit_is_told_all_of_it),
                 WATCH_TEST(random_lives),
                 WATCH_TEST(random_lives_of_which_few_jobs_are_told),
                 WATCH_TEST(a_copy_is_like_the_cluster_through_twenty_changes_of_leader),

@@ -13,7 +13,8 @@
 #include "response.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
-#define EVERYWHERE SERVICE "[X-Argosy]\nGlobal=yes\n"
+#define GLOBAL "[X-Argosy]\nGlobal=yes\n"
+#define EVERYWHERE SERVICE GLOBAL
 #define START ARGOSY__VERB__VERB_START
 #define STOP ARGOSY__VERB__VERB_STOP
 #define DESTROY ARGOSY__VERB__VERB_DESTROY
@@ -175,21 +176,27 @@ static inline void cursor_behind(const Asked *a, size_t i, char ret[EVENT_CURSOR
         event_cursor_format(&c, ret);
 }
 
-// Takes what there is; now and then he dies in the middle, and goes on from the cursor that he had.
+// Of what he was answered, so much; then he goes on from the cursor that he had.
+static inline void take_first(Copy *c, size_t n) {
+        char cursor[EVENT_CURSOR_SIZE];
+
+        for (size_t i = 0; i < n; i++) {
+                check_order(c, c->asked.events[i]);
+                take(c, c->asked.events[i]);
+        }
+        if (n < c->asked.n) {
+                cursor_behind(&c->asked, n - 1, cursor);
+                snprintf(c->asked.cursor, sizeof(c->asked.cursor), "%s", cursor);
+        }
+}
+
+// Takes what there is; now and then he dies in the middle.
 static inline void follow(Copy *c, bool dies) {
         while (asked_pull(&g, &c->asked)) {
                 size_t n = dies && c->asked.n > 0 && draw(3) == 0 ? 1 + draw((unsigned) c->asked.n)
                                                                   : c->asked.n;
-                char cursor[EVENT_CURSOR_SIZE];
 
-                for (size_t i = 0; i < n; i++) {
-                        check_order(c, c->asked.events[i]);
-                        take(c, c->asked.events[i]);
-                }
-                if (n < c->asked.n) {
-                        cursor_behind(&c->asked, n - 1, cursor);
-                        snprintf(c->asked.cursor, sizeof(c->asked.cursor), "%s", cursor);
-                }
+                take_first(c, n);
         }
 }
 

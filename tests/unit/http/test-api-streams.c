@@ -11,19 +11,21 @@
 static const EventCursor place = {.cluster = "abcd", .generation = 1, .term = 1};
 
 static void respond_events(HttpCall *call, uint64_t seq, const char *unit) {
+        _cleanup_free_ uint8_t *bytes = NULL;
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
         Argosy__Event event = ARGOSY__EVENT__INIT;
         EventCursor behind = place;
         char cursor[EVENT_CURSOR_SIZE], *values[] = {(char *) unit};
         ProtobufCBinaryData packed;
-        uint8_t bytes[256];
 
         behind.seq = seq;
         event_cursor_format(&behind, cursor);
         event.kind = ARGOSY__EVENT_KIND__EVENT_UNIT;
         event.values = values;
         event.n_values = 1;
+        bytes = malloc(argosy__event__get_packed_size(&event));
+        assert_non_null(bytes);
         packed = (ProtobufCBinaryData){argosy__event__pack(&event, bytes), bytes};
         events.cursor = cursor;
         events.events = &packed;
@@ -123,6 +125,29 @@ static void streams_end_with_the_daemon(void **state) {
         }
 }
 
+// More than a socket holds waits for him: what follows cannot have left before he reads on.
+static void who_has_yet_to_read_a_stream_has_its_end_too(void **state) {
+        enum { LONG = 4 * 1024 * 1024 };
+        _cleanup_free_ char *unit = malloc(LONG);
+        Client *c;
+
+        assert_non_null(unit);
+        memset(unit, 'a', LONG - 1);
+        unit[LONG - 1] = '\0';
+        w.waits = true;
+        c = say(0, GET("/v1/events"));
+        RUN_UNTIL(w.n_calls == 1);
+        respond_events(w.calls[0], 1, "a.service");
+        RUN_UNTIL(has(c, "a.service") && w.n_calls == 2);
+        stream_pause(c->stream, true);
+        respond_events(w.calls[1], 2, unit);
+        world_close_api();
+        stream_pause(c->stream, false);
+        RUN_UNTIL(world.api_closed && c->closed);
+        assert_true(c->got.len > LONG);
+        assert_true(has(c, "event: problem\ndata: {") && has(c, "argosyd is ending") && has(c, "\r\n0\r\n\r\n"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 API_TEST(events_come_as_they_happen),
@@ -131,6 +156,7 @@ int main(void) {
                 API_TEST(a_stream_that_is_refused_later_says_so_and_ends),
                 API_TEST(a_stream_waits_for_the_next_leader),
                 API_TEST(streams_end_with_the_daemon),
+                API_TEST(who_has_yet_to_read_a_stream_has_its_end_too),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

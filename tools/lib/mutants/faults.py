@@ -1738,7 +1738,7 @@ FAULTS = [
     Fault("streams-break-at-the-end", "src/http/http-api.c",
           "if (n == 0 && !a->finished)",
           "if (!a->finished)",
-          "http/api-streams: streams_end_with_the_daemon"),
+          "http/api-streams: who_has_yet_to_read_a_stream_has_its_end_too"),
     Fault("journal-begins-before-it-is-read", "src/http/http-api-journal.c",
           "if (!j->ended && (!j->began || (j->n_parts == 0 && call->streams))) {",
           "if (!j->ended && j->n_parts == 0 && call->streams) {",

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What is only thought of. Between the begin and the end of a dry run units are placed, let go and put as ever; then
-// the caller puts them back where they are, and the end makes good what no put can: since when each of them waits, how
-// many were given room since the first of a queue was refused, and what is kept free for whom. So a question does not
-// change who is next.
+// the caller puts them back where they are, and the end makes good what no put can: since when each of them waits, where
+// it was last, how many were given room since the first of a queue was refused, and what is kept free for whom. So a
+// question does not change who is next, and where.
 //
-// Happy path: the begin notes the queues whose first unit was passed by; who changes a unit's turn, or what decides
-// which host is kept free, notes it before; the end goes back through all of it. Cost: the kinds of units that wait,
-// twice, and what changed.
+// Happy path: the begin notes the queues whose first unit was passed by; who changes a unit's turn, the node that it goes
+// back to, or what decides which host is kept free, notes it before; the end goes back through all of it. Cost: the kinds
+// of units that wait, twice, and what changed.
 #include "placement-private.h"
 
 static void note(Placement *p, int what, uint32_t number, uint64_t before) {
@@ -21,6 +21,10 @@ static void note(Placement *p, int what, uint32_t number, uint64_t before) {
 
 void dry_run_note_turn(Placement *p, uint32_t unit) {
         note(p, NOTE_TURN, unit, p->units[unit].seq);
+}
+
+void dry_run_note_home(Placement *p, uint32_t unit) {
+        note(p, NOTE_HOME, unit, p->units[unit].home);
 }
 
 void dry_run_note_left(Placement *p, uint32_t host) {
@@ -65,6 +69,10 @@ static void put_back(Placement *p, const DryRunNote *n) {
                 return;
         case NOTE_TURN:
                 turn_back(p, n->number, n->before);
+                return;
+        case NOTE_HOME:
+                if (slots_has(&p->unit_slots, n->number))
+                        p->units[n->number].home = (uint32_t) n->before;
                 return;
         case NOTE_LEFT:
                 p->hosts[n->number].left_at = n->before;

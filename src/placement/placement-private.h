@@ -153,8 +153,14 @@ typedef struct Reservation {    // on one host, for one unit at a time
 } Reservation;
 
 typedef struct DryRunNote {
-        enum { NOTE_PASSED, NOTE_TURN, NOTE_LEFT, NOTE_TRIED } what; // Queue.passed_from, PlacedUnit.seq, PlacedHost's
-        uint32_t number;                                            // the queue's first unit; the unit; the host
+        enum {
+                NOTE_PASSED, // Queue.passed_from
+                NOTE_TURN,   // PlacedUnit.seq
+                NOTE_HOME,   // and .home
+                NOTE_LEFT,   // PlacedHost.left_at
+                NOTE_TRIED,  // and .tried_for
+        } what;
+        uint32_t number; // the queue's first unit; the unit; the host
         uint64_t before;
 } DryRunNote;
 
@@ -299,6 +305,7 @@ void reservation_end(Placement *p);
 
 // placement-dry-run.c: what is about to change.
 void dry_run_note_turn(Placement *p, uint32_t unit);
+void dry_run_note_home(Placement *p, uint32_t unit);
 void dry_run_note_left(Placement *p, uint32_t host);
 void dry_run_note_tried(Placement *p, uint32_t host);
 // placement-round.c

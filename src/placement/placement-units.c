@@ -81,6 +81,8 @@ void unit_enter(Placement *p, uint32_t unit, uint32_t node) {
         u->flags &= (uint8_t) ~UNIT_RELEASED;
         if (!(u->flags & UNIT_STEADY))
                 p->lowest_priority = MIN_OF(p->lowest_priority, u->priority);
+        if (u->home != node)
+                dry_run_note_home(p, unit);
         u->node = u->home = node;
         count(p, unit, node, +1);
 }

@@ -172,6 +172,21 @@ static void ask(Fleet *f, const uint32_t *waiting, unsigned n) {
         placement_dry_run_end(f->p);
 }
 
+// Who waits goes back to the node that it was on last, wherever it was only thought to be.
+static void asking_does_not_change_where_one_goes_back_to(void **state) {
+        Fleet *f = hosts(3);
+        uint32_t u = add(f, "unit", f->small, 0), home = 2;
+
+        placement_unit_put(f->p, u, home);
+        placement_unit_put(f->p, u, PLACEMENT_NONE);
+        placement_dry_run_begin(f->p);
+        placement_unit_put(f->p, u, 1);
+        placement_unit_put(f->p, u, PLACEMENT_NONE);
+        placement_dry_run_end(f->p);
+        assert_int_equal(placement_move(f->p, u, 0), home);
+        done(f);
+}
+
 static void asking_does_not_change_whose_turn_it_is(void **state) {
         for (uint64_t seed = 1; seed <= 40; seed++) {
                 Fleet *fleets[2] = {hosts(3), hosts(3)};
@@ -359,6 +374,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(small_ones_that_come_and_go_do_not_keep_a_large_one_waiting),
                 cmocka_unit_test(it_is_kept_elsewhere_when_nobody_leaves_that_host),
+                cmocka_unit_test(asking_does_not_change_where_one_goes_back_to),
                 cmocka_unit_test(asking_does_not_change_whose_turn_it_is),
                 cmocka_unit_test(nothing_is_kept_before_enough_have_passed_by),
                 cmocka_unit_test(the_reason_says_for_whom_room_is_kept),

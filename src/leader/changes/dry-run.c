@@ -40,7 +40,9 @@ static const char *action_of_new(const Argosy__UnitRecord *next) {
         }
 }
 
-static const char *action_of_known(const Argosy__UnitRecord *now, const Argosy__UnitRecord *next, uint32_t node) {
+// `goes`: somebody makes it leave its node, even if it comes back.
+static const char *action_of_known(const Argosy__UnitRecord *now, const Argosy__UnitRecord *next, uint32_t node,
+                                   bool goes) {
         bool placed = now->node || now->global;
 
         if (now->target == ARGOSY__TARGET__TARGET_INACTIVE || !placed)
@@ -53,6 +55,8 @@ static const char *action_of_known(const Argosy__UnitRecord *now, const Argosy__
                                : action_of_new(next);
         if (next->target != now->target)
                 return action_of_new(next);
+        if (goes)
+                return "would stop and start again";
         return action_of_ended(now) ?: "is started already";
 }
 
@@ -76,6 +80,11 @@ static int append_reason(const DryRunUnit *u, char **message) {
                 return 0;
         }
         *message = str_printf(formats[u->reason], before, u->by);
+        if (*message && u->by_refused) {
+                free(before);
+                before = *message;
+                *message = str_printf("%s, and is then refused", before);
+        }
         return *message ? 0 : -ENOMEM;
 }
 
@@ -119,8 +128,11 @@ static int describe_brought(const Words *w, Argosy__Response__UnitResult *result
 
         if (!left)
                 return -ENOMEM;
-        message = node ? str_printf("would %s%s %s", left, runs ? "start on" : "go to", node)
-                       : str_printf("would %swait for a node", left);
+        if (node && from && streq(node, from))
+                message = str_printf("would %s%s there again", left, runs ? "start" : "go");
+        else
+                message = node ? str_printf("would %s%s %s", left, runs ? "start on" : "go to", node)
+                               : str_printf("would %swait for a node", left);
         r = message ? append_wait(u, &message) : -ENOMEM;
         r = r < 0 ? r : append_reason(u, &message);
         r = r < 0 ? r : append_note(u, &message);
@@ -129,14 +141,17 @@ static int describe_brought(const Words *w, Argosy__Response__UnitResult *result
         return r < 0 || !u->by ? r : field_set(&result->because_of, u->by);
 }
 
-// What the first look said of a unit that has no node yet is not so any more.
-static void forget_refusals(Argosy__Response__UnitResult *result) {
+// What the first look said of a unit that had no node yet, or had one, is not so any more.
+static void take_refusals(Argosy__Response__UnitResult *result, DryRunUnit *u) {
         for (size_t i = 0; i < result->n_refusals; i++)
                 message_free(result->refusals[i]);
-        result->n_refusals = 0;
+        free(result->refusals);
+        result->refusals = TAKE_PTR(u->refusals);
+        result->n_refusals = u->n_refusals;
+        u->n_refusals = 0;
 }
 
-static int describe_asked(const Words *w, Argosy__Response__UnitResult *result, const DryRunUnit *u) {
+static int describe_asked(const Words *w, Argosy__Response__UnitResult *result, DryRunUnit *u) {
         const UnitEntry *e = cluster_state_find_unit(w->state, result->name);
         const Argosy__UnitRecord *next = u->record;
         bool wanted = next->target != ARGOSY__TARGET__TARGET_INACTIVE;
@@ -146,12 +161,12 @@ static int describe_asked(const Words *w, Argosy__Response__UnitResult *result, 
         _cleanup_free_ char *message = NULL;
         int r = warning ? 0 : -ENOMEM;
 
-        if (u->node)
-                forget_refusals(result);
+        if (u->node || u->refused)
+                take_refusals(result, u);
         if (wanted && !u->node && !next->global)
                 message = strdup(moves ? "would stop where it is and wait for a node" : "would wait for a node");
         else
-                message = str_printf("%s%s%s%s%s", e ? action_of_known(e->record, next, u->node) : action_of_new(next),
+                message = str_printf("%s%s%s%s%s", e ? action_of_known(e->record, next, u->node, u->by) : action_of_new(next),
                                      node && wanted ? " on " : "", node && wanted ? node : "",
                                      warning && *warning ? "; " : "", warning ?: "");
         r = r < 0 || !message ? -ENOMEM : append_wait(u, &message);
@@ -165,7 +180,7 @@ static int describe_asked(const Words *w, Argosy__Response__UnitResult *result, 
         return r;
 }
 
-static int describe(const Words *w, Argosy__Response__UnitResult *result, const DryRunUnit *u) {
+static int describe(const Words *w, Argosy__Response__UnitResult *result, DryRunUnit *u) {
         int r = u->held      ? describe_held(w, result, u)
                 : u->brought ? describe_brought(w, result, u)
                              : describe_asked(w, result, u);

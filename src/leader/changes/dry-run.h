@@ -25,14 +25,19 @@ typedef struct DryRunUnit {
         bool held;      // it stays where it is: `by` replaces it, and too many of its group are down
         char *note;     // besides; NULL: nothing. Whoever frees the unit frees it
         const char *waits_for; // such a unit on its node, which it replaces; NULL: none
+        bool refused;    // by a node to which it came: the name is somebody else's there
+        bool by_refused; // `by` was refused where it made this one leave
+        Argosy__Refusal **refusals; // of one that was refused and has no node: why the others do not take it either
+        size_t n_refusals;
         // While it is planned (arrivals.c): the next one that is noted on its node, or came there and replaces others.
         struct DryRunUnit *next_there, *next_replacer;
         uint32_t left;     // likewise: where it was before; 0: nowhere
         bool keeps_place; // likewise: it was there, and came after the first who replaces others
+        bool awaits;       // likewise: those whom it replaces are to leave before its host hears of it
         BudgetShare share; // likewise: what of it is counted in its group's budget
 } DryRunUnit;
 
 // `planned` is change_plan()'s response. Gives every unit that has no error a message, and a node if it would be
-// on one; appends units that it does not name. `node_name` may return NULL. 0 or -ENOMEM.
+// on one; appends units that it does not name, and takes their refusals over. `node_name` may return NULL. 0 or -ENOMEM.
 int dry_run_describe(const ClusterState *state, DryRunUnit *const *units, size_t n, Argosy__Response *planned,
                      const char *(*node_name)(uint32_t node, void *userdata), void *userdata);

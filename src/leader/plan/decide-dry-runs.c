@@ -100,17 +100,12 @@ static void wait_for_nodes(PlanTurns *p, Ticket *t) {
         list_append(&t->leader->dry_runs_asking, &t->queue);
 }
 
-static int enter(PlanTurns *p, DryRunPlan *plan, const Argosy__Request__Change *change) {
-        int r = dry_run_plan_enter(plan, change);
+// What follows from it, also from what nodes have refused so far.
+static int follow_plan(PlanTurns *p, DryRunPlan *plan) {
+        int r = dry_run_plan_follow(plan, plan_names_refuse(p->names), p->names);
 
-        if (r >= 0)
-                plan_names_apply(p->names);
-        return r;
-}
-
-static void leave(PlanTurns *p, DryRunPlan *plan) {
         plan_names_take_back(p->names);
-        dry_run_plan_leave(plan);
+        return r;
 }
 
 // Plans all of it in this turn, again and again until nodes refuse nothing more of it, or are to be asked.
@@ -123,12 +118,12 @@ static int plan_at_once(PlanTurns *p, Ticket *t, Argosy__Response **ret) {
         if (!plan)
                 return -ENOMEM;
         (void) plan_names_is_news(p->names); // that counts here
-        r = enter(p, plan, change);
+        r = dry_run_plan_enter(plan, change);
         if (r >= 0)
                 r = dry_run_plan_units(plan, change);
         if (r >= 0)
-                r = dry_run_plan_follow(plan);
-        leave(p, plan);
+                r = follow_plan(p, plan);
+        dry_run_plan_leave(plan);
         if (r >= 0)
                 r = plan_names_ask(p->names, plan, &waits);
         if (r >= 0 && waits)
@@ -169,21 +164,21 @@ static int plan_part(PlanTurns *p, const Argosy__Request__Change *change) {
 
         part.names += p->n_planned;
         part.n_names = MIN_OF(change->n_names - p->n_planned, (size_t) PART_UNITS);
-        r = enter(p, p->plan, &part);
+        r = dry_run_plan_enter(p->plan, &part);
         if (r >= 0)
                 r = dry_run_plan_units(p->plan, &part);
-        leave(p, p->plan);
+        dry_run_plan_leave(p->plan);
         p->n_planned += part.n_names;
         p->whole = r == -EBUSY;
         return p->whole ? 0 : r;
 }
 
 static int follow(PlanTurns *p, const Argosy__Request__Change *change) {
-        int r = enter(p, p->plan, change);
+        int r = dry_run_plan_enter(p->plan, change);
 
         if (r >= 0)
-                r = dry_run_plan_follow(p->plan);
-        leave(p, p->plan);
+                r = follow_plan(p, p->plan);
+        dry_run_plan_leave(p->plan);
         p->followed = true;
         return r;
 }

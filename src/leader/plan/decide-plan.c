@@ -13,8 +13,12 @@
 // Time is gone through in two steps. At first what was moved is down, and whoever its group can spare no more
 // (MaxUnavailable=) is held back. When nothing follows any more, all that has a node is taken to be up there: those
 // who were held back leave one after the other, until as many as may be down have no node; the others stay. How long
-// it takes until a unit has ended is not gone through: that decides when something happens, not what. What nodes would
-// say when they are told is not known to a leader.
+// it takes until a unit has ended is not gone through: that decides when something happens, not what.
+//
+// Hosts say only then that a name is somebody else's, when they are told of the unit. By that time those have left whom
+// it replaces there, or who were preempted for it. So what is known of that (plan-names.c) counts when all that was to
+// leave before has left: the unit looks for another node then, and whoever had to go for it is noted all the same. Its
+// order waits as long as a group holds one of those back, and so long nobody refuses it.
 //
 // A plan of many units is made in many turns (decide-dry-runs.c): its Scheduler has a copy of the Placement then, and
 // dry_run_plan_enter() and dry_run_plan_leave() stand round what each turn does with it. What follows from the plan is
@@ -46,7 +50,7 @@
 #include "unit-record.h"
 
 enum {
-        TURNS_MAX = 64,   // of one plan: each goes to fewer units, or to such of lower priority
+        TURNS_MAX = 64,   // until somebody is refused, or all ends: each goes to fewer units, or to such of lower priority
         STEPS_MAX = 1024, // of one round
 };
 
@@ -83,6 +87,8 @@ struct DryRunPlan {
         BatchBuilder turn; // the same
         Map by_name;
         Map contents; // of units, by their hashes: ProtobufCBinaryData in `batches`
+        DryRunRefuses refuses; // while it is followed; NULL: nobody does
+        void *refuses_data;
         bool waiting; // somebody waits for whom there may be something since the last round
 };
 
@@ -103,6 +109,9 @@ DryRunPlan *dry_run_plan_free(DryRunPlan *p) {
                 return NULL;
         assert(p->n_forgotten == 0);
         for (size_t i = 0; i < p->n; i++) {
+                for (size_t k = 0; k < p->units[i]->n_refusals; k++)
+                        message_free(p->units[i]->refusals[k]);
+                free(p->units[i]->refusals);
                 free(p->units[i]->note);
                 free(p->units[i]);
         }
@@ -218,17 +227,26 @@ static int add_due(DryRunPlan *p, const char *name, DryRunReason reason, const c
         return r;
 }
 
-// Those who are to be where this unit is, as far as there are records of them.
+static bool has_node(const DryRunPlan *p, const char *name) {
+        const DryRunUnit *noted = map_find_str(&p->by_name, name);
+        const Unit *u = noted ? NULL : unit_find(p->alone.leader, name);
+
+        return noted ? noted->node : u && u->recorded && u->node;
+}
+
+// Those who are to be where this unit is, and are somewhere; others have their turn again.
 static int add_followers(DryRunPlan *p, const char *name) {
         Leader *l = p->alone.leader;
         const char *activated = activators_activated(&l->activators, name);
-        Unit *followers[PLACEMENT_FOLLOWS_MAX];
-        size_t n = scheduler_followers(l, name, followers);
+        const char *followers[PLACEMENT_FOLLOWS_MAX];
+        size_t n = scheduler_follower_names(l, name, followers);
         int r = activated && unit_find(l, activated) ? add_due(p, activated, DRY_RUN_FOLLOWS, name) : 0;
 
         for (size_t i = 0; i < n && r >= 0; i++)
-                if (followers[i]->recorded && followers[i]->node)
-                        r = add_due(p, followers[i]->name, DRY_RUN_FOLLOWS, name);
+                if (has_node(p, followers[i]))
+                        r = add_due(p, followers[i], DRY_RUN_FOLLOWS, name);
+                else
+                        p->waiting = true; // scheduler_refresh_followers()
         return r;
 }
 
@@ -385,7 +403,7 @@ static int give_turns(DryRunPlan *p, bool *ret) {
 
         pending_round(p->alone.leader, &(PendingView){&p->turn, is_planned, p}, p->alone.scheduler, STEPS_MAX, &steps,
                       &n);
-        *ret = p->waiting = false;
+        *ret = false;
         for (size_t i = 0; i < n && r >= 0; i++) {
                 *ret = true;
                 if (batch_builder_has_unit(&p->turn, steps[i].name)) { // in the next turn, as it is then
@@ -414,33 +432,92 @@ static int let_go(DryRunPlan *p) {
         return r;
 }
 
-static int simulate_turns(DryRunPlan *p) {
-        bool more = true;
+// Who replaces such a unit begins when that has left: unless it runs there already, or is of the same group.
+static DryRunUnit *who_awaits(const DryRunPlan *p, const PlanDue *due) {
+        const Unit *u = unit_find(p->alone.leader, due->name);
+        const DryRunUnit *noted = map_find_str(&p->by_name, due->name);
+        DryRunUnit *by = due->by ? map_find_str(&p->by_name, due->by) : NULL;
+        uint32_t node = noted ? noted->node : u && u->node ? u->node->number : 0;
+
+        if (!u || !by || by->node != node || by->share.budget == u->budget ||
+            runs_there(p->alone.leader, due->by, node))
+                return NULL;
+        return by;
+}
+
+static void mark_awaiting(DryRunPlan *p) {
+        for (size_t i = 0; i < p->n; i++)
+                p->units[i]->awaits = false;
+        for (size_t i = 0; i < p->n_held; i++) {
+                DryRunUnit *by = who_awaits(p, &p->held[i]);
+
+                if (by)
+                        by->awaits = true;
+        }
+}
+
+// Another node, or none; no group keeps it where it is refused.
+static int drive_refused(DryRunPlan *p, DryRunUnit *u) {
+        uint32_t node;
+
+        if (!scheduler_drive(p->alone.scheduler, u->record->name, &node))
+                return 0;
+        p->late = false;
+        return note(p, u->record->name, node, u->reason, u->by);
+}
+
+// Hosts are told of what they are to have, and some of it they refuse. *ret: whether it made a difference.
+static int tell_hosts(DryRunPlan *p, bool *ret) {
         int r = 0;
 
-        p->waiting = p->alone.leader->n_pending > 0;
-        for (unsigned turns = 0; r >= 0 && more && turns < TURNS_MAX; turns++) {
-                r = end_turn(p);
-                r = r < 0 ? r : drive_all(p);
-                more = p->n_put > 0;
-                if (r >= 0 && p->waiting)
-                        r = give_turns(p, &more);
-                more |= p->n_put > 0;
-                if (r < 0 || more)
+        *ret = false;
+        if (!p->refuses)
+                return 0;
+        mark_awaiting(p);
+        for (size_t i = 0; i < p->n && r >= 0; i++) {
+                DryRunUnit *u = p->units[i];
+                bool global = u->record->global;
+
+                if (u->record->target == ARGOSY__TARGET__TARGET_INACTIVE || u->awaits ||
+                    (global ? u->refused : !u->node) || !p->refuses(u->record->name, u->node, p->refuses_data))
                         continue;
-                r = let_go(p);
-                more = p->n_put > 0;
+                u->refused = *ret = true;
+                p->waiting |= global; // for room that it does not take up
+                if (!global)
+                        r = drive_refused(p, u);
         }
         return r;
 }
 
-// Who replaces such a unit begins when that has left: unless it runs there already, or is of the same group.
-static void note_wait(DryRunPlan *p, const PlanDue *due, const Unit *u, uint32_t node) {
-        DryRunUnit *by = due->by ? map_find_str(&p->by_name, due->by) : NULL;
+static int simulate_turns(DryRunPlan *p) {
+        bool more = true, told;
+        int r = 0;
 
-        if (by && !by->waits_for && by->node == node && by->share.budget != u->budget &&
-            !runs_there(p->alone.leader, due->by, node))
-                by->waits_for = due->name;
+        for (unsigned turns = 0; r >= 0 && more && turns < TURNS_MAX; turns++) {
+                bool due;
+
+                r = end_turn(p);
+                due = p->waiting;
+                p->waiting = false;
+                r = r < 0 ? r : drive_all(p);
+                more = p->n_put > 0;
+                if (r >= 0 && due)
+                        r = give_turns(p, &more);
+                more |= p->n_put > 0 || p->waiting;
+                if (r < 0 || more)
+                        continue;
+                r = tell_hosts(p, &told);
+                if (r >= 0 && told && p->waiting)
+                        r = give_turns(p, &more);
+                if (r < 0 || told) {
+                        more = true;
+                        turns = 0;
+                        continue;
+                }
+                r = let_go(p);
+                more = p->n_put > 0;
+        }
+        return r;
 }
 
 // Whoever was to leave and would stay.
@@ -451,12 +528,13 @@ static int note_held(DryRunPlan *p) {
                 const PlanDue due = p->held[i];
                 const Unit *u = unit_find(l, due.name);
                 const UnitEntry *e = cluster_state_find_unit(l->state, due.name);
-                DryRunUnit *held = map_find_str(&p->by_name, due.name);
+                DryRunUnit *held = map_find_str(&p->by_name, due.name), *by = who_awaits(p, &due);
                 int r;
 
                 if (!u || !e)
                         continue;
-                note_wait(p, &due, u, held ? held->node : e->record->node);
+                if (by && !by->waits_for)
+                        by->waits_for = due.name;
                 if (u->life == LIFE_HELD) // that is nothing new
                         continue;
                 if (!held) {
@@ -471,6 +549,30 @@ static int note_held(DryRunPlan *p) {
                 held->by = due.reason == DRY_RUN_REPLACED ? due.by : NULL;
         }
         return 0;
+}
+
+// Of those that were refused, and of whom they made leave before, as long as that counts.
+static int note_refused(DryRunPlan *p) {
+        const Leader *l = p->alone.leader;
+        int r = 0;
+
+        for (size_t i = 0; i < p->n && p->refuses && r >= 0; i++) {
+                DryRunUnit *u = p->units[i];
+                const DryRunUnit *noted = u->by ? map_find_str(&p->by_name, u->by) : NULL;
+                const UnitEntry *e = noted && noted->refused ? cluster_state_find_unit(l->state, u->record->name) : NULL;
+                SchedulerAnswer answer;
+
+                u->by_refused = e && e->record->node && e->record->node != noted->node &&
+                                unit_exclusion(unit_find(l, u->by), e->record->node);
+                if (!u->refused || !waits(u))
+                        continue;
+                r = scheduler_explain(p->alone.scheduler, u->record->name, &answer);
+                if (r < 0)
+                        continue;
+                u->refusals = answer.refusals;
+                u->n_refusals = answer.n_refusals;
+        }
+        return r;
 }
 
 // The units that the change puts, in its order; a unit that is put twice is as it was put last.
@@ -493,6 +595,7 @@ static int note_planned(DryRunPlan *p, const Argosy__LogBatch *batch) {
                 u->record = record;
                 u->left = e ? e->record->node : 0;
                 u->node = record->node;
+                p->waiting |= u->left && u->left != u->node;
                 count_planned(p, u);
                 r = add_put(p, u);
                 if (r < 0)
@@ -534,9 +637,11 @@ int dry_run_plan_units(DryRunPlan *p, const Argosy__Request__Change *change) {
         return r;
 }
 
-int dry_run_plan_follow(DryRunPlan *p) {
+int dry_run_plan_follow(DryRunPlan *p, DryRunRefuses refuses, void *userdata) {
         int r = 0;
 
+        p->refuses = refuses;
+        p->refuses_data = userdata;
         disruption_budget_plan_begin(p->alone.leader);
         for (size_t i = 0; i < p->n_batches && r >= 0; i++)
                 r = note_planned(p, p->batches[i]);
@@ -544,6 +649,8 @@ int dry_run_plan_follow(DryRunPlan *p) {
                 r = simulate_turns(p);
         if (r >= 0)
                 r = note_held(p);
+        if (r >= 0)
+                r = note_refused(p);
         disruption_budget_plan_end(p->alone.leader);
         return r;
 }

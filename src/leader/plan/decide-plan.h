@@ -18,7 +18,10 @@ bool dry_run_plan_is_outdated(const DryRunPlan *p);
 int dry_run_plan_enter(DryRunPlan *p, const Argosy__Request__Change *change);
 void dry_run_plan_leave(DryRunPlan *p);
 int dry_run_plan_units(DryRunPlan *p, const Argosy__Request__Change *change);
-int dry_run_plan_follow(DryRunPlan *p);
+// Whether the unit has come where its name is somebody else's, which was not so before: it is excluded there from now on.
+// `node` 0: on all nodes, of one that runs on all of them.
+typedef bool (*DryRunRefuses)(const char *name, uint32_t node, void *userdata);
+int dry_run_plan_follow(DryRunPlan *p, DryRunRefuses refuses, void *userdata); // `refuses` may be NULL
 // Each unit that is planned, when it is known what follows, with its content, which is there as long as the plan's
 // turn, but not the pointer to it; NULL: that is not known.
 typedef int (*DryRunEach)(DryRunUnit *u, const ProtobufCBinaryData *content, void *userdata);

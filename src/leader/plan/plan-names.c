@@ -5,15 +5,16 @@
 //
 // Happy path: when a plan is made, each of its units that would come to a node is looked up there. What the node has not
 // said is asked, NAMES_PER_CALL names in one call, by the check that its agent makes before it takes a unit. If a node
-// refuses one, the plan is made anew, with that node excluded for the unit as a start would exclude it (Unit.exclusions,
-// for no longer than the plan's part of a turn); its other nodes are asked all at once then. That goes on until nothing
-// new is refused.
+// refuses one, the plan is made anew, and goes on where a start would hear of that (decide-plan.c): the node is excluded
+// for the unit as a start would exclude it (Unit.exclusions, for no longer than the plan's part of a turn). The unit's
+// other nodes are asked all at once then. That goes on until nothing new is refused.
 //
 // Of a unit that runs on all nodes these are asked, and those that refuse it are named.
 //
 // Limits: PAIRS_PER_ROUND names on nodes are asked about at a time, and PAIRS_MAX for one plan; what is beyond that has a
 // note, as has what a node does not answer (plan_names_give_up()). Hosts whose build does not know the question are
-// taken to refuse nothing.
+// taken to refuse nothing. Of a plan in which more than REFUSED_BY_TURNS are refused, all nodes that refuse one of the
+// others do so at once, and not one after the other, as the unit comes there.
 //
 // Failures: -ENOMEM.
 #include "plan-names.h"
@@ -41,6 +42,7 @@ enum {
         CONTENT_BYTES_PER_CALL = 1 << 20,
         PAIRS_PER_ROUND = 2048, // at some 2 us each
         PAIRS_MAX = 16384,
+        REFUSED_BY_TURNS = 1024, // at some 10 us each
         NAMED_MAX = 3, // nodes that refuse a unit that runs on all
 };
 
@@ -55,7 +57,7 @@ typedef struct PlanName {
         NameVerdict verdict;
         ProtobufCBinaryData content; // borrowed until it is asked about; NULL: without aliases
         Exclusion *exclusion;        // NAME_REFUSED
-        bool applied, made;          // the unit has it; there was no such unit
+        bool applied, made;          // the unit has it; there was no such unit before
         uint32_t node; // from here on it is its key in by_pair, as a PairKey
         char name[];
 } PlanName;
@@ -76,6 +78,7 @@ struct PlanNames {
         Asked *asked;
         size_t n_asked, asked_allocated;
         size_t n_awaited; // calls
+        size_t n_applied; // exclusions
         bool news;        // somebody was refused
         bool beyond;      // the limits
 };
@@ -371,6 +374,12 @@ static int note_unknown(DryRunUnit *u, const Node *n) {
         return text ? add_note(u, text) : -ENOMEM;
 }
 
+static int note_refused(DryRunUnit *u, const Node *n, const char *why) {
+        _cleanup_free_ char *text = str_printf("%s would refuse it then: %s", n->name, why);
+
+        return text ? add_note(u, text) : -ENOMEM;
+}
+
 static int note_global(const PlanNames *p, DryRunUnit *u) {
         unsigned n_named = 0, n_more = 0;
         int r = 0;
@@ -413,6 +422,8 @@ static int note_unit(DryRunUnit *u, const ProtobufCBinaryData *content, void *us
                 return note_global(p, u);
         if (n && !is_there(p->leader, u->record->name, n) && (!name || name->verdict == NAME_UNKNOWN))
                 return note_unknown(u, n);
+        if (name && name->verdict == NAME_REFUSED) // later than anybody can tell
+                return note_refused(u, n, name->exclusion->reason);
         return 0;
 }
 
@@ -432,35 +443,61 @@ int plan_names_ask(PlanNames *p, DryRunPlan *plan, bool *ret) {
 
 // ------------------------------------------------------------------------------------------------ exclusions
 
-void plan_names_apply(PlanNames *p) {
-        for (size_t i = 0; p && i < p->n; i++) {
-                PlanName *name = p->list[i];
-                Unit *u;
+// Whether that is new.
+static bool exclude(PlanNames *p, PlanName *name) {
+        Unit *u = unit_find(p->leader, name->name);
 
-                if (name->verdict != NAME_REFUSED)
-                        continue;
-                u = unit_find(p->leader, name->name);
-                name->made = !u;
-                u = u ?: oom_checked(unit_get(p->leader, name->name));
-                name->applied = !unit_exclusion(u, name->node);
-                if (!name->applied)
-                        continue;
-                name->exclusion->next = u->exclusions;
-                u->exclusions = name->exclusion;
-                scheduler_on_exclusion(p->leader, u, name->node, true);
-        }
+        if (name->verdict != NAME_REFUSED || name->applied || (u && unit_exclusion(u, name->node)))
+                return false;
+        name->made = !u;
+        name->applied = true;
+        u = u ?: oom_checked(unit_get(p->leader, name->name));
+        name->exclusion->next = u->exclusions;
+        u->exclusions = name->exclusion;
+        scheduler_on_exclusion(p->leader, u, name->node, true);
+        p->n_applied++;
+        return true;
 }
 
-// The last one first, so that each is the unit's first one.
-void plan_names_take_back(PlanNames *p) {
-        for (size_t i = p ? p->n : 0; i > 0; i--) {
-                PlanName *name = p->list[i - 1];
-                Unit *u = name->applied ? unit_find(p->leader, name->name) : NULL;
+static bool exclude_everywhere(PlanNames *p, const char *name) {
+        bool new = false;
 
+        map_foreach (slot, &p->leader->nodes) {
+                const Node *n = slot->value;
+                PlanName *there = find(p, n->number, name);
+
+                new |= there && exclude(p, there);
+        }
+        return new;
+}
+
+static bool refuses(const char *name, uint32_t node, void *userdata) {
+        PlanNames *p = userdata;
+        PlanName *there = node ? find(p, node, name) : NULL;
+        bool new = there && exclude(p, there);
+
+        if (!node || (new && p->n_applied >= REFUSED_BY_TURNS))
+                new |= exclude_everywhere(p, name);
+        return new;
+}
+
+DryRunRefuses plan_names_refuse(const PlanNames *p) {
+        return p->refused.count ? refuses : NULL;
+}
+
+void plan_names_take_back(PlanNames *p) {
+        for (size_t i = 0; i < p->n && p->n_applied > 0; i++) {
+                PlanName *name = p->list[i];
+                Unit *u = name->applied ? unit_find(p->leader, name->name) : NULL;
+                Exclusion **x = u ? &u->exclusions : NULL;
+
+                p->n_applied -= name->applied;
                 name->applied = false;
                 if (!u)
                         continue;
-                u->exclusions = name->exclusion->next;
+                while (*x != name->exclusion)
+                        x = &(*x)->next;
+                *x = name->exclusion->next;
                 name->exclusion->next = NULL;
                 scheduler_on_exclusion(p->leader, u, name->node, false);
                 if (name->made)

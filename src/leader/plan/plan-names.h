@@ -19,6 +19,7 @@ bool plan_names_is_news(PlanNames *p);
 // Whoever has not answered by now does not answer.
 void plan_names_give_up(PlanNames *p);
 
-// While a plan is thought about, its units are refused where nodes have refused them.
-void plan_names_apply(PlanNames *p);
-void plan_names_take_back(PlanNames *p);
+// While it is thought about what follows from a plan, its units are refused where they come to nodes that have refused
+// them: DryRunRefuses, with PlanNames as its userdata. NULL: nobody has refused anything so far.
+DryRunRefuses plan_names_refuse(const PlanNames *p);
+void plan_names_take_back(PlanNames *p); // afterwards

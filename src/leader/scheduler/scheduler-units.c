@@ -102,12 +102,6 @@ uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest) {
         strcpy(g->name, name);
         placement_unit_add(t->placement, g->name, t->anything, t->role, 0, &g->unit);
         oom_check(map_add_str(&t->guests, g->name, g));
-        for (const Exclusion *x = u ? u->exclusions : NULL; x; x = x->next) {
-                const Node *n = node_find(l, x->node);
-
-                if (n && n->place)
-                        placement_unit_exclude(t->placement, g->unit, n->place - 1);
-        }
         return g->unit;
 }
 
@@ -233,16 +227,27 @@ void scheduler_on_unit_freed(Leader *l, Unit *u) {
         u->place = 0;
 }
 
+// With a record or a guest; PLACEMENT_NONE: not there. `u`: of this name, may be NULL.
+static uint32_t number_in_placement(const Leader *l, const char *name, const Unit *u) {
+        const Guest *g = u && u->place ? NULL : map_find_str(&l->places->guests, name);
+
+        return u && u->place ? u->place - 1 : g ? g->unit : PLACEMENT_NONE;
+}
+
+static uint32_t number_of(const Leader *l, const char *name) {
+        return number_in_placement(l, name, unit_find(l, name));
+}
+
 void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded) {
         const Node *n = node ? node_find(l, node) : NULL;
+        uint32_t unit = l->places ? number_in_placement(l, u->name, u) : PLACEMENT_NONE;
 
-        if (!l->places || !u->place || (node && (!n || !n->place)))
+        if (unit == PLACEMENT_NONE || (node && (!n || !n->place)))
                 return;
         if (excluded)
-                placement_unit_exclude(l->places->placement, u->place - 1, n->place - 1);
+                placement_unit_exclude(l->places->placement, unit, n->place - 1);
         else
-                placement_unit_readmit(l->places->placement, u->place - 1,
-                                       n ? n->place - 1 : PLACEMENT_NONE);
+                placement_unit_readmit(l->places->placement, unit, n ? n->place - 1 : PLACEMENT_NONE);
 }
 
 void scheduler_sync_refusals(Leader *l) {
@@ -272,14 +277,6 @@ bool scheduler_conflict_between(const Leader *l, const Unit *a, const Unit *b) {
 
 bool scheduler_must_go(const Leader *l, const Unit *u) {
         return u->place && placement_unit_must_go(l->places->placement, u->place - 1);
-}
-
-// With a record or a guest; PLACEMENT_NONE: not there.
-static uint32_t number_of(const Leader *l, const char *name) {
-        const Unit *u = unit_find(l, name);
-        const Guest *g = u && u->place ? NULL : map_find_str(&l->places->guests, name);
-
-        return u && u->place ? u->place - 1 : g ? g->unit : PLACEMENT_NONE;
 }
 
 bool scheduler_node_admits(const Leader *l, const Node *n, const char *name) {
@@ -324,14 +321,22 @@ void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e) {
                 drive_out(l, CONTAINER_OF(i, Unit, placed));
 }
 
-size_t scheduler_followers(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]) {
+size_t scheduler_follower_names(const Leader *l, const char *name, const char *ret[PLACEMENT_FOLLOWS_MAX]) {
         uint32_t number = number_of(l, name), unit;
         size_t n = 0;
 
-        for (uint32_t i = 0; number != PLACEMENT_NONE && n < PLACEMENT_FOLLOWS_MAX &&
-                             placement_unit_follower(l->places->placement, number, i, &unit);
-             i++) {
-                ret[n] = unit_find(l, placement_unit_name(l->places->placement, unit));
+        while (number != PLACEMENT_NONE && n < PLACEMENT_FOLLOWS_MAX &&
+               placement_unit_follower(l->places->placement, number, (uint32_t) n, &unit))
+                ret[n++] = placement_unit_name(l->places->placement, unit);
+        return n;
+}
+
+size_t scheduler_followers(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]) {
+        const char *names[PLACEMENT_FOLLOWS_MAX];
+        size_t n_names = scheduler_follower_names(l, name, names), n = 0;
+
+        for (size_t i = 0; i < n_names; i++) {
+                ret[n] = unit_find(l, names[i]);
                 n += ret[n] != NULL;
         }
         return n;

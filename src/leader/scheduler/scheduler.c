@@ -222,6 +222,21 @@ void scheduler_note_placements(const Scheduler *p, size_t n, uint64_t began_us) 
         time_histogram_add(&l->tallies.placements, leader_now(l) - began_us);
 }
 
+static int explain_all(Scheduler *p, uint32_t unit, const char *name, SchedulerAnswer *result) {
+        int r;
+
+        (void) scheduler_role_refuses(p->leader, unit, result->why, sizeof result->why);
+        r = explain(p, unit, name, result);
+        if (r < 0)
+                scheduler_answer_done(result);
+        return r;
+}
+
+int scheduler_explain(Scheduler *p, const char *name, SchedulerAnswer *ret) {
+        *ret = (SchedulerAnswer){};
+        return explain_all(p, scheduler_get_unit(p->leader, name, true), name, ret);
+}
+
 int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, bool want_reasons,
                     SchedulerAnswer *ret) {
         Leader *l = p->leader;
@@ -243,12 +258,9 @@ int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, 
         result.possible = placement_class_possible(l->places->placement,
                                                    placement_unit_class(l->places->placement, unit));
         if (!result.node && want_reasons) {
-                (void) scheduler_role_refuses(l, unit, result.why, sizeof result.why);
-                r = explain(p, unit, name, &result);
-                if (r < 0) {
-                        scheduler_answer_done(&result);
+                r = explain_all(p, unit, name, &result);
+                if (r < 0)
                         return r;
-                }
         }
         *ret = result;
         return 0;

@@ -44,7 +44,9 @@ bool scheduler_node_admits(const Leader *l, const Node *n, const char *name);
 bool scheduler_is_replaced(const Leader *l, const char *name);
 // The unit has a node: puts it, or those that it replaces there, into Leader.moving.
 void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e);
-// Those who are to be with it, as far as they are in the tables: how many.
+// Those who are to be with it: how many. Their names live as long as they are in the Placement.
+size_t scheduler_follower_names(const Leader *l, const char *name, const char *ret[PLACEMENT_FOLLOWS_MAX]);
+// The same, as far as they are in the tables.
 size_t scheduler_followers(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]);
 // Those who are to be with it are looked at again.
 void scheduler_refresh_followers(Leader *l, const char *name);
@@ -70,6 +72,8 @@ DEFINE_CLEANUP(Scheduler *, scheduler_free)
 // `explain`: fill in the refusals when node is 0.
 int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, bool explain,
                     SchedulerAnswer *ret);
+// Why no node takes a unit that scheduler_place() or a record has made known, and that has none: `why` and the refusals.
+int scheduler_explain(Scheduler *p, const char *name, SchedulerAnswer *ret);
 void scheduler_answer_done(SchedulerAnswer *p);
 // The role of a unit with these options, by its number; and whether one of the one role has its turn before one of the
 // other as things are.

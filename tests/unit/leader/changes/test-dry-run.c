@@ -229,6 +229,37 @@ static void of_several_who_replace_the_one_is_named_that_does(void **state) {
                             "would stop on n1 and wait for a node: b-new.service replaces it there");
 }
 
+static const Argosy__Response__Change *plan_all(const char *name, const char *content) {
+        RigAnswer *a = ask_plan(name, content, false);
+
+        rig_settle(&g);
+        assert_true(a->final);
+        return a->responses[0]->change;
+}
+
+// Whoever leaves takes up room until the log has it: a round that came before would give what is left to a smaller one.
+static void who_waits_has_his_turn_when_the_others_have_left(void **state) {
+        const Argosy__Response__Change *c;
+
+        (void) rig_label(&g, "n1", "offers/slot", "4");
+        rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nHost=n2\n");
+        rig_change(&g, START, "b.service", SERVICE "[X-Argosy]\nHost=n2\n");
+        rig_change(&g, START, "keeper.service", SERVICE "[X-Argosy]\nHost=n1 n2\nReplaces=small.service\n");
+        assert_string_equal(rig_node_name(&g, "keeper.service"), "n1");
+        rig_change(&g, START, "old.service", SERVICE "[X-Argosy]\nReserveResource=slot:2\n");
+        rig_change(&g, START, "large.service", SERVICE "[X-Argosy]\nPriority=2\nPreemptible=no\nReserveResource=slot:3\n");
+        rig_change(&g, START, "small.service", SERVICE "[X-Argosy]\nPriority=1\nReserveResource=slot\n");
+        assert_string_equal(rig_node_name(&g, "large.service"), "");
+        assert_string_equal(rig_node_name(&g, "small.service"), "");
+        c = plan_all("new.service",
+                          SERVICE "[X-Argosy]\nHost=n1\nReplaces=old.service keeper.service\nReserveResource=slot\n");
+        assert_string_equal(message_about(c, "large.service"), "would start on n1");
+        rig_change(&g, START, "new.service",
+                   SERVICE "[X-Argosy]\nHost=n1\nReplaces=old.service keeper.service\nReserveResource=slot\n");
+        assert_string_equal(rig_node_name(&g, "large.service"), "n1");
+        assert_string_equal(rig_node_name(&g, "small.service"), "");
+}
+
 // ---- groups
 
 #define GROUP SERVICE "[X-Argosy]\nHost=n1 n2\nReserveResource=slot\nMaxUnavailable=1\n"
@@ -244,14 +275,6 @@ static void start_group(const char *room) {
                 assert_string_equal(rig_change(&g, START, name, GROUP)->node, "n1");
         }
         (void) rig_label(&g, "n2", "offers/slot", room);
-}
-
-static const Argosy__Response__Change *plan_all(const char *name, const char *content) {
-        RigAnswer *a = ask_plan(name, content, false);
-
-        rig_settle(&g);
-        assert_true(a->final);
-        return a->responses[0]->change;
 }
 
 // The plan, which asked twice says the same and leaves nothing behind; then the start, which does that.
@@ -430,6 +453,7 @@ int main(void) {
                 RIG_TEST(each_of_many_is_looked_at_for_itself),
                 RIG_TEST(more_than_one_turn_can_plan_are_refused),
                 RIG_TEST(of_several_who_replace_the_one_is_named_that_does),
+                RIG_TEST(who_waits_has_his_turn_when_the_others_have_left),
                 RIG_TEST(all_of_a_group_leave_one_after_the_other),
                 RIG_TEST(of_a_group_that_can_spare_no_more_the_others_stay),
                 RIG_TEST(who_waits_already_leaves_when_the_plan_makes_room),

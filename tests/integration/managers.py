@@ -126,6 +126,48 @@ def test_a_user_who_logs_out_and_in_again_gets_his_units_back(c: Cluster):
     detach_all(c, node)
 
 
+def test_a_plan_asks_the_managers_of_users_and_containers_whose_the_names_are(c: Cluster):
+    node = c.node("n1")
+    prepare_users(node)
+    prepare_container(node)
+    attach(c, node, "user@1001", "user@1002", "container@web")
+
+    def plan(unit):
+        [row] = c.json(f"plan {unit}")
+        return row
+
+    user_run(node, 1001, "sh -c 'mkdir -p /home/u1001/.config/systemd/user && printf \"[Service]\\nExecStart=/bin/true\\n\" "
+             ">/home/u1001/.config/systemd/user/mine.service'")
+    c.submit("mine.service", FOR_USERS)
+    assert plan("mine")["node"] == "n1/user@1002", plan("mine")
+    assert node.exec(["test", "-e", "/run/user/1002/systemd/user"]).status != 0, "to ask has changed something"
+    # Everywhere: with the reasons that the start then gives.
+    user_run(node, 1002, "systemd-run --user --quiet --unit=mine sleep infinity")
+    planned = plan("mine")
+    said = {refusal["node"]: refusal["reason"] for refusal in planned["refusals"]}
+    assert "would wait for a node" in planned["message"], planned
+    assert "/home/u1001/.config/systemd/user/mine.service" in said["n1/user@1001"] and "already active" in said["n1/user@1002"], said
+    failed = c.ctl_fails("start --timeout=60s mine", saying=["n1/user@1001: ", "n1/user@1002: "])
+    for name, reason in said.items():
+        assert f"{name}: {reason}" in failed.err, (failed.err, said)
+    c.ctl("destroy mine")
+    user_run(node, 1002, "systemctl --user stop mine")
+    node.run("rm /home/u1001/.config/systemd/user/mine.service")
+    # A container, which has a file of the image; and one that is not running.
+    node.write("/etc/systemd/system/inside.service", SLEEPER)
+    c.submit("inside.service", FOR_WEB)
+    assert "/etc/systemd/system/inside.service" in json.dumps(plan("inside")["refusals"]), plan("inside")
+    node.run("rm /etc/systemd/system/inside.service")
+    assert plan("inside")["node"] == "n1/web"
+    node.run("systemctl stop box")
+    eventually(lambda: any(row["node"] == "n1/web" and "not running" in row["reason"] for row in c.json("list-nodes")))
+    planned = plan("inside")
+    assert planned["message"] == "would wait for a node" and "not running" in json.dumps(planned["refusals"]), planned
+    c.ctl_fails("start --timeout=10s inside", saying="not running")
+    c.ctl("destroy inside")
+    detach_all(c, node)
+
+
 def test_a_hostile_user_harms_nobody_else(c: Cluster):
     node = c.node("n1")
     prepare_users(node)

@@ -190,10 +190,8 @@ void agent_node_close(AgentNode *node) {
         if (node->detached)
                 TAKE_PTR(node->detached)(-ECANCELED, node->detached_data);
         agent_reach_close(node);
-        agent_writer_close(node);
+        agent_writer_abort(node, -ECANCELED);
         agent_search_close(node);
-        if (node->written)
-                TAKE_PTR(node->written)(-ECANCELED, NULL, node->written_data);
         agent_calls_drop_node(node);
         agent_files_fail(node, -ECANCELED);
         agent_names_drop_node(node);

@@ -193,7 +193,7 @@ static void note_new_run(AgentNode *node) {
                 }
                 agent_unit_mark(u);
         }
-        agent_writer_close(node); // what it knows is about a directory that may be gone
+        agent_writer_abort(node, -ECONNRESET); // what it knows is about a directory that may be gone
 }
 
 static void note_run(AgentNode *node, int fd) {

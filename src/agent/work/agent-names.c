@@ -7,16 +7,20 @@
 // are somebody else's systemd says whether they are up, since then that is the reason that a start would give; the answer
 // goes out when the last of them is known. Names that argosy has there already would be taken.
 //
-// Limits: NAME_CHECKS_MAX questions of a node wait. What is up without any file, which is no service, is not found. The
-// directories of users and containers are seen by helpers alone, which are not asked: their names are taken to be free.
+// The directories of users and containers are seen by the node's helper alone (agent-writer.c), which looks in the place of
+// the pool, and is believed as with what it writes.
 //
-// Failures: too many questions, a node that is not there or closes, and -ENOMEM are answered with an error.
+// Limits: NAME_CHECKS_MAX questions of a node wait. What is up without any file, which is no service, is not found.
+//
+// Failures: too many questions, a node that is not there or closes, a manager that cannot be used at present, a helper that
+// does not answer, and -ENOMEM are answered with an error.
 #include "agent-names.h"
 
 #include <errno.h>
 
 #include "agent-files.h"
 #include "agent-unit.h"
+#include "agent-writer.h"
 #include "message.h"
 #include "str.h"
 #include "unit-name.h"
@@ -168,8 +172,7 @@ static void keep_ours(NameCheck *c, size_t i) {
                 free(TAKE_PTR(c->refusals[i]));
 }
 
-static void on_looked(uv_work_t *work, int status) {
-        NameCheck *c = CONTAINER_OF(work, NameCheck, work);
+static void on_looked(NameCheck *c) {
         AgentNode *node = c->node;
 
         node->writing = false;
@@ -183,6 +186,54 @@ static void on_looked(uv_work_t *work, int status) {
         step_done(c);
 }
 
+static void on_work_done(uv_work_t *work, int status) {
+        on_looked(CONTAINER_OF(work, NameCheck, work));
+}
+
+// ---- by a helper
+
+// Its leader hears the error instead of an answer.
+static void give_up(NameCheck *c, int error) {
+        if (list_is_linked(&c->in_agent))
+                fail(c->agent, c->call->id, error);
+        list_unlink(&c->in_agent);
+}
+
+static int take_reply(NameCheck *c, const Argosy__HelperReply *reply) {
+        if (reply->n_results != c->call->names->n_units)
+                return -EBADMSG;
+        for (size_t i = 0; i < reply->n_results; i++) {
+                _cleanup_free_ char *path = NULL;
+
+                if (!*reply->results[i]->foreign)
+                        continue;
+                path = str_printable(reply->results[i]->foreign, AGENT_ERROR_MAX);
+                c->refusals[i] = path ? agent_file_foreign_text(path) : NULL;
+                if (!c->refusals[i])
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static void on_helper_looked(int error, const Argosy__HelperReply *reply, void *userdata) {
+        NameCheck *c = userdata;
+        int r = error < 0 ? error : take_reply(c, reply);
+
+        if (r < 0)
+                give_up(c, r);
+        on_looked(c);
+}
+
+static void ask_helper(NameCheck *c) {
+        int r = systemd_manager_is_synced(c->node->systemd) ? agent_writer_look(c->node, c->call->names, on_helper_looked, c)
+                                                            : -EHOSTUNREACH;
+
+        if (r < 0)
+                on_helper_looked(r, NULL, c);
+}
+
+// ---- questions
+
 void agent_names_start(AgentNode *node) {
         NameCheck *c;
 
@@ -193,7 +244,9 @@ void agent_names_start(AgentNode *node) {
         node->n_name_checks--;
         node->writing = true;
         node->n_open++;
-        if (uv_queue_work(node->agent->loop, &c->work, run, on_looked) < 0)
+        if (!node->dir)
+                ask_helper(c);
+        else if (uv_queue_work(node->agent->loop, &c->work, run, on_work_done) < 0)
                 abort(); // only for a NULL callback
 }
 
@@ -237,9 +290,6 @@ void agent_names_on_call(Agent *a, const Argosy__ToHost__Call *call) {
                 r = node->n_name_checks < NAME_CHECKS_MAX ? check_new(node, call, &c) : -EBUSY;
         if (r < 0) {
                 fail(a, call->id, r);
-        } else if (!node->dir) {
-                answer(c);
-                check_free(c);
         } else {
                 list_append(&node->name_checks, &c->link);
                 node->n_name_checks++;

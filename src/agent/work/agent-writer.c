@@ -59,6 +59,11 @@ void agent_writer_close(AgentNode *node) {
                 helper_link_close(writer);
 }
 
+void agent_writer_abort(AgentNode *node, int error) {
+        agent_writer_close(node);
+        finish(node, error, NULL);
+}
+
 // ---- what is ours already
 
 static bool may_have_files(const AgentUnit *u) {
@@ -164,14 +169,33 @@ static int send_batch(AgentNode *node, const UnitDirItem *items, const bool *loo
         return helper_link_send(node->writer, &q);
 }
 
-int agent_writer_apply(AgentNode *node, const UnitDirItem *items, const bool *look, size_t n,
-                       void (*done)(int error, const Argosy__HelperReply *reply, void *userdata),
-                       void *userdata) {
-        int r = node->writer ? 0 : start(node);
+static int send_look(AgentNode *node, const Argosy__ToHost__NameCheck *names) {
+        _cleanup_free_ Argosy__HelperItem *list = calloc(names->n_units ?: 1, sizeof(*list));
+        _cleanup_free_ Argosy__HelperItem **pointers = calloc(names->n_units ?: 1, sizeof(*pointers));
+        Argosy__HelperRequest q = ARGOSY__HELPER_REQUEST__INIT;
 
-        assert(!node->written);
-        if (r >= 0)
-                r = send_batch(node, items, look, n);
+        if (!list || !pointers)
+                return -ENOMEM;
+        q.items = pointers;
+        q.n_items = names->n_units;
+        q.contents = names->contents;
+        q.n_contents = names->n_contents;
+        for (size_t i = 0; i < names->n_units; i++) {
+                uint32_t content = names->units[i]->content; // + 1; 0: none
+
+                pointers[i] = &list[i];
+                argosy__helper_item__init(&list[i]);
+                list[i].name = names->units[i]->name;
+                list[i].look = list[i].only_look = true;
+                list[i].content = content ? content - 1 : UINT32_MAX;
+        }
+        return helper_link_send(node->writer, &q);
+}
+
+typedef void WriterDone(int error, const Argosy__HelperReply *reply, void *userdata);
+
+// What was sent came to `r`; its end is awaited.
+static int await_reply(AgentNode *node, int r, WriterDone *done, void *userdata) {
         if (r < 0) {
                 agent_writer_close(node);
                 return r;
@@ -179,4 +203,19 @@ int agent_writer_apply(AgentNode *node, const UnitDirItem *items, const bool *lo
         node->written = done;
         node->written_data = userdata;
         return 0;
+}
+
+int agent_writer_apply(AgentNode *node, const UnitDirItem *items, const bool *look, size_t n, WriterDone *done,
+                       void *userdata) {
+        int r = node->writer ? 0 : start(node);
+
+        assert(!node->written);
+        return await_reply(node, r < 0 ? r : send_batch(node, items, look, n), done, userdata);
+}
+
+int agent_writer_look(AgentNode *node, const Argosy__ToHost__NameCheck *names, WriterDone *done, void *userdata) {
+        int r = node->writer ? 0 : start(node);
+
+        assert(!node->written);
+        return await_reply(node, r < 0 ? r : send_look(node, names), done, userdata);
 }

@@ -9,7 +9,8 @@
 // for the unit as a start would exclude it (Unit.exclusions, for no longer than the plan's part of a turn). The unit's
 // other nodes are asked all at once then. That goes on until nothing new is refused.
 //
-// Of a unit that runs on all nodes these are asked, and those that refuse it are named.
+// Of a unit that runs on all nodes these are asked, and those that refuse it are named. A manager that cannot be used, such as
+// that of a user who is not logged in, gets no unit, and says nothing; of one that is there already it is said why.
 //
 // Limits: PAIRS_PER_ROUND names on nodes are asked about at a time, and PAIRS_MAX for one plan; what is beyond that has a
 // note, as has what a node does not answer (plan_names_give_up()). Hosts whose build does not know the question are
@@ -380,6 +381,13 @@ static int note_refused(DryRunUnit *u, const Node *n, const char *why) {
         return text ? add_note(u, text) : -ENOMEM;
 }
 
+// What is placed there stays, and starts when the manager is there again; a start fails with the same words.
+static int note_unusable(DryRunUnit *u, const Node *n) {
+        _cleanup_free_ char *text = str_printf("%s cannot be used at present: %s", n->name, n->reason);
+
+        return text ? add_note(u, text) : -ENOMEM;
+}
+
 static int note_global(const PlanNames *p, DryRunUnit *u) {
         unsigned n_named = 0, n_more = 0;
         int r = 0;
@@ -420,6 +428,8 @@ static int note_unit(DryRunUnit *u, const ProtobufCBinaryData *content, void *us
                 return 0;
         if (u->record->global)
                 return note_global(p, u);
+        if (n && n->reason)
+                return note_unusable(u, n);
         if (n && !is_there(p->leader, u->record->name, n) && (!name || name->verdict == NAME_UNKNOWN))
                 return note_unknown(u, n);
         if (name && name->verdict == NAME_REFUSED) // later than anybody can tell

@@ -246,12 +246,12 @@ static int open2(int dirfd, const char *path, uint64_t flags, uint64_t resolve) 
         return fd < 0 ? -errno : (int) fd;
 }
 
-int enter_open_dir(const char *base, const char *const *names, uid_t owner) {
+int enter_open_dir(const char *base, const char *const *names, uid_t owner, bool make) {
         int fd = open2(AT_FDCWD, base, O_PATH, 0);
         struct stat st;
 
         for (; fd >= 0 && *names; names++) {
-                int next = mkdirat(fd, *names, 0755) < 0 && errno != EEXIST ? -errno : 0;
+                int next = make && mkdirat(fd, *names, 0755) < 0 && errno != EEXIST ? -errno : 0;
 
                 if (next == 0)
                         next = open2(fd, *names, names[1] ? O_PATH : O_RDONLY, RESOLVE_BENEATH);

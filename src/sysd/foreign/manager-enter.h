@@ -8,6 +8,7 @@
 // It dies with its parent. Whose parent was gone before that could be said gets -ECANCELED: then nobody is
 // at the other end of descriptor 0, which is the helper's link.
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -26,6 +27,6 @@ int enter_user(uid_t uid, char **ret_home);
 // here, which was born then (process_birth()); root there, without capabilities. -ESRCH: there is none, or
 // another one that has got its number; -EINVAL: that process is no container's.
 int enter_container(pid_t leader, uint64_t born, unsigned flags);
-// The directory `names` (NULL-terminated) below `base`, opened for reading, made where it is missing. No
-// symbolic link is followed anywhere, and the last one must belong to `owner` (-EPERM).
-int enter_open_dir(const char *base, const char *const *names, uid_t owner);
+// The directory `names` (NULL-terminated) below `base`, opened for reading; where it is missing it is made, or, without
+// `make`, that is -ENOENT. No symbolic link is followed anywhere, and the last one must belong to `owner` (-EPERM).
+int enter_open_dir(const char *base, const char *const *names, uid_t owner, bool make);

@@ -152,6 +152,30 @@ static int serve_connect(const ManagerPaths *paths) {
 
 // ---- write
 
+typedef struct Writer {
+        const char *base, *below;
+        uid_t owner;
+        const char *const *search_dirs;
+        UnitDir *dir; // NULL: not opened yet
+        bool made;    // it is there; else `dir` looks for names elsewhere only
+} Writer;
+
+// `make`: something is to be written. Whoever only looks leaves everything as it is.
+static int open_dir(Writer *w, bool make) {
+        const char *const names[] = {"systemd", w->below, NULL};
+        _cleanup_free_ char *path = str_printf("%s/systemd/%s", w->base, w->below);
+        int fd;
+
+        if (w->dir && (w->made || !make))
+                return 0;
+        fd = enter_open_dir(w->base, names, w->owner, make);
+        if (fd < 0 && (make || fd != -ENOENT))
+                return fd;
+        w->made = fd >= 0;
+        w->dir = unit_dir_free(w->dir);
+        return unit_dir_new_at(w->made ? fd : -1, path ?: "", w->search_dirs, &w->dir);
+}
+
 static void adopt_all(UnitDir *d, const Argosy__HelperRequest *q) {
         for (size_t i = 0; i < q->n_adopt; i++) {
                 const Argosy__HelperUnit *u = q->adopt[i];
@@ -167,8 +191,13 @@ static int fill_item(const Argosy__HelperRequest *q, const Argosy__HelperItem *i
                              .remove = i->remove,
                              .from_template = i->from_template,
                              .enable = i->enable};
-        if (i->remove)
+        if (i->remove || (i->only_look && i->content >= q->n_contents))
                 return 0;
+        if (i->only_look) {
+                ret->content = q->contents[i->content].data;
+                ret->len = q->contents[i->content].len;
+                return 0;
+        }
         if (i->content >= q->n_contents || !hash_from_bytes(i->spec.data, i->spec.len, &ret->spec))
                 return -EBADMSG;
         ret->content = q->contents[i->content].data;
@@ -178,8 +207,9 @@ static int fill_item(const Argosy__HelperRequest *q, const Argosy__HelperItem *i
 }
 
 static char *foreign_of(UnitDir *d, const UnitDirItem *item) {
-        return unit_dir_foreign(d, item->name)
-                       ?: unit_dir_foreign_alias(d, item->name, item->content, item->len);
+        char *path = unit_dir_foreign(d, item->name);
+
+        return path || item->len == 0 ? path : unit_dir_foreign_alias(d, item->name, item->content, item->len);
 }
 
 // What is somebody else's is left out of the batch.
@@ -199,9 +229,8 @@ static int apply_all(UnitDir *d, const Argosy__HelperRequest *q, Argosy__HelperR
                 if (foreign) {
                         foreign[strnlen(foreign, FOREIGN_MAX)] = 0;
                         results[i].foreign = foreign;
-                        continue;
-                }
-                origin[n++] = i;
+                } else if (!q->items[i]->only_look)
+                        origin[n++] = i;
         }
         unit_dir_apply(d, items, n);
         for (size_t k = 0; k < n; k++) {
@@ -212,11 +241,20 @@ static int apply_all(UnitDir *d, const Argosy__HelperRequest *q, Argosy__HelperR
         return 0;
 }
 
+static int cannot_open(const Writer *w, int error) {
+        char what[128];
+
+        str_fit(what, sizeof(what), "cannot open %s/systemd/%s without following links", w->base, w->below);
+        (void) send_failure(error, what);
+        return error;
+}
+
 static int answer_write(const Argosy__HelperRequest *q, void *data) {
-        UnitDir *d = data;
+        Writer *w = data;
         Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
         _cleanup_free_ Argosy__HelperResult *results = calloc(q->n_items + 1, sizeof(*results));
         _cleanup_free_ Argosy__HelperResult **pointers = calloc(q->n_items + 1, sizeof(*pointers));
+        bool make = q->n_adopt > 0;
         int r;
 
         if (!results || !pointers)
@@ -224,9 +262,13 @@ static int answer_write(const Argosy__HelperRequest *q, void *data) {
         for (size_t i = 0; i < q->n_items; i++) {
                 argosy__helper_result__init(&results[i]);
                 pointers[i] = &results[i];
+                make |= !q->items[i]->only_look;
         }
-        adopt_all(d, q);
-        r = apply_all(d, q, results);
+        r = open_dir(w, make);
+        if (r < 0)
+                return cannot_open(w, r);
+        adopt_all(w->dir, q);
+        r = apply_all(w->dir, q, results);
         reply.error = r;
         reply.results = pointers;
         reply.n_results = r < 0 ? 0 : q->n_items;
@@ -240,19 +282,11 @@ static int answer_write(const Argosy__HelperRequest *q, void *data) {
 }
 
 int manager_helper_write(const char *base, const char *below, uid_t owner, const char *const *search_dirs) {
-        const char *const names[] = {"systemd", below, NULL};
-        _cleanup_(unit_dir_freep) UnitDir *d = NULL;
-        _cleanup_free_ char *path = str_printf("%s/systemd/%s", base, below);
-        char what[128];
-        int r, fd = enter_open_dir(base, names, owner);
+        Writer w = {.base = base, .below = below, .owner = owner, .search_dirs = search_dirs};
+        int r = serve_requests(answer_write, &w);
 
-        str_fit(what, sizeof(what), "cannot open %s/systemd/%s without following links", base, below);
-        if (fd < 0)
-                return send_failure(fd, what);
-        r = unit_dir_new_at(fd, path ?: "", search_dirs, &d);
-        if (r < 0)
-                return send_failure(r, what);
-        return serve_requests(answer_write, d);
+        unit_dir_free(w.dir);
+        return r;
 }
 
 // ---- look

@@ -209,6 +209,144 @@ static void an_answer_about_other_units_is_none(void **state) {
         loop_until(is_shown_as("web.service", ARGOSY__LOAD_STATE__LOAD_MASKED));
 }
 
+// ---- names that are only asked about
+
+typedef struct Ask {
+        Argosy__ToHost__NameCheck__Unit units[8], *list[8];
+        ProtobufCBinaryData content;
+        Argosy__ToHost__NameCheck check;
+        Argosy__ToHost__Call call;
+        Argosy__ToHost message;
+} Ask;
+
+// Asks the first of the other managers.
+static void ask_names(const char *const *names, size_t n, const char *content) {
+        static uint64_t id;
+        Ask q = {};
+
+        argosy__to_host__name_check__init(&q.check);
+        argosy__to_host__call__init(&q.call);
+        argosy__to_host__init(&q.message);
+        for (size_t i = 0; i < n; i++) {
+                q.list[i] = &q.units[i];
+                argosy__to_host__name_check__unit__init(q.list[i]);
+                q.list[i]->name = (char *) names[i];
+                q.list[i]->content = content != NULL;
+        }
+        q.content = (ProtobufCBinaryData){content ? strlen(content) : 0, (uint8_t *) content};
+        q.check.units = q.list;
+        q.check.n_units = n;
+        q.check.contents = &q.content;
+        q.check.n_contents = content != NULL;
+        q.call.id = ++id;
+        q.call.node = NODE_BASE;
+        q.call.names = &q.check;
+        q.message.msg_case = ARGOSY__TO_HOST__MSG_CALL;
+        q.message.call = &q.call;
+        agent_on_message(w.agent, &q.message);
+}
+
+static char **answers_to(const char *const *names, size_t n, const char *content) {
+        unsigned before = w.n_call_replies;
+
+        ask_names(names, n, content);
+        loop_until(w.n_call_replies == before + 1);
+        assert_non_null(w.call_reply->call_reply->names);
+        assert_int_equal(w.call_reply->call_reply->names->n_refusals, n);
+        return w.call_reply->call_reply->names->refusals;
+}
+
+static void assert_refused_as_said(const char *name, uint64_t revision) {
+        _cleanup_free_ char *said = strdup(answers_to(&name, 1, NULL)[0]);
+
+        assert_string_not_equal(said, "");
+        order_everywhere(name, revision, web);
+        loop_until(report_of(name) && report_of(name)->refused);
+        assert_string_equal(report_of(name)->error, said);
+}
+
+static void a_question_about_names_is_answered_as_its_order_would_be(void **state) {
+        static const char *const asked[] = {"mine.service", "web.service", "w@1.service", "up.service"};
+        static const char alias[] = "[Service]\nExecStart=/bin/true\n[Install]\nAlias=mine.service\n";
+        Other *o = add_other(0);
+        char dir[512];
+        char **said;
+
+        attach(o);
+        loop_until(all_online());
+        meet();
+        for (size_t i = 0; i < ELEMENTSOF(asked); i++)
+                if (i != 1)
+                        assert_int_equal(file_replace(AT_FDCWD, own_path(o, i == 2 ? "w@.service" : asked[i]), web,
+                                                      strlen(web), 0644, 0), 0);
+        fake_systemd_set(o->systemd, "up.service", "active", "running", "success");
+        said = answers_to(asked, ELEMENTSOF(asked), NULL);
+        assert_non_null(strstr(said[0], "/own/mine.service"));
+        assert_string_equal(said[1], "");
+        assert_non_null(strstr(said[2], "/own/w@.service"));
+        assert_non_null(strstr(said[3], "already active"));
+        assert_non_null(strstr(answers_to(&asked[1], 1, alias)[0], "/own/mine.service"));
+        dir_of(o->name, dir);
+        assert_int_not_equal(access(dir, F_OK), 0); // nothing is changed by that
+        assert_refused_as_said("mine.service", 5);
+        assert_refused_as_said("up.service", 6);
+        order_everywhere("web.service", 7, web); // by the helper that has only looked so far
+        loop_until(answered("web.service", 7) && runs_on(o, "web.service"));
+        assert_int_equal(file_replace(AT_FDCWD, own_path(o, "web.service"), web, strlen(web), 0644, 0), 0);
+        assert_string_equal(answers_to(&asked[1], 1, NULL)[0], ""); // it is argosy's already
+}
+
+static void a_manager_that_cannot_be_used_does_not_say_whose_a_name_is(void **state) {
+        static const char *const asked[] = {"web.service"};
+        Other *o = add_other(0);
+
+        attach(o);
+        loop_until(all_online());
+        meet();
+        o->down = true;
+        fake_systemd_cut(o->systemd);
+        loop_until(!all_online());
+        ask_names(asked, 1, NULL);
+        loop_until(w.n_call_errors == 1);
+        o->down = false;
+        loop_until(all_online());
+        assert_string_equal(answers_to(asked, 1, NULL)[0], "");
+}
+
+static char *mark_of_stuck(const Other *o) {
+        static char path[512];
+
+        assert_true(snprintf(path, sizeof(path), "%s/%s/stuck", w.dir, o->name) < (int) sizeof(path));
+        return path;
+}
+
+// What was handed to a helper of its last run nobody answers any more, whether it was to be written or only asked.
+static void a_manager_that_begins_anew_does_not_wait_for_its_last_helper(void **state) {
+        static const char *const asked[] = {"mine.service"};
+        Other *o = add_other(0);
+        AgentNode *node;
+
+        attach(o);
+        loop_until(all_online());
+        meet();
+        node = agent_node_by_name(w.agent, o->name);
+        for (unsigned i = 0; i < 2; i++) {
+                assert_int_equal(file_replace(AT_FDCWD, mark_of_stuck(o), "", 0, 0600, 0), 0);
+                if (i == 0)
+                        ask_names(asked, 1, NULL);
+                else
+                        order_everywhere("web.service", 5, web);
+                loop_until(access(mark_of_stuck(o), F_OK) != 0);
+                assert_non_null(node->written);
+                node->run = 1; // another process than this one
+                fake_systemd_cut(o->systemd);
+                loop_until(!all_online());
+                loop_until(all_online());
+                assert_int_equal(w.n_call_errors, 1);
+        }
+        loop_until(answered("web.service", 5) && runs_on(o, "web.service"));
+}
+
 static void whoever_looks_goes_with_his_manager(void **state) {
         static const char *const names[] = {"web.service"};
         Other *o = with_units_that_are_down(names, ELEMENTSOF(names));
@@ -229,6 +367,9 @@ int main(int argc, char **argv) {
                 T(our_own_batches_start_nobody_who_looks),
                 T(an_answer_about_other_units_is_none),
                 T(whoever_looks_goes_with_his_manager),
+                T(a_question_about_names_is_answered_as_its_order_would_be),
+                T(a_manager_that_cannot_be_used_does_not_say_whose_a_name_is),
+                T(a_manager_that_begins_anew_does_not_wait_for_its_last_helper),
         };
 
         if (argc == 7 && streq(argv[1], "--helper"))

@@ -207,6 +207,63 @@ static void an_older_host_is_not_asked(void **state) {
         assert_int_equal(rig_host(&g, 1)->calls, 0);
 }
 
+#define FOR_USERS UNIT("Manager=user@*\n")
+
+static uint32_t asked_node; // by the last question
+
+static void keep_node(Rig *r, uint32_t host, const Argosy__ToHost *m) {
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_CALL && m->call->names)
+                asked_node = m->call->node;
+}
+
+static void a_user_s_manager_is_asked_too(void **state) {
+        const Argosy__Response__UnitResult *u;
+
+        g.on_host_message = keep_node;
+        rig_host_set_manager(&g, 1, "user@1001");
+        rig_host_set_manager(&g, 2, "user@1002");
+        rig_host(&g, 1)->others = web;
+        u = plan_web(FOR_USERS);
+        assert_string_equal(u->message, "would start on n2/user@1002");
+        assert_string_equal(node_find(g.leader, asked_node)->name, "n2/user@1002");
+        rig_change(&g, START, web[0], FOR_USERS);
+        assert_string_equal(rig_node_name(&g, web[0]), "n2/user@1002");
+}
+
+// It gets nothing as long as it is not there, and what it has waits for it.
+static void a_manager_that_is_not_there_is_not_asked(void **state) {
+        const Argosy__Response__UnitResult *u;
+
+        rig_host(&g, 1)->reason = "the user is not logged in";
+        rig_host_set_manager(&g, 1, "user@1001");
+        rig_host(&g, 1)->calls = 0;
+        u = plan_web(FOR_USERS);
+        assert_string_equal(u->message, "would wait for a node");
+        assert_string_equal(u->refusals[u->n_refusals - 1]->node, "n1/user@1001");
+        assert_string_equal(u->refusals[u->n_refusals - 1]->reason, "the user is not logged in");
+        assert_int_equal(rig_host(&g, 1)->calls, 0);
+        rig_change(&g, START, web[0], FOR_USERS);
+        assert_string_equal(rig_node_name(&g, web[0]), "");
+        rig_host_send_reason(&g, 1, NULL);
+        assert_string_equal(rig_node_name(&g, web[0]), "n1/user@1001");
+        rig_host_send_reason(&g, 1, "the user is not logged in");
+        u = plan_web(FOR_USERS);
+        assert_string_equal(u->message, "is started already on n1/user@1001; n1/user@1001 cannot be used at present: the user is "
+                                        "not logged in");
+        rig_change(&g, START, web[0], FOR_USERS);
+        assert_string_equal(rig_node_name(&g, web[0]), "n1/user@1001");
+}
+
+static void a_manager_of_an_older_host_is_not_asked(void **state) {
+        rig_stop(&g);
+        rig_start_at(&g, HOSTS, 1);
+        rig_host_set_manager(&g, 1, "user@1001");
+        rig_host(&g, 1)->others = web;
+        rig_host(&g, 1)->calls = 0;
+        assert_string_equal(plan_web(FOR_USERS)->message, "would start on n1/user@1001");
+        assert_int_equal(rig_host(&g, 1)->calls, 0);
+}
+
 static void one_that_does_not_answer_is_waited_for_as_long_as_it_may_take(void **state) {
         RigAnswer *a;
 
@@ -613,6 +670,9 @@ int main(int argc, char **argv) {
                 RIG_TEST(many_are_asked_about_in_a_few_calls),
                 RIG_TEST(the_file_of_one_with_aliases_goes_along),
                 RIG_TEST(an_older_host_is_not_asked),
+                RIG_TEST(a_user_s_manager_is_asked_too),
+                RIG_TEST(a_manager_that_is_not_there_is_not_asked),
+                RIG_TEST(a_manager_of_an_older_host_is_not_asked),
                 RIG_TEST(one_that_does_not_answer_is_waited_for_as_long_as_it_may_take),
                 RIG_TEST(one_that_is_lost_meanwhile_is_not_waited_for),
                 RIG_TEST(a_plan_that_nobody_wants_any_more_is_forgotten),

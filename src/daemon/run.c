@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sysexits.h>
 #include <systemd/sd-daemon.h>
@@ -395,6 +396,7 @@ int daemon_run(const RunOptions *options, char **argv) {
         int r, status;
         bool complete;
 
+        (void) prctl(PR_SET_NAME, "argosyd"); // executed again by its link in /proc, it is called "exe"
         d->loop = uv_default_loop();
         (void) uv_loop_configure(d->loop, UV_METRICS_IDLE_TIME);
         d->paths = &options->paths;

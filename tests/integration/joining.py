@@ -38,6 +38,7 @@ def test_a_token_on_standard_input_lets_in(c: Cluster):
     token = c.ctl("cluster token --quiet --ttl=10min", on=n1)
     c.ctl(f"cluster join {n1.address} -", on=n2, input=token)
     eventually(lambda: sorted(c.members(n2)) == ["n1", "n2"])
+    assert n2.run("ps -C argosyd -o comm=").split() == ["argosyd"], "it is found by its name, though it has started again"
     c.ctl_fails(f"cluster join {n1.address} -", on=n2, input=token, saying="leave")
 
 

@@ -16,7 +16,7 @@ from measure import all_counters
 from plain import Plain, without_argosyd
 
 COUNT = 20000
-ROUNDS_MAX = 1  # it takes minutes
+ROUNDS_MAX = 3  # each takes minutes
 COLUMNS, ROWS = 72, 8
 
 BATCHES = ["start", "destroy"]

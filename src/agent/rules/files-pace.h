@@ -3,8 +3,8 @@
 
 // When the next batch of unit files is written. After each one PID 1 looks at all its unit directories again as soon as it is asked
 // for a unit that it does not have: some 2,000 system calls with what a distribution installs, 3 to 6 ms. What is written sooner than
-// PID 1 comes to start it is written for nothing, so the more jobs it has to do, the more is gathered first: of 1,000 units
-// ordered in one second it looked 26 times, and 7 times since this is so. Pure.
+// PID 1 comes to start it is written for nothing, so the more jobs it has to do, the more is gathered first: of 3,000 units
+// of a node it looked 26 times, and 10 times since this is so. Pure.
 
 #include <stddef.h>
 #include <stdint.h>

@@ -191,8 +191,10 @@ static void note_refusal(PlanNames *p, PlanName *name, const char *why) {
         Exclusion *x = malloc(sizeof(*x) + len + 1);
 
         name->verdict = NAME_UNKNOWN;
-        if (!x)
+        if (!x || (!map_find_str(&p->refused, name->name) && map_add_str(&p->refused, name->name, name) < 0)) {
+                free(x);
                 return;
+        }
         x->next = NULL;
         x->node = name->node;
         memcpy(x->reason, why, len);
@@ -200,8 +202,6 @@ static void note_refusal(PlanNames *p, PlanName *name, const char *why) {
         name->verdict = NAME_REFUSED;
         name->exclusion = x;
         p->news = true;
-        if (!map_find_str(&p->refused, name->name))
-                (void) map_add_str(&p->refused, name->name, name); // else its other nodes are asked one by one
 }
 
 static void on_answered(Ticket *t, Node *n, const Argosy__ToVoter__NameAnswer *answer, uint64_t number, void *userdata) {
@@ -484,8 +484,11 @@ static bool exclude_everywhere(PlanNames *p, const char *name) {
 static bool refuses(const char *name, uint32_t node, void *userdata) {
         PlanNames *p = userdata;
         PlanName *there = node ? find(p, node, name) : NULL;
-        bool new = there && exclude(p, there);
+        bool new;
 
+        if (!map_find_str(&p->refused, name)) // by nobody: a look at all nodes for each unit that runs everywhere, each time, is too much
+                return false;
+        new = there && exclude(p, there);
         if (!node || (new && p->n_applied >= REFUSED_BY_TURNS))
                 new |= exclude_everywhere(p, name);
         return new;

@@ -395,6 +395,53 @@ static void who_is_preempted_where_the_other_one_is_refused_has_its_place_back(v
         assert_string_equal(rig_node_name(&g, "low2.service"), "");
 }
 
+// Two that nobody knows yet, in one start. On n1 both names are somebody else's; the lower one comes to n2, and then the higher
+// one, which n3 refuses too.
+static void who_was_refused_makes_room_for_the_higher_one_all_the_same(void **state) {
+        static const char *const names_of_two[] = {"low.service", "new.service", NULL};
+        static const char *const contents[] = {UNIT("Priority=-5\nHost=n1 n2\nReserveResource=slot\n"),
+                                               UNIT("Priority=5\nReserveResource=slot\n")};
+        Argosy__NamedFile files[2], *file_pointers[2];
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        for (size_t i = 0; i < 2; i++) {
+                argosy__named_file__init(&files[i]);
+                files[i].name = files[i].path = (char *) names_of_two[i];
+                files[i].content = (ProtobufCBinaryData){strlen(contents[i]), (uint8_t *) contents[i]};
+                file_pointers[i] = &files[i];
+        }
+        change.verb = START;
+        change.names = (char **) names_of_two;
+        change.files = file_pointers;
+        change.n_names = change.n_files = 2;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        rig_label(&g, "n1", "offers/slot", "2");
+        rig_label(&g, "n2", "offers/slot", "1");
+        rig_label(&g, "n3", "offers/slot", "1");
+        rig_change(&g, START, "web.service", UNIT("Host=n2\n")); // so that n3 is the emptier one
+        rig_host(&g, 1)->others = names_of_two;
+        rig_host(&g, 3)->others = newer;
+        for (int dry = 1; dry >= 0; dry--) {
+                uint64_t words[2] = {(uint64_t) dry, 79};
+                const Argosy__Response__Change *c;
+                RigAnswer *a;
+
+                change.id = (ProtobufCBinaryData){sizeof(words), (uint8_t *) words};
+                change.dry_run = dry;
+                a = rig_ask(&g, &request);
+                rig_settle(&g);
+                c = rig_change_answered(a);
+                if (dry) {
+                        assert_string_equal(row_of(c, "new.service")->node, "n2");
+                        assert_string_equal(row_of(c, "low.service")->node, "");
+                }
+        }
+        assert_string_equal(rig_node_name(&g, "new.service"), "n2");
+        assert_string_equal(rig_node_name(&g, "low.service"), "");
+}
+
 // Its group can spare no other one: the order of who replaces it waits, so nobody refuses that.
 static void who_waits_for_others_to_leave_is_not_refused_yet(void **state) {
         static const char *const new = UNIT("Replaces=old@*\nHost=n1\n");
@@ -460,6 +507,7 @@ int main(void) {
                 RIG_TEST(who_is_replaced_where_the_other_one_is_refused_is_stopped),
                 RIG_TEST(who_is_replaced_on_each_node_that_refuses_the_other_one_is_stopped),
                 RIG_TEST(who_is_preempted_where_the_other_one_is_refused_has_its_place_back),
+                RIG_TEST(who_was_refused_makes_room_for_the_higher_one_all_the_same),
                 RIG_TEST(who_waits_for_others_to_leave_is_not_refused_yet),
                 RIG_TEST(who_is_to_be_with_one_that_is_refused_goes_with_it),
         };

@@ -10,7 +10,7 @@
 // The directories of users and containers are seen by the node's helper alone (agent-writer.c), which looks in the place of
 // the pool, and is believed as with what it writes.
 //
-// Limits: NAME_CHECKS_MAX questions of a node wait. What is up without any file, which is no service, is not found.
+// Limits: a node has NAME_CHECKS_MAX questions, those that its systemd is asked about included. What is up without any file, which is no service, is not found.
 //
 // Failures: too many questions, a node that is not there or closes, a manager that cannot be used at present, a helper that
 // does not answer, and -ENOMEM are answered with an error.
@@ -44,6 +44,7 @@ typedef struct NameRef { // of a question to systemd
 } NameRef;
 
 static void check_free(NameCheck *c) {
+        c->node->n_name_checks--;
         list_unlink(&c->link);
         list_unlink(&c->in_agent);
         for (size_t i = 0; c->refusals && i < c->call->names->n_units; i++)
@@ -241,7 +242,6 @@ void agent_names_start(AgentNode *node) {
                 return;
         c = CONTAINER_OF(node->name_checks.next, NameCheck, link);
         list_unlink(&c->link);
-        node->n_name_checks--;
         node->writing = true;
         node->n_open++;
         if (!node->dir)
@@ -302,10 +302,8 @@ void agent_names_drop(Agent *a) {
                 NameCheck *c = CONTAINER_OF(i, NameCheck, in_agent);
 
                 list_unlink(i);
-                if (list_is_linked(&c->link)) {
-                        c->node->n_name_checks--;
+                if (list_is_linked(&c->link))
                         check_free(c);
-                }
         }
 }
 
@@ -313,7 +311,6 @@ void agent_names_drop_node(AgentNode *node) {
         while (!list_is_empty(&node->name_checks)) {
                 NameCheck *c = CONTAINER_OF(node->name_checks.next, NameCheck, link);
 
-                node->n_name_checks--;
                 if (list_is_linked(&c->in_agent))
                         fail(c->agent, c->call->id, -ECONNRESET);
                 check_free(c);

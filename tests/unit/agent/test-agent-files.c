@@ -185,6 +185,29 @@ static void a_question_that_makes_no_sense_is_answered_with_an_error(void **stat
         assert_int_equal(w.n_call_errors, 2 + 100 - 64);
 }
 
+// As many as there may be are with systemd, and their leader has long given up.
+static void questions_that_systemd_does_not_answer_make_room_for_no_others(void **state) {
+        enum { CHECKS_MAX = 64, MORE = 6 };
+        static const char *const asked[] = {"nginx.service"};
+        const AgentNode *node;
+        Ask q = {};
+
+        write_foreign("nginx.service");
+        meet_leader(NULL, 0);
+        node = CONTAINER_OF(w.agent->nodes.next, AgentNode, in_agent);
+        pid1_hold_jobs(pid1, true);
+        ask_names(&q, asked, 1, NULL);
+        for (size_t i = 0; i < CHECKS_MAX + MORE; i++) {
+                send_names(&q, 0);
+                loop_until(!node->writing && list_is_empty(&node->name_checks)); // looked, and with systemd
+        }
+        assert_int_equal(w.n_call_errors, MORE);
+        pid1_hold_jobs(pid1, false);
+        loop_until(w.n_call_replies == CHECKS_MAX + MORE);
+        assert_int_equal(w.n_call_errors, MORE);
+        assert_non_null(answers_to(&q, asked, 1, NULL)[0]);
+}
+
 static void a_question_of_a_leader_that_is_gone_is_not_answered(void **state) {
         static const char *const asked[] = {"web.service"};
         unsigned before;
@@ -356,6 +379,7 @@ int main(void) {
                 WORLD_TEST(a_question_about_names_is_answered_as_an_order_would_be),
                 WORLD_TEST(what_argosy_has_is_nobody_elses),
                 WORLD_TEST(a_question_that_makes_no_sense_is_answered_with_an_error),
+                WORLD_TEST(questions_that_systemd_does_not_answer_make_room_for_no_others),
                 WORLD_TEST(a_question_of_a_leader_that_is_gone_is_not_answered),
                 WORLD_TEST(new_content_replaces_a_running_unit),
                 WORLD_TEST(a_pinned_unit_gets_its_new_content_by_one_reload),

@@ -75,6 +75,7 @@ def test_a_join_whose_answer_did_not_come_is_repeated(c: Cluster):
         eventually(lambda: connections(n2, n1) > 0)
         stays(lambda: not joining.is_over, 1)
         joining.kill()
+        eventually(lambda: connections(n2, n1) == 0, what="nobody waits for the answer any more")
     finally:
         n1.go_on_with_disk()
     eventually(lambda: "n2" in c.members(n1))

@@ -93,6 +93,8 @@ enum { UNIT_DIR_BATCH = 100 };
 char *unit_dir_foreign(UnitDir *d, const char *name);
 // The same for the aliases that a file asks for.
 char *unit_dir_foreign_alias(UnitDir *d, const char *name, const void *content, size_t len);
+// The name's, or else that of an alias; len 0: it asks for none.
+char *unit_dir_foreign_or_alias(UnitDir *d, const char *name, const void *content, size_t len);
 
 // What fleet has left behind may become ours: from now on a name in DIR that is a link to the file of that name in `from` (absolute, no slash at
 // its end) is nobody's. unit_dir_apply() judges everything else first; then links of [Install] and aliases to that file go, and the unit's own

@@ -89,12 +89,6 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
 
 // ---- in the pool
 
-char *agent_file_foreign(UnitDir *d, const char *name, const void *content, size_t len) {
-        char *path = unit_dir_foreign(d, name);
-
-        return path || len == 0 ? path : unit_dir_foreign_alias(d, name, content, len);
-}
-
 static void find_foreign_names(FileBatch *b) {
         for (size_t i = 0; i < b->n; i++) {
                 FileItem *it = b->items[i];
@@ -105,8 +99,8 @@ static void find_foreign_names(FileBatch *b) {
                         it->error = -EEXIST;
                         continue;
                 }
-                it->foreign = agent_file_foreign(b->node->dir, it->name, it->spec->content,
-                                                 it->spec->links ? it->spec->len : 0);
+                it->foreign = unit_dir_foreign_or_alias(b->node->dir, it->name, it->spec->content,
+                                                        it->spec->links ? it->spec->len : 0);
         }
 }
 

@@ -3,7 +3,7 @@
 // Whether units of some names would be taken on a node: asked by a leader that plans, and changes nothing.
 //
 // Happy path: a question waits until no batch of files is with the pool, which alone uses the node's UnitDir meanwhile.
-// Then the pool looks whose the names are, by agent_file_foreign(), as it does before a file is written. For those that
+// Then the pool looks whose the names are, by unit_dir_foreign_or_alias(), as it does before a file is written. For those that
 // are somebody else's systemd says whether they are up, since then that is the reason that a start would give; the answer
 // goes out when the last of them is known. Names that argosy has there already would be taken.
 //
@@ -119,7 +119,7 @@ static void run(uv_work_t *work) {
                 unit_dir_survey_begin(c->node->dir);
         for (size_t i = 0; i < m->n_units; i++) {
                 ProtobufCBinaryData content = content_of(m, m->units[i]);
-                _cleanup_free_ char *path = agent_file_foreign(c->node->dir, m->units[i]->name, content.data, content.len);
+                _cleanup_free_ char *path = unit_dir_foreign_or_alias(c->node->dir, m->units[i]->name, content.data, content.len);
 
                 c->refusals[i] = path ? agent_file_foreign_text(path) : NULL;
         }

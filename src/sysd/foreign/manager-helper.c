@@ -191,25 +191,18 @@ static int fill_item(const Argosy__HelperRequest *q, const Argosy__HelperItem *i
                              .remove = i->remove,
                              .from_template = i->from_template,
                              .enable = i->enable};
-        if (i->remove || (i->only_look && i->content >= q->n_contents))
+        if (i->remove)
                 return 0;
-        if (i->only_look) {
-                ret->content = q->contents[i->content].data;
-                ret->len = q->contents[i->content].len;
-                return 0;
-        }
-        if (i->content >= q->n_contents || !hash_from_bytes(i->spec.data, i->spec.len, &ret->spec))
-                return -EBADMSG;
+        if (i->content >= q->n_contents)
+                return i->only_look ? 0 : -EBADMSG;
         ret->content = q->contents[i->content].data;
         ret->len = q->contents[i->content].len;
+        if (i->only_look)
+                return 0;
+        if (!hash_from_bytes(i->spec.data, i->spec.len, &ret->spec))
+                return -EBADMSG;
         ret->slice = *i->slice ? i->slice : NULL;
         return 0;
-}
-
-static char *foreign_of(UnitDir *d, const UnitDirItem *item) {
-        char *path = unit_dir_foreign(d, item->name);
-
-        return path || item->len == 0 ? path : unit_dir_foreign_alias(d, item->name, item->content, item->len);
 }
 
 // What is somebody else's is left out of the batch.
@@ -225,7 +218,7 @@ static int apply_all(UnitDir *d, const Argosy__HelperRequest *q, Argosy__HelperR
 
                 if (fill_item(q, q->items[i], &items[n]) < 0)
                         return -EBADMSG;
-                foreign = q->items[i]->look ? foreign_of(d, &items[n]) : NULL;
+                foreign = q->items[i]->look ? unit_dir_foreign_or_alias(d, items[n].name, items[n].content, items[n].len) : NULL;
                 if (foreign) {
                         foreign[strnlen(foreign, FOREIGN_MAX)] = 0;
                         results[i].foreign = foreign;

@@ -124,3 +124,9 @@ char *unit_dir_foreign_alias(UnitDir *d, const char *name, const void *content, 
         unit_dir_links_free(links);
         return path;
 }
+
+char *unit_dir_foreign_or_alias(UnitDir *d, const char *name, const void *content, size_t len) {
+        char *path = unit_dir_foreign(d, name);
+
+        return path || len == 0 ? path : unit_dir_foreign_alias(d, name, content, len);
+}

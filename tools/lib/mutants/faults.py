@@ -2159,7 +2159,7 @@ FAULTS = [
           "if (b->items[i]->error == 0)",
           "if (true)",
           "agent/agent-take: without_memory_for_a_batch_it_stays_who_it_was"),
-    Fault("taken-over-beside-another-file", "src/agent/work/agent-files.c",
+    Fault("taken-over-beside-another-file", "src/sysd/unit-dir/unit-dir-foreign.c",
           "char *path = unit_dir_foreign(d, name);",
           "char *path = NULL;",
           "agent/agent-take: what_the_system_has_too_keeps_its_links"),

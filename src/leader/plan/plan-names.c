@@ -191,7 +191,7 @@ static void note_refusal(PlanNames *p, PlanName *name, const char *why) {
         Exclusion *x = malloc(sizeof(*x) + len + 1);
 
         name->verdict = NAME_UNKNOWN;
-        if (!x || (!map_find_str(&p->refused, name->name) && map_add_str(&p->refused, name->name, name) < 0)) {
+        if (!x || map_add_str(&p->refused, name->name, name) == -ENOMEM) { // or it is there already
                 free(x);
                 return;
         }

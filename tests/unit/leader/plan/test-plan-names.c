@@ -35,8 +35,8 @@ static int teardown(void **state) {
         return 0;
 }
 
-static RigAnswer *ask_about(char **units, size_t n, const char *file_name, const char *content, bool dry) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+// `files`: name and content are given.
+static RigAnswer *ask_with_files(char **units, size_t n, Argosy__NamedFile **files, size_t n_files, bool dry) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         static uint64_t id;
@@ -47,13 +47,25 @@ static RigAnswer *ask_about(char **units, size_t n, const char *file_name, const
         change.names = units;
         change.n_names = n;
         change.dry_run = dry;
-        file.name = file.path = (char *) file_name;
-        file.content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
-        change.files = &files;
-        change.n_files = 1;
+        change.files = files;
+        change.n_files = n_files;
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &change;
         return rig_ask(&g, &request);
+}
+
+static Argosy__NamedFile file_of(const char *name, const char *content) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+
+        file.name = file.path = (char *) name;
+        file.content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
+        return file;
+}
+
+static RigAnswer *ask_about(char **units, size_t n, const char *file_name, const char *content, bool dry) {
+        Argosy__NamedFile file = file_of(file_name, content), *files = &file;
+
+        return ask_with_files(units, n, &files, 1, dry);
 }
 
 static RigAnswer *ask_about_web(const char *content) {
@@ -401,43 +413,24 @@ static void who_was_refused_makes_room_for_the_higher_one_all_the_same(void **st
         static const char *const names_of_two[] = {"low.service", "new.service", NULL};
         static const char *const contents[] = {UNIT("Priority=-5\nHost=n1 n2\nReserveResource=slot\n"),
                                                UNIT("Priority=5\nReserveResource=slot\n")};
-        Argosy__NamedFile files[2], *file_pointers[2];
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__NamedFile low = file_of(names_of_two[0], contents[0]), new = file_of(names_of_two[1], contents[1]),
+                          *files[] = {&low, &new};
+        const Argosy__Response__Change *c;
+        RigAnswer *a;
 
-        for (size_t i = 0; i < 2; i++) {
-                argosy__named_file__init(&files[i]);
-                files[i].name = files[i].path = (char *) names_of_two[i];
-                files[i].content = (ProtobufCBinaryData){strlen(contents[i]), (uint8_t *) contents[i]};
-                file_pointers[i] = &files[i];
-        }
-        change.verb = START;
-        change.names = (char **) names_of_two;
-        change.files = file_pointers;
-        change.n_names = change.n_files = 2;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         rig_label(&g, "n1", "offers/slot", "2");
         rig_label(&g, "n2", "offers/slot", "1");
         rig_label(&g, "n3", "offers/slot", "1");
         rig_change(&g, START, "web.service", UNIT("Host=n2\n")); // so that n3 is the emptier one
         rig_host(&g, 1)->others = names_of_two;
         rig_host(&g, 3)->others = newer;
-        for (int dry = 1; dry >= 0; dry--) {
-                uint64_t words[2] = {(uint64_t) dry, 79};
-                const Argosy__Response__Change *c;
-                RigAnswer *a;
-
-                change.id = (ProtobufCBinaryData){sizeof(words), (uint8_t *) words};
-                change.dry_run = dry;
-                a = rig_ask(&g, &request);
-                rig_settle(&g);
-                c = rig_change_answered(a);
-                if (dry) {
-                        assert_string_equal(row_of(c, "new.service")->node, "n2");
-                        assert_string_equal(row_of(c, "low.service")->node, "");
-                }
-        }
+        a = ask_with_files((char **) names_of_two, 2, files, 2, true);
+        rig_settle(&g);
+        c = rig_change_answered(a);
+        assert_string_equal(row_of(c, "new.service")->node, "n2");
+        assert_string_equal(row_of(c, "low.service")->node, "");
+        (void) ask_with_files((char **) names_of_two, 2, files, 2, false);
+        rig_settle(&g);
         assert_string_equal(rig_node_name(&g, "new.service"), "n2");
         assert_string_equal(rig_node_name(&g, "low.service"), "");
 }

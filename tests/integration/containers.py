@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Whoever is root in a container finds nothing in what argosyd does there; its journal is read, and costs nobody much."""
 
-import os
 import shutil
 from contextlib import contextmanager
-from pathlib import Path
 
-from lib import QUICK, SLEEPER, SOURCE, Cluster, eventually, main, unsanitized
+from lib import BUILD, QUICK, SLEEPER, Cluster, eventually, main, unsanitized
 from users_and_containers import attach, clean_up, detach_all, prepare_container, shown, state
 
 # The private socket is there, but nobody accepts a connection, and the queue is full: whoever connects waits.
@@ -137,7 +135,7 @@ def test_the_journal_of_a_container_is_read_inside_by_somebody_who_can_do_nothin
 
 
 # Writes as much into a container's journal as it is told, in the name of that container's systemd (tests/lib/journal-flood.c).
-FLOOD = Path(os.environ.get("ARGOSY_BUILD") or SOURCE / "build") / "tests/journal-flood"
+FLOOD = BUILD / "tests/journal-flood"
 LINES, WIDTH = 5000, 3000  # 15 MB
 ALL = LINES + 1000  # systemd itself says something about the unit, too
 UNLIMITED = "[Journal]\nRateLimitIntervalSec=0\n"

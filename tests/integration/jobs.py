@@ -3,15 +3,13 @@
 """Who changed what, when and why: every request that changes something is a job, on every voter, and is carried out once."""
 
 import json
-import os
 import random
 import subprocess
 import time
-from pathlib import Path
 
-from lib import PATIENT, SLEEPER, SOURCE, WAITS, Cluster, eventually, long, main
+from lib import BUILD, PATIENT, SLEEPER, WAITS, Cluster, eventually, long, main
 
-SUBMIT_CLIENT = Path(os.environ.get("ARGOSY_BUILD") or SOURCE / "build") / "tests/bench/submit-client"
+SUBMIT_CLIENT = BUILD / "tests/bench/submit-client"
 
 
 def jobs(c, options="", on=None):

@@ -63,6 +63,7 @@ QUICK = ["Cluster.LeaseSec=2", "Cluster.HeartbeatSec=0.4"]
 
 # No node is lost for being slow, in scenarios in which none is to be lost.
 PATIENT = ["Cluster.LeaseSec=60"]
+BUILD = Path(os.environ.get("ARGOSY_BUILD") or SOURCE / "build")
 EXAMPLES = SOURCE / "examples"
 
 # A daemon that does any of this has a bug, whatever the test was about.
@@ -72,7 +73,7 @@ ACCIDENTS = (r"AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:|Ass
 POLL_S = 0.05
 PATIENCE_S = 45
 
-__all__ = ["Cluster", "Failure", "Node", "Result", "EXAMPLES", "KEPT", "ONE_SHOT", "PATIENT", "QUICK", "SLEEPER", "SOURCE", "WAITS", "eventually",
+__all__ = ["Cluster", "Failure", "Node", "Result", "BUILD", "EXAMPLES", "KEPT", "ONE_SHOT", "PATIENT", "QUICK", "SLEEPER", "SOURCE", "WAITS", "eventually",
            "long", "main", "sanitized", "stays", "take_flag", "unsanitized"]
 
 
@@ -84,7 +85,7 @@ def long(test):
 
 def sanitized():
     """Whether the build under test has a sanitizer in it, whose allocator keeps what is given back."""
-    return is_sanitized(os.environ.get("ARGOSY_BUILD") or SOURCE / "build")
+    return is_sanitized(BUILD)
 
 
 def unsanitized(test):

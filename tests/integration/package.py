@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lib import SLEEPER, SOURCE, Cluster, eventually, main
+from lib import BUILD, SLEEPER, SOURCE, Cluster, eventually, main
 from testbed.staging import grant_sanitizer_rights
 
 PIN = "argosy-pin@job.service.target"
@@ -32,9 +32,8 @@ def test_an_installation_without_a_package_starts_as_readme_says(c: Cluster):
     n1 = c.node("n1")
     assert n1.exec(["getent", "group", "argosy"]).status != 0
     with tempfile.TemporaryDirectory() as tree:
-        build = Path(os.environ.get("ARGOSY_BUILD", SOURCE / "build"))
-        subprocess.run(["meson", "install", "-C", build, "--quiet", "--no-rebuild", "--destdir", tree], check=True)
-        grant_sanitizer_rights(build, Path(tree))
+        subprocess.run(["meson", "install", "-C", BUILD, "--quiet", "--no-rebuild", "--destdir", tree], check=True)
+        grant_sanitizer_rights(BUILD, Path(tree))
         subprocess.run(["tar", "-C", tree, "-cf", n1.path("/root/tree.tar"), "."], check=True)
     n1.run("tar -C / --no-overwrite-dir --keep-directory-symlink -xf /root/tree.tar")
     commands = commands_of_readme()

@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """argosyd is restarted, killed or shut down with its machine: units belong to systemd and do not notice, or move in good order."""
 
-import os
 import shutil
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
-from lib import ONE_SHOT, PATIENT, SLEEPER, SOURCE, Cluster, Running, eventually, main, stays
+from lib import BUILD, ONE_SHOT, PATIENT, SLEEPER, Cluster, Running, eventually, main, stays
 
 # A directory of users that does not answer (tests/lib/nss-hangs.c).
-HANGS = Path(os.environ.get("ARGOSY_BUILD") or SOURCE / "build") / "tests/libnss_hangs.so"
+HANGS = BUILD / "tests/libnss_hangs.so"
 
 
 def roles(c):

@@ -5,13 +5,11 @@
 The older build is the same source without what came after the first feature level (tests/meson.build).
 """
 
-import os
 import shutil
-from pathlib import Path
 
-from lib import KEPT, QUICK, SOURCE, Cluster, eventually, main
+from lib import BUILD, KEPT, QUICK, Cluster, eventually, main
 
-OLDER = Path(os.environ.get("ARGOSY_BUILD") or SOURCE / "build") / "tests/argosyd-level-1"
+OLDER = BUILD / "tests/argosyd-level-1"
 EX_CONFIG = "78"
 
 

@@ -309,7 +309,7 @@ def test_what_waits_for_a_place_is_told_why(c: Cluster):
         put(node, f"alone@{n}.service", 201, options=alone)
     for n in range(3):
         put(node, f"alone@{n}.service", 204, desiredState="launched")
-    refuses(node, "PUT", "units/alone@3.service", 409, "it waits for one: n1: conflicts with alone@", {"desiredState": "launched"})
+    put(node, "alone@3.service", 204, desiredState="launched")  # it is taken, and waits
     put(node, "alone@4.service", 201, options=alone, desiredState="launched")  # it is made, and waits
     for name in ["alone@3.service", "alone@4.service"]:
         state = get(node, f"state/{name}")
@@ -318,11 +318,48 @@ def test_what_waits_for_a_place_is_told_why(c: Cluster):
         assert state in get(node, "state")["states"]
     put(node, "alone@4.service", 204, desiredState="loaded")
     put(node, "alone@4.service", 204, desiredState="inactive")
-    refuses(node, "GET", "state/alone@4.service", 404)
+    state = get(node, "state/alone@4.service")  # it is there, and waits for nothing
+    assert (state["systemdLoadState"], state["systemdActiveState"]) == ("not-found", "inactive") and "machineID" not in state, state
+    assert all(row["name"] != "alone@4.service" for row in get(node, "state")["states"])
     assert ask(node, "DELETE", "units/alone@0.service")[0] == 204
     waits(node, "alone@3.service", "launched", "active")
     for n in range(1, 5):
         ask(node, "DELETE", f"units/alone@{n}.service")
+
+
+def test_a_sidekick_may_be_started_before_what_it_is_to_be_with(c: Cluster):
+    """As the shell orders names: apache-discovery.1, apache.1."""
+    node = c.nodes[1]
+    for name, options in {"web.1.service": SLEEP, "web-discovery.1.service":
+                          SLEEP + [{"section": "X-Fleet", "name": "MachineOf", "value": "web.1.service"}]}.items():
+        put(node, name, 201, options=options)
+    put(node, "web-discovery.1.service", 204, desiredState="launched")
+    state = get(node, "state/web-discovery.1.service")
+    assert "is to be where web.1.service is" in state["systemdSubState"], state
+    put(node, "web.1.service", 204, desiredState="launched")
+    for name in ["web.1.service", "web-discovery.1.service"]:
+        waits(node, name, "launched", "active")
+    assert len({get(node, f"units/{name}")["machineID"] for name in ["web.1.service", "web-discovery.1.service"]}) == 1
+    for name in ["web-discovery.1.service", "web.1.service"]:
+        ask(node, "DELETE", f"units/{name}")
+
+
+def test_a_unit_on_a_machine_that_goes_silent_has_a_state(c: Cluster):
+    """The client asks for it until it is active, and takes 404 for a crash of its own."""
+    node, name = c.nodes[0], "silent.service"
+    put(node, name, 201, options=SLEEP + [{"section": "X-Argosy", "name": "NodeLost", "value": "keep"}])
+    silent = c.nodes[2]
+    c.ctl(f"cordon {node.name} {c.nodes[1].name}")
+    put(node, name, 204, desiredState="launched")
+    waits(node, name, "launched", "active")
+    silent.kill()
+    seen = set()
+    eventually(lambda: seen.add(ask(node, "GET", f"state/{name}")[1]["systemdActiveState"]) or "unknown" in seen)
+    assert [row["name"] for row in get(node, "state")["states"]] == [name]
+    silent.boot()
+    c.wait_online()
+    c.ctl(f"uncordon {node.name} {c.nodes[1].name}")
+    ask(node, "DELETE", f"units/{name}")
 
 
 def test_over_tcp_a_certificate_says_who_asks(c: Cluster):

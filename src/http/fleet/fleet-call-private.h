@@ -12,7 +12,6 @@ void fleet_call_drop_rows(FleetCall *c, size_t first); // and those behind it
 void fleet_call_drop_machines(FleetCall *c);
 // Its answer is that, with or without words, if it has none yet.
 void fleet_call_end(FleetCall *c, unsigned status, const char *why);
-Argosy__Verb fleet_call_verb(const FleetCall *c); // of what changes a unit
 // The first row from there on of a unit that waits for a place; n_rows: there is none.
 size_t fleet_call_find_waiting(const FleetCall *c, size_t from);
 

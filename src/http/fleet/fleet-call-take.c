@@ -70,24 +70,49 @@ static int take_file(FleetCall *c, const Argosy__Response__UnitFileRow *from) {
                        : 0;
 }
 
-// What no machine has said anything of is no state; but of what waits for a machine it is said why it does.
+// A list has the units that are on a machine, also on one that is not heard (their state is unknown), and those that wait for one. Of a
+// single unit there is always a row, since fleet's client reads none as a crash: what is only submitted is inactive.
 static bool fits(const FleetCall *c, const Argosy__Response__UnitRow *row) {
         const FleetMachine *m = machine_of(c, row->node);
 
+        if (fleet_call_is_one(c))
+                return true;
         if (row->waits)
                 return !c->target.machine_id;
-        return m && !m->is_gone && *row->load && !streq(row->load, "unknown") && !streq(row->load, "-") &&
-               (!c->target.machine_id || streq(m->id, c->target.machine_id));
+        return m && (!c->target.machine_id || streq(m->id, c->target.machine_id));
+}
+
+static bool is_heard(const FleetCall *c, const char *node) {
+        const FleetMachine *m = machine_of(c, node);
+
+        return m && !m->is_gone;
+}
+
+// Of a unit that runs on several machines the answer about this one unit is that of the first machine that is heard.
+static FleetRow *room_for_state(FleetCall *c, const Argosy__Response__UnitRow *from) {
+        if (!fits(c, from))
+                return NULL;
+        if (fleet_call_is_one(c) && c->n_rows > 0) {
+                if (is_heard(c, c->rows[0].node) || !is_heard(c, from->node))
+                        return NULL;
+                fleet_call_drop_rows(c, 0);
+        }
+        return room_for(c);
+}
+
+// In systemd's words, where argosy has none yet: "-" is what no systemd has been told of.
+static const char *load_of(const Argosy__Response__UnitRow *from) {
+        return from->waits || !*from->load || streq(from->load, "-") ? "not-found" : from->load;
 }
 
 static int take_state(FleetCall *c, const Argosy__Response__UnitRow *from) {
-        FleetRow *row = fits(c, from) ? room_for(c) : NULL;
+        FleetRow *row = room_for_state(c, from);
 
         if (!row)
                 return 0;
         row->waits = from->waits;
         return set(&row->name, from->unit) < 0 || set(&row->node, from->node) < 0 ||
-                               set(&row->load, from->waits ? "not-found" : from->load) < 0 || set(&row->active, from->active) < 0 ||
+                               set(&row->load, load_of(from)) < 0 || set(&row->active, from->active) < 0 ||
                                set(&row->sub, from->sub) < 0
                        ? -ENOMEM
                        : 0;
@@ -192,34 +217,16 @@ static int take_why(FleetCall *c, const Argosy__Response__Status *s) {
         return 0;
 }
 
-// Of a unit that was to be started or loaded: fleet's client would wait for it, for ever if need be, and never learn why. What was
-// made is answered so all the same, and its state says why it waits.
-static int say_unplaced(FleetCall *c, const Argosy__Response__UnitResult *u) {
-        Argosy__Verb verb = fleet_call_verb(c);
-        _cleanup_free_ char *why = NULL;
-
-        if (c->made || u->n_refusals == 0 || (verb != ARGOSY__VERB__VERB_START && verb != ARGOSY__VERB__VERB_LOAD))
-                return 0;
-        why = describe_wait(u->message, u->refusals, u->n_refusals);
-        if (!why)
-                return -ENOMEM;
-        fleet_call_end(c, 409, why);
-        return 0;
-}
-
-static int take_change(FleetCall *c, const Argosy__Response__Change *change) {
-        int r = 0;
-
-        for (size_t i = 0; i < change->n_units && r >= 0; i++) {
+// What waits for a place was taken: its state says why it waits. A client that starts a unit before the one that it is to be with
+// (MachineOf=) goes on to start that one.
+static void take_change(FleetCall *c, const Argosy__Response__Change *change) {
+        for (size_t i = 0; i < change->n_units; i++) {
                 const Argosy__Response__UnitResult *u = change->units[i];
 
                 c->revision = u->revision;
                 if (u->status != 0)
                         fleet_call_fail(c, u->status, u->message);
-                else
-                        r = say_unplaced(c, u);
         }
-        return r;
 }
 
 // A unit that has gone since it was listed has no content, and no row either, and waits for nothing.
@@ -249,7 +256,9 @@ int fleet_call_take(FleetCall *c, const Argosy__Response *r) {
         case FLEET_ASKS_WHY:
                 return r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY ? take_why(c, r->status_reply) : 0;
         case FLEET_CHANGES:
-                return r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE ? take_change(c, r->change) : 0;
+                if (r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE)
+                        take_change(c, r->change);
+                return 0;
         default:
                 return 0;
         }

@@ -258,7 +258,7 @@ static Argosy__Request *ask_why(FleetCall *c) {
         return message_copy(&q);
 }
 
-Argosy__Verb fleet_call_verb(const FleetCall *c) {
+static Argosy__Verb verb_of(const FleetCall *c) {
         const char *now = c->n_rows > 0 ? c->rows[0].desired : "inactive";
 
         if (c->target.method == FLEET_DELETE)
@@ -293,7 +293,7 @@ static Argosy__Request *ask_change(const FleetCall *c) {
         job.targets = &name;
         job.n_targets = 1;
         m.id = (ProtobufCBinaryData){sizeof(id), id};
-        m.verb = fleet_call_verb(c);
+        m.verb = verb_of(c);
         m.names = &name;
         m.n_names = 1;
         if (c->made) {

@@ -410,20 +410,18 @@ static void answer_unplaced(Talk *t, size_t n) {
         answer(t, &r);
 }
 
-static void what_waits_for_a_place_says_why(void **state) {
+// Of a unit that is to be with another one, and is started first: fleet's client goes on only if nothing is refused.
+static void what_waits_for_a_place_is_taken(void **state) {
+        static const char *const bodies[] = {"{\"desiredState\":\"launched\"}", "{\"desiredState\":\"loaded\"}"};
         Talk t;
 
-        begin(&t, "PUT", "/fleet/v1/units/a.service", "{\"desiredState\":\"launched\"}");
-        answer_file(&t, "a.service", "inactive", "inactive", "-");
-        answer_unplaced(&t, 2);
-        end(&t, 409, "{\"error\":{\"code\":409,\"message\":\"it waits: n1: is full; n1: is full\"}}\n");
-        begin(&t, "PUT", "/fleet/v1/units/a.service", "{\"desiredState\":\"loaded\"}");
-        answer_file(&t, "a.service", "inactive", "inactive", "-");
-        answer_unplaced(&t, 1000);
-        end(&t, 409,
-            "{\"error\":{\"code\":409,\"message\":\"it waits: n1: is full; n1: is full; n1: is full; n1: is full; "
-            "n1: is full; and so on, 1000 nodes in all\"}}\n");
-        begin(&t, "PUT", "/fleet/v1/units/a.service", "{\"desiredState\":\"launched\"," OPTIONS "}"); // was made all the same
+        for (size_t i = 0; i < ELEMENTSOF(bodies); i++) {
+                begin(&t, "PUT", "/fleet/v1/units/a.service", bodies[i]);
+                answer_file(&t, "a.service", "inactive", "inactive", "-");
+                answer_unplaced(&t, 2);
+                end(&t, 204, NULL);
+        }
+        begin(&t, "PUT", "/fleet/v1/units/a.service", "{\"desiredState\":\"launched\"," OPTIONS "}");
         answer_file(&t, NULL, NULL, NULL, NULL);
         answer_unplaced(&t, 2);
         end(&t, 201, NULL);
@@ -515,8 +513,8 @@ static void the_state_of_what_waits_says_why(void **state) {
         begin(&t, "GET", "/fleet/v1/state", NULL);
         answer_machines(&t);
         answer_rows(&t, rows, ELEMENTSOF(rows));
-        assert_int_equal(t.asked->cat->n_names, 3); // what nobody has said anything of is no state
-        for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(t.asked->cat->n_names, 5); // all but d, which is on no machine and waits for none
+        for (size_t i = 0; i < 3; i++) { // e and f have gone meanwhile
                 Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
                 Argosy__Response r = ARGOSY__RESPONSE__INIT;
 
@@ -544,6 +542,37 @@ static void the_state_of_what_waits_says_why(void **state) {
         answer_machines(&t);
         answer_rows(&t, rows + 1, 2);
         end(&t, 200, "{}\n");
+}
+
+// Whatever is known of it: fleet's client takes a unit without a state for one that is there, and crashes.
+static void a_unit_that_exists_has_a_state(void **state) {
+        static const Row of[][2] = {
+                {{"a.service", "n1", "-"}},              // on its way there
+                {{"a.service", "n3", "unknown"}},        // on a machine that is not heard
+                {{"a.service", "-", "-"}},               // submitted
+                {{"a.service", "n3", "unknown"}, {"a.service", "n1", "loaded"}}, // everywhere: of one that is heard
+                {{"a.service", "n1", "loaded"}, {"a.service", "n3", "unknown"}},
+        };
+        static const char *const says[] = {
+                "\"machineID\":\"id1\",\"systemdLoadState\":\"not-found\"",
+                "\"machineID\":\"id3\",\"systemdLoadState\":\"unknown\"",
+                "\"systemdLoadState\":\"not-found\"",
+                "\"machineID\":\"id1\",\"systemdLoadState\":\"loaded\"",
+                "\"machineID\":\"id1\",\"systemdLoadState\":\"loaded\"",
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(of); i++) {
+                _cleanup_free_ char *all = str_printf("{\"name\":\"a.service\"," HASH_OF_NONE ",%s,"
+                                                      "\"systemdActiveState\":\"inactive\",\"systemdSubState\":\"dead\"}\n",
+                                                      says[i]);
+                Talk t;
+
+                begin(&t, "GET", "/fleet/v1/state/a.service", NULL);
+                answer_machines(&t);
+                answer_rows(&t, of[i], of[i][1].unit ? 2 : 1);
+                answer_content(&t, "");
+                end(&t, 200, all);
+        }
 }
 
 static void answer_many_machines(Talk *t, size_t n) {
@@ -824,10 +853,11 @@ int main(void) {
                 cmocka_unit_test(another_content_replaces_the_unit_which_is_inactive_then),
                 cmocka_unit_test(what_a_unit_is_to_be_is_a_verb),
                 cmocka_unit_test(what_can_run_nowhere_is_said_at_once),
-                cmocka_unit_test(what_waits_for_a_place_says_why),
+                cmocka_unit_test(what_waits_for_a_place_is_taken),
                 cmocka_unit_test(what_waits_may_stop_waiting),
                 cmocka_unit_test(a_name_is_no_pattern),
                 cmocka_unit_test(the_state_of_what_waits_says_why),
+                cmocka_unit_test(a_unit_that_exists_has_a_state),
                 cmocka_unit_test(of_many_nodes_the_reasons_are_asked_for_bit_by_bit),
                 cmocka_unit_test(without_a_leader_it_is_a_fleet_without_etcd),
                 cmocka_unit_test(a_page_is_cut_out_of_a_list_that_comes_in_parts),

@@ -75,8 +75,13 @@ static int rollout_begin(Leader *l, const char *name) {
                 list_append(&l->rollouts, &g->rollout->all);
         }
         g->rollout->due = true;
-        // A unit of its own is in no group before.
-        return u && e ? disruption_budget_join(l, u, e) : 0;
+        if (!u || !e || u->budget)
+                return 0;
+        // A unit of its own was in no group before: whether it is up was not kept of it.
+        if (disruption_budget_join(l, u, e) < 0)
+                return -ENOMEM;
+        disruption_budget_refresh(l, u);
+        return 0;
 }
 
 // The nodes of a global unit have got another content each.
@@ -205,15 +210,10 @@ static int settle_global(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord
         return batch_builder_put_unit(b, &next, 0, e->record->revision);
 }
 
-// An update to what was there before changes nothing that could be taken back.
-static bool has_way_back(const Argosy__RolloutRecord *r) {
-        return rollout_is_update(r) && !field_equal(&r->spec, &r->spec_before);
-}
-
 // From here on it goes back, or ends where it is if there is nothing to go back to.
 int rollout_turn_back(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *reason) {
         Argosy__RolloutRecord next = *r;
-        bool back = has_way_back(r);
+        bool back = rollout_is_update(r);
         int k;
 
         next.reason = (char *) reason;
@@ -338,7 +338,7 @@ static int fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, cons
 
         str_fit(reason, sizeof(reason), "%s on %s: %s", v->units[i]->name, node_name(l, v, i), why);
         log_unit(LOG_WARNING, r->name, "%s: its %s %s: %s.", r->name,
-                 rollout_is_update(r) ? "update" : "restart", has_way_back(r) ? "goes back" : "stops",
+                 rollout_is_update(r) ? "update" : "restart", rollout_is_update(r) ? "goes back" : "stops",
                  reason);
         return rollout_turn_back(l, b, r, reason);
 }

@@ -97,6 +97,7 @@ typedef struct Plan {
         Hash hash;               // and its hash
         const SpecEntry *before; // what most of the units have that have something else; NULL: none has
         size_t n_units;
+        size_t n_different; // units whose content is another one: the template's own record is none
 } Plan;
 
 // 0, or -EINVAL and *ret_why.
@@ -173,8 +174,10 @@ static int tally_units(Leader *l, Ticket *t, Plan *p) {
         Tally tallies[TALLIES_MAX] = {}, *most = &tallies[0];
         const DisruptionBudget *g = disruption_budget_find(l, p->name);
 
-        if (p->entry && (!p->template || !hash_equal(&p->entry->spec->hash, &p->hash)))
+        if (p->entry && !hash_equal(&p->entry->spec->hash, &p->hash)) {
+                p->n_different += !p->template;
                 tally(tallies, p->entry->spec);
+        }
         if (g && p->template)
                 list_foreach (i, &g->units) {
                         const UnitEntry *e =
@@ -187,8 +190,10 @@ static int tally_units(Leader *l, Ticket *t, Plan *p) {
                         r = p->file ? check_unit(t, p, e->record->name) : 0;
                         if (r != 0)
                                 return r;
-                        if (!hash_equal(&e->spec->hash, &p->hash))
-                                tally(tallies, e->spec);
+                        if (hash_equal(&e->spec->hash, &p->hash))
+                                continue;
+                        p->n_different++;
+                        tally(tallies, e->spec);
                 }
         for (size_t i = 1; i < TALLIES_MAX; i++)
                 if (tallies[i].n > most->n)
@@ -239,15 +244,20 @@ static int check_global(Ticket *t, const Plan *p) {
         return CHECK_REFUSED;
 }
 
+// With nothing to change it is over at once, however its units are: none of them has anything to prove.
 static int put_update(Leader *l, BatchBuilder *b, const Plan *p, Argosy__RolloutRecord *r) {
         const Argosy__NamedFile *f = p->request->file;
+        ProtobufCBinaryData spec = hash_field(&p->hash);
         int k = 0;
 
-        r->spec = hash_field(&p->hash);
-        r->spec_before = p->before ? hash_field(&p->before->hash) : r->spec;
+        if (p->n_different > 0) {
+                r->spec = spec;
+                r->spec_before = hash_field(&p->before->hash);
+        } else
+                r->phase = ARGOSY__ROLLOUT_PHASE__ROLLOUT_DONE;
         if (f && !cluster_state_find_spec(l->state, &p->hash))
                 k = batch_builder_put_spec(b, &p->hash, f->content.data, f->content.len);
-        return k < 0 ? k : rollout_put_template(l, b, p->name, &r->spec);
+        return k < 0 ? k : rollout_put_template(l, b, p->name, &spec);
 }
 
 static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {

@@ -267,27 +267,52 @@ static void its_owner_can_give_it_up(void **state) {
         assert_int_equal(rig_last(ask((RigRollout){UPDATE, "web@.service", .abort = true}))->status, ENOENT);
 }
 
-// Also not for ever, restarting everything again and again.
-static void an_update_to_what_was_there_before_is_not_taken_back(void **state) {
-        unsigned batches;
-        RigAnswer *a;
+static unsigned count_restarts(void) {
+        unsigned n = 0;
 
-        start_instances(N_UNITS, OLD);
-        a = begin((RigRollout){UPDATE, "web@.service", OLD});
-        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "web@1.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        for (uint32_t h = 1; h <= 3; h++)
+                map_foreach (slot, &rig_host(&g, h)->virtual.units)
+                        n += ((VirtualUnit *) slot->value)->restarts;
+        return n;
+}
+
+// With nothing to wait for, and nothing is done: neither then nor later.
+static void assert_over_at_once(const char *name, const char *content) {
+        unsigned restarts = count_restarts(), batches;
+        RigAnswer *a = begin((RigRollout){UPDATE, name, content});
+
         assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, EIO);
-        assert_string_equal(rig_last(a)->message, "web@1.service on n1: it failed; nothing more is changed");
+        assert_int_equal(rig_last(a)->status, 0);
         rig_pass_ms(&g, HEALTH_MS); // that the job has ended is in the log
         batches = g.batches;
         rig_pass_ms(&g, 10 * HEALTH_MS);
         assert_int_equal(g.batches, batches);
-        assert_int_equal(rig_unit_on(&g, 2, "web@2.service")->restarts, 0);
+        assert_int_equal(count_restarts(), restarts);
+}
 
-        a = begin((RigRollout){UPDATE, "web@.service", NEW});
-        assert_false(a->final);
+static void an_update_to_the_file_that_all_have_is_over_at_once(void **state) {
+        start_instances(N_UNITS, OLD);
+        assert_over_at_once("web@.service", OLD);
+        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "web@1.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        assert_over_at_once("web@.service", OLD);
+        assert_false(begin((RigRollout){UPDATE, "web@.service", NEW})->final);
+}
+
+static void whatever_became_of_a_unit_before_the_file_that_it_has_is_no_update(void **state) {
+        rig_change(&g, ARGOSY__VERB__VERB_LOAD, "db.service", OLD);
+        assert_over_at_once("db.service", OLD);
+        rig_change(&g, START, "db.service", NULL);
+        assert_over_at_once("db.service", OLD);
+        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "db.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        assert_over_at_once("db.service", OLD);
+        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "db.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        assert_over_at_once("db.service", OLD);
 }
 
 static void what_is_destroyed_on_the_way_holds_up_nothing(void **state) {
@@ -380,6 +405,25 @@ static void a_global_unit_is_updated_node_by_node(void **state) {
         assert_true(record_is("all.service", NEW GLOBAL));
         for (uint32_t h = 1; h <= 3; h++)
                 assert_int_equal(rig_unit_on(&g, h, "all.service")->restarts, 1);
+}
+
+static void a_global_unit_that_has_the_file_is_left_alone(void **state) {
+        start_everywhere();
+        assert_over_at_once("all.service", OLD GLOBAL);
+}
+
+// Nobody asked before whether it is up: no group counted it.
+static void where_a_global_unit_is_down_already_it_has_its_turn_first(void **state) {
+        RigAnswer *a;
+
+        start_everywhere();
+        rig_host_report(&g, rig_host(&g, 3), rig_unit_on(&g, 3, "all.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        a = begin((RigRollout){UPDATE, "all.service", NEW GLOBAL});
+        assert_int_equal(watch(a), 1);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(count_running(NEW GLOBAL), 3);
 }
 
 static void a_global_unit_goes_back_too(void **state) {
@@ -586,7 +630,8 @@ int main(void) {
                 RIG_TEST(an_update_that_ties_units_to_each_other_is_refused),
                 RIG_TEST(a_second_update_is_refused_while_one_runs),
                 RIG_TEST(its_owner_can_give_it_up),
-                RIG_TEST(an_update_to_what_was_there_before_is_not_taken_back),
+                RIG_TEST(an_update_to_the_file_that_all_have_is_over_at_once),
+                RIG_TEST(whatever_became_of_a_unit_before_the_file_that_it_has_is_no_update),
                 RIG_TEST(what_is_destroyed_on_the_way_holds_up_nothing),
                 RIG_TEST(a_new_leader_goes_on),
                 RIG_TEST(a_host_that_has_not_told_everything_proves_nothing),
@@ -595,6 +640,8 @@ int main(void) {
                 RIG_TEST(what_is_no_template_of_ours_is_refused),
                 RIG_TEST(a_unit_that_stands_alone_can_be_updated_too),
                 RIG_TEST(a_global_unit_is_updated_node_by_node),
+                RIG_TEST(a_global_unit_that_has_the_file_is_left_alone),
+                RIG_TEST(where_a_global_unit_is_down_already_it_has_its_turn_first),
                 RIG_TEST(a_global_unit_goes_back_too),
                 RIG_TEST(a_global_unit_is_restarted_once_on_each_node),
                 RIG_TEST(under_a_new_leader_nodes_do_not_jump_to_the_new_content_at_once),

@@ -26,6 +26,7 @@ function ofState(copy, unit, state) {
   if (MOVING.has(state.active)) return ["moves", `${state.active} (${state.sub})`];
   if (state.active === "active") return ["good", state.stale ? `${state.sub}; its file is newer than what runs` : state.sub];
   if (state.drift) return ["waits", "somebody stopped it there without argosy"];
+  if (unit.desired === "launched" && unit.node === state.node && unit.state !== "launched") return ["moves", "is to be started"];
   return ["idle", `${state.active} (${state.sub})`];
 }
 

@@ -61,6 +61,18 @@ def test_a_one_shot_whose_node_dies_in_the_middle_runs_elsewhere(c: Cluster):
     stays(lambda: c.runs("long") == 1 and c.where("long") is None, 1.5)
 
 
+def test_units_on_their_way_are_inactive_and_none_of_an_online_node_is_unknown(c: Cluster):
+    c.submit("first.service", f"[Service]\nType=oneshot\nExecStart=/bin/sh -c '{WAITS}'\n")
+    c.submit("behind@.service", SLEEPER + "[X-Argosy]\nAfter=first.service\n")
+    c.ctl("start --no-block first " + " ".join(f"behind@{i}" for i in range(20)))
+    rows = c.json("list-units behind@* --state=inactive,unknown")
+    assert len(rows) == 20 and {row["active"] for row in rows} == {"inactive"}, rows
+    assert {row["node"] for row in rows} == {node.name for node in c.nodes}
+    assert {row["state"] for row in c.json("list-unit-files behind@*")} <= {"inactive", "loaded"}
+    c.let_go()
+    eventually(lambda: len(c.json("list-units behind@* --state=active")) == 20)
+
+
 def test_what_somebody_stops_by_hand_stays_stopped_and_shows_as_drift(c: Cluster):
     c.start("web", KEPT)
     node = c.where("web")

@@ -51,10 +51,14 @@ static void answer_status_of(VirtualHost *h, uint64_t id, char *name, bool last)
 
         row.unit = name;
         status.row = &row;
-        if (u)
+        if (u) {
                 fill_status(u, &status, &row, spec);
-        else
+        } else {
+                row.load = "-";
+                row.active = "inactive";
+                row.sub = "dead";
                 status.why = "this node does not hold it";
+        }
         response.what_case = ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
         response.status_reply = &status;
         response.final = last;

@@ -105,6 +105,9 @@ static void status_respond(Call *c) {
                 status.outcome = (char *) outcome_to_string(agent_unit_doing(u)->outcome);
         } else {
                 row.unit = c->names[c->at];
+                row.load = (char *) "-";
+                row.active = (char *) "inactive";
+                row.sub = (char *) "dead";
                 status.why = (char *) "this node does not hold it";
         }
         status.row = &row;

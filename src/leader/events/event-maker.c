@@ -188,15 +188,16 @@ int event_draft_content(Leader *l, const Unit *u, EventDraft *d) {
 
 int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
-        bool shown = unit_on_node_is_shown(s);
 
         event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_STATE);
         d->present = unit_on_node_is_listed(l, e, s);
         if (!d->present)
                 return EVENT_DRAFT_SET(d, s->unit->name, s->node->name);
-        if (!shown)
+        if (!node_is_heard(s->node))
                 return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, "unknown", "unknown", "unknown", "",
                                        text(s->node->reason));
+        if (!unit_on_node_is_reported(s))
+                return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, "-", "inactive", "dead");
         return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, load_state_to_string(s->load),
                                active_state_to_string(s->active), text(s->sub), text(s->result),
                                text(s->error), s->drift ? "1" : "", s->file_stale ? "1" : "",

@@ -54,13 +54,15 @@ static int fill_states(Argosy__Response__UnitRow *row, const char *load, const c
         return 0;
 }
 
-int unit_on_node_fill_row(const UnitOnNode *s, Argosy__Response__UnitRow *row) {
+int unit_row_fill_states(const Node *n, const UnitOnNode *s, Argosy__Response__UnitRow *row) {
         char hex[HASH_HEX_SIZE] = "";
 
-        if (s && s->node->reason && field_set(&row->error, s->node->reason) < 0)
+        if (n && n->reason && field_set(&row->error, n->reason) < 0)
                 return -ENOMEM;
-        if (!unit_on_node_is_shown(s))
+        if (!n || !node_is_heard(n))
                 return fill_states(row, "unknown", "unknown", "unknown");
+        if (!unit_on_node_is_shown(s))
+                return fill_states(row, "-", "inactive", "dead");
         hash_hex(&s->seen, HASH_SIZE, hex);
         row->drift = s->drift;
         row->file_stale = s->file_stale;
@@ -103,7 +105,7 @@ static int add_row(Leader *l, Argosy__Response__Units *units, const char *name, 
         r = fill_node_name(&row->node, host, node);
         if (r >= 0)
                 r = row_fill_host(l, host, row);
-        return r < 0 ? r : unit_on_node_fill_row(s, row);
+        return r < 0 ? r : unit_row_fill_states(l->leading ? node_find(l, node) : NULL, s, row);
 }
 
 // Destroyed, and its host is not heard.
@@ -399,8 +401,10 @@ static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
 
                         if (!unit_wanted_on(l, u, e, s->node))
                                 continue;
-                        if (!unit_on_node_is_shown(s))
+                        if (!node_is_heard(s->node))
                                 return "unknown";
+                        if (!unit_on_node_is_reported(s))
+                                continue;
                         if (r->target != ARGOSY__TARGET__TARGET_LAUNCHED || s->revision < r->start_rev)
                                 word = streq(word, "launched") ? word : "loaded";
                         else if (unit_on_node_outcome_is_unknown(s, r))
@@ -410,7 +414,7 @@ static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
                         else
                                 word = "launched";
                 }
-        if (u && u->node && (node_is_unreachable(u->node) || !u->node->host->ever_attached))
+        if (u && u->node && !node_is_heard(u->node))
                 return "unknown"; // also if this leader has not heard it yet
         return word;
 }

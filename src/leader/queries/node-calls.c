@@ -107,7 +107,7 @@ typedef struct Question {
 } Question;
 
 static bool can_be_asked(const Node *n) {
-        return n->host->attached && !node_is_unreachable(n);
+        return node_is_heard(n);
 }
 
 static const Question *question_of(const Ticket *t);
@@ -297,7 +297,7 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
         if (!why && node_takes_units(n, &why))
                 why = "the node has not reported yet";
         r = status_new(l, unit, n, why);
-        if (r && unit_on_node_fill_row(s, r->status_reply->row) < 0) {
+        if (r && unit_row_fill_states(n, s, r->status_reply->row) < 0) {
                 message_free(r);
                 r = NULL;
         }
@@ -355,7 +355,7 @@ static int status_of_silent(Leader *l, Ticket *t, const char *name, const Node *
                 status_new(l, name, n, "destroyed; it may still run until the host is heard");
 
         if (!r || field_set(&r->status_reply->desired, "-") < 0 ||
-            unit_on_node_fill_row(NULL, r->status_reply->row) < 0)
+            unit_row_fill_states(n, NULL, r->status_reply->row) < 0)
                 return -ENOMEM;
         return respond(t, TAKE_PTR(r));
 }
@@ -665,7 +665,7 @@ static Argosy__Response *status_lost(Leader *l, const NodeCall *c) {
         Argosy__Response *r = status_new(l, c->unit, c->node, "the connection to the node was lost");
 
         if (r)
-                (void) unit_on_node_fill_row(NULL, r->status_reply->row);
+                (void) unit_row_fill_states(NULL, NULL, r->status_reply->row);
         return r;
 }
 

@@ -228,7 +228,7 @@ static void why_on_node(Responder *t, Leader *l, const UnitEntry *e, const Unit 
         r = why_new(e, n->name, why);
         if (r && (status_set_outcome(r->status_reply, record_final_outcome(e->record, n->number)) < 0 ||
                   (!why[0] && field_set(&r->status_reply->note, why_note(e->record, n)) < 0) ||
-                  (s && unit_on_node_fill_row(s, r->status_reply->row) < 0) ||
+                  unit_row_fill_states(n, s, r->status_reply->row) < 0 ||
                   (retry_is_stuck(u) && unit_why(l, e, &ignored, &r->status_reply->refusals,
                                                  &r->status_reply->n_refusals) < 0))) {
                 message_free(r);
@@ -257,7 +257,7 @@ static void why_nowhere(Responder *t, Leader *l, const UnitEntry *e, const Unit 
                 why[0] = 0; // what unit_why() says
         r = why_new(e, stuck ? u->node->name : "-", why);
         s = stuck ? unit_on_node_find(u, u->node) : NULL;
-        if (r && ((s && unit_on_node_fill_row(s, r->status_reply->row) < 0) ||
+        if (r && ((stuck && unit_row_fill_states(u->node, s, r->status_reply->row) < 0) ||
                   unit_why(l, e, &unplaced, &r->status_reply->refusals, &r->status_reply->n_refusals) < 0 ||
                   (!why[0] && field_set(&r->status_reply->why, unplaced) < 0))) {
                 message_free(r);
@@ -334,7 +334,7 @@ static void why_left(const Node *n, void *userdata) {
                 str_fit(why, sizeof(why), "%s; it may still run until the host is heard", was);
         x->n++;
         r = leftover_new(x, n->name, why);
-        if (r && unit_on_node_fill_row(s, r->status_reply->row) < 0) {
+        if (r && unit_row_fill_states(n, s, r->status_reply->row) < 0) {
                 message_free(r);
                 r = NULL;
         }

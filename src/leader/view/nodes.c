@@ -29,6 +29,10 @@ bool node_is_unreachable(const Node *n) {
         return n->reason || host_is_lost(n->host);
 }
 
+bool node_is_heard(const Node *n) {
+        return n->host->attached && !node_is_unreachable(n);
+}
+
 bool node_is_emptying(const Node *n) {
         return n->mode >= ARGOSY__NODE_MODE__MODE_DRAINING;
 }

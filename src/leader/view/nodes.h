@@ -7,6 +7,8 @@
 
 // Nobody knows what its units do: the host is lost or its manager cannot be used.
 bool node_is_unreachable(const Node *n);
+// Its host is in session and can ask its manager: a unit that it has not named is not there.
+bool node_is_heard(const Node *n);
 bool node_is_emptying(const Node *n);
 bool node_deadline_is_over(const Leader *l, const Node *n);
 bool unit_has_to_leave(const Unit *u, const UnitEntry *e);

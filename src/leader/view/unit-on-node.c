@@ -217,7 +217,7 @@ int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report) {
 // ------------------------------------------------------------------------------------------------ what it is like
 
 bool unit_on_node_is_unreachable(const UnitOnNode *s) {
-        return !s->node->host->attached || node_is_unreachable(s->node);
+        return !node_is_heard(s->node);
 }
 
 bool unit_on_node_is_heard(const UnitOnNode *s) {

@@ -234,6 +234,7 @@ static void a_status_answers_for_each_name_in_turn(void **state) {
         s = last()->status_reply;
         assert_string_equal(s->row->unit, "nobody.service");
         assert_string_equal(s->why, "this node does not hold it");
+        assert_string_equal(s->row->active, "inactive");
         assert_int_equal(s->n_log, 0); // the lines before were the other's
         assert_int_equal(w.agent->n_calls, 0);
 }

@@ -231,6 +231,67 @@ static void what_a_host_has_said_is_unknown_when_its_link_is_lost(void **state) 
         asked_forget(&a);
 }
 
+static void assert_nothing_unknown(const Asked *a) {
+        for (size_t i = 0; i < a->n; i++)
+                for (size_t k = 0; k < a->events[i]->n_values; k++)
+                        assert_string_not_equal(a->events[i]->values[k], "unknown");
+}
+
+// The node can be asked: what it has not named is not there.
+static void a_unit_whose_start_is_on_its_way_is_inactive(void **state) {
+        Asked a;
+
+        leave_one_open("n2");
+        from_now(&a);
+        rig_host(&g, 2)->deaf = true;
+        rig_change(&g, START, "web.service", SERVICE);
+        assert_true(asked_pull(&g, &a));
+        assert_string_equal(event_field(state_of(&a, "web.service", "n2"), "active"), "inactive");
+        assert_string_equal(event_field(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"), "state"),
+                            "inactive");
+        assert_int_equal(count_states(&a), 1);
+        assert_nothing_unknown(&a);
+        assert_string_equal(rig_list_units(&g), "web.service n2 - inactive dead\n");
+        rig_host(&g, 2)->deaf = false;
+        rig_settle(&g);
+        assert_true(asked_pull(&g, &a));
+        assert_string_equal(event_field(state_of(&a, "web.service", "n2"), "active"), "active");
+        assert_nothing_unknown(&a);
+        asked_forget(&a);
+}
+
+static void a_unit_that_a_drain_moves_is_inactive_until_its_new_node_names_it(void **state) {
+        Asked a;
+
+        leave_one_open("n2");
+        rig_change(&g, START, "web.service", SERVICE);
+        from_now(&a);
+        rig_host(&g, 3)->deaf = true;
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
+        assert_true(asked_pull(&g, &a));
+        assert_string_equal(event_field(state_of(&a, "web.service", "n3"), "active"), "inactive");
+        assert_nothing_unknown(&a);
+        assert_string_equal(rig_list_units(&g), "web.service n3 - inactive dead\n");
+        asked_forget(&a);
+}
+
+static void what_a_host_did_not_have_when_it_attached_is_inactive(void **state) {
+        Asked a;
+
+        leave_one_open("n2");
+        rig_change(&g, START, "web.service", SERVICE);
+        from_now(&a);
+        cut_off(2);
+        assert_string_equal(rig_list_units(&g), "web.service n2 unknown unknown unknown\n");
+        rig_host(&g, 2)->lazy = true; // it is told to have it, and does not say so
+        rig_host_on(&g, 2, true);
+        assert_string_equal(rig_list_units(&g), "web.service n2 - inactive dead\n");
+        assert_true(asked_pull(&g, &a));
+        assert_string_equal(event_field(state_of(&a, "web.service", "n2"), "active"), "inactive");
+        asked_forget(&a);
+}
+
 static void of_a_host_that_is_lost_nothing_is_left_when_the_unit_is_elsewhere(void **state) {
         Asked a, all = {};
 
@@ -328,6 +389,9 @@ int main(void) {
                 TEST_MANY(all_nodes_are_told_of_when_the_unit_goes_from_all),
                 TEST(units_that_somebody_asks_about_as_they_go_are_told_to_be_gone),
                 TEST(what_a_host_has_said_is_unknown_when_its_link_is_lost),
+                TEST(a_unit_whose_start_is_on_its_way_is_inactive),
+                TEST(a_unit_that_a_drain_moves_is_inactive_until_its_new_node_names_it),
+                TEST(what_a_host_did_not_have_when_it_attached_is_inactive),
                 TEST(of_a_host_that_is_lost_nothing_is_left_when_the_unit_is_elsewhere),
                 TEST(since_when_a_node_is_lost_and_a_unit_waits_is_told),
                 TEST(who_attaches_anew_and_says_the_same_tells_nothing_new),

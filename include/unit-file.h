@@ -48,8 +48,8 @@
 //      X-Condition{MachineID,MachineMetadata,MachineOf}=, X-Conflicts=   [X-Fleet] only, old names
 //
 // An empty assignment undoes the ones before it. Specifiers in all of them but Global=: %n (name), %N
-// (name without its type), %p (part before '@'), %i (instance), %%; any other is refused. Any other key in
-// these two sections is refused too.
+// (name without its type), %p (part before '@'), %j (the end of that, behind its last '-'), %i (instance), %%; any other
+// is refused. Any other key in these two sections is refused too.
 
 #include <stdbool.h>
 
@@ -85,7 +85,8 @@ typedef struct UnitFile {
                                 // unit_file_activates()
         char *bound_to;         // [Unit] Requires=, BindsTo=, PartOf=, as written, behind each other; NULL:
                                 // none. Systemd stops the unit with these
-        char *default_instance; // [Install] DefaultInstance= of a template, NULL if none
+        char *default_instance; // [Install] DefaultInstance= as written, NULL if none; unit-install.h judges it
+        unsigned default_instance_line;
         FailingOptions failing; // what happens when things go wrong
         char *description;      // [Unit] Description= as written, "" if none; see unit_file_describe()
 

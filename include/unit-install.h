@@ -6,12 +6,16 @@
 //      WantedBy=X ..., RequiredBy=X ...   X.wants/NAME and X.requires/NAME: who starts X starts the unit
 //      Alias=Y ...                        Y: the unit has this name too
 //      Also=Z ...                         Z is to be loaded where this unit is
+//      Alias=X.wants/NAME, X.requires/NAME   as WantedBy=X, RequiredBy=X
 //      DefaultInstance=I                  in UnitFile.default_instance: what a template is called where it
 //                                         is named without an instance
 //
-// Specifiers as in unit-file.h. Refused, with file and line, is what cannot work: a word that is no unit
-// name, a template in place of a unit, an alias of another type or of a type that has none, an alias that
-// belongs to the system.
+// X may be a template: who starts an instance of it starts the unit. Specifiers as in unit-file.h.
+//
+// Refused, with file and line, is what `systemctl enable` refuses: a word that is no unit name, an alias of another
+// type, a specifier that does not exist. What it takes and argosy cannot do is ignored, and the user is told: an alias
+// that belongs to the system, an alias of a unit of a type that has none, a specifier that stands for something of the
+// node, an Also= that is no unit to be loaded, UpheldBy=.
 
 #include "unit-file.h"
 
@@ -24,12 +28,13 @@ typedef enum UnitInstallKind {
 
 typedef struct UnitInstallEntry {
         UnitInstallKind kind;
-        char *name; // a plain name or an instance
+        char *name; // a plain name or an instance; of those who want or require it, also a template
 } UnitInstallEntry;
 
 typedef struct UnitInstall {
         UnitInstallEntry *entries; // no two equal
         size_t n;
+        char *ignored; // "PATH:LINE: KEY=WORD is ignored: why" for each, separated by "; "; NULL: nothing
 } UnitInstall;
 
 // What the section means for the unit `name`. `path` is for messages. 0; -EINVAL and, if wanted, *ret_why =

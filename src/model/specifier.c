@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// systemd's specifiers, as far as argosy's own options have them: %n, %N, %p, %i and %%. They are checked
+// systemd's specifiers, as far as argosy's own options have them: %n, %N, %p, %j, %i and %%. They are checked
 // when the file is read; what is none stands as it is when a word is filled in later. NULL: out of memory.
 
 #include "specifier.h"
@@ -13,7 +13,7 @@
 int specifier_check(const char *text, bool *ret_depends, const char **ret_bad) {
         *ret_depends = false;
         for (const char *p = strchr(text, '%'); p; p = strchr(p + 2, '%')) {
-                if (!p[1] || !strchr("nNpi%", p[1])) {
+                if (!p[1] || !strchr("nNpji%", p[1])) {
                         *ret_bad = p;
                         return -EINVAL;
                 }
@@ -21,6 +21,31 @@ int specifier_check(const char *text, bool *ret_depends, const char **ret_bad) {
                         *ret_depends = true;
         }
         return 0;
+}
+
+int specifier_check_install(const char *text, const char **ret, const char **ret_bad) {
+        *ret = NULL;
+        for (const char *p = strchr(text, '%'); p; p = strchr(p + 2, '%')) {
+                bool of_node = p[1] && strchr("aAbBHlqmMovwWuUgG", p[1]);
+
+                if (!of_node && (!p[1] || !strchr("nNpji%", p[1]))) {
+                        *ret_bad = p;
+                        return -EINVAL;
+                }
+                if (of_node && !*ret)
+                        *ret = p;
+        }
+        return 0;
+}
+
+// The last part of the prefix: "b" of "a-b@1.service".
+static const char *last_part(const char *name, size_t *ret_len) {
+        const char *prefix = unit_name_prefix(name, ret_len), *end = prefix + *ret_len, *from = end;
+
+        while (from > prefix && from[-1] != '-')
+                from--;
+        *ret_len = (size_t) (end - from);
+        return from;
 }
 
 // What stands for the specifier `c`, or NULL if there is no such.
@@ -36,6 +61,8 @@ static const char *value_of(char c, const char *name, size_t *ret_len) {
                 return name;
         case 'p':
                 return unit_name_prefix(name, ret_len);
+        case 'j':
+                return last_part(name, ret_len);
         case 'i':
                 return unit_name_instance(name, ret_len);
         case '%':

@@ -83,22 +83,35 @@ static char *escape_percent(const char *word) {
         return text;
 }
 
-static int add_raw(Parser *p, RawKind kind, bool fleet, char *given) {
-        _cleanup_free_ char *word = kind == RAW_CPU ? escape_percent(given) : strdup(given);
-        RawOption option = {.kind = kind, .fleet = fleet, .line = p->line->line, .word = word};
-        UnitFile *f = p->file;
-        const char *bad;
+// systemctl ignores a line that it cannot split, and refuses a word with a specifier that it does not know. Those that
+// it knows and argosy does not are ignored (unit-install.c).
+static int check_word(Parser *p, const RawOption *option) {
+        const char *bad = NULL, *of_node;
         bool depends;
+        int r = 0;
 
-        if (!word)
-                return -ENOMEM;
-        if (strlen(word) > WORD_MAX)
+        if (strlen(option->word) > WORD_MAX)
                 return option_refuse(p->ret_why, p->path, p->line->line, "a word in %s= is longer than %d bytes",
                                      p->line->key, WORD_MAX);
-        if (specifier_check(word, &depends, &bad) < 0)
+        if (!is_install(option->kind))
+                r = specifier_check(option->word, &depends, &bad);
+        else if (!option->broken && option->kind != RAW_UPHELD_BY)
+                r = specifier_check_install(option->word, &of_node, &bad);
+        if (r < 0)
                 return option_refuse(p->ret_why, p->path, p->line->line,
-                                     "\"%.2s\" in %s= is not a specifier known here (%%n %%N %%p %%i %%%%)", bad,
+                                     "\"%.2s\" in %s= is not a specifier known here (%%n %%N %%p %%j %%i %%%%)", bad,
                                      p->line->key);
+        return 0;
+}
+
+static int add_raw(Parser *p, RawKind kind, bool fleet, bool broken, char *given) {
+        _cleanup_free_ char *word = kind == RAW_CPU ? escape_percent(given) : strdup(given);
+        RawOption option = {.kind = kind, .fleet = fleet, .broken = broken, .line = p->line->line, .word = word};
+        UnitFile *f = p->file;
+        int r = word ? check_word(p, &option) : -ENOMEM;
+
+        if (r < 0)
+                return r;
         if ((is_install(kind) ? f->n_install : f->n_raw) == UNIT_FILE_VALUES_MAX)
                 return option_refuse(p->ret_why, p->path, p->line->line, "more than %d values of %s options",
                                      UNIT_FILE_VALUES_MAX, is_install(kind) ? "[Install]" : "placement");
@@ -123,12 +136,12 @@ static int add_words(Parser *p, RawKind kind, bool fleet) {
                                 quote = quote ? 0 : *from;
                         else
                                 *out++ = *from;
-                if (quote)
+                if (quote && !is_install(kind))
                         return option_refuse(p->ret_why, p->path, p->line->line, "a quotation in %s= does not end",
                                              p->line->key);
                 last = !*from;
                 *out = 0;
-                r = add_raw(p, kind, fleet, word);
+                r = add_raw(p, kind, fleet, quote, word);
                 if (r < 0 || last)
                         return r;
                 from++;
@@ -279,17 +292,6 @@ static int set_text(char **where, const char *value) {
         return 0;
 }
 
-static int parse_default_instance(Parser *p) {
-        const char *value = p->line->value;
-        char name[UNIT_NAME_MAX + 1];
-
-        snprintf(name, sizeof name, "x@%.*s.service", UNIT_NAME_MAX - 16, value);
-        if (*value && unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
-                return option_refuse(p->ret_why, p->path, p->line->line,
-                                     "DefaultInstance=%.64s is not what an instance may be called", value);
-        return set_text(&p->file->default_instance, value);
-}
-
 // What these lines mean for a unit is unit-install.h's. Keys that systemd does not know do nothing there
 // either.
 static int on_install(Parser *p) {
@@ -301,18 +303,16 @@ static int on_install(Parser *p) {
                 {"RequiredBy", RAW_REQUIRED_BY},
                 {"Alias", RAW_ALIAS},
                 {"Also", RAW_ALSO},
+                {"UpheldBy", RAW_UPHELD_BY},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                 if (streq(p->line->key, keys[i].key))
                         return parse_words(p, keys[i].kind, false);
-        if (streq(p->line->key, "DefaultInstance"))
-                return parse_default_instance(p);
-        if (streq(p->line->key, "UpheldBy"))
-                return option_refuse(
-                        p->ret_why, p->path, p->line->line,
-                        "UpheldBy= is not supported; Restart=always is what argosy's units have for it");
-        return 0;
+        if (!streq(p->line->key, "DefaultInstance"))
+                return 0;
+        p->file->default_instance_line = p->line->line;
+        return set_text(&p->file->default_instance, p->line->value);
 }
 
 // ------------------------------------------------------------------------------------------------ systemd's

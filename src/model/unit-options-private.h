@@ -40,12 +40,14 @@ typedef enum RawKind {
         RAW_REQUIRED_BY,
         RAW_ALIAS,
         RAW_ALSO,
+        RAW_UPHELD_BY,
         RAW_KINDS,
 } RawKind;
 
 typedef struct RawOption {
         RawKind kind;
         bool fleet; // from [X-Fleet]
+        bool broken; // of [Install]: the rest of a line whose quotation does not end
         unsigned line;
         char *word; // specifiers not expanded
 } RawOption;

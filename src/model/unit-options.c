@@ -67,6 +67,7 @@ const OptionKind *option_kind(RawKind kind) {
                 [RAW_REQUIRED_BY] = {"RequiredBy"},
                 [RAW_ALIAS] = {"Alias"},
                 [RAW_ALSO] = {"Also"},
+                [RAW_UPHELD_BY] = {"UpheldBy"},
         };
 
         return &kinds[kind];

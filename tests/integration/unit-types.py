@@ -166,6 +166,84 @@ def test_a_target_starts_what_wants_to_be_part_of_it(c: Cluster):
     assert not left, left
 
 
+# What systemctl enable makes of [Install], and argosy. A row: the section; "@": of an instance; what argosy leaves out
+# of systemctl's links, and says so.
+INSTALL = [
+    ("WantedBy=x.target y.target\nRequiredBy=z.target", "", ()),
+    ("WantedBy=x.target\nWantedBy=\nWantedBy=y.target\nAlias=\nAlso=", "", ()),
+    ("WantedBy=site@.target", "", ()),
+    ("WantedBy=site@.target\nRequiredBy=z@.target\nDefaultInstance=%H", "@", ()),
+    ("WantedBy=x@%i.target %j.target", "@", ()),
+    ("WantedBy=x.scope dev-x.device x@.mount", "", ()),
+    ("Alias=dbus-org.example.X.service\nWantedBy=x.target", "", ("dbus-org.example.X.service",)),
+    ("Alias=systemd-x.service", "", ("systemd-x.service",)),
+    ("Alias=other.service", "", ()),
+    ("Alias=b@.service c@%i.service", "@", ()),
+    ("Alias=x.target.wants/%n y.target.requires/%n", "", ()),
+    ("Alias=x.target.wants/%n", "@", ()),
+    ("WantedBy=%H.target y.target", "", ("{host}.target.wants/{name}",)),
+    ('WantedBy="x.target', "", ()),
+    ("UpheldBy=x.target", "", ()),
+    ("Also=nothing.service none@.service dev-x.device", "", ()),
+    ("DefaultInstance=a/b\nWantedBy=x.target", "", ()),
+    ("DefaultInstance=a/b\nWantedBy=x.target", "@", ()),
+    ("Alias=b.target", "", "refused"),
+    ("Alias=b@.service", "", "refused"),
+    ("Alias=b.service", "@", "refused"),
+    ("Alias=x.target.wants/other.service", "", "refused"),
+    ("Alias=x.target.upholds/%n", "", "refused"),
+    ("WantedBy=nosuffix", "", "refused"),
+    ("WantedBy=x%z.target", "", "refused"),
+    ("Also=nosuffix", "", "refused"),
+]
+LINKS = "(cd {dir} && find . -type l -printf '%P\\n' | grep -v argosy | sort)"
+
+
+def test_install_is_taken_as_systemctl_enable_takes_it(c: Cluster):
+    node = c.node("n1")
+    theirs = {}  # {file: links}; None: refused
+    files = [f"i{i}{'@' if at else ''}.service" for i, (_, at, _) in enumerate(INSTALL)]
+    units = [file.replace("@", "@1") for file in files]
+    script = "set +e\n"
+    for file, unit, (section, _, _) in zip(files, units, INSTALL):
+        node.write(f"/root/install/{file}", SLEEPER + f"[X-Argosy]\nHost=n1\n[Install]\n{section}\n")
+        root = f"/root/roots/{file}"
+        script += f"mkdir -p {root}/etc/systemd/system; cp /root/install/{file} {root}/etc/systemd/system\n"
+        script += f"systemctl --root={root} enable {unit} >/dev/null 2>&1; echo = {file} $?; {LINKS.format(dir=root + '/etc/systemd/system')}\n"
+    for block in node.run(script).split("= ")[1:]:
+        (file, code), *links = (line.split() for line in block.splitlines())
+        theirs[file] = None if code != "0" else {link for [link] in links}
+    before = set(node.run(LINKS.format(dir="/run/systemd/system")).split())
+    for file, unit, (section, at, left_out) in zip(files, units, INSTALL):
+        refused = theirs[file] is None
+        assert refused == (left_out == "refused"), f"{section}: systemctl has {theirs[file]}"
+        answer = c.ctl_result(f"load /root/install/{unit}", on=node)
+        said = answer.out + answer.err
+        assert (answer.status != 0) == refused, f"{section}: {said}"
+        if refused:
+            continue
+        links = set(node.run(LINKS.format(dir="/run/systemd/system")).split()) - before
+        wanted = theirs[file] - {link.format(host="n1", name=unit) for link in left_out}
+        assert links == wanted, f"{section}: systemctl makes {theirs[file]}, argosy {links}"
+        for word in left_out:
+            assert "is ignored" in said, f"{section}: {said}"
+        c.ctl(f"destroy {unit}")
+
+
+def test_an_instance_of_a_target_starts_what_its_template_wants(c: Cluster):
+    for name, text in {"front@.service": SLEEPER + "[Install]\nWantedBy=site@.target\n[X-Argosy]\nHost=n1\n",
+                       "site@.target": "[X-Argosy]\nHost=n1\n"}.items():
+        c.submit(name, text)
+    c.ctl("load front@1")
+    c.ctl("start site@a.target")
+    eventually(lambda: c.shown("front@1") == "loaded active running")
+    # It is in memory, and has not seen the link of another.
+    c.ctl("load front@2")
+    c.ctl("restart site@a.target")
+    eventually(lambda: c.shown("front@2") == "loaded active running")
+    c.ctl("destroy front@1 front@2 front@.service site@a.target site@.target")
+
+
 def test_all_of_them_are_there_again_after_a_reboot(c: Cluster):
     c.submit("tick.service", ONE_SHOT)
     c.submit("echo.service", SERVER.format(what="first"))

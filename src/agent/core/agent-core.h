@@ -86,6 +86,7 @@ typedef struct AgentNode {
         int cgroup_pid;    // of the manager that it is the root of; 0: it was configured
         char **search_dirs;        // where systemd looks for unit files; NULL: only a helper sees them
         struct UnitSearch *search; // watches them; NULL: nobody does
+        Map links_touched;         // templates whose instances have new links, until the batch is taken in
         Map touched;               // names of files there that were touched, to be looked for
         bool search_all, searching; // all units are to be looked for; the pool searches, or a helper
         SearchPace search_pace;    // of helpers

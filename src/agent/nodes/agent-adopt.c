@@ -135,6 +135,7 @@ int agent_node_adopt(AgentNode *node, const char *ledger_path) {
         if (r < 0)
                 return r;
         agent_foreach_unit(u, node) agent_links_suspect(u);
+        agent_links_taken(node);
         if (!node->units_were_stopped)
                 return 0;
         r = put_records(node->ledger, node);

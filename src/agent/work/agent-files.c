@@ -309,6 +309,7 @@ static void batch_done(FileBatch *b) {
         node->files_ended_us = clock_boot_us();
         for (size_t i = 0; i < b->n && !node->closing; i++)
                 on_item(node, b->items[i]);
+        agent_links_taken(node);
         batch_free(b);
         if (!node->closing)
                 agent_start_barrier_release(node);

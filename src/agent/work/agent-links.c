@@ -10,21 +10,46 @@
 #include "clock.h"
 #include "unit-install.h"
 
-static void touched(AgentNode *node, const char *name) {
-        AgentUnit *u = agent_unit_find(node, name);
-
-        if (!u)
-                return;
-        u->links_stale = !node->synced ||
+static void mark(AgentUnit *u) {
+        u->links_stale = !u->node->synced ||
                          agent_unit_runtime(u); // before the first sync nobody knows what is in memory
         // Without memory for the time it is as if they had changed long ago: it is read again for certain.
         if (u->links_stale && agent_unit_work(u))
                 u->work->links_stale_since_us = clock_boot_us();
 }
 
+static void touched(AgentNode *node, const char *name) {
+        AgentUnit *u;
+
+        if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE) {
+                char *copy = strdup(name);
+
+                if (!copy || map_add_str(&node->links_touched, copy, copy) < 0)
+                        free(copy);
+                return;
+        }
+        u = agent_unit_find(node, name);
+        if (u)
+                mark(u);
+}
+
 void agent_links_touched(AgentNode *node, const char *names, size_t len) {
         for (const char *name = names; name && name < names + len; name += strlen(name) + 1)
                 touched(node, name);
+}
+
+// Links below site@.target are those of all its instances, which only a walk over all units finds: one for a batch.
+void agent_links_taken(AgentNode *node) {
+        if (node->links_touched.count == 0)
+                return;
+        agent_foreach_unit(u, node) {
+                _cleanup_free_ char *template =
+                        unit_name_kind(u->name, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(u->name) : NULL;
+
+                if (template && map_find_str(&node->links_touched, template))
+                        mark(u);
+        }
+        map_done_with(&node->links_touched, free);
 }
 
 void agent_links_suspect(AgentUnit *u) {

@@ -151,13 +151,17 @@ static bool record_differs(const Argosy__UnitRecord *a, const Argosy__UnitRecord
                memcmp(a->spec.data, b->spec.data, a->spec.len) != 0;
 }
 
-static int check_install(const UnitFile *file, const char *name, char **ret_why) {
+// *ret_ignored: what argosy leaves out of [Install], said to whoever sent the file; NULL: nothing.
+static int check_install(const Source *source, const char *name, char **ret_ignored, char **ret_why) {
         UnitInstall install;
-        int r = unit_install_expand(file, name, name, &install, ret_why);
+        int r = unit_install_expand(source->file, source->path ?: name, name, &install, ret_why);
 
-        if (r == 0)
-                unit_install_done(&install);
-        return r;
+        if (r < 0)
+                return r;
+        if (source->content)
+                *ret_ignored = TAKE_PTR(install.ignored);
+        unit_install_done(&install);
+        return 0;
 }
 
 // A rollout knows one content before and one after. 0, UNIT_REFUSED, -ENOMEM.
@@ -210,7 +214,7 @@ static bool is_restarted_as_it_is(const Planner *p, const UnitEntry *u, const So
 // The record that the unit is to have. UNIT_REFUSED.
 static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source *source,
                        const Wanted *wanted, Argosy__Response__UnitResult *result) {
-        _cleanup_free_ char *why = NULL;
+        _cleanup_free_ char *why = NULL, *ignored = NULL;
         UnitOptions *options = NULL;
         Argosy__UnitRecord next = ARGOSY__UNIT_RECORD__INIT;
         int r;
@@ -224,7 +228,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         if (source->set)
                 next.set = (char *) source->set;
 
-        r = check_install(source->file, name, &why);
+        r = check_install(source, name, &ignored, &why);
         if (r == 0)
                 r = unit_file_expand(source->file, source->path ?: name, name, &options, &why);
         if (r == -EINVAL) {
@@ -261,18 +265,24 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                 if (r < 0)
                         return r;
         }
+        if (ignored && !*result->message) {
+                r = field_set(&result->message, ignored);
+                if (r < 0)
+                        return r;
+        }
         if (u && !wanted->bump && !record_differs(&next, u->record))
                 return 0;
         return batch_builder_put_unit(p->batch, &next, wanted->bump, 0);
 }
 
-// "main" if the template says DefaultInstance=main, else "1".
+// "main" if the template says DefaultInstance=main, else "1". What has specifiers is known on a node only.
 static const char *instance_for_example(const Planner *p, const char *template) {
         UnitEntry *e = cluster_state_find_unit(p->state, template);
         const UnitFile *file;
 
-        return e && spec_entry_file(e->spec, &file) == 0 && file->default_instance ? file->default_instance
-                                                                                   : "1";
+        if (!e || spec_entry_file(e->spec, &file) < 0 || !file->default_instance || strchr(file->default_instance, '%'))
+                return "1";
+        return file->default_instance;
 }
 
 static int check_name(const Planner *p, const char *name, Argosy__Response__UnitResult *result) {

@@ -145,7 +145,7 @@ int unit_dir_links_of(const UnitFile *f, const char *name, UnitInstall **ret) {
         r = unit_install_expand(f, name, name, links, NULL);
         if (r == 0 && links->n > 0)
                 *ret = TAKE_PTR(links);
-        free(links);
+        unit_dir_links_free(links);
         return r == -EINVAL ? 0 : r; // the leader refuses those
 }
 

@@ -34,6 +34,20 @@ static void assert_links(const char *text, const char *name, const char *expecte
         assert_string_equal((char *) seen.data, expected);
 }
 
+// What is ignored is said, with its line, and nothing else is.
+static void assert_ignored(const char *text, const char *name, const char *links, const char *said) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse(text);
+        _cleanup_free_ char *why = NULL;
+        UnitInstall i;
+
+        assert_links(text, name, links);
+        if (unit_install_expand(f, "/u/x", name, &i, &why) < 0)
+                fail_msg("%s", why);
+        assert_non_null(i.ignored);
+        assert_string_equal(i.ignored, said);
+        unit_install_done(&i);
+}
+
 static void assert_refused(const char *text, const char *name, const char *expected) {
         _cleanup_(unit_file_freep) UnitFile *f = parse(text);
         _cleanup_free_ char *why = NULL;
@@ -72,22 +86,66 @@ static void specifiers_are_those_of_the_instance(void **state) {
         assert_links(text, "web@2.service",
                      "web-2.target.wants/web@2.service all.target.wants/web@2.service www@2.service");
         assert_links(text, "web@.service", "all.target.wants/web@.service"); // the rest is the instances'
+        assert_links("[Install]\nWantedBy=%j.target\n", "web-app@2.service", "app.target.wants/web-app@2.service");
+}
+
+static void who_wants_it_may_be_a_template_or_made_from_no_file(void **state) {
+        assert_links("[Install]\nWantedBy=site@.target\nRequiredBy=app@.target\n", "web@1.service",
+                     "site@.target.wants/web@1.service app@.target.requires/web@1.service");
+        assert_links("[Install]\nWantedBy=site@.target\n", "web.service", "site@.target.wants/web.service");
+        assert_links("[Install]\nWantedBy=run.scope x@.mount\n", "web.service",
+                     "run.scope.wants/web.service x@.mount.wants/web.service");
+}
+
+static void an_alias_of_a_template_is_one_of_its_instances(void **state) {
+        assert_links("[Install]\nAlias=www@.service\n", "web@1.service", "www@1.service");
+        assert_links("[Install]\nAlias=www@.service www@2.service\n", "web@.service", "");
+        assert_links("[Install]\nAlias=www@2.service\n", "web@2.service", "www@2.service");
+}
+
+static void an_alias_in_a_directory_of_links_is_such_a_link(void **state) {
+        assert_links("[Install]\nAlias=app.target.wants/web.service db.service.requires/web.service\n", "web.service",
+                     "app.target.wants/web.service db.service.requires/web.service");
+        assert_links("[Install]\nAlias=app.target.wants/web@%i.service\n", "web@1.service",
+                     "app.target.wants/web@1.service");
+        assert_refused("[Install]\nAlias=app.target.wants/other.service\n", "web.service", "neither a name nor");
+        assert_refused("[Install]\nAlias=app.target.upholds/web.service\n", "web.service", "neither a name nor");
+        assert_refused("[Install]\nAlias=.wants/web.service\n", "web.service", "/u/x:2: ");
+        assert_refused("[Install]\nAlias=x/../y.wants/web.service\n", "web.service", "/u/x:2: ");
+        assert_refused("[Install]\nAlias=../app.target.wants/web.service\n", "web.service", "/u/x:2: ");
+}
+
+static void what_systemctl_takes_and_argosy_cannot_do_is_ignored_and_said(void **state) {
+        assert_ignored("[Install]\nAlias=dbus-org.example.service\nWantedBy=a.target\n", "web.service",
+                       "a.target.wants/web.service",
+                       "/u/x:2: Alias=dbus-org.example.service is ignored: this name belongs to the system, argosy "
+                       "uses it on no node");
+        assert_ignored("[Install]\nAlias=data2.mount\n", "data.mount", "",
+                       "/u/x:2: Alias=data2.mount is ignored: units of this type have one name only");
+        assert_ignored("[Install]\nAlias=www@1.service\n", "web@2.service", "",
+                       "/u/x:2: Alias=www@1.service is ignored: it is an alias of another instance");
+        assert_ignored("[Install]\nWantedBy=x-%H.target\nUpheldBy=a.target\n", "web.service", "",
+                       "/u/x:2: WantedBy=x-%H.target is ignored: %H is known on the node only; /u/x:3: "
+                       "UpheldBy=a.target is ignored: Restart=always is what argosy's units have for it");
+        assert_ignored("[Install]\nAlso=x@.service dev-sda1.device b.service\n", "web.service", "+b.service",
+                       "/u/x:2: Also=x@.service is ignored: a template cannot be loaded, only an instance of it; "
+                       "/u/x:2: Also=dev-sda1.device is ignored: devices are made by the kernel, not from unit files");
+        assert_ignored("[Install]\nWantedBy=a.target \"b.target\n", "web.service", "a.target.wants/web.service",
+                       "/u/x:2: WantedBy=b.target is ignored: a quotation does not end");
 }
 
 static void what_cannot_work_is_refused_with_its_line(void **state) {
         assert_refused("[Install]\n\nWantedBy=app\n", "web.service", "/u/x:3: WantedBy=app: ");
         assert_refused("[Install]\nWantedBy=../../etc.target\n", "web.service", "/u/x:2: ");
         assert_refused("[Install]\nWantedBy=a/b.device\n", "web.service", "/u/x:2: ");
-        assert_refused("[Install]\nWantedBy=app@.target\n", "web.service", "a template cannot be meant");
-        assert_refused("[Install]\nAlso=dev-sda1.device\n", "web.service", "devices are made by the kernel");
+        assert_refused("[Install]\nAlso=b\n", "web.service", "/u/x:2: Also=b: ");
+        assert_refused("[Install]\nAlias=www@.service\n", "web.service", "the name of an instance");
+        assert_refused("[Install]\nDefaultInstance=a/b\n", "web@.service", "/u/x:2: DefaultInstance=a/b");
+        assert_refused("[Install]\nDefaultInstance=%z\n", "web@.service", "/u/x:2: DefaultInstance=%z");
         assert_refused("[Install]\nAlias=www.socket\n", "web.service", "of the same type");
-        assert_refused("[Install]\nAlias=data2.mount\n", "data.mount", "one name only");
-        assert_refused("[Install]\nAlias=dbus-org.example.service\n", "web.service",
-                       "belongs to the system");
         assert_refused("[Install]\nAlias=www.service\n", "web@1.service", "the name of an instance");
         assert_refused("[Install]\nAlias=www.service\n", "web@.service", "the name of an instance");
         assert_refused("[Install]\nAlias=www@1.service\n", "web.service", "the name of an instance");
-        assert_refused("[Install]\nAlias=www@1.service\n", "web@2.service", "alias of another instance");
         assert_refused("[Install]\nWantedBy=x%i\n", "web@1.service", "WantedBy=x1: ");
 }
 
@@ -103,9 +161,9 @@ static void what_the_parser_refuses(void **state) {
         static const struct {
                 const char *text, *expected;
         } rows[] = {
-                {"[Install]\nWantedBy=x%H.target\n", "x:2: \"%H\" in WantedBy= is not a specifier"},
-                {"[Install]\nDefaultInstance=a/b\n", "x:2: DefaultInstance=a/b"},
-                {"[Install]\nUpheldBy=a.target\n", "x:2: UpheldBy= is not supported"},
+                {"[Install]\nWantedBy=x%z.target\n", "x:2: \"%z\" in WantedBy= is not a specifier"},
+                {"[Install]\nAlias=%H-%I.service\n", "x:2: \"%I\" in Alias= is not a specifier"},
+                {"[X-Argosy]\nHost=%H\n", "x:2: \"%H\" in Host= is not a specifier"},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -124,6 +182,9 @@ static void a_template_may_have_a_default_instance(void **state) {
                 parse("[Install]\nDefaultInstance=one\nDefaultInstance=main\n");
 
         assert_string_equal(f->default_instance, "main");
+        assert_links("[Install]\nDefaultInstance=%H\n", "web@.service", "");
+        assert_links("[Install]\nDefaultInstance=a/b\n", "web.service", ""); // of a template only
+        assert_links("[Install]\nDefaultInstance=a/b\n", "web@1.service", "");
 }
 
 static void assert_activates(const char *text, const char *name, const char *expected) {
@@ -158,6 +219,10 @@ int main(void) {
                 cmocka_unit_test(an_empty_line_undoes_those_of_its_key),
                 cmocka_unit_test(what_is_said_twice_counts_once),
                 cmocka_unit_test(specifiers_are_those_of_the_instance),
+                cmocka_unit_test(who_wants_it_may_be_a_template_or_made_from_no_file),
+                cmocka_unit_test(an_alias_of_a_template_is_one_of_its_instances),
+                cmocka_unit_test(an_alias_in_a_directory_of_links_is_such_a_link),
+                cmocka_unit_test(what_systemctl_takes_and_argosy_cannot_do_is_ignored_and_said),
                 cmocka_unit_test(what_cannot_work_is_refused_with_its_line),
                 cmocka_unit_test(a_directory_of_links_has_a_name_that_fits),
                 cmocka_unit_test(what_the_parser_refuses),

@@ -449,7 +449,16 @@ static void an_install_section_that_cannot_work_is_refused_with_its_line(void **
         assert_non_null(strstr(r->message, "web.service:4: WantedBy=app: "));
         assert_null(record("web.service"));
         assert_int_equal(submit("web@.service", SERVICE "[Install]\nWantedBy=app-%i.target\n")->status, 0);
-        assert_int_equal(submit("data.mount", "[Mount]\n[Install]\nAlias=x.mount\n")->status, EINVAL);
+}
+
+static void what_is_ignored_of_an_install_section_is_said_where_the_file_comes_in(void **state) {
+        const Argosy__Response__UnitResult *r =
+                submit("web.service", SERVICE "[Install]\nAlias=dbus-x.service\nUpheldBy=a.target\n");
+
+        assert_int_equal(r->status, 0);
+        assert_non_null(strstr(r->message, "web.service:4: Alias=dbus-x.service is ignored: "));
+        assert_non_null(strstr(r->message, "web.service:5: UpheldBy=a.target is ignored: "));
+        assert_string_equal(start("web.service", NULL)->message, "");
 }
 
 static void the_hint_for_a_template_names_its_default_instance(void **state) {
@@ -664,6 +673,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_unit_that_the_entry_touches_already_waits_for_the_next,
                                                 setup, teardown),
                 cmocka_unit_test_setup_teardown(an_install_section_that_cannot_work_is_refused_with_its_line,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(what_is_ignored_of_an_install_section_is_said_where_the_file_comes_in,
                                                 setup, teardown),
                 cmocka_unit_test_setup_teardown(the_hint_for_a_template_names_its_default_instance, setup,
                                                 teardown),

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "argosy.pb-c.h"
 #include "hash.h"
 
 typedef struct Ledger Ledger;
@@ -34,6 +35,7 @@ typedef struct LedgerRecord {
         bool owed;        // same, and systemd certainly does not know of it yet
         bool interrupted; // the run was cancelled by somebody else
         bool unknown;     // nobody can tell any more what became of the run
+        Argosy__LoadState load; // BAD_SETTING or ERROR if systemd could not use the content in place, else UNKNOWN
         bool taking;      // its name is about to become ours, and is somebody else's until our content is in place; and
                           // then until systemd has read that. Older builds take it for ours from the beginning
 } LedgerRecord;

@@ -54,10 +54,10 @@ typedef struct UnitRuntime {
         uint64_t since_us;         // wall clock of the last change of `active`, 0: before we looked
         const char *sub;           // these two live as long as the manager
         const char *result;        // last Result seen, empty if none
-        uint8_t load;   // Argosy__LoadState, as far as known: systemd does not tell when it changes, every
-                        // resync and check does
+        uint8_t load;   // Argosy__LoadState, UNKNOWN if not in memory or not said: systemd does not tell when it
+                        // changes, every resync and check does
         uint8_t active; // Argosy__ActiveState; UNKNOWN: just watched, the answer is under way
-        bool loaded;    // in systemd's memory (else load=STUB or what was known last, active=inactive)
+        bool loaded;    // in systemd's memory (else active=inactive)
         bool was_reset; // inactive, and not since its run has ended: it had failed, and that was reset
         uint32_t changed_ms; // boot time at which that change of `active` was seen, modulo 49 days; 0: never
 } UnitRuntime;

@@ -23,6 +23,33 @@ def test_a_file_that_systemd_cannot_use_is_reported_by_load(c: Cluster):
     c.ctl_fails("start empty", saying="empty.service")
 
 
+def as_systemctl_says(c, unit):
+    row = c.row(unit)
+    return row["load"] == c.node(row["node"]).run(f"systemctl show -P LoadState {unit}").strip()
+
+
+def test_LOAD_is_what_systemctl_says_whatever_came_before(c: Cluster):
+    c.submit("lacks.service", "[Service]\nEnvironmentFile=/etc/not-there\nExecStart=/bin/true\n")
+    c.ctl_fails("start lacks", saying="resources")
+    assert c.row("lacks")["load"] == "loaded"
+    c.submit("empty.service", "[Service]\nType=oneshot\n")
+    c.ctl_fails("start empty", saying="refused")
+    eventually(lambda: c.row("empty")["load"] == "bad-setting")
+    c.start("web", SLEEPER)
+    node = c.node(c.row("web")["node"])
+    node.run("rm /run/systemd/system/web.service && systemctl daemon-reload")
+    eventually(lambda: c.row("web")["load"] == "not-found")
+    assert as_systemctl_says(c, "web.service")
+    for each in c.nodes:
+        each.run("systemctl restart argosyd")
+    c.wait_online()
+    eventually(lambda: c.shown("web") == "loaded active running", what="its file is back, and read")
+    assert c.row("empty")["load"] == "bad-setting", "a restart of argosyd forgot that"
+    node.run("systemctl stop web")
+    eventually(lambda: c.shown("web") == "loaded inactive dead")
+    assert as_systemctl_says(c, "web.service") and as_systemctl_says(c, "empty.service")
+
+
 def test_a_finished_one_shot_is_not_run_again(c: Cluster):
     c.start("once", ONE_SHOT)
     assert c.runs("once") == 1

@@ -41,7 +41,6 @@ FakeUnit *pid1_unit_get(FakePid1 *p, const char *name) {
         u = calloc(1, sizeof(*u) + strlen(name) + 1);
         assert(u);
         strcpy(u->name, name);
-        u->rt.load = ARGOSY__LOAD_STATE__LOAD_STUB;
         u->rt.active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         u->rt.sub = "dead";
         u->rt.result = "";
@@ -121,7 +120,7 @@ static void collect(FakePid1 *p, FakeUnit *u) {
         if (!u->rt.loaded || u->pinned || u->held || u->rt.active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
                 return;
         u->rt.loaded = false;
-        u->rt.load = ARGOSY__LOAD_STATE__LOAD_STUB;
+        u->rt.load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN;
         memset(u->rt.invocation_id, 0, sizeof(u->rt.invocation_id));
         free(u->content);
         u->content = NULL;

@@ -14,6 +14,7 @@
 #include "agent-spec.h"
 #include "agent-unit.h"
 #include "clock.h"
+#include "load-state.h"
 #include "str.h"
 #include "unit-file.h"
 
@@ -162,6 +163,35 @@ const UnitRuntime *agent_unit_runtime(const AgentUnit *u) {
         const UnitRuntime *rt = &u->watch.runtime;
 
         return rt->loaded ? rt : NULL;
+}
+
+// ---- the load state
+
+Argosy__LoadState agent_unit_load(const AgentUnit *u) {
+        LoadStateInput in = {.runtime = &u->watch.runtime,
+                             .file_present = u->has_held && u->file_present,
+                             .failed = u->has_held && agent_unit_doing(u)->error,
+                             .hidden = u->hidden,
+                             .of_file = u->load};
+
+        return load_state_shown(&in);
+}
+
+static bool is_bad(Argosy__LoadState load) {
+        return load == ARGOSY__LOAD_STATE__LOAD_BAD_SETTING || load == ARGOSY__LOAD_STATE__LOAD_ERROR;
+}
+
+// What systemd cannot use is recorded, since it is not asked again after a restart of argosyd.
+void agent_unit_note_load(AgentUnit *u, Argosy__LoadState load) {
+        bool was_bad = is_bad(u->load), is_of_older = u->stale || u->held.taking || !u->file_present;
+
+        u->load = (uint8_t) load_state_of_file(u->load, load, u->watch.runtime.active, is_of_older);
+        if (u->has_held && is_bad(u->load) != was_bad)
+                agent_unit_record(u);
+}
+
+bool agent_unit_is_bad(const AgentUnit *u) {
+        return is_bad(u->load);
 }
 
 // ---- at rest, and not
@@ -314,7 +344,8 @@ void agent_unit_fill_record(const AgentUnit *u, LedgerRecord *ret) {
                               .owed = h->owed,
                               .interrupted = h->interrupted,
                               .unknown = h->unknown,
-                              .taking = h->taking};
+                              .taking = h->taking,
+                              .load = is_bad(u->load) ? u->load : ARGOSY__LOAD_STATE__LOAD_UNKNOWN};
         memcpy(ret->invocation_id, h->invocation_id, sizeof(ret->invocation_id));
         slice_name(h->slice, ret->slice);
 }
@@ -337,6 +368,7 @@ void agent_unit_hold(AgentUnit *u, const LedgerRecord *record, AgentSpec *spec) 
                               .unknown = record->unknown,
                               .taking = record->taking};
         memcpy(u->held.invocation_id, record->invocation_id, sizeof(u->held.invocation_id));
+        u->load = (uint8_t) record->load;
 }
 
 void agent_unit_drop_held(AgentUnit *u) {

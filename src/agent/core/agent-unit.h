@@ -51,6 +51,12 @@ const AgentSpec *agent_unit_content(const AgentUnit *u);
 bool agent_unit_goes_along(const AgentUnit *u);
 // The lease is over, and for so long, that the guard has stopped this unit or will not let it start.
 bool agent_is_cut_off(const AgentUnit *u, uint64_t now_us);
+// As `systemctl show` on the node would say.
+Argosy__LoadState agent_unit_load(const AgentUnit *u);
+// systemd has said `load` of the unit, as it has it in memory; UNKNOWN: nothing. What does that say about the file?
+void agent_unit_note_load(AgentUnit *u, Argosy__LoadState load);
+// systemd could not use the content in place when it last read it.
+bool agent_unit_is_bad(const AgentUnit *u);
 // NULL while the unit is not in systemd's memory.
 const UnitRuntime *agent_unit_runtime(const AgentUnit *u);
 // Fills *ret in with what is held; its name is the unit's.

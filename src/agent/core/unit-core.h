@@ -103,7 +103,7 @@ typedef struct AgentUnit {
         ReportPace pace;
         AgentHeld held;
 
-        uint8_t load;   // Argosy__LoadState that systemd said when it parsed the file, UNKNOWN before
+        uint8_t load;   // what systemd made of the content in place, see load_state_of_file()
         uint8_t hidden; // MASKED or NOT_FOUND, by what is in the directories; 0: systemd finds the file
         bool has_held : 1;
         bool has_wanted : 1;        // a leader has said what it is to be

@@ -28,6 +28,8 @@ static void on_unit_changed(const char *name, const UnitRuntime *now, void *user
         if (now->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE &&
             agent_unit_doing(u)->busy == PLAN_NOTHING && agent_unit_doing(u)->retry_us == 0 && !u->refused)
                 agent_unit_clear_error(u); // somebody helped
+        if (now->loaded)
+                agent_unit_note_load(u, now->load);
         agent_unit_report_state(u);
         agent_unit_mark(u);
 }

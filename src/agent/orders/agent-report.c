@@ -66,7 +66,6 @@ static bool leader_knows_it(const AgentUnit *u) {
 static void fill_runtime(const UnitRuntime *rt, Argosy__UnitReport *r) {
         static const uint8_t none[16];
 
-        r->load = rt->load;
         r->active = rt->active;
         r->sub = (char *) rt->sub;
         r->result = (char *) rt->result;
@@ -81,12 +80,7 @@ static void fill_runtime(const UnitRuntime *rt, Argosy__UnitReport *r) {
                         (ProtobufCBinaryData){sizeof(rt->invocation_id), (uint8_t *) rt->invocation_id};
 }
 
-// What is ours and parsed, but dropped from systemd's memory, is still `loaded inactive dead` to people.
-static void fill_unloaded(const AgentUnit *u, Argosy__UnitReport *r) {
-        bool parsed = u->has_held && u->file_present && u->parsed;
-
-        r->load = !parsed ? ARGOSY__LOAD_STATE__LOAD_STUB
-                          : u->hidden ?: u->load ?: ARGOSY__LOAD_STATE__LOAD_LOADED;
+static void fill_unloaded(Argosy__UnitReport *r) {
         r->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         r->sub = (char *) "dead";
 }
@@ -118,10 +112,11 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
                 return;
         if (u->has_held && u->file_present)
                 r->spec = (ProtobufCBinaryData){HASH_SIZE, u->held.spec->hash.bytes};
+        r->load = agent_unit_load(u);
         if (rt->loaded)
                 fill_runtime(rt, r);
         else
-                fill_unloaded(u, r);
+                fill_unloaded(r);
         if (has_news_of_outcome(u) && leader_knows_it(u)) {
                 argosy__outcome__init(outcome);
                 fill_outcome(u, outcome);

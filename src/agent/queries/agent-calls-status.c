@@ -70,10 +70,7 @@ static void fill_row(const AgentUnit *u, Argosy__Response__UnitRow *row) {
 
         row->unit = (char *) u->name;
         row->node = u->node->name;
-        row->load = (char *) (loaded             ? load_state_to_string(rt->load)
-                              : !u->file_present ? "not-found"
-                              : u->hidden        ? load_state_to_string(u->hidden)
-                                                 : "loaded");
+        row->load = (char *) load_state_to_string(agent_unit_load(u));
         row->active = (char *) (loaded ? active_state_to_string(rt->active) : "inactive");
         row->sub = (char *) (loaded ? rt->sub : "dead");
         row->drift = u->drift;

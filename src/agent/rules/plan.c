@@ -5,6 +5,7 @@
 
 #include "plan.h"
 #include "clock.h"
+#include "unit-state.h"
 
 typedef enum Phase { PHASE_DOWN, PHASE_FAILED, PHASE_UP, PHASE_GOING_DOWN } Phase;
 
@@ -254,11 +255,20 @@ static bool plan_links(const PlanInput *in, PlanResult *res) {
         return true;
 }
 
+// It is up, and systemd did not find its file, or could not use it, when it last read it. It restarts no such unit,
+// and to look again for the file of one that runs is an error to it.
+static bool runs_without_its_file(const PlanInput *in) {
+        return in->runtime && !active_state_is_down(in->runtime->active) &&
+               (in->runtime->load == ARGOSY__LOAD_STATE__LOAD_NOT_FOUND ||
+                in->runtime->load == ARGOSY__LOAD_STATE__LOAD_BAD_SETTING ||
+                in->runtime->load == ARGOSY__LOAD_STATE__LOAD_ERROR);
+}
+
 static void settle(const PlanInput *in, PlanResult *res) {
         if (plan_links(in, res))
                 return;
         if (!in->parsed && !res->file_stale) {
-                res->step = PLAN_LOAD;
+                res->step = runs_without_its_file(in) ? PLAN_RELOAD : PLAN_LOAD;
                 return;
         }
         res->settled = res->answered = true;

@@ -7,6 +7,7 @@
 
 #include "agent-core.h"
 #include "agent-jobs.h"
+#include "agent-load.h"
 #include "agent-step.h"
 #include "agent-unit.h"
 #include "clock.h"
@@ -130,6 +131,8 @@ static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result,
         u->parsed = true;
         agent_unit_record(u);
         verify_content(u);
+        if (result == SYSTEMD_JOB_REFUSED) // maybe for its file, or for that of another unit
+                agent_load_look(u);
         if (result == SYSTEMD_JOB_DONE) {
                 agent_step_done(u, NULL);
                 return;
@@ -227,6 +230,16 @@ void agent_on_pin_done(const char *pin, SystemdJobKind kind, SystemdJobResult re
                 pin_ended(u);
 }
 
+// It has read the file of what it has in memory.
+static void note_reread(AgentUnit *u) {
+        const UnitRuntime *rt = agent_unit_runtime(u);
+
+        if (!rt || !u->file_present)
+                return;
+        agent_unit_note_load(u, rt->load);
+        u->parsed |= rt->load == ARGOSY__LOAD_STATE__LOAD_LOADED || !active_state_is_down(rt->active);
+}
+
 static void on_reloaded(int error, void *userdata) {
         _cleanup_free_ AgentStepCall *call = userdata;
         AgentUnit *u = agent_step_find(call->node, call->name, call->number);
@@ -242,6 +255,7 @@ static void on_reloaded(int error, void *userdata) {
         u->stale = u->links_stale = false;
         if (agent_unit_note_read(u))
                 agent_unit_record(u);
+        note_reread(u);
         agent_step_done(u, NULL);
 }
 
@@ -292,7 +306,7 @@ void agent_on_loaded(const char *name, Argosy__LoadState load, const char *error
         if (load == ARGOSY__LOAD_STATE__LOAD_NOT_FOUND && retries_load(u))
                 return;
         u->parsed = true;
-        u->load = (uint8_t) load;
+        agent_load_said(u, load);
         if (load == ARGOSY__LOAD_STATE__LOAD_LOADED) {
                 agent_step_done(u, NULL);
                 return;

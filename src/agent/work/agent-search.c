@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "agent-core.h"
+#include "agent-load.h"
 #include "agent-search.h"
 #include "agent-unit.h"
 #include "clock.h"
@@ -66,6 +67,10 @@ static void on_touched(const char *name, bool present, void *userdata) {
         if (!copy || map_add_str(&node->touched, copy, copy) < 0)
                 free(copy); // it is there already; or out of memory, and a reload finds it
         ask(node);
+}
+
+void agent_search_name(AgentNode *node, const char *name) {
+        on_touched(name, false, node);
 }
 
 void agent_search_all(AgentNode *node) {
@@ -163,6 +168,8 @@ static void search_ended(SearchJob *j) {
 
                 if (u && u->has_held && u->file_present)
                         note_load(u, j->loads[i]);
+                if (u && agent_unit_is_bad(u) && !u->hidden && !agent_unit_runtime(u))
+                        agent_load_look(u); // whoever touched files may have mended it
         }
         job_free(j);
         if (!node->closing)

@@ -46,6 +46,14 @@ static bool set_load(UnitRuntime *rt, Argosy__LoadState load) {
         return changed;
 }
 
+// Also if the start failed before the unit was activating.
+static bool has_begun(Argosy__ActiveState before, Argosy__ActiveState now) {
+        return active_state_is_down(now) ? before == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
+                                                   now == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED
+                                         : active_state_is_down(before) ||
+                                                   before == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
+}
+
 static bool set_active(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
         Argosy__ActiveState before = rt->active;
 
@@ -56,8 +64,7 @@ static bool set_active(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
                         f->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         rt->since_us = before == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN ? since(f, 0) : since(f, wall_us);
         // systemd says nothing when a unit's load state changes, but what can be started was loaded.
-        if (!(f->has & UNIT_FACT_LOAD) && !active_state_is_down(f->active) &&
-            (active_state_is_down(before) || before == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN))
+        if (!(f->has & UNIT_FACT_LOAD) && has_begun(before, f->active))
                 set_load(rt, ARGOSY__LOAD_STATE__LOAD_LOADED);
         return true;
 }
@@ -78,10 +85,11 @@ static bool set_times(UnitRuntime *rt, const UnitFacts *f) {
 }
 
 bool unit_runtime_load(UnitRuntime *rt) {
-        bool changed = !rt->loaded;
-
+        if (rt->loaded)
+                return false;
         rt->loaded = true;
-        return changed;
+        rt->load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN; // it was read anew
+        return true;
 }
 
 bool unit_runtime_apply(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
@@ -114,8 +122,7 @@ bool unit_runtime_unload(UnitRuntime *rt, uint64_t wall_us) {
 
         changed |= set_active(rt, &dead, wall_us);
         changed |= set_word(&rt->sub, dead.sub);
-        if (rt->load == ARGOSY__LOAD_STATE__LOAD_UNKNOWN)
-                changed |= set_load(rt, ARGOSY__LOAD_STATE__LOAD_STUB);
+        rt->load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN; // the next use reads its files
         rt->loaded = false;
         return changed;
 }

@@ -15,7 +15,8 @@
 //                           4 32  spec
 //                          36  8  revision, then start_rev, restart_rev, stop_rev
 //                          68 16  invocation id
-//                          84     slice's name, then the unit's name
+//                          84  1  load state
+//                          85     slice's name, then the unit's name
 //
 // The last record of a name counts. There is no sync: the file lives in /run, and the kernel keeps what was
 // written when argosyd dies. A crash in the middle of a write leaves a torn tail that the next open cuts
@@ -47,7 +48,7 @@ enum {
         FLAG_TAKING = 128,
         MAGIC_SIZE = 8,
         HEAD_SIZE = 8,
-        PUT_FIXED = 84,
+        PUT_FIXED = 85,
         PAYLOAD_MAX = PUT_FIXED + LEDGER_SLICE_SIZE + UNIT_NAME_MAX,
         FILE_MAX_BYTES = 256 * 1024 * 1024,
         HISTORY_MIN = 1000,
@@ -111,6 +112,7 @@ static size_t encode_put(const LedgerRecord *r, size_t slice_len, size_t name_le
         put_u64(ret + 52, r->restart_rev);
         put_u64(ret + 60, r->stop_rev);
         memcpy(ret + 68, r->invocation_id, 16);
+        ret[84] = (uint8_t) r->load;
         memcpy(ret + PUT_FIXED, r->slice, slice_len);
         memcpy(ret + PUT_FIXED + slice_len, r->name, name_len);
         return PUT_FIXED + slice_len + name_len;
@@ -150,6 +152,9 @@ static void decode_put(const Item *item, char *name, LedgerRecord *ret) {
                 .unknown = p[1] & FLAG_UNKNOWN,
                 .taking = p[1] & FLAG_TAKING,
                 .target = p[2],
+                .load = p[84] == ARGOSY__LOAD_STATE__LOAD_BAD_SETTING || p[84] == ARGOSY__LOAD_STATE__LOAD_ERROR
+                                ? (Argosy__LoadState) p[84]
+                                : ARGOSY__LOAD_STATE__LOAD_UNKNOWN,
                 .revision = get_u64(p + 36),
                 .start_rev = get_u64(p + 44),
                 .restart_rev = get_u64(p + 52),

@@ -63,6 +63,21 @@ static void a_file_that_is_hidden_or_gone_is_told_without_asking_systemd(void **
         loop_until(report_of("web.service")->load == ARGOSY__LOAD_STATE__LOAD_NOT_FOUND);
 }
 
+// What systemd refused to start is what it says, also after a restart of argosyd, until somebody mends it.
+static void a_refused_file_is_shown_as_systemd_reads_it(void **state) {
+        _cleanup_free_ char *file = str_printf("%s/bad.service", w.unit_dir);
+
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "bad.service", .content = "[Broken", .revision = 5, .start = 5});
+        loop_until(answered("bad.service", 5) && *report_of("bad.service")->error);
+        loop_until(report_of("bad.service")->load == ARGOSY__LOAD_STATE__LOAD_BAD_SETTING);
+        agent_down();
+        agent_up();
+        meet_leader(NULL, 0);
+        loop_until(report_of("bad.service"));
+        assert_int_equal(report_of("bad.service")->load, ARGOSY__LOAD_STATE__LOAD_BAD_SETTING);
+}
+
 static void a_foreign_name_is_refused_and_untouched(void **state) {
         write_foreign("nginx.service");
         meet_leader(NULL, 0);
@@ -375,6 +390,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 WORLD_TEST(small_batches_of_files_keep_their_distance),
                 WORLD_TEST(a_file_that_is_hidden_or_gone_is_told_without_asking_systemd),
+                WORLD_TEST(a_refused_file_is_shown_as_systemd_reads_it),
                 WORLD_TEST(a_foreign_name_is_refused_and_untouched),
                 WORLD_TEST(a_question_about_names_is_answered_as_an_order_would_be),
                 WORLD_TEST(what_argosy_has_is_nobody_elses),

@@ -32,7 +32,7 @@ typedef struct Row {
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
         bool pinned, pin_failed, rerun, was_reset;
-        bool cut_off, was_cut_off, drifted, goes_along, may_take, left_behind, taking;
+        bool cut_off, was_cut_off, drifted, goes_along, may_take, left_behind, taking, unfound;
         PlanStep busy;
         // what must come out
         PlanStep step;
@@ -59,7 +59,8 @@ static UnitRuntime runtime_of(const Row *row) {
                 [STOPPING] = {ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING, "stop-sigterm"},
                 [AUTO_RESTART] = {ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "auto-restart"},
         };
-        UnitRuntime rt = {.load = ARGOSY__LOAD_STATE__LOAD_LOADED,
+        UnitRuntime rt = {.load = row->unfound ? ARGOSY__LOAD_STATE__LOAD_NOT_FOUND
+                                               : ARGOSY__LOAD_STATE__LOAD_LOADED,
                           .active = states[row->is].active,
                           .sub = states[row->is].sub,
                           .result = "",
@@ -177,6 +178,11 @@ static void a_new_unit_is_written_parsed_and_started(void **state) {
                  .is = GONE, .step = PLAN_LOAD},
                 {"parsed, to be loaded only", .written_only = true, .loaded_only = true, .is = GONE,
                  .settled = true},
+                {"it runs, and its file is in place again: systemd did not find it", .not_parsed = true, .unfound = true,
+                 .is = ACTIVE, .step = PLAN_RELOAD},
+                {"that was read again, whatever came of it", .unfound = true, .is = ACTIVE, .settled = true},
+                {"it is down: the next use finds it", .not_parsed = true, .unfound = true, .loaded_only = true,
+                 .was_loaded_only = true, .is = DEAD, .step = PLAN_LOAD},
                 {"its file was lost under us", .no_file = true, .is = GONE, .drift = true,
                  .step = PLAN_WRITE},
                 {"a lost file stops nothing", .no_file = true, .is = ACTIVE, .step = PLAN_WRITE},

@@ -81,6 +81,7 @@ static LedgerRecord record_of(const char *name, uint64_t revision) {
                 .interrupted = true,
                 .owed = true,
                 .taking = true,
+                .load = ARGOSY__LOAD_STATE__LOAD_BAD_SETTING,
         };
 
         return r;
@@ -119,6 +120,7 @@ static void gives_back_the_last_record_of_each_unit(void **state) {
         assert_int_equal(seen.record[0].restart_rev, 3);
         assert_true(seen.record[0].stop_rev == want.stop_rev);
         assert_int_equal(seen.record[0].target, 2);
+        assert_int_equal(seen.record[0].load, ARGOSY__LOAD_STATE__LOAD_BAD_SETTING);
         assert_memory_equal(seen.record[0].invocation_id, want.invocation_id, 16);
         assert_string_equal(seen.record[0].slice, "argosy-07.slice");
         ledger_close(l);

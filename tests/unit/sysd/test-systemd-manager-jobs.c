@@ -16,12 +16,12 @@ static void a_start_ends_when_the_unit_is_up(void **state) {
         open_synced();
         watch_unit(manager, "a.service");
         settle_down();
-        expect("a.service: stub inactive dead (not loaded)\n");
+        expect("a.service: unknown inactive dead (not loaded)\n");
         run_job(SYSTEMD_START, "a.service");
         expect("a.service: loaded active running\n"
                "start a.service: done\n");
         run_job(SYSTEMD_STOP, "a.service");
-        expect("a.service: loaded inactive dead (not loaded)\n"
+        expect("a.service: unknown inactive dead (not loaded)\n"
                "a.service: unloaded\n"
                "stop a.service: done\n");
 }
@@ -93,7 +93,7 @@ static void the_end_of_a_job_waits_for_the_change_of_its_unit(void **state) {
         expect("a.service: loaded active running\n"
                "restart a.service: done\n");
         run_job(SYSTEMD_STOP, "a.service");
-        expect("a.service: loaded inactive dead (not loaded)\n"
+        expect("a.service: unknown inactive dead (not loaded)\n"
                "a.service: unloaded\n"
                "stop a.service: done\n");
 }
@@ -176,7 +176,7 @@ static void a_job_that_another_replaces_is_canceled(void **state) {
         expect("a.service: loaded activating start\n"
                "a.service: loaded deactivating stop-sigterm\n"
                "start a.service: canceled\n"
-               "a.service: loaded inactive dead (not loaded)\n"
+               "a.service: unknown inactive dead (not loaded)\n"
                "a.service: unloaded\n"
                "stop a.service: done\n");
 }

@@ -21,7 +21,7 @@ static void changes_missed_while_disconnected_are_found(void **state) {
         fake_systemd_set(fake, "down.service", "inactive", "dead", NULL);
         loop_until(n_synced == 2);
         expect("disconnected\n"
-               "down.service: loaded inactive dead (not loaded)\n"
+               "down.service: unknown inactive dead (not loaded)\n"
                "down.service: unloaded\n"
                "up.service: loaded active running\n" // later: its run was asked for first
                "synced\n");
@@ -101,7 +101,7 @@ static void a_unit_that_a_reload_dropped_is_unloaded(void **state) {
         fake_systemd_pin(fake, "a.service", false);
         fake_systemd_reload_end(fake);
         loop_until(n_synced == 2);
-        expect("a.service: loaded inactive dead (not loaded)\n"
+        expect("a.service: unknown inactive dead (not loaded)\n"
                "a.service: unloaded\n"
                "reloaded\n"
                "synced\n");

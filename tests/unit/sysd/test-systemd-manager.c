@@ -94,7 +94,7 @@ static void a_watched_name_is_asked_for_without_loading_it(void **state) {
         watch_unit(manager, "off.service");
         loop_until(active("up.service") && active("off.service"));
         settle_down();
-        expect("off.service: stub inactive dead (not loaded)\n"
+        expect("off.service: unknown inactive dead (not loaded)\n"
                "up.service: loaded active running\n");
         assert_int_equal(fake_systemd_calls(fake, "GetUnit"), 2);
         assert_int_equal(fake_systemd_calls(fake, "ListUnitsByNames"), 1);
@@ -113,10 +113,10 @@ static void loading_tells_what_is_wrong(void **state) {
         assert_int_equal(systemd_manager_load(manager, names, 3, on_loaded, NULL), 0);
         loop_until(n_loaded == 3);
         settle_down();
-        expect("bad.service: bad-setting inactive dead (not loaded)\n"
+        expect("bad.service: unknown inactive dead (not loaded)\n"
                "bad.service: unloaded\n"
                "load good.service: loaded\n"
-               "bad.service: bad-setting inactive dead (not loaded)\n" // asking for the reason loads it once
+               "bad.service: unknown inactive dead (not loaded)\n" // asking for the reason loads it once
                                                                        // more
                "bad.service: unloaded\n"
                "load bad.service: bad-setting, Unit has a bad unit file setting.\n"
@@ -150,7 +150,7 @@ static void collection_by_others_is_told(void **state) {
         forget_recorded();
         fake_systemd_pin(fake, "a.service", false);
         settle_down();
-        expect("a.service: loaded inactive dead (not loaded)\n"
+        expect("a.service: unknown inactive dead (not loaded)\n"
                "a.service: unloaded\n");
 }
 

@@ -22,12 +22,39 @@ static void a_unit_that_goes_up_was_loaded(void **s) {
         UnitFacts f = state(ACTIVE(ACTIVATING), "start");
 
         unit_runtime_unload(&rt, 5);
-        assert_int_equal(rt.load, LOAD(STUB));
+        assert_int_equal(rt.load, LOAD(UNKNOWN));
         assert_true(unit_runtime_apply(&rt, &f, 10));
         assert_true(rt.loaded);
         assert_int_equal(rt.load, LOAD(LOADED));
         assert_string_equal(rt.sub, "start");
         assert_int_equal(rt.since_us, 10);
+}
+
+static void a_load_state_ends_with_the_unit_s_time_in_memory(void **s) {
+        UnitRuntime rt = fresh();
+        UnitFacts row = state(ACTIVE(ACTIVE), "running"), failed = state(ACTIVE(FAILED), "failed");
+
+        row.has |= UNIT_FACT_LOAD;
+        row.load = LOAD(ERROR);
+        unit_runtime_apply(&rt, &row, 1);
+        assert_int_equal(rt.load, LOAD(ERROR));
+        unit_runtime_unload(&rt, 2);
+        assert_int_equal(rt.load, LOAD(UNKNOWN));
+        assert_true(unit_runtime_load(&rt));
+        assert_int_equal(rt.load, LOAD(UNKNOWN));
+        unit_runtime_apply(&rt, &failed, 3); // a start that failed before anything ran
+        assert_int_equal(rt.load, LOAD(LOADED));
+}
+
+static void a_reset_says_nothing_of_the_file(void **s) {
+        UnitRuntime rt = fresh();
+        UnitFacts row = state(ACTIVE(FAILED), "failed"), reset = state(ACTIVE(INACTIVE), "dead");
+
+        row.has |= UNIT_FACT_LOAD;
+        row.load = LOAD(BAD_SETTING);
+        unit_runtime_apply(&rt, &row, 1);
+        unit_runtime_apply(&rt, &reset, 2);
+        assert_int_equal(rt.load, LOAD(BAD_SETTING));
 }
 
 static void a_lost_file_stays_lost_while_the_unit_goes_down(void **s) {
@@ -207,6 +234,8 @@ static void jobs_wait_for_the_change_of_their_unit(void **s) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_unit_that_goes_up_was_loaded),
+                cmocka_unit_test(a_load_state_ends_with_the_unit_s_time_in_memory),
+                cmocka_unit_test(a_reset_says_nothing_of_the_file),
                 cmocka_unit_test(a_lost_file_stays_lost_while_the_unit_goes_down),
                 cmocka_unit_test(the_same_again_is_no_change),
                 cmocka_unit_test(the_time_is_systemds_if_it_says_one),

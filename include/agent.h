@@ -99,9 +99,9 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
 // fires from the loop, after it nothing does. Open calls end without another reply.
 void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata);
 
-// From the mesh: who leads now (0: nobody) and its feature level, and its messages: Welcome, BeatAck, Orders,
+// From the mesh: who leads now (0: nobody), and its messages: Welcome, BeatAck, Orders,
 // Call, CallCancel, CallTaken; others are ignored.
-void agent_on_leader(Agent *a, uint32_t leader, uint64_t term, uint32_t leader_level);
+void agent_on_leader(Agent *a, uint32_t leader, uint64_t term);
 void agent_on_message(Agent *a, const Argosy__ToHost *message);
 
 // The labels of the configuration have changed: told to the leader with a new Attach. Copied.
@@ -177,8 +177,7 @@ void agent_taken(Agent *a, uint64_t cancel, uint64_t mark);
 
 // Before exec or exit: tells the leader what is known and says Goodbye. `shutdown` only if the machine is
 // going down (the agent does it by itself when systemd says so); then it names what may still run.
-// `leader_level`: feature level of the leader.
-void agent_goodbye(Agent *a, bool shutdown, uint32_t leader_level);
+void agent_goodbye(Agent *a, bool shutdown);
 // Before that: asks systemd whether the machine is going down, since systemd's word of that may not have come yet. `done` fires from
 // the loop, and then agent_is_stopping() says it; also if systemd cannot be asked; never if the agent is closed before.
 void agent_ask_stopping(Agent *a, void (*done)(void *userdata), void *userdata);

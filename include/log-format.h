@@ -20,5 +20,3 @@ enum { LOG_FORMAT_WHAT_MAX = 128 };
 // message: a quarter of what decoding took (0.2 us for an operation).
 int log_format_check(const ProtobufCMessage *message, uint32_t level, char ret_what[LOG_FORMAT_WHAT_MAX])
         __attribute__((warn_unused_result));
-// The level that a field of a message, or a value of an enum, came with: its protobuf-c descriptor, and the number.
-uint32_t log_format_level(const void *descriptor, int64_t number);

@@ -135,8 +135,6 @@ MeshStats mesh_stats(const Mesh *m); // cost: links and sessions, a few nanoseco
 
 // As leader_changed() said it last.
 uint32_t mesh_leader(const Mesh *m);
-// Newest feature level that the leader understands: what may be said to it. FEATURE_BASE without a leader.
-uint32_t mesh_leader_level(const Mesh *m);
 // The message is packed at once and not kept. -ENOTCONN: no link. -ENOBUFS: the peer was cut. -EMSGSIZE,
 // -ENOMEM: not sent.
 int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message);

@@ -16,13 +16,8 @@
 #include "macro.h"
 
 #define ALPN_MESH "argosy/1"
-#define ALPN_RAFT "argosy-raft/1" // who dials with this is given ALPN_RAFT_MARKED by those who know it
-#define ALPN_RAFT_MARKED "argosy-raft/2"
+#define ALPN_RAFT "argosy-raft/1"
 #define ALPN_JOIN "argosy-join/1"
-
-static inline bool alpn_is_raft(const char *alpn) {
-        return streq(alpn, ALPN_RAFT) || streq(alpn, ALPN_RAFT_MARKED);
-}
 
 typedef struct Identity Identity; // include/identity.h
 typedef struct TlsContext TlsContext;

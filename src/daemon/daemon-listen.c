@@ -51,7 +51,7 @@ static uint32_t host_of_pin(Daemon *d, const Hash *pin, uint32_t *ret_raft_id) {
 bool daemon_listen_judge(const Hash *pin, const char *alpn, void *userdata) {
         uint32_t raft_id, host = host_of_pin(userdata, pin, &raft_id);
 
-        return host > 0 && (!alpn_is_raft(alpn) || raft_id > 0);
+        return host > 0 && (!streq(alpn, ALPN_RAFT) || raft_id > 0);
 }
 
 static void on_accepted(Listener *l, Stream *s, void *userdata) {
@@ -68,7 +68,7 @@ static void on_accepted(Listener *l, Stream *s, void *userdata) {
         if (host == 0 || !d->store || d->store_closing)
                 stream_close(s, -EACCES,
                              false); // revoked since the handshake, or we are no voter: it finds the others
-        else if (alpn_is_raft(peer->alpn))
+        else if (streq(peer->alpn, ALPN_RAFT))
                 store_accept(d->store, s, raft_id);
         else
                 mesh_accept(d->mesh, s, host);

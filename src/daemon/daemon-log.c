@@ -404,12 +404,8 @@ static int submit_recovery(Daemon *d) {
         if (!ops || !pointers || !records)
                 return -ENOMEM;
         cluster.generation = d->peers->generation;
-        if (FEATURE_LEVEL >= FEATURE_REVISION_FLOOR) {
-                cluster.feature_level = MAX_OF(cluster.feature_level, (uint32_t) FEATURE_REVISION_FLOOR);
-                cluster.revision_floor = recovered_revision(d);
-        }
-        if (cluster.feature_level >= FEATURE_JOBS)
-                cluster.job_floor = recovered_job(d);
+        cluster.revision_floor = recovered_revision(d);
+        cluster.job_floor = recovered_job(d);
         argosy__log_op__init(&ops[0]);
         ops[0].op_case = ARGOSY__LOG_OP__OP_CLUSTER;
         ops[0].cluster = &cluster;

@@ -132,7 +132,7 @@ bool run_hand_over(Daemon *d) {
 }
 
 static void send_goodbye(Daemon *d) {
-        agent_goodbye(d->agent, true, mesh_leader_level(d->mesh));
+        agent_goodbye(d->agent, true);
         d->shutting_down = SHUT_DOWN_NOT;
         close_all(d);
         time_limit_start(&d->deadline, END_DEADLINE_MS, on_deadline);
@@ -201,7 +201,7 @@ static void end_as_known(Daemon *d) {
                 return;
         }
         d->shutting_down = SHUT_DOWN_NOT;
-        agent_goodbye(d->agent, false, mesh_leader_level(d->mesh));
+        agent_goodbye(d->agent, false);
         d->transferring = true;
         if (!d->leading || d->peers->n_voters < 2 || store_transfer(d->store, 0, on_transferred, d) < 0)
                 on_transferred(0, d);

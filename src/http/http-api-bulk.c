@@ -166,26 +166,13 @@ static void on_answer(HttpCall *call, const Argosy__Response *r) {
 
 // ---- entries
 
-void http_bulk_begin(HttpCall *call, bool checks) {
-        call->step = checks ? HTTP_STEP_LEVEL : HTTP_STEP_ASK;
-        ask(call, checks ? http_steps_ask_for_level() : TAKE_PTR(step_of(call)->request));
-}
-
-static void on_level(HttpCall *call, const Argosy__Response *r) {
-        if (!r->final)
-                return;
-        if (r->status != 0)
-                give_up(call, r->status, r->message);
-        else if (!http_steps_note_level(call, r))
-                give_up(call, EOPNOTSUPP, HTTP_NEEDS_JOBS);
-        else
-                http_bulk_begin(call, false);
+void http_bulk_begin(HttpCall *call) {
+        call->step = HTTP_STEP_ASK;
+        ask(call, TAKE_PTR(step_of(call)->request));
 }
 
 void http_bulk_respond(HttpCall *call, const Argosy__Response *response) {
-        if (call->step == HTTP_STEP_LEVEL)
-                on_level(call, response);
-        else if (call->step == HTTP_STEP_ASK)
+        if (call->step == HTTP_STEP_ASK)
                 on_answer(call, response);
         else
                 on_ended(call, response);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the loop asks for a call. Most ask once. What changes something may ask up to five times:
+// What the loop asks for a call. Most ask once. What changes something may ask up to four times:
 //
 //      TOKEN   of what has a long body, before that is read: whether there is such a token at all
 //      CHANGES of what jobs have changed: page by page, and nothing else; of a unit file as it was behind ASK, and then ASIDE its text
 //      ASIDE   of one thing: what stands behind its rows
 //      RETRY   of what asks for a job's units again: what became of them
-//      LEVEL   if it depends on what only a cluster with jobs looks at, until one was seen to keep them
 //      ASK     what it is about; the answer has the job's number
 //      WAIT    ?wait=: until that job has ended, or the time is over
 //      JOB     what became of it, or how far it is; of thousands of units in several answers, as if ASK was about a job
@@ -21,18 +20,8 @@
 #include <errno.h>
 
 #include "clock.h"
-#include "feature-level.h"
 #include "http-private.h"
 #include "message.h"
-
-Argosy__Request *http_steps_ask_for_level(void) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ClusterStatus m = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
-
-        q.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
-        q.cluster_status = &m;
-        return message_copy(&q);
-}
 
 Argosy__Request *http_steps_ask_for_end(uint64_t job) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
@@ -65,8 +54,6 @@ static Argosy__Request *request_of(HttpCall *call) {
                 return http_retry_request(call);
         case HTTP_STEP_ASIDE:
                 return http_target_is_past(&call->target) ? http_past_request(call) : http_target_aside(&call->target);
-        case HTTP_STEP_LEVEL:
-                return http_steps_ask_for_level();
         case HTTP_STEP_WAIT:
                 return http_steps_ask_for_end(call->target.job);
         case HTTP_STEP_ASK:
@@ -211,22 +198,6 @@ static void on_stream_due(HttpCall *call) {
 
 // ---- one after the other
 
-// What a cluster in the middle of an upgrade would not look at.
-static bool is_looked_at(const Argosy__Request *q) {
-        const Argosy__Request__Job *job = q ? q->job : NULL;
-
-        return job && (*job->reason || job->if_revision > 0 || job->hold || job->queue || job->n_after > 0 ||
-                       job->retries > 0);
-}
-
-static bool needs_jobs(const HttpCall *call) {
-        bool needs = is_looked_at(call->request);
-
-        for (size_t i = 0; call->bulk && i < call->bulk->n_steps && !needs; i++)
-                needs = is_looked_at(call->bulk->steps[i].request);
-        return needs;
-}
-
 void http_steps_respond_token(HttpCall *call, const Argosy__Response *response) {
         if (!response->final)
                 return;
@@ -240,11 +211,10 @@ void http_steps_respond_token(HttpCall *call, const Argosy__Response *response) 
 
 static void begin(HttpCall *call, const Argosy__Author *author) {
         bool streams = call->target.resource == HTTP_EVENTS, waits = call->target.wait_sec > 0,
-             is_job = call->target.resource == HTTP_JOB, has_aside = http_target_has_aside(&call->target),
-             checks = needs_jobs(call) && !call->api->keeps_jobs;
-        bool differs = call->target.resource == HTTP_DIFF, retries = !checks && http_retry_is_asked(call),
+             is_job = call->target.resource == HTTP_JOB, has_aside = http_target_has_aside(&call->target);
+        bool differs = call->target.resource == HTTP_DIFF, retries = http_retry_is_asked(call),
              is_past = http_target_is_past(&call->target),
-             asks_again = retries || waits || is_job || is_past || checks || streams || has_aside || differs || call->bulk;
+             asks_again = retries || waits || is_job || is_past || streams || has_aside || differs || call->bulk;
 
         call->author = asks_again ? message_copy(author) : NULL;
         if (asks_again && !call->author) {
@@ -252,7 +222,7 @@ static void begin(HttpCall *call, const Argosy__Author *author) {
                 return;
         }
         if (call->bulk) {
-                http_bulk_begin(call, checks);
+                http_bulk_begin(call);
                 return;
         }
         if (is_job && waits) {
@@ -262,7 +232,6 @@ static void begin(HttpCall *call, const Argosy__Author *author) {
         call->step = streams     ? HTTP_STEP_EVENTS
                      : has_aside ? HTTP_STEP_ASIDE
                      : differs   ? HTTP_STEP_CHANGES
-                     : checks    ? HTTP_STEP_LEVEL
                      : retries   ? HTTP_STEP_RETRY
                                  : HTTP_STEP_ASK;
         if (streams)
@@ -287,12 +256,6 @@ void http_steps_ask(HttpCall *call) {
         ask(call, call->author);
 }
 
-bool http_steps_note_level(HttpCall *call, const Argosy__Response *r) {
-        call->api->keeps_jobs = r->what_case == ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS &&
-                                r->cluster_status->feature_level >= FEATURE_JOBS;
-        return call->api->keeps_jobs;
-}
-
 // What became of the units behind those that have come. True: it is asked for, or the client has gone.
 static bool asks_for_more_units(HttpCall *call, const Argosy__Response *last) {
         const Argosy__Response__JobRow *job;
@@ -313,16 +276,6 @@ static bool asks_for_more_units(HttpCall *call, const Argosy__Response *last) {
 
 bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
         switch (call->step) {
-        case HTTP_STEP_LEVEL:
-                http_call_drop_parts(call);
-                if (http_steps_note_level(call, last) && http_retry_is_asked(call)) {
-                        call->step = HTTP_STEP_RETRY;
-                        http_steps_read_on(call);
-                } else if (call->api->keeps_jobs)
-                        http_steps_ask(call);
-                else
-                        http_call_fail(call, EOPNOTSUPP, HTTP_NEEDS_JOBS);
-                return true;
         case HTTP_STEP_ASK:
                 if (http_target_is_past(&call->target)) {
                         http_past_on_now(call, last);

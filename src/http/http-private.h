@@ -62,7 +62,6 @@ typedef enum HttpStep {
         HTTP_STEP_ASK,    // what it is about
         HTTP_STEP_TOKEN,  // before its body has come: whether there is such a token
         HTTP_STEP_ASIDE,  // before that: what stands behind the rows
-        HTTP_STEP_LEVEL,  // before that: whether the cluster keeps jobs
         HTTP_STEP_WAIT,   // behind it: until the job has ended
         HTTP_STEP_JOB,    // what became of it
         HTTP_STEP_CHANGES, // what jobs have changed, a page of them after the other
@@ -185,7 +184,6 @@ struct HttpApi {
         Map alike;              // HttpAlike
         uv_timer_t timer;       // for the first of
         DeadlineHeap deadlines; // HttpCall.deadline
-        bool keeps_jobs;        // the cluster was seen to
         TimeHistogram lag;      // from when a call has arrived until the loop took it
         bool ending, finished;  // finished: the thread is to be gone, or has
         int closing; // handles that are still open
@@ -315,15 +313,8 @@ void http_steps_on_timer(uv_timer_t *timer);
 uint64_t http_steps_now_us(const HttpApi *a); // by the loop's clock
 int http_steps_arm(HttpCall *call, uint64_t at_us); // its deadline, by that. 0 or -ENOMEM
 
-#define HTTP_NEEDS_JOBS                                                                                   \
-        "'reason', 'hold', 'after', 'queue' and If-Match need a cluster that keeps jobs, which this one " \
-        "does not before all its "                                                                        \
-        "voters are upgraded; nothing was changed"
-
 // For http-api-bulk.c; NULL: out of memory.
-Argosy__Request *http_steps_ask_for_level(void);
 Argosy__Request *http_steps_ask_for_end(uint64_t job);
-bool http_steps_note_level(HttpCall *call, const Argosy__Response *r); // whether the cluster keeps jobs
 // From now on, for so long as the client wants. False: out of memory, and the call has failed.
 bool http_steps_wait_for(HttpCall *call);
 
@@ -344,8 +335,7 @@ void http_fleet_respond(HttpCall *call, const Argosy__Response *response);
 
 // ---- by the loop: http-api-bulk.c
 
-// `checks`: whether the cluster keeps jobs is asked first.
-void http_bulk_begin(HttpCall *call, bool checks);
+void http_bulk_begin(HttpCall *call);
 // What http_call_respond() and http_call_fail() say. The call may be gone afterwards.
 void http_bulk_respond(HttpCall *call, const Argosy__Response *response);
 void http_bulk_fail(HttpCall *call, int status, const char *message);

@@ -70,7 +70,7 @@ static int decide_outcomes(Decision *d) {
                 if (!s->outcome || !e || e->record->start_rev != s->outcome->start_rev ||
                     record_final_outcome(e->record, s->node->number))
                         continue;
-                if (batch_builder_has_unit(&d->batch, s->unit->name) || !outcome_fits_log(l, s->outcome))
+                if (batch_builder_has_unit(&d->batch, s->unit->name))
                         list_append(&later, &s->outcome_due);
                 else {
                         list_append(&l->outcomes_flying, &s->outcome_due);

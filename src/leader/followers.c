@@ -214,10 +214,6 @@ static void follow_hosts(Leader *l) {
         registry_sync_hosts(l);
         while (!list_is_empty(&l->nodes_gone))
                 drop_node(l, CONTAINER_OF(l->nodes_gone.next, Node, gone));
-        if (l->level != cluster_state_feature_level(l->state)) {
-                l->level = cluster_state_feature_level(l->state);
-                sessions_on_level(l);
-        }
         l->drain_due_us = nodes_next_deadline(l);
         l->features_due = true;
 }
@@ -308,7 +304,6 @@ void followers_build_begin(Leader *l) {
         event_stream_begin(l);
         l->hosts_revision = cluster_state_hosts_revision(l->state);
         authorization_begin(l);
-        l->level = cluster_state_feature_level(l->state);
         registry_build_hosts(l);
         open_jobs_build_begin(l);
         scheduler_open(l);

@@ -18,7 +18,6 @@
 #include "decide-changes.h"
 #include "decide-undo.h"
 #include "drain-waiters.h"
-#include "feature-level.h"
 #include "forget-request.h"
 #include "listings.h"
 #include "macro.h"
@@ -88,35 +87,34 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_WHY] = {.answer_each = why_answer, .is_long = why_is_long, .begin_long = why_start},
         [ARGOSY__REQUEST__WHAT_ROLE_LIST] = {.answer = roles_answer_roles},
         [ARGOSY__REQUEST__WHAT_POOL_LIST] = {.answer = roles_answer_pools},
-        [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {.answer_to = answer_jobs, .refuse = answer_jobs_refuse, .level = FEATURE_JOBS},
-        [ARGOSY__REQUEST__WHAT_ACCESS_LIST] = {.answer = access_answer_list, .level = FEATURE_ACCESS},
-        [ARGOSY__REQUEST__WHAT_TOKEN_LIST] = {.answer = access_tokens_answer_list, .level = FEATURE_ACCESS},
-        [ARGOSY__REQUEST__WHAT_RIGHT_CHECK] = {.answer_to = access_tokens_answer_check, .level = FEATURE_ACCESS},
-        [ARGOSY__REQUEST__WHAT_QUEUE_LIST] = {.answer = queue_answer_list, .level = FEATURE_JOBS},
+        [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {.answer_to = answer_jobs, .refuse = answer_jobs_refuse},
+        [ARGOSY__REQUEST__WHAT_ACCESS_LIST] = {.answer = access_answer_list},
+        [ARGOSY__REQUEST__WHAT_TOKEN_LIST] = {.answer = access_tokens_answer_list},
+        [ARGOSY__REQUEST__WHAT_RIGHT_CHECK] = {.answer_to = access_tokens_answer_check},
+        [ARGOSY__REQUEST__WHAT_QUEUE_LIST] = {.answer = queue_answer_list},
 
         [ARGOSY__REQUEST__WHAT_WAIT] = {.begin = waiter_start},
         [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = {.begin = drain_waiter_start},
         [ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT] = {.begin = rollout_waiter_start},
-        [ARGOSY__REQUEST__WHAT_JOB_WAIT] = {.begin = job_waiter_start, .level = FEATURE_JOBS},
-        [ARGOSY__REQUEST__WHAT_MANAGER_WAIT] = {.begin = manager_waiter_start,
-                                                .level = FEATURE_MANAGER_WAIT},
+        [ARGOSY__REQUEST__WHAT_JOB_WAIT] = {.begin = job_waiter_start},
+        [ARGOSY__REQUEST__WHAT_MANAGER_WAIT] = {.begin = manager_waiter_start},
 
-        [ARGOSY__REQUEST__WHAT_EVENTS] = {.begin = watcher_start, .level = FEATURE_EVENTS},
+        [ARGOSY__REQUEST__WHAT_EVENTS] = {.begin = watcher_start},
 
         [ARGOSY__REQUEST__WHAT_CHANGE] = {.decide = decide_change,
                 .log = {ENTRY_UNITS, BOUND_UNITS, AGAIN_PLANNED}, .refuse = refuse_change},
         [ARGOSY__REQUEST__WHAT_UNDO] = {.decide = decide_undo,
-                .log = {ENTRY_FULL, BOUND_LATER, AGAIN_PLANNED}, .refuse = refuse_undo, .level = FEATURE_JOBS},
+                .log = {ENTRY_FULL, BOUND_LATER, AGAIN_PLANNED}, .refuse = refuse_undo},
         [ARGOSY__REQUEST__WHAT_APPLY] = {.decide = decide_apply,
-                .log = {ENTRY_FULL, BOUND_FOLDER, AGAIN_PLANNED}, .refuse = decide_apply_refuse, .level = FEATURE_SETS},
+                .log = {ENTRY_FULL, BOUND_FOLDER, AGAIN_PLANNED}, .refuse = decide_apply_refuse},
         [ARGOSY__REQUEST__WHAT_QUEUE_CHANGE] = {.plan = queue_plan_change,
-                .log = {ENTRY_SMALL, BOUND_QUEUE, AGAIN_ANSWERED}, .level = FEATURE_JOBS},
+                .log = {ENTRY_SMALL, BOUND_QUEUE, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_JOB_CANCEL] = {.decide = decide_cancel,
-                .log = {ENTRY_FULL, BOUND_LATER, AGAIN_ANSWERED}, .refuse = queue_refuse_cancel, .level = FEATURE_JOBS},
+                .log = {ENTRY_FULL, BOUND_LATER, AGAIN_ANSWERED}, .refuse = queue_refuse_cancel},
         [ARGOSY__REQUEST__WHAT_JOB_RELEASE] = {.plan = queue_plan_release,
-                .log = {ENTRY_SMALL, BOUND_JOBS, AGAIN_ANSWERED}, .refuse = queue_refuse_release, .level = FEATURE_JOBS},
+                .log = {ENTRY_SMALL, BOUND_JOBS, AGAIN_ANSWERED}, .refuse = queue_refuse_release},
         [ARGOSY__REQUEST__WHAT_FORGET] = {.plan = forget_plan,
-                .log = {ENTRY_SMALL, BOUND_CONTENTS, AGAIN_ANSWERED}, .level = FEATURE_JOBS},
+                .log = {ENTRY_SMALL, BOUND_CONTENTS, AGAIN_ANSWERED}},
         // Later also units that it might move.
         [ARGOSY__REQUEST__WHAT_REBALANCE] = {.plan = rebalance_request,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}, .refuse = rebalance_refuse},
@@ -125,7 +123,7 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {.plan = nodes_plan_mode,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_NODES_CHANGE] = {.plan = nodes_plan_modes,
-                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}, .level = FEATURE_NODES_CHANGE},
+                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_LABEL_CHANGE] = {.plan = nodes_plan_labels,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_ROLE_CHANGE] = {.plan = roles_plan_role,
@@ -141,11 +139,11 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS] = {.plan = members_plan_voters,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_ACCESS_CHANGE] = {.plan = access_plan_change,
-                .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}, .level = FEATURE_ACCESS},
+                .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_TOKEN_CREATE] = {.plan = access_tokens_plan_create,
-                .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}, .level = FEATURE_ACCESS},
+                .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_TOKEN_REVOKE] = {.plan = access_tokens_plan_revoke,
-                .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}, .level = FEATURE_ACCESS},
+                .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_JOIN] = {.plan = members_plan_join,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
 };
@@ -163,9 +161,7 @@ const Handler *handler_find(Argosy__Request__WhatCase what) {
 
         if (kind && kind->by == REQUEST_BY_NODES)
                 return node_calls_can_ask(what) ? &asks_nodes : NULL;
-        return i < ELEMENTSOF(handlers) && is_handled(&handlers[i]) && handlers[i].level <= FEATURE_LEVEL
-                       ? &handlers[i]
-                       : NULL;
+        return i < ELEMENTSOF(handlers) && is_handled(&handlers[i]) ? &handlers[i] : NULL;
 }
 
 // ------------------------------------------------------------------------------------------------ at once

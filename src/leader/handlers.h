@@ -32,7 +32,6 @@ typedef struct Handler {
         HandlerLog log; // of these two
         // May be NULL. Answers what cannot be taken on at all; NULL: it can.
         Argosy__Response *(*refuse)(const Argosy__Request *request);
-        uint32_t level; // the feature level that it came with; 0: was always there
 } Handler;
 
 // NULL: the leader of this build does not answer that.

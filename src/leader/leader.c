@@ -338,7 +338,6 @@ void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello 
                 h->feature_level = MAX_OF(hello->feature_level, (uint32_t) FEATURE_BASE);
                 h->running_id = hello->raft_id;
                 h->linked = l->features_due = true;
-                h->unwelcome = false; // it may be another version now
                 if (l->leading) {
                         host_mark_voters(l, h);
                         leader_mark(l);

@@ -134,12 +134,6 @@ uint32_t mesh_leader(const Mesh *m) {
         return m->leader;
 }
 
-uint32_t mesh_leader_level(const Mesh *m) {
-        if (m->leader_link)
-                return m->leader_link->feature_level;
-        return m->leader == m->self.host ? m->self.feature_level : FEATURE_BASE;
-}
-
 int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
         if (m->closing || m->leader == 0)
                 return -ENOTCONN;

@@ -7,7 +7,6 @@
 #include <errno.h>
 
 #include "cluster-state-private.h"
-#include "feature-level.h"
 #include "message.h"
 
 static void hosts_changed(ClusterState *s) {
@@ -527,8 +526,7 @@ static int apply_with_jobs(ClusterState *s, const Argosy__LogBatch *batch) {
 
         if (r < 0)
                 return r;
-        if (cluster_state_feature_level(s) >= FEATURE_JOBS)
-                state_pass_time(s, batch->at_us);
+        state_pass_time(s, batch->at_us);
         r = apply_ops(s, batch, &notes);
         if (r == 0)
                 r = state_drop_old_jobs(s, notes.n_jobs);

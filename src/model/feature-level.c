@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The level that this build has, alone in its file: tests link a daemon of an earlier level from the same
-// libraries by giving the linker another definition first (tests/lib/feature-level-1.c).
+// The level that this build has, alone in its file: tests link a daemon of the next level from the same
+// libraries by giving the linker another definition first (tests/lib/feature-level-next.c).
 #include "build-level.h"
 #include "feature-level.h"
 

@@ -4,7 +4,7 @@
 // those that came with a later level, values that an enum does not have, and the messages inside.
 //
 // A field that has its default is not on the wire, so an older build misses nothing: it counts as not set.
-// The levels of fields are only compared for an older level than the newest; for the newest all are known.
+// The levels of fields are only compared in messages that the table names.
 #include "log-format.h"
 
 #include <errno.h>
@@ -18,55 +18,24 @@
 
 // ------------------------------------------------------------------------------------------------ the table
 
-// What the log may contain beyond level 1. A LogOp's operations are fields of it. An enum's new value has a
+// What the log may contain beyond the first level. A LogOp's operations are fields of it. An enum's new value has a
 // line like a field, with the enum's descriptor.
 static const struct LaterPart {
         const void *descriptor; // of the message or the enum
         int64_t number;         // of the field, or the value
         uint32_t level;
 } later_parts[] = {
-        {&argosy__cluster_record__descriptor, 100, FEATURE_REVISION_FLOOR}, // revision_floor
-        {&argosy__host_record__descriptor, 130, FEATURE_ADDRESS_NAMES},     // address_name
-        {&argosy__outcome__kind__descriptor, ARGOSY__OUTCOME__KIND__UNKNOWN, FEATURE_OUTCOME_UNKNOWN},
-        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_TOMBSTONE, FEATURE_TOMBSTONES},
-        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_TOMBSTONE_CLEAR, FEATURE_TOMBSTONES},
-        {&argosy__log_op__unit_remove__descriptor, 110, FEATURE_TOMBSTONES}, // nodes
-        {&argosy__log_op__unit_remove__descriptor, 111, FEATURE_TOMBSTONES}, // fence_us
-        {&argosy__state_image__descriptor, 110, FEATURE_TOMBSTONES},         // tombstones
-        {&argosy__cluster_record__descriptor, 330, FEATURE_JOBS}, // job_floor
-        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_JOB, FEATURE_JOBS},
-        {&argosy__state_image__descriptor, 210, FEATURE_JOBS}, // jobs
-        {&argosy__state_image__descriptor, 211, FEATURE_JOBS}, // last_job
-        {&argosy__state_image__descriptor, 212, FEATURE_JOBS}, // time_us
-        {&argosy__state_image__descriptor, 213, FEATURE_JOBS}, // keys
-        {&argosy__state_image__descriptor, 214, FEATURE_JOBS}, // keys_forgotten_us
-        {&argosy__state_image__descriptor, 215, FEATURE_JOBS}, // open_keys
-        {&argosy__unit_record__descriptor, 250, FEATURE_SETS}, // set
-        {&argosy__job_units__descriptor, 250, FEATURE_SETS},   // set
-        {&argosy__job_units__descriptor, 251, FEATURE_SETS},   // set_after
-        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_GRANT, FEATURE_ACCESS},
-        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_GRANT_REMOVE, FEATURE_ACCESS},
-        {&argosy__state_image__descriptor, 216, FEATURE_ACCESS}, // grants
-        {&argosy__state_image__descriptor, 217, FEATURE_ACCESS}, // access_set
-        {&argosy__author__descriptor, 430, FEATURE_ACCESS}, // token_proof
-        {&argosy__author__descriptor, 431, FEATURE_ACCESS}, // token
-        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_JOB_ENDS, FEATURE_JOBS},
-        {&argosy__state_image__descriptor, 230, FEATURE_JOBS}, // held_jobs
-        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_SPEC_FORGET, FEATURE_JOBS},
-        {&argosy__spec__descriptor, 240, FEATURE_JOBS},        // job
-        {&argosy__state_image__descriptor, 240, FEATURE_JOBS}, // former_specs
-        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_STORED_RELEASE, FEATURE_JOBS},
-        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_QUEUE, FEATURE_JOBS},
-        {&argosy__state_image__descriptor, 275, FEATURE_JOBS}, // stored_requests
-        {&argosy__state_image__descriptor, 276, FEATURE_JOBS}, // queue
-        {&argosy__state_image__descriptor, 350, FEATURE_JOBS}, // clock_us
-        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_ACCESS_TOKEN, FEATURE_ACCESS},
-        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_ACCESS_TOKEN_END, FEATURE_ACCESS},
-        {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_ACCESS_TOKEN_USES, FEATURE_ACCESS},
-        {&argosy__state_image__descriptor, 430, FEATURE_ACCESS}, // access_tokens
+        {&argosy__cluster_record__descriptor, 1000, FEATURE_SYNTHETIC}, // synthetic
 };
 
-uint32_t log_format_level(const void *descriptor, int64_t number) {
+static bool has_later_parts(const void *descriptor) {
+        for (size_t i = 0; i < ELEMENTSOF(later_parts); i++)
+                if (later_parts[i].descriptor == descriptor)
+                        return true;
+        return false;
+}
+
+static uint32_t level_of(const void *descriptor, int64_t number) {
         for (size_t i = 0; i < ELEMENTSOF(later_parts); i++)
                 if (later_parts[i].descriptor == descriptor && later_parts[i].number == number)
                         return later_parts[i].level;
@@ -74,7 +43,7 @@ uint32_t log_format_level(const void *descriptor, int64_t number) {
 }
 
 static bool came_later(const void *descriptor, int64_t number, uint32_t level) {
-        return level < FEATURE_NEWEST && log_format_level(descriptor, number) > level;
+        return level < FEATURE_NEWEST && level_of(descriptor, number) > level;
 }
 
 // ------------------------------------------------------------------------------------------------ the walk
@@ -157,7 +126,7 @@ static int check_values(const Walk *w, const ProtobufCMessage *m, const Protobuf
 
 static int check_message(const Walk *w, const ProtobufCMessage *m) {
         const ProtobufCMessageDescriptor *d = m->descriptor;
-        bool nested;
+        bool nested, later = w->level < FEATURE_NEWEST && has_later_parts(d);
         int r = 0;
 
         if (m->n_unknown_fields > 0)
@@ -166,9 +135,9 @@ static int check_message(const Walk *w, const ProtobufCMessage *m) {
                 const ProtobufCFieldDescriptor *f = &d->fields[i];
 
                 nested = f->type == PROTOBUF_C_TYPE_MESSAGE || f->type == PROTOBUF_C_TYPE_ENUM;
-                if ((!nested && w->level >= FEATURE_NEWEST) || !is_set(m, f))
+                if ((!nested && !later) || !is_set(m, f))
                         continue;
-                if (came_later(d, f->id, w->level))
+                if (later && came_later(d, f->id, w->level))
                         return refuse(w, "field", f->id, d->short_name);
                 if (nested)
                         r = check_values(w, m, f);

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <time.h>
 
-#include "feature-level.h"
 #include "identity.h"
 #include "tls-context.h"
 #include "x509.h"
@@ -40,12 +39,10 @@ struct TlsSession {
         bool server;
 };
 
-static const char *const protocols[] = {ALPN_MESH, ALPN_RAFT_MARKED, ALPN_RAFT, ALPN_JOIN}; // better ones first
+static const char *const protocols[] = {ALPN_MESH, ALPN_RAFT, ALPN_JOIN};
 
 static bool is_offered(const char *protocol, const char *alpn) {
-        if (streq(protocol, ALPN_RAFT_MARKED) && FEATURE_LEVEL < FEATURE_MARKS)
-                return false;
-        return !alpn || streq(alpn, protocol) || (streq(alpn, ALPN_RAFT) && streq(protocol, ALPN_RAFT_MARKED));
+        return !alpn || streq(alpn, protocol);
 }
 
 static TlsCredentials *credentials_unref(TlsCredentials *c) {

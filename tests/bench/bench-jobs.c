@@ -43,7 +43,7 @@ static void begin(ClusterState *s) {
         char name[32];
 
         batch_cluster(&b, 1);
-        b.log.ops[0]->cluster->feature_level = FEATURE_JOBS;
+        b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
         for (unsigned i = 0; i < UNITS; i++) {
                 snprintf(name, sizeof name, "worker@%u.service", i);
                 batch_unit(&b, name, CONTENT, (UnitPut){.target = LAUNCHED, .node = 1});

@@ -294,7 +294,7 @@ static inline void agent_down(void) {
 static inline void meet_leader(const Order *orders, size_t n) {
         unsigned before = w.n_attaches;
 
-        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, w.term);
         loop_until(w.n_attaches > before);
         send_welcome(orders, n, 60000);
         loop_until(w.attached);

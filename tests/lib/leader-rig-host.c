@@ -236,7 +236,7 @@ static void attach(RigHost *h) {
         if (!h->linked) {
                 h->linked = true;
                 hello.raft_id = h->opened;
-                hello.feature_level = h->virtual.feature_level = h->feature_level;
+                hello.feature_level = h->feature_level;
                 leader_on_host_link(h->rig->leader, h->number, &hello);
         }
         h->attached = true;

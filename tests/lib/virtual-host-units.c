@@ -229,13 +229,11 @@ static bool decode(const Argosy__UnitOrder *o, VirtualOrder *ret) {
 }
 
 static bool is_older(const VirtualUnit *u, const VirtualOrder *o) {
-        return u && u->ordered && o->revision < u->order.revision && !o->stay && o->revision != UNIT_REVISION_STAY;
+        return u && u->ordered && o->revision < u->order.revision && !o->stay;
 }
 
 // NULL: it can be obeyed.
 static const char *why_not(const VirtualHost *h, const VirtualUnit *u, const VirtualOrder *o) {
-        if (o->stay && h->feature_level < FEATURE_STAYING)
-                return "a host that does not know how to stay was told to";
         if (!has_content(h, u, &o->spec))
                 return "a unit was ordered without its content";
         if (is_older(u, o))
@@ -282,7 +280,7 @@ static void obey(VirtualHost *h, const Argosy__UnitOrder *o) {
                 refuse(h, o);
                 return;
         }
-        if (o->stay && launched && h->feature_level >= FEATURE_STAYING) // as it is; what was ordered before stays ordered
+        if (o->stay && launched) // as it is; what was ordered before stays ordered
                 return;
         why = decode(o, &order) ? why_not(h, u, &order) : "an order has no content";
         if (why) {

@@ -88,10 +88,6 @@ static void learn_nodes(VirtualHost *h, Argosy__NodeRecord *const *nodes, size_t
 static void on_welcome_part(VirtualHost *h, const Argosy__ToHost__WelcomePart *p) {
         if (p->seq != h->seq)
                 return;
-        if (h->feature_level < FEATURE_WELCOME_PARTS) {
-                h->ops->violation("a host that knows no parts was sent one", h->userdata);
-                return;
-        }
         if (!is_obeyed(h, p->generation, p->term, p->index))
                 return;
         virtual_host_learn(h, p->specs, p->n_specs);
@@ -247,7 +243,7 @@ uint64_t virtual_host_next_us(const VirtualHost *h) {
 // ---- beginning and end
 
 void virtual_host_init(VirtualHost *h, const VirtualHostOps *ops, void *userdata) {
-        *h = (VirtualHost){.ops = ops, .userdata = userdata, .feature_level = FEATURE_LEVEL};
+        *h = (VirtualHost){.ops = ops, .userdata = userdata};
         list_init(&h->changed);
         list_init(&h->final_reports);
 }

@@ -84,13 +84,12 @@ typedef struct VirtualHostOps {
         void (*violation)(const char *why, void *userdata);
 } VirtualHostOps;
 
-// Zero but for ops, userdata, node and feature_level it is a host that nobody has talked to; the lists need
+// Zero but for ops, userdata and node it is a host that nobody has talked to; the lists need
 // virtual_host_init().
 typedef struct VirtualHost {
         const VirtualHostOps *ops;
         void *userdata;
         uint32_t node;          // of its own systemd
-        uint32_t feature_level; // that its Hello named last
         const char *manager;    // that it has besides; NULL: none
         uint32_t manager_node;  // its number, once the leader has told it
         bool manager_news;      // which it just has

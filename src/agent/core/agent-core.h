@@ -168,7 +168,6 @@ typedef struct Agent {
 
         uint32_t leader;
         uint64_t leader_term;
-        uint32_t leader_level; // what may be said to it, see feature-level.h
         uint64_t attach_seq, welcomed_seq; // of the last Attach, and of the last one that was answered
         uint32_t welcome_parts;            // taken over of the answer to the last Attach, so far
         bool attach_wanted, attach_sent, attached;

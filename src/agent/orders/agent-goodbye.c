@@ -11,16 +11,12 @@
 // without DefaultDependencies=, and those of managers of users and containers, which end when they do. These
 // are named, and wait as for a host of which nothing is heard. A signal may be late in telling of an end,
 // hence the question; without an answer in time, what has not been seen to end is named.
-//
-// A leader that does not understand the names would let everything begin: it is told nothing, and waits for
-// the lease of a host that seems to have died.
 
 #include "agent-core.h"
 #include "agent-goodbye.h"
 #include "agent-report.h"
 #include "agent-session.h"
 #include "agent-unit.h"
-#include "feature-level.h"
 
 enum { GOODBYE_UNITS_MAX = 1000 }; // named one by one, per node
 
@@ -85,7 +81,7 @@ static bool fill_running(AgentNode *node, Argosy__ToVoter__Goodbye__Running *ret
         return n > 0;
 }
 
-static void send_goodbye(Agent *a, uint32_t leader_level) {
+static void send_goodbye(Agent *a) {
         Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
         Argosy__ToVoter__Goodbye__Running *rows = calloc(a->n_nodes + 1, sizeof(*rows));
         Argosy__ToVoter__Goodbye__Running **list = calloc(a->n_nodes + 1, sizeof(*list));
@@ -99,7 +95,7 @@ static void send_goodbye(Agent *a, uint32_t leader_level) {
                         goodbye.n_running += fill_running(node, &rows[n]);
                         n++;
                 }
-        if (!rows || !list || (goodbye.n_running > 0 && leader_level < FEATURE_GOODBYE_RUNNING))
+        if (!rows || !list)
                 agent_attach(a); // takes the first Goodbye back: from now on only the lease counts
         else
                 send_to_leader(a, &goodbye);
@@ -109,12 +105,12 @@ static void send_goodbye(Agent *a, uint32_t leader_level) {
         free(list);
 }
 
-void agent_goodbye(Agent *a, bool shutdown, uint32_t leader_level) {
+void agent_goodbye(Agent *a, bool shutdown) {
         Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
 
         goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART;
         if (shutdown)
-                send_goodbye(a, leader_level);
+                send_goodbye(a);
         else
                 send_to_leader(a, &goodbye);
 }

@@ -13,7 +13,6 @@
 #include "agent-report.h"
 #include "agent-unit.h"
 #include "clock.h"
-#include "feature-level.h"
 #include "unit-state.h"
 
 void agent_report_wake(Agent *a, uint64_t now_us) {
@@ -58,11 +57,6 @@ static bool has_news_of_outcome(const AgentUnit *u) {
                !(u->has_wanted && work->wanted.outcome != ARGOSY__OUTCOME__KIND__NONE);
 }
 
-static bool leader_knows_it(const AgentUnit *u) {
-        return agent_unit_doing(u)->outcome != ARGOSY__OUTCOME__KIND__UNKNOWN ||
-               u->node->agent->leader_level >= FEATURE_OUTCOME_UNKNOWN;
-}
-
 static void fill_runtime(const UnitRuntime *rt, Argosy__UnitReport *r) {
         static const uint8_t none[16];
 
@@ -94,7 +88,7 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
         r->node = u->node->number;
         r->name = (char *) u->name;
         r->revision = agent_unit_answered(u);
-        if (r->revision == UNIT_REVISION_STAY && u->node->agent->leader_level >= FEATURE_STAYING) {
+        if (r->revision == UNIT_REVISION_STAY) {
                 r->revision = 0;
                 r->stays = true;
         }
@@ -117,7 +111,7 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
                 fill_runtime(rt, r);
         else
                 fill_unloaded(r);
-        if (has_news_of_outcome(u) && leader_knows_it(u)) {
+        if (has_news_of_outcome(u)) {
                 argosy__outcome__init(outcome);
                 fill_outcome(u, outcome);
                 r->outcome = outcome;

@@ -21,7 +21,6 @@
 #include "agent-session.h"
 #include "agent-unit.h"
 #include "clock.h"
-#include "feature-level.h"
 #include "log.h"
 
 enum {
@@ -279,13 +278,12 @@ int agent_session_init(Agent *a) {
         return uvx_errno(uv_timer_start(&a->beat, on_beat_timer, a->beat_ms, a->beat_ms));
 }
 
-void agent_on_leader(Agent *a, uint32_t leader, uint64_t term, uint32_t leader_level) {
+void agent_on_leader(Agent *a, uint32_t leader, uint64_t term) {
         if (a->closing)
                 return;
         // Also when it is the same one: the link to it is another, and it knows of no session.
         a->leader = leader;
         a->leader_term = term;
-        a->leader_level = MIN_OF(leader_level, FEATURE_LEVEL);
         a->attach_sent = false;
         a->n_unanswered = 0;
         a->attach_wanted = leader != 0;

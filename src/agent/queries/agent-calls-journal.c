@@ -11,7 +11,6 @@
 #include "agent-calls-private.h"
 #include "agent-calls.h"
 #include "agent-core.h"
-#include "feature-level.h"
 #include "manager-name.h"
 #include "str.h"
 
@@ -166,8 +165,7 @@ int call_start_journal(Agent *a, AgentNode *node, const Argosy__Request__Journal
         r = call_new(a, node, (char **) &q->name, 1, reply, userdata, &c);
         if (r < 0)
                 return r;
-        if (FEATURE_LEVEL >= FEATURE_JOURNAL_WINDOW)
-                c->window.size = q->window;
+        c->window.size = q->window;
         c->says_read = q->says_read;
         r = call_read_lines(c, q->name, MIN_OF(q->lines, (unsigned) JOURNAL_LINES_LIMIT), q->follow,
                        &journal_ops);

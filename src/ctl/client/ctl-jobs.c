@@ -5,9 +5,6 @@
 //
 // With --key the id is made of that, and of how many such requests of this run came before: so a command that is given
 // again with the same key sends the same ids in the same order, from whichever host. Without one it is random.
-//
-// A cluster in the middle of an upgrade keeps no jobs, and would not look at any of that. Who depends on it is told so
-// before anything is asked for.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +13,6 @@
 #include "array.h"
 #include "clock.h"
 #include "ctl-jobs.h"
-#include "feature-level.h"
 #include "json.h"
 #include "request-key.h"
 #include "request-kind.h"
@@ -78,20 +74,8 @@ static bool keeps_reason_itself(const Verb *verb) {
         return streq(verb->name, "cordon") || streq(verb->name, "drain") || streq(verb->name, "maintenance");
 }
 
-static int on_status(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        uint32_t *level = userdata;
-
-        if (r->what_case == ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS)
-                *level = r->cluster_status->feature_level;
-        return 0;
-}
-
 int ctl_jobs_check(Ctl *ctl) {
-        Argosy__Request__ClusterStatus status = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t needs = OPT_KEY | OPT_IF_REVISION | OPT_HELD;
-        uint32_t level = 0;
-        int code;
 
         if (!keeps_reason_itself(ctl->opt.verb))
                 needs |= OPT_REASON;
@@ -103,15 +87,7 @@ int ctl_jobs_check(Ctl *ctl) {
         if ((ctl->opt.given & OPT_FORCE) && streq(ctl->opt.verb->name, "cluster leave"))
                 return ctl_usage(ctl, "with --force a host leaves without the cluster, which keeps no job of that: it does not go "
                                       "with --reason or --if-revision");
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
-        request.cluster_status = &status;
-        code = ctl_ask(ctl, &request, 0, on_status, &level);
-        if (code != EXIT_OK || level >= FEATURE_JOBS)
-                return code;
-        return ctl_fail(ctl,
-                        "--reason, --key, --if-revision, --hold, --after and --queue need a cluster that keeps jobs, and this one is at feature level "
-                        "%" PRIu32 " (see argosyctl cluster status); nothing was changed",
-                        level);
+        return EXIT_OK;
 }
 
 // ---- ids

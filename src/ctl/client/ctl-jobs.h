@@ -17,7 +17,7 @@ int ctl_jobs_init(Ctl *ctl);
 // What is asked for from here on are these units of that job, again. 0 or -ENOMEM.
 int ctl_jobs_retry(Ctl *ctl, uint64_t job, char **names, size_t n);
 void ctl_jobs_done(Ctl *ctl);
-// Whether the cluster keeps jobs, if something was typed that depends on it. EXIT_OK, or the code after a complaint.
+// Whether what was typed goes with what becomes no job. EXIT_OK, or the code after a complaint.
 int ctl_jobs_check(Ctl *ctl);
 
 // Makes it a part of the request, if that is one that becomes a job.

@@ -17,7 +17,6 @@
 #include "apply-plan.h"
 #include "ctl.h"
 #include "diff.h"
-#include "feature-level.h"
 #include "json.h"
 #include "message.h"
 #include "mixed-change.h"

@@ -24,7 +24,6 @@
 #include "cluster-state.h"
 #include "daemon.h"
 #include "error-response.h"
-#include "feature-level.h"
 #include "flow-window.h"
 #include "join.h"
 #include "leader.h"
@@ -193,26 +192,24 @@ static bool refuse_here(Route *route) {
 
 // ---- where to
 
-// Whoever answers a journal may be so far ahead of the client, who may want less than usual; `level` is his.
-static uint32_t window_of(const Route *route, uint32_t level) {
-        if (MIN_OF(level, FEATURE_LEVEL) < FEATURE_JOURNAL_WINDOW)
-                return 0;
+// Whoever answers a journal may be so far ahead of the client, who may want less than usual.
+static uint32_t window_of(const Route *route) {
         if (route->window == 0)
                 return FLOW_WINDOW_BYTES;
         return MIN_OF(MAX_OF(route->window, (uint32_t) FLOW_WINDOW_SHARE_MIN), (uint32_t) FLOW_WINDOW_BYTES);
 }
 
-static void offer_window(Route *route, uint32_t level) {
+static void offer_window(Route *route) {
         if (route->request->what_case != ARGOSY__REQUEST__WHAT_JOURNAL)
                 return;
         route->mark = 0;
-        route->request->journal->window = window_of(route, level);
+        route->request->journal->window = window_of(route);
 }
 
 static void ask_agent(Route *route, AgentReply reply) {
         int r;
 
-        offer_window(route, FEATURE_LEVEL);
+        offer_window(route);
         route->place = ROUTE_LOCAL;
         route->in_call = true;
         r = agent_call(route->router->daemon->agent, 0, route->request, reply, route, &route->cancel);
@@ -257,7 +254,7 @@ static int ask_leader(Route *route) {
 static void dispatch_here(Route *route) {
         int r;
 
-        offer_window(route, FEATURE_LEVEL);
+        offer_window(route);
         tell_age(route);
         route->place = ROUTE_HERE;
         route->in_call = true;
@@ -284,13 +281,6 @@ static bool needs_check(const Route *route) {
         return d->known_leader != 0 || !access_token_of(socket_access_list(d), route->author);
 }
 
-static bool leader_is_too_old(Route *route) {
-        if (route->author->token_proof.len == 0 || mesh_leader_level(route->router->daemon->mesh) >= FEATURE_ACCESS)
-                return false;
-        route_fail(route, EOPNOTSUPP, "the leader of this cluster does not know of tokens yet");
-        return true;
-}
-
 // What this host answers alone, if the leader says that he may have it.
 static void dispatch_check(Route *route) {
         Argosy__Request__RightCheck check = ARGOSY__REQUEST__RIGHT_CHECK__INIT;
@@ -298,8 +288,6 @@ static void dispatch_check(Route *route) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
-        if (leader_is_too_old(route))
-                return;
         check.right = request_right(route->request);
         request.id = route->request->id;
         request.what_case = ARGOSY__REQUEST__WHAT_RIGHT_CHECK;
@@ -330,14 +318,11 @@ static void dispatch_away(Route *route) {
         Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
         int r;
 
-        if (leader_is_too_old(route))
-                return;
-        offer_window(route, mesh_leader_level(route->router->daemon->mesh));
+        offer_window(route);
         tell_age(route);
         forward.id = route->id;
         forward.request = route->request;
-        if (mesh_leader_level(route->router->daemon->mesh) >= FEATURE_AUTHOR && FEATURE_LEVEL >= FEATURE_AUTHOR)
-                forward.author = route->author;
+        forward.author = route->author;
         message.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
         message.forward = &forward;
         r = mesh_to_leader(route->router->daemon->mesh, &message);

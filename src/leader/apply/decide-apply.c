@@ -28,7 +28,6 @@
 #include "decide-complete.h"
 #include "decide-rolling.h"
 #include "disruption-budget.h"
-#include "feature-level.h"
 #include "message.h"
 #include "registry.h"
 #include "response.h"
@@ -637,11 +636,6 @@ int decide_apply(Decision *d, Ticket *t) {
                                                .aims = {.item = item_at, .describe = on_describe}};
         int r = STEP_PASSED;
 
-        if (cluster_state_feature_level(state) < FEATURE_SETS)
-                return settle(
-                        t, response_error(EOPNOTSUPP,
-                                          "while a voter runs an older version units belong to no sets (see "
-                                          "argosyctl cluster status); nothing was changed"));
         list.options = (ApplyOptions){list.m->set, true, list.m->force, list.m->adopt};
         if (!t->log_parts && t->job == 0)
                 r = compare(d, t);

@@ -12,7 +12,6 @@
 #include <inttypes.h>
 
 #include "clock.h"
-#include "feature-level.h"
 #include "held-jobs.h"
 #include "message.h"
 #include "rebalance-private.h"
@@ -178,7 +177,7 @@ static int plan_abort(Leader *l, Ticket *t) {
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
         if (!t->response)
                 return -ENOMEM;
-        if (o->aborted || cluster_state_feature_level(l->state) < FEATURE_JOBS) {
+        if (o->aborted) {
                 rebalance_abort(l);
                 ticket_settle(t, TAKE_PTR(t->response));
                 return 0;

@@ -291,7 +291,6 @@ struct Leader {
         // ---- the top: followers.c and decide.c
         uint64_t n_followed;     // entries of the log
         uint64_t hosts_revision; // of the hosts as the tables have them
-        uint32_t level;          // of the log's features, likewise
         uint64_t n_pulled;       // units that were touched, one by one
         bool batch_flying;
         uint64_t n_batches;      // that were begun

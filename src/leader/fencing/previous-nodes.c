@@ -18,7 +18,6 @@
 #include "batch-builder.h"
 #include "clock.h"
 #include "deadline-heap.h"
-#include "feature-level.h"
 #include "fencing-policy.h"
 #include "host-marks.h"
 #include "node-loss-policy.h"
@@ -292,7 +291,7 @@ int previous_nodes_of_removed(const char *name, BatchBuilderRemoval *ret, void *
         int r;
 
         *ret = (BatchBuilderRemoval){};
-        if (!e || cluster_state_feature_level(l->state) < FEATURE_TOMBSTONES)
+        if (!e)
                 return 0;
         r = is_everywhere(e->record) ? add_all_nodes(l, e, &nodes) : add_forgotten(l, e, &nodes);
         if (r >= 0)

@@ -23,7 +23,6 @@
 #include "activators.h"
 #include "array.h"
 #include "batch-builder.h"
-#include "feature-level.h"
 #include "host-marks.h"
 #include "previous-nodes.h"
 #include "registry.h"
@@ -142,8 +141,7 @@ static bool is_forgotten(const Leader *l, const UnitOnNode *s, const UnitEntry *
 void tombstones_part(Leader *l, const UnitOnNode *s) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
-        if (cluster_state_feature_level(l->state) < FEATURE_TOMBSTONES || !e ||
-            list_is_linked(&s->unit->parting) || !is_forgotten(l, s, e))
+        if (!e || list_is_linked(&s->unit->parting) || !is_forgotten(l, s, e))
                 return;
         list_append(&l->parting, &s->unit->parting);
         leader_mark(l);
@@ -205,7 +203,7 @@ static bool is_driven_out(const Leader *l, const UnitOnNode *s, const UnitEntry 
 int tombstones_part_with_host(Leader *l, BatchBuilder *b, const Argosy__HostRecord *next) {
         const Host *h = host_find(l, next->host);
 
-        if (!h || cluster_state_feature_level(l->state) < FEATURE_TOMBSTONES)
+        if (!h)
                 return 0;
         list_foreach (i, &l->globals) {
                 Unit *u = CONTAINER_OF(i, Unit, queue);

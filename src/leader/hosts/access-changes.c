@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "author.h"
-#include "feature-level.h"
 #include "message.h"
 #include "node-changes.h"
 #include "response.h"
@@ -81,13 +80,6 @@ int access_plan_change(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__HostRecord *host;
         uint32_t node;
 
-        if (cluster_state_feature_level(l->state) < FEATURE_ACCESS)
-                return settle(
-                        t,
-                        response_error(
-                                EOPNOTSUPP,
-                                "not all voters of this cluster know of rights yet; see argosyctl cluster "
-                                "status"));
         if (*m->host) {
                 host = node_request_resolve(l, t, m->host, &node);
                 if (!host)

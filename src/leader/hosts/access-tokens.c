@@ -17,7 +17,6 @@
 #include "author.h"
 #include "authorization.h"
 #include "clock.h"
-#include "feature-level.h"
 #include "message.h"
 #include "response.h"
 #include "str.h"
@@ -151,14 +150,6 @@ static int put(Leader *l, Ticket *t, BatchBuilder *b, Argosy__AccessTokenRecord 
         return t->response ? PLAN_IN_BATCH : -ENOMEM;
 }
 
-static int refuse_old_voters(Ticket *t) {
-        return settle(
-                t,
-                response_error(
-                        EOPNOTSUPP,
-                        "not all voters of this cluster know of tokens yet; see argosyctl cluster status"));
-}
-
 int access_tokens_plan_create(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__TokenCreate *m = t->request->token_create;
         Argosy__AccessTokenRecord record = ARGOSY__ACCESS_TOKEN_RECORD__INIT;
@@ -168,8 +159,6 @@ int access_tokens_plan_create(Leader *l, Ticket *t, BatchBuilder *b) {
         char id[ACCESS_TOKEN_ID_LEN + 1], by[CLUSTER_ACCESS_TOKEN_BY_MAX];
         Hash hash;
 
-        if (cluster_state_feature_level(l->state) < FEATURE_ACCESS)
-                return refuse_old_voters(t);
         if (error)
                 return settle(t, response_error(EINVAL, "%s", error));
         if (batch_builder_has_access(b))

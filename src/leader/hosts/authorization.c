@@ -17,7 +17,6 @@
 #include "access-tokens.h"
 #include "author.h"
 #include "disruption-budget.h"
-#include "feature-level.h"
 #include "hash.h"
 #include "host-link.h"
 #include "message.h"
@@ -311,8 +310,6 @@ void authorization_send(Leader *l, Host *h) {
         AccessList list = cluster_state_access(l->state);
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
 
-        if (h->feature_level < FEATURE_ACCESS)
-                return;
         access.grants = (Argosy__GrantRecord **) list.grants;
         access.n_grants = list.n;
         access.revision = cluster_state_grants_revision(l->state);

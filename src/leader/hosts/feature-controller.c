@@ -58,6 +58,18 @@ static FeatureHost *view(const Leader *l, size_t *ret_n) {
         return v;
 }
 
+// What the next level has, once the log may have it: FEATURE_SYNTHETIC.
+static int put_synthetic(Leader *l, BatchBuilder *b) {
+        Argosy__ClusterRecord cluster = *cluster_state_cluster(l->state);
+        int r;
+
+        if (cluster_state_feature_level(l->state) < FEATURE_SYNTHETIC || cluster.synthetic)
+                return 0;
+        cluster.synthetic = true;
+        r = batch_builder_put_cluster(b, &cluster);
+        return r == -EBUSY ? 0 : r; // with the next batch
+}
+
 int feature_controller_decide(Leader *l, BatchBuilder *b) {
         uint32_t now = cluster_state_feature_level(l->state), next;
         Argosy__ClusterRecord cluster;
@@ -66,7 +78,7 @@ int feature_controller_decide(Leader *l, BatchBuilder *b) {
         int r;
 
         if (!l->features_due || now >= FEATURE_LEVEL)
-                return 0;
+                return put_synthetic(l, b);
         hosts = view(l, &n);
         if (!hosts)
                 return -ENOMEM;

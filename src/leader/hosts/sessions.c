@@ -21,7 +21,6 @@
 #include "batch-builder.h"
 #include "clock.h"
 #include "event-marks.h"
-#include "feature-level.h"
 #include "host-address.h"
 #include "host-complaints.h"
 #include "host-link.h"
@@ -274,13 +273,8 @@ void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *good
 }
 
 void session_on_link_lost(Leader *l, Host *h) {
-        // One that names what may still run says so before it goes; without a word it is not known.
-        bool stopped = h->leaving && h->feature_level < FEATURE_GOODBYE_RUNNING;
-
         end_session(l, h);
         mark_units(l, h); // what it said holds no more
-        if (l->leading && h->recorded && stopped && !host_is_lost(h))
-                host_lose(l, h); // its units were stopped before its daemon was
         leader_mark(l);
 }
 
@@ -342,10 +336,6 @@ static int pending_record_managers(Argosy__HostRecord *pending_record, const Arg
         return 0;
 }
 
-static bool names_are_understood(const Leader *l) {
-        return cluster_state_feature_level(l->state) >= FEATURE_ADDRESS_NAMES;
-}
-
 static int fill_pending_record(Leader *l, Argosy__HostRecord *pending_record,
                                const Argosy__ToVoter__Attach *a) {
         const Argosy__HostRecord *namesake = cluster_state_resolve_host(l->state, a->name, NULL);
@@ -353,9 +343,7 @@ static int fill_pending_record(Leader *l, Argosy__HostRecord *pending_record,
         // Its name stays what it joined under if another host has the new one.
         if (*a->name && !namesake && field_set(&pending_record->name, a->name) < 0)
                 return -ENOMEM;
-        if (host_record_set_address(pending_record, a->address,
-                                    names_are_understood(l) ? a->address_name : NULL,
-                                    a->address_configured) < 0)
+        if (host_record_set_address(pending_record, a->address, a->address_name, a->address_configured) < 0)
                 return -ENOMEM;
         if (a->port)
                 pending_record->port = a->port;
@@ -376,37 +364,6 @@ static bool records_equal(const Argosy__HostRecord *a, const Argosy__HostRecord 
         return memcmp(x.data, y.data, n) == 0;
 }
 
-static void note_name_for_later(Leader *l, Host *h, const char *name) {
-        free(h->name_later);
-        h->name_later = NULL;
-        if (!names_are_understood(l) && host_address_kind(name) == HOST_ADDRESS_NAME)
-                h->name_later = strdup(name); // without memory for it the next Attach tells it again
-}
-
-static void pending_record_name(Leader *l, Host *h) {
-        const Argosy__HostRecord *now = cluster_state_find_host(l->state, h->number);
-        Argosy__HostRecord *pending_record =
-                now ? message_copy(h->pending_record ? h->pending_record : now) : NULL;
-
-        if (!pending_record)
-                return;
-        if (field_set(&pending_record->address_name, h->name_later) < 0) {
-                message_free(pending_record);
-                return;
-        }
-        host_set_pending_record(l, h, pending_record);
-        free(h->name_later);
-        h->name_later = NULL;
-}
-
-void sessions_on_level(Leader *l) {
-        if (!names_are_understood(l))
-                return;
-        map_foreach (slot, &l->hosts)
-                if (((Host *) slot->value)->name_later)
-                        pending_record_name(l, slot->value);
-}
-
 // The host may say something about itself that the log does not know yet.
 static void note_pending_record(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number);
@@ -421,7 +378,6 @@ static void note_pending_record(Leader *l, Host *h, const Argosy__ToVoter__Attac
                 message_free(pending_record);
                 return;
         }
-        note_name_for_later(l, h, a->address_name);
         if (fill_pending_record(l, pending_record, a) < 0 || records_equal(pending_record, r)) {
                 message_free(pending_record);
                 return;
@@ -507,7 +463,7 @@ static void take_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *repo
 // Each node's last word counts, however often a host repeats itself: what follows walks over the node's
 // units.
 static void take_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *reports, size_t n_reports) {
-        if (h->unwelcome || n_reports > MANAGERS_PER_HOST)
+        if (n_reports > MANAGERS_PER_HOST)
                 return;
         list_foreach (i, &h->nodes) {
                 Node *n = CONTAINER_OF(i, Node, of_host);
@@ -539,8 +495,7 @@ static void begin_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         forget_complaint(h, a);
         note_pending_record(l, h, a);
         list_foreach (i, &h->nodes)
-                if (!h->unwelcome)
-                        node_set_reason(l, CONTAINER_OF(i, Node, of_host), "");
+                node_set_reason(l, CONTAINER_OF(i, Node, of_host), "");
         take_node_reports(l, h, a->nodes, a->n_nodes);
         host_forget_exclusions(l, h);
 }

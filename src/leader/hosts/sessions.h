@@ -19,6 +19,5 @@ void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *repo
 void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *reports);
 void session_on_link_lost(Leader *l, Host *h);
 void sessions_on_time(Leader *l, uint64_t now_us);
-void sessions_on_level(Leader *l); // the log's feature level has risen
 void sessions_start_barrier(Leader *l);
 void host_lose(Leader *l, Host *h);

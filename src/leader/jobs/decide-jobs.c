@@ -22,7 +22,6 @@
 #include "decide-parts.h"
 #include "decide-queue.h"
 #include "decision.h"
-#include "feature-level.h"
 #include "held-jobs.h"
 #include "job-end.h"
 #include "job-words.h"
@@ -34,10 +33,6 @@
 #include "tables.h"
 #include "tickets.h"
 #include "unit-name.h"
-
-static bool keeps_jobs(const Leader *l) {
-        return cluster_state_feature_level(l->state) >= FEATURE_JOBS;
-}
 
 static int settle(Ticket *t, Argosy__Response *response) {
         ticket_settle(t, response);
@@ -146,13 +141,13 @@ int decide_job_admit(Decision *d, Ticket *t, const HandlerLog *log) {
         const char *error;
         int r = STEP_PASSED;
 
-        if (keeps_jobs(d->leader) && t->held && !t->has_content) {
+        if (t->held && !t->has_content) {
                 r = job_request_content(t->request, &t->content);
                 if (r < 0)
                         return r;
                 t->has_content = true;
         }
-        if (!keeps_jobs(d->leader) || t->job > 0) // that is known of it already
+        if (t->job > 0) // that is known of it already
                 return STEP_PASSED;
         error = job_form_error(t->request);
         if (error)
@@ -385,7 +380,7 @@ int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
         int r = 0;
 
         t->job_flying = 0;
-        if (!keeps_jobs(d->leader) || (n_ops == 0 && t->n_cancels == 0 && !ticket_has_open_job(t)))
+        if (n_ops == 0 && t->n_cancels == 0 && !ticket_has_open_job(t))
                 return 0;
         source.failed = t->job_failed;
         source.rollout = t->rolls;
@@ -424,7 +419,7 @@ int decide_job_put_rollout(const Argosy__RolloutRecord *r, BatchBuilderMark mark
         const ClusterState *state = d->leader->state;
         RequestKey key;
 
-        if (!keeps_jobs(d->leader) || d->batch.n_ops == mark.n_ops || r->request.len != JOB_REQUEST_ID_SIZE ||
+        if (d->batch.n_ops == mark.n_ops || r->request.len != JOB_REQUEST_ID_SIZE ||
             !cluster_state_find_key(state, r->request.data, &key) || !is_kept(d->leader, key.job))
                 return 0;
         put.job = &record;
@@ -445,7 +440,7 @@ int decide_job_put_rebalance(Decision *d, BatchBuilderMark mark) {
         JobSource source;
         int r;
 
-        if (!job || !keeps_jobs(d->leader) || (n_ops == 0 && !has_news(job)))
+        if (!job || (n_ops == 0 && !has_news(job)))
                 return 0;
         source = (JobSource){.request = job->request,
                              .author = job->author,

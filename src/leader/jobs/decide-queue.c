@@ -23,7 +23,6 @@
 #include "batch-builder.h"
 #include "decide-jobs.h"
 #include "decision.h"
-#include "feature-level.h"
 #include "held-jobs.h"
 #include "job-end.h"
 #include "job-words.h"
@@ -245,10 +244,6 @@ static int check_author(const Leader *l, Ticket *t, bool is_held) {
 
 // ------------------------------------------------------------------------------------------------ the request
 
-static bool asks_to_be_held(const Ticket *t) {
-        return t->request->job && (t->request->job->hold || t->request->job->n_after > 0);
-}
-
 int decide_queue_admit(Decision *d, Ticket *t) {
         const Argosy__QueueRule *rule;
         Leader *l = d->leader;
@@ -259,13 +254,6 @@ int decide_queue_admit(Decision *d, Ticket *t) {
                 t->look = queue_look_free(t->look);
                 return STEP_PASSED;
         }
-        if (cluster_state_feature_level(l->state) < FEATURE_JOBS)
-                return asks_to_be_held(t)
-                               ? settle(t, response_error(
-                                                   EOPNOTSUPP,
-                                                   "while a voter runs an older version no job is held back "
-                                                   "(see argosyctl cluster status); nothing was changed"))
-                               : STEP_PASSED;
         r = t->held ? STEP_PASSED : check_after(l, t);
         if (r != STEP_PASSED)
                 return r;

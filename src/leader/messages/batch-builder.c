@@ -162,7 +162,7 @@ static int append(BatchBuilder *b, const Argosy__LogBatch *part) {
 static int append_op(BatchBuilder *b, Argosy__LogOp *op) {
         Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
 
-        if (b->feature_level && b->feature_level < FEATURE_NEWEST &&
+        if (b->feature_level && b->feature_level < FEATURE_LEVEL &&
             log_format_check(&op->base, b->feature_level, NULL) < 0)
                 return -EPROTONOSUPPORT;
         part.ops = &op;

@@ -9,10 +9,8 @@
 //
 // A unit that a host holds already gets an order in any case, since a Welcome without one means that it is
 // to go: one to be down while its start waits, one to stay as it is while its stop waits, or the stop that its
-// restart begins with. The former has a revision that no unit's record ever has, so that nobody takes the
-// answer to it for an answer to the record; the latter is not answered at all. (A host from before
-// FEATURE_STAYING knows only orders that it answers: it is told to be up by that revision, and a restart goes
-// out to it with the Welcome.)
+// restart begins with. Neither has a revision: the answer to the former answers no change, and the latter
+// is not answered at all.
 //
 // Whatever is seen of a unit, or changes its record, ends in ordering_mark(): at the end of the turn those
 // are looked at who depend on it, and those on whom it depends if their stop waits for it; of thousands DRAINED_UNITS in
@@ -25,7 +23,6 @@
 #include "batch-builder.h"
 #include "dependencies.h"
 #include "dependency-cycles.h"
-#include "feature-level.h"
 #include "host-marks.h"
 #include "ordering.h"
 #include "orders.h"
@@ -65,7 +62,7 @@ static Standing standing_when_down(const Leader *l, const UnitOnNode *s, const U
         if (s->revision < start_revision(l, e, s))
                 return STANDING_COMING;
         // Whoever begins now builds on an end that another leader would know nothing of.
-        return unit_on_node_is_unsettled(l, s, e) ? STANDING_COMING : STANDING_DOWN;
+        return unit_on_node_is_unsettled(s, e) ? STANDING_COMING : STANDING_DOWN;
 }
 
 static Standing standing_of_outcome(const Argosy__Outcome *o) {
@@ -327,30 +324,16 @@ bool ordering_hold(Leader *l, UnitOnNode *s, const UnitEntry *e, bool wanted) {
 }
 
 bool ordering_keeps(const UnitOnNode *s) {
-        return s->hold == HOLD_STOP && s->node->host->feature_level >= FEATURE_STAYING;
+        return s->hold == HOLD_STOP;
 }
 
 // The answer to this order is no answer to a change.
-static void stay(const UnitOnNode *s, Argosy__Target target, Argosy__UnitOrder *o) {
-        o->target = target;
-        o->stay = s->node->host->feature_level >= FEATURE_STAYING;
-        o->revision = o->stay ? 0 : UNIT_REVISION_STAY;
-}
-
 void ordering_adjust(const UnitOnNode *s, Argosy__UnitOrder *o) {
-        switch (s->hold) {
-        case HOLD_START:
-        case HOLD_BLOCKED:
-        case HOLD_BOUND:
-                stay(s, ARGOSY__TARGET__TARGET_LOADED, o);
-                break;
-        case HOLD_STOP:
-                if (o->target != ARGOSY__TARGET__TARGET_LAUNCHED)
-                        stay(s, ARGOSY__TARGET__TARGET_LAUNCHED, o);
-                break;
-        case HOLD_NOT:
-                break;
-        }
+        if (s->hold == HOLD_NOT || ordering_keeps(s))
+                return;
+        o->target = ARGOSY__TARGET__TARGET_LOADED;
+        o->stay = true;
+        o->revision = 0;
 }
 
 // ------------------------------------------------------------------------------------------------ changes

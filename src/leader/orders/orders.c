@@ -13,10 +13,8 @@
 #include <errno.h>
 
 #include "event-marks.h"
-#include "feature-level.h"
 #include "fencing-policy.h"
 #include "frame.h"
-#include "host-complaints.h"
 #include "host-link.h"
 #include "host-marks.h"
 #include "log.h"
@@ -147,7 +145,6 @@ typedef struct Bundle {
         Argosy__UnitOrder *orders;
         Argosy__UnitOrder **order_pointers;
         size_t n_orders, allocated;
-        Argosy__Outcome *outcomes; // in the words of an older host, by order; NULL: none
         Argosy__Spec *specs;
         Argosy__Spec **spec_pointers;
         size_t n_specs;
@@ -157,7 +154,6 @@ typedef struct Bundle {
 static void bundle_done(Bundle *b) {
         free(b->orders);
         free(b->order_pointers);
-        free(b->outcomes);
         free(b->specs);
         free(b->spec_pointers);
         *b = (Bundle){};
@@ -201,24 +197,6 @@ static bool has_it(const UnitOnNode *s, const Hash *hash) {
                (!s->spec || hash_equal(&s->spec->hash, hash));
 }
 
-// A host that does not know the outcome UNKNOWN hears what comes to the same: it is over, and not well.
-static int order_outcome(Bundle *b, const UnitOnNode *s, const Argosy__UnitRecord *r, Argosy__UnitOrder *o) {
-        const Argosy__Outcome *outcome = record_final_outcome(r, s->node->number);
-
-        o->outcome = (Argosy__Outcome *) outcome;
-        if (!outcome || outcome->kind != ARGOSY__OUTCOME__KIND__UNKNOWN ||
-            s->node->host->feature_level >= FEATURE_OUTCOME_UNKNOWN)
-                return 0;
-        if (!b->outcomes)
-                b->outcomes = calloc(b->allocated + 1, sizeof(*b->outcomes));
-        if (!b->outcomes)
-                return -ENOMEM;
-        o->outcome = &b->outcomes[b->n_orders];
-        *o->outcome = *outcome;
-        o->outcome->kind = ARGOSY__OUTCOME__KIND__FAILED;
-        return 0;
-}
-
 // As it is, with what is there: nothing of its record.
 static void order_to_stay(UnitOnNode *s, Argosy__UnitOrder *o) {
         unit_on_node_event(s, ON_NODE_ORDERED_TO_HAVE);
@@ -252,8 +230,9 @@ static int order_to_hold(Leader *l, Bundle *b, UnitOnNode *s, const UnitEntry *e
         o->start_rev = r->start_rev;
         o->restart_rev = c.restart_rev;
         o->stop_rev = r->stop_rev;
+        o->outcome = (Argosy__Outcome *) record_final_outcome(r, s->node->number);
         ordering_adjust(s, o);
-        return order_outcome(b, s, r, o);
+        return 0;
 }
 
 static int bundle_add(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, const UnitEntry *e) {
@@ -341,17 +320,6 @@ static void send_part(Leader *l, Host *h, Bundle *b) {
         leader_to_host(l, h, &m);
 }
 
-// A host that can only be told everything at once, and that is too much. It stays in session: dropping it
-// would bring it back with the same question.
-static void refuse_welcome(Leader *l, Host *h, size_t bytes) {
-        char why[REASON_MAX];
-
-        snprintf(why, sizeof(why),
-                 "its units' files are %zu MiB, and the argosyd there (%s) takes %d MiB at once: update it",
-                 bytes / (1024 * 1024), h->version ?: "?", FRAME_MAX / (1024 * 1024));
-        host_refuse(l, h, why);
-}
-
 static void send_welcome(Leader *l, Host *h, Bundle *b) {
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
@@ -376,13 +344,8 @@ static void send_welcome(Leader *l, Host *h, Bundle *b) {
         m.welcome = &w;
         h->welcoming = h->nodes_due = false;
         h->welcomed = true;
-        if (leader_to_host(l, h, &m) == -EMSGSIZE) {
-                h->welcomed = false;
-                refuse_welcome(l, h, argosy__to_host__get_packed_size(&m));
-        } else if (h->unwelcome) { // its nodes say what they can after a new Attach
-                h->unwelcome = false;
-                l->ops.drop_host(h->number, l->userdata);
-        } else if (!list_is_linked(&h->session_begun))
+        leader_to_host(l, h, &m);
+        if (!list_is_linked(&h->session_begun))
                 list_append(&l->sessions_begun, &h->session_begun);
 }
 
@@ -491,22 +454,16 @@ static size_t count_orders(const Host *h, size_t most) {
         return n;
 }
 
-// A host that knows no parts of a Welcome would take the first for the whole.
-static bool must_be_whole(const Host *h) {
-        return h->welcoming && h->feature_level < FEATURE_WELCOME_PARTS;
-}
-
 static int fill(Leader *l, Host *h, Bundle *b, size_t *left) {
-        bool whole = must_be_whole(h);
-        int r = bundle_new(count_orders(h, whole ? SIZE_MAX : *left), b);
+        int r = bundle_new(count_orders(h, *left), b);
 
-        while (r >= 0 && !list_is_empty(&h->orders) && (whole || (b->bytes < ORDERS_PIECE_BYTES && *left > 0))) {
+        while (r >= 0 && !list_is_empty(&h->orders) && b->bytes < ORDERS_PIECE_BYTES && *left > 0) {
                 UnitOnNode *s = CONTAINER_OF(h->orders.next, UnitOnNode, order);
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
                 list_unlink(&s->order);
                 r = bundle_consider(l, b, s, unit_wanted_on(l, s->unit, e, s->node), e);
-                *left -= *left > 0;
+                (*left)--;
         }
         return r;
 }
@@ -515,9 +472,8 @@ static int flush_some(Leader *l, Host *h, size_t *left) {
         _cleanup_(bundle_done) Bundle b = {};
         int r = h->welcome_node ? welcome_some(l, h, left) : 0;
 
-        if (r < 0 || (h->welcome_node && must_be_whole(h)))
-                return r;
-        r = fill(l, h, &b, left);
+        if (r >= 0)
+                r = fill(l, h, &b, left);
         if (r < 0)
                 return r;
         if (h->welcoming && !h->welcome_node && list_is_empty(&h->orders))

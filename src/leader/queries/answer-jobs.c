@@ -19,7 +19,6 @@
 
 #include "author.h"
 #include "authorization.h"
-#include "feature-level.h"
 #include "held-jobs.h"
 #include "job-nodes.h"
 #include "job-state.h"
@@ -640,11 +639,6 @@ Argosy__Response *answer_jobs(Leader *l, const Argosy__Author *author, const Arg
         Argosy__JobRecord *job;
         int r;
 
-        if (cluster_state_feature_level(l->state) < FEATURE_JOBS)
-                return response_error(EOPNOTSUPP,
-                                      "no jobs are kept while a voter runs a version that does not know them (feature "
-                                      "level %" PRIu32 "; see `argosyctl cluster status`)",
-                                      cluster_state_feature_level(l->state));
         if (!response)
                 return NULL;
         if (m->number == 0) {

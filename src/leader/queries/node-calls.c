@@ -13,7 +13,6 @@
 
 #include "answer.h"
 #include "authorization.h"
-#include "feature-level.h"
 #include "flow-window.h"
 #include "host-link.h"
 #include "macro.h"
@@ -169,7 +168,7 @@ static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
 // ------------------------------------------------------------------------------------------------ names
 
 bool node_calls_knows_names(const Node *n) {
-        return can_be_asked(n) && n->host->feature_level >= FEATURE_NAME_CHECK;
+        return can_be_asked(n);
 }
 
 int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__NameCheck *names,
@@ -467,7 +466,7 @@ static bool can_read_journal(const Leader *l, const Unit *u, const UnitEntry *e,
 
 static void narrow_journal(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room) {
         room->journal = *request->journal;
-        room->journal.window = c->node->host->feature_level >= FEATURE_JOURNAL_WINDOW ? t->window : 0;
+        room->journal.window = t->window;
         request->journal = &room->journal;
 }
 
@@ -487,8 +486,7 @@ static int ask_for_journal(Leader *l, Ticket *t) {
                 return respond(t, response_error(ENOENT, "%s: no such node", m->node));
         map_foreach (slot, &l->nodes)
                 n += can_read_journal(l, u, e, slot->value, number);
-        if (FEATURE_LEVEL >= FEATURE_JOURNAL_WINDOW)
-                t->window = flow_window_share(m->window, n);
+        t->window = flow_window_share(m->window, n);
         map_foreach (slot, &l->nodes) {
                 if (!can_read_journal(l, u, e, slot->value, number))
                         continue;

@@ -107,7 +107,7 @@ static void add_node(const Node *n, void *userdata) {
         on_node->blocked = s->hold == HOLD_BLOCKED;
         on_node->seen = unit_on_node_is_reported(s);
         on_node->reported = on_node->seen && n->host->attached;
-        on_node->unsettled = v->entry && unit_on_node_is_unsettled(v->l, s, v->entry);
+        on_node->unsettled = v->entry && unit_on_node_is_unsettled(s, v->entry);
         on_node->outcome = v->entry ? record_final_outcome(v->entry->record, n->number) : NULL;
         on_node->revision = s->revision;
         on_node->load = s->load;

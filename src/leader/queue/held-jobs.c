@@ -634,7 +634,7 @@ static Argosy__Request *read_request(const Argosy__StoredRequest *m) {
             message_unpack(&argosy__request__descriptor, m->request.data, m->request.len, &request) < 0)
                 return NULL;
         kind = request_kind(((Argosy__Request *) request)->what_case);
-        if (log_format_check(request, FEATURE_NEWEST, NULL) == 0 && kind && kind->by == REQUEST_BY_LEADER &&
+        if (log_format_check(request, FEATURE_LEVEL, NULL) == 0 && kind && kind->by == REQUEST_BY_LEADER &&
             kind->effect == REQUEST_CHANGES && queue_policy_can_hold(request))
                 return request;
         message_free(request);

@@ -19,7 +19,6 @@
 #include "access.h"
 #include "author.h"
 #include "authorization.h"
-#include "feature-level.h"
 #include "held-jobs.h"
 #include "job-state.h"
 #include "message.h"
@@ -32,14 +31,6 @@
 static int settle(Ticket *t, Argosy__Response *response) {
         ticket_settle(t, response);
         return PLAN_SETTLED;
-}
-
-static Argosy__Response *refuse_old_cluster(const Leader *l) {
-        return cluster_state_feature_level(l->state) >= FEATURE_JOBS
-                       ? NULL
-                       : response_error(EOPNOTSUPP, "while a voter runs an older version there is no queue "
-                                                    "with rules (see argosyctl "
-                                                    "cluster status); nothing was changed");
 }
 
 // ------------------------------------------------------------------------------------------------ rules
@@ -191,12 +182,9 @@ static int plan(Leader *l, Ticket *t, BatchBuilder *b, Argosy__QueueRecord *queu
 }
 
 int queue_plan_change(Leader *l, Ticket *t, BatchBuilder *b) {
-        Argosy__Response *refusal = refuse_old_cluster(l);
         Argosy__QueueRecord *queue;
         int r;
 
-        if (refusal)
-                return settle(t, refusal);
         if (batch_builder_has_queue(b))
                 return -EBUSY;
         queue = message_copy(cluster_state_queue(l->state));

@@ -21,7 +21,6 @@
 #include <stdlib.h>
 
 #include "decide-changes.h"
-#include "feature-level.h"
 #include "log-parts.h"
 #include "request-ties.h"
 #include "turn.h"
@@ -31,7 +30,6 @@ enum {
         SUBMIT_PART_UNITS = 512, // these get no node and no order, so each costs half of that
         TIES_CHECK_UNITS = 2048, // looked at in one turn, at about 1 us each
 };
-static_assert((int) FEATURE_CHANGE_PARTS >= (int) FEATURE_JOBS); // by which a request is known again
 
 struct ChangeParts {
         RequestTies ties;
@@ -122,8 +120,7 @@ int decide_parts(Decision *d, Ticket *t) {
         Leader *l = d->leader;
         int r = 0;
 
-        if (t->request->change->n_names <= change_part_units(t->request->change) ||
-            cluster_state_feature_level(l->state) < FEATURE_CHANGE_PARTS)
+        if (t->request->change->n_names <= change_part_units(t->request->change))
                 return CHANGE_WHOLE;
         if (!t->parts)
                 r = parts_new(t);

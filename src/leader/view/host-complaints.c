@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is wrong with a host, in words that its rows in lists show: it said of itself what is not taken, or it cannot be
-// told what it is to run.
+// What is wrong with a host, in words that its rows in lists show: it said of itself what is not taken.
 //
-// Either ends when the host mends it: by another word in its next Attach, or with a new link. Out of memory for the
-// words: the host is shown without them.
+// That ends when the host mends it, by another word in its next Attach. Out of memory for the words: the host is shown
+// without them.
 #include "host-complaints.h"
 
 #include <stdarg.h>
 
 #include "log.h"
-#include "nodes.h"
 #include "str.h"
 #include "tables.h"
 
@@ -32,13 +30,4 @@ void host_complain(Leader *l, Host *h, const char *format, ...) {
         log_host(LOG_WARNING, host_name(l, h), "Host %s: %s.", host_name(l, h), why);
         free(h->complaint);
         h->complaint = strdup(why);
-}
-
-void host_refuse(Leader *l, Host *h, const char *why) {
-        if (!h->unwelcome)
-                log_host(LOG_WARNING, host_name(l, h), "Host %s cannot be told what it is to run: %s.",
-                         host_name(l, h), why);
-        h->unwelcome = true;
-        list_foreach (i, &h->nodes)
-                node_set_reason(l, CONTAINER_OF(i, Node, of_host), why);
 }

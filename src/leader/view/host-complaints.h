@@ -8,5 +8,3 @@
 const char *host_name(const Leader *l, const Host *h);
 // It said of itself what is not taken; its row says so until it says something else.
 void host_complain(Leader *l, Host *h, const char *format, ...) _printf_(3, 4);
-// It is in session and cannot be told what it is to run: its nodes say why and take no units.
-void host_refuse(Leader *l, Host *h, const char *why);

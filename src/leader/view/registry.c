@@ -53,7 +53,6 @@ static void host_free(Host *h) {
         map_done(&h->forwards);
         host_forget_marks(h);
         lease_forget(&h->lease);
-        free(h->name_later);
         free(h->version);
         free(h->complaint);
         free(h);
@@ -412,14 +411,12 @@ void registry_clear(Leader *l) {
                 h->lease = (Lease){};
                 host_forget_marks(h);
                 h->in_mass_loss = false;
-                h->recorded = h->attached = h->welcoming = h->welcomed = h->unwelcome = h->ever_attached =
+                h->recorded = h->attached = h->welcoming = h->welcomed = h->ever_attached =
                         h->leaving = h->down = h->nodes_due = false;
                 h->opened_id = 0;
                 h->welcome_node = NULL;
                 list_init(&h->orders);
                 list_init(&h->nodes);
-                free(h->name_later);
-                h->name_later = NULL;
                 host_drop_if_unused(l, h);
         }
         lease_table_init(&l->leases, l->config.lease_ms * USEC_PER_MSEC);

@@ -51,7 +51,6 @@ struct Host {
         bool welcoming;   // is being told what it is to hold, in parts
         ListNode *welcome_node; // Node.of_host that the walk through these is at; NULL: it is over
         bool welcomed;    // and was told all of it: from now on orders go out
-        bool unwelcome;   // it cannot be told: its nodes say why (Node.reason)
         char *complaint;  // what it said of itself that was not taken; NULL: nothing
         bool ever_attached; // attached at least once since this leader leads
         bool leaving;     // its machine is shutting down: takes nothing new
@@ -84,7 +83,6 @@ struct Host {
         bool in_mass_loss; // it is one of those for which there is a mass loss
         ListNode pending_record_queue; // in Leader.pending_records_due, or .pending_records_flying while an
                                        // entry has it
-        char *name_later; // its Address=, a name, which the log cannot say yet; NULL: nothing
         Map forwards;     // Forward by id: its requests that are under way
         ListNode nodes;   // Node.of_host
         bool nodes_due;   // to be told the numbers of its nodes

@@ -19,7 +19,6 @@
 #include "clock.h"
 #include "event-marks.h"
 #include "host-marks.h"
-#include "log-format.h"
 #include "message.h"
 #include "nodes.h"
 #include "rollout-content.h"
@@ -198,7 +197,7 @@ int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report) {
             keep_text(&s->result, report->result, WORD_MAX) < 0 ||
             keep_text(&s->error, report->error, REASON_MAX) < 0)
                 return -ENOMEM;
-        s->stays = report->stays || report->revision == UNIT_REVISION_STAY;
+        s->stays = report->stays;
         s->revision = s->stays ? 0 : report->revision;
         s->since_us = report->since_us;
         s->changed_ms = report->changed_ms;
@@ -274,18 +273,13 @@ const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const Uni
         return NULL;
 }
 
-bool outcome_fits_log(const Leader *l, const Argosy__Outcome *o) {
-        return cluster_state_feature_level(l->state) >=
-               log_format_level(&argosy__outcome__kind__descriptor, o->kind);
-}
-
-bool unit_on_node_is_unsettled(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+bool unit_on_node_is_unsettled(const UnitOnNode *s, const UnitEntry *e) {
         bool failed = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
              ended = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && !s->drift && !(s->error && *s->error);
 
         if (!entry_ends_by_itself(e) || record_final_outcome(e->record, s->node->number))
                 return false;
-        if (s->outcome && s->outcome->start_rev == e->record->start_rev && outcome_fits_log(l, s->outcome))
+        if (s->outcome && s->outcome->start_rev == e->record->start_rev)
                 return true;
         return failed || ended;
 }

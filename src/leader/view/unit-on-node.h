@@ -23,10 +23,8 @@ int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report);
 void unit_on_node_count(UnitOnNode *s); // what besides its life decides about Node.n_leaving has changed
 // What follows from its life is as that says: for tests.
 bool unit_on_node_is_consistent(const UnitOnNode *s);
-// Whether the log may have an outcome of that kind.
-bool outcome_fits_log(const Leader *l, const Argosy__Outcome *o);
 // A one-shot has ended here, and the log does not say yet how.
-bool unit_on_node_is_unsettled(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
+bool unit_on_node_is_unsettled(const UnitOnNode *s, const UnitEntry *e);
 // What it is like: as its record says; seen at all; down, as it was seen last; why it failed (NULL: it did not).
 bool unit_on_node_is_up(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
 bool unit_on_node_is_unreachable(const UnitOnNode *s);

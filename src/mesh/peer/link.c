@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "decide.h"
-#include "feature-level.h"
 #include "frame.h"
 #include "str.h"
 #include "tls-context.h"
@@ -85,7 +84,6 @@ static void on_leader_frame(Link *l, const Argosy__ToHost__Leader *f) {
                 come_up(l);
         l->leading = f->leading;
         l->term = f->term;
-        l->feature_level = MAX_OF(f->feature_level, (uint32_t) FEATURE_BASE);
         l->config.ops->announced(l, f, l->config.userdata);
 }
 

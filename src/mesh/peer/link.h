@@ -50,7 +50,6 @@ struct Link {
         bool up;      // its Leader frame was here
         bool leading; // as it says
         uint64_t term;
-        uint32_t feature_level; // as it says
         bool abandoned;
         bool dial_now;        // when the stream is gone
         char reported_why[200]; // what `failed` said last

@@ -3,8 +3,7 @@
 // What authority.h needs of libraft, and what it rests on:
 //
 //   leader    each frame to a voter carries our clock (transport.c); what the voter hands back of it becomes
-//             its witness. A voter of an older build hands nothing back: its answers count from when they are
-//             taken, as they always did, so a frozen leader of such a cluster may believe them too long
+//             its witness
 //   follower  its election timer starts when a message is taken, not when this turn of the loop began, which
 //             may be long ago: libraft's clock is the loop's, so that is set anew before each message.
 //             A voter that has just started does not know whom it has promised what, so it votes for nobody
@@ -108,8 +107,6 @@ static bool obeys(RaftStore *s, uint32_t sender, uint64_t term) {
 void raft_authority_after(RaftStore *s, int type, uint32_t raft_id, uint64_t term) {
         if (type == RAFT_APPEND_ENTRIES && obeys(s, raft_id, term))
                 transport_note_obeyed(&s->transport, raft_id, term);
-        else if (type == RAFT_APPEND_ENTRIES_RESULT && !transport_is_marked(&s->transport, raft_id))
-                on_answer(raft_id, term, clock_boot_us(), s->election_ms, s);
 }
 
 const struct raft_message *raft_authority_send(RaftStore *s, const struct raft_message *message,

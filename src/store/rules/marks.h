@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What stands before libraft's bytes on a connection with ALPN_RAFT_MARKED. The stream is cut into frames
+// What stands before libraft's bytes on a connection with ALPN_RAFT. The stream is cut into frames
 // (include/frame.h has their length); each begins with
 //
 //    0  u64  mark: the sender's boot-time clock in us when the frame was made

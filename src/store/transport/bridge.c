@@ -124,8 +124,6 @@ static int pass_on(Bridge *b, size_t len) {
         uint32_t size = htobe32((uint32_t) (MARKS_SIZE + len));
         Marks marks = {};
 
-        if (!b->marked)
-                return stream_write(b->stream, b->buffer + BRIDGE_ROOM_SIZE, len);
         b->ops->fill(b, &marks, b->userdata);
         memcpy(b->buffer, &size, FRAME_HEADER_SIZE);
         marks_encode(&marks, (uint8_t *) b->buffer + FRAME_HEADER_SIZE);
@@ -167,7 +165,6 @@ static void on_stream_closed(Stream *s, int error, void *userdata) {
 
 static const StreamOps stream_ops = {
         .frame = on_stream_frame,
-        .data = on_stream_data,
         .drained = on_stream_drained,
         .closed = on_stream_closed,
 };
@@ -208,7 +205,6 @@ int bridge_new(uv_loop_t *loop, Stream *stream, const BridgeOps *ops, void *user
                 .ops = ops,
                 .userdata = userdata,
                 .received_ms = uv_now(loop),
-                .marked = streq(stream_peer(stream)->alpn, ALPN_RAFT_MARKED),
         };
         list_init(&b->node);
         uv_pipe_init(loop, &b->pipe, 0);
@@ -228,7 +224,7 @@ int bridge_new(uv_loop_t *loop, Stream *stream, const BridgeOps *ops, void *user
                 return r;
         }
         b->pipe_open = true;
-        stream_set_frames(stream, b->marked ? BRIDGE_FRAME_MAX : 0);
+        stream_set_frames(stream, BRIDGE_FRAME_MAX);
         stream_set_owner(stream, &stream_ops, b);
         *ret = b;
         *ret_pipe = (uv_stream_t *) theirs;

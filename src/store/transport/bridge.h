@@ -7,8 +7,7 @@
 //
 //   peer <=TLS=> Stream <-> Bridge <=socket pair=> uv_pipe_t (libraft's, freed by libraft)
 //
-// Where the peer understands it (ALPN_RAFT_MARKED), each piece travels in a frame with marks before it
-// (marks.h), which the owner fills in and gets.
+// Each piece travels in a frame with marks before it (marks.h), which the owner fills in and gets.
 //
 // Either end's close ends the bridge at once; what was on its way is lost, which Raft is made for.
 
@@ -44,7 +43,6 @@ struct Bridge {
         bool accepted;     // for the owner
         uint64_t mark_us;  // for the owner: the last that the peer sent, 0: none
         uint64_t received_ms; // loop time when the peer last sent something
-        bool marked;       // the peer sends marks and gets them
 
         Stream *stream; // NULL once it is gone
         uv_pipe_t pipe;

@@ -81,12 +81,6 @@ void transport_note_obeyed(Transport *t, uint32_t raft_id, uint64_t term) {
         *seen = (SeenMark){raft_id, term, b->mark_us};
 }
 
-bool transport_is_marked(const Transport *t, uint32_t raft_id) {
-        const Bridge *b = find_accepted(t, raft_id);
-
-        return b && b->marked;
-}
-
 static void on_fill_marks(Bridge *b, Marks *ret, void *userdata) {
         Transport *t = userdata;
         const SeenMark *seen = find_seen(t, b->raft_id);

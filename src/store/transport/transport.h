@@ -70,7 +70,5 @@ void transport_recheck(Transport *t);
 void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answer, void *userdata);
 // libraft has just obeyed a message of this leader.
 void transport_note_obeyed(Transport *t, uint32_t raft_id, uint64_t term);
-// Whether the connection that this peer dialled carries marks.
-bool transport_is_marked(const Transport *t, uint32_t raft_id);
 // Loop time in ms when this peer last sent us something; 0: never, or its connection is gone.
 uint64_t transport_received_ms(const Transport *t, uint32_t raft_id);

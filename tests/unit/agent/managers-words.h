@@ -197,7 +197,7 @@ static inline void order_everywhere(const char *format, uint64_t revision, const
 static inline void meet(void) {
         unsigned before = w.n_attaches;
 
-        agent_on_leader(w.agent, 1, ++w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, ++w.term);
         loop_until(w.n_attaches > before);
         welcome_all(NULL, 0, NULL, 0);
         loop_until(w.attached);

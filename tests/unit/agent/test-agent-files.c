@@ -233,7 +233,7 @@ static void a_question_of_a_leader_that_is_gone_is_not_answered(void **state) {
         ask_names(&q, asked, 1, NULL);
         send_names(&q, 0);
         send_names(&q, 0);
-        agent_on_leader(w.agent, 0, 0, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 0, 0);
         meet_leader(NULL, 0);
         assert_string_equal(answers_to(&q, asked, 1, NULL)[0], "");
         assert_int_equal(w.n_call_replies, before + 1);

@@ -8,7 +8,6 @@
 
 #include "agent-private.h"
 #include "clock.h"
-#include "feature-skip.h"
 #include "str.h"
 #include "unit-state.h"
 
@@ -17,7 +16,7 @@ static void losing_the_leader_stops_nothing(void **state) {
         send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         loop_until(answered("web.service", 5));
         w.cut = true;
-        agent_on_leader(w.agent, 0, 0, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 0, 0);
         assert_false(w.attached);
         pid1_stop(pid1, "web.service");
         pid1_start(pid1, "web.service");
@@ -34,7 +33,6 @@ static void losing_the_leader_stops_nothing(void **state) {
 static void an_order_to_stay_answers_no_change(void **state) {
         Order o = {.name = "web.service", .content = web, .loaded_only = true, .stay = true, .start = 5};
 
-        SKIP_BELOW(FEATURE_STAYING);
         meet_leader((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5}}, 1);
         loop_until(answered("web.service", 5));
         assert_false(report_of("web.service")->stays);
@@ -42,11 +40,6 @@ static void an_order_to_stay_answers_no_change(void **state) {
         loop_until(report_of("web.service")->stays);
         assert_int_equal(report_of("web.service")->revision, 0);
         assert_false(pid1_is_active(pid1, "web.service"));
-        w.term = 2; // one that has no field for it
-        agent_on_leader(w.agent, 1, w.term, FEATURE_BASE);
-        loop_until(w.attach->attach->n_held == 1 && w.attach->attach->held[0]->revision == UNIT_REVISION_STAY);
-        assert_false(w.attach->attach->held[0]->stays);
-        meet_leader(&o, 1);
         o.stay = o.loaded_only = false;
         o.revision = o.start = 6;
         send_order(o);
@@ -97,7 +90,7 @@ static void welcome_for(unsigned lease_ms, unsigned *answered) {
 static void the_lease_runs_out_and_comes_back(void **state) {
         unsigned attaches = 0;
 
-        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, w.term);
         welcome_for(100, &attaches);
         loop_until(!w.attached); // nobody acknowledged
         loop_until(w.n_attaches > attaches);
@@ -111,7 +104,7 @@ static void an_answer_is_waited_for_longer_each_time(void **state) {
         uint64_t waited = 0;
 
         meet_leader(NULL, 0); // a beat of 20 ms from now on
-        agent_on_leader(w.agent, 1, ++w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, ++w.term);
         for (unsigned i = 2; i < 6; i++) {
                 uint64_t waits;
 
@@ -136,7 +129,7 @@ static void an_attach_of_one_that_is_attached_is_repeated_too(void **state) {
 // The mesh says so when the link to it is another one (mesh.h): also that of our own leader.
 static void the_same_leader_anew_is_attached_to_anew(void **state) {
         meet_leader(NULL, 0);
-        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, w.term);
         assert_false(w.attached);
         loop_until(w.n_attaches == 2);
 }
@@ -157,7 +150,7 @@ static void the_lease_runs_from_the_sending_of_the_beat(void **state) {
         unsigned attaches = 0;
         uint64_t first;
 
-        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, w.term);
         welcome_for(200, &attaches);
         first = w.last_beat;
         loop_until((ack_beat(first), !w.attached));
@@ -182,7 +175,7 @@ static void an_answer_to_a_beat_is_timed_once_and_its_lease_is_told(void **state
         unsigned attaches = 0;
         uint64_t first, before;
 
-        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, w.term);
         assert_int_equal(agent_stats(w.agent).lease_left_ms, 0);
         welcome_for(60000, &attaches);
         assert_in_range(agent_stats(w.agent).lease_left_ms, 50000, 60000);
@@ -242,7 +235,7 @@ static void what_arrived_while_we_stood_still_holds_the_lease_up(void **state) {
 static void a_welcome_to_an_older_attach_is_ignored(void **state) {
         Fence fence;
 
-        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, w.term);
         loop_until(w.n_attaches == 1);
         w.attach->attach->seq--;
         send_welcome((Order[]){{.name = "old.service", .content = web, .revision = 5, .start = 5}}, 1,
@@ -263,7 +256,7 @@ static void a_welcome_to_an_older_attach_is_ignored(void **state) {
 static void what_was_ordered_before_an_attach_is_not_obeyed_after_it(void **state) {
         Fence fence;
 
-        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, w.term);
         loop_until(w.n_attaches == 1);
         send_welcome(NULL, 0, 100);
         loop_until(w.n_attaches == 2); // the lease is over
@@ -284,13 +277,13 @@ static void numbers_begin_again_after_a_recovery(void **state) {
         meet_leader(NULL, 0);
         send_order(o);
         loop_until(answered("web.service", 90));
-        agent_on_leader(w.agent, 0, 0, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 0, 0);
         w.generation = 2;
         w.term = 1;
         w.index = 3;
         o.revision = o.start = 40;
         o.restart = 30;
-        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, w.term);
         loop_until(w.n_attaches == 2);
         send_welcome(&o, 1, 60000);
         o.revision = o.restart = 50; // on the heels of it
@@ -324,7 +317,7 @@ static void a_welcome_in_parts_removes_only_when_all_have_come(void **state) {
         send_orders(&orders[1], 2);
         loop_until(answered("b.service", 6) && answered("old.service", 7));
         attaches = w.n_attaches;
-        agent_on_leader(w.agent, 1, ++w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, ++w.term);
         loop_until(w.n_attaches > attaches);
         beats = w.n_beats;
         send_welcome_part(&orders[0], 1);
@@ -347,7 +340,7 @@ static void a_welcome_without_all_its_parts_removes_nothing(void **state) {
         send_orders(orders, 2);
         loop_until(answered("a.service", 5) && answered("b.service", 6));
         attaches = w.n_attaches;
-        agent_on_leader(w.agent, 1, ++w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, ++w.term);
         loop_until(w.n_attaches == attaches + 1);
         send_wanted(&orders[1], 1, 60000, false, 1);
         loop_until(w.n_attaches == attaches + 2);
@@ -365,7 +358,7 @@ static void what_waits_for_the_fence_is_dropped_with_the_session_that_it_belongs
 
         meet_leader(NULL, 0);
         attaches = w.n_attaches;
-        agent_on_leader(w.agent, 1, ++w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, ++w.term);
         for (unsigned i = 0; i < 3; i++)
                 send_welcome_part(&o, 1);
         assert_int_equal(w.agent->n_batches, 3);
@@ -384,10 +377,10 @@ static void an_attach_that_is_too_long_says_later_what_went_wrong(void **state) 
         loop_until(answered("broken.service", 5));
         assert_string_not_equal(report_of("broken.service")->error, "");
         attaches = w.n_attaches;
-        agent_on_leader(w.agent, 1, ++w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, ++w.term);
         loop_until(w.n_attaches == attaches + 1);
         w.frame_max = argosy__to_voter__get_packed_size(w.attach) - 1;
-        agent_on_leader(w.agent, 1, ++w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, ++w.term);
         loop_until(w.n_attaches == attaches + 2);
         assert_int_equal(w.attach->attach->n_held, 1);
         assert_string_equal(w.attach->attach->held[0]->error, "");
@@ -477,7 +470,7 @@ static void an_older_fence_orders_nothing(void **state) {
         agent_down();
         agent_up();
         w.term = 4;
-        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, w.term);
         loop_until(w.n_attaches == 2);
         send_welcome(NULL, 0, 1000);
         uv_run(&test_loop, UV_RUN_NOWAIT);
@@ -562,7 +555,7 @@ static void leaving_the_cluster_leaves_no_trace(void **state) {
         // And it can join another one, whose terms begin again.
         w.term = 1;
         w.index = 1;
-        agent_on_leader(w.agent, 0, 0, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 0, 0);
         meet_leader((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5}}, 1);
         loop_until(pid1_runs(pid1, "web.service") == 2);
 }

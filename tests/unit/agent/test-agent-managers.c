@@ -143,7 +143,7 @@ static void a_restart_finds_what_managers_hold(void **state) {
         attach(o);
         loop_until(all_online());
         before = w.n_attaches;
-        agent_on_leader(w.agent, 1, ++w.term, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, ++w.term);
         loop_until(w.n_attaches > before);
         assert_int_equal(w.attach->attach->n_held, 1);
         fill_everywhere(&e, "web.service", 5, web);
@@ -177,7 +177,7 @@ static void the_host_answers_for_the_units_of_all_its_managers(void **state) {
         meet();
         order_everywhere("web.service", 5, web);
         loop_until(answered("web.service", 5));
-        agent_on_leader(w.agent, 0, 0, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 0, 0);
         status.names = names;
         status.n_names = 1;
         request.what_case = ARGOSY__REQUEST__WHAT_STATUS;

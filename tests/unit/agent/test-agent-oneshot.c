@@ -175,26 +175,6 @@ static void a_oneshot_of_which_nobody_knows_waits_for_a_decision(void **state) {
         loop_until(pid1_runs(pid1, "job.service") == 1);
 }
 
-static void a_leader_that_knows_no_unknown_outcome_hears_of_an_error(void **state) {
-        Order o = crash_around_a_oneshot();
-
-        pid1_hold_jobs(pid1, false);
-        pid1_lose_pin(pid1, "job.service");
-        for (int i = 0; i < 2; i++) { // also after another restart
-                agent_up();
-                forget_reports();
-                agent_on_leader(w.agent, 1, ++w.term, FEATURE_OUTCOME_UNKNOWN - 1);
-                loop_until(w.n_attaches > 0);
-                send_welcome(&o, 1, 60000);
-                loop_until(w.attached && answered("job.service", 5));
-                assert_null(report_of("job.service")->outcome);
-                assert_string_equal(report_of("job.service")->error, OUTCOME_UNKNOWN_TEXT);
-                agent_down();
-        }
-        assert_int_equal(pid1_runs(pid1, "job.service"), 0);
-        agent_up();
-}
-
 static void a_failure_that_somebody_resets_while_we_are_away_is_one(void **state) {
         Order o = crash_around_a_oneshot();
 
@@ -304,7 +284,6 @@ int main(void) {
                 WORLD_TEST(a_oneshot_that_was_not_started_is_started),
                 WORLD_TEST(a_oneshot_of_which_nobody_knows_waits_for_a_decision),
                 WORLD_TEST(a_oneshot_that_failed_unseen_has_failed),
-                WORLD_TEST(a_leader_that_knows_no_unknown_outcome_hears_of_an_error),
                 WORLD_TEST(a_failure_that_somebody_resets_while_we_are_away_is_one),
                 WORLD_TEST(a_oneshot_that_cannot_begin_has_failed),
                 WORLD_TEST(a_oneshot_of_which_nobody_knows_is_run_again_if_it_says_so),

@@ -23,7 +23,7 @@ static void a_shutdown_is_announced_and_judges_nothing(void **state) {
                    report_of("job.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
         assert_null(report_of("job.service")->outcome);
         assert_false(report_of("web.service")->drift);
-        agent_goodbye(w.agent, agent_is_stopping(w.agent), FEATURE_GOODBYE_RUNNING);
+        agent_goodbye(w.agent, agent_is_stopping(w.agent));
         assert_int_equal(w.goodbye->goodbye->why, ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN);
         assert_false(w.goodbye->goodbye->stopping); // none does now
         assert_int_equal(w.goodbye->goodbye->n_running, 0);
@@ -71,7 +71,6 @@ static void a_systemd_that_is_not_there_is_not_waited_for(void **state) {
         loop_until(known == 2);
 }
 
-// A leader that does not understand what it is told would start it elsewhere: it is told nothing.
 static void a_goodbye_names_what_may_still_run(void **state) {
         const Argosy__ToVoter__Goodbye *goodbye;
         unsigned refreshed = 0;
@@ -86,10 +85,7 @@ static void a_goodbye_names_what_may_still_run(void **state) {
         pid1_stop(pid1, "web.service");
         agent_refresh_before_goodbye(w.agent, count, &refreshed);
         loop_until(refreshed == 1);
-        agent_goodbye(w.agent, true, FEATURE_BASE);
-        assert_true(w.goodbye->goodbye->stopping); // the first one was the last one
-
-        agent_goodbye(w.agent, true, FEATURE_GOODBYE_RUNNING);
+        agent_goodbye(w.agent, true);
         goodbye = w.goodbye->goodbye;
         assert_false(goodbye->stopping);
         assert_int_equal(goodbye->n_running, 1);
@@ -110,7 +106,7 @@ static void a_goodbye_names_what_is_held_where_no_manager_was_reached(void **sta
         pid1_stop(pid1, "web.service");
         loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
         w.agent->system->synced = false; // as after a restart
-        agent_goodbye(w.agent, true, FEATURE_GOODBYE_RUNNING);
+        agent_goodbye(w.agent, true);
         goodbye = w.goodbye->goodbye;
         assert_int_equal(goodbye->n_running, 1);
         assert_int_equal(goodbye->running[0]->n_units, 1);
@@ -124,7 +120,7 @@ static void the_next_leader_is_told_of_the_shutdown_too(void **state) {
         loop_until(w.stopping && w.goodbye);
         message_free(w.goodbye);
         w.goodbye = NULL;
-        agent_on_leader(w.agent, 2, 8, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 2, 8);
         loop_until(w.goodbye);
         assert_true(w.goodbye->goodbye->stopping);
 }

@@ -274,7 +274,7 @@ static void local_units_are_listed_and_stopped_without_a_leader(void **state) {
         meet_leader(NULL, 0);
         send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         loop_until(answered("web.service", 5));
-        agent_on_leader(w.agent, 0, 0, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 0, 0);
         agent_local_units(w.agent, &rows);
         assert_int_equal(rows.units->n_rows, 1);
         assert_string_equal(rows.units->rows[0]->unit, "web.service");

@@ -7,7 +7,6 @@
 
 #include "command-words.h"
 
-#include "feature-level.h"
 #include "fileio.h"
 #include "hash.h"
 
@@ -86,20 +85,6 @@ static Argosy__Response__ApplyRow new_row(void) {
         return row;
 }
 
-static void reply_level(FakeDaemon *d) {
-        Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q = fake_read(d);
-
-        assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_STATUS);
-        done(q);
-        status.feature_level = FEATURE_JOBS;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
-        r.cluster_status = &status;
-        fake_reply(d, &r);
-}
-
 // ---- apply
 
 static void plans(FakeDaemon *d) {
@@ -153,7 +138,6 @@ static void applies_with_a_key(FakeDaemon *d) {
         Argosy__Request *q;
 
         fake_accept(d);
-        reply_level(d);
         q = read_apply(d, true);
         assert(q->job->if_revision == 41);
         done(q);

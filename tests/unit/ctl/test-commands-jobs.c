@@ -7,8 +7,6 @@
 
 #include "command-words.h"
 
-#include "feature-level.h"
-
 // ---- requests
 
 static void answer(FakeDaemon *d, const char *unit, uint64_t job) {
@@ -64,20 +62,6 @@ static void programs_find_the_number_with_each_unit(void **state) {
         assert_string_equal(o.err, "");
 }
 
-static void reply_level(FakeDaemon *d, uint32_t level) {
-        Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q = fake_read(d);
-
-        assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_STATUS && !q->job);
-        done(q);
-        status.feature_level = level;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
-        r.cluster_status = &status;
-        fake_reply(d, &r);
-}
-
 static uint8_t seen_id[2][16];
 static unsigned n_seen;
 
@@ -85,7 +69,6 @@ static void stops_with_a_key(FakeDaemon *d) {
         Argosy__Request *q;
 
         fake_accept(d);
-        reply_level(d, FEATURE_JOBS);
         q = read_change(d, ARGOSY__VERB__VERB_STOP);
         assert(streq(q->job->reason, "cold") && q->job->if_revision == 99);
         assert(q->change->id.len == 16);
@@ -109,7 +92,6 @@ static void says_why(FakeDaemon *d) {
         Argosy__Request *q;
 
         fake_accept(d);
-        reply_level(d, FEATURE_JOBS);
         q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE || q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN ||
                q->what_case == ARGOSY__REQUEST__WHAT_REBALANCE);
@@ -147,7 +129,6 @@ static void other_keys_are_other_requests(void **state) {
 
 static void wants_less(FakeDaemon *d) {
         fake_accept(d);
-        reply_level(d, FEATURE_JOBS);
         done(read_change(d, ARGOSY__VERB__VERB_STOP));
         reply_error(d, E2BIG, "too much for one entry: nothing was changed", false);
         fake_expect_end(d);
@@ -159,20 +140,6 @@ static void what_has_a_key_is_not_asked_for_in_halves(void **state) {
 
         assert_int_equal(o.code, 1);
         assert_non_null(strstr(o.err, "nothing was changed; with --key"));
-}
-
-static void is_older(FakeDaemon *d) {
-        fake_accept(d);
-        reply_level(d, FEATURE_BASE);
-        fake_expect_end(d);
-}
-
-static void what_an_older_cluster_would_not_look_at_is_not_asked(void **state) {
-        _cleanup_outcome_ Outcome o = run(is_older, "stop --reason=cold a");
-
-        assert_int_equal(o.code, 1);
-        assert_non_null(strstr(o.err, "feature level 1"));
-        assert_non_null(strstr(o.err, "nothing was changed"));
 }
 
 // Of a node the reason was always shown.
@@ -682,7 +649,6 @@ int main(void) {
                 cmocka_unit_test(who_leaves_without_the_cluster_tells_nobody_why),
                 cmocka_unit_test(other_keys_are_other_requests),
                 cmocka_unit_test(what_has_a_key_is_not_asked_for_in_halves),
-                cmocka_unit_test(what_an_older_cluster_would_not_look_at_is_not_asked),
                 cmocka_unit_test(the_reason_of_a_node_needs_no_jobs),
                 cmocka_unit_test(what_is_sent_again_says_how_old_it_is),
                 cmocka_unit_test(keys_have_limits),

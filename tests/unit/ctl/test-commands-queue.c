@@ -5,22 +5,6 @@
 
 #include "command-words.h"
 
-#include "feature-level.h"
-
-static void reply_level(FakeDaemon *d) {
-        Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q = fake_read(d);
-
-        assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_STATUS);
-        done(q);
-        status.feature_level = FEATURE_JOBS;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
-        r.cluster_status = &status;
-        fake_reply(d, &r);
-}
-
 static void reply_held(FakeDaemon *d, uint64_t job) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
 
@@ -52,7 +36,6 @@ static void holds(FakeDaemon *d) {
         Argosy__Request *q;
 
         fake_accept(d);
-        reply_level(d);
         q = read_change(d, ARGOSY__VERB__VERB_STOP);
         assert(q->job->hold && q->job->n_after == 0 && !q->job->queue);
         done(q);
@@ -72,7 +55,6 @@ static void waits_through(FakeDaemon *d, const char *state) {
         Argosy__Request *q;
 
         fake_accept(d);
-        reply_level(d);
         q = read_change(d, ARGOSY__VERB__VERB_STOP);
         assert(!q->job->hold && q->job->n_after == 2 && q->job->after[0] == 9 && q->job->after[1] == 12);
         done(q);
@@ -142,7 +124,6 @@ static void is_asked_without_waiting(FakeDaemon *d) {
         Argosy__Request *q;
 
         fake_accept(d);
-        reply_level(d);
         q = read_change(d, ARGOSY__VERB__VERB_STOP);
         assert(q->job->queue);
         done(q);
@@ -180,7 +161,6 @@ static void rebalance_is_held(FakeDaemon *d) {
         Argosy__Request *q;
 
         fake_accept(d);
-        reply_level(d);
         read_rebalance(d);
         q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_WAIT && q->job_wait->number == 17);
@@ -191,7 +171,6 @@ static void rebalance_is_held(FakeDaemon *d) {
 
 static void rebalance_is_not_waited_for(FakeDaemon *d) {
         fake_accept(d);
-        reply_level(d);
         read_rebalance(d);
         fake_expect_end(d);
 }
@@ -396,7 +375,6 @@ static void closes(FakeDaemon *d) {
         Argosy__Request *q;
 
         fake_accept(d);
-        reply_level(d);
         q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && q->queue_change->close &&
                !q->queue_change->open);

@@ -42,7 +42,7 @@ static struct World {
         char removed_host[64], removed_reason[64], waiting_host[64];
         Argosy__Right checked_right;
         bool link_down, force;
-        uint32_t leader_level, window, wanted_window;
+        uint32_t window, wanted_window;
         uint64_t taken_away, taken_here, taken_local; // marks
         AgentReply reply_local; // of a journal, which does not end at once
         void *reply_data;
@@ -112,10 +112,6 @@ int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
         } else
                 w.forward_cancelled++;
         return 0;
-}
-
-uint32_t mesh_leader_level(const Mesh *m) {
-        return w.leader_level;
 }
 
 int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,

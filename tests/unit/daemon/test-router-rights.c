@@ -7,25 +7,19 @@
 #include "author.h"
 #include "request-rights.h"
 
-static void who_asks_is_said_to_a_leader_that_takes_it(void **state) {
+static void who_asks_is_said_to_the_leader(void **state) {
         Argosy__Author alice = ARGOSY__AUTHOR__INIT;
 
         alice.uid = 1000;
         alice.user = (char *) "alice";
         alice.host = 9; // whatever came with it
         w.author = &alice;
-        w.leader_level = FEATURE_AUTHOR;
         leader_is(2);
         submit(ARGOSY__REQUEST__WHAT_LIST_UNITS);
         turn();
-        assert_int_equal(w.attested, FEATURE_LEVEL >= FEATURE_AUTHOR);
-        assert_string_equal(w.user, FEATURE_LEVEL >= FEATURE_AUTHOR ? "alice" : "");
-        assert_int_equal(w.user_host, FEATURE_LEVEL >= FEATURE_AUTHOR ? 3 : 0);
-        reply(true, 0);
-        w.leader_level = FEATURE_BASE;
-        submit(ARGOSY__REQUEST__WHAT_LIST_UNITS);
-        turn();
-        assert_false(w.attested);
+        assert_true(w.attested);
+        assert_string_equal(w.user, "alice");
+        assert_int_equal(w.user_host, 3);
         reply(true, 0);
         w.daemon.leading = true;
         submit(ARGOSY__REQUEST__WHAT_LIST_UNITS);
@@ -182,7 +176,6 @@ static void a_host_that_knows_no_tokens_asks_the_leader(void **state) {
         Argosy__Author bearer = author_of_token(&proof);
 
         w.author = &bearer;
-        w.leader_level = FEATURE_NEWEST;
         submit(ARGOSY__REQUEST__WHAT_LOCAL_STOP);
         turn();
         assert_int_equal(w.answers + w.forwarded, 0); // nobody leads
@@ -222,7 +215,6 @@ static void a_token_that_a_host_still_knows_is_what_the_leader_says(void **state
         Argosy__Author bearer = author_of_token(&proof);
 
         w.author = &bearer;
-        w.leader_level = FEATURE_NEWEST;
         know_token(101);
         leader_is(2);
         submit(ARGOSY__REQUEST__WHAT_LOCAL_STOP);
@@ -246,21 +238,9 @@ static void a_token_that_a_host_still_knows_is_what_the_leader_says(void **state
         assert_int_equal(w.status, 0);
 }
 
-// It would take him for a member of the group of the socket.
-static void a_leader_that_knows_no_tokens_is_shown_none(void **state) {
-        Argosy__Author bearer = author_of_token(&proof);
-
-        w.author = &bearer;
-        w.leader_level = FEATURE_BASE;
-        leader_is(2);
-        assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LIST_NODES), EOPNOTSUPP);
-        assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), EOPNOTSUPP);
-        assert_int_equal(w.forwarded, 0);
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
-                ROUTER_TEST(who_asks_is_said_to_a_leader_that_takes_it),
+                ROUTER_TEST(who_asks_is_said_to_the_leader),
                 ROUTER_TEST(what_this_host_answers_alone_needs_a_right),
                 ROUTER_TEST(whatever_this_host_answers_alone_needs_its_right),
                 ROUTER_TEST(this_host_judges_by_what_it_knows),
@@ -269,7 +249,6 @@ int main(void) {
                 ROUTER_TEST(a_host_that_knows_no_tokens_asks_the_leader),
                 ROUTER_TEST(a_host_that_no_leader_tells_judges_a_token_that_it_knows),
                 ROUTER_TEST(a_token_that_a_host_still_knows_is_what_the_leader_says),
-                ROUTER_TEST(a_leader_that_knows_no_tokens_is_shown_none),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,7 +135,6 @@ static Argosy__Response *lines_with_mark(uint64_t mark) {
 static void what_the_client_took_of_a_journal_is_said_where_it_comes_from(void **state) {
         Route *route;
 
-        w.leader_level = FEATURE_JOURNAL_WINDOW;
         route = submit(ARGOSY__REQUEST__WHAT_JOURNAL);
         leader_is(2);
         assert_int_equal(w.window, FLOW_WINDOW_BYTES);
@@ -171,7 +170,6 @@ static void who_wants_a_small_window_has_one_that_is_not_too_small(void **state)
                                             {FLOW_WINDOW_BYTES / 2, FLOW_WINDOW_BYTES / 2},
                                             {UINT32_MAX, FLOW_WINDOW_BYTES}};
 
-        w.leader_level = FEATURE_JOURNAL_WINDOW;
         leader_is(2);
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 w.wanted_window = cases[i][0];
@@ -179,14 +177,6 @@ static void who_wants_a_small_window_has_one_that_is_not_too_small(void **state)
                 turn();
                 assert_int_equal(w.window, cases[i][1]);
         }
-}
-
-static void a_leader_that_knows_no_window_is_offered_none(void **state) {
-        w.leader_level = FEATURE_BASE;
-        submit(ARGOSY__REQUEST__WHAT_JOURNAL);
-        leader_is(2);
-        assert_int_equal(w.forwarded, 1);
-        assert_int_equal(w.window, 0);
 }
 
 static void without_a_leader_this_hosts_own_reader_hears_what_was_taken(void **state) {
@@ -548,7 +538,6 @@ int main(void) {
                 ROUTER_TEST(a_journal_that_flowed_ends_with_the_leader),
                 ROUTER_TEST(what_the_client_took_of_a_journal_is_said_where_it_comes_from),
                 ROUTER_TEST(who_wants_a_small_window_has_one_that_is_not_too_small),
-                ROUTER_TEST(a_leader_that_knows_no_window_is_offered_none),
                 ROUTER_TEST(without_a_leader_this_hosts_own_reader_hears_what_was_taken),
                 ROUTER_TEST(in_the_leaders_process_it_is_asked_directly),
                 ROUTER_TEST(of_a_long_wait_no_copy_is_made),

@@ -44,7 +44,7 @@ void agent_refresh_before_goodbye(Agent *a, void (*done)(void *userdata), void *
         done(userdata);
 }
 
-void agent_goodbye(Agent *a, bool shutdown, uint32_t leader_level) {
+void agent_goodbye(Agent *a, bool shutdown) {
         assert_int_equal(w.said, NOTHING);
         w.said = shutdown ? GOES_DOWN : COMES_BACK;
 }
@@ -59,10 +59,6 @@ void daemon_log_close(Daemon *d, void (*closed)(Daemon *d)) {
 
 void mesh_close(Mesh *m, void (*closed)(void *userdata), void *userdata) {
         closed(userdata);
-}
-
-uint32_t mesh_leader_level(const Mesh *m) {
-        return 1;
 }
 
 void run_close_handles(Daemon *d) {

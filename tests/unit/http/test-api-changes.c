@@ -314,11 +314,10 @@ static void what_changes_nothing_is_to_be_asked_for_again(void **state) {
         w.waits = true;
         (void) say(0, POST("/v1/plan", "application/json", "38", "{\"verb\":\"start\",\"units\":[\"a.service\"]}"));
         (void) say(1, GET("/v1/nodes"));
-        (void) say(2, POST("/v1/jobs", "application/json", "49", "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"hold\":true}"));
-        (void) say(3, POST("/v1/jobs", "application/json", "28", "{\"verb\":\"job retry\",\"job\":7}"));
-        RUN_UNTIL(w.n_calls == 4); // the last two ask about the cluster first
+        (void) say(2, POST("/v1/jobs", "application/json", "28", "{\"verb\":\"job retry\",\"job\":7}"));
+        RUN_UNTIL(w.n_calls == 3); // the last one asks about the job first
         world_close_api();
-        for (size_t i = 0; i < 4; i++) {
+        for (size_t i = 0; i < 3; i++) {
                 RUN_UNTIL(world.clients[i].closed);
                 assert_true(has(&world.clients[i], "HTTP/1.1 503 ") && has(&world.clients[i], "Retry-After: 1\r\n"));
         }
@@ -371,37 +370,6 @@ static void lines_that_were_done_are_told_when_argosyd_ends(void **state) {
         assert_true(has(c, "{\"line\":2,") && has(c, "\"status\":504,\"detail\":\"argosyd is ending; "));
         assert_true(has(c, "{\"line\":3,") && has(c, "\"status\":503,\"detail\":\"this was not asked for any more"));
         assert_true(has(waits, "{\"line\":1,\"status\":202,\"job\":18,"));
-}
-
-static void what_depends_on_jobs_asks_first_whether_there_are_any(void **state) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
-        Client *c;
-
-        w.waits = true;
-        c = say(0, POST("/v1/jobs", "application/json", "49", "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"hold\":true}"));
-        RUN_UNTIL(w.n_calls == 1);
-        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CLUSTER_STATUS);
-        status.feature_level = FEATURE_JOBS - 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
-        r.cluster_status = &status;
-        r.final = true;
-        http_call_respond(w.calls[0], &r);
-        RUN_UNTIL(has(c, "nothing was changed"));
-        assert_true(has(c, "HTTP/1.1 501 "));
-        assert_int_equal(w.n_calls, 1);
-        status.feature_level = FEATURE_JOBS;
-        c = say(1, POST("/v1/jobs", "application/json", "49", "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"hold\":true}"));
-        RUN_UNTIL(w.n_calls == 2);
-        http_call_respond(w.calls[1], &r);
-        assert_int_equal(w.n_calls, 3);
-        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
-        answer_change(w.calls[2], 0, 17);
-        c = say(2, POST("/v1/jobs", "application/json", "49", "{\"verb\":\"stop\",\"units\":[\"a.service\"],\"hold\":true}"));
-        RUN_UNTIL(w.n_calls == 4); // it goes on keeping them
-        assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
-        answer_change(w.calls[3], 0, 18);
-        RUN_UNTIL(has(c, "\"job\":18"));
 }
 
 static void a_body_that_nobody_takes_is_refused(void **state) {
@@ -464,17 +432,6 @@ static void respond_ended_job(HttpCall *call, const char *state, uint32_t failed
         http_call_respond(call, &r);
 }
 
-static void respond_level(HttpCall *call) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
-
-        status.feature_level = FEATURE_JOBS;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
-        r.cluster_status = &status;
-        http_call_respond(call, &r);
-}
-
 #define RETRY                                                                                                                    \
         "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 28\r\n\r\n"                        \
         "{\"verb\":\"job retry\",\"job\":9}"
@@ -483,11 +440,9 @@ static void what_did_not_end_well_is_asked_for_again(void **state) {
         w.waits = true;
         (void) say(0, RETRY);
         RUN_UNTIL(w.n_calls == 1);
-        respond_level(w.calls[0]);
-        RUN_UNTIL(w.n_calls == 2);
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_LIST_JOBS);
-        respond_ended_job(w.calls[1], "failed", 1);
-        RUN_UNTIL(w.n_calls == 3);
+        respond_ended_job(w.calls[0], "failed", 1);
+        RUN_UNTIL(w.n_calls == 2);
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
         assert_int_equal(w.change.verb, ARGOSY__VERB__VERB_RESTART);
         assert_int_equal(w.change.retries, 9);
@@ -504,15 +459,11 @@ static void what_ended_well_is_not_asked_for_again(void **state) {
                      {"failed", "it names 1 only", 3}};
 
         w.waits = true;
-        (void) say(0, RETRY);
-        RUN_UNTIL(w.n_calls == 1);
-        respond_level(w.calls[0]);
-        RUN_UNTIL(w.n_calls == 2);
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
-                Client *c = say(i + 1, RETRY);
+                Client *c = say(i, RETRY);
 
-                RUN_UNTIL(w.n_calls == i + 3);
-                respond_ended_job(w.calls[i + 2], cases[i].state, cases[i].failed);
+                RUN_UNTIL(w.n_calls == i + 1);
+                respond_ended_job(w.calls[i], cases[i].state, cases[i].failed);
                 RUN_UNTIL(has(c, cases[i].why));
                 assert_true(has(c, " 400 "));
         }
@@ -537,7 +488,6 @@ int main(void) {
                 API_TEST(what_is_a_job_by_then_is_told_with_its_number),
                 API_TEST(whose_job_cannot_be_waited_for_is_told_its_number),
                 API_TEST(lines_that_were_done_are_told_when_argosyd_ends),
-                API_TEST(what_depends_on_jobs_asks_first_whether_there_are_any),
                 API_TEST(a_body_that_nobody_takes_is_refused),
                 API_TEST(what_did_not_end_well_is_asked_for_again),
                 API_TEST(what_ended_well_is_not_asked_for_again),

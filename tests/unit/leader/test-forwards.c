@@ -6,7 +6,6 @@
 #include "test.h"
 
 #include "author.h"
-#include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig.h"
@@ -100,7 +99,6 @@ static void who_has_no_right_is_refused_wherever_he_comes_from(void **state) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Author alice = ARGOSY__AUTHOR__INIT;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         alice.uid = 1000;
         alice.user = (char *) "alice";
         forward(1, 1, &alice);
@@ -165,7 +163,6 @@ static void grant(Argosy__Right right, const char *user, const char *host) {
 static void each_request_that_is_forwarded_needs_its_right(void **state) {
         Argosy__Author alice = ARGOSY__AUTHOR__INIT;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         alice.uid = 1000;
         alice.user = (char *) "alice";
         alice.host = 2;

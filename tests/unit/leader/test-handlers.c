@@ -3,7 +3,6 @@
 // The leader's table of requests against the one that everybody uses.
 #include "test.h"
 
-#include "feature-level.h"
 #include "handlers.h"
 #include "request-kind.h"
 
@@ -14,8 +13,6 @@ static void each_kind_that_the_leader_answers_has_a_row_there(void **state) {
                 const RequestKind *kind = request_kind((Argosy__Request__WhatCase) what);
                 bool leaders = kind && (kind->by == REQUEST_BY_LEADER || kind->by == REQUEST_BY_NODES);
 
-                if (leaders && FEATURE_LEVEL < FEATURE_NEWEST) // some came later
-                        continue;
                 if (leaders != (handler_find((Argosy__Request__WhatCase) what) != NULL))
                         fail_msg("%s: the leader %s", kind ? kind->name : "no kind of request",
                                  leaders ? "has no row" : "has a row");

@@ -9,7 +9,6 @@
 //   who waits is told how it ended
 //
 // A failure prints its seed; `test-leader-leader-lost SEED` plays that life alone and tells it.
-#include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "log.h"
@@ -392,7 +391,6 @@ static void make_names(void) {
 }
 
 static void what_was_acknowledged_was_done_once(void **state) {
-        SKIP_BELOW(FEATURE_SETS);
         make_names();
         for (unsigned s = 1; s <= LIVES; s++)
                 live(s);
@@ -415,7 +413,6 @@ static RigAnswer *watch(const char *cursor) {
 static void who_watches_goes_on_with_the_next_leader(void **state) {
         RigAnswer *from, *waiting;
 
-        SKIP_BELOW(FEATURE_EVENTS);
         rig_start(&g, 3);
         from = watch("");
         assert_true(is_answered(from));

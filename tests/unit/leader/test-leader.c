@@ -489,14 +489,13 @@ static void a_shutdown_moves_units_without_waiting_for_the_lease(void **state) {
         rig_change(&g, START, "a.service", SERVICE);
         rig_change(&g, START, "b.service", SERVICE);
         assert_int_equal(rig_record(&g, "b.service")->node, 2);
-        host_find(g.leader, 2)->feature_level = FEATURE_BASE; // its end is told by its link's
         rig_host_goodbye(&g, 2);
         rig_settle(&g);
         rig_change(&g, START, "c.service", SERVICE);
         rig_change(&g, START, "d.service", SERVICE);
         assert_int_not_equal(rig_record(&g, "d.service")->node, 2); // nothing new for it
         assert_int_equal(rig_record(&g, "b.service")->node, 2); // its units are still being stopped there
-        rig_host(&g, 2)->linked = false;
+        virtual_host_goodbye(&rig_host(&g, 2)->virtual, false);
         rig_settle(&g);
         assert_int_not_equal(rig_record(&g, "b.service")->node, 2);
         assert_int_equal(rig_count_running(&g, "b.service"), 1);

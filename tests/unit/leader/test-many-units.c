@@ -3,7 +3,6 @@
 // Thousands of units whose node is lost, or whose host attaches to a new leader. What one turn of the loop does about them
 // is bounded, and counted here; and what is left at the end is what it would be if it were done at once, whatever happens
 // between two turns.
-#include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig-private.h"
@@ -163,7 +162,6 @@ static uint32_t fullest(void) {
 static void units_of_a_lost_node_move_a_few_in_each_turn(void **state) {
         uint64_t before;
 
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         start("load@.service", SERVICE, 0, UNITS);
         assert_int_equal(count_on(3), UNITS / 3);
         watch();
@@ -184,7 +182,6 @@ static void units_of_a_lost_node_move_a_few_in_each_turn(void **state) {
 }
 
 static void a_drain_moves_a_few_in_each_entry(void **state) {
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         start("load@.service", SERVICE "[X-Argosy]\nMaxUnavailable=100%\n", 0, UNITS);
         watch();
         (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
@@ -233,7 +230,6 @@ static void a_host_that_is_removed_gives_a_few_in_each_entry(void **state) {
 static void what_room_there_is_goes_by_priority_although_they_are_asked_in_turns(void **state) {
         uint64_t asked;
 
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         slots(3, "2000");
         start("low@.service", SLOT "Priority=1\n", 0, SCARCE);
         start("high@.service", SLOT "Priority=5\n", SCARCE, SCARCE);
@@ -262,7 +258,6 @@ static void what_room_there_is_goes_by_priority_although_they_are_asked_in_turns
 
 // The same of a node that is emptied. Whom nobody takes is asked about before each round.
 static void of_an_emptied_node_that_nobody_relieves_a_few_are_asked_about_in_each_turn(void **state) {
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         slots(3, "3600");
         start("low@.service", SLOT "Priority=1\nMaxUnavailable=100%\n", 0, UNITS / 2);
         start("high@.service", SLOT "Priority=5\nMaxUnavailable=100%\n", UNITS / 2, UNITS / 2);
@@ -307,7 +302,6 @@ static void who_is_cut_off_while_others_are_asked_about_does_not_leave(void **st
         Argosy__Label label = ARGOSY__LABEL__INIT;
         size_t left;
 
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         slots(3, "1500");
         start("cut@.service", SLOT "CutOff=stop\nMaxUnavailable=100%\n", 0, CUT);
         (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
@@ -334,7 +328,6 @@ static void who_is_cut_off_while_others_are_asked_about_does_not_leave(void **st
 static void who_is_lost_while_others_are_asked_about_has_its_turn_in_the_same_round(void **state) {
         enum { LOW = 1300, HIGH = 600 };
 
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         slots(3, "1300");
         start("low@.service", SLOT "Priority=1\nPreemptible=no\n", 0, LOW);
         slots(2, "600");
@@ -355,7 +348,6 @@ static void who_is_lost_while_others_are_asked_about_has_its_turn_in_the_same_ro
 
 // Who waits in the Placement is asked about again when so many hosts are gone that nothing is to move, and afterwards.
 static void who_waits_stays_when_nothing_is_to_be_moved_any_more(void **state) {
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         g.leader->config.mass_loss_percent = 50;
         slots(3, "2000");
         start("low@.service", SLOT, 0, SCARCE);
@@ -403,7 +395,6 @@ static void change_the_leader(void) {
 }
 
 static void whatever_happens_meanwhile_each_runs_where_it_is_to(void **state) {
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         start("load@.service", SERVICE, 0, UNITS);
         for (unsigned round = 0; round < ROUNDS; round++) {
                 uint32_t host = fullest();
@@ -445,7 +436,6 @@ static void whatever_happens_meanwhile_each_runs_where_it_is_to(void **state) {
 static void a_host_with_many_units_attaches_and_is_welcomed_in_turns(void **state) {
         unsigned starts = 0;
 
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         start("load@.service", SERVICE, 0, UNITS);
         rig_depose(&g);
         watch();
@@ -469,7 +459,6 @@ static bool somebody_is_walked_to(void) {
 }
 
 static void what_changes_while_a_host_is_welcomed_is_as_if_it_had_changed_before(void **state) {
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         start("load@.service", SERVICE, 0, UNITS);
         for (unsigned round = 0; round < ROUNDS; round++) {
                 srand(100 + round);

@@ -60,7 +60,7 @@ static int world_up(void **state) {
         rig_up();
         pid1 = pid1_new(w.unit_dir);
         agent_up();
-        agent_on_leader(w.agent, 1, 1, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, 1);
         loop_until(w.n_attaches == 1);
         rig_start(&g, 1);
         g.bad = hash_of(BAD, strlen(BAD));
@@ -180,7 +180,7 @@ static void a_new_leader_finds_the_same(void **state) {
         change(ARGOSY__VERB__VERB_LOAD, "b.service", GOOD);
         rig_depose(&g);
         w.attached = false;
-        agent_on_leader(w.agent, 1, 2, FEATURE_NEWEST);
+        agent_on_leader(w.agent, 1, 2);
         loop_until(w.n_attaches == 2);
         rig_elect(&g);
         loop_until(w.attached);

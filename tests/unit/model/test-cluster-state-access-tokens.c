@@ -18,7 +18,7 @@ static int begin(void **state) {
 
         if (make_state(state) < 0)
                 return -1;
-        cluster.feature_level = FEATURE_ACCESS;
+        cluster.feature_level = FEATURE_LEVEL;
         batch_op(&b, ARGOSY__LOG_OP__OP_CLUSTER)->cluster = &cluster;
         apply(*state, &b);
         now = START;

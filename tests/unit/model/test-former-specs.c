@@ -15,7 +15,7 @@ static void begin(ClusterState *s, uint64_t at_us) {
         Batch b = {};
 
         batch_cluster(&b, 1);
-        b.log.ops[0]->cluster->feature_level = FEATURE_JOBS;
+        b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
         b.log.at_us = at_us;
         apply(s, &b);
 }

@@ -313,7 +313,7 @@ static void tell(const Life *life, uint64_t number) {
 
                 if (i == 0) {
                         batch_cluster(&b, 1);
-                        b.log.ops[0]->cluster->feature_level = FEATURE_JOBS;
+                        b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
                 } else
                         some_entry(&b, s, life);
                 for (size_t k = 0; k < ELEMENTSOF(all); k++) {

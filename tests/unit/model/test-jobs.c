@@ -39,7 +39,7 @@ static void begin(ClusterState *s, uint64_t at_us) {
         Batch b = {};
 
         batch_cluster(&b, 1);
-        b.log.ops[0]->cluster->feature_level = FEATURE_JOBS;
+        b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
         b.log.at_us = at_us;
         apply(s, &b);
 }
@@ -463,30 +463,6 @@ static void a_job_of_one_unit_is_small(void **state) {
         assert_true(cluster_state_jobs_bytes(s) / JOBS + BESIDE <= 300);
 }
 
-// A cluster in the middle of an upgrade: what an older build takes as a snapshot says nothing of all this.
-static void before_its_level_nothing_of_it_is_in_the_image(void **state) {
-        _cleanup_(cluster_state_freep) ClusterState *older = cluster_state_new();
-        _cleanup_buf_ Buf image = {};
-        ClusterState *s = *state;
-        uint64_t revision;
-        uint8_t id[16];
-        Batch b = {};
-
-        cluster_state_set_build_level(older, FEATURE_BASE);
-        batch_cluster(&b, 1);
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
-        batch_request(&b, 3);
-        b.log.at_us = 1234;
-        apply(s, &b);
-        assert_int_equal(cluster_state_encode(s, &image), 0);
-        assert_int_equal(cluster_state_restore(older, image.data, image.len), 0);
-        memset(id, 3, sizeof id);
-        assert_true(cluster_state_was_applied(older, id, &revision));
-        batch_job(&b, (JobPut){});
-        assert_int_equal(cluster_state_apply(older, &b.log), -EPROTONOSUPPORT);
-        batch_done(&b);
-}
-
 // ------------------------------------------------------------------------------------------------ keys
 
 static void a_key_belongs_to_the_first_who_used_it(void **state) {
@@ -628,7 +604,7 @@ static void raise_jobs(ClusterState *s, uint64_t floor) {
         Batch b = {};
 
         batch_cluster(&b, 2);
-        b.log.ops[0]->cluster->feature_level = FEATURE_JOBS;
+        b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
         b.log.ops[0]->cluster->job_floor = floor;
         apply(s, &b);
 }
@@ -792,7 +768,6 @@ int main(void) {
                 TEST(how_many_bytes_is_a_setting_of_the_log),
                 TEST(every_voter_keeps_the_same),
                 TEST(a_job_of_one_unit_is_small),
-                TEST(before_its_level_nothing_of_it_is_in_the_image),
                 TEST(a_key_belongs_to_the_first_who_used_it),
                 TEST(a_key_is_found_among_few_and_among_many),
                 TEST(a_million_keys_are_remembered_and_the_oldest_go),

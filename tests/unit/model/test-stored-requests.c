@@ -19,7 +19,7 @@ static void begin(ClusterState *s) {
         Batch b = {};
 
         batch_cluster(&b, 1);
-        b.log.ops[0]->cluster->feature_level = FEATURE_JOBS;
+        b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
         b.log.at_us = day_us;
         apply(s, &b);
         cluster_state_drop_dirty(s);

@@ -125,7 +125,7 @@ static void members_see_each_others_pins(void **state) {
         assert_int_equal(members_judged, 1);
         assert_memory_equal(&client.saw.pin, &member[2].pin, sizeof(Hash));
         assert_memory_equal(&server.saw.pin, &member[1].pin, sizeof(Hash));
-        assert_string_equal(server.saw.alpn, ALPN_RAFT_MARKED);
+        assert_string_equal(server.saw.alpn, ALPN_RAFT);
         assert_false(server.saw.expired);
 }
 

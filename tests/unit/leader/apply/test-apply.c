@@ -2,7 +2,6 @@
 //
 // A folder is the truth about a set: what is asked about changes nothing, what is then asked for is done as one job if it is
 // still that, and what belongs to others is left alone. Twice the same does nothing, and all of it can be undone.
-#include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 
@@ -163,7 +162,6 @@ static uint64_t change(Argosy__Verb verb, const char *name, const char *content)
 static void a_folder_becomes_units(void **state) {
         const Argosy__Response *r;
 
-        SKIP_BELOW(FEATURE_SETS);
         r = plan(whole);
         assert_int_equal(r->apply_plan->n_rows, ELEMENTSOF(shop));
         assert_true(r->apply_plan->rows[0]->made && r->apply_plan->rows[0]->need);
@@ -191,7 +189,6 @@ static void twice_the_same_does_nothing(void **state) {
         const Argosy__Response *r;
         uint64_t revision;
 
-        SKIP_BELOW(FEATURE_SETS);
         (void) apply(whole);
         revision = cluster_state_revision(g.state);
         r = plan(whole);
@@ -213,7 +210,6 @@ static void what_differs_is_changed_and_nothing_else(void **state) {
         const Argosy__Response *r;
         uint64_t untouched;
 
-        SKIP_BELOW(FEATURE_SETS);
         (void) apply(whole);
         untouched = rig_record(&g, "c.service")->revision;
         r = apply((Folder){.units = next, .n = ELEMENTSOF(next)});
@@ -228,7 +224,6 @@ static void what_differs_is_changed_and_nothing_else(void **state) {
 static void what_the_folder_has_no_more_goes_if_that_is_asked_for(void **state) {
         const Argosy__Response *r;
 
-        SKIP_BELOW(FEATURE_SETS);
         (void) apply(whole);
         (void) change(ARGOSY__VERB__VERB_START, "mine.service", ONE);
         r = plan((Folder){.units = shop, .n = 3});
@@ -249,7 +244,6 @@ static void what_the_folder_has_no_more_goes_if_that_is_asked_for(void **state) 
 static void an_empty_folder_and_a_wrong_one_need_force(void **state) {
         const Argosy__Response *r;
 
-        SKIP_BELOW(FEATURE_SETS);
         (void) apply(whole);
         r = apply((Folder){.prune = true});
         assert_int_equal(r->status, EEXIST);
@@ -268,7 +262,6 @@ static void what_belongs_to_others_is_left_alone(void **state) {
         const Argosy__Response *r;
         uint64_t start_rev;
 
-        SKIP_BELOW(FEATURE_SETS);
         (void) change(ARGOSY__VERB__VERB_START, "a.service", ONE);
         r = plan(whole);
         assert_non_null(strstr(r->apply_plan->refusal, "a.service is there and belongs to no set; --adopt"));
@@ -293,7 +286,6 @@ static void what_changed_since_the_plan_ends_it(void **state) {
         Folder f = {.units = next, .n = 2};
         const Argosy__Response *p, *r;
 
-        SKIP_BELOW(FEATURE_SETS);
         (void) apply(whole);
         p = plan(f);
         (void) change(ARGOSY__VERB__VERB_START, "b.service", NULL); // that is not to change
@@ -313,7 +305,6 @@ static void what_changed_since_the_plan_ends_it(void **state) {
 static void a_revision_binds_it_to_what_it_is_about(void **state) {
         Folder f = whole, part = {.units = shop, .n = 1};
 
-        SKIP_BELOW(FEATURE_SETS);
         assert_int_equal(apply(whole)->status, 0);
         f.if_revision = part.if_revision = cluster_state_revision(g.state);
         change(ARGOSY__VERB__VERB_START, "other.service", ONE);
@@ -335,7 +326,6 @@ static void the_clusters_own_moves_do_not(void **state) {
         const Argosy__Response *p;
         uint32_t host;
 
-        SKIP_BELOW(FEATURE_SETS);
         (void) apply(whole);
         p = plan(f);
         host = rig_host_of(&g, "a.service");
@@ -349,7 +339,6 @@ static void a_unit_that_cannot_be_has_its_own_error(void **state) {
         static const Wanted next[] = {{"a.service", ONE, LAUNCHED}, {"b.service", "[Service\n", LAUNCHED}};
         const Argosy__Response *r;
 
-        SKIP_BELOW(FEATURE_SETS);
         r = apply((Folder){.units = next, .n = 2});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->change->units[1]->status, EINVAL);
@@ -367,7 +356,6 @@ static void undo_puts_back_what_it_changed(void **state) {
         static const Wanted next[] = {
                 {"a.service", TWO, LAUNCHED}, {"d.service", ONE, LAUNCHED}, {"m.service", ONE, LAUNCHED}};
 
-        SKIP_BELOW(FEATURE_SETS);
         (void) apply(whole);
         (void) change(ARGOSY__VERB__VERB_START, "m.service", ONE);
         assert_int_equal(
@@ -387,7 +375,6 @@ static void a_request_that_comes_again_does_nothing_twice(void **state) {
         Folder f = {.units = shop, .n = ELEMENTSOF(shop), .id = 4711};
         const Argosy__Response *p, *r;
 
-        SKIP_BELOW(FEATURE_SETS);
         p = plan(f);
         assert_int_equal(apply_planned(f, p)->job, 1);
         (void) change(ARGOSY__VERB__VERB_STOP, "a.service", NULL);
@@ -427,7 +414,6 @@ static void many_are_one_job_and_the_next_leader_goes_on_with_it(void **state) {
         const Argosy__Response *p, *r;
         Folder f;
 
-        SKIP_BELOW(FEATURE_SETS);
         f = many_units(ONE);
         assert_int_equal(apply(f)->change->n_units, UNITS_MAX);
         assert_int_equal(last_job(), 1);
@@ -461,7 +447,6 @@ static void a_command_that_is_given_again_goes_on(void **state) {
         const Argosy__Response *p, *r;
         Folder f;
 
-        SKIP_BELOW(FEATURE_SETS);
         f = many_units(ONE);
         assert_int_equal(apply(f)->change->n_units, UNITS_MAX);
         f = many_units(TWO);
@@ -496,7 +481,6 @@ static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
         RigAnswer *a;
         Folder f;
 
-        SKIP_BELOW(FEATURE_SETS);
         f = many_units(ONE);
         assert_int_equal(apply(f)->change->n_units, UNITS_MAX);
         for (size_t i = 0; i < UNITS_MAX; i += 2)
@@ -548,7 +532,6 @@ static void files_are_put_in_place_a_few_at_a_time(void **state) {
         const Argosy__Response *p, *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_SETS);
         assert_int_equal(apply(before)->status, 0);
         job = last_job() + 1;
         p = plan(after);
@@ -586,7 +569,6 @@ static void files_are_put_in_place_a_few_at_a_time(void **state) {
 static void a_rolling_apply_that_comes_again_begins_nothing(void **state) {
         const Argosy__Response *p, *r;
 
-        SKIP_BELOW(FEATURE_SETS);
         assert_int_equal(apply(before)->status, 0);
         p = plan(after);
         assert_int_equal(apply_planned(after, p)->status, 0);
@@ -618,7 +600,6 @@ static void what_is_no_update_is_not_applied_a_few_at_a_time(void **state) {
         Wanted units[] = WEB(TWO), more[] = {{"a.service", TWO, LAUNCHED}, {"b.service", TWO, LAUNCHED}};
         const Wanted two[] = {{"a.service", ONE, LAUNCHED}, {"b.service", ONE, LAUNCHED}};
 
-        SKIP_BELOW(FEATURE_SETS);
         assert_int_equal(apply(before)->status, 0);
         assert_not_rolled(units, 3, false, "w@3.service is an instance that the folder does not name");
         assert_not_rolled(units, 3, true, "w@3.service is new, goes");

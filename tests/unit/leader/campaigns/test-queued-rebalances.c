@@ -2,7 +2,6 @@
 //
 // A rebalance that is held back is a job like any other: it waits behind the one that is under way, or for a person, and is
 // carried out once, by whoever leads then, whether somebody listens or not.
-#include "feature-skip.h"
 #include "held-jobs.h"
 #include "held-pool.h"
 #include "rebalance-words.h"
@@ -127,7 +126,6 @@ static void one_that_comes_while_another_one_is_under_way_is_a_job_that_waits_fo
         RigAnswer *first, *wait;
         uint64_t before, job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         first = begin_slowly(1);
         before = last_job();
         assert_int_equal(rig_last(ask((Wish){.id = 2}))->status, EEXIST);
@@ -153,7 +151,6 @@ static void whoever_does_not_wait_is_told_the_same(void **state) {
         RigAnswer *first;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         first = begin_slowly(0);
         job = hold((Wish){.id = 2, .queue = true, .no_wait = true});
         watch(first, UNITS);
@@ -166,7 +163,6 @@ static void one_after_the_other_they_wait_each_for_who_is_under_way(void **state
         uint64_t first, second, third;
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_JOBS);
         a = begin_slowly(0);
         first = last_job();
         second = hold((Wish){.id = 2, .queue = true});
@@ -184,7 +180,6 @@ static void one_that_has_moved_nothing_yet_becomes_a_job_when_somebody_waits_for
         uint64_t before, job;
         RigAnswer *first;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start_on_two(UNITS, SERVICE);
         before = last_job();
         hold_pool(&g);
@@ -208,7 +203,6 @@ static void one_that_has_moved_nothing_yet_becomes_a_job_when_somebody_waits_for
 static void a_job_that_is_released_waits_for_one_that_has_no_job_yet(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start_on_two(UNITS, SERVICE);
         job = hold((Wish){.id = 2, .queue = true, .hold = true});
         hold_pool(&g);
@@ -228,7 +222,6 @@ static void one_that_waits_is_taken_out_and_the_other_goes_on(void **state) {
         RigAnswer *first, *wait;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         first = begin_slowly(0);
         job = hold((Wish){.id = 2, .queue = true});
         wait = wait_for(job);
@@ -245,7 +238,6 @@ static void asked_again_it_is_the_same_job(void **state) {
         RigAnswer *first, *again;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         first = begin_slowly(0);
         assert_false(ask((Wish){.id = 1, .queue = true})->final); // that is under way itself
         job = hold((Wish){.id = 2, .queue = true});
@@ -287,7 +279,6 @@ static void released_it_is_carried_out_though_nobody_listens(void **state) {
         RigAnswer *wait;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = begin_held((Wish){});
         wait = wait_for(job);
         rig_pass_ms(&g, START_MS / 2);
@@ -305,7 +296,6 @@ static void released_it_is_carried_out_though_nobody_listens(void **state) {
 static void the_next_leader_goes_on_with_it(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = begin_held((Wish){});
         next_leader();
         assert_int_equal(state_of(job), RUNNING);
@@ -322,7 +312,6 @@ static void the_next_leader_goes_on_with_it(void **state) {
 static void what_a_leader_before_has_moved_counts(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = begin_held((Wish){.max_moves = 2, .if_revision = 1000});
         next_leader();
         rig_pass_ms(&g, LONG_MS);
@@ -334,7 +323,6 @@ static void what_a_leader_before_has_moved_counts(void **state) {
 static void one_that_a_leader_before_has_moved_and_that_fails_ends_it(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = begin_held((Wish){.health = true});
         next_leader();
         g.bad = hash_of(ONE_DOWN, strlen(ONE_DOWN));
@@ -347,7 +335,6 @@ static void one_that_a_leader_before_has_moved_and_that_fails_ends_it(void **sta
 static void called_off_it_moves_nothing_more_whoever_leads(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = begin_held((Wish){});
         assert_int_equal(cancel(job), 0);
         next_leader();
@@ -361,7 +348,6 @@ static void called_off_it_moves_nothing_more_whoever_leads(void **state) {
 static void ended_by_who_ends_what_is_under_way_it_is_called_off(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = begin_held((Wish){});
         assert_int_equal(rig_last(ask((Wish){.abort = true}))->status, 0);
         rig_pass_ms(&g, LONG_MS);
@@ -373,7 +359,6 @@ static void ended_by_who_ends_what_is_under_way_it_is_called_off(void **state) {
 static void another_one_is_refused_or_waits_while_it_is_under_way(void **state) {
         uint64_t job, other;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = begin_held((Wish){});
         assert_int_equal(rig_last(ask((Wish){.id = 5}))->status, EEXIST);
         other = hold((Wish){.id = 6, .queue = true});
@@ -391,7 +376,6 @@ static void until_the_next_leader_goes_on_with_it_it_is_under_way(void **state) 
         RigAnswer *abort;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = begin_held((Wish){});
         rig_depose(&g);
         rig_host_off(&g, 2);
@@ -414,7 +398,6 @@ static void until_the_next_leader_goes_on_with_it_it_is_under_way(void **state) 
 static void one_that_waits_begins_under_the_next_leader(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) begin_slowly(0);
         job = hold((Wish){.id = 2, .queue = true});
         next_leader();
@@ -427,7 +410,6 @@ static void one_that_waits_begins_under_the_next_leader(void **state) {
 static void a_released_one_that_may_not_wait_is_refused_beside_another_one(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start_on_two(UNITS, ONE_DOWN);
         g.start_ms = START_MS;
         job = hold((Wish){.id = 2, .hold = true});
@@ -441,7 +423,6 @@ static void a_released_one_that_may_not_wait_is_refused_beside_another_one(void 
 static void what_was_to_be_unchanged_is_compared_when_its_time_comes(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start_on_two(UNITS, SERVICE);
         job = hold((Wish){.id = 2, .hold = true, .if_revision = cluster_state_revision(g.state)});
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_STOP, "web@1.service", NULL)->status, 0);
@@ -471,7 +452,6 @@ static void pass_until_an_entry_waits(void) {
 static void the_log_has_no_room_for_its_end_until_there_is_some(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = begin_held((Wish){.max_moves = 1});
         pass_until_an_entry_waits();
         g.held[0].done(STORE_NO_SPACE, 0, g.held[0].data);
@@ -492,7 +472,6 @@ static void the_log_has_no_room_for_its_end_until_there_is_some(void **state) {
 static void it_waits_for_other_jobs(void **state) {
         uint64_t before, job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start_on_two(UNITS, SERVICE);
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = true;
@@ -512,7 +491,6 @@ static void a_rule_holds_it(void **state) {
         Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start_on_two(UNITS, SERVICE);
         rule.action = ARGOSY__QUEUE_ACTION__QUEUE_HOLD;
         rule.verb = (char *) "rebalance";
@@ -529,7 +507,6 @@ static void it_counts_once_for_its_limit(void **state) {
         uint64_t job;
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start_on_two(UNITS, ONE_DOWN);
         g.start_ms = START_MS;
         rule.action = ARGOSY__QUEUE_ACTION__QUEUE_LIMIT;

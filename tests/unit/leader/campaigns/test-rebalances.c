@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // An owner asks for a rebalance, as the leader's neighbours see it.
-#include "feature-skip.h"
 #include "name-patterns.h"
 #include "rebalance-words.h"
 
@@ -77,7 +76,6 @@ static void it_is_one_job_however_many_entries_it_takes(void **state) {
         RigAnswer *a;
         uint64_t before;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
         before = cluster_state_last_job(g.state);
@@ -93,7 +91,6 @@ static void who_does_not_wait_hears_of_its_job(void **state) {
         uint64_t job;
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
         job = cluster_state_last_job(g.state) + 1;
@@ -145,7 +142,6 @@ static void nothing_is_moved_if_somebody_has_changed_a_unit_meanwhile(void **sta
         RigAnswer *a;
         uint64_t seen;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start_on_two(9, SERVICE);
         seen = cluster_state_revision(g.state);
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_STOP, "web@1.service", NULL)->status, 0);
@@ -164,7 +160,6 @@ static void nothing_is_moved_if_somebody_has_changed_a_host_meanwhile(void **sta
         RigAnswer *a;
         uint64_t seen;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start_on_two(9, SERVICE);
         seen = cluster_state_revision(g.state);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
@@ -361,7 +356,6 @@ static void who_ends_one_leaves_a_job(void **state) {
         RigAnswer *a;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
         a = ask((Wish){.id = 1});
@@ -382,7 +376,6 @@ static void a_rebalance_is_called_off_by_its_job(void **state) {
         RigAnswer *a;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
         a = ask((Wish){.id = 1});

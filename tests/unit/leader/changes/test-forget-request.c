@@ -3,7 +3,6 @@
 // What jobs have replaced is kept: it can be read, and erased if nobody has it any more.
 #include <errno.h>
 
-#include "feature-skip.h"
 #include "forget-request.h"
 #include "leader-asks.h"
 #include "leader-private.h"
@@ -75,7 +74,6 @@ static void a_file_is_erased_if_no_job_has_had_it_since(void **state) {
         char hex[HASH_HEX_SIZE];
         uint64_t seen;
 
-        SKIP_BELOW(FEATURE_JOBS);
         hash_hex(&one, HASH_SIZE, hex);
         (void) start("a.service", ONE);
         (void) start("a.service", TWO);
@@ -97,7 +95,6 @@ static void the_history_of_a_unit_can_be_read(void **state) {
         char *name = (char *) "a.service";
         const Argosy__Response *r;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start("a.service", ONE);
         (void) start("b.service", ONE);
         (void) rig_change_as_job(&g, ARGOSY__VERB__VERB_LOAD, "c.service", THREE);
@@ -173,7 +170,6 @@ static void tens_of_thousands_of_contents_are_erased_by_one_job(void **state) {
         const Argosy__Response *r;
         uint64_t last;
 
-        SKIP_BELOW(FEATURE_JOBS);
         rev_of(ONE, one);
         rev_of(TWO, two);
         rev_of(THREE, three);

@@ -2,7 +2,6 @@
 //
 // What is destroyed while its host is silent is remembered, by any leader, until the host has said that it is
 // gone; and nobody is told that it is gone before.
-#include "feature-level.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig.h"
@@ -27,11 +26,6 @@ static Rig g;
 
 static int setup(void **state) {
         rig_start(&g, 3);
-        return 0;
-}
-
-static int setup_old(void **state) {
-        rig_start_at(&g, 3, FEATURE_BASE);
         return 0;
 }
 
@@ -467,21 +461,6 @@ static void what_drives_a_global_unit_out_brings_its_tombstone(void **state) {
         assert_int_equal(g.batches, batches + 1);
 }
 
-// ------------------------------------------------------------------------------------------------ old clusters
-
-static void an_old_cluster_gets_true_words_and_no_tombstones(void **state) {
-        const Argosy__Response__UnitResult *change;
-
-        start_on_2(KEPT);
-        lose_2();
-        change = rig_change(&g, DESTROY, X, NULL);
-        assert_int_equal(n_tombstones(), 0);
-        assert_may_run_on_2(wait_for(DESTROY, change));
-        assert_string_equal(reason(), "destroyed; it may still run until the host is heard");
-        rig_host_on(&g, 2, false);
-        assert_gone(wait_for(DESTROY, change));
-}
-
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         const struct CMUnitTest tests[] = {
@@ -503,8 +482,6 @@ int main(void) {
                 TEST(a_node_that_a_global_unit_has_left_is_remembered),
                 TEST(what_drives_a_global_unit_out_brings_its_tombstone),
                 TEST(a_node_that_thousands_of_global_units_leave_is_remembered_by_all),
-                cmocka_unit_test_setup_teardown(an_old_cluster_gets_true_words_and_no_tombstones, setup_old,
-                                                teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

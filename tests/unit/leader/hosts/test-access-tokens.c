@@ -10,7 +10,6 @@
 #include "authorization.h"
 #include "clock.h"
 #include "event-asks.h"
-#include "feature-skip.h"
 #include "host-complaints.h"
 #include "leader-asks.h"
 #include "leader-private.h"
@@ -68,7 +67,6 @@ static void key_init(Key *k, const char *secret) {
 static const Argosy__Response *ask(Argosy__Request *request) {
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         a = rig_ask_and_settle(&g, request);
         assert_true(a->final);
         return rig_last(a);
@@ -312,7 +310,6 @@ static void an_unknown_one_is_refused_by_that(void **state) {
         const Argosy__Response *r;
         Key k;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         key_init(&k, "nobody's");
         g.author = &k.author;
         r = nodes();

@@ -7,7 +7,6 @@
 
 #include "author.h"
 #include "authorization.h"
-#include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
@@ -46,7 +45,6 @@ static const Argosy__Response *change_access(bool revoke, Argosy__Right right, c
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         change.revoke = revoke;
         change.right = right;
         change.user = (char *) user;
@@ -634,7 +632,6 @@ static void what_he_brings_is_judged_when_its_turn_comes(void **state) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         start_with_template("[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nWants=two@1.service\n", DB);
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "two@1.service", NULL)->status, 0);
         rig_settle(&g);
@@ -673,7 +670,6 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
 }
 
 static void a_host_is_told_when_it_comes_and_when_something_has_changed(void **state) {
-        SKIP_BELOW(FEATURE_ACCESS);
         g.on_host_message = on_host_message;
         n_told = 0;
         give(VIEW, "");
@@ -698,7 +694,6 @@ static void a_job_has_the_groups_that_something_was_given_to(void **state) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Author bob = alice;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         g.author = NULL;
         to_staff.right = ARGOSY__RIGHT__RIGHT_DEPLOY;
         to_staff.group = (char *) "staff";

@@ -4,7 +4,6 @@
 #include "batch.h"
 #include "clock.h"
 #include "feature-level.h"
-#include "feature-skip.h"
 #include "host-record.h"
 #include "identity.h"
 #include "leader-asks.h"
@@ -639,7 +638,6 @@ static void a_removal_is_done_when_the_host_is_gone(void **state) {
         unsigned batches;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         rig_pass_ms(&g, ORPHANED_MS); // nothing is waited for only since the leader is new
         a = remove_until_it_is_stuck();
         job = last_job();
@@ -663,7 +661,6 @@ static void a_removal_is_done_when_the_host_is_gone(void **state) {
 static void a_removal_that_nobody_goes_on_with_has_failed(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) remove_until_it_is_stuck();
         job = last_job();
         rig_depose(&g);
@@ -679,7 +676,6 @@ static void a_removal_that_nobody_goes_on_with_has_failed(void **state) {
 static void a_removal_that_another_one_has_finished_under_the_next_leader_is_done(void **state) {
         uint64_t job, id;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) remove_until_it_is_stuck();
         job = last_job();
         id = g.id;
@@ -700,7 +696,6 @@ static void a_removal_that_another_one_has_finished_under_the_next_leader_is_don
 static void a_removal_that_is_called_off_has_failed(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) remove_until_it_is_stuck();
         job = last_job();
         (void) cluster_role("n3", true);
@@ -712,7 +707,6 @@ static void a_removal_that_another_one_has_finished_is_done(void **state) {
         RigAnswer *first, *second;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         g.slow = true;
         first = cluster_remove("n3");
         assert_int_equal(g.n_held, 1); // that it is to be no voter
@@ -734,7 +728,6 @@ static void a_removal_overtakes_nobody(void **state) {
         uint64_t start;
         uint32_t host;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = true;

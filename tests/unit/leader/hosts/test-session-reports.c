@@ -319,16 +319,6 @@ static void a_manager_that_cannot_be_used_makes_its_node_dark(void **state) {
         assert_false(node_is_unreachable(n));
 }
 
-static void a_host_that_cannot_be_told_says_why_until_it_links_anew(void **state) {
-        attach(2);
-        host_refuse(t.leader, tables_host(&t, 2), "its list is too long");
-        assert_string_equal(tables_node(&t, 2)->reason, "its list is too long");
-        report_node(2, "system", "");
-        assert_string_equal(tables_node(&t, 2)->reason, "its list is too long");
-        attach(2); // links: another version may be able to
-        assert_null(tables_node(&t, 2)->reason);
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(what_a_host_holds_is_known_as_it_says_it),
@@ -345,7 +335,6 @@ int main(void) {
                 TEST(a_refused_name_leaves_that_node_for_this_session),
                 TEST(an_end_for_good_is_put_down_once_and_only_of_the_newest_start),
                 TEST(a_manager_that_cannot_be_used_makes_its_node_dark),
-                TEST(a_host_that_cannot_be_told_says_why_until_it_links_anew),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -233,19 +233,6 @@ static void a_goodbye_with_names_counts_only_in_a_session(void **state) {
         assert_false(tables_host(&t, 2)->down || host_is_lost(tables_host(&t, 2)));
 }
 
-static void an_older_host_that_was_leaving_is_down_when_its_link_is(void **state) {
-        Host *h = tables_host(&t, 2);
-
-        for (uint32_t level = FEATURE_BASE; level <= FEATURE_GOODBYE_RUNNING; level++) {
-                attach(2);
-                h->feature_level = level;
-                goodbye(2, true, NULL, 0);
-                session_on_link_lost(t.leader, h);
-                assert_int_equal(host_is_lost(h), level < FEATURE_GOODBYE_RUNNING);
-                assert_false(h->attached);
-        }
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_host_is_welcomed_after_a_barrier_that_began_after_its_attach),
@@ -259,7 +246,6 @@ int main(void) {
                 TEST(a_shutdown_is_told_twice_a_restart_means_nothing),
                 TEST(only_what_a_goodbye_names_may_still_run),
                 TEST(a_goodbye_with_names_counts_only_in_a_session),
-                TEST(an_older_host_that_was_leaving_is_down_when_its_link_is),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

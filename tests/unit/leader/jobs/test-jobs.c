@@ -2,7 +2,6 @@
 //
 // Requests as jobs: each that changes something has a number, and one entry of the log with its effect; it is known
 // again when it comes again; and whoever asks hears who wanted what, what it replaced, and how it stands now.
-#include "feature-skip.h"
 #include "job-nodes.h"
 #include "leader-asks.h"
 #include "leader-private.h"
@@ -73,7 +72,6 @@ static void a_change_is_a_job_in_the_same_entry(void **state) {
         const Argosy__Response *r;
         unsigned batches;
 
-        SKIP_BELOW(FEATURE_JOBS);
         batches = g.batches;
         r = ask((Ask){START, "a.service", SERVICE, "the hall is cold"});
         assert_int_equal(r->status, 0);
@@ -96,7 +94,6 @@ static void what_it_replaced_and_how_it_stands_is_told(void **state) {
         const Argosy__Response__JobRow *job;
         uint64_t start, stop;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start = ask((Ask){START, "a.service", SERVICE})->job;
         stop = ask((Ask){STOP, "a.service"})->job;
         assert_int_equal(stop, start + 1);
@@ -115,7 +112,6 @@ static void what_fails_is_not_as_asked(void **state) {
         const Argosy__Response__JobRow *job;
         uint64_t number;
 
-        SKIP_BELOW(FEATURE_JOBS);
         g.bad = hash_of(OTHER, strlen(OTHER));
         number = ask((Ask){START, "a.service", OTHER})->job;
         job = rig_show_job(&g, number);
@@ -126,7 +122,6 @@ static void what_fails_is_not_as_asked(void **state) {
 static void what_changes_nothing_is_no_job(void **state) {
         uint64_t before;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) ask((Ask){ARGOSY__VERB__VERB_LOAD, "a.service", SERVICE});
         before = last_job();
         assert_int_equal(ask((Ask){ARGOSY__VERB__VERB_LOAD, "a.service", SERVICE})->job, 0);
@@ -138,7 +133,6 @@ static void a_request_that_comes_again_is_the_same_job(void **state) {
         const Argosy__Response *first, *again;
         uint64_t n;
 
-        SKIP_BELOW(FEATURE_JOBS);
         first = ask((Ask){START, "a.service", SERVICE, .id = 7777});
         n = first->job;
         again = ask((Ask){START, "a.service", SERVICE, .id = 7777, .age_ms = 10});
@@ -158,7 +152,6 @@ static void a_request_that_comes_again_hears_how_its_job_has_ended(void **state)
         const Argosy__Response *r;
         uint64_t n;
 
-        SKIP_BELOW(FEATURE_JOBS);
         n = ask((Ask){START, "a.service", SERVICE, .id = 7777})->job;
         (void) ask((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service"});
         r = ask((Ask){START, "a.service", SERVICE, .id = 7777, .age_ms = 10});
@@ -184,7 +177,6 @@ static void a_request_that_comes_again_waits_while_its_job_runs(void **state) {
         const Argosy__Response *r;
         uint64_t revision;
 
-        SKIP_BELOW(FEATURE_JOBS);
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = true;
         revision = ask((Ask){START, "a.service", SERVICE, .id = 7777})->change->units[0]->revision;
@@ -208,7 +200,6 @@ static void a_request_that_comes_again_during_an_update_is_not_refused(void **st
         const Argosy__Response *r;
         uint64_t n;
 
-        SKIP_BELOW(FEATURE_JOBS);
         n = replace("a.service", SERVICE, 7777)->job;
         assert_int_equal(rig_last(rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "a.service", OTHER,
                                                                .health_ms = 60000}))
@@ -252,12 +243,10 @@ static void restart_twice(const char *const *names, size_t n_names) {
 
 // What was refused then has left nothing behind.
 static void what_its_job_knows_nothing_of_is_planned_again(void **state) {
-        SKIP_BELOW(FEATURE_JOBS);
         restart_twice((const char *const[]){"nobody.service", "a.service", "no.service"}, 3);
 }
 
 static void what_is_named_twice_is_told_once(void **state) {
-        SKIP_BELOW(FEATURE_JOBS);
         restart_twice((const char *const[]){"nobody.service", "a.service", "nobody.service", "a.service", "no.service"}, 5);
 }
 
@@ -265,7 +254,6 @@ static void a_key_is_not_used_for_two_things(void **state) {
         const Argosy__Response *r;
         uint64_t n;
 
-        SKIP_BELOW(FEATURE_JOBS);
         n = ask((Ask){START, "a.service", SERVICE, .id = 7777})->job;
         r = ask((Ask){STOP, "a.service", .id = 7777});
         assert_int_equal(r->status, EEXIST);
@@ -294,7 +282,6 @@ static void also_other_requests_are_not_carried_out_twice(void **state) {
         const Argosy__Response *r;
         uint64_t n;
 
-        SKIP_BELOW(FEATURE_JOBS);
         n = rig_last(set_mode(ARGOSY__NODE_MODE__MODE_CORDONED, id, 0))->job;
         assert_int_equal(n, last_job());
         assert_string_equal(rig_show_job(&g, n)->verb, "cordon");
@@ -314,7 +301,6 @@ static void a_change_can_be_bound_to_a_revision(void **state) {
         const Argosy__Response *r;
         uint64_t seen;
 
-        SKIP_BELOW(FEATURE_JOBS);
         seen = ask((Ask){START, "a.service", SERVICE})->change->units[0]->revision;
         (void) ask((Ask){STOP, "a.service"});
         r = ask((Ask){START, "a.service", .if_revision = seen});
@@ -344,7 +330,6 @@ static const Argosy__Response *set_pool(uint64_t if_revision) {
 static void other_requests_too(void **state) {
         uint64_t seen;
 
-        SKIP_BELOW(FEATURE_JOBS);
         seen = cluster_state_revision(g.state);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         assert_int_equal(set_pool(seen)->status, ESTALE);
@@ -355,7 +340,6 @@ static void a_reason_is_text(void **state) {
         const Argosy__Response *r;
         char words[600];
 
-        SKIP_BELOW(FEATURE_JOBS);
         r = ask((Ask){START, "a.service", SERVICE, "red \x1b[31m"});
         assert_int_equal(r->status, EINVAL);
         memset(words, 'x', sizeof(words) - 1);
@@ -406,7 +390,6 @@ static size_t n_known(void) {
 static void what_goes_into_the_log_in_parts_is_one_job(void **state) {
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_JOBS);
         a = start_many();
         rig_settle(&g);
         assert_int_equal(rig_last(a)->job, last_job());
@@ -419,7 +402,6 @@ static void it_stays_one_job_under_the_next_leader(void **state) {
         RigAnswer *a;
         uint64_t n;
 
-        SKIP_BELOW(FEATURE_JOBS);
         g.slow = true;
         (void) start_many();
         for (unsigned committed = g.batches; g.batches < committed + 1;) {
@@ -454,7 +436,6 @@ static void a_revision_binds_each_part(void **state) {
         uint64_t seen, theirs;
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start_many();
         rig_settle(&g);
         seen = cluster_state_revision(g.state);
@@ -478,7 +459,6 @@ static void units_are_told_some_at_a_time(void **state) {
         const Argosy__Response__JobRow *job;
         size_t n = 0;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start_many();
         rig_settle(&g);
         list.number = last_job();
@@ -501,7 +481,6 @@ static void jobs_are_listed_newest_first(void **state) {
         char *pattern = (char *) "b*";
         uint64_t first;
 
-        SKIP_BELOW(FEATURE_JOBS);
         first = ask((Ask){START, "a.service", SERVICE})->job;
         (void) ask((Ask){START, "b.service", SERVICE});
         (void) ask((Ask){STOP, "a.service"});
@@ -534,7 +513,6 @@ static void jobs_are_compared_with_so_many_patterns_only(void **state) {
         char *patterns[NAME_GLOBS_MAX + 1];
         uint64_t n;
 
-        SKIP_BELOW(FEATURE_JOBS);
         n = ask((Ask){START, "a.service", SERVICE})->job;
         (void) ask((Ask){START, "b.service", SERVICE});
         for (size_t i = 0; i <= NAME_GLOBS_MAX; i++)
@@ -570,7 +548,6 @@ static void jobs_are_chosen_by_the_nodes_that_their_records_name(void **state) {
         const Argosy__Response__JobRow *job;
         char node[16];
 
-        SKIP_BELOW(FEATURE_JOBS);
         g.bad = hash_of(OTHER, strlen(OTHER));
         (void) ask((Ask){START, "a.service", SERVICE});
         bad = ask((Ask){START, "b.service", OTHER})->job;
@@ -599,28 +576,10 @@ static void who_asks_for_no_job_is_told_which_there_are(void **state) {
         Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
         const Argosy__Response *r;
 
-        SKIP_BELOW(FEATURE_JOBS);
         list.number = 99;
         r = rig_last(rig_list_jobs(&g, &list));
         assert_int_equal(r->status, ENOENT);
         assert_string_equal(r->message, "there is no job 99: there has been none");
-}
-
-// Voters that do not know jobs could not read them.
-static void while_a_voter_is_older_there_are_none(void **state) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        const Argosy__Response *r;
-
-        SKIP_BELOW(FEATURE_JOBS);
-        rig_stop(&g);
-        rig_start_at(&g, 3, FEATURE_BASE);
-        r = ask((Ask){START, "a.service", SERVICE, "a reason"});
-        assert_int_equal(r->status, 0);
-        assert_int_equal(r->job, 0);
-        assert_int_equal(last_job(), 0);
-        r = rig_last(rig_list_jobs(&g, &list));
-        assert_int_equal(r->status, EOPNOTSUPP);
-        assert_non_null(strstr(r->message, "no jobs are kept"));
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -650,7 +609,6 @@ int main(void) {
                 TEST(jobs_are_chosen_by_the_nodes_that_their_records_name),
                 TEST(jobs_are_compared_with_so_many_patterns_only),
                 TEST(who_asks_for_no_job_is_told_which_there_are),
-                TEST(while_a_voter_is_older_there_are_none),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

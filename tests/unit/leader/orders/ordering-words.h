@@ -5,7 +5,6 @@
 
 #include <errno.h>
 
-#include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "test.h"
@@ -29,17 +28,13 @@
 
 static Rig g;
 
-static inline void start_at(uint32_t feature_level) {
-        rig_start_at(&g, 3, feature_level);
+static inline int setup(void **state) {
+        rig_start(&g, 3);
         rig_host_set_labels(&g, 1, "on", "one");
         rig_host_set_labels(&g, 2, "on", "two");
         rig_host_set_labels(&g, 3, "on", "three");
         rig_settle(&g);
         g.start_ms = 1000;
-}
-
-static inline int setup(void **state) {
-        start_at(FEATURE_LEVEL);
         return 0;
 }
 

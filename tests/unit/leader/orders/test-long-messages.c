@@ -62,21 +62,6 @@ static void reboot_two(bool full) {
         rig_host_on(&g, 2, true);
 }
 
-static const Argosy__Response__NodeRow *row_of(const char *node) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
-        RigAnswer *a;
-
-        q.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
-        q.list_nodes = &list;
-        a = rig_ask(&g, &q);
-        for (size_t i = 0; i < a->responses[0]->nodes->n_rows; i++)
-                if (strcmp(a->responses[0]->nodes->rows[i]->node, node) == 0)
-                        return a->responses[0]->nodes->rows[i];
-        fail_msg("no node %s", node);
-        return NULL;
-}
-
 static void a_long_welcome_comes_in_parts_and_nothing_goes_before_the_last(void **state) {
         RigHost *h = rig_host(&g, 2);
 
@@ -133,60 +118,6 @@ static void orders_wait_for_a_host_that_takes_no_more(void **state) {
         h->deaf = false;
         rig_settle(&g);
         assert_int_equal(h->virtual.units.count, N_FILES);
-}
-
-// It would take the first part for the whole and remove the rest.
-static void a_host_that_knows_no_parts_is_told_everything_at_once(void **state) {
-        RigHost *h = rig_host(&g, 2);
-
-        rig_host_set_labels(&g, 2, "where", "here");
-        start_files(ON_TWO);
-        h->feature_level = FEATURE_BASE;
-        reboot_two(false);
-        rig_settle(&g);
-        assert_true(h->virtual.welcomed);
-        assert_int_equal(h->virtual.all_parts, 0);
-        assert_int_equal(h->virtual.units.count, N_FILES);
-}
-
-static void a_host_that_cannot_be_told_everything_at_once_stays_and_says_why(void **state) {
-        RigHost *h = rig_host(&g, 2);
-        const Argosy__Response__NodeRow *row;
-        unsigned welcomes;
-
-        rig_host_set_labels(&g, 2, "where", "here");
-        start_files(ON_TWO);
-        h->feature_level = FEATURE_BASE;
-        g.frame_max = 2 * 1024 * 1024;
-        welcomes = h->virtual.welcomes;
-        reboot_two(false);
-        rig_settle(&g);
-        assert_true(h->linked); // no storm of dials
-        assert_int_equal(h->virtual.welcomes, welcomes);
-        row = row_of("n2");
-        assert_string_equal(row->state, "offline");
-        assert_non_null(strstr(row->reason, "units' files are 3 MiB"));
-        assert_string_equal(row_of("n1")->state, "online");
-        // What can go elsewhere does not go there.
-        rig_change(&g, START, "web.service", SERVICE);
-        assert_int_equal(rig_record(&g, "web.service")->node, 1);
-        // It asks again from time to time; the reason stays as long as it is true.
-        h->attached = false;
-        rig_turns(&g, 3);
-        assert_string_equal(row_of("n2")->state, "offline");
-        for (unsigned i = 0; i < 12; i++) {
-                char name[32];
-
-                snprintf(name, sizeof(name), "big%u.service", i);
-                rig_change(&g, DESTROY, name, NULL);
-        }
-        h->attached = false;
-        rig_settle(&g);
-        assert_true(h->virtual.welcomed);
-        row = row_of("n2");
-        assert_string_equal(row->state, "online");
-        assert_string_equal(row->reason, "");
-        assert_int_equal(h->virtual.units.count, N_FILES - 12);
 }
 
 // The host's Attach arrives while a batch is on its way: its new manager's number comes after the Welcome,
@@ -290,8 +221,6 @@ int main(void) {
                 RIG_TEST(a_long_welcome_comes_in_parts_and_nothing_goes_before_the_last),
                 RIG_TEST(a_host_that_takes_no_more_gets_the_next_part_when_it_does),
                 RIG_TEST(orders_wait_for_a_host_that_takes_no_more),
-                RIG_TEST(a_host_that_knows_no_parts_is_told_everything_at_once),
-                RIG_TEST(a_host_that_cannot_be_told_everything_at_once_stays_and_says_why),
                 RIG_TEST(a_host_hears_the_number_of_a_manager_without_any_order),
                 RIG_TEST(an_answer_that_no_queue_would_hold_ends_with_a_reason),
                 RIG_TEST(a_change_whose_answer_is_too_long_was_made_and_says_so),

@@ -120,10 +120,8 @@ static void starts_are_in_order_and_stops_in_reverse_whatever_happens(void **sta
                 play(&v, STOPS);
                 change_many(START, UNITS, names, NULL);
                 play(&v, STARTS);
-                if (FEATURE_LEVEL >= FEATURE_STAYING) { // before that a Welcome restarts at once
-                        change_many(RESTART, UNITS, names, NULL);
-                        play(&v, RESTARTS);
-                }
+                change_many(RESTART, UNITS, names, NULL);
+                play(&v, RESTARTS);
                 rig_stop(&g);
         }
 }

@@ -71,7 +71,6 @@ static void who_comes_after_a_one_shot_begins_when_the_log_has_its_end(void **st
                 {DOWN, ARGOSY__OUTCOME__KIND__UNKNOWN, false},
         };
 
-        SKIP_BELOW(FEATURE_OUTCOME_UNKNOWN);
         for (size_t i = 0; i < ELEMENTSOF(ways); i++) {
                 start_behind_a_one_shot();
                 g.slow = true;
@@ -94,7 +93,6 @@ static void who_needs_a_one_shot_is_told_that_nobody_can_tell_how_it_ended(void 
         RigAnswer *wait;
         unsigned starts;
 
-        SKIP_BELOW(FEATURE_OUTCOME_UNKNOWN);
         start_behind_a_one_shot();
         ends(2, "job.service", DOWN, ARGOSY__OUTCOME__KIND__UNKNOWN);
         rig_settle(&g);
@@ -230,7 +228,6 @@ static void a_restart_goes_down_and_up_in_order(void **state) {
 // What a new leader knows are the records, and what hosts hold: the stop that a restart begins with is held back by
 // these, too. (Hosts that have no word for it are told to restart with the Welcome.)
 static void a_restart_that_waits_for_a_stop_waits_under_the_next_leader(void **state) {
-        SKIP_BELOW(FEATURE_STAYING);
         change(SUBMIT, "c.service", SERVICE ON("three"));
         change(SUBMIT, "b.service", SERVICE ON("two") "Requires=c.service\n");
         change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
@@ -264,7 +261,6 @@ static void a_restart_that_waits_for_a_stop_waits_under_the_next_leader(void **s
 
 // And one whose host is never heard holds nobody back.
 static void a_restart_waits_for_the_stop_of_a_lost_one_no_longer(void **state) {
-        SKIP_BELOW(FEATURE_STAYING);
         change(SUBMIT, "b.service", SERVICE ON("two"));
         change(START, "a.service", SERVICE ON("three") "NodeLost=keep\nRequires=b.service\n");
         rig_pass_ms(&g, 3000);
@@ -285,7 +281,7 @@ static void a_restart_waits_for_the_stop_of_a_lost_one_no_longer(void **state) {
 }
 
 // Both go down and up in order; while `a` waits for `b`, its host has an order that answers no change.
-static void restart_a_pair(bool says_stay) {
+static void who_waits_for_another_is_told_to_stay(void **state) {
         VirtualOrder o;
 
         change(SUBMIT, "b.service", SERVICE ON("two"));
@@ -296,25 +292,11 @@ static void restart_a_pair(bool says_stay) {
         o = rig_unit_on(&g, 1, "a.service")->order;
         assert_int_equal(on(1, "a.service"), DOWN);
         assert_int_equal(on(2, "b.service"), ACTIVATING);
-        assert_int_equal(o.stay, says_stay);
-        assert_int_equal(o.revision, says_stay ? 0 : UNIT_REVISION_STAY);
+        assert_true(o.stay);
+        assert_int_equal(o.revision, 0);
         rig_pass_ms(&g, 3000);
         assert_true(is_up(1, "a.service") && is_up(2, "b.service"));
         assert_false(rig_unit_on(&g, 1, "a.service")->order.stay);
-}
-
-static void who_waits_for_another_is_told_to_stay(void **state) {
-        restart_a_pair(FEATURE_LEVEL >= FEATURE_STAYING);
-}
-
-static void a_host_that_does_not_know_how_to_stay_hears_a_revision_that_no_unit_has(void **state) {
-        rig_start_at(&g, 2, FEATURE_BASE);
-        rig_host_set_labels(&g, 1, "on", "one");
-        rig_host_set_labels(&g, 2, "on", "two");
-        rig_settle(&g);
-        g.start_ms = 1000;
-        restart_a_pair(false);
-        rig_stop(&g);
 }
 
 static void start_bound_pair(void) {
@@ -402,13 +384,6 @@ static void a_new_leader_holds_back_the_same(void **state) {
         assert_int_equal(on(3, "c.service"), UP);
         rig_pass_ms(&g, 2500);
         assert_int_equal(on(3, "c.service"), DOWN);
-}
-
-// They are told by words of their own what is to stay.
-static void a_new_leader_holds_back_the_same_on_old_hosts(void **state) {
-        teardown(state);
-        start_at(FEATURE_BASE);
-        a_new_leader_holds_back_the_same(state);
 }
 
 static void what_is_required_is_started_too_unless_it_runs(void **state) {
@@ -568,8 +543,6 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
                 T(a_start_waits_for_the_start_of_another_one),
                 T(a_state_that_nobody_knows_is_no_end),
-                T(who_waits_for_another_is_told_to_stay),
-                cmocka_unit_test(a_host_that_does_not_know_how_to_stay_hears_a_revision_that_no_unit_has),
                 T(who_comes_after_a_one_shot_begins_when_the_log_has_its_end),
                 T(who_needs_a_one_shot_is_told_that_nobody_can_tell_how_it_ended),
                 T(what_failed_blocks_who_requires_it_until_it_is_up),
@@ -579,12 +552,12 @@ int main(void) {
                 T(a_restart_goes_down_and_up_in_order),
                 T(a_restart_that_waits_for_a_stop_waits_under_the_next_leader),
                 T(a_restart_waits_for_the_stop_of_a_lost_one_no_longer),
+                T(who_waits_for_another_is_told_to_stay),
                 T(what_is_bound_is_down_as_long_as_the_other_one_is),
                 T(what_is_bound_follows_the_other_one_over_the_loss_of_its_node),
                 T(what_only_requires_does_not_mind_the_loss),
                 T(what_was_stopped_by_hand_stays_stopped_when_the_other_one_is_back),
                 T(a_new_leader_holds_back_the_same),
-                T(a_new_leader_holds_back_the_same_on_old_hosts),
                 T(what_is_required_is_started_too_unless_it_runs),
                 T(both_keep_their_order_when_their_node_is_lost),
                 T(both_keep_their_order_when_their_node_is_emptied),

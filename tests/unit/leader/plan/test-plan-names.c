@@ -210,15 +210,6 @@ static void the_file_of_one_with_aliases_goes_along(void **state) {
         sent = NULL;
 }
 
-static void an_older_host_is_not_asked(void **state) {
-        rig_stop(&g);
-        rig_start_at(&g, HOSTS, 1);
-        rig_host(&g, 1)->others = web;
-        rig_host(&g, 1)->calls = 0;
-        assert_string_equal(plan_web(UNIT(""))->message, "would start on n1");
-        assert_int_equal(rig_host(&g, 1)->calls, 0);
-}
-
 #define FOR_USERS UNIT("Manager=user@*\n")
 
 static uint32_t asked_node; // by the last question
@@ -264,16 +255,6 @@ static void a_manager_that_is_not_there_is_not_asked(void **state) {
                                         "not logged in");
         rig_change(&g, START, web[0], FOR_USERS);
         assert_string_equal(rig_node_name(&g, web[0]), "n1/user@1001");
-}
-
-static void a_manager_of_an_older_host_is_not_asked(void **state) {
-        rig_stop(&g);
-        rig_start_at(&g, HOSTS, 1);
-        rig_host_set_manager(&g, 1, "user@1001");
-        rig_host(&g, 1)->others = web;
-        rig_host(&g, 1)->calls = 0;
-        assert_string_equal(plan_web(FOR_USERS)->message, "would start on n1/user@1001");
-        assert_int_equal(rig_host(&g, 1)->calls, 0);
 }
 
 static void one_that_does_not_answer_is_waited_for_as_long_as_it_may_take(void **state) {
@@ -490,10 +471,8 @@ int main(void) {
                 RIG_TEST(of_one_that_runs_everywhere_the_nodes_that_refuse_it_are_named),
                 RIG_TEST(many_are_asked_about_in_a_few_calls),
                 RIG_TEST(the_file_of_one_with_aliases_goes_along),
-                RIG_TEST(an_older_host_is_not_asked),
                 RIG_TEST(a_user_s_manager_is_asked_too),
                 RIG_TEST(a_manager_that_is_not_there_is_not_asked),
-                RIG_TEST(a_manager_of_an_older_host_is_not_asked),
                 RIG_TEST(one_that_does_not_answer_is_waited_for_as_long_as_it_may_take),
                 RIG_TEST(one_that_is_lost_meanwhile_is_not_waited_for),
                 RIG_TEST(a_plan_that_nobody_wants_any_more_is_forgotten),

@@ -3,7 +3,6 @@
 // What has changed between the moments of two jobs, as the leader tells it to whoever asks (job-changes.h), while an update goes
 // on for longer than what comes after it.
 #include "answer-jobs.h"
-#include "feature-skip.h"
 #include "job-changes.h"
 #include "leader-asks.h"
 #include "leader-private.h"
@@ -118,7 +117,6 @@ static void what_an_update_changes_behind_another_job_counts_behind_it(void **st
         size_t updated, settings;
         uint64_t update, job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = update_around_a_label(&update, &updated);
         assert_int_equal(count_files(job, 0, false, &settings), INSTANCES - updated);
         assert_int_equal(settings, 0);
@@ -133,7 +131,6 @@ static void an_update_is_done_when_it_has_changed_the_last_unit(void **state) {
         size_t updated, settings;
         uint64_t update, job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = update_around_a_label(&update, &updated);
         assert_int_equal(count_files(update, 0, false, &settings), 0);
         assert_int_equal(settings, 0);

@@ -2,7 +2,6 @@
 //
 // What a leader counts by state, verb, role and resource. That each count is what a walk finds the rig sees to, after all that
 // any test does (assert_tallies()).
-#include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 
@@ -140,7 +139,6 @@ static void what_there_is_follows_a_host_without_a_unit_that_asks(void **state) 
 }
 
 static void jobs_are_counted_by_verb_while_they_are_open_and_when_they_have_ended(void **state) {
-        SKIP_BELOW(FEATURE_JOBS);
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = true;
         (void) rig_change(&g, START, "a.service", SERVICE);
@@ -157,7 +155,6 @@ static void jobs_are_counted_by_verb_while_they_are_open_and_when_they_have_ende
 }
 
 static void a_job_that_ends_with_its_entry_is_counted_once(void **state) {
-        SKIP_BELOW(FEATURE_JOBS);
         (void) rig_change(&g, SUBMIT, "a.service", SERVICE);
         (void) rig_label(&g, "n2", "disk", "ssd");
         rig_pass_ms(&g, LATER_MS);
@@ -171,7 +168,6 @@ static void a_job_of_several_entries_is_counted_once(void **state) {
         enum { MANY = 3000 };
         unsigned batches = g.batches;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) rig_change_many(&g, SUBMIT, "w", MANY, SERVICE);
         rig_pass_ms(&g, LATER_MS);
         assert_true(g.batches > batches + 1);
@@ -179,7 +175,6 @@ static void a_job_of_several_entries_is_counted_once(void **state) {
 }
 
 static void whoever_leads_no_more_tells_only_what_must_not_fall(void **state) {
-        SKIP_BELOW(FEATURE_JOBS);
         (void) rig_change(&g, SUBMIT, "a.service", SERVICE);
         rig_depose(&g);
         rig_settle(&g);

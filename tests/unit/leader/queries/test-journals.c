@@ -103,13 +103,6 @@ static void who_knows_no_window_goes_on_as_before(void **state) {
 
         assert_int_equal(rig_host(&g, 1)->window, 0);
         assert_int_equal(line_from(1, 500, a), 0); // a mark that the asker did not ask for
-        rig_host_off(&g, 2);
-        rig_host(&g, 2)->feature_level = FEATURE_BASE;
-        rig_host_on(&g, 2, true);
-        rig_settle(&g);
-        (void) follow(FLOW_WINDOW_BYTES);
-        assert_int_equal(rig_host(&g, 1)->window, FLOW_WINDOW_BYTES / 2);
-        assert_int_equal(rig_host(&g, 2)->window, 0);
 }
 
 // It does not keep to its window; what it says is all passed on, and what is kept of it has an end.

@@ -3,7 +3,6 @@
 // How jobs end: when a wait for them would, once, in an entry that is there anyhow or a second later, under any leader.
 #include <errno.h>
 
-#include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
@@ -83,7 +82,6 @@ static void an_end_gets_an_entry_of_its_own_after_a_second(void **state) {
         unsigned batches;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = change(START, "a.service", SERVICE);
         batches = g.batches;
         assert_int_equal(state_of(job), RUNNING);
@@ -100,7 +98,6 @@ static void ends_ride_along(void **state) {
         unsigned batches;
         uint64_t first, last;
 
-        SKIP_BELOW(FEATURE_JOBS);
         batches = g.batches;
         first = change(START, "a.service", SERVICE);
         for (unsigned i = 0; i < 20; i++)
@@ -116,7 +113,6 @@ static void what_ends_with_its_effect_needs_no_other_entry(void **state) {
         unsigned batches;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = change(SUBMIT, "a.service", SERVICE);
         batches = g.batches;
         assert_int_equal(state_of(job), DONE);
@@ -131,7 +127,6 @@ static void what_ends_with_its_effect_needs_no_other_entry(void **state) {
 static void a_job_runs_as_long_as_a_wait_would(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         set_lazy(true);
         job = change(START, "a.service", SERVICE);
         rig_pass_ms(&g, 5 * LATER_MS);
@@ -147,7 +142,6 @@ static void what_failed_is_kept_with_node_and_reason(void **state) {
         const Argosy__Response__JobRow *row;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = change(START, "a.service", BAD);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), FAILED);
@@ -167,7 +161,6 @@ static void what_finds_no_place_is_told_why(void **state) {
         const Argosy__Response__JobRow *row;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         for (uint32_t h = 1; h <= 3; h++)
                 (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         job = change(START, "a.service", SERVICE);
@@ -183,7 +176,6 @@ static void who_comes_later_overtakes(void **state) {
         const Argosy__Response__JobRow *row;
         uint64_t start, stop;
 
-        SKIP_BELOW(FEATURE_JOBS);
         set_lazy(true);
         start = change(START, "a.service", SERVICE);
         stop = change(STOP, "a.service", NULL);
@@ -204,7 +196,6 @@ static void a_move_overtakes_nobody(void **state) {
         uint64_t job;
         uint32_t host;
 
-        SKIP_BELOW(FEATURE_JOBS);
         set_lazy(true);
         job = change(START, "a.service", SERVICE);
         host = rig_host_of(&g, "a.service");
@@ -225,7 +216,6 @@ static void a_move_overtakes_nobody(void **state) {
 static void what_is_destroyed_ends_when_it_is_gone(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) change(START, "a.service", SERVICE);
         set_deaf(true);
         job = change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
@@ -243,7 +233,6 @@ static void a_drain_ends_when_the_node_is_empty(void **state) {
         uint64_t job;
         uint32_t host;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) change(START, "a.service", SERVICE);
         host = rig_host_of(&g, "a.service");
         set_deaf(true);
@@ -261,7 +250,6 @@ static void a_drain_that_cannot_go_on_has_failed(void **state) {
         uint64_t job;
         uint32_t host;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) change(START, "a.service", SERVICE);
         host = rig_host_of(&g, "a.service");
         for (uint32_t h = 1; h <= 3; h++)
@@ -279,7 +267,6 @@ static void an_uncordon_overtakes_a_drain(void **state) {
         uint64_t job;
         uint32_t host;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) change(START, "a.service", SERVICE);
         host = rig_host_of(&g, "a.service");
         set_deaf(true);
@@ -304,7 +291,6 @@ static void an_update_ends_when_its_rollout_does(void **state) {
         const Argosy__Response__JobRow *row;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) change(SUBMIT, "web@.service", SERVICE);
         (void) change(START, "web@1.service", NULL);
         (void) change(START, "web@2.service", NULL);
@@ -328,7 +314,6 @@ static void who_waits_is_told_when_the_log_has_it(void **state) {
         RigAnswer *a;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         set_lazy(true);
         job = change(START, "a.service", SERVICE);
         a = wait_for(job);
@@ -348,7 +333,6 @@ static void who_waits_hears_what_failed(void **state) {
         const Argosy__Response__JobRow *row;
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_JOBS);
         a = wait_for(change(START, "a.service", BAD)); // it has ended, and is not written yet
         assert_true(a->final);
         row = rig_last(a)->jobs->rows[0];
@@ -376,7 +360,6 @@ static void who_waits_for_what_the_log_forgets_hears_how_it_ended(void **state) 
         uint64_t job;
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_JOBS);
         set_lazy(true);
         job = start_and_grow_old("a.service", BAD);
         a = wait_for(job);
@@ -403,7 +386,6 @@ static void jobs_are_listed_by_state(void **state) {
         Argosy__JobState wanted = RUNNING;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) change(SUBMIT, "a.service", SERVICE);
         set_lazy(true);
         job = change(START, "b.service", SERVICE);
@@ -425,7 +407,6 @@ static void a_new_leader_goes_on_with_all_of_them(void **state) {
         Argosy__JobRecord *record;
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_JOBS);
         told = change(START, "a.service", BAD);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(cluster_state_read_job(g.state, told, &record), 0);
@@ -467,7 +448,6 @@ static void an_end_on_its_way_is_not_lost(void **state) {
                 Argosy__JobRecord *record;
                 uint64_t job;
 
-                SKIP_BELOW(FEATURE_JOBS);
                 job = change(START, lost ? "a.service" : "b.service", BAD);
                 g.slow = true;
                 g.now_us += LATER_MS * USEC_PER_MSEC;
@@ -494,7 +474,6 @@ static void an_end_on_its_way_is_not_lost(void **state) {
 static void who_waits_is_told_that_the_leader_is_gone(void **state) {
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_JOBS);
         set_lazy(true);
         a = wait_for(change(START, "a.service", SERVICE));
         assert_false(a->final);
@@ -568,7 +547,6 @@ static void all_parts_of_a_job_have_to_end(void **state) {
         const Argosy__Response__JobRow *row;
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_JOBS);
         set_lazy(true);
         a = start_many();
         rig_settle(&g);
@@ -590,7 +568,6 @@ static void all_parts_of_a_job_have_to_end(void **state) {
 static void what_was_begun_and_comes_again_is_one_job_that_ends_once(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) begin_a_part_of_many(START, 0);
         job = last_job();
         lose_the_leader();
@@ -620,7 +597,6 @@ static void what_nobody_goes_on_with_has_failed(void **state) {
                 const Argosy__Response__JobRow *row;
                 uint64_t job;
 
-                SKIP_BELOW(FEATURE_JOBS);
                 if (i > 0) {
                         rig_stop(&g);
                         (void) setup(NULL);
@@ -660,7 +636,6 @@ static void what_is_refused_in_the_middle_has_failed(void **state) {
         uint64_t job;
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) rig_change_many(&g, SUBMIT, "w", MANY, SERVICE);
         rig_pass_ms(&g, 62 * 1000);
         a = begin_a_part_of_many(START, cluster_state_revision(g.state));
@@ -690,7 +665,6 @@ static void of_units_that_its_record_cannot_name_nobody_says_that_they_are_done(
         const char *last = "";
         RigAnswer *again;
 
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         for (size_t i = 0; i < LONG_NAMES; i++) {
                 snprintf(texts[i], sizeof(texts[i]), "w@%0*zu.service", LONG_NAME, i);
                 all[i] = texts[i];

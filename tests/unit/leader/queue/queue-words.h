@@ -5,7 +5,6 @@
 
 #include <errno.h>
 
-#include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"

@@ -92,7 +92,6 @@ static void what_has_not_begun_is_called_off_and_the_rest_goes_on(void **state) 
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = start_both();
         r = cancel_all(&job, 1);
         assert_int_equal(r->job, job + 1);
@@ -117,7 +116,6 @@ static void what_has_not_begun_is_called_off_and_the_rest_goes_on(void **state) 
 static void what_somebody_has_changed_meanwhile_is_not_called_off(void **state) {
         uint64_t job, seen;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = start_both();
         seen = cluster_state_revision(g.state);
         assert_true(answer((Ask){STOP, "second.service"})->job > job);
@@ -129,7 +127,6 @@ static void what_somebody_has_changed_meanwhile_is_not_called_off(void **state) 
 static void who_saw_it_as_it_is_calls_it_off(void **state) {
         uint64_t job, seen;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = start_both();
         seen = cluster_state_revision(g.state);
         (void) answer((Ask){START, "other.service", SERVICE}); // which is none of its units
@@ -141,7 +138,6 @@ static void who_saw_it_as_it_is_calls_it_off(void **state) {
 static void it_is_called_off_once(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = start_both();
         (void) cancel_all(&job, 1);
         assert_int_equal(cancel_all(&job, 1)->status, EALREADY); // all that is left has begun
@@ -161,7 +157,6 @@ static void a_unit_gets_its_file_of_before(void **state) {
         ProtobufCBinaryData before;
         uint64_t id[2] = {12, 34}, job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) answer((Ask){SUBMIT, "first.service", SERVICE});
         (void) answer((Ask){SUBMIT, "second.service", NEEDS});
         before = rig_record(&g, "second.service")->spec;
@@ -192,7 +187,6 @@ static void what_has_begun_is_refused(void **state) {
         const Argosy__Response *r;
         uint64_t jobs[2];
 
-        SKIP_BELOW(FEATURE_JOBS);
         jobs[0] = start_both();
         jobs[1] = answer((Ask){START, "third.service", SERVICE})->job;
         r = cancel_all(jobs, 2);
@@ -207,7 +201,6 @@ static void a_held_one_and_a_running_one_go_together(void **state) {
         uint64_t jobs[2];
         const Argosy__Response *r;
 
-        SKIP_BELOW(FEATURE_JOBS);
         jobs[0] = start_both();
         jobs[1] = hold((Ask){START, "third.service", SERVICE, .hold = true});
         r = cancel_all(jobs, 2);
@@ -225,7 +218,6 @@ static void a_held_one_and_a_running_one_go_together(void **state) {
 static void a_new_leader_knows_what_was_called_off(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) answer((Ask){SUBMIT, "first.service", SERVICE});
         (void) answer((Ask){SUBMIT, "second.service", NEEDS});
         assert_non_null(rig_record(&g, "second.service"));
@@ -294,7 +286,6 @@ static void many_are_called_off_whoever_leads(void **state) {
         const Argosy__Response *r;
         uint64_t job, number;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = start_many();
         assert_int_equal(count_many(), MANY);
         number = ++g.id;
@@ -326,7 +317,6 @@ static void many_are_called_off_whoever_leads(void **state) {
 static void a_closed_queue_and_rules_do_not_hold_it(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = start_both();
         (void) add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, ""));
         set_closed(true, "");
@@ -338,7 +328,6 @@ static void who_could_not_ask_for_it_cannot_call_it_off(void **state) {
         Argosy__Author bob = user("bob", 1001);
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         (void) answer((Ask){SUBMIT, "first.service", SERVICE});
         (void) answer((Ask){SUBMIT, "second.service", NEEDS});
         job = start_both();
@@ -358,7 +347,6 @@ static void what_was_brought_takes_back_who_could_bring_it(void **state) {
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         job = start_both();
         give(ARGOSY__RIGHT__RIGHT_OPERATE, "bob", false);
         g.author = &bob;
@@ -399,7 +387,6 @@ static void an_update_ends_where_it_is(void **state) {
         char name[] = "web@1.service";
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) answer((Ask){SUBMIT, "web@.service", SERVICE});
         for (name[4] = '1'; name[4] <= '4'; name[4]++)
                 (void) answer((Ask){START, name});
@@ -423,7 +410,6 @@ static void a_drain_is_called_off(void **state) {
         uint32_t host;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) answer((Ask){START, "a.service", SERVICE});
         host = rig_host_of(&g, "a.service");
         set_deaf(true);
@@ -446,7 +432,6 @@ static void a_right_to_units_calls_off_no_drain(void **state) {
         uint32_t host;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         (void) answer((Ask){START, "a.service", SERVICE});
         host = rig_host_of(&g, "a.service");
         set_deaf(true);
@@ -469,7 +454,6 @@ static void what_has_ended_well_when_it_is_called_off_is_called_off(void **state
         uint64_t job, after;
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = start_both();
         after = hold((Ask){START, "b.service", SERVICE, .after = job});
         g.slow = true;
@@ -504,7 +488,6 @@ static void who_calls_off_what_has_just_ended_waits_quietly_for_a_full_disk(void
         RigAnswer *a;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = answer((Ask){START, "a.service", SERVICE})->job;
         assert_int_equal(state_of(job), RUNNING); // it has ended, and the log has yet to hear of it
         store_memory_fail(g.store, -ENOSPC);

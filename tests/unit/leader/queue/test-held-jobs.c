@@ -10,7 +10,6 @@ static void a_held_job_begins_when_it_is_released(void **state) {
         unsigned batches;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = hold((Ask){START, "a.service", SERVICE, .hold = true});
         rig_pass_ms(&g, 10 * LATER_MS);
         assert_null(rig_record(&g, "a.service"));
@@ -39,7 +38,6 @@ static void what_began_late_is_listed_by_when_it_began(void **state) {
         const Argosy__Response__Jobs *jobs;
         uint64_t job, then, between;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = hold((Ask){START, "a.service", SERVICE, .hold = true});
         (void) hold((Ask){START, "c.service", SERVICE, .hold = true}); // it never begins
         (void) answer((Ask){START, "b.service", SERVICE});
@@ -62,7 +60,6 @@ static void what_began_late_is_listed_by_when_it_began(void **state) {
 static void nothing_of_it_is_lost_or_done_twice_with_its_leader(void **state) {
         uint64_t job, revision;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = hold((Ask){START, "a.service", SERVICE, .hold = true});
         rig_depose(&g);
         rig_elect(&g);
@@ -81,7 +78,6 @@ static void nothing_of_it_is_lost_or_done_twice_with_its_leader(void **state) {
 static void a_leader_that_is_lost_as_it_begins_leaves_it_to_the_next(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = hold((Ask){START, "a.service", SERVICE, .hold = true});
         assert_int_equal(release(hold((Ask){START, "b.service", SERVICE, .hold = true})), 0);
         (void) ask((Ask){START, "c.service", SERVICE, .after = job});
@@ -104,7 +100,6 @@ static void asked_again_it_is_the_same_job(void **state) {
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = hold((Ask){START, "a.service", SERVICE, .hold = true, .id = 4444});
         r = answer((Ask){START, "a.service", SERVICE, .hold = true, .id = 4444});
         assert_int_equal(r->job, job);
@@ -121,7 +116,6 @@ static void asked_again_it_is_the_same_job(void **state) {
 static void one_that_was_cancelled_before_it_began_is_not_done_when_asked_again(void **state) {
         uint64_t first, job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         set_lazy(true);
         first = answer((Ask){START, "bad.service", BAD})->job;
         job = hold((Ask){START, "a.service", SERVICE, .after = first, .id = 4444});
@@ -139,7 +133,6 @@ static void a_job_begins_when_those_before_it_are_done(void **state) {
         const Argosy__Response__JobRow *row;
         uint64_t first, second, job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         set_lazy(true);
         first = answer((Ask){START, "a.service", SERVICE})->job;
         second = hold((Ask){START, "b.service", SERVICE, .hold = true});
@@ -164,7 +157,6 @@ static void a_job_begins_when_those_before_it_are_done(void **state) {
 static void a_chain_ends_with_its_first_failure(void **state) {
         uint64_t jobs[4];
 
-        SKIP_BELOW(FEATURE_JOBS);
         set_lazy(true);
         jobs[0] = answer((Ask){START, "bad.service", BAD})->job;
         for (size_t i = 1; i < ELEMENTSOF(jobs); i++)
@@ -183,7 +175,6 @@ static void a_job_waits_for_none_that_cannot_end_well(void **state) {
         const Argosy__Response *r;
         uint64_t failed;
 
-        SKIP_BELOW(FEATURE_JOBS);
         failed = answer((Ask){START, "bad.service", BAD})->job;
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(answer((Ask){START, "a.service", SERVICE, .after = failed})->status, ECANCELED);
@@ -196,7 +187,6 @@ static void a_job_waits_for_none_that_cannot_end_well(void **state) {
 static void a_job_after_one_that_is_done_begins_at_once(void **state) {
         const Argosy__Response *r;
 
-        SKIP_BELOW(FEATURE_JOBS);
         r = answer((Ask){SUBMIT, "b.service", SERVICE});
         assert_int_equal(state_of(r->job), DONE);
         r = answer((Ask){START, "a.service", SERVICE, .after = r->job});
@@ -207,7 +197,6 @@ static void a_job_after_one_that_is_done_begins_at_once(void **state) {
 static void a_new_leader_waits_for_the_same(void **state) {
         uint64_t first, job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         set_lazy(true);
         first = answer((Ask){START, "a.service", SERVICE})->job;
         job = hold((Ask){START, "c.service", SERVICE, .after = first});
@@ -268,7 +257,6 @@ static void an_update_waits_behind_another_one_if_it_is_to(void **state) {
         const Argosy__Response *r;
         uint64_t first, second;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start_instances();
         first = update(OTHER, false, &r);
         assert_int_equal(r->status, 0);
@@ -295,7 +283,6 @@ static void one_that_waits_behind_an_update_leaves_its_place_of_a_limit_to_the_n
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         start_instances();
         two.limit = 2;
         (void) add_rule(two);
@@ -323,7 +310,6 @@ static void who_has_lost_his_right_meanwhile_is_refused(void **state) {
         Argosy__Author alice = user("alice", 1000);
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", false);
         g.author = &alice;
         job = hold((Ask){START, "a.service", SERVICE, .hold = true});
@@ -340,7 +326,6 @@ static void only_who_could_ask_for_it_releases_it(void **state) {
         Argosy__Author alice = user("alice", 1000), bob = user("bob", 1001);
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", false);
         give(ARGOSY__RIGHT__RIGHT_OPERATE, "bob", false);
         g.author = &alice;
@@ -357,7 +342,6 @@ static void only_who_could_ask_for_it_releases_it(void **state) {
 static void what_somebody_changed_meanwhile_is_left_alone(void **state) {
         uint64_t job, seen;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) answer((Ask){START, "a.service", SERVICE});
         seen = cluster_state_revision(g.state);
         job = hold((Ask){RESTART, "a.service", .hold = true, .if_revision = seen});
@@ -372,7 +356,6 @@ static void what_somebody_else_has_released_meanwhile_is_left_as_it_is(void **st
         Argosy__Author alice = user("alice", 1000);
         uint64_t job, seen;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         (void) answer((Ask){START, "a.service", SERVICE});
         give(ARGOSY__RIGHT__RIGHT_OPERATE, "alice", false);
         (void) add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "a.service"));
@@ -394,7 +377,6 @@ static void what_somebody_else_has_released_meanwhile_is_left_as_it_is(void **st
 static void who_saw_it_as_it_is_releases_it_or_calls_it_off(void **state) {
         uint64_t first, second;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) answer((Ask){START, "a.service", SERVICE});
         first = hold((Ask){RESTART, "a.service", .hold = true});
         second = hold((Ask){RESTART, "a.service", .hold = true});
@@ -410,7 +392,6 @@ static void what_is_refused_of_it_makes_it_failed(void **state) {
         const Argosy__Response__JobRow *row;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = hold((Ask){RESTART, "nobody.service", .hold = true});
         assert_int_equal(release(job), 0);
         rig_pass_ms(&g, LATER_MS);
@@ -489,7 +470,6 @@ static void release_all(uint64_t *jobs, size_t n) {
 static void what_is_refused_at_length_leaves_room_for_others(void **state) {
         uint64_t jobs[LONG_JOBS];
 
-        SKIP_BELOW(FEATURE_JOBS);
         for (size_t i = 0; i < LONG_JOBS; i++) {
                 assert_int_equal(hold_refused(i == 0, PATH_LEN)->status, 0);
                 jobs[i] = last_job();
@@ -508,7 +488,6 @@ static void what_is_refused_at_length_leaves_room_for_others(void **state) {
 static void many_refusals_are_as_many_entries_as_they_need(void **state) {
         uint64_t jobs[20];
 
-        SKIP_BELOW(FEATURE_JOBS);
         g.batch_max = 400 * 1024;
         for (size_t i = 0; i < ELEMENTSOF(jobs); i++) {
                 assert_int_equal(hold_refused(false, PATH_LEN)->status, 0);
@@ -586,7 +565,6 @@ static void one_of_several_entries_is_gone_on_with_by_the_next_leader(void **sta
         uint64_t job, revision;
         size_t before;
 
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         ask_for_many(true);
         job = last_job();
         assert_int_equal(state_of(job), HELD);
@@ -616,7 +594,6 @@ static void one_of_several_entries_is_gone_on_with_by_the_next_leader(void **sta
 static void a_job_does_not_begin_after_a_part_of_another(void **state) {
         uint64_t first, job;
 
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         g.slow = true;
         ask_for_many(false);
         while (n_started() == 0) {
@@ -663,7 +640,6 @@ static void begin_large_jobs(uint64_t jobs[LARGE_JOBS]) {
 static void what_is_released_outlasts_full_disks(void **state) {
         uint64_t jobs[LARGE_JOBS];
 
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         begin_large_jobs(jobs);
         rig_release(&g); // behind which there is no room
         store_memory_fail(g.store, -ENOSPC);
@@ -683,7 +659,6 @@ static void what_is_released_outlasts_full_disks(void **state) {
 static void what_can_never_be_written_ends_in_part(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         rig_pass_ms(&g, 62 * 1000);
         ask_for_many(true);
         job = last_job();
@@ -708,7 +683,6 @@ static void who_waits_for_it_waits_through_it(void **state) {
         uint64_t job;
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = hold((Ask){START, "a.service", SERVICE, .hold = true});
         a = wait_for(job);
         rig_pass_ms(&g, 5 * LATER_MS);
@@ -723,7 +697,6 @@ static void who_waits_hears_that_it_was_cancelled(void **state) {
         uint64_t first, job;
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_JOBS);
         set_lazy(true);
         first = answer((Ask){START, "bad.service", BAD})->job;
         job = hold((Ask){START, "a.service", SERVICE, .after = first});
@@ -741,7 +714,6 @@ static void a_held_job_is_taken_out_with_what_waits_for_it(void **state) {
         Argosy__Author bob = user("bob", 1001);
         uint64_t job, after;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         give(ARGOSY__RIGHT__RIGHT_OPERATE, "bob", false);
         job = hold((Ask){START, "a.service", SERVICE, .hold = true});
         after = hold((Ask){START, "b.service", SERVICE, .after = job});
@@ -764,7 +736,6 @@ static void a_held_job_is_taken_out_with_what_waits_for_it(void **state) {
 static void those_that_wait_cost_nothing(void **state) {
         uint64_t judged, first = 0;
 
-        SKIP_BELOW(FEATURE_JOBS);
         for (unsigned i = 0; i < 300; i++) {
                 uint64_t job =
                         hold((Ask){RESTART, "a.service", .hold = i % 2 == 0, .after = i % 2 ? first : 0});
@@ -784,7 +755,6 @@ static void those_that_wait_cost_nothing(void **state) {
 static void many_that_may_go_wait_quietly_for_the_log(void **state) {
         uint64_t jobs[90];
 
-        SKIP_BELOW(FEATURE_JOBS);
         for (size_t i = 0; i < ELEMENTSOF(jobs); i++)
                 jobs[i] = hold((Ask){SUBMIT, "a.service", SERVICE, .hold = true});
         g.slow = true;
@@ -807,7 +777,6 @@ static void what_cannot_be_held_is_refused(void **state) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t before = last_job();
 
-        SKIP_BELOW(FEATURE_JOBS);
         job.hold = true;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
         request.cluster_token = &token;

@@ -21,7 +21,6 @@ static void a_rule_holds_until_it_is_gone(void **state) {
         uint32_t number;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         number = add_rule(rule(QUEUE_HOLD, "db*"));
         assert_false(answer((Ask){START, "web.service", SERVICE})->held);
         job = hold((Ask){START, "db.service", SERVICE});
@@ -40,7 +39,6 @@ static void a_rule_refuses_in_its_own_words(void **state) {
         const Argosy__Response *r;
         uint64_t before;
 
-        SKIP_BELOW(FEATURE_JOBS);
         frozen.text = (char *) "frozen until Monday";
         frozen.verb = (char *) "start";
         (void) add_rule(frozen);
@@ -58,7 +56,6 @@ static void a_job_is_judged_by_the_rules_of_the_time_when_it_begins(void **state
         Argosy__QueueRule frozen = rule(REFUSE, "");
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = hold((Ask){START, "a.service", SERVICE,
                          .after = hold((Ask){SUBMIT, "b.service", SERVICE, .hold = true})});
         frozen.text = (char *) "frozen";
@@ -76,7 +73,6 @@ static void rules_count_in_their_order(void **state) {
         Argosy__QueueRule accept = rule(ACCEPT, "db.service");
         uint32_t held;
 
-        SKIP_BELOW(FEATURE_JOBS);
         held = add_rule(rule(QUEUE_HOLD, "db*"));
         m.add = &accept;
         m.before = held;
@@ -93,7 +89,6 @@ static void a_limit_lets_so_many_run(void **state) {
         Argosy__QueueRule two = rule(LIMIT, "");
         uint64_t jobs[5];
 
-        SKIP_BELOW(FEATURE_JOBS);
         two.limit = 2;
         two.verb = (char *) "start";
         (void) add_rule(two);
@@ -126,7 +121,6 @@ static void requests_of_one_moment_do_not_slip_through_a_limit(void **state) {
         RigAnswer *answers[3];
         size_t n = 0;
 
-        SKIP_BELOW(FEATURE_JOBS);
         one.limit = 1;
         (void) add_rule(one);
         set_lazy(true);
@@ -145,7 +139,6 @@ static void a_request_does_not_pass_those_that_wait(void **state) {
         Argosy__QueueRule one = rule(LIMIT, "");
         uint64_t first;
 
-        SKIP_BELOW(FEATURE_JOBS);
         one.limit = 1;
         (void) add_rule(one);
         set_lazy(true);
@@ -183,7 +176,6 @@ static uint64_t fill_limit_of_one(void) {
 }
 
 static void who_has_waited_for_a_limit_is_not_passed_by_who_waited_for_the_same_job(void **state) {
-        SKIP_BELOW(FEATURE_JOBS);
         (void) hold((Ask){START, "c.service", SERVICE, .after = fill_limit_of_one()});
         set_lazy(false);
         rig_pass_ms(&g, 4 * LATER_MS);
@@ -192,7 +184,6 @@ static void who_has_waited_for_a_limit_is_not_passed_by_who_waited_for_the_same_
 }
 
 static void who_has_waited_for_a_limit_is_not_passed_by_who_comes_with_its_end(void **state) {
-        SKIP_BELOW(FEATURE_JOBS);
         (void) fill_limit_of_one();
         set_lazy(false); // the log has yet to hear of it
         (void) answer((Ask){START, "c.service", SERVICE});
@@ -202,7 +193,6 @@ static void who_has_waited_for_a_limit_is_not_passed_by_who_comes_with_its_end(v
 }
 
 static void who_has_waited_for_a_limit_is_not_passed_while_the_log_has_no_room(void **state) {
-        SKIP_BELOW(FEATURE_JOBS);
         (void) wait_for(fill_limit_of_one());
         g.slow = true;
         for (uint32_t h = 1; h <= 3; h++)
@@ -229,7 +219,6 @@ static void what_cannot_be_held_is_not_refused_for_those_that_are_due(void **sta
         uint64_t jobs[90]; // more than go at a time
         RigAnswer *a;
 
-        SKIP_BELOW(FEATURE_JOBS);
         one.limit = 1;
         one.verb = (char *) "cluster token";
         (void) add_rule(one);
@@ -258,7 +247,6 @@ static void a_closed_queue_holds_what_comes(void **state) {
         Argosy__Author alice = user("alice", 1000);
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         (void) answer((Ask){START, "a.service", SERVICE});
         give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", false);
         (void) add_rule(rule(ACCEPT, ""));
@@ -281,7 +269,6 @@ static void the_queue_is_closed_by_who_has_seen_it_as_it_is(void **state) {
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
-        SKIP_BELOW(FEATURE_JOBS);
         m.close = true;
         request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
         request.queue_change = &m;
@@ -299,7 +286,6 @@ static void the_queue_is_closed_by_who_has_seen_it_as_it_is(void **state) {
 static void failover_does_not_ask_the_queue(void **state) {
         uint32_t host;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_CORDONED, 0, ""); // the leader's own stays on
         (void) answer((Ask){START, "a.service", SERVICE});
         (void) add_rule(rule(QUEUE_HOLD, ""));
@@ -316,7 +302,6 @@ static void releasing_from_the_rules_is_for_those_who_make_them(void **state) {
         Argosy__Author alice = user("alice", 1000);
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", false);
         (void) add_rule(rule(QUEUE_HOLD, ""));
         g.author = &alice;
@@ -333,7 +318,6 @@ static void a_rule_about_everything_is_warned_of(void **state) {
         Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
         Argosy__QueueRule all = rule(QUEUE_HOLD, ""), none = rule(REFUSE, "a*");
 
-        SKIP_BELOW(FEATURE_JOBS);
         m.add = &all;
         assert_non_null(strstr(change_queue(&m, "")->message, "every request"));
         m.add = &none; // refuses without a word
@@ -357,7 +341,6 @@ static void a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there(void **s
         Argosy__QueueRule about = rule(QUEUE_HOLD, "");
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         make_role("db");
         about.role = (char *) "db";
         (void) add_rule(about);
@@ -372,7 +355,6 @@ static void a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there(void **s
 static void a_rule_asks_for_the_role_of_a_template_that_is_there(void **state) {
         Argosy__QueueRule about = rule(QUEUE_HOLD, "");
 
-        SKIP_BELOW(FEATURE_JOBS);
         make_role("web"); // of the template itself
         make_role("web1");
         make_role("web2");
@@ -395,7 +377,6 @@ static void a_rule_asks_for_the_role_of_what_a_folder_makes(void **state) {
         Argosy__QueueRule about = rule(REFUSE, "");
         uint64_t id[2] = {7, 99};
 
-        SKIP_BELOW(FEATURE_JOBS);
         about.role = (char *) "db";
         about.text = (char *) "frozen";
         unit.name = file.name = file.path = (char *) "a.service";
@@ -438,7 +419,6 @@ static void an_author_has_so_many_open_jobs(void **state) {
         const Argosy__Response *r;
         uint64_t first;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         give(ARGOSY__RIGHT__RIGHT_DEPLOY, "ann", false);
         assert_int_equal(list()->open_max, CLUSTER_OPEN_JOBS_DEFAULT);
         assert_int_equal(set_open_max(CLUSTER_OPEN_JOBS_MAX + 1), EINVAL);
@@ -487,7 +467,6 @@ static void how_much_of_the_past_is_kept_can_be_changed_and_undone(void **state)
         const Argosy__Response__JobRow *row;
         uint64_t id[2] = {++g.id, 66};
 
-        SKIP_BELOW(FEATURE_JOBS);
         assert_int_equal(list()->history_mib, CLUSTER_HISTORY_MIB_DEFAULT);
         assert_int_equal(set_history(CLUSTER_HISTORY_MIB_MAX + 1), EINVAL);
         assert_int_equal(set_history(64), 0);
@@ -514,7 +493,6 @@ static void jobs_of_one_entry_count_as_well(void **state) {
         RigAnswer *answers[4];
         char name[] = "a.service";
 
-        SKIP_BELOW(FEATURE_JOBS);
         assert_int_equal(set_open_max(2), 0);
         set_lazy(true);
         g.slow = true;

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "log.h"
@@ -461,7 +460,6 @@ static void live(unsigned seed) {
 }
 
 static void the_leader_and_the_model_agree(void **state) {
-        SKIP_BELOW(FEATURE_CHANGE_PARTS);
         m = (Model){};
         for (unsigned seed = 1; seed <= LIVES; seed++)
                 live(seed);

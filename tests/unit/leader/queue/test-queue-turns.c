@@ -89,7 +89,6 @@ static uint32_t add_role_rule(Argosy__QueueAction action, const char *role) {
 static void thousands_are_compared_in_turns_and_their_file_is_read_once(void **state) {
         Counted counted;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "db@*"));
         (void) add_role_rule(LIMIT, "web");
         (void) add_role_rule(LIMIT, "cache");
@@ -105,7 +104,6 @@ static void a_role_that_is_made_of_names_is_found_among_thousands(void **state) 
         const Argosy__Response *r;
         Counted counted;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) add_role_rule(REFUSE, "4999");
         r = submit(UNITS, SERVICE "[X-Argosy]\nRole=%i\n", &counted);
         assert_int_equal(r->status, EPERM);
@@ -121,7 +119,6 @@ static void rules_that_change_meanwhile_count(void **state) {
         Argosy__Request change = ARGOSY__REQUEST__INIT;
         Counted counted;
 
-        SKIP_BELOW(FEATURE_JOBS);
         m.before = add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "db@*"));
         frozen.text = (char *) "frozen";
         m.add = &frozen;
@@ -167,7 +164,6 @@ static void files_that_he_may_not_bring_any_more_are_not_read(void **state) {
         Argosy__Author bob = user("bob", 1001);
         Counted counted;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         (void) add_role_rule(REFUSE, "nobody");
         give(ARGOSY__RIGHT__RIGHT_OPERATE, "bob", false);
         give(ARGOSY__RIGHT__RIGHT_DEPLOY, "bob", false);
@@ -192,7 +188,6 @@ static void those_that_are_due_are_compared_in_turns(void **state) {
         unsigned most = 0, turns = 0;
         uint64_t jobs[JOBS];
 
-        SKIP_BELOW(FEATURE_JOBS);
         set_closed(true, "");
         for (size_t i = 0; i < JOBS; i++) {
                 (void) ask_to_submit(UNITS, SERVICE);

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 
 #include "cluster-setting.h"
-#include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
@@ -169,7 +168,6 @@ static void assert_rules(const char *verbs) {
 static void a_label_is_as_it_was(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = undone(label("n2", "disk", "ssd"));
         assert_null(label_of(2, "disk"));
         (void) undone(job);
@@ -187,7 +185,6 @@ static void a_label_is_as_it_was(void **state) {
 static void what_another_job_labelled_beside_it_stays(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = label("n2", "disk", "ssd");
         (void) label("n2", "rack", "4");
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
@@ -201,7 +198,6 @@ static void nodes_are_open_or_closed_as_they_were(void **state) {
         static const char *const nodes[] = {"n2", "n3"};
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "old disks");
         job = job_of(rig_set_modes(&g, nodes, 2, ARGOSY__NODE_MODE__MODE_DRAINING));
         assert_int_equal(rig_show_job(&g, job)->n_settings, 2);
@@ -219,7 +215,6 @@ static void nodes_are_open_or_closed_as_they_were(void **state) {
 static void a_time_that_is_over_is_not_put_back(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 60, "");
         assert_true(node_of(2)->mode_deadline_us > 0);
         job = job_of(rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, ""));
@@ -236,7 +231,6 @@ static void a_role_is_as_it_was(void **state) {
         const Argosy__RoleRecord *web;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = undone(role((Role){.name = "web", .weight = 3, .resource = "slot", .limit = 5}));
         assert_null(cluster_state_find_role(g.state, "web"));
         (void) undone(job);
@@ -254,7 +248,6 @@ static void a_role_is_as_it_was(void **state) {
 static void the_order_of_amounts_is_no_change(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) role((Role){.name = "web", .weight = 1, .resource = "slot", .limit = 5});
         (void) role((Role){.name = "web", .resource = "gpu", .limit = 1});
         job = role((Role){.name = "web", .weight = 9});
@@ -268,7 +261,6 @@ static void a_role_that_units_are_of_stays(void **state) {
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = role((Role){.name = "web", .weight = 3});
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_START, "a.service", OF_WEB)->status, 0);
         r = rig_undo(&g, (RigUndo){job});
@@ -282,7 +274,6 @@ static void a_role_that_units_are_of_stays(void **state) {
 static void a_pool_is_as_it_was(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = undone(pool("ssd", "n1"));
         assert_null(cluster_state_find_pool(g.state, "ssd"));
         (void) undone(job);
@@ -295,7 +286,6 @@ static void a_pool_is_as_it_was(void **state) {
 static void a_rule_comes_to_its_place_again(void **state) {
         uint64_t first, second, job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) undone(add_rule("start"));
         assert_rules("");
         (void) add_rule("stop");
@@ -320,7 +310,6 @@ static void a_rule_comes_to_its_place_again(void **state) {
 static void a_queue_that_was_closed_opens_again(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = undone(close_queue("moving racks"));
         assert_false(cluster_state_queue(g.state)->closed);
         (void) undone(job);
@@ -335,7 +324,6 @@ static void what_a_later_job_changed_is_named(void **state) {
         uint64_t job, later;
         char text[64];
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) label("n2", "disk", "hdd");
         job = label("n2", "disk", "ssd");
         later = label("n2", "disk", "nvme");
@@ -362,7 +350,6 @@ static void a_plan_says_it_and_does_nothing(void **state) {
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "old disks");
         job = job_of(rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, ""));
         r = rig_undo(&g, (RigUndo){job, .dry_run = true});
@@ -379,7 +366,6 @@ static void a_host_that_is_gone_is_in_nobodys_way(void **state) {
         const Argosy__Response *r;
         uint64_t job, second;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) label("n4", "disk", "hdd");
         job = label("n4", "disk", "ssd");
         second = job_of(rig_set_mode(&g, "n4", ARGOSY__NODE_MODE__MODE_CORDONED, 0, ""));
@@ -403,7 +389,6 @@ static void who_may_not_change_it_cannot_undo_it(void **state) {
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_ACCESS);
         alice.host = 2;
         alice.uid = 1000;
         alice.user = (char *) "alice";
@@ -511,7 +496,6 @@ static void whatever_was_set_is_undone_step_by_step(void **state) {
         static char before[STEPS][TEXT_MAX], now[TEXT_MAX];
         uint64_t job[STEPS];
 
-        SKIP_BELOW(FEATURE_JOBS);
         for (uint64_t seed = 1; seed <= 4; seed++) {
                 uint64_t s = seed * 7919;
 

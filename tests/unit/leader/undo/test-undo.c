@@ -4,7 +4,6 @@
 // they were there. What somebody has changed since is named, and left alone unless the request says otherwise.
 #include <inttypes.h>
 
-#include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 
@@ -71,7 +70,6 @@ static void a_file_is_put_back_and_runs(void **state) {
         const VirtualUnit *held;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start("a.service", ONE);
         job = undone(start("a.service", TWO));
         assert_unit("a.service", ONE, LAUNCHED);
@@ -85,7 +83,6 @@ static void a_file_is_put_back_and_runs(void **state) {
 static void what_was_stopped_is_started(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start("a.service", ONE);
         job = undone(stop("a.service"));
         assert_unit("a.service", ONE, LAUNCHED);
@@ -96,7 +93,6 @@ static void what_was_stopped_is_started(void **state) {
 static void what_was_made_is_destroyed_and_made_again(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = undone(start("a.service", ONE));
         assert_null(rig_record(&g, "a.service"));
         assert_int_equal(rig_count_running(&g, "a.service"), 0);
@@ -105,7 +101,6 @@ static void what_was_made_is_destroyed_and_made_again(void **state) {
 }
 
 static void what_was_destroyed_is_as_it_was(void **state) {
-        SKIP_BELOW(FEATURE_JOBS);
         (void) change(ARGOSY__VERB__VERB_SUBMIT, "w@.service", ONE);
         (void) start("w@1.service", NULL);
         assert_true(rig_record(&g, "w@1.service")->from_template);
@@ -121,7 +116,6 @@ static void what_is_to_be_waited_for_is_said(void **state) {
         const Argosy__Response__UnitResult *result;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = start("a.service", ONE);
         result = rig_undo(&g, (RigUndo){job})->change->units[0];
         assert_int_equal(result->verb, ARGOSY__VERB__VERB_DESTROY);
@@ -143,7 +137,6 @@ static void what_somebody_changed_since_is_named(void **state) {
         uint64_t job, later;
         char text[64];
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start("a.service", ONE);
         job = start("a.service", TWO);
         later = start("a.service", THREE);
@@ -170,7 +163,6 @@ static void what_somebody_changed_since_is_named(void **state) {
 static void a_revision_binds_it_to_what_its_job_changed(void **state) {
         uint64_t job, seen;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = start("a.service", ONE);
         seen = cluster_state_revision(g.state);
         (void) start("b.service", ONE);
@@ -187,7 +179,6 @@ static void a_revision_binds_it_to_what_its_job_changed(void **state) {
 static void a_revision_binds_it_to_units_that_are_gone(void **state) {
         uint64_t job, seen;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start("a.service", ONE);
         (void) start("b.service", ONE);
         job = change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
@@ -204,7 +195,6 @@ static void a_revision_binds_it_to_units_that_are_gone(void **state) {
 static void a_revision_binds_it_to_what_is_no_unit(void **state) {
         uint64_t job, seen;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         job = last_job();
         seen = cluster_state_revision(g.state);
@@ -219,7 +209,6 @@ static void a_revision_binds_it_to_what_is_no_unit(void **state) {
 static void what_somebody_changed_since_beside_it_stays(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start("a.service", ONE);
         job = start("a.service", TWO);
         (void) stop("a.service");
@@ -231,7 +220,6 @@ static void the_cluster_itself_changes_nothing(void **state) {
         uint32_t host;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start("a.service", ONE);
         job = start("a.service", TWO);
         host = rig_host_of(&g, "a.service");
@@ -255,7 +243,6 @@ static void that_it_ran_cannot_be_undone(void **state) {
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start("a.service", ONE);
         job = change(ARGOSY__VERB__VERB_RESTART, "a.service", NULL);
         r = rig_undo(&g, (RigUndo){job});
@@ -272,7 +259,6 @@ static void what_is_as_before_stays(void **state) {
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start("a.service", ONE);
         job = start("a.service", TWO);
         (void) start("a.service", ONE);
@@ -286,7 +272,6 @@ static void a_plan_says_it_and_does_nothing(void **state) {
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start("a.service", ONE);
         (void) start("a.service", TWO);
         job = stop("a.service");
@@ -303,7 +288,6 @@ static void a_request_that_comes_again_undoes_nothing_twice(void **state) {
         const Argosy__Response *r;
         uint64_t job, n;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start("a.service", ONE);
         job = start("a.service", TWO);
         n = rig_undo(&g, (RigUndo){job, .id = 4711})->job;
@@ -364,7 +348,6 @@ static void many_are_one_job(void **state) {
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start_many(ONE);
         job = start_many(TWO);
         r = rig_undo(&g, (RigUndo){job});
@@ -393,7 +376,6 @@ static void the_next_leader_goes_on_with_it(void **state) {
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start_many(ONE);
         job = start_many(TWO);
         begin_and_lose_the_leader(job, 4711);
@@ -420,7 +402,6 @@ static void whose_rest_somebody_else_has_put_back_is_over(void **state) {
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start_many(ONE);
         job = start_many(TWO);
         begin_and_lose_the_leader(job, 4711);
@@ -439,7 +420,6 @@ static void what_is_forgotten_before_it_is_undone_whole_is_said(void **state) {
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start_many(ONE);
         job = start_many(TWO);
         begin_and_lose_the_leader(job, 4711);
@@ -464,7 +444,6 @@ static void what_is_forgotten_before_it_is_undone_whole_is_said(void **state) {
 static void an_update_is_undone_with_all_that_it_did(void **state) {
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) change(ARGOSY__VERB__VERB_SUBMIT, "w@.service", ONE);
         for (unsigned i = 1; i <= 3; i++) {
                 char name[32];
@@ -496,7 +475,6 @@ static void an_update_is_undone_with_all_that_it_did(void **state) {
 static void an_update_that_failed_leaves_nothing_to_undo(void **state) {
         const Argosy__Response *r;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) change(ARGOSY__VERB__VERB_SUBMIT, "w@.service", ONE);
         (void) start("w@1.service", NULL);
         (void) start("w@2.service", NULL);
@@ -541,7 +519,6 @@ static void files_are_put_back_a_few_at_a_time(void **state) {
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         job = update_three();
         r = rig_undo(&g, (RigUndo){job, .rolling = true, .dry_run = true});
         assert_int_equal(r->change->n_units, 4);
@@ -578,7 +555,6 @@ static void what_is_no_update_is_not_put_back_a_few_at_a_time(void **state) {
         const Argosy__Response *r;
         uint64_t job;
 
-        SKIP_BELOW(FEATURE_JOBS);
         (void) start("a.service", ONE);
         job = stop("a.service");
         r = rig_undo(&g, (RigUndo){job, .rolling = true});
@@ -653,7 +629,6 @@ static void whatever_was_done_is_undone_step_by_step(void **state) {
         static char before[STEPS][TEXT_MAX], now[TEXT_MAX];
         uint64_t job[STEPS];
 
-        SKIP_BELOW(FEATURE_JOBS);
         for (uint64_t seed = 1; seed <= 4; seed++) {
                 uint64_t s = seed * 7919;
 

@@ -2,7 +2,6 @@
 //
 // A Change of many units goes into the log in parts, and nobody who asked sees them: one answer, each unit once. What a
 // turn of the loop does is bounded, also by those who wait for all of them.
-#include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "test.h"
@@ -344,7 +343,6 @@ static void forget_request_ids(void) {
 }
 
 static void nor_when_thousands_of_others_asked_in_between(void **state) {
-        SKIP_BELOW(FEATURE_JOBS);
         submit(SERVICE);
         assert_answered(change(START, UNITS, 1), UNITS);
         restart_until_deposed(UNITS);
@@ -436,15 +434,6 @@ static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
         assert_non_null(strstr(a->responses[0]->message, ": 246 units were changed before, the others were not"));
 }
 
-static void the_log_of_an_older_version_has_it_in_one_entry(void **state) {
-        rig_stop(&g);
-        rig_start_at(&g, 3, 1);
-        submit(SERVICE);
-        watch();
-        assert_answered(change(START, PART_MAX + 1, 1), PART_MAX + 1);
-        assert_true(most_changed > PART_MAX);
-}
-
 // For all of them, as they are `later` revisions from now.
 static RigAnswer *wait_for_all(uint64_t later) {
         Argosy__Request__Wait__Item items[UNITS], *item_pointers[UNITS];
@@ -518,7 +507,6 @@ int main(void) {
                 TEST(instances_like_their_siblings_are_one_entry),
                 TEST(a_sent_file_whose_instances_differ_in_priority_is_one_entry),
                 TEST(who_fails_in_the_middle_hears_how_many_were_changed),
-                TEST(the_log_of_an_older_version_has_it_in_one_entry),
                 TEST(a_wait_for_many_begins_with_some_in_each_turn),
                 TEST(a_wait_for_many_is_judged_again_some_in_each_turn),
         };

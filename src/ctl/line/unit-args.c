@@ -266,3 +266,24 @@ int unit_args_files_of(const UnitArgs *a, char *const *names, size_t n_names, co
         *ret_n = n;
         return 0;
 }
+
+int unit_args_with_files(const UnitArgs *a, UnitArgsPair **ret, size_t *ret_n) {
+        _cleanup_free_ UnitArgsPair *pairs = calloc(a->n_files + 1, sizeof(*pairs));
+        _cleanup_(map_done) Map noted = {};
+        size_t n = 0;
+
+        if (!pairs)
+                return -ENOMEM;
+        for (size_t i = 0; i < a->n_names; i++) {
+                UnitArgsFile *f = map_find_str(&a->files_by_unit, a->names[i]);
+                int r = f ? map_add_str(&noted, f->name, f) : -EEXIST;
+
+                if (r == 0)
+                        pairs[n++] = (UnitArgsPair){a->names[i], f};
+                else if (r != -EEXIST)
+                        return r;
+        }
+        *ret = TAKE_PTR(pairs);
+        *ret_n = n;
+        return 0;
+}

@@ -56,4 +56,12 @@ int unit_args_add(UnitArgs *a, const char *word, UnitArgsFlags flags, int dirfd,
 int unit_args_files_of(const UnitArgs *a, char *const *names, size_t n, const UnitArgsFile ***ret,
                        size_t *ret_n);
 
+// Each file that was found, once, with the first name that it is for: of a template's that may be an instance. The array is the
+// caller's, what it points to is borrowed. 0 or -ENOMEM.
+typedef struct UnitArgsPair {
+        const char *name;
+        const UnitArgsFile *file;
+} UnitArgsPair;
+int unit_args_with_files(const UnitArgs *a, UnitArgsPair **ret, size_t *ret_n);
+
 bool unit_arg_is_glob(const char *word);

@@ -41,6 +41,19 @@ void unit_folder_done(UnitFolder *f) {
         *f = (UnitFolder){};
 }
 
+// What is wrong with a part of it, in a sentence. 0: it was told, and the rest counts.
+static int tell_problem(UnitFolder *f, int error, Buf *why) {
+        _cleanup_free_ char *sentence = NULL;
+
+        if (error >= 0 || error == -ENOMEM || !f->problem || why->len == 0)
+                return error;
+        sentence = buf_take_string(why);
+        if (!sentence)
+                return -ENOMEM;
+        f->problem(sentence, f->problem_data);
+        return 0;
+}
+
 // ---- files
 
 static int read_regular(int dirfd, const char *name, const char *path, size_t max, Buf *ret, Buf *why) {
@@ -86,6 +99,7 @@ static int add_file(UnitFolder *folder, int dirfd, const char *dir, const char *
         r = read_regular(dirfd, name, f->path, UNIT_FILE_MAX, &f->content, why);
         if (r == 0)
                 r = check_file(f, why);
+        r = tell_problem(folder, r, why);
         if (r < 0)
                 return r;
         f->hash = hash_of(f->content.data, f->content.len);
@@ -128,7 +142,9 @@ static int read_set_file(UnitFolder *f, int dirfd, const char *dir, const char *
         _cleanup_buf_ Buf text = {};
         int r = path ? read_regular(dirfd, name, path, SET_FILE_BYTES_MAX, &text, why) : -ENOMEM;
 
-        return r < 0 ? r : set_file_parse(path, text.data, text.len, &f->set_file, why);
+        if (r == 0)
+                r = set_file_parse(path, text.data, text.len, &f->set_file, why);
+        return tell_problem(f, r, why);
 }
 
 static int add_entry(UnitFolder *f, int dirfd, const char *dir, const char *name, Buf *why) {
@@ -220,7 +236,7 @@ int unit_folder_read(const char *path, UnitFolder *ret, Buf *why) {
         int r = read_entries(ret, path, why);
 
         for (size_t i = 0; r == 0 && i < ret->set_file.n; i++)
-                r = add_listed(ret, path, &ret->set_file.units[i], why);
+                r = tell_problem(ret, add_listed(ret, path, &ret->set_file.units[i], why), why);
         if (r == 0)
                 r = add_others(ret);
         if (r == 0 && ret->n_units > 0)

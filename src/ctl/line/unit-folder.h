@@ -47,11 +47,14 @@ typedef struct UnitFolder {
         size_t n_ignored, ignored_allocated;
         size_t bytes;
         Map files_by_name, units_by_name; // the latter to anything
+        // NULL: the first thing that is wrong ends the reading. Else it is told here, and the rest is read.
+        void (*problem)(const char *sentence, void *userdata);
+        void *problem_data;
 } UnitFolder;
 
 void unit_folder_done(UnitFolder *f);
 #define _cleanup_unit_folder_ _cleanup_(unit_folder_done)
 
-// *ret is to be zeroed, and is to be ended also after an error. 0; a negative errno with a sentence appended to `why`; or
+// *ret is to be zeroed but for `problem`, and is to be ended also after an error. 0; a negative errno with a sentence appended to `why`; or
 // -ENOMEM.
 int unit_folder_read(const char *path, UnitFolder *ret, Buf *why);

@@ -11,5 +11,6 @@ enum {
         EXIT_UNKNOWN = 4,
         EXIT_MAY_RUN = 5,    // stopped or destroyed as far as hosts can be reached
         EXIT_DIFFERS = 5,    // apply --plan: there is something to do
+        EXIT_WARNINGS = 7,   // verify: nothing but warnings
         EXIT_DETACHED = 130, // 128 + SIGINT
 };

@@ -17,6 +17,7 @@
 #include "apply-plan.h"
 #include "ctl.h"
 #include "diff.h"
+#include "file-warnings.h"
 #include "json.h"
 #include "message.h"
 #include "mixed-change.h"
@@ -261,6 +262,24 @@ static int print_plan(Apply *a) {
         return code;
 }
 
+// ---- what systemd says of files that the cluster does not have
+
+static FileWarnings *begin_warnings(const Apply *a) {
+        _cleanup_free_ HandedFile *files = calloc(a->plan->n_rows + 1, sizeof(*files));
+        _cleanup_(map_done) Map noted = {};
+        size_t n = 0;
+
+        for (size_t i = 0; files && i < a->plan->n_rows; i++) {
+                const Argosy__Response__ApplyRow *row = a->plan->rows[i];
+                const UnitFolderUnit *unit = streq(row->rev, row->rev_after) ? NULL : find_unit(a, row->unit);
+
+                if (unit && map_add_str(&noted, unit->file->name, (void *) unit) == 0)
+                        files[n++] = (HandedFile){unit->name, unit->file->path, unit->file->content.data,
+                                                  unit->file->content.len};
+        }
+        return files ? file_warnings_begin(a->ctl, files, n) : NULL;
+}
+
 // ---- doing it
 
 static int send_file(Apply *a, size_t unit, Map *sent, size_t *n) {
@@ -323,6 +342,7 @@ static int carry_out(Apply *a) {
 }
 
 static int run(Apply *a, const char *dir) {
+        FileWarnings *warnings;
         int code = read_folder(a, dir);
 
         if (code == EXIT_OK && fill_message(a) < 0)
@@ -334,11 +354,15 @@ static int run(Apply *a, const char *dir) {
         say_left(a);
         if (a->plan->n_rows == 0 && !*a->plan->refusal)
                 return say_nothing_to_do(a);
+        warnings = begin_warnings(a);
         if (a->ctl->opt.given & OPT_PLAN)
-                return print_plan(a);
-        if (*a->plan->refusal)
-                return ctl_fail(a->ctl, "apply: %s; nothing was changed", a->plan->refusal);
-        return carry_out(a);
+                code = print_plan(a);
+        else if (*a->plan->refusal)
+                code = ctl_fail(a->ctl, "apply: %s; nothing was changed", a->plan->refusal);
+        else
+                code = carry_out(a);
+        file_warnings_end(a->ctl, warnings);
+        return code;
 }
 
 int verb_apply(Ctl *ctl, char **args, size_t n) {

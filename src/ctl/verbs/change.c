@@ -18,6 +18,7 @@
 #include "ctl-jobs.h"
 #include "ctl.h"
 #include "event-cursor.h"
+#include "file-warnings.h"
 #include "json.h"
 #include "last-words.h"
 #include "may-run.h"
@@ -505,15 +506,18 @@ static int run_change(Ctl *ctl, const ChangeVerb *verb, char **args, size_t n) {
                     .verb = verb,
                     .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_unit_args_ UnitArgs a = {};
+        FileWarnings *warnings;
         int code;
 
         code = collect(&c, args, n, &a);
         if (code != EXIT_OK)
                 return code;
+        warnings = file_warnings_begin_args(ctl, &a);
         ctl_catch_interrupt(ctl);
         if (ctl->opt.json != JSON_OFF)
                 json_begin(&c.json, '[');
         code = change_units(&c, &a);
+        file_warnings_end(ctl, warnings);
         if (ctl->opt.json != JSON_OFF) {
                 json_end(&c.json, ']');
                 json_finish(&c.json);

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 
 #include "ctl.h"
+#include "file-warnings.h"
 #include "rollouts.h"
 #include "terminal.h"
 #include "unit-args.h"
@@ -181,6 +182,7 @@ static int roll_one(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitAr
 int rollouts_run(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n) {
         bool update = kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
         _cleanup_unit_args_ UnitArgs a = {};
+        FileWarnings *warnings;
         int code = EXIT_OK;
 
         for (size_t i = 0; i < n; i++) {
@@ -194,12 +196,14 @@ int rollouts_run(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n) {
                 if (r < 0)
                         return ctl_bad_word(ctl, r, &why);
         }
+        warnings = file_warnings_begin_args(ctl, &a);
         ctl_catch_interrupt(ctl);
         for (size_t i = 0; i < a.n_names && (code == EXIT_OK || code == CTL_HELD); i++) {
                 Rollout o = {.name = a.names[i], .verb = update ? "update" : "restart"};
 
                 code = roll_one(ctl, &o, kind, &a);
         }
+        file_warnings_end(ctl, warnings);
         return code;
 }
 

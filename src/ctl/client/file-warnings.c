@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// begin: systemd-analyze runs beside us -> the verb's own work -> end: its findings, one warning each.
+//
+// Programs that are missing are not among them: they may be there where the unit comes to run. Where there is no
+// systemd-analyze, or it fails or takes too long, nothing is said: `argosyctl verify` is for whoever wants to know.
+
+#include "file-warnings.h"
+
+#include "ctl.h"
+#include "terminal.h"
+#include "unit-args.h"
+#include "unit-analysis.h"
+
+enum {
+        WAIT_MS = 1000,
+        WARNINGS_SHOWN = 20,
+};
+
+struct FileWarnings {
+        UnitAnalysis *analysis;
+        UnitAnalysisFile *files;
+        char **paths;
+        size_t n;
+};
+
+static FileWarnings *warnings_free(FileWarnings *w) {
+        unit_analysis_free(w->analysis);
+        for (size_t i = 0; w->paths && i < w->n; i++)
+                free(w->paths[i]);
+        free(w->paths);
+        free(w->files);
+        free(w);
+        return NULL;
+}
+
+FileWarnings *file_warnings_begin(Ctl *ctl, const HandedFile *files, size_t n) {
+        FileWarnings *w;
+        bool complete;
+
+        if (n == 0 || ctl->opt.given & OPT_QUIET)
+                return NULL;
+        w = calloc(1, sizeof(*w));
+        if (!w)
+                return NULL;
+        w->n = MIN_OF(n, (size_t) UNIT_ANALYSIS_FILES_MAX);
+        w->files = calloc(w->n, sizeof(*w->files));
+        w->paths = calloc(w->n, sizeof(*w->paths));
+        complete = w->files && w->paths;
+        for (size_t i = 0; i < w->n && complete; i++) {
+                w->files[i] = (UnitAnalysisFile){files[i].name, files[i].content, files[i].len};
+                w->paths[i] = strdup(files[i].path);
+                complete = w->paths[i];
+        }
+        if (complete && unit_analysis_start(w->files, w->n, (ctl->opt.given & OPT_USER) != 0, &w->analysis) == 0)
+                return w;
+        return warnings_free(w);
+}
+
+FileWarnings *file_warnings_begin_args(Ctl *ctl, const UnitArgs *a) {
+        _cleanup_free_ UnitArgsPair *pairs = NULL;
+        _cleanup_free_ HandedFile *files = NULL;
+        size_t n;
+
+        if (unit_args_with_files(a, &pairs, &n) < 0)
+                return NULL;
+        files = calloc(n + 1, sizeof(*files));
+        for (size_t i = 0; files && i < n; i++)
+                files[i] = (HandedFile){pairs[i].name, pairs[i].file->path, pairs[i].file->content.data,
+                                        pairs[i].file->content.len};
+        return files ? file_warnings_begin(ctl, files, n) : NULL;
+}
+
+static void print(Ctl *ctl, const char *path, const UnitFinding *f) {
+        if (f->line > 0)
+                ctl_warn(ctl, "%s:%u: %s", path, f->line, f->text);
+        else
+                ctl_warn(ctl, "%s: %s", path, f->text);
+}
+
+static void print_all(Ctl *ctl, const FileWarnings *w, const UnitFindings *findings) {
+        size_t n = 0;
+
+        progress_clear(&ctl->term);
+        for (size_t i = 0; i < w->n; i++)
+                for (size_t k = 0; k < findings[i].n; k++) {
+                        if (findings[i].list[k].kind == UNIT_FINDING_MISSING)
+                                continue;
+                        if (n++ < WARNINGS_SHOWN)
+                                print(ctl, w->paths[i], &findings[i].list[k]);
+                }
+        if (n > WARNINGS_SHOWN)
+                ctl_warn(ctl, "there are %zu more; argosyctl verify prints all of them", n - WARNINGS_SHOWN);
+}
+
+void file_warnings_end(Ctl *ctl, FileWarnings *w) {
+        UnitFindings *findings;
+
+        if (!w)
+                return;
+        findings = calloc(w->n, sizeof(*findings));
+        if (findings && unit_analysis_wait(w->analysis, WAIT_MS, findings) == 0)
+                print_all(ctl, w, findings);
+        for (size_t i = 0; findings && i < w->n; i++)
+                unit_findings_done(&findings[i]);
+        free(findings);
+        warnings_free(w);
+}

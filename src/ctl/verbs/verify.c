@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// verify: what can be known of unit files before anything runs.
+//
+//      1. argosy's own options, and what argosy.set says, are read as `apply` and `start` read them
+//      2. systemd is asked: that of each node through argosyd, or, where there is none or with --local, this machine's
+//      3. what was found is printed, once, with the nodes that say so if others do not
+//
+// Nothing of it reaches the log, and PID 1 hears of none of the names. That systemd could not be asked is never taken for "all is
+// well": it has an exit status of its own.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "array.h"
+#include "clock.h"
+#include "ctl.h"
+#include "json.h"
+#include "str.h"
+#include "unit-analysis.h"
+#include "unit-args.h"
+#include "unit-file.h"
+#include "unit-folder.h"
+#include "unit-install.h"
+#include "unit-name.h"
+#include "verbs.h"
+
+enum {
+        LOCAL_MS = 20000,      // of one run of systemd-analyze
+        FOLDERS_MAX = 64,
+        ASK_BYTES_MAX = 768 * 1024, // of contents in one question to the nodes
+};
+
+typedef enum Severity { SEVERITY_WARNING, SEVERITY_ERROR } Severity;
+
+typedef struct VerifyFile {
+        const char *name; // that it is looked at as
+        const char *path;
+        const Buf *content;
+} VerifyFile;
+
+typedef struct Row {
+        char *path; // NULL: about none
+        unsigned line;
+        Severity severity;
+        bool systemd; // who says it: systemd, or argosy
+        char *text;
+        Buf nodes; // that say so, separated by commas
+        size_t n_nodes;
+} Row;
+
+typedef struct Verify {
+        Ctl *ctl;
+        UnitArgs args;
+        UnitFolder folders[FOLDERS_MAX];
+        size_t n_folders;
+        VerifyFile *files;
+        size_t n_files, files_allocated;
+        Row *rows;
+        size_t n_rows, rows_allocated;
+        size_t n_nodes, n_missed; // that have answered about all files; that could not
+        size_t at, n_asked; // of the question that is under way: its first file, and how many
+        bool failed; // for want of memory
+} Verify;
+
+static void verify_done(Verify *v) {
+        unit_args_done(&v->args);
+        for (size_t i = 0; i < v->n_folders; i++)
+                unit_folder_done(&v->folders[i]);
+        for (size_t i = 0; i < v->n_rows; i++) {
+                free(v->rows[i].path);
+                free(v->rows[i].text);
+                buf_done(&v->rows[i].nodes);
+        }
+        free(v->rows);
+        free(v->files);
+}
+
+// ---- rows
+
+static bool is_row(const Row *r, const char *path, unsigned line, const char *text) {
+        return r->line == line && streq(r->text, text) && streq(r->path ?: "", path ?: "");
+}
+
+static Row *find_row(Verify *v, const char *path, unsigned line, const char *text) {
+        for (size_t i = 0; i < v->n_rows; i++)
+                if (is_row(&v->rows[i], path, line, text))
+                        return &v->rows[i];
+        return NULL;
+}
+
+static int add_row(Verify *v, const char *path, unsigned line, Severity severity, bool systemd, const char *text, Row **ret) {
+        Row *row = find_row(v, path, line, text);
+        int r;
+
+        if (!row) {
+                r = ARRAY_GROW(v->rows, v->rows_allocated, v->n_rows + 1);
+                if (r < 0)
+                        return r;
+                row = &v->rows[v->n_rows];
+                *row = (Row){.path = path ? strdup(path) : NULL,
+                             .line = line,
+                             .severity = severity,
+                             .systemd = systemd,
+                             .text = strdup(text)};
+                if (!row->text || (path && !row->path)) {
+                        free(row->path);
+                        free(row->text);
+                        return -ENOMEM;
+                }
+                v->n_rows++;
+        }
+        row->severity = MAX_OF(row->severity, severity);
+        if (ret)
+                *ret = row;
+        return 0;
+}
+
+// "PATH:LINE: TEXT", as all that read unit files say it; else a sentence.
+static int add_sentence(Verify *v, const char *sentence) {
+        for (const char *p = strchr(sentence, ':'); p; p = strchr(p + 1, ':')) {
+                _cleanup_free_ char *path = NULL;
+                unsigned long line;
+                char *end;
+
+                if (p[1] < '0' || p[1] > '9')
+                        continue;
+                line = strtoul(p + 1, &end, 10);
+                if (strncmp(end, ": ", 2) != 0)
+                        continue;
+                path = strndup(sentence, (size_t) (p - sentence));
+                return path ? add_row(v, path, (unsigned) line, SEVERITY_ERROR, false, end + 2, NULL) : -ENOMEM;
+        }
+        return add_row(v, NULL, 0, SEVERITY_ERROR, false, sentence, NULL);
+}
+
+static void on_problem(const char *sentence, void *userdata) {
+        Verify *v = userdata;
+
+        v->failed |= add_sentence(v, sentence) < 0;
+}
+
+// ---- files
+
+static int add_file(Verify *v, const char *name, const char *path, const Buf *content) {
+        int r = content->len > 0 ? ARRAY_GROW(v->files, v->files_allocated, v->n_files + 1) : 0;
+
+        if (r == 0 && content->len > 0)
+                v->files[v->n_files++] = (VerifyFile){name, path, content};
+        return r;
+}
+
+static int add_folder(Verify *v, const char *path) {
+        UnitFolder *folder = &v->folders[v->n_folders];
+        _cleanup_(map_done) Map noted = {};
+        _cleanup_buf_ Buf why = {};
+        int r;
+
+        if (v->n_folders == FOLDERS_MAX)
+                return ctl_usage(v->ctl, "more than %d folders; use several commands", FOLDERS_MAX);
+        v->n_folders++;
+        folder->problem = on_problem;
+        folder->problem_data = v;
+        r = unit_folder_read(path, folder, &why);
+        if (r < 0)
+                return why.len > 0 && r != -ENOMEM ? ctl_fail(v->ctl, "%.*s", (int) why.len, (const char *) why.data)
+                                                   : ctl_oom(v->ctl);
+        for (size_t i = 0; i < folder->n_ignored; i++)
+                ctl_warn(v->ctl, "%s/%s is no unit file, and is left out", path, folder->ignored[i]);
+        for (size_t i = 0; i < folder->n_units && r >= 0; i++) {
+                const UnitFolderUnit *u = &folder->units[i];
+
+                if (map_add_str(&noted, u->file->name, (void *) u) == 0)
+                        r = add_file(v, u->name, u->file->path, &u->file->content);
+        }
+        return r < 0 ? ctl_oom(v->ctl) : EXIT_OK;
+}
+
+static int add_word(Verify *v, const char *word) {
+        _cleanup_buf_ Buf why = {};
+        struct stat st;
+        int r;
+
+        if (stat(word, &st) == 0 && S_ISDIR(st.st_mode))
+                return add_folder(v, word);
+        r = unit_args_add(&v->args, word, UNIT_ARGS_READ_FILES, AT_FDCWD, &why);
+        return r < 0 ? ctl_bad_word(v->ctl, r, &why) : EXIT_OK;
+}
+
+// Whoever names a unit means a file, here.
+static int add_files_of_words(Verify *v) {
+        _cleanup_free_ UnitArgsPair *pairs = NULL;
+        size_t n;
+        int r = unit_args_with_files(&v->args, &pairs, &n);
+
+        for (size_t i = 0; i < v->args.n_names && r >= 0; i++)
+                if (!map_find_str(&v->args.files_by_unit, v->args.names[i]))
+                        return ctl_fail(v->ctl, "there is no file of %s here", v->args.names[i]);
+        for (size_t i = 0; i < n && r >= 0; i++)
+                r = add_file(v, pairs[i].name, pairs[i].file->path, &pairs[i].file->content);
+        return r < 0 ? ctl_oom(v->ctl) : EXIT_OK;
+}
+
+static int read_files(Verify *v, char **words, size_t n) {
+        int code = EXIT_OK;
+
+        for (size_t i = 0; i < n && code == EXIT_OK; i++)
+                code = add_word(v, words[i]);
+        if (code == EXIT_OK)
+                code = add_files_of_words(v);
+        if (code == EXIT_OK && v->n_files == 0 && v->n_rows == 0)
+                return ctl_fail(v->ctl, "there is no unit file");
+        return v->failed ? ctl_oom(v->ctl) : code;
+}
+
+// ---- what argosy says
+
+// As the leader reads them, one after the other: the first that is wrong is said.
+static int read_options(const VerifyFile *f, char **ret_why) {
+        _cleanup_(unit_options_unrefp) UnitOptions *options = NULL;
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        UnitInstall install;
+        int r = unit_file_parse(f->path, f->content->data, f->content->len, &file, ret_why);
+
+        if (r == 0)
+                r = unit_file_check_sections(f->path, f->content->data, f->content->len, ret_why);
+        if (r == 0)
+                r = unit_file_expand(file, f->path, f->name, &options, ret_why);
+        if (r < 0)
+                return r;
+        r = unit_install_expand(file, f->path, f->name, &install, ret_why);
+        if (r == 0)
+                unit_install_done(&install);
+        return r;
+}
+
+static int ask_argosy(Verify *v) {
+        for (size_t i = 0; i < v->n_files; i++) {
+                const VerifyFile *f = &v->files[i];
+                _cleanup_free_ char *why = NULL;
+                int r = read_options(f, &why);
+
+                if (r == -EINVAL && why)
+                        r = add_sentence(v, why);
+                if (r == 0 && unit_name_is_reserved(f->name))
+                        r = add_row(v, f->path, 0, SEVERITY_ERROR, false, "argosy manages no unit of this name", NULL);
+                if (r < 0)
+                        return ctl_oom(v->ctl);
+        }
+        return EXIT_OK;
+}
+
+// ---- what systemd says
+
+static int add_finding(Verify *v, const VerifyFile *f, unsigned line, UnitFindingKind kind, const char *text, const char *node) {
+        Row *row;
+        int r = add_row(v, f->path, line, kind == UNIT_FINDING_REFUSED ? SEVERITY_ERROR : SEVERITY_WARNING, true, text, &row);
+
+        if (r == 0 && node) {
+                row->n_nodes++;
+                r = buf_printf(&row->nodes, "%s%s", row->nodes.len > 0 ? ", " : "", node);
+        }
+        return r;
+}
+
+static int take_local(Verify *v, const UnitFindings *findings, size_t at, size_t n) {
+        int r = 0;
+
+        for (size_t i = 0; i < n; i++)
+                for (size_t k = 0; k < findings[i].n && r == 0; k++) {
+                        const UnitFinding *f = &findings[i].list[k];
+
+                        if (f->kind != UNIT_FINDING_MISSING) // it may be on nodes
+                                r = add_finding(v, &v->files[at + i], f->line, f->kind, f->text, NULL);
+                }
+        return r;
+}
+
+static int ask_local_about(Verify *v, size_t at, size_t n) {
+        _cleanup_(unit_analysis_freep) UnitAnalysis *analysis = NULL;
+        _cleanup_free_ UnitAnalysisFile *files = calloc(n, sizeof(*files));
+        _cleanup_free_ UnitFindings *findings = calloc(n, sizeof(*findings));
+        int r = files && findings ? 0 : -ENOMEM;
+
+        for (size_t i = 0; i < n && r == 0; i++)
+                files[i] = (UnitAnalysisFile){v->files[at + i].name, v->files[at + i].content->data, v->files[at + i].content->len};
+        if (r == 0)
+                r = unit_analysis_start(files, n, (v->ctl->opt.given & OPT_USER) != 0, &analysis);
+        if (r == 0)
+                r = unit_analysis_wait(analysis, LOCAL_MS, findings);
+        if (r == 0)
+                r = take_local(v, findings, at, n);
+        for (size_t i = 0; findings && i < n; i++)
+                unit_findings_done(&findings[i]);
+        return r;
+}
+
+// EXIT_UNKNOWN: it could not be asked.
+static int ask_local(Verify *v) {
+        int r = 0;
+
+        for (size_t at = 0; at < v->n_files && r == 0; at += UNIT_ANALYSIS_FILES_MAX)
+                r = ask_local_about(v, at, MIN_OF(v->n_files - at, (size_t) UNIT_ANALYSIS_FILES_MAX));
+        if (r == 0)
+                return EXIT_OK;
+        if (r == -ENOMEM)
+                return ctl_oom(v->ctl);
+        if (r == -ENOENT)
+                ctl_fail(v->ctl, "there is no systemd-analyze here: only argosy's own options were looked at");
+        else
+                ctl_fail(v->ctl, "systemd-analyze %s: only argosy's own options were looked at",
+                         r == -ETIMEDOUT ? "did not end in time" : r == -EIO ? "was killed" : strerror(-r));
+        return EXIT_UNKNOWN;
+}
+
+// ---- the end
+
+static void print_row(const Verify *v, const Row *row) {
+        const char *severity = row->severity == SEVERITY_ERROR ? "error" : "warning";
+        _cleanup_free_ char *nodes = row->n_nodes > 0 && row->n_nodes < v->n_nodes
+                                             ? str_printf(" (%.*s)", (int) row->nodes.len, (const char *) row->nodes.data)
+                                             : NULL;
+
+        if (!row->path)
+                ctl_say(v->ctl, "%s: %s", severity, row->text);
+        else if (row->line > 0)
+                ctl_say(v->ctl, "%s:%u: %s: %s%s", row->path, row->line, severity, row->text, nodes ?: "");
+        else
+                ctl_say(v->ctl, "%s: %s: %s%s", row->path, severity, row->text, nodes ?: "");
+}
+
+static void print_json_row(Json *j, const Row *row) {
+        json_begin(j, '{');
+        json_key(j, "file");
+        json_string(j, row->path ?: "");
+        json_key(j, "line");
+        json_u64(j, row->line);
+        json_key(j, "severity");
+        json_string(j, row->severity == SEVERITY_ERROR ? "error" : "warning");
+        json_key(j, "by");
+        json_string(j, row->systemd ? "systemd" : "argosy");
+        json_key(j, "message");
+        json_string(j, row->text);
+        json_key(j, "nodes");
+        json_begin(j, '[');
+        for (size_t at = 0; at < row->nodes.len;) {
+                const char *p = (const char *) row->nodes.data + at, *end = memchr(p, ',', row->nodes.len - at);
+                _cleanup_free_ char *name = strndup(p, end ? (size_t) (end - p) : row->nodes.len - at);
+
+                json_string(j, name ?: "");
+                at = end ? (size_t) (end + 2 - (const char *) row->nodes.data) : row->nodes.len;
+        }
+        json_end(j, ']');
+        json_end(j, '}');
+}
+
+static int compare_rows(const void *a, const void *b) {
+        const Row *x = a, *y = b;
+        int order = strcmp(x->path ?: "", y->path ?: "");
+
+        return order != 0 ? order : x->line < y->line ? -1 : x->line > y->line;
+}
+
+static int print(Verify *v) {
+        Json j = {.f = v->ctl->term.out, .pretty = v->ctl->opt.json == JSON_PRETTY};
+        bool is_json = v->ctl->opt.json != JSON_OFF;
+        int code = EXIT_OK;
+
+        if (v->n_rows > 0)
+                qsort(v->rows, v->n_rows, sizeof(*v->rows), compare_rows);
+        if (is_json)
+                json_begin(&j, '[');
+        for (size_t i = 0; i < v->n_rows; i++) {
+                if (is_json)
+                        print_json_row(&j, &v->rows[i]);
+                else
+                        print_row(v, &v->rows[i]);
+                if (v->rows[i].severity == SEVERITY_ERROR)
+                        code = EXIT_FAILED;
+                else if (code == EXIT_OK)
+                        code = EXIT_WARNINGS;
+        }
+        if (is_json) {
+                json_end(&j, ']');
+                json_finish(&j);
+        }
+        return code;
+}
+
+int verb_verify(Ctl *ctl, char **args, size_t n) {
+        Verify v = {.ctl = ctl};
+        int code = read_files(&v, args, n), asked = EXIT_OK, found;
+
+        if (code == EXIT_OK)
+                code = ask_argosy(&v);
+        if (code == EXIT_OK && v.n_files > 0) {
+                asked = ask_local(&v);
+                code = asked == EXIT_FAILED ? asked : EXIT_OK;
+        }
+        if (code == EXIT_OK) {
+                found = print(&v);
+                code = found == EXIT_FAILED || asked == EXIT_OK ? found : asked;
+        }
+        verify_done(&v);
+        return code;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a program in the sandbox sees, may, and leaves behind.
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "test.h"
+
+#include "sandboxed-command.h"
+#include "str.h"
+
+enum { LONG_MS = 30000 };
+
+static SandboxedCommand *begin(const char *const *args, const SandboxedFile *files, size_t n) {
+        SandboxedCommand *c;
+
+        assert_int_equal(sandboxed_command_start(&(SandboxedConfig){args, files, n}, &c), 0);
+        return c;
+}
+
+static char *output_of(const char *const *args, const SandboxedFile *files, size_t n) {
+        SandboxedCommand *c = begin(args, files, n);
+        Buf output = {};
+
+        assert_int_equal(sandboxed_command_wait(c, LONG_MS, &output), 0);
+        sandboxed_command_free(c);
+        return buf_take_string(&output);
+}
+
+static void it_finds_its_files_and_leaves_none(void **state) {
+        static const SandboxedFile files[] = {{"a.service", "one\n", 4}, {"b@.service", "two\n", 4}};
+        static const char *const args[] = {"cat", "./a.service", "b@.service", "missing", NULL};
+        _cleanup_free_ char *dir = NULL;
+        SandboxedCommand *c = begin(args, files, ELEMENTSOF(files));
+        _cleanup_buf_ Buf output = {};
+
+        dir = strdup(sandboxed_command_dir(c));
+        assert_int_equal(access(dir, F_OK), 0);
+        assert_int_equal(sandboxed_command_wait(c, LONG_MS, &output), 0);
+        assert_true(output.len > 8 && memcmp(output.data, "one\ntwo\n", 8) == 0); // and cat's complaint
+        sandboxed_command_free(c);
+        assert_int_equal(access(dir, F_OK), -1);
+}
+
+static void it_is_nobody_if_we_are_root(void **state) {
+        static const char *const args[] = {"id", "-u", NULL};
+        _cleanup_free_ char *uid = output_of(args, NULL, 0), *expected = str_printf("%u\n", getuid() == 0 ? 65534 : getuid());
+
+        assert_string_equal(uid, expected);
+}
+
+static void it_gets_no_socket_and_no_other_process(void **state) {
+        static const char *const args[] = {"bash", "-c", "exec 3<>/dev/udp/127.0.0.1/9 && echo socket; kill -0 $PPID && echo signal; :",
+                                           NULL};
+        _cleanup_free_ char *said = output_of(args, NULL, 0);
+
+        assert_null(strstr(said, "socket\n"));
+        assert_null(strstr(said, "signal\n"));
+}
+
+static void it_prints_no_more_than_is_kept(void **state) {
+        static const char *const args[] = {"dd", "if=/dev/zero", "bs=65536", "count=100", NULL};
+        SandboxedCommand *c = begin(args, NULL, 0);
+        _cleanup_buf_ Buf output = {};
+
+        assert_int_equal(sandboxed_command_wait(c, LONG_MS, &output), 0);
+        assert_int_equal(output.len, SANDBOXED_OUTPUT_MAX);
+        sandboxed_command_free(c);
+}
+
+static void who_takes_too_long_is_ended(void **state) {
+        static const char *const args[] = {"sleep", "1000", NULL};
+        SandboxedCommand *c = begin(args, NULL, 0);
+        _cleanup_buf_ Buf output = {};
+
+        assert_int_equal(sandboxed_command_wait(c, 1, &output), -ETIMEDOUT);
+        sandboxed_command_free(c); // returns when the process is gone
+}
+
+static void what_is_not_there_is_said(void **state) {
+        static const char *const args[] = {"argosy-no-such-program", NULL};
+        static const char *const cat[] = {"cat", NULL};
+        static const SandboxedFile file = {"../a", "", 0};
+        SandboxedCommand *c = NULL;
+
+        assert_int_equal(sandboxed_command_start(&(SandboxedConfig){args, NULL, 0}, &c), -ENOENT);
+        assert_int_equal(sandboxed_command_start(&(SandboxedConfig){cat, &file, 1}, &c), -EINVAL);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(it_finds_its_files_and_leaves_none),
+                cmocka_unit_test(it_is_nobody_if_we_are_root),
+                cmocka_unit_test(it_gets_no_socket_and_no_other_process),
+                cmocka_unit_test(it_prints_no_more_than_is_kept),
+                cmocka_unit_test(who_takes_too_long_is_ended),
+                cmocka_unit_test(what_is_not_there_is_said),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// verify, without a daemon: what argosy says of files, what this machine's systemd does, and the exit status of both.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command-words.h"
+
+#include "exit-code.h"
+#include "fileio.h"
+#include "json.h"
+
+static char dir[32];
+
+static void put(const char *name, const char *text) {
+        char path[128];
+
+        snprintf(path, sizeof(path), "%s/%s", dir, name);
+        assert_int_equal(file_replace(AT_FDCWD, path, text, strlen(text), 0600, 0), 0);
+}
+
+static int setup(void **state) {
+        strcpy(dir, "/tmp/argosy-test-XXXXXX");
+        assert_non_null(mkdtemp(dir));
+        return 0;
+}
+
+static int teardown(void **state) {
+        dir_empty(AT_FDCWD, dir);
+        rmdir(dir);
+        return 0;
+}
+
+static Outcome verify(const char *before, const char *name) {
+        char line[256];
+
+        snprintf(line, sizeof(line), "verify %s %s/%s", before, dir, name);
+        return run_at("/nowhere", line);
+}
+
+static bool has_analyze(void) {
+        return access("/usr/bin/systemd-analyze", X_OK) == 0;
+}
+
+static void expect_line(const char *out, const char *behind_dir) {
+        _cleanup_free_ char *line = str_printf("%s/%s\n", dir, behind_dir);
+
+        if (!strstr(out, line))
+                fail_msg("'%s' is not in '%s'", line, out);
+}
+
+static void options_of_argosy_need_no_systemd(void **state) {
+        _cleanup_outcome_ Outcome o = {};
+
+        put("a.service", "[Service]\nExecStart=/bin/true\n[X-Argosy]\nHots=a\n");
+        o = verify("", "a.service");
+        assert_int_equal(o.code, EXIT_FAILED);
+        expect_line(o.out, "a.service:4: error: unknown option Hots= in [X-Argosy]");
+}
+
+static void sections_and_names_are_looked_at(void **state) {
+        _cleanup_outcome_ Outcome section = {}, name = {};
+
+        put("a.service", "[Service]\nExecStart=/bin/true\n[X-Argosi]\n");
+        put("argosyd-x.service", "[Service]\nExecStart=/bin/true\n");
+        section = verify("", "a.service");
+        name = verify("", "argosyd-x.service");
+        assert_int_equal(section.code, EXIT_FAILED);
+        assert_non_null(strstr(section.out, "a.service:3: error: [X-Argosi] means nothing"));
+        assert_int_equal(name.code, EXIT_FAILED);
+        expect_line(name.out, "argosyd-x.service: error: argosy manages no unit of this name");
+}
+
+static void a_folder_is_read_to_its_end(void **state) {
+        _cleanup_outcome_ Outcome o = {};
+
+        put("a.service", "[Service]\nExecStart=/bin/true\n[X-Argosy]\nHots=a\n");
+        put("b.service", "[Service]\nExecStart=/bin/true\n[X-Argosy]\nGlobal=perhaps\n");
+        put("argosy.set", "launched nobody.service\n");
+        o = verify("", "");
+        assert_int_equal(o.code, EXIT_FAILED);
+        assert_non_null(strstr(o.out, "/a.service:4: error: "));
+        assert_non_null(strstr(o.out, "/b.service:4: error: "));
+        assert_non_null(strstr(o.out, "/argosy.set:1: error: nobody.service has no file in the folder"));
+}
+
+static void what_is_no_file_is_refused(void **state) {
+        _cleanup_outcome_ Outcome missing = verify("", "nobody.service"), empty = verify("", ""),
+                                  unnamed = run_at("/nowhere", "verify argosy-no-such-unit");
+
+        assert_int_equal(missing.code, EXIT_FAILED);
+        assert_int_equal(empty.code, EXIT_FAILED);
+        assert_int_equal(unnamed.code, EXIT_FAILED);
+        assert_non_null(strstr(unnamed.err, "there is no file of argosy-no-such-unit.service here"));
+}
+
+static void clean_files_are_clean(void **state) {
+        _cleanup_outcome_ Outcome o = {};
+
+        put("a.service", "[Unit]\nDescription=a\n[Service]\nExecStart=/nowhere/a\n");
+        o = verify("", "a.service");
+        assert_string_equal(o.out, "");
+        assert_int_equal(o.code, has_analyze() ? EXIT_OK : EXIT_UNKNOWN);
+        assert_true(has_analyze() || strstr(o.err, "no systemd-analyze"));
+}
+
+static void lines_that_systemd_ignores_are_warnings(void **state) {
+        _cleanup_outcome_ Outcome o = {}, json = {};
+
+        if (!has_analyze())
+                skip();
+        put("a@.service", "[Service]\nExecStart=/bin/true\nRestat=always\nNice=%i\n[Instal]\nWantedBy=x.target\n");
+        o = verify("", "a@.service");
+        assert_int_equal(o.code, EXIT_WARNINGS);
+        expect_line(o.out, "a@.service:3: warning: Unknown key 'Restat' in section [Service], ignoring");
+        expect_line(o.out, "a@.service:5: warning: Unknown section 'Instal'. Ignoring");
+        assert_null(strstr(o.out, ":4:")); // depends on the instance
+        json = verify("--json=short", "a@x.service");
+        assert_int_equal(json.code, EXIT_WARNINGS);
+        assert_non_null(strstr(json.out, "\"line\":3,\"severity\":\"warning\",\"by\":\"systemd\""));
+        assert_non_null(strstr(json.out, "\"line\":4,"));
+}
+
+static void what_systemd_would_refuse_is_an_error(void **state) {
+        _cleanup_outcome_ Outcome o = {};
+
+        if (!has_analyze())
+                skip();
+        put("a.service", "[Service]\nExecStat=/bin/true\n");
+        o = verify("", "a.service");
+        assert_int_equal(o.code, EXIT_FAILED);
+        assert_non_null(strstr(o.out, "/a.service: error: Service has no ExecStart="));
+        expect_line(o.out, "a.service:2: warning: Unknown key 'ExecStat' in section [Service], ignoring");
+}
+
+// ---- the verbs that hand files in
+
+static void take_submit(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = read_change(d, ARGOSY__VERB__VERB_SUBMIT);
+        assert(q->change->n_files == 1);
+        argosy__request__free_unpacked(q, NULL);
+        reply_change(d, RESULTS({"a.service", .revision = 5}));
+}
+
+static void submit_prints_the_same_as_warnings(void **state) {
+        _cleanup_outcome_ Outcome o = {}, quiet = {};
+        char line[128];
+
+        if (!has_analyze())
+                skip();
+        put("a.service", "[Service]\nExecStart=/bin/true\nRestat=always\n");
+        snprintf(line, sizeof(line), "submit %s/a.service", dir);
+        o = run(take_submit, line);
+        assert_int_equal(o.code, EXIT_OK);
+        assert_non_null(strstr(o.err, "Warning: "));
+        expect_line(o.err, "a.service:3: Unknown key 'Restat' in section [Service], ignoring");
+        snprintf(line, sizeof(line), "submit --quiet %s/a.service", dir);
+        quiet = run(take_submit, line);
+        assert_string_equal(quiet.err, "");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(options_of_argosy_need_no_systemd, setup, teardown),
+                cmocka_unit_test_setup_teardown(sections_and_names_are_looked_at, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_folder_is_read_to_its_end, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, setup, teardown),
+                cmocka_unit_test_setup_teardown(clean_files_are_clean, setup, teardown),
+                cmocka_unit_test_setup_teardown(lines_that_systemd_ignores_are_warnings, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_systemd_would_refuse_is_an_error, setup, teardown),
+                cmocka_unit_test_setup_teardown(submit_prints_the_same_as_warnings, setup, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -85,6 +85,8 @@ static int run(Ctl *ctl) {
                 code = ctl->opt.verb->run(ctl, ctl->opt.args, ctl->opt.n_args);
         if (code == CTL_HELD || (code == EXIT_OK && ctl->n_held > 0))
                 code = wait_for_held(ctl);
+        if (code != EXIT_OK && code != EXIT_DETACHED)
+                ctl_suggest(ctl);
         ctl_jobs_done(ctl);
         client_done(&ctl->client);
         return code;

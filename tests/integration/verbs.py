@@ -317,6 +317,33 @@ def test_an_instance_is_made_like_the_others_where_the_template_is_no_file(c: Cl
     c.ctl_fails("start worker@7", on="n2", saying="no template")
 
 
+def test_what_is_no_unit_is_called_what_it_is(c: Cluster):
+    node = c.node("n1")
+    folder = "/root/mistakes"
+    for name in ("blog.container", "data.volume", "10-x.conf", "compose.yml", "plain", "sub/x.service"):
+        node.write(f"{folder}/{name}", SLEEPER)
+    node.write(f"{folder}/web.service", SLEEPER)
+    node.write(f"{folder}/backup@.service", SLEEPER)
+    for verb in ("submit", "load", "start", "plan", "update"):
+        c.ctl_fails(f"{verb} {folder}/blog.container", node, status=2, saying=(f"{folder}/blog.container is a Quadlet file", "makes blog.service"))
+        c.ctl_fails(f"{verb} {folder}/plain", node, status=2, saying=f"{folder}/plain is not a unit file")
+        c.ctl_fails(f"{verb} {folder}/wbe.service", node, saying=f"did you mean {folder}/web.service?")
+    for verb in ("start", "status", "cat", "why", "stop", "journal"):
+        c.ctl_fails(f"{verb} {folder}/sub", node, status=2, saying=f"`argosyctl apply {folder}/sub`")
+        c.ctl_fails(f"{verb} backup@/srv/data", node, status=2, saying="say 'backup@srv-data.service'")
+    said = c.ctl_result(f"apply --plan --set=mistakes {folder}", node).err
+    for words in ("data.volume is a Quadlet file", "10-x.conf is a drop-in", "compose.yml is YAML", "plain is no unit file"):
+        assert words in said, said
+    c.ctl_fails(f"apply --set=mistakes {folder}/web.service", node, status=2, saying=f"`argosyctl start {folder}/web.service`")
+
+    c.ctl(f"submit {folder}/web.service {folder}/backup@.service", node)
+    for verb in ("start", "stop", "why", "cat", "status", "journal"):
+        result = c.ctl_result(f"{verb} wbe", node)
+        assert result.status != 0 and "did you mean web.service?" in result.err, f"{verb}: {result.err}"
+    c.ctl_fails("start bakcup@3", node, saying="did you mean backup@3.service?")
+    c.ctl_fails("stop blog.container", node, saying="blog.container would be a Quadlet file")
+
+
 def test_one_unit_with_two_files_is_refused(c: Cluster):
     n1 = c.node("n1")
     n1.write("/root/a/two@1.service", SLEEPER)

@@ -132,6 +132,8 @@ static int note_answer(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         int e;
 
         a->answered |= r != NULL && !a->parts;
+        if (r)
+                ctl_note_unknown(ctl, r);
         e = a->f(ctl, r, a->userdata);
         a->answered |= r != NULL && r->final && e >= 0;
         return e;

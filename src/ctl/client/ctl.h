@@ -29,6 +29,8 @@ struct Ctl {
         Client client;
         uint64_t deadline_us; // clock_boot_us(); CLIENT_NEVER without --timeout
         bool warned_stale;
+        char unknown[UNIT_NAME_MAX + 1]; // the first unit that the cluster said it does not have; "": none
+        bool unknown_file; // and for which there was no file either
         Buf refused; // the refusals that were printed last
         char *words[CTL_WORDS_MAX]; // as they were typed, for the job of what is asked for
         size_t n_words;
@@ -100,6 +102,10 @@ int ctl_ask_for_list(Ctl *ctl, Json *json, Argosy__Request *request, unsigned fl
 // The id of a request that is not to be carried out twice: random, or made of --key. EXIT_OK, or the code after a
 // complaint.
 int ctl_request_id(Ctl *ctl, uint8_t ret[REQUEST_ID_SIZE]);
+
+// ctl-suggest.c: what an answer says of units that are not there is kept; and, when all is said, what may have been meant.
+void ctl_note_unknown(Ctl *ctl, const Argosy__Response *r);
+void ctl_suggest(Ctl *ctl);
 
 // Why nodes do not take a unit, a line each; the first ten unless --full. What was said of the unit
 // before is not said again.

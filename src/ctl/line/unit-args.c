@@ -9,6 +9,7 @@
 
 #include "array.h"
 #include "fileio.h"
+#include "no-unit.h"
 #include "str.h"
 #include "unit-args.h"
 #include "unit-file.h"
@@ -178,9 +179,8 @@ static int find_files(UnitArgs *a, const char *dir, const char *name, int dirfd,
                 return note_source(a, name, f, why);
         if (r < 0 || !*dir)
                 return r;
-        (void) buf_printf(why, template ? "there is neither %s%s nor %s%s" : "there is no %s%s", dir, name,
-                          dir, template ?: "");
-        return -ENOENT;
+        r = no_unit_missing(dir, name, template, dirfd, why);
+        return r < 0 ? r : -ENOENT;
 }
 
 typedef struct AddContext {
@@ -194,8 +194,10 @@ static int add_one(void *userdata, const char *word) {
         AddContext *c = userdata;
         const char *slash = strrchr(word, '/'), *base = slash ? slash + 1 : word, *reason = "", *added;
         _cleanup_free_ char *name = NULL, *dir = NULL;
-        int r;
+        int r = no_unit_check(word, c->flags & UNIT_ARGS_READ_FILES, c->dirfd, c->why);
 
+        if (r < 0)
+                return r;
         name = unit_name_mangle(base);
         dir = strndup(word, (size_t) (base - word));
         if (!name || !dir)

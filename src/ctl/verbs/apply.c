@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "apply-plan.h"
 #include "ctl.h"
@@ -25,6 +26,7 @@
 #include "str.h"
 #include "terminal.h"
 #include "unit-folder.h"
+#include "unit-name-hint.h"
 #include "verbs.h"
 
 static const MixedVerb apply_verb = {"apply", "applied"};
@@ -54,16 +56,42 @@ static void apply_done(Apply *a) {
 
 // ---- the folder
 
+// What to do about files of a kind is said with the first of them.
+static void warn_ignored(Apply *a, const char *dir) {
+        const char *said[8] = {};
+        size_t n_said = 0;
+
+        for (size_t i = 0; i < a->folder.n_ignored; i++) {
+                const char *name = a->folder.ignored[i];
+                UnitNameMistake m = {.is = "no unit file"};
+                bool again = !unit_name_mistake(name, &m);
+
+                for (size_t k = 0; k < n_said; k++)
+                        again |= streq(said[k], m.is);
+                ctl_warn(a->ctl, "%s/%s is %s, and is left out%s%s", dir, name, m.is, again ? "" : "; ",
+                         again ? "" : m.advice);
+                if (!again && n_said < ELEMENTSOF(said))
+                        said[n_said++] = m.is;
+        }
+}
+
+// `dir` was named as the folder.
+static int refuse_folder(Apply *a, const char *dir, const Buf *why) {
+        struct stat st;
+
+        if (stat(dir, &st) < 0 || !S_ISREG(st.st_mode))
+                return ctl_fail(a->ctl, "%.*s", (int) why->len, (const char *) why->data);
+        return ctl_usage(a->ctl, "%s is a file, and apply takes a folder; `argosyctl start %s%s` starts what is in a unit file", dir,
+                         strchr(dir, '/') ? "" : "./", dir);
+}
+
 static int read_folder(Apply *a, const char *dir) {
         _cleanup_buf_ Buf why = {};
         int r = unit_folder_read(dir, &a->folder, &why);
 
         if (r < 0)
-                return why.len > 0 && r != -ENOMEM
-                               ? ctl_fail(a->ctl, "%.*s", (int) why.len, (const char *) why.data)
-                               : ctl_oom(a->ctl);
-        for (size_t i = 0; i < a->folder.n_ignored; i++)
-                ctl_warn(a->ctl, "%s/%s is no unit file, and is left out", dir, a->folder.ignored[i]);
+                return why.len > 0 && r != -ENOMEM ? refuse_folder(a, dir, &why) : ctl_oom(a->ctl);
+        warn_ignored(a, dir);
         return apply_plan_name_set(a->ctl, dir, a->folder.set_file.set, &a->set);
 }
 

@@ -20,7 +20,7 @@
 #include "request-key.h"
 #include "request-kind.h"
 #include "str.h"
-#include "unit-name.h"
+#include "unit-name-hint.h"
 
 enum { TARGETS_MAX = 16 }; // that a job is kept with: as argosyctl has it
 
@@ -59,13 +59,28 @@ enum {
         OF_JOB = 1 << 3,
 };
 
+static int refuse_name(Write *w, const char *name, const char *why) {
+        _cleanup_free_ char *escaped = NULL;
+        UnitNameMistake m;
+
+        if (unit_name_mistake(name, &m))
+                return str_refuse(w->ret_why, "'%.128s' is %s, not a unit file; %s", name, m.is, m.advice);
+        if (unit_name_escape(name, &escaped) < 0)
+                return -ENOMEM;
+        return escaped ? str_refuse(w->ret_why,
+                                    "'%.128s' is no name of a unit: what stands behind the '@' is escaped, as by "
+                                    "systemd-escape; say '%s'",
+                                    name, escaped)
+                       : str_refuse(w->ret_why, "'%.128s' is no name of a unit: %s", name, why);
+}
+
 // One that is given twice counts once.
 static int add_name(Write *w, char *name) {
         const char *why;
         int r;
 
         if (unit_name_kind(name, &why) == UNIT_NAME_INVALID)
-                return str_refuse(w->ret_why, "'%.128s' is no name of a unit: %s", name, why);
+                return refuse_name(w, name, why);
         r = map_add_str(&w->named, name, name);
         if (r < 0)
                 return r == -EEXIST ? 0 : r;
@@ -93,7 +108,7 @@ static int add_file(Write *w, char *name, char *content, size_t len) {
         const char *why;
 
         if (unit_name_kind(name, &why) == UNIT_NAME_INVALID)
-                return str_refuse(w->ret_why, "'%.128s' is no name of a unit: %s", name, why);
+                return refuse_name(w, name, why);
         if (w->n_files == HTTP_FILES_MAX)
                 return str_refuse(w->ret_why, "a request brings at most %i files", (int) HTTP_FILES_MAX);
         if (ARRAY_RESERVE(w->files, w->n_files + 1) < 0)

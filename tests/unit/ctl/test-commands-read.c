@@ -482,6 +482,56 @@ static void status_of_nothing(FakeDaemon *d) {
         fake_expect_end(d);
 }
 
+static void status_of_a_slip(FakeDaemon *d) {
+        static const char *const names[] = {"wide.service", "web.service", "web.timer"};
+        Argosy__Response__UnitFileRow rows[3], *pointers[3];
+        Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        done(fake_read(d));
+        reply_error(d, ENOENT, "wbe.service: no such unit", false);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
+        assert(q->list_unit_files->n_patterns == 2 && streq(q->list_unit_files->patterns[0], "w*") &&
+               streq(q->list_unit_files->patterns[1], "*be*"));
+        done(q);
+        for (size_t i = 0; i < 3; i++) {
+                rows[i] = (Argosy__Response__UnitFileRow) ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT;
+                rows[i].unit = (char *) names[i];
+                pointers[i] = &rows[i];
+        }
+        files.rows = pointers;
+        files.n_rows = 3;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_UNIT_FILES;
+        r.unit_files = &files;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void a_name_that_is_not_there_is_answered_with_the_one_that_was_meant(void **state) {
+        _cleanup_outcome_ Outcome o = run(status_of_a_slip, "status wbe");
+
+        assert_int_equal(o.code, 4);
+        assert_string_equal(o.err, "argosyctl: wbe.service: no such unit\nargosyctl: did you mean web.service?\n");
+}
+
+static void status_of_a_quadlet_file(FakeDaemon *d) {
+        fake_accept(d);
+        done(fake_read(d));
+        reply_error(d, ENOENT, "blog.container.service: no such unit", false);
+        fake_expect_end(d);
+}
+
+static void a_name_that_was_made_of_a_file_of_another_type_says_so(void **state) {
+        _cleanup_outcome_ Outcome o = run(status_of_a_quadlet_file, "status blog.container");
+
+        assert_int_equal(o.code, 4);
+        assert_non_null(strstr(o.err, "blog.container would be a Quadlet file of podman"));
+}
+
 static void status_of_an_unknown_unit_exits_4(void **state) {
         _cleanup_outcome_ Outcome o = run(status_of_nothing, "status a");
 
@@ -745,6 +795,8 @@ int main(void) {
                 cmocka_unit_test(a_pattern_means_the_units_that_there_are),
                 cmocka_unit_test(a_pattern_of_too_many_units_is_refused_and_says_so),
                 cmocka_unit_test(status_of_an_unknown_unit_exits_4),
+                cmocka_unit_test(a_name_that_is_not_there_is_answered_with_the_one_that_was_meant),
+                cmocka_unit_test(a_name_that_was_made_of_a_file_of_another_type_says_so),
                 cmocka_unit_test(counters_are_shown_for_people_and_programs),
                 cmocka_unit_test(counters_of_states_and_times_are_shown_for_people_and_programs),
                 cmocka_unit_test(top_prints_once_with_rates_for_programs),

@@ -99,7 +99,8 @@ static void a_path_is_a_file_and_its_last_part_the_name(void **state) {
         assert_string_equal(file->name, "db.service");
         assert_memory_equal(file->content.data, "db", 2);
         refuse(*state, &a, "sub/none.service", -ENOENT, "there is no sub/none.service");
-        refuse(*state, &a, "nowhere/x@1", -ENOENT, "neither nowhere/x@1.service nor nowhere/x@.service");
+        refuse(*state, &a, "nowhere/x@1", -ENOENT, "there is no folder nowhere/");
+        refuse(*state, &a, "sub/x@1", -ENOENT, "neither sub/x@1.service nor sub/x@.service");
 }
 
 static void an_instance_prefers_its_own_file_to_the_template(void **state) {
@@ -165,7 +166,7 @@ static void bad_words_are_refused_with_a_reason(void **state) {
 
         refuse(*state, &a, "a b", -EINVAL, "'a b' is not a unit name");
         refuse(*state, &a, "@1.service", -EINVAL, "is not a unit name");
-        refuse(*state, &a, "sub/", -EINVAL, "is not a unit name");
+        refuse(*state, &a, "", -EINVAL, "is not a unit name");
         refuse(*state, &a, "web@{1..999999}", -E2BIG, "makes more than 100000 units");
 }
 
@@ -205,6 +206,56 @@ static void without_files_a_directory_is_cut_off(void **state) {
         assert_string_equal(a.names[2], "db-*");
 }
 
+static void what_is_no_unit_file_is_called_what_it_is(void **state) {
+        static const struct {
+                const char *file, *word, *text;
+        } rows[] = {
+                {"blog.container", "./blog.container", "./blog.container is a Quadlet file of podman, not a unit file; "},
+                {"blog.container", "blog.container", "podman makes blog.service of it"},
+                {"10-x.conf", "./10-x.conf", "is a drop-in"},
+                {"compose.yaml", "./compose.yaml", "is YAML"},
+                {"plain", "./plain", "./plain is not a unit file: the name of one ends in its type, .service"},
+                {"notes.txt", "./notes.txt", "./notes.txt is not a unit file"},
+        };
+        _cleanup_unit_args_ UnitArgs a = {};
+        Fixture *f = *state;
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                assert_int_equal(file_replace(f->fd, rows[i].file, "x", 1, 0600, 0), 0);
+                refuse(f, &a, rows[i].word, -EINVAL, rows[i].text);
+        }
+}
+
+static void a_folder_is_called_a_folder(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+
+        refuse(*state, &a, "./sub", -EINVAL, "./sub is a folder; `argosyctl apply ./sub` takes");
+        refuse(*state, &a, "sub/", -EINVAL, "named as sub/NAME.service");
+        refuse(*state, &a, ".", -EINVAL, ". is a folder");
+        take(*state, &a, "sub"); // a unit may be called so
+        assert_string_equal(a.names[0], "sub.service");
+}
+
+static void a_slip_is_answered_with_the_file_that_was_meant(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+
+        refuse(*state, &a, "sub/bd.servcie", -ENOENT, "there is no sub/bd.servcie.service");
+        refuse(*state, &a, "./wbe@7.service", -ENOENT, "did you mean ./web@");
+        refuse(*state, &a, "sub/db.timer", -ENOENT, "there is no sub/db.timer; did you mean sub/db.service?");
+}
+
+static void a_path_behind_an_at_sign_is_escaped(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+        _cleanup_buf_ Buf why = {};
+        Fixture *f = *state;
+
+        refuse(f, &a, "web@/srv/data", -EINVAL, "say 'web@srv-data.service'");
+        assert_int_equal(unit_args_add(&a, "web@/srv/data", 0, f->fd, &why), -EINVAL); // not data.service
+        assert_int_equal(mkdirat(f->fd, "v@2", 0700), 0);
+        assert_int_equal(file_replace(f->fd, "v@2/db.service", "db", 2, 0600, 0), 0);
+        take(f, &a, "v@2/db.service"); // that is a folder
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_bare_name_needs_no_file, setup, teardown),
@@ -224,6 +275,10 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(each_part_of_a_request_takes_its_files_along, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(without_files_a_directory_is_cut_off, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_is_no_unit_file_is_called_what_it_is, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_folder_is_called_a_folder, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_slip_is_answered_with_the_file_that_was_meant, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_path_behind_an_at_sign_is_escaped, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

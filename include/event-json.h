@@ -13,7 +13,7 @@ void event_fields_json(const Argosy__Event *e, const EventKindInfo *info, size_t
 void event_json(const Argosy__Event *e, const EventKindInfo *info, const char *cursor, Json *j);
 // The cursor behind one event of an answer whose own is `all`; behind the last of them it is that.
 void event_cursor_of(const EventCursor *all, const Argosy__Event *e, bool last, char ret[EVENT_CURSOR_SIZE]);
-// "state", "missed", or "" of what is new.
+// "state", "missed", "here", or "" of what is new.
 const char *event_mark_word(const Argosy__Event *e);
 // Whether the field at that index is known to have changed.
 bool event_has_changed(const Argosy__Event *e, size_t field);

@@ -37,6 +37,10 @@ typedef struct EventKindInfo {
 enum {
         EVENT_STREAM_WORD = 0,
         EVENT_STREAM_KINDS = 1,
+        EVENT_LEADER_NAME = 0,
+        EVENT_LEADER_TERM = 1,
+        EVENT_LEADER_REASON = 2,
+        EVENT_LEADER_FIELDS = 3,
         EVENT_UNIT_NAME = 0,
         EVENT_STATE_UNIT = 0,
         EVENT_STATE_NODE = 1,

@@ -61,7 +61,7 @@ static void on_taken(void *route, void *userdata) {
 static bool is_ready(void *userdata) {
         const Daemon *d = userdata;
 
-        return d->leading || d->known_leader != 0;
+        return (d->leading || d->known_leader != 0) && !router_leader_is_silent(d->router);
 }
 
 static const HttpApiOps http_ops = {

@@ -39,6 +39,8 @@ static void on_leader_changed(uint32_t leader, uint64_t term, void *userdata) {
         if (leader == 0 && d->known_leader != 0)
                 d->leader_seen_us = clock_boot_us();
         d->known_leader = leader;
+        if (leader != 0)
+                d->leader_term = term;
         agent_on_leader(d->agent, leader, term);
         router_on_leader_changed(d->router);
         daemon_status(d);

@@ -130,6 +130,13 @@ static void on_agent_attaching(AgentSelf *ret, void *userdata) {
         };
 }
 
+static void on_agent_beat(uint64_t unanswered_us, void *userdata) {
+        Daemon *d = userdata;
+
+        if (d->router)
+                router_on_beat(d->router, unanswered_us);
+}
+
 // Its units are stopped now: by then another voter is to lead, which moves them.
 static void on_agent_stopping(void *userdata) {
         Daemon *d = userdata;
@@ -152,6 +159,7 @@ static const AgentOps agent_ops = {
         .attaching = on_agent_attaching,
         .fatal = on_agent_fatal,
         .attached = on_agent_attached,
+        .beat = on_agent_beat,
         .stopping = on_agent_stopping,
         .resumed = on_agent_resumed,
         .rested = on_agent_rested,

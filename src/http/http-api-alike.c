@@ -27,7 +27,7 @@ static int append_packed(const ProtobufCMessage *m, Buf *out) {
 }
 
 static int make_wishes(HttpCall *call, Buf *out) {
-        Argosy__Request *q = http_target_events(&call->target, "", false);
+        Argosy__Request *q = http_target_events(&call->target, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
         int r = q ? append_packed(&q->base, out) : -ENOMEM;
 
         message_free(q);
@@ -43,6 +43,7 @@ static bool make_key(HttpCall *call, Buf *ret) {
                 return false;
         }
         return buf_append(ret, wishes->data, wishes->len) == 0 &&
+               buf_append(ret, &(char){call->knows_nobody}, 1) == 0 &&
                buf_append(ret, call->cursor, strlen(call->cursor)) == 0;
 }
 

@@ -20,6 +20,7 @@
 #include <errno.h>
 
 #include "clock.h"
+#include "event-json.h"
 #include "http-private.h"
 #include "message.h"
 
@@ -61,7 +62,10 @@ static Argosy__Request *request_of(HttpCall *call) {
                         return TAKE_PTR(call->request);
                 break;
         case HTTP_STEP_EVENTS:
-                return http_target_events(&call->target, call->cursor, !call->streams);
+                return http_target_events(&call->target, call->cursor,
+                                          !call->streams       ? ARGOSY__REQUEST__EVENTS__LEAD__UNSAID
+                                          : call->knows_nobody ? ARGOSY__REQUEST__EVENTS__LEAD__NOBODY
+                                                               : ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
         case HTTP_STEP_JOB:
                 break;
         }
@@ -144,6 +148,16 @@ static void pull(HttpCall *call) {
 
         if (!call->streams || (set_deadline(call, silent_us) && !http_alike_join(call)))
                 ask(call, call->author);
+}
+
+static void note_lead(HttpCall *call, const Argosy__Response *r) {
+        const ProtobufCBinaryData *here = r->what_case == ARGOSY__RESPONSE__WHAT_EVENTS ? &r->events->here : NULL;
+        Argosy__Event *e;
+
+        if (!here || here->len == 0 || message_unpack(&argosy__event__descriptor, here->data, here->len, (void **) &e) < 0)
+                return;
+        call->knows_nobody = !*event_value(e, EVENT_LEADER_NAME);
+        message_free(e);
 }
 
 // What is asked now.
@@ -294,6 +308,7 @@ bool http_steps_next(HttpCall *call, const Argosy__Response *last) {
                 show_job(call);
                 return true;
         case HTTP_STEP_EVENTS:
+                note_lead(call, last);
                 call->pull_from_us = next_tick(call->api);
                 break;
         case HTTP_STEP_TOKEN:

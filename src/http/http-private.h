@@ -109,6 +109,7 @@ struct HttpCall {
         // of a stream
         bool streams; // its answer has begun
         bool over;    // and so has its end
+        bool knows_nobody; // its client was told last that nobody leads
         bool comment; // it was silent for so long that its client is to be told that we are there, or we that he is not
         HttpStreamFormat format;
         Buf out; // text that is being read

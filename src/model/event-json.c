@@ -9,6 +9,7 @@
 const char *event_mark_word(const Argosy__Event *e) {
         return e->mark == ARGOSY__EVENT_MARK__EVENT_WHOLE    ? "state"
                : e->mark == ARGOSY__EVENT_MARK__EVENT_MISSED ? "missed"
+               : e->mark == ARGOSY__EVENT_MARK__EVENT_HERE   ? "here"
                                                              : "";
 }
 

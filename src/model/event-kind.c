@@ -20,8 +20,9 @@ static const EventKindInfo kinds[] = {
         [ARGOSY__EVENT_KIND__EVENT_LEADER] =
                 {.name = "leader",
                  .what = "who leads the cluster",
-                 .fields = {{"leader", EVENT_TEXT, "the host that leads"},
-                            {"term", EVENT_NUMBER, "grows with each election"}}},
+                 .fields = {{"leader", EVENT_TEXT, "the host that leads; empty, with mark here: nobody does, as far as the serving host knows"},
+                            {"term", EVENT_NUMBER, "grows with each election"},
+                            {"reason", EVENT_TEXT, "of mark here: why this host follows no leader"}}},
         [ARGOSY__EVENT_KIND__EVENT_NODE] =
                 {.name = "node",
                  .what = "a node, as list-nodes shows it",

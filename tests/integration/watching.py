@@ -5,7 +5,9 @@
 import json
 import random
 import threading
+import time
 
+import over_http
 from lib import SLEEPER, Cluster, eventually, long, main
 
 HOOK = """#!/bin/sh
@@ -138,6 +140,47 @@ def test_who_changes_something_goes_on_with_its_events_whoever_leads(c: Cluster)
     watch.kill()
     jobs = [event["job"] for event in seen if event["kind"] == "job"]
     assert min(jobs) >= answer["job"], f"jobs from before it are told: {jobs}"
+
+
+def argosyd(nodes, signal):
+    for node in nodes:
+        node.run(f"systemctl kill --signal={signal} argosyd")
+
+
+def test_who_watches_is_told_that_nobody_leads_and_that_somebody_does_again(c: Cluster):
+    """By the host that he asks: of leaders that hang, which say nothing, and of those that have gone, at the times of a configuration without any."""
+    on, *others = sorted(c.nodes, key=lambda node: node.name == c.leader_name())
+    watch, stream = c.begin("watch --json=short --kinds=job", on=on), over_http.Events(on, "?kind=job")
+    c.start("before")
+
+    def next_lead(read):
+        while (event := read())["kind"] != "leader":
+            pass
+        return event
+
+    for begins, ends in ("STOP", "CONT"), ("KILL", None):
+        if begins == "KILL":
+            for node in others:
+                node.run("systemctl mask --runtime argosyd.socket argosyd.service; systemctl kill --signal=KILL argosyd; systemctl stop argosyd.socket || true")
+        else:
+            argosyd(others, begins)
+        since = time.monotonic()
+        told = next_lead(stream.next)
+        took = time.monotonic() - since
+        assert (told["leader"], told["mark"]) == ("", "here") and told["cursor"] and on.name in told["reason"], told
+        assert took < 2.5, f"it took {took:.1f} s"
+        assert next_lead(lambda: json.loads(watch.line()))["leader"] == ""
+        for target in "/v1/events", "/v1/state", "/readyz":
+            since = time.monotonic()
+            assert over_http.ask(on, target)[0] == 503 and time.monotonic() - since < 1, target
+        if ends:
+            argosyd(others, ends)
+        else:
+            for node in others:
+                node.run("systemctl unmask --runtime argosyd.socket argosyd.service; systemctl start argosyd.socket argosyd")
+        assert next_lead(stream.next)["leader"] and next_lead(lambda: json.loads(watch.line()))["leader"]
+    watch.kill()
+    stream.close()
 
 
 def test_a_program_is_given_each_event_also_those_in_which_it_did_not_run(c: Cluster):

@@ -30,6 +30,7 @@ typedef struct World {
         const char *take_from;   // NULL: what others have left behind is refused
         SystemdConfig systemd;   // whom the agent is connected to
         Agent *agent;
+        uint64_t unanswered_us; // AgentOps.beat
         bool closed, cut, attached, stopping, cleared;
         size_t frame_max; // bytes of a message to the leader; 0: any number
         Map seen;
@@ -126,6 +127,10 @@ static inline void on_attached(bool attached, void *userdata) {
         w.attached = attached;
 }
 
+static inline void on_beat(uint64_t unanswered_us, void *userdata) {
+        w.unanswered_us = unanswered_us;
+}
+
 static inline void on_stopping(void *userdata) {
         w.stopping = true;
 }
@@ -142,6 +147,7 @@ static const AgentOps ops = {.send = on_send,
                              .attaching = on_attaching,
                              .fatal = on_fatal,
                              .attached = on_attached,
+                             .beat = on_beat,
                              .stopping = on_stopping};
 
 // One order; what is not named is as for a unit that is launched once.

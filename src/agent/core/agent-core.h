@@ -175,6 +175,7 @@ typedef struct Agent {
         unsigned n_unanswered; // Attaches that this leader has not answered, in a row
         uint32_t lease_ms, beat_ms;
         uint64_t beat_seq, beat_sent_us[AGENT_BEATS_KEPT];
+        uint64_t unanswered_us; // boot time at which the oldest beat of this session without an answer was sent; 0: there is none
         LeaseFile *lease;       // what guards look at; NULL: not opened
         uint64_t lease_from_us; // boot time at which the newest acknowledged beat was sent
         bool lease_deferred;    // it seems to be over, and the loop takes once more what has come

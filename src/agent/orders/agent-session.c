@@ -42,6 +42,14 @@ static void set_attached(Agent *a, bool attached) {
                 a->ops.attached(attached, a->userdata);
 }
 
+static void note_unanswered(Agent *a, uint64_t since_us) {
+        if (a->unanswered_us == since_us)
+                return;
+        a->unanswered_us = since_us;
+        if (a->ops.beat)
+                a->ops.beat(since_us, a->userdata);
+}
+
 // ---- Attach
 
 static uint64_t attach_patience_us(const Agent *a) {
@@ -175,6 +183,7 @@ void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
         a->attach_sent = false;
         a->n_unanswered = 0;
         a->welcome_parts = 0;
+        note_unanswered(a, 0);
         set_attached(a, true);
 }
 
@@ -202,6 +211,8 @@ static void send_beat(Agent *a, uint64_t now_us, uint64_t reported_us) {
         message.beat = &beat;
         a->beat_sent_us[beat.seq % AGENT_BEATS_KEPT] = now_us;
         a->stats.beats++;
+        if (a->attached && a->unanswered_us == 0)
+                note_unanswered(a, now_us);
         (void) a->ops.send(&message,
                            a->userdata); // without a link the lease runs out, and that is the answer
 }
@@ -256,6 +267,7 @@ void agent_on_beat_ack(Agent *a, const Argosy__ToHost__BeatAck *ack) {
         if (ack->seq > a->beat_answered) { // an answer may come again
                 a->beat_answered = ack->seq;
                 time_histogram_add(&a->beat_times, clock_boot_us() - a->beat_sent_us[ack->seq % AGENT_BEATS_KEPT]);
+                note_unanswered(a, ack->seq < a->beat_seq ? a->beat_sent_us[(ack->seq + 1) % AGENT_BEATS_KEPT] : 0);
         }
         notify_guards(a);
 }
@@ -290,6 +302,7 @@ void agent_on_leader(Agent *a, uint32_t leader, uint64_t term) {
         a->attach_retry_us = 0;
         a->welcome_parts = 0;
         a->refusal_logged = false;
+        a->unanswered_us = 0;
         set_attached(a, false);
         agent_remote_calls_drop(a);
         agent_names_drop(a);

@@ -4,6 +4,7 @@
 //
 // Each request asks for what is newer than the cursor and is answered once; the next one has the cursor of the answer.
 // So a lost daemon or leader costs a repeated question, and whatever was missed is told, marked, by the next leader.
+// That nobody leads is told by the host that is asked, and stands nowhere in the stream: the cursor stays where it is.
 // The cursor is kept in a file, if one is named, behind everything that was printed, or was done by the program: what
 // is cut off in between is told again, and nothing is left out. A program that fails ends it for that reason, and so does
 // a file that cannot be written, before the first event.
@@ -93,6 +94,17 @@ static int append_fields(Buf *line, const Shown *s) {
         return 0;
 }
 
+// What this host alone says.
+static int append_lead(Buf *line, const Argosy__Event *e) {
+        const char *leader = event_value(e, EVENT_LEADER_NAME);
+
+        if (!*leader && buf_printf(line, " nobody leads: ") < 0)
+                return -ENOMEM;
+        if (!*leader)
+                return text_append_clean(line, event_value(e, EVENT_LEADER_REASON), false);
+        return buf_printf(line, " ") < 0 || text_append_clean(line, leader, false) < 0 ? -ENOMEM : buf_printf(line, " leads");
+}
+
 static int print_text(Ctl *ctl, const Shown *s) {
         const Argosy__Event *e = s->event;
         _cleanup_buf_ Buf line = {};
@@ -101,12 +113,15 @@ static int print_text(Ctl *ctl, const Shown *s) {
         if (text_append_time(&line, e->at_us) < 0 || buf_printf(&line, " %s", s->info->name) < 0 ||
             append_names(&line, s) < 0)
                 return -ENOMEM;
-        if (e->kind == ARGOSY__EVENT_KIND__EVENT_STREAM) {
+        if (e->mark == ARGOSY__EVENT_MARK__EVENT_HERE)
+                r = append_lead(&line, e);
+        else if (e->kind == ARGOSY__EVENT_KIND__EVENT_STREAM) {
                 line.len = 0;
                 r = append_word(&line, e);
         } else
                 r = e->gone ? buf_printf(&line, " is gone") : append_fields(&line, s);
-        if (r == 0 && e->mark != ARGOSY__EVENT_MARK__EVENT_NEW && e->kind != ARGOSY__EVENT_KIND__EVENT_STREAM)
+        if (r == 0 && e->kind != ARGOSY__EVENT_KIND__EVENT_STREAM && e->mark != ARGOSY__EVENT_MARK__EVENT_NEW &&
+            e->mark != ARGOSY__EVENT_MARK__EVENT_HERE)
                 r = buf_printf(&line, " (%s)", event_mark_word(e));
         if (r < 0)
                 return r;
@@ -257,6 +272,36 @@ static int handle(Watch *w, const Shown *s) {
         return code;
 }
 
+// A program that asked for other kinds knows nothing of this one; people and readers of JSON are told in any case.
+static bool is_for_program(const Watch *w) {
+        for (size_t i = 0; i < w->request.n_kinds; i++)
+                if (w->kinds[i] == ARGOSY__EVENT_KIND__EVENT_LEADER)
+                        return true;
+        return w->request.n_kinds == 0;
+}
+
+static int handle_here(Watch *w, const ProtobufCBinaryData *packed) {
+        int code = EXIT_OK, r;
+        Argosy__Event *e;
+        Shown s;
+
+        r = message_unpack(&argosy__event__descriptor, packed->data, packed->len, (void **) &e);
+        if (r < 0)
+                return r == -ENOMEM ? ctl_oom(w->ctl) : ctl_fail(w->ctl, "argosyd sent an event that is none");
+        s = (Shown){.event = e, .info = event_kind_info(e->kind)};
+        memcpy(s.cursor, w->cursor, sizeof(s.cursor));
+        w->request.lead = *event_value(e, EVENT_LEADER_NAME) ? ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY
+                                                             : ARGOSY__REQUEST__EVENTS__LEAD__NOBODY;
+        if (s.info && w->ctl->opt.exec)
+                code = is_for_program(w) ? run_program(w->ctl, &s) : EXIT_OK;
+        else if (s.info)
+                code = handle(w, &s);
+        message_free(e);
+        if (code == EXIT_OK && fflush(w->ctl->term.out) != 0)
+                code = ctl_fail(w->ctl, "standard output: %s", strerror(errno));
+        return code;
+}
+
 static int handle_packed(Watch *w, const EventCursor *all, const ProtobufCBinaryData *packed, bool last) {
         Argosy__Event *e;
         int r = message_unpack(&argosy__event__descriptor, packed->data, packed->len, (void **) &e);
@@ -277,6 +322,8 @@ static int handle_all(Watch *w, const Argosy__Response__Events *events) {
         EventCursor all;
         int code = EXIT_OK;
 
+        if (events->here.len > 0)
+                return handle_here(w, &events->here);
         if (!event_cursor_parse(events->cursor, &all))
                 return ctl_fail(w->ctl, "argosyd sent a cursor that is none");
         for (size_t i = 0; i < events->n_events && code == EXIT_OK; i++)
@@ -414,6 +461,7 @@ int verb_watch(Ctl *ctl, char **args, size_t n) {
         _cleanup_strv_ char **patterns = NULL;
         int code = n > 0 ? ctl_patterns(ctl, args, n, &patterns, &w.request.n_patterns) : EXIT_OK;
 
+        w.request.lead = ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY;
         w.request.patterns = patterns;
         if (code == EXIT_OK)
                 code = take_kinds(&w);

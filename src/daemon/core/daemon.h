@@ -135,6 +135,7 @@ struct Daemon {
         Argosy__ToHost *voter_order; // StoreOpen or StoreClose that waits for the end of what goes on
 
         uint32_t known_leader;   // host number, 0: nobody
+        uint64_t leader_term;    // of the last one
         uint64_t leader_seen_us; // boot clock: when there was one last
         bool attached;
         // Set at the start: this host has another identity on disk, which a new process finds.

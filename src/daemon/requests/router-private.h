@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Shared by router.c and router-local.c.
+// Shared by router.c, router-lead.c and router-local.c.
 
+#include "leader-contact.h"
 #include "list.h"
 #include "map.h"
 #include "router.h"
@@ -48,12 +49,25 @@ struct Router {
         Drain drain;
         TimeLimit limit;
         uint64_t armed_us; // that it runs until; OVERDUE; 0: it does not run
+        LeaderContact contact;
+        TimeLimit silence; // until the leader is called silent
+        bool silent;       // as it was said last
 };
 
 // Hands one response on. The route may be gone afterwards if it is final.
 void route_respond(Route *route, const Argosy__Response *response);
 void route_fail(Route *route, int status, const char *format, ...) _printf_(3, 4);
 void route_on_answer(const Argosy__Response *response, void *userdata); // route_respond(), of a Route
+
+// router.c. It is asked again, by way of dispatch(), and whoever has it now is told that nobody waits for his answer.
+void route_recall(Route *route);
+bool router_has_leader(const Router *r); // somebody says that he leads
+
+// router-lead.c
+void router_lead_init(Router *r);
+void router_lead_on_changed(Router *r);
+// What follows events is told what this host knows of the leader, if that is not what it was told last. True: the route is answered.
+bool route_answer_lead(Route *route);
 
 // router-local.c. Of one that this daemon answers: does, or lets somebody do it later. False: it is none.
 bool route_answer_local(Route *route);

@@ -341,6 +341,8 @@ static bool dispatch(Route *route) {
 
         list_unlink(&route->queue);
         route->again_us = 0;
+        if (route_answer_lead(route))
+                return true;
         if (needs_check(route)) {
                 if (d->known_leader != 0)
                         dispatch_check(route);
@@ -447,6 +449,10 @@ static bool somebody_leads(const Daemon *d) {
         return d->leading || d->known_leader != 0;
 }
 
+bool router_has_leader(const Router *r) {
+        return somebody_leads(r->daemon);
+}
+
 static void on_time(void *userdata);
 
 // One limit for the earliest deadline of all that wait, or of one that waits no more. One that is over already is not begun
@@ -454,7 +460,7 @@ static void on_time(void *userdata);
 static void arm_limit(Router *r, uint64_t due_us) {
         uint64_t now = clock_boot_us(), until = due_us <= now ? OVERDUE : due_us;
 
-        if (r->armed_us > 0 && r->armed_us <= until)
+        if (due_us == UINT64_MAX || (r->armed_us > 0 && r->armed_us <= until))
                 return;
         r->armed_us = until;
         time_limit_start(&r->limit, until == OVERDUE ? 0 : (until - now) / USEC_PER_MSEC + 1, on_time);
@@ -528,6 +534,7 @@ static void end_makeshift(Route *route) {
 void router_on_leader_changed(Router *r) {
         uint64_t now = clock_boot_us();
 
+        router_lead_on_changed(r);
         list_foreach_safe (n, &r->routes) {
                 Route *route = CONTAINER_OF(n, Route, link);
 
@@ -567,6 +574,8 @@ void router_on_access_changed(Router *r) {
 
 // A read waits for an election, but not each time anew while there is nobody to elect a leader.
 static uint64_t plan_deadline(const Daemon *d, const Argosy__Request *q, uint64_t now) {
+        if (q->what_case == ARGOSY__REQUEST__WHAT_EVENTS && q->events->lead != ARGOSY__REQUEST__EVENTS__LEAD__UNSAID)
+                return UINT64_MAX; // told that nobody leads it waits for whoever does
         if (q->timeout_ms > 0)
                 return now + q->timeout_ms * USEC_PER_MSEC;
         if (!request_is_read(q))
@@ -664,12 +673,12 @@ int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *aut
         return 0;
 }
 
-void router_cancel(Route *route) {
+// Whoever has it is told that nobody waits for his answer any more.
+static void call_off(Route *route) {
         Daemon *d = route->router->daemon;
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__ForwardCancel cancel = ARGOSY__TO_VOTER__FORWARD_CANCEL__INIT;
 
-        route->respond = NULL;
         switch (route->place) {
         case ROUTE_HERE:
                 if (route->cancel && d->leader)
@@ -692,6 +701,18 @@ void router_cancel(Route *route) {
         case ROUTE_WAITING:
                 break;
         }
+}
+
+void route_recall(Route *route) {
+        call_off(route);
+        route->cancel = 0;
+        route->place = ROUTE_WAITING;
+        wait_for_dispatch(route);
+}
+
+void router_cancel(Route *route) {
+        route->respond = NULL;
+        call_off(route);
         route_free(route);
 }
 
@@ -740,15 +761,22 @@ int router_new(Daemon *d, Router **ret) {
                 return k;
         }
         time_limit_init(&r->limit, d->loop, r);
+        router_lead_init(r);
         *ret = r;
         return 0;
+}
+
+static void on_silence_closed(uv_handle_t *handle) {
+        Router *r = CONTAINER_OF((uv_timer_t *) handle, Router, silence.timer);
+
+        map_done(&r->by_id);
+        free(r);
 }
 
 static void on_limit_closed(uv_handle_t *handle) {
         Router *r = CONTAINER_OF((uv_timer_t *) handle, Router, limit.timer);
 
-        map_done(&r->by_id);
-        free(r);
+        time_limit_close(&r->silence, on_silence_closed);
 }
 
 static void on_drain_closed(uv_handle_t *handle) {

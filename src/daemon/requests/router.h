@@ -8,6 +8,8 @@
 // every request is safe to repeat (changes carry ids, waits are comparisons, the rest reads). Only a journal
 // that has begun to flow ends with an error.
 //
+// Who follows events is told by this host itself, once, that nobody leads, or that somebody leads again (leader-contact.h).
+//
 // Without a leader for ROUTER_READ_MS, reading requests are answered from what this host knows, with its
 // age; others fail when their time is over.
 
@@ -48,6 +50,10 @@ void router_cancel(Route *route);
 // waits for (flow-window.h); also from inside the callback, unless it was the last one.
 void router_taken(Route *route);
 void router_on_leader_changed(Router *r);
+// AgentOps.beat.
+void router_on_beat(Router *r, uint64_t unanswered_us);
+// This host has had no sign of life of a leader for so long that it says so.
+bool router_leader_is_silent(const Router *r);
 // Who may do what is known anew: who follows something on this host, and may not any more, hears no more.
 void router_on_access_changed(Router *r);
 // This host was removed and its new identity is in place (or could not be written): the answer to those who

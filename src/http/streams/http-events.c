@@ -47,6 +47,26 @@ static int append_event(const ProtobufCBinaryData *packed, const EventCursor *al
         return r;
 }
 
+// Beside the stream: a browser that connects again goes on where it was.
+static int append_here(const ProtobufCBinaryData *packed, const char *cursor, HttpStreamFormat format, Buf *out) {
+        const EventKindInfo *info;
+        Argosy__Event *e;
+        int r = message_unpack(&argosy__event__descriptor, packed->data, packed->len, (void **) &e);
+
+        if (r < 0)
+                return r;
+        info = event_kind_info(e->kind);
+        r = info ? 0 : -EBADMSG;
+        if (r == 0 && format == HTTP_STREAM_SSE)
+                r = buf_printf(out, "event: %s\ndata: ", info->name);
+        if (r == 0)
+                r = append_json(e, info, cursor, out);
+        if (r == 0 && format == HTTP_STREAM_SSE)
+                r = buf_append(out, "\n", 1);
+        message_free(e);
+        return r;
+}
+
 static int append_once(const EventsMemoKey *key, const ProtobufCBinaryData *packed, const EventCursor *all,
                        EventsMemo *memo, Buf *out) {
         size_t begin = out->len;
@@ -79,6 +99,8 @@ static int append_all(const Argosy__Response__Events *events, HttpStreamFormat f
 
                 r = append_once(&key, packed, &all, memo, out);
         }
+        if (r == 0 && events->here.len > 0)
+                return append_here(&events->here, events->cursor, format, out);
         if (r == 0 && events->n_events == 0 && format == HTTP_STREAM_SSE)
                 r = buf_printf(out, "id: %s\n\n", events->cursor);
         return r;

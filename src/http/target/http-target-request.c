@@ -114,7 +114,7 @@ static Argosy__Request *ask_for_all(Argosy__Request__WhatCase what) {
         return message_copy(&q);
 }
 
-Argosy__Request *http_target_events(const HttpTarget *t, const char *cursor, bool at_once) {
+Argosy__Request *http_target_events(const HttpTarget *t, const char *cursor, Argosy__Request__Events__Lead lead) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Events m = ARGOSY__REQUEST__EVENTS__INIT;
 
@@ -125,7 +125,8 @@ Argosy__Request *http_target_events(const HttpTarget *t, const char *cursor, boo
         m.n_patterns = t->n_patterns;
         m.kinds = (Argosy__EventKind *) t->kinds;
         m.n_kinds = t->n_kinds;
-        m.no_wait = at_once;
+        m.no_wait = lead == ARGOSY__REQUEST__EVENTS__LEAD__UNSAID;
+        m.lead = lead;
         q.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
         q.events = &m;
         return message_copy(&q);
@@ -208,7 +209,7 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
         case HTTP_METRICS:
                 return ask_for_all(ARGOSY__REQUEST__WHAT_COUNTERS);
         case HTTP_EVENTS:
-                return http_target_events(t, "", true);
+                return http_target_events(t, "", ARGOSY__REQUEST__EVENTS__LEAD__UNSAID);
         case HTTP_JOURNAL:
                 return http_target_journal(t, false);
         case HTTP_ROLES:

@@ -129,9 +129,9 @@ void http_target_done(HttpTarget *t);
 // What is to be asked, as argosyctl would; to be freed. NULL: out of memory. Not of /healthz and /readyz, and not of what changes
 // something (http-write.h).
 Argosy__Request *http_target_request(const HttpTarget *t);
-// What there is of HTTP_EVENTS behind the cursor; "": where the target says. at_once: it is answered also if there is nothing. To be
-// freed; NULL: out of memory.
-Argosy__Request *http_target_events(const HttpTarget *t, const char *cursor, bool at_once);
+// What there is of HTTP_EVENTS behind the cursor; "": where the target says. lead: what its client was told of the leader; UNSAID: it is
+// answered at once, also if there is nothing. To be freed; NULL: out of memory.
+Argosy__Request *http_target_events(const HttpTarget *t, const char *cursor, Argosy__Request__Events__Lead lead);
 // What stands behind the rows of one thing: why a unit is as it is, or its file. To be freed; NULL: out of memory.
 Argosy__Request *http_target_aside(const HttpTarget *t);
 // Whether anything does.

@@ -162,6 +162,25 @@ static void the_lease_runs_from_the_sending_of_the_beat(void **state) {
         assert_true(w.attached);
 }
 
+// What says that a leader is silent: the oldest beat, however many have followed it.
+static void it_is_told_since_when_a_beat_has_no_answer(void **state) {
+        unsigned attaches = 0;
+        uint64_t first, since_us;
+
+        agent_on_leader(w.agent, 1, w.term);
+        welcome_for(10000, &attaches);
+        first = w.last_beat;
+        loop_until(w.last_beat > first);
+        since_us = w.unanswered_us;
+        assert_true(since_us > 0);
+        loop_until(w.last_beat > first + 2);
+        assert_int_equal(w.unanswered_us, since_us);
+        ack_beat(first + 1);
+        assert_true(w.unanswered_us > since_us); // the next one's
+        ack_beat(w.last_beat);
+        assert_int_equal(w.unanswered_us, 0);
+}
+
 static uint64_t n_answered(void) {
         TimeHistogram t = agent_beat_times(w.agent);
         uint64_t n = 0;
@@ -570,6 +589,7 @@ int main(void) {
                 WORLD_TEST(an_attach_of_one_that_is_attached_is_repeated_too),
                 WORLD_TEST(the_same_leader_anew_is_attached_to_anew),
                 WORLD_TEST(the_lease_runs_from_the_sending_of_the_beat),
+                WORLD_TEST(it_is_told_since_when_a_beat_has_no_answer),
                 WORLD_TEST(an_answer_to_a_beat_is_timed_once_and_its_lease_is_told),
                 WORLD_TEST(what_arrived_while_we_stood_still_holds_the_lease_up),
                 WORLD_TEST(a_welcome_to_an_older_attach_is_ignored),

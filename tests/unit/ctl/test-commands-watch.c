@@ -140,6 +140,61 @@ static void programs_get_a_line_of_json_for_each_with_its_cursor(void **state) {
         assert_non_null(strstr(o.out, "\"word\":\"begins\""));
 }
 
+static void reply_lead(FakeDaemon *d, const char *cursor, const char *leader) {
+        Argosy__Response__Events m = ARGOSY__RESPONSE__EVENTS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Event e = ARGOSY__EVENT__INIT;
+        char *values[] = {(char *) leader, (char *) "7", (char *) (*leader ? "" : "n2 reaches no host that leads")};
+        uint8_t bytes[256];
+
+        e.kind = ARGOSY__EVENT_KIND__EVENT_LEADER;
+        e.mark = ARGOSY__EVENT_MARK__EVENT_HERE;
+        e.at_us = AT_US;
+        e.values = values;
+        e.n_values = ELEMENTSOF(values);
+        m.cursor = (char *) cursor;
+        m.here = (ProtobufCBinaryData){argosy__event__pack(&e, bytes), bytes};
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
+        r.events = &m;
+        fake_reply(d, &r);
+}
+
+static void expect_lead(FakeDaemon *d, const char *cursor, Argosy__Request__Events__Lead lead) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(streq(q->events->cursor, cursor) && q->events->lead == lead);
+        done(q);
+}
+
+// Before it has a cursor, and behind one.
+static void tells_that_nobody_leads(FakeDaemon *d) {
+        fake_accept(d);
+        expect_lead(d, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
+        reply_lead(d, "", "");
+        expect_lead(d, "", ARGOSY__REQUEST__EVENTS__LEAD__NOBODY);
+        reply_lead(d, "", "n3");
+        expect_lead(d, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
+        reply_events(d, 10, NULL, 0);
+        expect_lead(d, at(10), ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
+        reply_lead(d, at(10), "");
+        expect_lead(d, at(10), ARGOSY__REQUEST__EVENTS__LEAD__NOBODY);
+        refuse(d);
+}
+
+static void people_and_programs_are_told_that_nobody_leads(void **state) {
+        _cleanup_outcome_ Outcome o = run(tells_that_nobody_leads, "watch --kinds=unit"),
+                                  json = run(tells_that_nobody_leads, "watch --json=short --kinds=unit");
+        _cleanup_free_ char *expected =
+                str_printf("\"cursor\":\"%s\",\"mark\":\"here\",\"gone\":false,\"changed\":[],\"leader\":\"\",\"term\":7,"
+                           "\"reason\":\"n2 reaches no host that leads\"}\n",
+                           at(10));
+
+        assert_non_null(strstr(o.out, " leader nobody leads: n2 reaches no host that leads\n"));
+        assert_non_null(strstr(o.out, " leader n3 leads\n"));
+        assert_non_null(strstr(json.out, expected));
+}
+
 // ---- files and programs
 
 static char *read_text(const char *dir, const char *name) {
@@ -318,6 +373,7 @@ static void what_is_no_cursor_or_kind_is_refused(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(it_goes_on_over_daemon_and_leader),
+                cmocka_unit_test(people_and_programs_are_told_that_nobody_leads),
                 cmocka_unit_test(programs_get_a_line_of_json_for_each_with_its_cursor),
                 cmocka_unit_test_setup_teardown(a_program_is_run_for_each_and_has_it_all, tmpdir_make, tmpdir_drop),
                 cmocka_unit_test_setup_teardown(a_program_that_fails_ends_it_and_is_given_that_event_again, tmpdir_make,

@@ -12,6 +12,7 @@
 #include "cluster-state.h"
 #include "counters.h"
 #include "daemon.h"
+#include "event-kind.h"
 #include "feature-level.h"
 #include "join.h"
 #include "leader.h"
@@ -56,6 +57,10 @@ static struct World {
         int status;
         bool no_leader;
         uint64_t stale_ms;
+        // Of one that follows events.
+        Argosy__Request__Events__Lead lead; // what it was told before
+        char here[64];                      // who leads, as this host says; "nobody"; "": it said nothing
+        char behind[64];                    // the cursor of the answer
 } w;
 
 static inline void note_author(const Argosy__Author *author) {
@@ -78,6 +83,15 @@ void peers_answer_status(const Daemon *d, void (*respond)(const Argosy__Response
 
 int peers_try(Daemon *d, char *const *addresses, size_t n, char **ret_why) {
         return 0;
+}
+
+const char *daemon_host_name(Daemon *d, uint32_t host, char *buf, size_t size) {
+        snprintf(buf, size, "n%u", host);
+        return buf;
+}
+
+uint64_t clock_wall_us(void) {
+        return 1;
 }
 
 uint64_t clock_boot_us(void) {
@@ -228,6 +242,7 @@ static inline int begin(void **state) {
         w.now_us = 100 * USEC_PER_SEC;
         assert_int_equal(uv_loop_init(&w.loop), 0);
         w.daemon.loop = &w.loop;
+        w.daemon.config.name = (char *) "n3";
         w.daemon.leader_seen_us = w.now_us;
         w.access = access_of_new_cluster();
         argosy__peers_file__init(&w.peers);
@@ -249,7 +264,21 @@ static inline void turn(void) {
         uv_run(&w.loop, UV_RUN_NOWAIT);
 }
 
+static inline void note_here(const Argosy__Response__Events *events) {
+        Argosy__Event *e;
+
+        strcpy(w.behind, events->cursor);
+        if (events->here.len == 0)
+                return;
+        assert_int_equal(message_unpack(&argosy__event__descriptor, events->here.data, events->here.len, (void **) &e), 0);
+        assert_int_equal(e->mark, ARGOSY__EVENT_MARK__EVENT_HERE);
+        snprintf(w.here, sizeof(w.here), "%s", *e->values[EVENT_LEADER_NAME] ? e->values[EVENT_LEADER_NAME] : "nobody");
+        message_free(e);
+}
+
 static inline void on_answer(const Argosy__Response *response, void *userdata) {
+        if (response->what_case == ARGOSY__RESPONSE__WHAT_EVENTS)
+                note_here(response->events);
         w.answers++;
         w.status = response->status;
         w.no_leader = response->no_leader;
@@ -269,9 +298,12 @@ static inline Route *submit(Argosy__Request__WhatCase what) {
         static Argosy__Request__ManagerWait manager_wait = ARGOSY__REQUEST__MANAGER_WAIT__INIT;
         static Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
         static Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
+        Argosy__Request__Events events = ARGOSY__REQUEST__EVENTS__INIT;
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Route *route;
 
+        events.lead = w.lead;
+        events.cursor = (char *) "place";
         leave.force = w.force;
         journal.window = w.wanted_window;
         q.what_case = what;
@@ -285,6 +317,8 @@ static inline Route *submit(Argosy__Request__WhatCase what) {
                 q.journal = &journal;
         else if (what == ARGOSY__REQUEST__WHAT_LOCAL_STOP)
                 q.local_stop = &local_stop;
+        else if (what == ARGOSY__REQUEST__WHAT_EVENTS)
+                q.events = &events;
         else if (what == ARGOSY__REQUEST__WHAT_VERSION)
                 q.version = &version;
         else if (what == ARGOSY__REQUEST__WHAT_TOP) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "flow-window.h"
+#include "leader-contact.h"
 
 static void a_request_waits_for_a_leader_and_goes_there(void **state) {
         submit(ARGOSY__REQUEST__WHAT_CHANGE);
@@ -107,6 +108,66 @@ static void of_what_a_leader_had_nobody_says_that_it_did_not_begin(void **state)
         leader_is(0);
         until_late();
         assert_int_equal(w.status, EINPROGRESS);
+        assert_true(w.no_leader);
+}
+
+// ---- who follows events
+
+static void follow(Argosy__Request__Events__Lead lead) {
+        w.lead = lead;
+        w.here[0] = '\0';
+        (void) submit(ARGOSY__REQUEST__WHAT_EVENTS);
+        turn();
+}
+
+static void who_follows_events_is_told_that_nobody_leads(void **state) {
+        leader_is(2);
+        follow(ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
+        assert_int_equal(w.forwarded, 1);
+        leader_is(0);
+        pass(LEADER_CONTACT_MS - 1);
+        assert_int_equal(w.answers, 0);
+        pass(1);
+        assert_int_equal(w.answers, 1);
+        assert_string_equal(w.here, "nobody");
+        assert_string_equal(w.behind, "place");
+        follow(ARGOSY__REQUEST__EVENTS__LEAD__NOBODY);
+        pass(2 * ROUTER_CHANGE_MS); // it waits, and is not told again
+        assert_int_equal(w.answers, 1);
+        leader_is(1);
+        assert_string_equal(w.here, "n1");
+        follow(ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
+        assert_int_equal(w.forwarded, 2);
+        assert_int_equal(w.answers, 2);
+}
+
+// Its link is there, and it says that it leads.
+static void a_leader_that_hangs_is_none(void **state) {
+        uint64_t sent_us;
+
+        leader_is(2);
+        follow(ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
+        sent_us = w.now_us;
+        router_on_beat(w.daemon.router, sent_us);
+        w.now_us += LEADER_CONTACT_MS * USEC_PER_MSEC;
+        router_on_beat(w.daemon.router, sent_us);
+        turn();
+        assert_int_equal(w.forward_cancelled, 1);
+        assert_string_equal(w.here, "nobody");
+        follow(ARGOSY__REQUEST__EVENTS__LEAD__NOBODY);
+        assert_int_equal(w.forwarded, 2); // where it may be answered after all
+        router_on_beat(w.daemon.router, 0);
+        turn();
+        assert_string_equal(w.here, "n2");
+}
+
+static void a_stream_does_not_begin_while_nobody_leads(void **state) {
+        leader_is(2);
+        leader_is(0);
+        pass(LEADER_CONTACT_MS);
+        follow(ARGOSY__REQUEST__EVENTS__LEAD__UNSAID);
+        assert_int_equal(w.answers, 1);
+        assert_int_equal(w.status, EHOSTUNREACH);
         assert_true(w.no_leader);
 }
 
@@ -535,6 +596,9 @@ int main(void) {
                 ROUTER_TEST(what_was_not_answered_is_sent_again_to_the_next_leader),
                 ROUTER_TEST(the_next_leader_hears_how_old_it_is),
                 ROUTER_TEST(of_what_a_leader_had_nobody_says_that_it_did_not_begin),
+                ROUTER_TEST(who_follows_events_is_told_that_nobody_leads),
+                ROUTER_TEST(a_leader_that_hangs_is_none),
+                ROUTER_TEST(a_stream_does_not_begin_while_nobody_leads),
                 ROUTER_TEST(a_journal_that_flowed_ends_with_the_leader),
                 ROUTER_TEST(what_the_client_took_of_a_journal_is_said_where_it_comes_from),
                 ROUTER_TEST(who_wants_a_small_window_has_one_that_is_not_too_small),

@@ -18,6 +18,7 @@ typedef struct World {
         size_t n_calls, n_cancelled;
         int last_what;
         uint32_t last_first_unit;
+        Argosy__Request__Events__Lead last_lead;
         struct {
                 Argosy__Verb verb;
                 uint64_t retries;
@@ -35,6 +36,8 @@ static inline void on_request(HttpCall *call, Argosy__Request *request, const Ar
                 (void) str_copy(w.known, sizeof(w.known), request->list_units->filter->known);
         assert_int_equal(author->uid, getuid());
         w.last_what = (int) request->what_case;
+        if (request->what_case == ARGOSY__REQUEST__WHAT_EVENTS)
+                w.last_lead = request->events->lead;
         if (request->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS)
                 w.last_first_unit = request->list_jobs->first_unit;
         if (request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && request->change->n_names > 0) {

@@ -106,6 +106,54 @@ static void a_stream_waits_for_the_next_leader(void **state) {
         assert_false(has(c, "problem"));
 }
 
+static void respond_lead(HttpCall *call, uint64_t seq, const char *leader) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
+        Argosy__Event event = ARGOSY__EVENT__INIT;
+        EventCursor behind = place;
+        char cursor[EVENT_CURSOR_SIZE], *values[] = {(char *) leader, (char *) "7", (char *) (*leader ? "" : "n2 reaches no host that leads")};
+        uint8_t bytes[256];
+
+        behind.seq = seq;
+        event_cursor_format(&behind, cursor);
+        event.kind = ARGOSY__EVENT_KIND__EVENT_LEADER;
+        event.mark = ARGOSY__EVENT_MARK__EVENT_HERE;
+        event.values = values;
+        event.n_values = ELEMENTSOF(values);
+        events.cursor = cursor;
+        events.here = (ProtobufCBinaryData){argosy__event__pack(&event, bytes), bytes};
+        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
+        r.events = &events;
+        r.final = true;
+        http_call_respond(call, &r);
+}
+
+#define NOBODY "event: leader\ndata: {\"kind\":\"leader\","
+
+static void a_stream_says_that_nobody_leads_and_stays_where_it_is(void **state) {
+        Client *c;
+        const char *said;
+
+        w.waits = true;
+        c = say(0, GET("/v1/events?kind=unit"));
+        RUN_UNTIL(w.n_calls == 1);
+        assert_int_equal(w.last_lead, ARGOSY__REQUEST__EVENTS__LEAD__UNSAID);
+        respond_events(w.calls[0], 1, "a.service");
+        RUN_UNTIL(w.n_calls == 2);
+        assert_int_equal(w.last_lead, ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
+        respond_lead(w.calls[1], 1, "");
+        RUN_UNTIL(has(c, NOBODY) && w.n_calls == 3);
+        assert_int_equal(w.last_lead, ARGOSY__REQUEST__EVENTS__LEAD__NOBODY);
+        said = strstr((const char *) c->got.data, NOBODY);
+        assert_non_null(strstr(said, "\"mark\":\"here\",\"gone\":false,\"changed\":[],\"leader\":\"\",\"term\":7,\"reason\":\"n2 reaches no host that leads\"}\n\n"));
+        assert_null(strstr(said, "id: "));
+        respond_lead(w.calls[2], 1, "n3");
+        RUN_UNTIL(has(c, "\"leader\":\"n3\"") && w.n_calls == 4);
+        assert_int_equal(w.last_lead, ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
+        respond_events(w.calls[3], 2, "b.service");
+        RUN_UNTIL(has(c, "b.service"));
+}
+
 static void streams_end_with_the_daemon(void **state) {
         w.waits = true;
         for (size_t i = 0; i < 8; i++)
@@ -155,6 +203,7 @@ int main(void) {
                 API_TEST(a_stream_that_cannot_begin_is_a_problem),
                 API_TEST(a_stream_that_is_refused_later_says_so_and_ends),
                 API_TEST(a_stream_waits_for_the_next_leader),
+                API_TEST(a_stream_says_that_nobody_leads_and_stays_where_it_is),
                 API_TEST(streams_end_with_the_daemon),
                 API_TEST(who_has_yet_to_read_a_stream_has_its_end_too),
         };

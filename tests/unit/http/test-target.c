@@ -183,19 +183,19 @@ static void a_method_is_one_of_those_that_fit(void **state) {
 
 static void events_are_asked_for_behind_the_cursor(void **state) {
         HttpTarget t = parsed("/v1/events?since=@7&kind=job");
-        Argosy__Request *q = http_target_events(&t, "", false);
+        Argosy__Request *q = http_target_events(&t, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
 
         assert_int_equal(q->events->since_job, 7);
         assert_false(q->events->from_now);
         assert_int_equal(q->events->kinds[0], ARGOSY__EVENT_KIND__EVENT_JOB);
         message_free(q);
-        q = http_target_events(&t, "ab", false);
+        q = http_target_events(&t, "ab", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
         assert_string_equal(q->events->cursor, "ab");
         assert_int_equal(q->events->since_job, 0);
         message_free(q);
         http_target_done(&t);
         t = parsed("/v1/events");
-        q = http_target_events(&t, "", false);
+        q = http_target_events(&t, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
         assert_true(q->events->from_now);
         message_free(q);
         http_target_done(&t);

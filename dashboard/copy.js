@@ -27,10 +27,11 @@ export class Copy {
     this.skew = 0; // of the leader's clock before ours, in microseconds
     this.rows = Object.fromEntries(Object.keys(keyOf).map((kind) => [kind, new Map()]));
     this.statesOf = new Map(); // unit -> node -> state
+    this.silence = null; // the host that serves the stream says that nobody leads: {reason, since}, since by our clock
     this.untold = null; // kind -> keys that are forgotten at `complete` unless they are told before
   }
 
-  get leader() { return this.rows.leader.get("")?.leader ?? ""; }
+  get leader() { return this.silence ? "" : (this.rows.leader.get("")?.leader ?? ""); }
   get now() { return Date.now() * 1000 + this.skew; }
   states(unit) { return this.statesOf.get(unit)?.values() ?? [].values(); }
 
@@ -71,8 +72,15 @@ export class Copy {
     for (const job of ended.slice(0, Math.max(0, ended.length - ENDED_JOBS_MAX))) jobs.delete(job.job);
   }
 
+  // What no leader has told: it has no place in the stream, and its time is of another clock, so it is ours here.
+  #here(event) {
+    this.silence = event.leader ? null : { reason: event.reason, since: event.since ?? Date.now() * 1000 };
+  }
+
   // One event, as it came.
   take(event) {
+    if (event.mark === "here") return this.#here(event);
+    if (event.kind === "leader") this.silence = null;
     if (event.cursor) this.cursor = event.cursor;
     if (event.time) this.skew = event.time - Date.now() * 1000;
     if (event.kind === "stream") return this.#word(event);
@@ -92,6 +100,7 @@ export class Copy {
     yield { kind: "stream", word: "begins", kinds: "" };
     for (const rows of Object.values(this.rows)) for (const row of rows.values()) yield { ...row, mark: "" };
     if (this.complete) yield { kind: "stream", word: "complete", kinds: "", cursor: this.cursor, time: this.now };
+    if (this.silence) yield { kind: "leader", mark: "here", leader: "", ...this.silence };
   }
 }
 

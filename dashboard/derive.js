@@ -2,6 +2,7 @@
 // What a copy of the cluster means: how each unit is, what is wrong, what is moving. Nothing here knows of a page.
 
 import { jobHasEnded } from "./copy.js";
+import { count } from "./words.js";
 
 // The worse the smaller; in this order they are shown.
 export const LEVELS = ["bad", "waits", "moves", "unsure", "good", "idle"];
@@ -163,8 +164,8 @@ export function problems(copy, rows) {
   const found = [];
   const add = (level, about, text, since, link) => found.push({ level, about, text, since, link });
 
-  if (copy.complete && !copy.leader)
-    add("bad", "the cluster", "Nobody leads it: units go on running, and nothing is started, stopped or moved.", copy.rows.leader.get("")?.time ?? 0, "#/nodes");
+  if (copy.silence || (copy.complete && !copy.leader))
+    add("bad", "the cluster", "Nobody leads it: units go on running, and nothing is started, stopped or moved.", copy.silence ? copy.silence.since + copy.skew : copy.rows.leader.get("")?.time ?? 0, "#/nodes");
   const queue = copy.rows.queue.get("");
   if (queue?.closed) add("waits", "the queue", `is closed${queue.reason ? `: ${queue.reason}` : ""}`, queue.time, "#/jobs");
   for (const node of copy.rows.node.values()) {
@@ -173,6 +174,8 @@ export function problems(copy, rows) {
     if (level === "bad" || level === "waits") add(level, node.node, `is ${nodeText(node, copy)}`, node.since ?? node.time, `#/node/${encodeURIComponent(node.node)}`);
     else if (drain?.stuck > 0) add("waits", node.node, nodeText(node, copy), drain.time, `#/node/${encodeURIComponent(node.node)}`);
   }
+  const unsure = rows.filter((r) => r.level === "unsure").length + [...copy.rows.node.values()].filter((node) => nodeLevel(node, copy) === "unsure").length;
+  if (unsure > 0) add("unsure", "not known", `is how ${count(unsure, "unit or node", "units and nodes")} ${unsure === 1 ? "is" : "are"}: they are not heard`, 0, "#/units?is:not-known");
   for (const rollout of copy.rows.rollout.values())
     if (rollout.phase !== "running" && rollout.phase !== "done")
       add("bad", rollout.unit, `its ${rollout.verb} has ${rollout.phase}${rollout.reason ? `: ${rollout.reason}` : ""}`, rollout.time, `#/unit/${encodeURIComponent(rollout.unit)}`);

@@ -4,6 +4,9 @@
 import { Copy } from "./copy.js";
 import { Stream } from "./stream.js";
 
+const LOOK_MS = 4000; // without a word on the stream, until the host is asked whether it is there
+const PATIENCE_MS = 3000;
+
 // changed(events) after each change of `copy`, `status` or `heard`; events may be none.
 export class Feed {
   constructor(changed) {
@@ -19,11 +22,27 @@ export class Feed {
     const worker = new SharedWorker("/dashboard/worker.js", { type: "module", name: "argosy" });
     worker.port.onmessage = ({ data }) => {
       for (const event of data.events) this.copy.take(event);
-      Object.assign(this, { status: data.status, heard: data.heard });
+      Object.assign(this, { status: data.status, heard: Math.max(this.heard, data.heard) });
       this.changed(data.events);
     };
     addEventListener("pagehide", (event) => event.persisted || worker.port.postMessage("leave"));
     this.retry = () => worker.port.postMessage("retry");
+  }
+
+  // A stream is silent while nothing happens, and when its host has lost its power. Whoever looks at the page is not to wait for the difference.
+  async look() {
+    if (this.looking || this.status.state !== "live" || Date.now() - this.heard < LOOK_MS) return;
+    this.looking = true;
+    try {
+      const answer = await fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
+      if (!answer.ok) throw new Error(answer.status);
+      this.heard = Date.now();
+    } catch {
+      this.status = { state: "lost", detail: "this host does not answer" };
+      this.retry();
+    }
+    this.looking = false;
+    this.changed([]);
   }
 
   #read() {

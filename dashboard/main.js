@@ -18,7 +18,8 @@ import { span } from "./words.js";
 
 const DRAW_MS = 400; // no more often than this: what happens faster nobody can read
 const STALE_MS = 20000; // a sign of life comes every 15 s
-const QUIET_S = 3;
+const QUIET_S = 8; // the host is asked after 4
+const SLOW_MS = 3000; // for a first word
 
 const VIEWS = [["", "Overview", overview], ["units", "Units", units], ["nodes", "Nodes", nodes], ["jobs", "Jobs", jobs], ["events", "Events", events]];
 const PAGES = { unit, node, job, ...Object.fromEntries(VIEWS.map(([path, , show]) => [path, show])) };
@@ -29,9 +30,11 @@ const health = document.getElementById("health"), leader = document.getElementBy
 const views = document.getElementById("views");
 let view = null, asksWho = false, timer = null, drawn = 0, wasComplete = false;
 
+const opened = Date.now();
 const feed = new Feed((events) => {
   rows.take(events);
   view?.events?.(events);
+  if (events.some((event) => event.kind === "leader")) hurry();
   if (feed.copy.complete && !wasComplete) {
     drawn = 0; // the first picture
     readRights();
@@ -44,6 +47,13 @@ const context = { copy: feed.copy, rows: () => rows.all(), go: (to) => (location
 
 function soon() {
   timer ??= setTimeout(() => requestAnimationFrame(draw), Math.max(0, DRAW_MS - (performance.now() - drawn)));
+}
+
+// Nobody waits for the end of a pause to be told that nobody leads.
+function hurry() {
+  clearTimeout(timer);
+  timer = null;
+  drawn = 0;
 }
 
 function draw() {
@@ -61,26 +71,39 @@ function isStale() {
 
 function drawHealth() {
   const { copy } = feed;
-  if (!copy.complete && feed.heard === 0) return put(health, "not known yet");
-  const wrong = problems(copy, rows.all()), bad = wrong.filter((p) => p.level === "bad").length;
-  health.className = `pill ${bad > 0 ? "bad" : wrong.length > 0 ? "waits" : "good"}`;
-  put(health, wrong.length === 0 ? "All is well" : bad > 0 ? `${bad} wrong${wrong.length > bad ? `, ${wrong.length - bad} waiting` : ""}` : `${wrong.length} waiting`);
+  if (!copy.complete && !copy.silence) return put(health, "not known yet");
+  const wrong = problems(copy, rows.all()), number = (level) => wrong.filter((p) => p.level === level).length;
+  const bad = number("bad"), waits = number("waits"), unsure = number("unsure");
+  health.className = `pill ${bad > 0 ? "bad" : waits > 0 ? "waits" : unsure > 0 ? "unsure" : "good"}`;
+  const words = [bad > 0 && `${bad} wrong`, waits > 0 && `${waits} waiting`, unsure > 0 && "some not known"].filter(Boolean);
+  put(health, copy.silence ? "Nobody leads" : words.join(", ") || "All is well");
   document.title = wrong.length > 0 ? `(${wrong.length}) argosy` : "argosy";
 }
 
+// What is wrong with what is shown; "": nothing.
+function oldness(stale) {
+  const { copy, heard, status: { state, detail } } = feed, now = Date.now();
+  if (!stale) return copy.silence ? `Nobody leads the cluster for ${span((now - copy.silence.since / 1000) / 1000)}: ${copy.silence.reason}. Units go on running; what is shown is as it was before.` : "";
+  if (state === "login" || (heard === 0 && now - opened < SLOW_MS && !detail)) return "";
+  const age = heard > 0 ? `This is as it was ${span((now - heard) / 1000)} ago. ` : `Nothing has been heard since this page was opened ${span((now - opened) / 1000)} ago. `;
+  if (state === "refused") return `${age}You may not see this: ${detail}.`;
+  return `${age}${detail ? `${detail[0].toUpperCase()}${detail.slice(1)}` : "Nothing has come for a while"}; it is tried again.`;
+}
+
 function drawFrame() {
-  const stale = isStale(), { state, detail } = feed.status;
-  document.body.classList.toggle("stale", stale);
+  const stale = isStale(), { state } = feed.status;
+  document.body.classList.toggle("stale", stale && state !== "login");
   if (stale) health.className = "pill unsure";
-  if (stale && feed.heard > 0) put(health, "not known");
+  if (stale) put(health, feed.heard > 0 ? "not known" : "not known yet");
+  if (stale) document.title = "(?) argosy";
   if (!stale) drawHealth();
-  put(leader, feed.copy.leader ? `${feed.copy.leader} leads` : "nobody leads");
-  const quiet = Math.floor((Date.now() - feed.heard) / 1000); // that nothing happens looks like a connection that is dead, for so long
-  put(fresh, stale ? "" : quiet < QUIET_S ? "live" : `live, heard ${span(quiet)} ago`);
-  const age = feed.heard > 0 ? `This is as it was ${span((Date.now() - feed.heard) / 1000)} ago. ` : "";
-  const why = state === "refused" ? `You may not see this: ${detail}.` : `${detail ? `${detail[0].toUpperCase()}${detail.slice(1)}` : "Nothing has come for a while"}; it is tried again.`;
-  banner.hidden = !stale || state === "login" || (feed.heard === 0 && !detail);
-  put(banner, banner.hidden ? "" : age + why);
+  put(leader, stale && !feed.copy.leader ? "" : feed.copy.leader ? `${feed.copy.leader} ${stale ? "led" : "leads"}` : "nobody leads");
+  const quiet = Math.floor((Date.now() - feed.heard) / 1000);
+  fresh.className = `aside ${quiet < QUIET_S ? "" : "quiet"}`;
+  put(fresh, stale ? "" : quiet < QUIET_S ? "live" : `heard ${span(quiet)} ago`);
+  const said = oldness(stale);
+  banner.hidden = said === "";
+  put(banner, said);
   if (state === "login" && !asksWho) {
     view?.done?.();
     main.replaceChildren();
@@ -142,5 +165,8 @@ addEventListener("keydown", (event) => {
   else return;
   event.preventDefault();
 });
-setInterval(soon, 1000); // the ages
+setInterval(() => {
+  if (document.visibilityState === "visible") feed.look();
+  soon(); // the ages
+}, 1000);
 route();

@@ -21,4 +21,4 @@ export function bytes(n) {
   return `${i > 0 && amount < 10 ? amount.toFixed(1) : Math.round(amount)} ${["B", "KiB", "MiB", "GiB", "TiB"][i]}`;
 }
 
-export const count = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
+export const count = (n, word, words = `${word}s`) => `${n.toLocaleString("en")} ${n === 1 ? word : words}`;

@@ -22,13 +22,13 @@ ARGUMENTS = ["--remote-debugging-pipe", "--headless=new", "--no-sandbox", "--dis
 class Browser:
     """One window. What a script throws is an exception here. node: None is this machine."""
 
-    def __init__(self, node):
-        self._node, self._session = node, None
+    def __init__(self, node, port=DRIVER_PORT):
+        self._node, self._session, self._port = node, None, port
         self._home = tempfile.mkdtemp(prefix="argosy-browser-")
         network = [f"--net=/proc/{node.init_pid()}/ns/net"] if node else []
         # The first process of a namespace of its own: with it everything ends that it has started, whatever becomes of the node.
         self._driver = subprocess.Popen(
-            ["nsenter", *network, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "chromedriver", f"--port={DRIVER_PORT}"],
+            ["nsenter", *network, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "chromedriver", f"--port={port}"],
             env=os.environ | {"HOME": self._home}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         eventually(self._is_ready, what="chromedriver answers")
         options = {"args": [*ARGUMENTS, f"--user-data-dir={self._home}/profile"]}
@@ -42,7 +42,7 @@ class Browser:
             return False
 
     def _ask(self, method, path, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", DRIVER_PORT, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
         with network_of(self._node) if self._node else nullcontext():
             connection.connect()
         with closing(connection):
@@ -106,6 +106,7 @@ class Browser:
 
 
 @contextmanager
-def browser_on(node):
-    with closing(Browser(node)) as browser:
+def browser_on(node, port=DRIVER_PORT):
+    """port: another one for a second browser on the same node."""
+    with closing(Browser(node, port)) as browser:
         yield browser

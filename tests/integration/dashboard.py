@@ -64,6 +64,16 @@ is('filters', [found(''), found('is:failed'), found('node:n1'), found('is:runnin
 copy = copyOf(word('begins', ''), event('leader', {leader: '', term: 2}), event('node', {node: 'n1', state: 'lost', role: 'voter', mode: '', mode_reason: '', reason: ''}),
   event('drain', {node: 'n2', left: 3, stuck: 1}), event('node', {node: 'n2', state: 'online', role: 'voter', mode: 'draining', mode_reason: '', reason: ''}), event('queue', {closed: true, reason: 'tonight'}), word('complete', ''));
 is('problems', derive.problems(copy, []).map((p) => [p.level, p.about]).sort(), [['bad', 'n1'], ['bad', 'the cluster'], ['waits', 'n2'], ['waits', 'the queue']]);
+copy = copyOf(word('begins', ''), event('leader', {leader: 'n1', term: 2}), unit('a'), state('a', 'n1', 'active'), word('complete', ''));
+const place = copy.cursor;
+copy.take({...event('leader', {leader: '', reason: 'n2 reaches no host that leads'}), mark: 'here', cursor: 'another', time: 5});
+is('nobody leads', [copy.leader, copy.silence.reason, copy.cursor === place, Math.abs(copy.now - 1e15) < 1e9, derive.problems(copy, []).map((p) => [p.level, p.about])],
+  ['', 'n2 reaches no host that leads', true, true, [['bad', 'the cluster']]]);
+is('a page that comes later is told so', copyOf(...copy.told()).silence, copy.silence);
+copy.take({...event('leader', {leader: 'n1'}), mark: 'here'});
+is('and leads again', [copy.leader, copy.silence, derive.problems(copy, []).length], ['n1', null, 0]);
+copy = copyOf(event('node', {node: 'n', state: 'unknown', role: 'voter', mode: '', mode_reason: '', reason: ''}), unit('a'), state('a', 'n', 'unknown'));
+is('what is not known is not well', derive.problems(copy, derive.unitRows(copy)).map((p) => [p.level, p.text]), [['unsure', 'is how 2 units and nodes are: they are not heard']]);
 is('diff', diff('a\\nb\\nc', 'a\\nx\\nc\\nd').map((line) => line.join('')), [' a', '-b', '+x', ' c', '+d']);
 is('words', [words.span(5), words.span(7200), words.bytes(1536), words.bytes(null), words.count(1, 'unit'), words.count(2000, 'unit')], ['5 s', '2 h', '1.5 KiB', '', '1 unit', '2,000 units']);
 return failed;
@@ -357,6 +367,29 @@ def test_it_goes_on_when_nodes_are_lost_and_says_when_it_is_old(c: Cluster):
         assert page.text("#health") == "not known" and page.text("#fresh") == ""
         c.nodes[on].run("systemctl start argosyd.socket argosyd.service")
         eventually(lambda: "Who is there?" in page.text("main"), 60, "a session ends with argosyd: who is there?")
+
+
+def test_it_says_that_nobody_leads(c: Cluster):
+    c.start("web@1")
+    leader = c.leader()
+    on = next(i for i, node in enumerate(c.nodes) if node.name != leader.name)
+    others = [node for i, node in enumerate(c.nodes) if i != on]
+    with dashboard(c, on=on) as page:
+        shows(page, "#health", "All is well")
+        for node in others:
+            node.run("systemctl kill --signal=STOP argosyd")
+        shows(page, "#health", "Nobody leads", within=4)
+        shows(page, "#leader", "nobody leads")
+        shows(page, "#banner", "Nobody leads the cluster", f"{leader.name} leads, and does not answer {c.nodes[on].name}")
+        assert page.text("#fresh") == "live", "it is this host that says so"
+        with browser_on(c.nodes[on], port=9516) as other:
+            other.go(PAGE)
+            eventually(lambda: "Who is there?" in other.text("main"), what="the login is shown")
+            assert other.text("#leader") == "" and other.run("return document.body.className") == ""
+        for node in others:
+            node.run("systemctl kill --signal=CONT argosyd")
+        shows(page, "#health", "All is well")
+        shows(page, "#leader", "leads")
 
 
 # Of each text that is shown: its colour before what is behind it, as WCAG 2 counts; those that are too faint.

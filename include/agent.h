@@ -107,6 +107,8 @@ void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata);
 void agent_on_leader(Agent *a, uint32_t leader, uint64_t term);
 void agent_on_message(Agent *a, const Argosy__ToHost *message);
 
+// TakeOver= has: from the next batch of files on. Copied.
+void agent_set_take_from(Agent *a, const char *directory);
 // The labels of the configuration have changed: told to the leader with a new Attach. Copied.
 void agent_set_labels(Agent *a, const Argosy__Label *const *labels, size_t n);
 // What AgentOps.attaching says is news: the leader is told with a new Attach.

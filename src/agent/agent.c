@@ -11,6 +11,7 @@
 #include "agent-calls.h"
 #include "agent-core.h"
 #include "agent-fence.h"
+#include "agent-fleet.h"
 #include "agent-goodbye.h"
 #include "agent-managers.h"
 #include "agent-names.h"
@@ -140,9 +141,11 @@ static void agent_drain(void *userdata) {
                 agent_search_drain(node);
         agent_foreach_node (node, a)
                 agent_names_start(node);
+        agent_fleet_drain(a);
         agent_session_drain(a);
         agent_stopping_drain(a);
         agent_node_reports_drain(a);
+        agent_fleet_report_drain(a);
         agent_report_drain(a);
         agent_managers_drain(a);
         agent_remote_drain(a);
@@ -266,6 +269,17 @@ void agent_set_labels(Agent *a, const Argosy__Label *const *labels, size_t n) {
         agent_attach_again(a);
 }
 
+void agent_set_take_from(Agent *a, const char *directory) {
+        char *copy = streq(a->take_from, directory) ? NULL : strdup(directory);
+
+        if (!copy)
+                return; // the old one stays, if there is no memory
+        free(a->take_from);
+        a->take_from = copy;
+        a->system->take_from_due = a->fleet.news = true;
+        agent_fleet_search(a);
+}
+
 static int open_lease(Agent *a, char **ret_why) {
         _cleanup_free_ char *path = str_printf("%s/lease", a->runtime_dir);
         int r = path ? lease_file_open(path, &a->lease) : -ENOMEM;
@@ -342,6 +356,7 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         list_init(&a->remote_waiting);
         list_init(&a->name_checks);
         list_init(&a->nodes);
+        list_init(&a->fleet.list);
         list_init(&a->usage_queries);
         r = drain_init(&a->drain, a->loop, agent_drain, a);
         if (r < 0) {

@@ -65,7 +65,7 @@ static void on_hangup(uv_signal_t *signal, int number) {
                 log_error("Cannot read the configuration: %s; the old one stays.", strerror(-r));
         else {
                 if (config_needs_restart(&next, &d->config))
-                        log_notice("Port=, ElectionTimeoutSec=, Listen=, Tls= and TakeOver= change with the next restart of argosyd.");
+                        log_notice("Port=, ElectionTimeoutSec=, Listen= and Tls= change with the next restart of argosyd.");
                 before = d->config;
                 d->config = next;
                 managers_on_config(d, before.managers, before.n_managers);
@@ -73,6 +73,7 @@ static void on_hangup(uv_signal_t *signal, int number) {
                 log_set_level((int) d->config.log_level);
                 agent_set_labels(d->agent, (const Argosy__Label *const *) d->config.labels,
                                  d->config.n_labels);
+                agent_set_take_from(d->agent, d->config.fleet_take_over);
                 address_check(d);
                 daemon_http_update(d);
                 log_info("The configuration was read again.");

@@ -376,6 +376,9 @@ void leader_on_message(Leader *l, uint32_t host, Argosy__ToVoter *m) {
         case ARGOSY__TO_VOTER__MSG_NODE_REPORTS:
                 session_on_node_reports(l, h, m->node_reports->nodes, m->node_reports->n_nodes);
                 break;
+        case ARGOSY__TO_VOTER__MSG_FLEET_UNITS:
+                session_on_fleet_units(l, h, m->fleet_units);
+                break;
         case ARGOSY__TO_VOTER__MSG_FORWARD:
                 forwards_on_request(l, h, m->forward);
                 break;
@@ -509,6 +512,7 @@ static void finish_close(Leader *l) {
         }
         map_done(&l->hosts);
         map_done(&l->nodes);
+        map_done(&l->fleet_units);
         map_done(&l->units);
         map_done(&l->budgets);
         map_done(&l->open_jobs);

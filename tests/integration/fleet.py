@@ -420,8 +420,19 @@ def alone_on(c, node):
     c.ctl("cordon " + " ".join(other.name for other in c.nodes if other.name != node.name))
 
 
+def goes_to(c, name, node):
+    """A start would, since it runs there."""
+    said = planned(c, name)
+    return "runs it from" not in said and f" on {node.name}" in said
+
+
+def planned(c, name):
+    result = c.ctl_result(f"plan start {name}")
+    return result.out + result.err
+
+
 def test_what_fleet_left_behind_goes_over_as_it_runs(c: Cluster):
-    """Machine by machine, as the manual says."""
+    """All at once, each on the machine where it runs."""
     files = {f"left@{n}.service": LEFT for n in range(1, 7)} | {"all.service": LEFT + "[X-Fleet]\nGlobal=true\n"}
     before = {}
     for i, node in enumerate(c.nodes):
@@ -430,12 +441,8 @@ def test_what_fleet_left_behind_goes_over_as_it_runs(c: Cluster):
         before |= {(node, name): runs(node, name) for name in left}
     for name, text in files.items():
         c.submit(name, text)
-    for i, node in enumerate(c.nodes):
-        others = " ".join(other.name for other in c.nodes if other.name != node.name)
-        c.ctl(f"cordon {others}")
-        c.ctl(f"start left@{2 * i + 1} left@{2 * i + 2}")
-        c.ctl(f"uncordon {others}")
-    c.ctl("start all")
+    eventually(lambda: all(goes_to(c, name, node) for node, name in before if name != "all.service"))
+    c.ctl("start left@{1..6} all")
     for (node, name), ran in before.items():
         assert runs(node, name) == ran, f"{name} on {node.name}"
         assert "NeedDaemonReload=no" in node.run(f"systemctl show -p NeedDaemonReload {name}"), name
@@ -447,6 +454,29 @@ def test_what_fleet_left_behind_goes_over_as_it_runs(c: Cluster):
     c.ctl("destroy left@{1..6} all")
     for node, name in before:
         assert "ActiveState=inactive" in runs(node, name), name
+
+
+def test_what_fleet_runs_starts_nowhere_else(c: Cluster):
+    node, name = c.nodes[1], "kept.service"
+    took = "/etc/argosy/argosy.conf.d/zz-take.conf"
+    node.write(took, "[Fleet]\nTakeOver=\n")
+    node.run("systemctl reload argosyd")
+    leave_behind(node, [name])
+    before = runs(node, name)
+    c.submit(name, LEFT)
+    eventually(lambda: "set TakeOver=" in planned(c, name))
+    c.ctl_fails(f"start {name}", saying=f"{node.name} runs it from /run/fleet/units")
+    put(c.nodes[0], name, 409, desiredState="launched")
+    node.run("cp /bin/sleep /run/fleetd && systemd-run --quiet --unit=fleet /run/fleetd infinity")
+    node.run(f"rm {took}; systemctl reload argosyd")
+    eventually(lambda: "fleetd still runs there" in planned(c, name))
+    c.ctl_fails(f"start {name}", saying="end it on all hosts")
+    assert runs(node, name) == before and not [n for n in c.nodes if n != node and "ActiveState=active" in runs(n, name)]
+    node.run("systemctl stop fleet; rm /run/fleetd")
+    eventually(lambda: goes_to(c, name, node))
+    c.ctl(f"start {name}")
+    assert runs(node, name) == before and c.row(name)["node"] == node.name
+    c.ctl(f"destroy {name}")
 
 
 def test_what_is_down_or_on_its_way_up_goes_over_too(c: Cluster):

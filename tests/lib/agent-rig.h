@@ -34,7 +34,7 @@ typedef struct World {
         bool closed, cut, attached, stopping, cleared;
         size_t frame_max; // bytes of a message to the leader; 0: any number
         Map seen;
-        Argosy__ToVoter *attach, *goodbye; // the newest ones
+        Argosy__ToVoter *attach, *goodbye, *fleet_units; // the newest ones
         uint32_t beat_ms;                  // of the next Welcome; 0: 20
         uint64_t reports_us,
                 reports_gap_us; // boot time of the last message with reports; the shortest time between two
@@ -111,6 +111,9 @@ static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
                 break;
         case ARGOSY__TO_VOTER__MSG_NODE_REPORTS:
                 w.n_node_reports++;
+                break;
+        case ARGOSY__TO_VOTER__MSG_FLEET_UNITS:
+                keep(&w.fleet_units, m);
                 break;
         case ARGOSY__TO_VOTER__MSG_CALL_REPLY:
                 keep(&w.call_reply, m);
@@ -326,7 +329,7 @@ static inline void seen_free(void *value) {
 }
 
 static inline int rig_down(void) {
-        Argosy__ToVoter *kept[] = {w.attach, w.goodbye, w.call_reply};
+        Argosy__ToVoter *kept[] = {w.attach, w.goodbye, w.fleet_units, w.call_reply};
 
         assert_null(w.agent);
         map_done_with(&w.seen, seen_free);

@@ -21,6 +21,13 @@ int agent_complain(int error, char **ret_why, const char *format, ...) {
 
 // ---- nodes
 
+void agent_node_begin_writing(AgentNode *node) {
+        if (node->dir && node->take_from_due && unit_dir_take_from(node->dir, node->agent->take_from) >= 0)
+                node->take_from_due = false;
+        node->writing = true;
+        node->n_open++;
+}
+
 AgentNode *agent_node_find(const Agent *a, uint32_t number) {
         agent_foreach_node (node, a)
                 if (number != 0 && node->number == number)

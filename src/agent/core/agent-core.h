@@ -17,6 +17,7 @@
 #include "agent.h"
 #include "cgroup-usage.h"
 #include "fence.h"
+#include "fleet-units.h"
 #include "helper-link.h"
 #include "lease-file.h"
 #include "ledger.h"
@@ -72,6 +73,7 @@ typedef struct AgentNode {
         uint64_t files_began_us; // boot time at which the last batch began
         uint64_t read_again_us;  // and at which systemd last was seen to have read all files again
         uint64_t files_ended_us; // boot time at which the last batch ended, 0: none yet
+        bool take_from_due;      // `dir` is to hear of Agent.take_from, when the pool does not use it
         size_t n_jobs;           // given to systemd and not ended
         char *shutdown_mark;     // path: systemd stops or has stopped all units, whatever the ledger says
         bool units_were_stopped;
@@ -123,7 +125,8 @@ typedef struct Agent {
         AgentOps ops;
         void *userdata;
         char *state_dir, *runtime_dir, *host_name;
-        char *take_from; // never changes: the pool reads it
+        char *take_from; // the loop's; each batch of files is told (agent_node_take_from())
+        AgentFleet fleet;
         const char *const *helper;                                // see HelperConfig.command
         int (*open_manager)(const char *manager, void *userdata); // for tests, else NULL
         void *open_manager_data;
@@ -229,6 +232,8 @@ static inline bool agent_node_is_users(const AgentNode *node) {
         return node->uid != (uid_t) -1;
 }
 AgentNode *agent_node_find(const Agent *a, uint32_t number);
+// The pool is about to use `dir`, which nobody uses now.
+void agent_node_begin_writing(AgentNode *node);
 AgentNode *agent_node_by_name(const Agent *a, const char *manager);
 // For people: HOST, or HOST/MANAGER. A new string; NULL: out of memory.
 char *agent_node_name(const AgentNode *node);

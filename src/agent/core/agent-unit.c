@@ -45,6 +45,7 @@ int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret) {
         list_init(&u->dirty);
         list_init(&u->report);
         memcpy(u->name, name, len + 1);
+        agent_fleet_release(node, name);
         r = systemd_manager_watch(node->systemd, &u->watch, u->name);
         if (r < 0) {
                 slab_free(&node->agent->slab, u, SIZE_WITH_NAME(AgentUnit, len));
@@ -72,6 +73,8 @@ static void work_free(AgentUnit *u) {
 
 void agent_unit_free(AgentUnit *u) {
         systemd_manager_unwatch(u->node->systemd, &u->watch);
+        if (u->node->agent->fleet.units.count > 0)
+                agent_fleet_search(u->node->agent);
         u->node->n_units--;
         u->node->n_hidden -= u->hidden != 0;
         agent_cgroup_forget(u);

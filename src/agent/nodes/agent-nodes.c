@@ -16,6 +16,7 @@
 #include "agent-cgroups.h"
 #include "agent-core.h"
 #include "agent-files.h"
+#include "agent-fleet.h"
 #include "agent-names.h"
 #include "agent-nodes.h"
 #include "agent-reach.h"
@@ -138,8 +139,7 @@ int agent_node_open_system(Agent *a, const AgentConfig *config, char **ret_why) 
         if (!node->dir_path || !node->shutdown_mark || (config->cgroup_root && !node->cgroup_root))
                 return agent_complain(-ENOMEM, ret_why, "out of memory");
         r = unit_dir_new(config->unit_dir, config->foreign_dirs, &node->dir);
-        if (r >= 0 && *node->agent->take_from)
-                r = unit_dir_take_from(node->dir, node->agent->take_from);
+        node->take_from_due = true;
         if (r < 0)
                 return agent_complain(r, ret_why, "cannot use the unit directory %s: %s", config->unit_dir,
                                       strerror(-r));
@@ -197,6 +197,8 @@ void agent_node_close(AgentNode *node) {
         agent_names_drop_node(node);
         agent_foreach_unit(u, node) agent_unit_free(u);
         agent_reach_unwatch_gates(node);
+        if (node == a->system)
+                agent_fleet_done(node);
         if (node->systemd) {
                 keep_counters(node);
                 systemd_manager_close(node->systemd, on_systemd_closed, node);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent-core.h"
+#include "agent-fleet.h"
 #include "agent-reach.h"
 #include "agent-search.h"
 #include "agent-step.h"
@@ -21,8 +22,10 @@ static void on_unit_changed(const char *name, const UnitRuntime *now, void *user
         AgentNode *node = userdata;
         AgentUnit *u = agent_unit_find(node, name);
 
-        if (node == node->agent->system)
+        if (node == node->agent->system) {
                 agent_reach_on_unit(node->agent, name);
+                agent_fleet_on_unit(node->agent, name);
+        }
         if (!u)
                 return;
         if (now->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE &&
@@ -74,12 +77,18 @@ static void on_synced(void *userdata) {
         node->synced = true;
         agent_reach_synced(node);
         note_refreshed(node);
+        if (node == node->agent->system)
+                agent_fleet_search(node->agent);
         agent_foreach_unit(u, node) agent_unit_mark(u);
         drain_mark(&node->agent->drain);
 }
 
 static void on_files_changed(void *userdata) {
-        agent_search_all(userdata);
+        AgentNode *node = userdata;
+
+        agent_search_all(node);
+        if (node == node->agent->system)
+                agent_fleet_search(node->agent);
 }
 
 static void on_disconnected(const char *why, void *userdata) {

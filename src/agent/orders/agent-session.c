@@ -14,6 +14,7 @@
 
 #include "agent-core.h"
 #include "agent-fence.h"
+#include "agent-fleet.h"
 #include "agent-names.h"
 #include "agent-reach.h"
 #include "agent-remote.h"
@@ -62,6 +63,8 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         _cleanup_free_ char **managers = calloc(a->n_nodes + 1, sizeof(*managers));
         _cleanup_free_ Argosy__NodeReport *reports = calloc(a->n_nodes + 1, sizeof(*reports));
         _cleanup_free_ Argosy__NodeReport **list = calloc(a->n_nodes + 1, sizeof(*list));
+        _cleanup_free_ char **fleet_units = NULL;
+        Argosy__FleetUnits fleet;
         AgentSelf self;
         size_t n = 0;
 
@@ -88,6 +91,8 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         attach.held = held;
         attach.n_held = n_held;
         attach.sent_us = a->attach_sent_us;
+        if (agent_fleet_report(a, &fleet, &fleet_units))
+                attach.fleet_units = &fleet;
         message.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;
         message.attach = &attach;
         return a->ops.send(&message, a->userdata);
@@ -133,12 +138,12 @@ void agent_attach(Agent *a) {
         a->n_unanswered += r >= 0;
         if (r >= 0)
                 agent_foreach_node (node, a)
-                        node->reason_news = false;
+                        node->reason_news = a->fleet.news = false;
         a->attach_wanted = r < 0; // tried again at attach_retry_us, or with the next leader
 }
 
 static bool is_ready(const Agent *a) {
-        return a->system->synced && a->leader != 0 && !a->clearing; // the others come when they come
+        return a->system->synced && agent_fleet_is_known(a) && a->leader != 0 && !a->clearing; // the others come when they come
 }
 
 void agent_session_drain(Agent *a) {

@@ -23,6 +23,7 @@
 #include "buf.h"
 #include "clock.h"
 #include "files-pace.h"
+#include "process-name.h"
 #include "str.h"
 #include "unit-name.h"
 #include "unit-state.h"
@@ -36,6 +37,7 @@ typedef struct FileItem {
         bool check_again; // what is there may not be what we wrote
         bool claims;      // the name becomes ours with it
         bool takes_over;  // it runs, and becomes ours only if somebody has left it behind
+        bool is_fleets;   // and fleet has not, since its program runs
         bool untouched;   // out, if it failed: nothing of ours is there
         AgentSpec *spec; // a reference, NULL with AGENT_FILE_REMOVE
         char slice[LEDGER_SLICE_SIZE];
@@ -89,7 +91,17 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
 
 // ---- in the pool
 
+// Asked once in a batch, and only if there is something of fleet's in it. Its program would stop what is taken from it, or start it
+// elsewhere.
+static bool fleet_runs(int *known) {
+        if (*known < 0)
+                *known = process_name_runs("fleetd");
+        return *known;
+}
+
 static void find_foreign_names(FileBatch *b) {
+        int fleet = -1;
+
         for (size_t i = 0; i < b->n; i++) {
                 FileItem *it = b->items[i];
 
@@ -97,6 +109,11 @@ static void find_foreign_names(FileBatch *b) {
                         continue;
                 if (it->takes_over && !unit_dir_is_left_behind(b->node->dir, it->name)) {
                         it->error = -EEXIST;
+                        continue;
+                }
+                if (unit_dir_is_left_behind(b->node->dir, it->name) && fleet_runs(&fleet)) {
+                        it->is_fleets = true;
+                        it->error = -EBUSY;
                         continue;
                 }
                 it->foreign = unit_dir_foreign_or_alias(b->node->dir, it->name, it->spec->content,
@@ -195,6 +212,8 @@ static void on_written(AgentUnit *u, FileItem *it) {
         if (down && !u->stale)
                 (void) agent_unit_note_read(u); // recorded with what comes next
         u->refused = false;
+        if (u->node->agent->fleet.units.count > 0)
+                agent_fleet_search(u->node->agent);
         u->read_again = u->stale && u->node->read_again_us >= u->node->files_began_us;
         agent_search_written(u->node, u->name, it->from_template);
         agent_unit_report_step(u);
@@ -242,7 +261,9 @@ char *agent_file_foreign_text(const char *path) {
 static void on_foreign(AgentUnit *u, const FileItem *it) {
         char text[AGENT_ERROR_MAX];
 
-        if (it->takes_over && !it->foreign)
+        if (it->is_fleets)
+                str_fit(text, sizeof(text), "the unit is fleet's, and fleetd runs on this host: end it first, as argosy-fleet(7) says");
+        else if (it->takes_over && !it->foreign)
                 str_fit(text, sizeof(text), AGENT_ACTIVE_TEXT);
         else
                 str_fit(text, sizeof(text), FOREIGN_TEXT, it->foreign ?: "a file that is not argosy's");
@@ -275,7 +296,7 @@ static void on_item(AgentNode *node, FileItem *it) {
         agent_links_touched(node, (const char *) it->touched.data, it->touched.len);
         if (!u)
                 return;
-        if (it->foreign || it->error == -EEXIST) {
+        if (it->foreign || it->error == -EEXIST || it->is_fleets) {
                 on_foreign(u, it);
         } else if (it->error < 0) {
                 if (it->claims && it->untouched)
@@ -411,8 +432,7 @@ void agent_files_start(AgentNode *node) {
                 agent_files_fail(node, -ENOMEM);
                 return;
         }
-        node->writing = true;
-        node->n_open++;
+        agent_node_begin_writing(node);
         node->files_began_us = clock_boot_us();
         if (!node->dir) {
                 int r = hand_to_helper(b);

@@ -242,8 +242,7 @@ void agent_names_start(AgentNode *node) {
                 return;
         c = CONTAINER_OF(node->name_checks.next, NameCheck, link);
         list_unlink(&c->link);
-        node->writing = true;
-        node->n_open++;
+        agent_node_begin_writing(node);
         if (!node->dir)
                 ask_helper(c);
         else if (uv_queue_work(node->agent->loop, &c->work, run, on_work_done) < 0)

@@ -609,7 +609,7 @@ static bool is_same_list(const HttpListenList *a, const HttpListenList *b) {
 bool config_needs_restart(const Config *a, const Config *b) {
         return a->port != b->port || a->election_us != b->election_us || a->http != b->http || a->http_tls != b->http_tls ||
                !is_same_list(&a->http_listen, &b->http_listen) || !streq(a->fleet, b->fleet) ||
-               !is_same_list(&a->fleet_listen, &b->fleet_listen) || !streq(a->fleet_take_over, b->fleet_take_over);
+               !is_same_list(&a->fleet_listen, &b->fleet_listen);
 }
 
 // Tokens go over these.

@@ -126,6 +126,11 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
                 next->node = found.node;
                 return 0;
         }
+        if (*found.elsewhere && p->change->verb != ARGOSY__VERB__VERB_STOP) {
+                result->status = EEXIST;
+                r = field_set(&result->message, found.elsewhere);
+                return r < 0 ? r : UNIT_REFUSED;
+        }
         if (changes) // it may not stay where it was
                 next->node = 0;
         if (!found.possible && p->change->verb != ARGOSY__VERB__VERB_STOP) {

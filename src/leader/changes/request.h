@@ -45,6 +45,7 @@ typedef struct ChangePlace {
         uint32_t node;              // 0: nobody takes it now
         bool possible;              // some member could if it were up
         char why[256];              // if it is not the nodes that keep it from one; else ""
+        char elsewhere[256];        // it runs where argosy cannot take it over, in one sentence; else ""
         Argosy__Refusal **refusals; // owned by the result that they end in
         size_t n_refusals;
 } ChangePlace;

@@ -144,6 +144,7 @@ struct Leader {
         Map nodes;   // by number
         Map units;   // by name
         Map budgets; // by name
+        Map fleet_units; // by name: view/fleet-units.c alone
         Activators activators; // which recorded unit activates which
         Dependencies dependencies;
         LeaseTable leases;

@@ -21,6 +21,7 @@
 #include "batch-builder.h"
 #include "clock.h"
 #include "event-marks.h"
+#include "fleet-units.h"
 #include "host-address.h"
 #include "host-complaints.h"
 #include "host-link.h"
@@ -498,6 +499,7 @@ static void begin_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
                 node_set_reason(l, CONTAINER_OF(i, Node, of_host), "");
         take_node_reports(l, h, a->nodes, a->n_nodes);
         host_forget_exclusions(l, h);
+        fleet_units_set(l, h, a->fleet_units);
 }
 
 static void take_held(Leader *l, Host *h, const Argosy__UnitReport *report) {
@@ -578,6 +580,11 @@ void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *repo
         take_the_rest(l, h);
         if (h->attached)
                 take_node_reports(l, h, reports, n_reports);
+}
+
+void session_on_fleet_units(Leader *l, Host *h, const Argosy__FleetUnits *said) {
+        if (h->recorded && h->attached)
+                fleet_units_set(l, h, said);
 }
 
 static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {

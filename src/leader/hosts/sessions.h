@@ -16,6 +16,7 @@ void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat);
 void sessions_acknowledge(Leader *l);
 void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye);
 void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *reports, size_t n);
+void session_on_fleet_units(Leader *l, Host *h, const Argosy__FleetUnits *said);
 void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *reports);
 void session_on_link_lost(Leader *l, Host *h);
 void sessions_on_time(Leader *l, uint64_t now_us);

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "array.h"
+#include "fleet-units.h"
 #include "host-marks.h"
 #include "lease.h"
 #include "oom.h"
@@ -114,6 +115,7 @@ void scheduler_add_new_nodes(Leader *l) {
         qsort(new, n, sizeof *new, by_number);
         for (size_t i = 0; i < n; i++)
                 add_node(l, new[i]);
+        fleet_units_mark_all(l);
         for (size_t i = 0; i < n; i++)
                 if (new[i]->host->labels_due)
                         label_host(l, new[i]->host);

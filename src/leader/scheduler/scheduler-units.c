@@ -3,6 +3,7 @@
 // Units in the Placement: as their records are, and, as long as a Scheduler lives, those that have none.
 #include <errno.h>
 
+#include "fleet-units.h"
 #include "oom.h"
 #include "registry.h"
 #include "scheduler-private.h"
@@ -74,6 +75,20 @@ static int class_of(Leader *l, const char *name, const UnitOptions *options, uin
         return r;
 }
 
+// Where a unit may not run since a host runs it from fleet's directory. Where it is recorded it stays.
+static void bar_fleet_units(Leader *l, const char *name, uint32_t unit) {
+        const UnitEntry *e = fleet_units_has(l, name) ? cluster_state_find_unit(l->state, name) : NULL;
+
+        if (!fleet_units_has(l, name))
+                return;
+        for (uint32_t i = 0; i < l->places->n_nodes; i++) {
+                const Node *n = l->places->nodes[i];
+
+                if (n && fleet_units_bars(l, name, n) && !(e && unit_has_place(e) && e->record->node == n->number))
+                        placement_unit_exclude(l->places->placement, unit, i);
+        }
+}
+
 static uint32_t add_unit(Leader *l, Unit *u, uint32_t class, uint32_t role, int16_t priority) {
         uint32_t number;
 
@@ -82,6 +97,7 @@ static uint32_t add_unit(Leader *l, Unit *u, uint32_t class, uint32_t role, int1
         l->places->n_renumbered++;
         for (const Exclusion *x = u->exclusions; x; x = x->next)
                 scheduler_on_exclusion(l, u, x->node, true);
+        bar_fleet_units(l, u->name, number);
         return number;
 }
 
@@ -102,6 +118,7 @@ uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest) {
         strcpy(g->name, name);
         placement_unit_add(t->placement, g->name, t->anything, t->role, 0, &g->unit);
         oom_check(map_add_str(&t->guests, g->name, g));
+        bar_fleet_units(l, name, g->unit);
         return g->unit;
 }
 
@@ -253,11 +270,14 @@ void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool exclud
 void scheduler_sync_refusals(Leader *l) {
         while (!list_is_empty(&l->refusals_due)) {
                 Unit *u = CONTAINER_OF(l->refusals_due.next, Unit, refusals_due);
+                uint32_t unit = l->places ? number_in_placement(l, u->name, u) : PLACEMENT_NONE;
 
                 list_unlink(&u->refusals_due);
                 scheduler_on_exclusion(l, u, 0, false);
                 for (const Exclusion *x = u->exclusions; x; x = x->next)
                         scheduler_on_exclusion(l, u, x->node, true);
+                if (unit != PLACEMENT_NONE)
+                        bar_fleet_units(l, u->name, unit);
         }
 }
 

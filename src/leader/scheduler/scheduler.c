@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "array.h"
+#include "fleet-units.h"
 #include "oom.h"
 #include "registry.h"
 #include "response.h"
@@ -151,7 +152,7 @@ static int explain(Scheduler *p, uint32_t unit, const char *name, SchedulerAnswe
                 const Node *node = l->places->nodes[refusals[i].node];
                 const Unit *u = unit_find(l, name);
                 const char *why = NULL;
-                char failed[64];
+                char failed[64], fleet[SCHEDULER_WHY_SIZE];
 
                 if (refusals[i].kind == PLACEMENT_REASON_EXCLUDED && u && node) {
                         why = unit_exclusion(u, node->number);
@@ -159,6 +160,8 @@ static int explain(Scheduler *p, uint32_t unit, const char *name, SchedulerAnswe
                                 why = failed;
                 } else if (refusals[i].kind == PLACEMENT_REASON_STATE && node)
                         (void) node_takes_units(node, &why);
+                if (refusals[i].kind == PLACEMENT_REASON_EXCLUDED && !why && fleet_units_why(l, name, fleet, sizeof fleet))
+                        why = fleet;
                 r = FIELD_APPEND(result->refusals, result->n_refusals,
                                  refusal_new(node ? node->name : "?", why ?: refusals[i].reason));
         }

@@ -15,6 +15,7 @@
 #include "decision.h"
 #include "dependencies.h"
 #include "disruption-budget.h"
+#include "fleet-units.h"
 #include "host-marks.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
@@ -52,6 +53,11 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
                 scheduler_want(d->scheduler, name, false);
                 scheduler_answer_done(&place);
                 return -E2BIG;
+        }
+        if (!place.node && fleet_units_why(d->leader, name, ret->elsewhere, sizeof ret->elsewhere)) {
+                scheduler_want(d->scheduler, name, false);
+                scheduler_answer_done(&place);
+                return 0;
         }
         *ret = (ChangePlace){
                 .node = place.node,

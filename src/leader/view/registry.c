@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "deadline-heap.h"
 #include "feature-level.h"
+#include "fleet-units.h"
 #include "host-marks.h"
 #include "lease.h"
 #include "manager-name.h"
@@ -41,6 +42,7 @@ Host *host_get(Leader *l, uint32_t number) {
         h->feature_level = FEATURE_BASE;
         list_init(&h->orders);
         list_init(&h->nodes);
+        list_init(&h->fleet.units);
         if (map_add(&l->hosts, &h->number, sizeof(h->number), h) < 0) {
                 free(h);
                 return NULL;
@@ -215,6 +217,7 @@ static void sync_host(Leader *l, uint32_t number, const Argosy__HostRecord *reco
         if (record || !h->recorded)
                 return;
         h->recorded = false;
+        fleet_units_set(l, h, NULL);
         l->voters_due = true;
         lease_end(&h->lease);
         host_set_pending_record(l, h, NULL);
@@ -277,15 +280,19 @@ const char *unit_exclusion(const Unit *u, uint32_t node) {
         return NULL;
 }
 
+void unit_mark_refusals(Leader *l, Unit *u) {
+        if (!list_is_linked(&u->refusals_due))
+                list_append(&l->refusals_due, &u->refusals_due);
+        leader_mark(l);
+}
+
 // The Placement hears of it; a unit that runs on all nodes is judged anew on that one.
 static void mark_refusal(Leader *l, Unit *u, uint32_t node) {
         const Node *n = u->life == LIFE_EVERYWHERE ? node_find(l, node) : NULL;
 
-        if (!list_is_linked(&u->refusals_due))
-                list_append(&l->refusals_due, &u->refusals_due);
+        unit_mark_refusals(l, u);
         if (n)
                 host_mark_globals(l, n->host);
-        leader_mark(l);
 }
 
 void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node) {
@@ -404,6 +411,7 @@ void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
 }
 
 void registry_clear(Leader *l) {
+        fleet_units_clear(l);
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 

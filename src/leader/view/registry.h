@@ -30,3 +30,4 @@ void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason); // thi
 const char *unit_exclusion(const Unit *u, uint32_t node);       // why it refused the name; NULL: it did not
 void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node); // 0: all
 void host_forget_exclusions(Leader *l, const Host *h);
+void unit_mark_refusals(Leader *l, Unit *u); // the Placement is to hear which nodes refuse it

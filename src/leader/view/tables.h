@@ -88,6 +88,11 @@ struct Host {
         bool nodes_due;   // to be told the numbers of its nodes
         uint32_t cpu_milli, memory_mib; // what it offers, as it said last
         uint32_t voters_configured;     // Voters= there, as it said last; 0: not set
+        struct {                        // what it runs of fleet's: fleet-units.c alone
+                ListNode units;
+                char *directory;
+                bool taken_over, runs;  // TakeOver= says so; fleetd does
+        } fleet;
         bool offers_changed, labels_due; // since the Placement was told; by its record or the pools
         ListNode place_due;             // in Leader.places_due
         ListNode voters_touched;        // in Leader.voters_touched

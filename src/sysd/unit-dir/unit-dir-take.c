@@ -20,9 +20,9 @@
 enum { TARGET_MAX = 4096 };
 
 int unit_dir_take_from(UnitDir *d, const char *from) {
-        char *copy = strdup(from);
+        char *copy = *from ? strdup(from) : NULL;
 
-        if (!copy)
+        if (*from && !copy)
                 return -ENOMEM;
         free(d->take_from);
         d->take_from = copy;

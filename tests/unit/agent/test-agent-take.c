@@ -6,9 +6,14 @@
 #include "agent-world.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "ledger.h"
+#include "process-name.h"
 #include "unit-dir.h"
 
 #define LEFT "[Service]\nExecStart=/bin/sleep infinity\n"
@@ -168,6 +173,66 @@ static void what_runs_goes_on_running(void **state) {
         meet_leader(&(Order){.name = "web.service", .content = web, .revision = 7, .start = 7, .restart = 6}, 1);
         loop_until(answered("web.service", 7));
         assert_int_equal(pid1_n_reloads(pid1), 1);
+}
+
+static bool names(const Argosy__FleetUnits *said, const char *name) {
+        for (size_t i = 0; said && i < said->n_units; i++)
+                if (streq(said->units[i], name))
+                        return true;
+        return false;
+}
+
+static bool was_told(const char *name) {
+        return w.fleet_units && names(w.fleet_units->fleet_units, name);
+}
+
+// The leader starts it nowhere else.
+static void what_fleet_runs_is_told_to_the_leader(void **state) {
+        const Argosy__FleetUnits *said;
+
+        leave_behind("web.service", LEFT);
+        leave_behind("other.service", LEFT);
+        put_file(fleet_dir, "loaded.service", LEFT);
+        put_link("loaded.service", "loaded.service");
+        pid1_disconnect(pid1);
+        pid1_reconnect(pid1); // all is looked for anew
+        meet_leader(NULL, 0);
+        loop_until(w.fleet_units || w.attach->attach->fleet_units);
+        loop_until(was_told("web.service") || names(w.attach->attach->fleet_units, "web.service"));
+        said = w.fleet_units ? w.fleet_units->fleet_units : w.attach->attach->fleet_units;
+        assert_string_equal(said->directory, fleet_dir);
+        assert_true(said->taken_over && !said->fleet_runs);
+        loop_until(was_told("other.service") && !was_told("loaded.service"));
+        send_order(launch("web.service", web, 5));
+        loop_until(answered("web.service", 5));
+        assert_taken("web.service", web);
+        loop_until(!was_told("web.service")); // it is argosy's
+        assert_true(was_told("other.service"));
+        pid1_stop(pid1, "other.service"); // by hand
+        loop_until(!was_told("other.service"));
+}
+
+// Its program would stop them, or start them elsewhere.
+static void nothing_is_taken_while_fleet_runs(void **state) {
+        pid_t fleetd = fork();
+
+        if (fleetd == 0) {
+                (void) prctl(PR_SET_NAME, "fleetd");
+                for (;;)
+                        pause();
+        }
+        assert_true(fleetd > 0);
+        leave_behind("web.service", LEFT);
+        meet_leader(NULL, 0);
+        while (!process_name_runs("fleetd"))
+                sched_yield();
+        send_order(launch("web.service", web, 5));
+        loop_until(report_of("web.service") && report_of("web.service")->refused);
+        assert_non_null(strstr(report_of("web.service")->error, "fleetd runs on this host"));
+        assert_true(is_as_it_was_left("web.service"));
+        assert_int_equal(pid1_runs(pid1, "web.service"), 1);
+        assert_int_equal(kill(fleetd, SIGKILL), 0);
+        assert_int_equal(waitpid(fleetd, NULL, 0), fleetd);
 }
 
 static void what_is_on_its_way_up_is_waited_for(void **state) {
@@ -488,6 +553,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
                 T(what_runs_goes_on_running),
+                T(what_fleet_runs_is_told_to_the_leader),
+                T(nothing_is_taken_while_fleet_runs),
                 T(what_is_on_its_way_up_is_waited_for),
                 T(what_has_failed_is_started_with_our_content),
                 T(what_is_only_loaded_is_ours_without_a_start),

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// See fleet-units.h. A name has a list of the hosts that run it, mostly one.
+//
+// Happy path: a host names what it runs -> the Placement bars those names on all other nodes (scheduler_sync_refusals()) -> a start goes
+// to the host, which takes the unit over and names it no more.
+//
+// A host that names more than FLEET_UNITS_MAX, or what is no name of a unit, is believed as far as that.
+
+#include "fleet-units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host-complaints.h"
+#include "oom.h"
+#include "registry.h"
+#include "str.h"
+#include "unit-name.h"
+
+typedef struct FleetUnit {
+        ListNode holders; // Holder.of_name
+        char name[];
+} FleetUnit;
+
+typedef struct Holder {
+        ListNode of_name, of_host;
+        FleetUnit *unit;
+        Host *host;
+} Holder;
+
+static FleetUnit *find(const Leader *l, const char *name) {
+        return map_find_str(&l->fleet_units, name);
+}
+
+static void mark(Leader *l, const char *name) {
+        Unit *u = unit_find(l, name);
+
+        if (u)
+                unit_mark_refusals(l, u);
+}
+
+static void drop(Leader *l, Holder *x, bool marks) {
+        FleetUnit *f = x->unit;
+
+        list_unlink(&x->of_name);
+        list_unlink(&x->of_host);
+        free(x);
+        if (marks)
+                mark(l, f->name);
+        if (!list_is_empty(&f->holders))
+                return;
+        map_take_str(&l->fleet_units, f->name);
+        free(f);
+}
+
+static void drop_all(Leader *l, Host *h, bool marks) {
+        list_foreach_safe (i, &h->fleet.units)
+                drop(l, CONTAINER_OF(i, Holder, of_host), marks);
+        free(h->fleet.directory);
+        h->fleet.directory = NULL;
+}
+
+static void add(Leader *l, Host *h, const char *name) {
+        FleetUnit *f = find(l, name);
+        Holder *x;
+
+        if (unit_name_kind(name, NULL) == UNIT_NAME_INVALID)
+                return;
+        if (!f) {
+                f = oom_checked(calloc(1, sizeof *f + strlen(name) + 1));
+                strcpy(f->name, name);
+                list_init(&f->holders);
+                oom_check(map_add_str(&l->fleet_units, f->name, f));
+        }
+        list_foreach (i, &f->holders)
+                if (CONTAINER_OF(i, Holder, of_name)->host == h)
+                        return;
+        x = oom_checked(calloc(1, sizeof *x));
+        x->unit = f;
+        x->host = h;
+        list_append(&f->holders, &x->of_name);
+        list_append(&h->fleet.units, &x->of_host);
+        mark(l, name);
+}
+
+void fleet_units_set(Leader *l, Host *h, const Argosy__FleetUnits *said) {
+        drop_all(l, h, true);
+        if (!said || said->n_units == 0)
+                return;
+        h->fleet.directory = oom_checked(strndup(said->directory, REASON_MAX));
+        h->fleet.taken_over = said->taken_over;
+        h->fleet.runs = said->fleet_runs;
+        for (size_t i = 0; i < said->n_units && i < FLEET_UNITS_MAX; i++)
+                add(l, h, said->units[i]);
+}
+
+void fleet_units_mark_all(Leader *l) {
+        map_foreach (slot, &l->fleet_units)
+                mark(l, ((FleetUnit *) slot->value)->name);
+}
+
+void fleet_units_clear(Leader *l) {
+        map_foreach (slot, &l->hosts)
+                drop_all(l, slot->value, false);
+}
+
+bool fleet_units_has(const Leader *l, const char *name) {
+        return l->fleet_units.count > 0 && find(l, name);
+}
+
+static bool takes_over(const Host *h) {
+        return h->fleet.taken_over && !h->fleet.runs;
+}
+
+bool fleet_units_bars(const Leader *l, const char *name, const Node *n) {
+        const FleetUnit *f = find(l, name);
+
+        if (!f)
+                return false;
+        list_foreach (i, &f->holders) {
+                const Host *h = CONTAINER_OF(i, Holder, of_name)->host;
+
+                if (h == n->host && streq(n->manager, "system"))
+                        return !takes_over(h);
+        }
+        return true;
+}
+
+bool fleet_units_why(const Leader *l, const char *name, char *ret, size_t size) {
+        const FleetUnit *f = find(l, name);
+        const Host *h = f ? CONTAINER_OF(f->holders.next, Holder, of_name)->host : NULL;
+        const char *what = NULL, *who;
+
+        if (!h)
+                return false;
+        who = host_name(l, h);
+        if (!h->attached)
+                what = "and that host is not heard: only it can take the unit over";
+        else if (h->fleet.runs)
+                what = "and fleetd still runs there: end it on all hosts as argosy-fleet(7) says, then start the unit again";
+        else if (!h->fleet.taken_over)
+                what = "and does not take it over: set TakeOver= in section [Fleet] there and reload argosyd, or stop the unit there with systemctl";
+        else
+                what = "where alone it can be taken over, and that node does not take it";
+        str_fit(ret, size, "%s runs it from %s, %s", who, h->fleet.directory, what);
+        return true;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Units that a host's systemd runs from the directory of fleet, which argosy has not taken over: each host names its own with its
+// Attach, and again when that changes. A unit of such a name may start nowhere else, or it would run twice: it goes to that host, which
+// takes it over as it runs, or its start is refused.
+//
+// What a host has named is kept while it is not heard, since it may go on running there, until the host says otherwise or has no record
+// any more. A new leader hears of them with the Attaches. Units that run on all nodes are judged by each node alone.
+
+#include "tables.h"
+
+enum { FLEET_UNITS_MAX = 4096 }; // names that are taken of one host
+
+// `said` NULL: none. Marks the units whose names come or go (unit_mark_refusals()).
+void fleet_units_set(Leader *l, Host *h, const Argosy__FleetUnits *said);
+// Some host runs a unit of that name; and it may not start on that node for this reason.
+bool fleet_units_has(const Leader *l, const char *name);
+bool fleet_units_bars(const Leader *l, const char *name, const Node *n);
+// Who runs it, why nobody takes it over, and what to do about that: in one sentence. False: nobody runs it.
+bool fleet_units_why(const Leader *l, const char *name, char *ret, size_t size);
+// A node is new: it is barred for all of them that have a record.
+void fleet_units_mark_all(Leader *l);
+void fleet_units_clear(Leader *l); // of all hosts; marks nothing

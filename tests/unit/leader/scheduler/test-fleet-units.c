@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a host runs from fleet's directory starts nowhere else.
+#include "leader-private.h"
+#include "leader-rig.h"
+#include "registry.h"
+#include "sessions.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define START ARGOSY__VERB__VERB_START
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static void says(uint32_t host, bool taken_over, bool fleet_runs, const char *a, const char *b) {
+        Argosy__FleetUnits m = ARGOSY__FLEET_UNITS__INIT;
+        char *names[] = {(char *) a, (char *) b};
+
+        m.directory = (char *) "/run/fleet/units";
+        m.units = names;
+        m.n_units = !a ? 0 : b ? 2 : 1;
+        m.taken_over = taken_over;
+        m.fleet_runs = fleet_runs;
+        session_on_fleet_units(g.leader, host_find(g.leader, host), &m);
+        rig_settle(&g);
+}
+
+static void a_start_goes_to_who_takes_it_over(void **state) {
+        char name[] = "u0.service";
+
+        for (uint32_t host = 3; host > 0; host--) {
+                says(host, true, false, "u0.service", "u1.service");
+                says(host % 3 + 1, true, false, NULL, NULL);
+                assert_int_equal(rig_change(&g, START, name, SERVICE)->status, 0);
+                assert_int_equal(rig_host_of(&g, name), host);
+                rig_change(&g, ARGOSY__VERB__VERB_DESTROY, name, NULL);
+        }
+}
+
+static void assert_refused(const Argosy__Response__UnitResult *r, const char *why) {
+        assert_int_equal(r->status, EEXIST);
+        assert_non_null(strstr(r->message, "n2 runs it from /run/fleet/units"));
+        assert_non_null(strstr(r->message, why));
+        assert_string_equal(rig_node_name(&g, r->name), "");
+}
+
+static void a_start_is_refused_as_long_as_nobody_takes_it_over(void **state) {
+        says(2, false, false, "web.service", NULL);
+        assert_refused(rig_change(&g, START, "web.service", SERVICE), "set TakeOver=");
+        says(2, true, true, "web.service", NULL);
+        assert_refused(rig_change(&g, START, "web.service", SERVICE), "fleetd still runs there");
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        assert_refused(rig_change(&g, START, "web.service", SERVICE), "is not heard");
+        rig_host_on(&g, 2, false);
+        rig_settle(&g); // and has none of them any more
+        assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0);
+        assert_string_not_equal(rig_node_name(&g, "web.service"), "");
+}
+
+static void a_submitted_unit_is_barred_as_well(void **state) {
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
+        says(2, false, false, "web.service", NULL);
+        assert_refused(rig_change(&g, START, "web.service", NULL), "set TakeOver=");
+        says(2, true, false, "web.service", NULL);
+        assert_int_equal(rig_change(&g, START, "web.service", NULL)->status, 0);
+        assert_int_equal(rig_host_of(&g, "web.service"), 2);
+}
+
+// Else it would run there and elsewhere.
+static void what_its_host_does_not_take_goes_nowhere(void **state) {
+        says(2, true, false, "web.service", NULL);
+        rig_host(&g, 2)->refuses = true;
+        (void) rig_change(&g, START, "web.service", SERVICE);
+        assert_int_equal(rig_count_running(&g, "web.service"), 0);
+        rig_add_host(&g, true, 0); // nor to who comes later
+        rig_settle(&g);
+        assert_int_equal(rig_count_running(&g, "web.service"), 0);
+        rig_host(&g, 2)->refuses = false;
+        says(2, true, false, NULL, NULL); // somebody has stopped it there
+        assert_int_equal(rig_change(&g, START, "web.service", NULL)->status, 0);
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+}
+
+static void a_healthy_unit_stays_where_it_is(void **state) {
+        uint32_t host;
+
+        rig_change(&g, START, "web.service", SERVICE);
+        host = rig_host_of(&g, "web.service");
+        says(host % 3 + 1, false, false, "web.service", NULL);
+        rig_pass_ms(&g, 10000);
+        assert_int_equal(rig_host_of(&g, "web.service"), host);
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+}
+
+static void a_new_leader_hears_of_them_anew(void **state) {
+        says(3, false, false, "web.service", NULL);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0); // its Attach said none
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(a_start_goes_to_who_takes_it_over, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_start_is_refused_as_long_as_nobody_takes_it_over, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_submitted_unit_is_barred_as_well, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_its_host_does_not_take_goes_nowhere, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_healthy_unit_stays_where_it_is, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_new_leader_hears_of_them_anew, setup, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -85,6 +85,8 @@ typedef struct UnitFile {
                                 // unit_file_activates()
         char *bound_to;         // [Unit] Requires=, BindsTo=, PartOf=, as written, behind each other; NULL:
                                 // none. Systemd stops the unit with these
+        char *sockets;          // [Service] Sockets= likewise; NULL: none
+        char *ends;             // [Unit] OnFailure= and OnSuccess= likewise; NULL: none
         char *default_instance; // [Install] DefaultInstance= as written, NULL if none; unit-install.h judges it
         unsigned default_instance_line;
         FailingOptions failing; // what happens when things go wrong
@@ -133,6 +135,10 @@ bool unit_file_rank_varies(const UnitFile *f);
 // NULL there if the unit activates nothing that has a name (other types, Accept=yes, what is no unit name).
 // 0 or -ENOMEM.
 int unit_file_activates(const UnitFile *f, const char *name, char **ret) _warn_unused_;
+
+// The socket of the same name that a service needs by [Unit] or Sockets=: a new string in *ret, NULL: it needs none, or
+// `name` is no service. 0 or -ENOMEM.
+int unit_file_own_socket(const UnitFile *f, const char *name, char **ret) _warn_unused_;
 
 // The description with the specifiers above expanded and everything else as written. A new string; NULL: out
 // of memory.

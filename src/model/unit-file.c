@@ -354,6 +354,23 @@ static void on_resources(Parser *p, const char *key, const char *value) {
                         p->weights = *value ? p->weights | 1U << i : p->weights & ~(1U << i);
 }
 
+// Words of several lines stand behind each other. An empty value takes them back, unless systemd says otherwise.
+static int add_text(char **where, const char *value, bool clears) {
+        char *text;
+
+        if (!*value) {
+                if (clears)
+                        free(TAKE_PTR(*where));
+                return 0;
+        }
+        text = str_printf("%s%s%s", *where ?: "", *where ? " " : "", value);
+        if (!text)
+                return -ENOMEM;
+        free(*where);
+        *where = text;
+        return 0;
+}
+
 // Systemd's own dependencies cannot be taken back by an empty value.
 static int on_unit(Parser *p, const char *key, const char *value) {
         UnitFile *f = p->file;
@@ -367,14 +384,11 @@ static int on_unit(Parser *p, const char *key, const char *value) {
                 f->description = text;
                 return 0;
         }
-        if ((!streq(key, "Requires") && !streq(key, "BindsTo") && !streq(key, "PartOf")) || !*value)
-                return 0;
-        text = str_printf("%s%s%s", f->bound_to ?: "", f->bound_to ? " " : "", value);
-        if (!text)
-                return -ENOMEM;
-        free(f->bound_to);
-        f->bound_to = text;
-        return 0;
+        if (streq(key, "OnFailure") || streq(key, "OnSuccess"))
+                return add_text(&f->ends, value, false);
+        return streq(key, "Requires") || streq(key, "BindsTo") || streq(key, "PartOf")
+                       ? add_text(&f->bound_to, value, false)
+                       : 0;
 }
 
 static int on_assignment(Parser *p) {
@@ -389,6 +403,8 @@ static int on_assignment(Parser *p) {
                 return set_text(&p->file->activates, value);
         if (streq(section, "Socket") && streq(key, "Accept"))
                 parse_boolean(value, &p->file->accepts);
+        if (streq(section, "Service") && streq(key, "Sockets"))
+                return add_text(&p->file->sockets, value, true);
         if (streq(section, "Service")) {
                 on_service(p, key, value);
                 failing_on_service(&p->failing, p->line);
@@ -564,6 +580,8 @@ UnitFile *unit_file_free(UnitFile *f) {
         free(f->install);
         free(f->activates);
         free(f->bound_to);
+        free(f->sockets);
+        free(f->ends);
         free(f->default_instance);
         free(f->description);
         unit_options_unref(f->common);
@@ -627,6 +645,40 @@ int unit_file_activates(const UnitFile *f, const char *name, char **ret) {
         if (found && unit_name_kind(found, NULL) != UNIT_NAME_INVALID)
                 *ret = TAKE_PTR(found);
         return 0;
+}
+
+static bool has_word(const char *words, const char *word) {
+        size_t len = strlen(word);
+
+        for (const char *p = words; (p = strstr(p, word)); p++)
+                if ((p == words || p[-1] == ' ') && (!p[len] || p[len] == ' '))
+                        return true;
+        return false;
+}
+
+static int names_unit(const char *text, const char *name, const char *unit) {
+        _cleanup_free_ char *words = text ? specifier_expand(text, name) : NULL;
+
+        return !text ? 0 : words ? has_word(words, unit) : -ENOMEM;
+}
+
+int unit_file_own_socket(const UnitFile *f, const char *name, char **ret) {
+        const char *suffix = unit_name_suffix(name);
+        _cleanup_free_ char *socket = NULL;
+        int r;
+
+        *ret = NULL;
+        if ((!f->bound_to && !f->sockets) || !suffix || !streq(suffix, ".service"))
+                return 0;
+        socket = str_printf("%.*s.socket", (int) (suffix - name), name);
+        if (!socket)
+                return -ENOMEM;
+        r = names_unit(f->bound_to, name, socket);
+        if (r == 0)
+                r = names_unit(f->sockets, name, socket);
+        if (r > 0)
+                *ret = TAKE_PTR(socket);
+        return MIN_OF(r, 0);
 }
 
 char *unit_file_describe(const UnitFile *f, const char *name) {

@@ -244,6 +244,30 @@ def test_an_instance_of_a_target_starts_what_its_template_wants(c: Cluster):
     c.ctl("destroy front@1 front@2 front@.service site@a.target site@.target")
 
 
+def test_what_a_unit_needs_on_its_node_is_brought_or_named(c: Cluster):
+    node = c.node("n1")
+    files = {"tick.timer": TIMER.format(after="1h", every="1h"), "tick.service": ONE_SHOT,
+             "own.socket": SOCKET.format(name="own"), "own.service": "[Unit]\nRequires=own.socket\n" + SLEEPER,
+             "db.service": SLEEPER + "[X-Argosy]\nHost=n2\n",
+             "web.service": "[Unit]\nRequires=db.service\n" + SLEEPER + "[X-Argosy]\nHost=n1\n"}
+    for name, text in files.items():
+        node.write(f"/root/beside/{name}", text)
+    c.ctl("start /root/beside/tick.timer /root/beside/own.service", node)
+    assert node_of(c, "tick.timer", "tick.service") and node_of(c, "own.service", "own.socket")
+    assert c.shown("own.service") == "loaded active running"
+    c.ctl("destroy tick.timer tick.service own.service own.socket")
+
+    words = "Unit db.service not found"
+    c.ctl_fails("start /root/beside/web.service", node, saying=(words, "neither the node nor the cluster has db.service"))
+    c.ctl("submit /root/beside/db.service", node)
+    c.ctl_fails("start web", node, saying=(words, "the cluster has db.service, which is not loaded", "`SameNodeAs=db.service`"))
+    c.ctl("start db")
+    for verb in ("start web", "why web"):
+        c.ctl_fails(verb, node, status=3 if "why" in verb else 1,
+                    saying=(words, "db.service is on n2", "`SameNodeAs=db.service`", "`Requires=db.service`"))
+    c.ctl("destroy web db")
+
+
 def test_all_of_them_are_there_again_after_a_reboot(c: Cluster):
     c.submit("tick.service", ONE_SHOT)
     c.submit("echo.service", SERVER.format(what="first"))

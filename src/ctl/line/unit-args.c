@@ -36,6 +36,7 @@ void unit_args_done(UnitArgs *a) {
         map_done(&a->by_path);
         map_done(&a->files_by_name);
         map_done(&a->files_by_unit);
+        map_done(&a->besides);
         *a = (UnitArgs){};
 }
 
@@ -235,6 +236,45 @@ int unit_args_add(UnitArgs *a, const char *word, UnitArgsFlags flags, int dirfd,
         return r;
 }
 
+// The unit that starts with `name`, or is started by it, by its file: a new string in *ret, NULL: there is none.
+static int find_partner(const UnitArgsFile *f, const char *name, char **ret) {
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        int r = unit_file_parse(f->path, f->content.data, f->content.len, &file, NULL);
+
+        *ret = NULL;
+        if (r < 0)
+                return r == -EINVAL ? 0 : r; // the cluster says what is wrong with it
+        r = unit_file_activates(file, name, ret);
+        return r < 0 || *ret ? r : unit_file_own_socket(file, name, ret);
+}
+
+static int add_beside(UnitArgs *a, const char *name, const UnitArgsFile *f, int dirfd, Buf *why) {
+        _cleanup_free_ char *partner = NULL, *template = NULL,
+                            *dir = strndup(f->path, strlen(f->path) - strlen(f->name));
+        UnitArgsFile *found;
+        int r = dir ? find_partner(f, name, &partner) : -ENOMEM;
+
+        if (r < 0 || !partner || map_find_str(&a->files_by_name, partner))
+                return r;
+        r = find_file(a, dir, partner, dirfd, false, &found, why);
+        if (r == 0 && unit_name_kind(partner, NULL) == UNIT_NAME_INSTANCE) {
+                template = unit_name_template(partner);
+                r = template ? find_file(a, dir, template, dirfd, false, &found, why) : -ENOMEM;
+        }
+        return r > 0 ? map_add_str(&a->besides, name, found) : r;
+}
+
+int unit_args_add_besides(UnitArgs *a, int dirfd, Buf *why) {
+        for (size_t i = 0; i < a->n_names; i++) {
+                const UnitArgsFile *f = map_find_str(&a->files_by_unit, a->names[i]);
+                int r = f ? add_beside(a, a->names[i], f, dirfd, why) : 0;
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 // Adds the file of that name, unless it is there or there is none.
 static int note_file(const UnitArgs *a, const char *name, Map *noted, const UnitArgsFile **files,
                      size_t *n) {
@@ -256,7 +296,11 @@ int unit_args_files_of(const UnitArgs *a, char *const *names, size_t n_names, co
         for (size_t i = 0; i < n_names && r == 0; i++) {
                 _cleanup_free_ char *template = NULL;
 
+                const UnitArgsFile *beside = map_find_str(&a->besides, names[i]);
+
                 r = note_file(a, names[i], &noted, files, &n);
+                if (r == 0 && beside)
+                        r = note_file(a, beside->name, &noted, files, &n);
                 if (r < 0 || unit_name_kind(names[i], NULL) != UNIT_NAME_INSTANCE)
                         continue;
                 template = unit_name_template(names[i]);

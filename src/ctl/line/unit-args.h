@@ -37,6 +37,7 @@ typedef struct UnitArgs {
         size_t files_bytes;
         Map by_name, by_path, files_by_name;
         Map files_by_unit; // the file that was found for a name: its own or its template's
+        Map besides;       // likewise: that of the unit which it starts or needs, from the same folder
 } UnitArgs;
 
 typedef enum UnitArgsFlags {
@@ -50,6 +51,10 @@ void unit_args_done(UnitArgs *a);
 // Adds what `word` means. Relative paths begin at dirfd. 0; -EINVAL, -ENOENT, -EFBIG, -E2BIG or what open(2)
 // says, with a sentence appended to `why`; -ENOMEM. *a stays valid, but is not to be used after an error.
 int unit_args_add(UnitArgs *a, const char *word, UnitArgsFlags flags, int dirfd, Buf *why);
+
+// For units whose files were read: also reads, where they stand in the same folder, the file of what a timer, path or
+// socket starts, and that of the socket that a service needs. They go with the unit's own file, not with the names.
+int unit_args_add_besides(UnitArgs *a, int dirfd, Buf *why);
 
 // The files that were found for some of the names, each once. The array is the caller's, the files are
 // borrowed. 0 or -ENOMEM.

@@ -383,6 +383,13 @@ static int wait_all(Change *c) {
 
 // ---- the verbs
 
+static int collect_besides(Change *c, UnitArgs *a) {
+        _cleanup_buf_ Buf why = {};
+        int r = unit_args_add_besides(a, AT_FDCWD, &why);
+
+        return r < 0 ? ctl_bad_word(c->ctl, r, &why) : EXIT_OK;
+}
+
 // Patterns are those names of the cluster that match, as if they stood there.
 static int collect(Change *c, char **args, size_t n, UnitArgs *a) {
         unsigned flags = c->verb->templates ? 0 : NAMES_NO_TEMPLATES;
@@ -411,7 +418,7 @@ static int collect(Change *c, char **args, size_t n, UnitArgs *a) {
                                 return ctl_bad_word(c->ctl, r, &why);
                 }
         }
-        return EXIT_OK;
+        return c->verb->files && c->verb->verb != ARGOSY__VERB__VERB_SUBMIT ? collect_besides(c, a) : EXIT_OK;
 }
 
 // The files of `names`, as the message wants them. One block, freed by the caller; everything in it is

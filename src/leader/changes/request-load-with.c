@@ -44,6 +44,20 @@ static int is_known_and_inactive(Planner *p, const char *name) {
         return template ? cluster_state_find_unit(p->state, template) != NULL : -ENOMEM;
 }
 
+// Whether its file came with the request, from beside that of the unit that needs it.
+static int is_sent_and_new(Planner *p, const char *name) {
+        _cleanup_free_ char *template = NULL;
+
+        if (!request_takes_file(p->change) || cluster_state_find_unit(p->state, name))
+                return false;
+        if (request_find_file(p, name) >= 0)
+                return true;
+        if (unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
+                return false;
+        template = unit_name_template(name);
+        return template ? request_find_file(p, template) >= 0 : -ENOMEM;
+}
+
 // The first thing that is wrong is said.
 #define WARN(result, ...) (*(result)->message ? 0 : field_printf(&(result)->message, __VA_ARGS__))
 
@@ -90,6 +104,8 @@ static int bring(Planner *p, const char *name, Argosy__Response__UnitResult *res
         if (r != 0)
                 return r < 0 ? r : 0;
         r = is_known_and_inactive(p, name);
+        if (r == 0)
+                r = is_sent_and_new(p, name);
         if (r <= 0)
                 return r;
         if (batch_builder_has_unit(p->batch, name))
@@ -99,13 +115,15 @@ static int bring(Planner *p, const char *name, Argosy__Response__UnitResult *res
 
 int request_bring_along(Planner *p, const char *name, const Source *source,
                         Argosy__Response__UnitResult *result) {
-        _cleanup_free_ char *activated = NULL;
+        _cleanup_free_ char *activated = NULL, *socket = NULL;
         UnitInstall install;
         int r;
 
         r = unit_file_activates(source->file, name, &activated);
-        if (r == 0 && activated)
-                r = bring(p, activated, result);
+        if (r == 0)
+                r = unit_file_own_socket(source->file, name, &socket);
+        if (r == 0 && (activated || socket))
+                r = bring(p, activated ?: socket, result);
         if (r < 0 || source->file->n_install == 0)
                 return r;
         r = unit_install_expand(source->file, name, name, &install, NULL);

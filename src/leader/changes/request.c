@@ -90,7 +90,7 @@ static const char *unknown_pool(const Planner *p, const UnitOptions *options) {
 // options ask for by now. UNIT_REFUSED: the result has the reasons, too.
 static int place(Planner *p, const UnitFile *file, const UnitOptions *options, Argosy__UnitRecord *next,
                  bool changes, bool stays, Argosy__Response__UnitResult *result) {
-        _cleanup_free_ char *activates = NULL;
+        _cleanup_free_ char *activates = NULL, *socket = NULL;
         ChangePlace found = {};
         int r;
 
@@ -105,9 +105,11 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
         if (next->node && p->ops->waits && p->ops->waits(next->name, p->userdata))
                 return 0;
         r = unit_file_activates(file, next->name, &activates);
+        if (r == 0)
+                r = unit_file_own_socket(file, next->name, &socket);
         if (r < 0)
                 return r;
-        r = p->ops->place(next->name, activates, options, &found, p->userdata);
+        r = p->ops->place(next->name, activates ?: socket, options, &found, p->userdata);
         if (r == -ENOSPC || r == -EINVAL) {
                 r = request_fail(result, ENOSPC, SCHEDULER_UNCOUNTABLE);
                 return r < 0 ? r : UNIT_REFUSED;

@@ -10,6 +10,7 @@
 #include "batch-builder.h"
 #include "host-marks.h"
 #include "may-run.h"
+#include "missing-unit.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "ordering.h"
@@ -17,6 +18,7 @@
 #include "registry.h"
 #include "response.h"
 #include "scheduler.h"
+#include "str.h"
 #include "tables.h"
 #include "tickets.h"
 #include "tombstones.h"
@@ -242,13 +244,16 @@ Argosy__Response__UnitResult *waiter_result(Leader *l, Argosy__Verb verb, uint64
                                             const WaitVerdict *v) {
         Argosy__Response__UnitResult *result = unit_result_new(u->name);
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
-        char reason[256];
+        char reason[256], failure[2 * REASON_MAX];
 
         if (!result)
                 return NULL;
         result->status = v->status;
         result->revision = revision;
-        (void) field_set(&result->message, v->message); // the status says the essential
+        str_fit(failure, sizeof(failure), "%s", v->message);
+        if (v->status == EIO && v->node)
+                missing_unit_explain(l, u->name, v->node, failure, sizeof(failure));
+        (void) field_set(&result->message, failure); // the status says the essential
         (void) field_set(&result->node, v->node ? v->node : u->node ? u->node->name : NULL);
         if (v->blocked)
                 describe_wait(l, u, result);

@@ -17,6 +17,7 @@
 #include "disruption-budget.h"
 #include "host-marks.h"
 #include "mass-loss-controller.h"
+#include "missing-unit.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "ordering.h"
@@ -41,7 +42,7 @@
 #include "unit-wanted.h"
 #include "why.h"
 
-enum { REASON_SIZE = 256 };
+enum { REASON_SIZE = 1024 };
 
 // Where it ends first. NULL: nowhere.
 static const Node *node_that_ends(const Leader *l, const UnitOnNode *s) {
@@ -137,9 +138,10 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
                 return;
         else if (under_way(s, r))
                 str_fit(ret, REASON_SIZE, "%s", under_way(s, r));
-        else if (s->error && *s->error && !outcome_is_unknown(r, n))
+        else if (s->error && *s->error && !outcome_is_unknown(r, n)) {
                 str_fit(ret, REASON_SIZE, "%s", s->error);
-        else if (s->went_along)
+                missing_unit_explain(l, u->name, n->name, ret, REASON_SIZE);
+        } else if (s->went_along)
                 str_fit(ret, REASON_SIZE,
                         "it was stopped with a unit that it is bound to; `start` starts it again");
         else if (s->drift)

@@ -256,6 +256,46 @@ static void a_path_behind_an_at_sign_is_escaped(void **state) {
         take(f, &a, "v@2/db.service"); // that is a folder
 }
 
+static bool goes_with(const UnitArgs *a, char *name, const char *file) {
+        const UnitArgsFile **files;
+        bool found = false;
+        size_t n;
+
+        assert_int_equal(unit_args_files_of(a, &name, 1, &files, &n), 0);
+        for (size_t i = 0; i < n; i++)
+                found |= strcmp(files[i]->path, file) == 0;
+        free(files);
+        return found;
+}
+
+static void what_a_unit_starts_or_needs_is_read_beside_it(void **state) {
+        static const struct {
+                const char *file, *text, *word;
+                char *name;
+                const char *beside;
+        } rows[] = {
+                {"sub/db.timer", "[Timer]\n", "sub/db.timer", "db.timer", "sub/db.service"},
+                {"web@.socket", "[Socket]\n", "./web@7.socket", "web@7.socket", "./web@7.service"},
+                {"web@.timer", "[Timer]\n", "web@8.timer", "web@8.timer", "web@.service"},
+                {"s.service", "[Unit]\nRequires=s.socket\n", "s", "s.service", "s.socket"},
+                {"s.socket", "[Socket]\n", "s", "s.service", "s.socket"},
+        };
+        Fixture *f = *state;
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                assert_int_equal(file_replace(f->fd, rows[i].file, rows[i].text, strlen(rows[i].text), 0600, 0), 0);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_unit_args_ UnitArgs a = {};
+                _cleanup_buf_ Buf why = {};
+
+                take(f, &a, rows[i].word);
+                assert_false(goes_with(&a, rows[i].name, rows[i].beside));
+                assert_int_equal(unit_args_add_besides(&a, f->fd, &why), 0);
+                assert_int_equal(a.n_names, 1);
+                assert_true(goes_with(&a, rows[i].name, rows[i].beside));
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_bare_name_needs_no_file, setup, teardown),
@@ -275,6 +315,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(each_part_of_a_request_takes_its_files_along, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(without_files_a_directory_is_cut_off, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_a_unit_starts_or_needs_is_read_beside_it, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_is_no_unit_file_is_called_what_it_is, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_folder_is_called_a_folder, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_slip_is_answered_with_the_file_that_was_meant, setup, teardown),

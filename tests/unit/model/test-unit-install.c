@@ -213,6 +213,25 @@ static void timers_sockets_paths_and_automounts_activate(void **state) {
         assert_activates("[Timer]\nUnit=nonsense\n", "backup.timer", NULL);
 }
 
+static void assert_own_socket(const char *text, const char *name, const char *expected) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse(text);
+        _cleanup_free_ char *found = NULL;
+
+        assert_int_equal(unit_file_own_socket(f, name, &found), 0);
+        assert_string_equal(found ?: "", expected);
+}
+
+static void a_service_may_need_its_own_socket(void **state) {
+        assert_own_socket("[Unit]\nRequires=a.socket web.socket\n", "web.service", "web.socket");
+        assert_own_socket("[Unit]\nRequires=%p@%i.socket\n", "web@1.service", "web@1.socket");
+        assert_own_socket("[Unit]\nBindsTo=web.socket\n", "web.service", "web.socket");
+        assert_own_socket("[Service]\nSockets=a.socket\nSockets=web.socket\n", "web.service", "web.socket");
+        assert_own_socket("[Service]\nSockets=web.socket\nSockets=\n", "web.service", "");
+        assert_own_socket("[Unit]\nRequires=my-web.socket web.socketx\n", "web.service", "");
+        assert_own_socket("[Unit]\nWants=web.socket\n", "web.service", "");
+        assert_own_socket("[Unit]\nRequires=web.socket\n", "web.timer", "");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(lines_become_links),
@@ -227,6 +246,7 @@ int main(void) {
                 cmocka_unit_test(a_directory_of_links_has_a_name_that_fits),
                 cmocka_unit_test(what_the_parser_refuses),
                 cmocka_unit_test(a_template_may_have_a_default_instance),
+                cmocka_unit_test(a_service_may_need_its_own_socket),
                 cmocka_unit_test(timers_sockets_paths_and_automounts_activate),
         };
 

@@ -263,6 +263,8 @@ static void its_name_belongs_to_somebody_else(void **state) {
 
 // ---------------------------------------------------------------------------------------------- on its node
 
+static char *reported_error; // NULL: none
+
 static void report(Argosy__ActiveState active, const char *sub, bool drift, bool stale) {
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
         VirtualUnit *u = rig_unit_on(&g, 1, "web.service");
@@ -278,12 +280,43 @@ static void report(Argosy__ActiveState active, const char *sub, bool drift, bool
         r.sub = (char *) sub;
         r.drift = drift;
         r.file_stale = stale;
+        if (reported_error)
+                r.error = reported_error;
         reports.reports = &list;
         reports.n_reports = 1;
         m.msg_case = ARGOSY__TO_VOTER__MSG_REPORTS;
         m.reports = &reports;
         leader_on_message(g.leader, 1, &m);
         rig_settle(&g);
+}
+
+static void assert_missing(char *error, const char *unit, const char *reason) {
+        reported_error = error;
+        report(ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", false, false);
+        assert_why(unit, "n1", reason);
+        reported_error = NULL;
+}
+
+static void what_systemd_does_not_find_may_be_elsewhere(void **state) {
+        static char error[] = "start was refused by systemd: Unit db.service not found.";
+
+        rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nHost=n1\n");
+        assert_missing(error, "web.service",
+                       "start was refused by systemd: Unit db.service not found; neither the node nor the cluster has "
+                       "db.service");
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "db.service", SERVICE "[X-Argosy]\nHost=n2\n");
+        assert_missing(error, "web.service",
+                       "start was refused by systemd: Unit db.service not found; the cluster has db.service, which is "
+                       "not loaded; load or start it: `SameNodeAs=db.service` in [X-Argosy] has both on one node; "
+                       "`Requires=db.service` there, instead of in [Unit], holds across nodes");
+        rig_change(&g, START, "db.service", SERVICE);
+        assert_missing(error, "web.service",
+                       "start was refused by systemd: Unit db.service not found; db.service is on n2: "
+                       "`SameNodeAs=db.service` in [X-Argosy] has both on one node; `Requires=db.service` there, "
+                       "instead of in [Unit], holds across nodes");
+        assert_missing((char[]) {"the name belongs to somebody else on this node: /etc/web.service"}, "web.service",
+                       "the name belongs to somebody else on this node: /etc/web.service");
+        assert_missing((char[]) {"Unit  not found. Unit"}, "web.service", "Unit  not found. Unit");
 }
 
 static void what_it_does_there(void **state) {
@@ -500,6 +533,7 @@ int main(void) {
                 RIG_TEST(its_group_is_to_be_spread),
                 RIG_TEST(each_state_of_a_node),
                 RIG_TEST(its_name_belongs_to_somebody_else),
+                RIG_TEST(what_systemd_does_not_find_may_be_elsewhere),
                 RIG_TEST(what_it_does_there),
                 RIG_TEST(nobody_leads),
                 RIG_TEST(a_rollout_is_on_its_way),

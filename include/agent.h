@@ -25,7 +25,8 @@
 //                  shows it; with `error` if nobody can tell how, and only that to a leader who knows no
 //                  such outcome
 //      drift       launched, its start was carried out, and it is inactive although nobody asked argosy
-//      file_stale  what runs is not what is wanted; over when the revision is reported
+//      file_stale  what runs is not what is wanted; over when the revision is reported, also if that comes with an error, since
+//                  systemd would refuse what is wanted
 //
 // Reports of one turn of the loop travel together, one per unit with all of its state. A unit that changes
 // state again and again by itself is reported about once a second after the first ten times; nobody else's
@@ -81,6 +82,7 @@ typedef struct AgentConfig { // everything is copied
         const char *cgroup_root; // below which the manager's units have their control groups; NULL: found by
                                  // the manager's own
         const char *const *helper; // see HelperConfig.command; not copied
+        bool verifies; // contents that would replace what runs are looked at by a helper first
         // NULL, or instead of a helper that connects: a connected socket of that manager, or negative errno.
         int (*open_manager)(const char *manager, void *userdata);
         void *open_manager_data;

@@ -17,6 +17,7 @@ enum {
         HELPER_BATCH_BYTES = 1024 * 1024,   // of unit files in one request, and one file more
         HELPER_UNITS_PER_REQUEST = 512,
         HELPER_NAMES_PER_REQUEST = 4096, // to look for, up to 260 bytes each
+        HELPER_VERIFY_FILES = 32,        // contents in one request, about each of which much may be said
         HELPER_ANSWER_MS = 10000,        // from starting it, and from each request
         HELPER_IDLE_MS = 2000,           // without a request it is ended
 };
@@ -25,7 +26,8 @@ typedef enum HelperMode {
         HELPER_CONNECT,
         HELPER_WRITE,
         HELPER_SEARCH,
-        HELPER_JOURNAL
+        HELPER_JOURNAL,
+        HELPER_VERIFY
 } HelperMode; // manager-helper.h
 
 // Appends one frame. -EMSGSIZE, -ENOMEM: nothing was appended.

@@ -28,6 +28,7 @@
 #include "clock.h"
 #include "log.h"
 #include "str.h"
+#include "unit-verifier.h"
 
 // ---- one turn
 
@@ -303,6 +304,7 @@ static int open_parts(Agent *a, const AgentConfig *config, char **ret_why) {
         a->cpu_milli = config->cpu_milli;
         a->memory_mib = config->memory_mib;
         a->helper = config->helper;
+        a->user = config->user;
         a->open_manager = config->open_manager;
         a->open_manager_data = config->open_manager_data;
         r = open_lease(a, ret_why);
@@ -371,6 +373,11 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
                 agent_close(a, NULL, NULL);
                 return agent_complain(r, ret_why, "%s", strerror(-r));
         }
+        r = config->verifies ? unit_verifier_new(a->loop, config->helper, &a->verifier) : 0;
+        if (r < 0) {
+                agent_close(a, NULL, NULL);
+                return agent_complain(r, ret_why, "%s", strerror(-r));
+        }
         r = open_parts(a, config, ret_why);
         if (r < 0) {
                 agent_close(a, NULL, NULL);
@@ -389,6 +396,10 @@ static void on_drain_closed(uv_handle_t *handle) {
 
 static void on_timer_closed(uv_handle_t *handle) {
         agent_close_step(handle->data);
+}
+
+static void on_verifier_closed(void *userdata) {
+        agent_close_step(userdata);
 }
 
 static void on_usage_closed(void *userdata) {
@@ -415,5 +426,9 @@ void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
         uv_close((uv_handle_t *) &a->beat, on_timer_closed);
         while (!list_is_empty(&a->nodes))
                 agent_node_close(CONTAINER_OF(a->nodes.next, AgentNode, in_agent));
+        if (a->verifier) {
+                a->n_open++;
+                unit_verifier_close(TAKE_PTR(a->verifier), on_verifier_closed, a);
+        }
         agent_close_step(a);
 }

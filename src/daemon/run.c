@@ -253,6 +253,7 @@ static int open_agent(Daemon *d, char **ret_why) {
                             .socket_path = manager->socket,
                             .check_period_us = d->config.check_us},
                 .user = d->paths->user,
+                .verifies = true,
                 .host_name = d->config.name,
                 .port = d->port,
                 .labels = (const Argosy__Label *const *) d->config.labels,

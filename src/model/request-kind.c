@@ -198,6 +198,10 @@ static const char *node_of_journal(const Argosy__Request *q) {
         return q->journal->node;
 }
 
+static const char *node_of_verify(const Argosy__Request *q) {
+        return q->verify->node;
+}
+
 static const char *node_of_top(const Argosy__Request *q) {
         return q->top->node;
 }
@@ -239,6 +243,9 @@ static const RequestKind kinds[] = {
                 ABOUT_UNITS, .unit = unit_of_journal, .node = node_of_journal},
         [ARGOSY__REQUEST__WHAT_TOP] = {"top", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_VIEW,
                 ABOUT_SOME, .node = node_of_top},
+        // It names units that need not be there, and tells nothing of those that are.
+        [ARGOSY__REQUEST__WHAT_VERIFY] = {"verify", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_DEPLOY,
+                ABOUT_SOME, .node = node_of_verify},
 
         [ARGOSY__REQUEST__WHAT_LIST_UNITS] = {"list_units", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_SOME},
         [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] = {"list_unit_files", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW,

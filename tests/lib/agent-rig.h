@@ -31,6 +31,7 @@ typedef struct World {
         SystemdConfig systemd;   // whom the agent is connected to
         Agent *agent;
         uint64_t unanswered_us; // AgentOps.beat
+        bool verifies;           // contents are looked at before they replace what runs
         bool closed, cut, attached, stopping, cleared;
         size_t frame_max; // bytes of a message to the leader; 0: any number
         Map seen;
@@ -278,6 +279,7 @@ static inline void agent_up(void) {
                 .systemd = w.systemd,
                 .cgroup_root = w.cgroup_root,
                 .take_from = w.take_from,
+                .verifies = w.verifies,
                 .host_name = "one",
                 .port = HOST_PORT,
         };

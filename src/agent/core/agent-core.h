@@ -60,6 +60,7 @@ typedef struct AgentNode {
         size_t n_units; // watched by `systemd`, and found there
         Slices slices;  // of the held units
         ListNode dirty, waiting, calls;
+        ListNode verifying; // questions what systemd would say of contents: agent-verify.c
         ListNode writes; // AgentFileItem: to be written or removed by the next batch
         size_t n_writes;
         uint64_t n_orders; // number of the last order taken over
@@ -128,6 +129,8 @@ typedef struct Agent {
         char *take_from; // the loop's; each batch of files is told (agent_node_take_from())
         AgentFleet fleet;
         const char *const *helper;                                // see HelperConfig.command
+        struct UnitVerifier *verifier;                            // NULL: nobody is asked about contents
+        bool user; // its own manager is that of a user
         int (*open_manager)(const char *manager, void *userdata); // for tests, else NULL
         void *open_manager_data;
         uint16_t port;

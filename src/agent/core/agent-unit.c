@@ -225,7 +225,9 @@ static bool is_not_to_run(const AgentUnit *u) {
         PlanWanted buffer;
         const PlanWanted *w = agent_unit_wanted(u, &buffer);
 
-        if (u->gone || agent_unit_doing(u)->busy != PLAN_NOTHING)
+        PlanStep busy = agent_unit_doing(u)->busy;
+
+        if (u->gone || (busy != PLAN_NOTHING && busy != PLAN_VERIFY))
                 return true;
         return w && (w->remove || w->target != ARGOSY__TARGET__TARGET_LAUNCHED) &&
                u->watch.runtime.active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE; // not started as it is needed

@@ -82,6 +82,8 @@ typedef struct AgentUnitWork {
         PlanStep busy;
         uint64_t step_number; // of the step under way; an answer with another number is too late
         uint64_t verify_number; // of the step after which it was asked what content runs; 0: no answer is due
+        PlanVerdict verdict; // on `judged`; not NONE only then
+        Hash judged;         // the content
         unsigned failures;
         uint64_t retry_us, wait_until_us;
 

@@ -23,6 +23,7 @@
 #include "agent-search.h"
 #include "agent-systemd.h"
 #include "agent-unit.h"
+#include "agent-verify.h"
 #include "agent-wanted.h"
 #include "agent-writer.h"
 #include "journal.h"
@@ -92,6 +93,7 @@ AgentNode *agent_node_new(Agent *a, const char *manager) {
         list_init(&node->dirty);
         list_init(&node->waiting);
         list_init(&node->calls);
+        list_init(&node->verifying);
         list_init(&node->writes);
         list_init(&node->name_checks);
         list_init(&node->held_back);
@@ -195,6 +197,7 @@ void agent_node_close(AgentNode *node) {
         agent_calls_drop_node(node);
         agent_files_fail(node, -ECANCELED);
         agent_names_drop_node(node);
+        agent_verify_drop(node);
         agent_foreach_unit(u, node) agent_unit_free(u);
         agent_reach_unwatch_gates(node);
         if (node == a->system)

@@ -30,6 +30,7 @@ typedef struct Call {
         size_t n_properties;
         char **lines;
         size_t n_log;
+        uint64_t verifying; // a question to the verifier; 0: none
         uint64_t reading; // of resource use, under way; 0: none
         bool has_usage;
         UnitUsage usage;
@@ -61,6 +62,10 @@ int call_start_status(Agent *a, AgentNode *node, const Argosy__Request__Status *
                       uint64_t *ret);
 // Forgets what was gathered about one of the names.
 void call_reset_status(Call *c);
+
+// ---- agent-calls-verify.c
+
+int call_start_verify(Agent *a, AgentNode *node, const Argosy__Request__Verify *q, AgentReply reply, void *userdata, uint64_t *ret);
 
 // ---- agent-calls-journal.c
 

@@ -14,6 +14,7 @@
 #include "agent-unit.h"
 #include "agent-usage.h"
 #include "str.h"
+#include "unit-verifier.h"
 
 Call *call_find(Agent *a, uint64_t number) {
         return map_find(&a->calls, &number, sizeof(number));
@@ -35,6 +36,8 @@ void call_free(Call *c) {
         c->agent->n_calls--;
         if (c->reading && c->agent->usage)
                 cgroup_usage_cancel(c->agent->usage, c->reading);
+        if (c->verifying)
+                free(unit_verifier_cancel(c->agent->verifier, c->verifying)); // a CallRef
         call_drop_reader(c);
         call_reset_status(c);
         for (size_t i = 0; i < c->n_names; i++) {
@@ -220,6 +223,8 @@ int agent_call(Agent *a, uint32_t node_number, const Argosy__Request *q, AgentRe
                 return call_start_journal(a, node_number ? node : NULL, q->journal, reply, userdata, ret_cancel);
         case ARGOSY__REQUEST__WHAT_TOP:
                 return agent_usage_start(a, node, q->top, reply, userdata, ret_cancel);
+        case ARGOSY__REQUEST__WHAT_VERIFY:
+                return call_start_verify(a, node, q->verify, reply, userdata, ret_cancel);
         case ARGOSY__REQUEST__WHAT_LOCAL_STOP:
                 return local_stop_start(a, node, q->local_stop, reply, userdata, ret_cancel);
         default:

@@ -184,6 +184,17 @@ static bool must_restart(const PlanInput *in) {
         return in->wanted->restart_rev > in->held->restart_rev || (in->held->pending && is_old_run(in));
 }
 
+// Not for what systemd would refuse: nothing else than that content is to come up, and what runs is not out of date then.
+static bool may_stop_for_content(const PlanInput *in, PlanResult *res) {
+        if (in->verdict == PLAN_VERDICT_NONE)
+                res->step = PLAN_VERIFY;
+        else if (in->verdict == PLAN_VERDICT_REFUSED) {
+                res->file_stale = false;
+                res->answered = true;
+        }
+        return in->verdict == PLAN_VERDICT_TAKEN;
+}
+
 // New content for a unit that is ours: make it leave systemd's memory, then write.
 static void plan_replacement(const PlanInput *in, Phase phase, PlanResult *res) {
         bool launched = in->wanted->target == ARGOSY__TARGET__TARGET_LAUNCHED;
@@ -194,8 +205,10 @@ static void plan_replacement(const PlanInput *in, Phase phase, PlanResult *res) 
         case PHASE_UP:
                 if (in->oneshot && in->wanted->restart_rev <= in->held->restart_rev)
                         return;
-                res->step = PLAN_STOP;
-                res->owe_run = true;
+                if (may_stop_for_content(in, res)) {
+                        res->step = PLAN_STOP;
+                        res->owe_run = true;
+                }
                 return;
         case PHASE_FAILED:
                 res->step = PLAN_RESET_FAILED;
@@ -334,13 +347,13 @@ static void plan_loaded(const PlanInput *in, Phase phase, PlanResult *res) {
                 settle(in, res);
 }
 
-// A step under way is waited for, but a stop overtakes a start: systemd cancels the start. Another start of
+// A step under way is waited for, but a stop overtakes a start: systemd cancels the start. It overtakes a question, too. Another start of
 // the same content joins it, as with systemctl: a one-shot that is started twice while it runs has run once.
 static void plan_while_busy(const PlanInput *in, PlanResult *res) {
         const PlanWanted *w = in->wanted;
         bool starting = in->busy == PLAN_START || in->busy == PLAN_RESTART;
 
-        if (starting && (w->remove || must_stop(in)))
+        if ((starting || in->busy == PLAN_VERIFY) && (w->remove || must_stop(in)))
                 res->step = PLAN_STOP;
         else if (starting && w->start_rev > in->held->start_rev && w->restart_rev <= in->held->restart_rev &&
                  hash_equal(&w->spec, &in->held->spec))
@@ -410,7 +423,7 @@ const char *plan_step_to_string(PlanStep step) {
                 [PLAN_RELOAD] = "reload",       [PLAN_START] = "start",
                 [PLAN_RESTART] = "restart",     [PLAN_STOP] = "stop",
                 [PLAN_PIN] = "pin",             [PLAN_UNPIN] = "unpin",
-                [PLAN_LOOK] = "look",
+                [PLAN_LOOK] = "look",           [PLAN_VERIFY] = "verify",
                 [PLAN_REMOVE] = "remove",       [PLAN_FORGET] = "forget",
         };
 

@@ -40,6 +40,9 @@
 //                nothing of the system's starts what is only loaded, or a one-shot that is done. A unit below
 //                which links came or went while it was in memory is read again (a reload) before it is
 //                started or restarted, and no sooner: that it is up is no reason to stop it.
+//   refused      before a unit that is up is stopped for new content, this host's systemd is asked what it would say of that
+//                (PLAN_VERIFY). What systemd would refuse stops nothing: the unit runs on with the content that it has, until
+//                there is another request. An answer that does not come in time refuses nothing.
 //   failed       a failed start is reported, not repeated; restarting is systemd's Restart=. A failed unit
 //                starts again with a new start, or with new content unless it is a one-shot.
 //   removal      stop, remove the files, forget. What stays in systemd's memory could be started from there,
@@ -67,6 +70,7 @@ typedef enum PlanStep {
         PLAN_NOTHING, // until something changes
         PLAN_WAIT,    // until wait_until_us, or until something changes
         PLAN_LOOK,    // see whether it is active and left behind by somebody else; nothing is recorded
+        PLAN_VERIFY,  // ask what systemd would say of the wanted content; nothing is recorded
         PLAN_WRITE,   // record and write the wanted content
         PLAN_LINK,    // make the links under units of the system's, or take them away
         PLAN_LOAD,    // let systemd parse it
@@ -80,6 +84,13 @@ typedef enum PlanStep {
         PLAN_REMOVE,    // remove the files
         PLAN_FORGET,    // drop the record, report `gone`
 } PlanStep;
+
+// What systemd would say of the wanted content.
+typedef enum PlanVerdict {
+        PLAN_VERDICT_NONE, // it has not been asked
+        PLAN_VERDICT_TAKEN, // it would take it, or nobody can tell
+        PLAN_VERDICT_REFUSED,
+} PlanVerdict;
 
 // A UnitOrder, decoded.
 typedef struct PlanWanted {
@@ -110,6 +121,7 @@ typedef struct PlanInput {
         bool unwatched;                // a pending run may have ended while we were not there to see it
         bool may_take;                 // what others have left behind becomes ours as it runs
         bool left_behind;              // a PLAN_LOOK that has just ended says that this is such a one
+        PlanVerdict verdict;
         bool stopping;                 // the manager is shutting down
         bool cut_off;                  // systemd has stopped it by CutOff=stop, or would at once
         bool was_cut_off;              // that was so a moment ago: news of its end may still be on the way

@@ -18,6 +18,7 @@
 #include "agent-step.h"
 #include "agent-steps.h"
 #include "agent-unit.h"
+#include "agent-verify.h"
 #include "clock.h"
 #include "log.h"
 #include "str.h"
@@ -146,6 +147,10 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
         case PLAN_LOOK:
                 begin(u, PLAN_LOOK);
                 r = agent_files_queue(u, AGENT_FILE_LOOK);
+                break;
+        case PLAN_VERIFY:
+                begin(u, PLAN_VERIFY);
+                agent_verify(u);
                 break;
         case PLAN_WRITE:
                 record_write(u);
@@ -343,6 +348,7 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .unwatched = u->unwatched,
                 .may_take = u->node->dir && *u->node->agent->take_from,
                 .left_behind = work->left_behind,
+                .verdict = agent_verdict(u),
                 .stopping = u->node->stopping,
                 .busy = work->busy,
                 .cut_off = agent_is_cut_off(u, now_us),

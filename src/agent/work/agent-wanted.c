@@ -27,6 +27,7 @@ static void begin_anew(AgentUnit *u) {
 
         work->failures = 0;
         work->retry_us = 0;
+        work->verdict = PLAN_VERDICT_NONE;
         u->load_retried = u->pin_failed = u->refused = false;
         if (work->busy == PLAN_NOTHING)
                 agent_unit_clear_error(u);

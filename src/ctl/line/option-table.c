@@ -25,7 +25,7 @@ const OptionInfo option_table[] = {
         {OPT_REPLACE, "replace", 0, NULL, "Replace unit files that are known with other content"},
         {OPT_NO_BLOCK, "no-block", 0, NULL, "Return when the cluster has taken the request"},
         {OPT_VERBOSE, "verbose", 'v', NULL, "Print a line for each unit that is done"},
-        {OPT_LOCAL, "local", 0, NULL, "This host's units only, without asking the leader"},
+        {OPT_LOCAL, "local", 0, NULL, "This host's units only, without asking the leader; verify: this machine's systemd only"},
         {OPT_LINES, "lines", 'n', "N", "Number of log lines (default 10)"},
         {OPT_FOLLOW, "follow", 'f', NULL, "Go on printing new lines"},
         {OPT_NODE, "node", 0, "NODE", "Only this one of several nodes; jobs: only those whose records name it"},

@@ -27,7 +27,7 @@ VERB("apply", NULL, "DIR", GROUP_CHANGE,
      "Make the units of a set what a folder says")
 CHANGE("destroy", OPT_WAITING | OPT_JOB, verb_destroy, "Stop units and forget them")
 
-VERB("verify", NULL, "FILE...|DIR...", GROUP_CHANGE, OPT_JSON, 1, ARGS_MAX, verb_verify,
+VERB("verify", NULL, "FILE...|DIR...", GROUP_CHANGE, OPT_LOCAL | OPT_NODE | OPT_JSON, 1, ARGS_MAX, verb_verify,
      "Say what argosy and systemd ignore or refuse in unit files, and do nothing")
 VERB("undo", NULL, "JOB", GROUP_CHANGE,
      OPT_PLAN | OPT_ONLY_UNTOUCHED | OPT_FORCE | OPT_ROLLING | OPT_MAX_UNAVAILABLE | OPT_HEALTH | OPT_WAITING |

@@ -29,7 +29,8 @@
 enum {
         LOCAL_MS = 20000,      // of one run of systemd-analyze
         FOLDERS_MAX = 64,
-        ASK_BYTES_MAX = 768 * 1024, // of contents in one question to the nodes
+        ASK_FILES_MAX = 32,         // in one question to the nodes,
+        ASK_BYTES_MAX = 768 * 1024, // which takes no more
 };
 
 typedef enum Severity { SEVERITY_WARNING, SEVERITY_ERROR } Severity;
@@ -61,7 +62,10 @@ typedef struct Verify {
         size_t n_rows, rows_allocated;
         size_t n_nodes, n_missed; // that have answered about all files; that could not
         size_t at, n_asked; // of the question that is under way: its first file, and how many
-        bool failed; // for want of memory
+        size_t n_replies;   // to it, good or not
+        uint32_t n_nodes_there;
+        bool refused; // the question
+        bool failed;  // for want of memory
 } Verify;
 
 static void verify_done(Verify *v) {
@@ -314,6 +318,110 @@ static int ask_local(Verify *v) {
         return EXIT_UNKNOWN;
 }
 
+static int take_node(Verify *v, const Argosy__Response__Verify *m) {
+        int r = 0;
+
+        v->n_nodes += v->at == 0;
+        v->n_nodes_there = MAX_OF(v->n_nodes_there, m->nodes);
+        for (size_t i = 0; i < m->n_files && i < v->n_asked; i++)
+                for (size_t k = 0; k < m->files[i]->n_findings && r == 0; k++) {
+                        const Argosy__Response__Finding *f = m->files[i]->findings[k];
+
+                        r = add_finding(v, &v->files[v->at + i], f->line, (UnitFindingKind) f->kind, f->text, m->node);
+                }
+        return r;
+}
+
+static int on_verify(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Verify *v = userdata;
+
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_VERIFY) {
+                v->n_replies++;
+                return take_node(v, r->verify);
+        }
+        if (r->status == 0)
+                return 0;
+        v->n_replies++;
+        if (r->status == ENOENT || r->status == EACCES || r->status == EINVAL) { // the question itself
+                ctl_fail(ctl, "%s", status_text(r->status, r->message));
+                v->refused = true;
+                return 0;
+        }
+        if (v->at == 0)
+                ctl_warn(ctl, "systemd was not asked: %s", status_text(r->status, r->message));
+        v->n_missed++;
+        return 0;
+}
+
+// As many files as one question takes, from `at` on.
+static size_t n_of_question(const Verify *v, size_t at) {
+        size_t n = 0, bytes = 0;
+
+        while (at + n < v->n_files && n < ASK_FILES_MAX && bytes + v->files[at + n].content->len <= ASK_BYTES_MAX)
+                bytes += v->files[at + n++].content->len;
+        return n;
+}
+
+static int ask_nodes_about(Verify *v, size_t at, size_t n) {
+        Argosy__Request__Verify m = ARGOSY__REQUEST__VERIFY__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__NamedFile files[ASK_FILES_MAX], *pointers[ASK_FILES_MAX];
+
+        for (size_t i = 0; i < n; i++) {
+                const VerifyFile *f = &v->files[at + i];
+
+                pointers[i] = &files[i];
+                argosy__named_file__init(&files[i]);
+                files[i].name = (char *) f->name;
+                files[i].content = (ProtobufCBinaryData){.data = f->content->data, .len = f->content->len};
+        }
+        m.files = pointers;
+        m.n_files = n;
+        m.node = (char *) (v->ctl->opt.node ?: "");
+        request.what_case = ARGOSY__REQUEST__WHAT_VERIFY;
+        request.verify = &m;
+        v->at = at;
+        v->n_asked = n;
+        v->n_replies = 0;
+        return ctl_call(v->ctl, &request, 0, on_verify, v);
+}
+
+// EXIT_UNKNOWN: not all of them could be asked. *ret_absent: there is no argosyd.
+static int ask_nodes(Verify *v, bool *ret_absent) {
+        int r = 0;
+
+        for (size_t at = 0, n; at < v->n_files && r == 0 && !v->refused; at += n) {
+                n = n_of_question(v, at);
+                r = ask_nodes_about(v, at, n);
+        }
+        if (r == -ENOMEM)
+                return ctl_oom(v->ctl);
+        if (v->refused)
+                return EXIT_FAILED;
+        *ret_absent = r < 0 && v->at == 0 && v->n_replies == 0;
+        if (r < 0 && !*ret_absent)
+                ctl_warn(v->ctl, "%s", v->ctl->client.why);
+        if (v->n_nodes_there > v->n_nodes + v->n_missed && v->n_missed == 0)
+                ctl_warn(v->ctl, "%zu of %u nodes were asked; --node asks another one", v->n_nodes, v->n_nodes_there);
+        return r < 0 || v->n_missed > 0 || v->n_nodes == 0 ? EXIT_UNKNOWN : EXIT_OK;
+}
+
+static int ask_systemd(Verify *v) {
+        uint64_t given = v->ctl->opt.given;
+        bool absent = false;
+        int code;
+
+        if (given & OPT_LOCAL)
+                return ask_local(v);
+        code = ask_nodes(v, &absent);
+        if (!absent || code == EXIT_FAILED)
+                return code;
+        if (given & OPT_NODE)
+                return ctl_fail(v->ctl, "%s", v->ctl->client.why);
+        ctl_warn(v->ctl, "%s: this machine's systemd is asked instead of the nodes'", v->ctl->client.why);
+        return ask_local(v);
+}
+
 // ---- the end
 
 static void print_row(const Verify *v, const Row *row) {
@@ -395,7 +503,7 @@ int verb_verify(Ctl *ctl, char **args, size_t n) {
         if (code == EXIT_OK)
                 code = ask_argosy(&v);
         if (code == EXIT_OK && v.n_files > 0) {
-                asked = ask_local(&v);
+                asked = ask_systemd(&v);
                 code = asked == EXIT_FAILED ? asked : EXIT_OK;
         }
         if (code == EXIT_OK) {

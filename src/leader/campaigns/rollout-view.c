@@ -56,7 +56,7 @@ static void view_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitEn
         item->since_us = s->up_flip_us;
         item->timed = item->up && unit_on_node_is_timed(s);
         item->known_up_us = item->timed ? unit_on_node_known_us(s) : 0;
-        item->failure = item->up ? NULL : unit_on_node_failure(l, s, e);
+        item->failure = unit_on_node_failure(l, s, e); // also of one that is up, if its node has kept the old content there
 }
 
 static void view_unit(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r, const Unit *u,

@@ -31,6 +31,7 @@
 #include "tables.h"
 #include "tickets.h"
 #include "turn.h"
+#include "unit-name.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-state.h"
@@ -40,6 +41,9 @@ enum {
         CALL_MARKS_MAX = 16, // not taken; a node that keeps to its window has half of that at most
         STATUS_NAMES_PER_TURN = 512, // at some 5 us each
         STATUS_SHARE = 64,           // of one ticket in a turn, if others wait
+        VERIFY_NODES_MAX = 16,          // each gets all contents
+        VERIFY_FILES_MAX = 32,          // as many as a node's helper takes at once
+        VERIFY_BYTES_MAX = 768 * 1024,
 };
 
 typedef struct Mark {
@@ -581,6 +585,65 @@ static Argosy__Response *usage_gone(Leader *l, const NodeCall *c) {
         return r;
 }
 
+// ------------------------------------------------------------------------------------------------ verify
+
+// Of hosts' own managers: those of users say the same, and those of containers have another systemd, which nobody asks.
+static bool can_verify(const Node *n) {
+        return can_be_asked(n) && streq(n->manager, "system");
+}
+
+static Argosy__Response *refuse_verify(const Argosy__Request__Verify *m) {
+        size_t bytes = 0;
+
+        for (size_t i = 0; i < m->n_files; i++) {
+                bytes += m->files[i]->content.len;
+                if (unit_name_kind(m->files[i]->name, NULL) == UNIT_NAME_INVALID)
+                        return response_error(EINVAL, "'%s' is not a unit name", m->files[i]->name);
+        }
+        if (m->n_files == 0)
+                return response_error(EINVAL, "no file is named");
+        if (m->n_files > VERIFY_FILES_MAX || bytes > VERIFY_BYTES_MAX)
+                return response_error(E2BIG, "more than %d files, or %d KiB of them", VERIFY_FILES_MAX, VERIFY_BYTES_MAX / 1024);
+        return NULL;
+}
+
+static int ask_for_verify(Leader *l, Ticket *t) {
+        const Argosy__Request__Verify *m = t->request->verify;
+        Argosy__Response *refused = refuse_verify(m);
+        uint32_t number = 0;
+        int r = 0;
+
+        if (refused)
+                return respond(t, refused);
+        if (*m->node && !cluster_state_resolve_node(l->state, m->node, &number, NULL))
+                return respond(t, response_error(ENOENT, "%s: no such node", m->node));
+        map_foreach (slot, &l->nodes) {
+                Node *n = slot->value;
+
+                if (r < 0 || (*m->node ? n->number != number || !can_be_asked(n) : !can_verify(n)))
+                        continue;
+                t->n_readings++; // here: how many could be asked
+                if (t->n_calls < VERIFY_NODES_MAX)
+                        r = call(l, t, "", n);
+        }
+        if (r < 0 || t->n_calls || !list_is_empty(&t->responses))
+                return r;
+        return respond(t, *m->node ? response_error(EHOSTUNREACH, "node %s cannot be reached", m->node)
+                                   : response_error(EHOSTUNREACH, "no node can be reached"));
+}
+
+static void complete_verify(Leader *l, Argosy__Response *r, NodeCall *c) {
+        _cleanup_free_ char *why = NULL;
+
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_VERIFY) {
+                (void) field_set(&r->verify->node, c->node->name);
+                r->verify->nodes = c->ticket->n_readings;
+        } else if (r->status != 0) {
+                why = strdup(r->message);
+                (void) field_printf(&r->message, "%s: %s", c->node->name, why ?: "");
+        }
+}
+
 // ------------------------------------------------------------------------------------------------ answers
 
 static void send_taken(Leader *l, const NodeCall *c, uint64_t mark) {
@@ -674,6 +737,7 @@ static Argosy__Response *question_lost(Leader *l, const NodeCall *c) {
 static const Question questions[] = {
         [ARGOSY__REQUEST__WHAT_STATUS] = {ask_for_status, narrow_status, complete_status_reply, status_lost},
         [ARGOSY__REQUEST__WHAT_JOURNAL] = {ask_for_journal, narrow_journal, complete_journal, question_lost},
+        [ARGOSY__REQUEST__WHAT_VERIFY] = {ask_for_verify, NULL, complete_verify, question_lost},
         [ARGOSY__REQUEST__WHAT_TOP] = {ask_for_usage, NULL, complete_usage, usage_gone},
 };
 

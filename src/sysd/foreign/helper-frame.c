@@ -13,7 +13,8 @@
 static const char *const modes[] = {[HELPER_CONNECT] = "connect",
                                     [HELPER_WRITE] = "write",
                                     [HELPER_SEARCH] = "look",
-                                    [HELPER_JOURNAL] = "journal"};
+                                    [HELPER_JOURNAL] = "journal",
+                                    [HELPER_VERIFY] = "verify"};
 
 const char *helper_mode_to_string(HelperMode mode) {
         return modes[mode];
@@ -67,9 +68,14 @@ static bool is_seen_in_directories(Argosy__LoadState load) {
                load == ARGOSY__LOAD_STATE__LOAD_NOT_FOUND;
 }
 
+static bool is_finding(Argosy__FindingKind kind) {
+        return kind == ARGOSY__FINDING_KIND__FINDING_WARNING || kind == ARGOSY__FINDING_KIND__FINDING_REFUSED ||
+               kind == ARGOSY__FINDING_KIND__FINDING_MISSING;
+}
+
 // ---- parts: the wire format of protobuf, as far as it takes to count
 
-enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5, FIELD_RESULTS = 3, FIELD_LOADS = 185 };
+enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5, FIELD_RESULTS = 3, FIELD_LOADS = 185, FIELD_FINDINGS = 197 };
 
 typedef struct Field {
         uint64_t number;
@@ -128,7 +134,7 @@ static int count_parts(const uint8_t *data, size_t len, bool whole, size_t *n) {
                         return -EBADMSG;
                 if (whole && f.number == FIELD_LOADS && (*n += f.len) > HELPER_REPLY_PARTS)
                         return -EBADMSG;
-                if (whole && f.number == FIELD_RESULTS && f.bytes && count_parts(f.bytes, f.len, false, n) < 0)
+                if (whole && (f.number == FIELD_RESULTS || f.number == FIELD_FINDINGS) && f.bytes && count_parts(f.bytes, f.len, false, n) < 0)
                         return -EBADMSG;
         }
         return 0;
@@ -143,6 +149,8 @@ Argosy__HelperReply *helper_reply_parse(const uint8_t *data, size_t len) {
                 good = reply->results[i]->error <= 0 && reply->results[i]->error > -4096;
         for (size_t i = 0; good && i < reply->n_loads; i++)
                 good = is_seen_in_directories(reply->loads[i]);
+        for (size_t i = 0; good && i < reply->n_findings; i++)
+                good = reply->findings[i]->file < HELPER_VERIFY_FILES && is_finding(reply->findings[i]->kind);
         if (good)
                 return reply;
         if (reply)

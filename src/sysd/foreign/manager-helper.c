@@ -14,6 +14,7 @@
 #include "helper-frame.h"
 #include "helper-journal.h"
 #include "helper-sandbox.h"
+#include "helper-verify.h"
 #include "manager-connect.h"
 #include "manager-enter.h"
 #include "manager-name.h"
@@ -318,6 +319,23 @@ int manager_helper_journal(void) {
         return serve_requests(answer_journal, &j);
 }
 
+// ---- verify
+
+static int answer_verify(const Argosy__HelperRequest *q, void *data) {
+        _cleanup_helper_verified_ HelperVerified v = {};
+        Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
+        int r = helper_verify_answer(q, &v, &reply);
+
+        return r < 0 ? r : send_reply(&reply);
+}
+
+// It parses nothing itself: what does is started for each request, as nobody.
+static int serve_verify(void) {
+        int r = enter_lock_down();
+
+        return r < 0 ? send_failure(r, "cannot be locked down") : serve_requests(answer_verify, NULL);
+}
+
 // ---- the whole
 
 static int serve_files(HelperMode mode, const char *base, const char *below, uid_t owner,
@@ -411,6 +429,8 @@ int manager_helper_main(int argc, char **argv) {
             !parse_u64(argv[2], INT32_MAX, &leader) || !parse_u64(argv[3], UINT64_MAX, &born))
                 return EXIT_FAILURE;
         signal(SIGPIPE, SIG_IGN);
+        if (mode == HELPER_VERIFY)
+                return serve_verify();
         switch (manager_name_kind(argv[1])) {
         case MANAGER_USER: // whose journal is the host's
                 return mode == HELPER_JOURNAL ? EXIT_FAILURE

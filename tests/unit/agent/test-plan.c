@@ -32,7 +32,7 @@ typedef struct Row {
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
         bool pinned, pin_failed, rerun, was_reset;
-        bool cut_off, was_cut_off, drifted, goes_along, may_take, left_behind, taking, unfound;
+        bool cut_off, was_cut_off, drifted, goes_along, may_take, left_behind, taking, unfound, not_asked, would_refuse;
         PlanStep busy;
         // what must come out
         PlanStep step;
@@ -120,6 +120,9 @@ static PlanResult outcome_of(const Row *row) {
                 .unwatched = row->unwatched,
                 .may_take = row->may_take,
                 .left_behind = row->left_behind,
+                .verdict = row->not_asked      ? PLAN_VERDICT_NONE
+                           : row->would_refuse ? PLAN_VERDICT_REFUSED
+                                               : PLAN_VERDICT_TAKEN,
                 .stopping = row->shutdown,
                 .busy = row->busy,
                 .cut_off = row->cut_off,
@@ -508,6 +511,33 @@ static void new_content_needs_a_unit_that_left_memory(void **state) {
         CHECK_ROWS(rows);
 }
 
+static void what_systemd_would_refuse_stops_nothing(void **state) {
+        static const Row rows[] = {
+                {"active: systemd is asked before it is stopped", .new_content = true, .not_asked = true, .is = ACTIVE,
+                 .step = PLAN_VERIFY, .file_stale = true},
+                {"the answer is awaited", .new_content = true, .not_asked = true, .is = ACTIVE, .busy = PLAN_VERIFY},
+                {"it would refuse: the unit runs on, and that is no older file which restart takes up", .new_content = true,
+                 .would_refuse = true, .is = ACTIVE, .answered = true},
+                {"also if a restart is asked for", .new_content = true, .would_refuse = true, .restart = 6, .is = ACTIVE,
+                 .answered = true},
+                {"nobody can tell: as ever", .new_content = true, .is = ACTIVE, .step = PLAN_STOP, .owe_run = true,
+                 .file_stale = true},
+                {"a stop overtakes the question", .new_content = true, .not_asked = true, .loaded_only = true, .stop = 8,
+                 .is = ACTIVE, .busy = PLAN_VERIFY, .step = PLAN_STOP},
+                {"and a removal", .remove = true, .not_asked = true, .is = ACTIVE, .busy = PLAN_VERIFY, .step = PLAN_STOP},
+                {"what is down or failed loses nothing, and is not asked about", .new_content = true, .not_asked = true,
+                 .pending = true, .is = GONE, .step = PLAN_WRITE},
+                {"failed", .new_content = true, .not_asked = true, .is = FAILED, .step = PLAN_RESET_FAILED, .owe_run = true,
+                 .file_stale = true},
+                {"a one-shot finishes before systemd is asked", .new_content = true, .not_asked = true, .oneshot = true,
+                 .is = STARTING, .file_stale = true},
+                {"with the same content there is nothing to ask", .not_asked = true, .restart = 6, .is = ACTIVE,
+                 .step = PLAN_RESTART},
+        };
+
+        CHECK_ROWS(rows);
+}
+
 static void units_of_the_system_have_links_to_what_is_to_run(void **state) {
         static const Row rows[] = {
                 {"running, not linked yet", .links = true, .is = ACTIVE, .step = PLAN_LINK},
@@ -639,6 +669,7 @@ int main(void) {
                 cmocka_unit_test(a_one_shot_is_pinned_until_its_outcome_is_known),
                 cmocka_unit_test(after_a_crash_systemd_knows_whether_a_one_shot_ran),
                 cmocka_unit_test(new_content_needs_a_unit_that_left_memory),
+                cmocka_unit_test(what_systemd_would_refuse_stops_nothing),
                 cmocka_unit_test(units_of_the_system_have_links_to_what_is_to_run),
                 cmocka_unit_test(a_target_sees_its_new_links_when_it_starts),
                 cmocka_unit_test(what_is_not_wanted_leaves_no_trace),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // verify, without a daemon: what argosy says of files, what this machine's systemd does, and the exit status of both.
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -134,6 +135,92 @@ static void what_systemd_would_refuse_is_an_error(void **state) {
         expect_line(o.out, "a.service:2: warning: Unknown key 'ExecStat' in section [Service], ignoring");
 }
 
+// ---- nodes
+
+static void reply_node(FakeDaemon *d, const char *node, const char *text, uint32_t nodes, bool final) {
+        Argosy__Response__Finding finding = ARGOSY__RESPONSE__FINDING__INIT, *findings[] = {&finding};
+        Argosy__Response__FileFindings file = ARGOSY__RESPONSE__FILE_FINDINGS__INIT, *files[] = {&file};
+        Argosy__Response__Verify verify = ARGOSY__RESPONSE__VERIFY__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        finding.line = 2;
+        finding.kind = ARGOSY__FINDING_KIND__FINDING_WARNING;
+        finding.text = (char *) text;
+        file.findings = findings;
+        file.n_findings = text != NULL;
+        verify.node = (char *) node;
+        verify.systemd = (char *) "systemd 252";
+        verify.files = files;
+        verify.n_files = 1;
+        verify.nodes = nodes;
+        r.what_case = ARGOSY__RESPONSE__WHAT_VERIFY;
+        r.verify = &verify;
+        r.final = final;
+        fake_reply(d, &r);
+}
+
+static void read_verify(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_VERIFY && q->verify->n_files == 1);
+        argosy__request__free_unpacked(q, NULL);
+}
+
+static void nodes_differ(FakeDaemon *d) {
+        read_verify(d);
+        reply_node(d, "n1", "it is odd", 2, false);
+        reply_node(d, "n2", NULL, 2, true);
+}
+
+static void nodes_agree(FakeDaemon *d) {
+        read_verify(d);
+        reply_node(d, "n1", "it is odd", 40, false);
+        reply_node(d, "n2", "it is odd", 40, true);
+}
+
+static void one_cannot(FakeDaemon *d) {
+        read_verify(d);
+        reply_node(d, "n1", NULL, 2, false);
+        reply_error(d, EOPNOTSUPP, "n2: there is no systemd-analyze", false);
+}
+
+static void none_may(FakeDaemon *d) {
+        read_verify(d);
+        reply_error(d, EACCES, "the right deploy is missing", false);
+}
+
+static Outcome ask_nodes(FakeScript script, const char *options) {
+        char line[128];
+
+        put("a.service", "[Service]\nExecStart=/bin/true\n");
+        snprintf(line, sizeof(line), "verify %s %s/a.service", options, dir);
+        return run(script, line);
+}
+
+static void nodes_that_differ_are_named(void **state) {
+        _cleanup_outcome_ Outcome differ = ask_nodes(nodes_differ, ""), agree = ask_nodes(nodes_agree, ""),
+                                  json = ask_nodes(nodes_differ, "--json=short");
+
+        assert_int_equal(differ.code, EXIT_WARNINGS);
+        expect_line(differ.out, "a.service:2: warning: it is odd (n1)");
+        assert_int_equal(agree.code, EXIT_WARNINGS);
+        expect_line(agree.out, "a.service:2: warning: it is odd");
+        assert_non_null(strstr(agree.err, "2 of 40 nodes were asked"));
+        assert_non_null(strstr(json.out, "\"nodes\":[\"n1\"]"));
+}
+
+// Nobody is told that all is well where it is not known.
+static void a_node_that_cannot_tell_is_said(void **state) {
+        _cleanup_outcome_ Outcome o = ask_nodes(one_cannot, ""), refused = ask_nodes(none_may, "");
+
+        assert_int_equal(o.code, EXIT_UNKNOWN);
+        assert_non_null(strstr(o.err, "n2: there is no systemd-analyze"));
+        assert_int_equal(refused.code, EXIT_FAILED);
+        assert_non_null(strstr(refused.err, "the right deploy is missing"));
+}
+
 // ---- the verbs that hand files in
 
 static void take_submit(FakeDaemon *d) {
@@ -172,6 +259,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(clean_files_are_clean, setup, teardown),
                 cmocka_unit_test_setup_teardown(lines_that_systemd_ignores_are_warnings, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_systemd_would_refuse_is_an_error, setup, teardown),
+                cmocka_unit_test_setup_teardown(nodes_that_differ_are_named, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_node_that_cannot_tell_is_said, setup, teardown),
                 cmocka_unit_test_setup_teardown(submit_prints_the_same_as_warnings, setup, teardown),
         };
 

@@ -218,6 +218,51 @@ static void who_asks_no_more_may_ask_again(void **state) {
         assert_int_equal(g.leader->author_questions.count, 0);
 }
 
+static RigAnswer *ask_verify(const char *name, size_t n, const char *node) {
+        enum { FILES_MAX = 40 };
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files[FILES_MAX];
+        Argosy__Request__Verify m = ARGOSY__REQUEST__VERIFY__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        file.name = (char *) name;
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
+        for (size_t i = 0; i < n; i++)
+                files[i] = &file;
+        m.files = files;
+        m.n_files = n;
+        m.node = (char *) node;
+        request.what_case = ARGOSY__REQUEST__WHAT_VERIFY;
+        request.verify = &m;
+        return rig_ask_and_settle(&g, &request);
+}
+
+static void contents_are_looked_at_by_each_node(void **state) {
+        RigAnswer *a = ask_verify("a.service", 2, "");
+        size_t n = 0;
+
+        assert_true(a->final);
+        for (size_t i = 0; i < a->n; i++) {
+                const Argosy__Response__Verify *v = a->responses[i]->verify;
+
+                if (a->responses[i]->what_case != ARGOSY__RESPONSE__WHAT_VERIFY)
+                        continue;
+                n++;
+                assert_true(*v->node);
+                assert_int_equal(v->nodes, 3);
+                assert_int_equal(v->n_files, 2);
+                assert_string_equal(v->files[1]->findings[0]->text, "a.service");
+        }
+        assert_int_equal(n, 3);
+        assert_int_equal(g.leader->calls_by_id.count, 0);
+}
+
+static void what_cannot_be_looked_at_is_refused(void **state) {
+        assert_int_equal(rig_last(ask_verify("a.service", 0, ""))->status, EINVAL);
+        assert_int_equal(rig_last(ask_verify("../a.service", 1, ""))->status, EINVAL);
+        assert_int_equal(rig_last(ask_verify("a.service", 33, ""))->status, E2BIG);
+        assert_int_equal(rig_last(ask_verify("a.service", 1, "nowhere"))->status, ENOENT);
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
         const struct CMUnitTest tests[] = {
@@ -227,6 +272,8 @@ int main(void) {
                 CASE(what_a_lost_host_does_not_answer_is_said),
                 CASE(users_who_listen_leave_root_a_place),
                 CASE(who_asks_no_more_may_ask_again),
+                CASE(contents_are_looked_at_by_each_node),
+                CASE(what_cannot_be_looked_at_is_refused),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Asks a helper (manager-helper.h) what this host's systemd says of unit files, and remembers the answer: each content is
+// looked at once, as long as systemd stays the same. PID 1 hears of none of it. One for each process; on the loop.
+//
+// What systemd refuses is not remembered: a drop-in on this host may mend it at any time.
+
+#include <uv.h>
+
+#include "hash.h"
+#include "helper-frame.h"
+#include "unit-analysis.h"
+
+typedef struct UnitVerifier UnitVerifier;
+
+enum {
+        UNIT_VERIFIER_FILES_MAX = HELPER_VERIFY_FILES,
+        UNIT_VERIFIER_BYTES_MAX = 768 * 1024, // of contents in one question: they are hashed on the loop
+        UNIT_VERIFIER_WAITING_MAX = 1024,     // that ask at a time
+};
+
+// `error`: -ETIMEDOUT: no answer in the time that was given; -ENOENT: there is no systemd-analyze; others: of the helper. 0:
+// findings[i] is about the i-th file, and `systemd` is whose they are. Borrowed.
+typedef void UnitVerified(int error, const char *systemd, const UnitFindings *findings, size_t n, void *userdata);
+
+// `command` as in HelperConfig; not copied.
+int unit_verifier_new(uv_loop_t *loop, const char *const *command, UnitVerifier **ret);
+// `done` fires once, from the loop, never before return, unless the question is cancelled. Files are copied. -EBUSY: too many ask;
+// -E2BIG: too much at once; -ENOMEM. *ret: for unit_verifier_cancel(), never 0.
+int unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user, unsigned patience_ms, UnitVerified *done,
+                      void *userdata, uint64_t *ret);
+// Returns the userdata of what will not be called; NULL: it has been.
+void *unit_verifier_cancel(UnitVerifier *v, uint64_t number);
+// No `done` fires any more. `closed` (may be NULL) does, when the helper is gone.
+void unit_verifier_close(UnitVerifier *v, void (*closed)(void *userdata), void *userdata);

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Before a unit that runs is stopped for another content: what this host's systemd would say of that.
+
+#include "unit-core.h"
+
+enum { AGENT_VERIFY_MS = 5000 }; // then the unit goes on as if nobody could tell
+
+// Its step PLAN_VERIFY begins. It ends from the loop, never before return, and at once if nobody can be asked.
+void agent_verify(AgentUnit *u);
+// What is known of the wanted content.
+PlanVerdict agent_verdict(const AgentUnit *u);
+// The node goes: nothing is heard of its questions any more.
+void agent_verify_drop(AgentNode *node);

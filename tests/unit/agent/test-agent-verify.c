@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What systemd would refuse does not take the unit down that it was to replace; and an answer that is late, or does not come,
+// changes nothing about how units are replaced. The test is who knows what systemd would say.
+#include <errno.h>
+
+#include "agent-world.h"
+
+#include "unit-verifier.h"
+
+#define OLD "[Service]\nExecStart=/bin/old\n"
+#define NEW "[Service]\nExecStart=/bin/new\n"
+
+typedef struct Asked {
+        uint64_t number; // 0: nobody asks
+        char name[64];
+        char content[256];
+        UnitVerified *done;
+        void *userdata;
+} Asked;
+
+static Asked asked;
+static uint64_t n_asked;
+
+typeof(unit_verifier_new) __wrap_unit_verifier_new; // the compiler compares them
+typeof(unit_verifier_ask) __wrap_unit_verifier_ask;
+typeof(unit_verifier_cancel) __wrap_unit_verifier_cancel;
+typeof(unit_verifier_close) __wrap_unit_verifier_close;
+
+int __wrap_unit_verifier_new(uv_loop_t *loop, const char *const *command, UnitVerifier **ret) {
+        *ret = (UnitVerifier *) &asked;
+        return 0;
+}
+
+int __wrap_unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user, unsigned patience_ms,
+                             UnitVerified *done, void *userdata, uint64_t *ret) {
+        assert_int_equal(n, 1);
+        assert_false(user);
+        asked = (Asked){.number = ++n_asked, .done = done, .userdata = userdata};
+        snprintf(asked.name, sizeof(asked.name), "%s", files[0].name);
+        snprintf(asked.content, sizeof(asked.content), "%.*s", (int) files[0].len, (const char *) files[0].content);
+        *ret = asked.number;
+        return 0;
+}
+
+void *__wrap_unit_verifier_cancel(UnitVerifier *v, uint64_t number) {
+        if (asked.number != number)
+                return NULL;
+        asked.number = 0;
+        return asked.userdata;
+}
+
+void __wrap_unit_verifier_close(UnitVerifier *v, void (*closed)(void *userdata), void *userdata) {
+        assert_int_equal(asked.number, 0); // nobody waits for an answer that does not come any more
+        closed(userdata);
+}
+
+static void answer(int error, UnitFindingKind kind) {
+        UnitFinding finding = {.line = 2, .kind = kind, .text = (char *) "it is bad"};
+        UnitFindings findings = {.list = &finding, .n = 1, .refused = kind == UNIT_FINDING_REFUSED};
+
+        assert_true(asked.number > 0);
+        asked.number = 0;
+        asked.done(error, "systemd 252", &findings, error < 0 ? 0 : 1, asked.userdata);
+}
+
+static int verify_up(void **state) {
+        asked = (Asked){};
+        n_asked = 0;
+        rig_up();
+        w.verifies = true;
+        pid1 = pid1_new(w.unit_dir);
+        agent_up();
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = OLD, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5) && pid1_is_active(pid1, "web.service"));
+        assert_int_equal(n_asked, 0); // nothing runs that could be lost
+        return 0;
+}
+
+static void order_new(uint64_t revision) {
+        send_order((Order){.name = "web.service", .content = NEW, .revision = revision, .start = 5, .restart = revision});
+}
+
+static void expect_old_to_run(uint64_t revision) {
+        loop_until(answered("web.service", revision) && *report_of("web.service")->error);
+        assert_non_null(strstr(report_of("web.service")->error, "systemd would refuse the new file"));
+        assert_non_null(strstr(report_of("web.service")->error, "line 2: it is bad"));
+        assert_false(report_of("web.service")->file_stale); // a restart would not take it up
+        assert_true(pid1_is_active(pid1, "web.service"));
+        assert_int_equal(pid1_runs(pid1, "web.service"), 1);
+}
+
+static void what_systemd_would_refuse_takes_nothing_down(void **state) {
+        order_new(6);
+        loop_until(asked.number > 0);
+        assert_string_equal(asked.name, "web.service");
+        assert_string_equal(asked.content, NEW);
+        assert_true(pid1_is_active(pid1, "web.service"));
+        answer(0, UNIT_FINDING_REFUSED);
+        expect_old_to_run(6);
+}
+
+// A drop-in may have mended it meanwhile.
+static void another_request_asks_again(void **state) {
+        order_new(6);
+        loop_until(asked.number > 0);
+        answer(0, UNIT_FINDING_REFUSED);
+        expect_old_to_run(6);
+        order_new(7);
+        loop_until(asked.number > 0);
+        answer(0, UNIT_FINDING_REFUSED);
+        expect_old_to_run(7);
+        order_new(8);
+        loop_until(asked.number > 0);
+        answer(0, UNIT_FINDING_WARNING);
+        loop_until(answered("web.service", 8) && pid1_runs(pid1, "web.service") == 2);
+        assert_string_equal(report_of("web.service")->error, "");
+}
+
+static void without_an_answer_it_is_replaced_as_ever(void **state) {
+        order_new(6);
+        loop_until(asked.number > 0);
+        answer(-ETIMEDOUT, UNIT_FINDING_REFUSED);
+        loop_until(answered("web.service", 6) && pid1_runs(pid1, "web.service") == 2);
+        assert_string_equal(report_of("web.service")->error, "");
+}
+
+static void going_back_needs_no_stop(void **state) {
+        order_new(6);
+        loop_until(asked.number > 0);
+        answer(0, UNIT_FINDING_REFUSED);
+        expect_old_to_run(6);
+        send_order((Order){.name = "web.service", .content = OLD, .revision = 7, .start = 5});
+        loop_until(answered("web.service", 7) && !*report_of("web.service")->error);
+        assert_int_equal(pid1_runs(pid1, "web.service"), 1);
+        assert_int_equal(n_asked, 1);
+}
+
+static void a_stop_overtakes_the_question(void **state) {
+        order_new(6);
+        loop_until(asked.number > 0);
+        send_order((Order){.name = "web.service", .content = NEW, .loaded_only = true, .revision = 7, .start = 5, .stop = 7});
+        loop_until(!pid1_is_active(pid1, "web.service"));
+        answer(0, UNIT_FINDING_REFUSED); // too late
+        loop_until(answered("web.service", 7));
+        assert_string_equal(report_of("web.service")->error, "");
+}
+
+static void one_question_holds_up_no_other_unit(void **state) {
+        order_new(6);
+        loop_until(asked.number > 0);
+        send_order((Order){.name = "other.service", .content = OLD, .revision = 7, .start = 7});
+        loop_until(answered("other.service", 7) && pid1_is_active(pid1, "other.service"));
+        assert_true(asked.number > 0);
+}
+
+int main(void) {
+#define CASE(f) cmocka_unit_test_setup_teardown(f, verify_up, world_down)
+        const struct CMUnitTest tests[] = {
+                CASE(what_systemd_would_refuse_takes_nothing_down),
+                CASE(another_request_asks_again),
+                CASE(without_an_answer_it_is_replaced_as_ever),
+                CASE(going_back_needs_no_stop),
+                CASE(a_stop_overtakes_the_question),
+                CASE(one_question_holds_up_no_other_unit),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

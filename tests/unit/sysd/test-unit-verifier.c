@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Who asks what systemd would say of a content has an answer, or none in time; the helper is asked once for each content.
+#include "loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unit-verifier.h"
+
+enum { LONG_MS = 60000, SHORT_MS = 20 };
+
+// ---- the helper: one byte in the file `asked` for each request
+
+static void read_exactly(void *data, size_t len) {
+        if (recv(STDIN_FILENO, data, len, MSG_WAITALL) != (ssize_t) len)
+                _exit(EXIT_SUCCESS);
+}
+
+static Argosy__HelperRequest *read_request(void) {
+        static uint8_t bytes[65536];
+        uint8_t header[HELPER_HEADER];
+        size_t len = 0;
+
+        read_exactly(header, sizeof(header));
+        for (int i = 0; i < HELPER_HEADER; i++)
+                len = len << 8 | header[i];
+        if (len > sizeof(bytes))
+                _exit(EXIT_FAILURE);
+        read_exactly(bytes, len);
+        return argosy__helper_request__unpack(NULL, len, bytes);
+}
+
+static void reply_about(const Argosy__HelperVerify *q) {
+        Argosy__HelperFinding list[HELPER_VERIFY_FILES], *pointers[HELPER_VERIFY_FILES];
+        Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
+        Buf frame = {};
+
+        for (size_t i = 0; i < q->n_files; i++) {
+                bool bad = memmem(q->files[i]->content.data, q->files[i]->content.len, "bad", 3);
+
+                if (!bad && !memmem(q->files[i]->content.data, q->files[i]->content.len, "odd", 3))
+                        continue;
+                argosy__helper_finding__init(&list[reply.n_findings]);
+                list[reply.n_findings].file = (uint32_t) i;
+                list[reply.n_findings].line = 1;
+                list[reply.n_findings].kind =
+                        bad ? ARGOSY__FINDING_KIND__FINDING_REFUSED : ARGOSY__FINDING_KIND__FINDING_WARNING;
+                list[reply.n_findings].text = q->files[i]->name;
+                pointers[reply.n_findings] = &list[reply.n_findings];
+                reply.n_findings++;
+        }
+        reply.findings = pointers;
+        reply.systemd = (char *) "systemd 252";
+        if (helper_frame_pack(&reply.base, &frame) < 0 || send(STDIN_FILENO, frame.data, frame.len, 0) < 0)
+                _exit(EXIT_FAILURE);
+}
+
+static int helper_main(const char *kind, const char *asked) {
+        for (;;) {
+                Argosy__HelperRequest *q = read_request();
+                int fd = open(asked, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+                if (!q || !q->verify || fd < 0 || write(fd, "x", 1) != 1)
+                        return EXIT_FAILURE;
+                close(fd);
+                if (strcmp(kind, "hangs") == 0)
+                        pause();
+                if (strcmp(kind, "dies") == 0)
+                        return EXIT_FAILURE;
+                reply_about(q->verify);
+        }
+}
+
+// ---- who asks
+
+typedef struct Answer {
+        int n, error;
+        bool refused;
+        size_t n_findings;
+        char text[64];
+} Answer;
+
+static char asked[] = "/tmp/argosy-test-verifier-XXXXXX";
+static UnitVerifier *verifier;
+static bool closed;
+
+static off_t n_asked(void) {
+        struct stat st;
+
+        assert_int_equal(stat(asked, &st), 0);
+        return st.st_size;
+}
+
+static void open_verifier(const char *kind) {
+        static const char *command[5] = {"/proc/self/exe", "--helper"};
+        int fd = open(asked, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+        assert_true(fd >= 0);
+        close(fd);
+        command[2] = kind;
+        command[3] = asked;
+        closed = false;
+        assert_int_equal(unit_verifier_new(&test_loop, command, &verifier), 0);
+}
+
+static void on_closed(void *userdata) {
+        closed = true;
+}
+
+static void close_verifier(void) {
+        unit_verifier_close(verifier, on_closed, NULL);
+        loop_until(closed);
+        unlink(asked);
+}
+
+static void on_answer(int error, const char *systemd, const UnitFindings *findings, size_t n, void *userdata) {
+        Answer *a = userdata;
+
+        a->n++;
+        a->error = error;
+        a->refused = n > 0 && findings[0].refused;
+        a->n_findings = n > 0 ? findings[0].n : 0;
+        if (a->n_findings > 0)
+                snprintf(a->text, sizeof(a->text), "%s", findings[0].list[0].text);
+        assert_true(error < 0 || strcmp(systemd, "systemd 252") == 0 || n == 0 || findings[0].n == 0);
+}
+
+static uint64_t ask_for(const char *name, const char *content, unsigned patience_ms, Answer *a) {
+        const UnitAnalysisFile file = {name, content, strlen(content)};
+        uint64_t number;
+
+        *a = (Answer){};
+        assert_int_equal(unit_verifier_ask(verifier, &file, 1, false, patience_ms, on_answer, a, &number), 0);
+        assert_int_equal(a->n, 0);
+        return number;
+}
+
+static void what_is_taken_is_asked_once(void **state) {
+        Answer a, b, c;
+
+        open_verifier("answers");
+        ask_for("a.service", "odd", LONG_MS, &a);
+        loop_until(a.n == 1);
+        assert_int_equal(a.error, 0);
+        assert_false(a.refused);
+        assert_string_equal(a.text, "a.service");
+        ask_for("a.service", "odd", LONG_MS, &b);
+        ask_for("a.service", "other", LONG_MS, &c);
+        loop_until(b.n == 1 && c.n == 1);
+        assert_string_equal(b.text, "a.service");
+        assert_int_equal(c.n_findings, 0);
+        assert_int_equal(n_asked(), 2);
+        close_verifier();
+}
+
+// A drop-in may have mended it since.
+static void what_is_refused_is_asked_again(void **state) {
+        Answer a;
+
+        open_verifier("answers");
+        for (int i = 1; i <= 2; i++) {
+                ask_for("a.service", "bad", LONG_MS, &a);
+                loop_until(a.n == 1);
+                assert_true(a.refused);
+                assert_int_equal(n_asked(), i);
+        }
+        close_verifier();
+}
+
+static void instances_share_one_question(void **state) {
+        Answer a[5];
+
+        open_verifier("answers");
+        for (size_t i = 0; i < ELEMENTSOF(a); i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "a@%zu.service", i);
+                ask_for(name, "bad", LONG_MS, &a[i]);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(a); i++) {
+                loop_until(a[i].n == 1);
+                assert_true(a[i].refused);
+        }
+        assert_int_equal(n_asked(), 1);
+        close_verifier();
+}
+
+static void what_depends_on_the_instance_is_asked_of_each(void **state) {
+        Answer a, b;
+
+        open_verifier("answers");
+        ask_for("a@1.service", "bad %i", LONG_MS, &a);
+        ask_for("a@2.service", "bad %i", LONG_MS, &b);
+        loop_until(a.n == 1 && b.n == 1);
+        assert_string_equal(a.text, "a@1.service");
+        assert_string_equal(b.text, "a@2.service");
+        assert_int_equal(n_asked(), 2);
+        close_verifier();
+}
+
+// Its own limit ends the helper later; nobody waits for that.
+static void who_hangs_holds_up_nobody_longer_than_he_waits(void **state) {
+        Answer a, b;
+
+        open_verifier("hangs");
+        ask_for("a.service", "x", SHORT_MS, &a);
+        ask_for("b.service", "y", SHORT_MS, &b);
+        loop_until(a.n == 1 && b.n == 1);
+        assert_int_equal(a.error, -ETIMEDOUT);
+        assert_int_equal(b.error, -ETIMEDOUT);
+        close_verifier();
+}
+
+static void a_shorter_patience_ends_first(void **state) {
+        Answer a, b;
+
+        open_verifier("hangs");
+        ask_for("a.service", "x", LONG_MS, &a);
+        ask_for("b.service", "y", SHORT_MS, &b);
+        loop_until(b.n == 1);
+        assert_int_equal(a.n, 0);
+        close_verifier();
+}
+
+static void a_helper_that_dies_is_an_answer_and_the_next_is_asked(void **state) {
+        Answer a, b;
+
+        open_verifier("dies");
+        ask_for("a.service", "x", LONG_MS, &a);
+        ask_for("b.service", "y", LONG_MS, &b);
+        loop_until(a.n == 1 && b.n == 1);
+        assert_true(a.error < 0 && b.error < 0);
+        assert_int_equal(n_asked(), 2);
+        close_verifier();
+}
+
+static void who_has_cancelled_hears_nothing(void **state) {
+        Answer a, b;
+
+        open_verifier("answers");
+        assert_ptr_equal(unit_verifier_cancel(verifier, ask_for("a.service", "x", LONG_MS, &a)), &a);
+        ask_for("b.service", "y", LONG_MS, &b);
+        loop_until(b.n == 1);
+        assert_int_equal(a.n, 0);
+        assert_int_equal(n_asked(), 1);
+        close_verifier();
+}
+
+static void what_is_too_much_is_refused(void **state) {
+        static char big[UNIT_VERIFIER_BYTES_MAX + 1];
+        UnitAnalysisFile files[UNIT_VERIFIER_FILES_MAX + 1] = {};
+        const UnitAnalysisFile one = {"a.service", big, sizeof(big)};
+        uint64_t number;
+
+        open_verifier("answers");
+        assert_int_equal(unit_verifier_ask(verifier, files, ELEMENTSOF(files), false, LONG_MS, on_answer, NULL, &number), -E2BIG);
+        assert_int_equal(unit_verifier_ask(verifier, &one, 1, false, LONG_MS, on_answer, NULL, &number), -E2BIG);
+        assert_int_equal(unit_verifier_ask(verifier, files, 0, false, LONG_MS, on_answer, NULL, &number), -E2BIG);
+        close_verifier();
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, loop_setup, loop_teardown)
+
+int main(int argc, char **argv) {
+        const struct CMUnitTest tests[] = {
+                T(what_is_taken_is_asked_once),
+                T(what_is_refused_is_asked_again),
+                T(instances_share_one_question),
+                T(what_depends_on_the_instance_is_asked_of_each),
+                T(who_hangs_holds_up_nobody_longer_than_he_waits),
+                T(a_shorter_patience_ends_first),
+                T(a_helper_that_dies_is_an_answer_and_the_next_is_asked),
+                T(who_has_cancelled_hears_nothing),
+                T(what_is_too_much_is_refused),
+        };
+
+        if (argc > 3 && strcmp(argv[1], "--helper") == 0)
+                return helper_main(argv[2], argv[3]);
+        if (mkstemp(asked) < 0)
+                return EXIT_FAILURE;
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -59,7 +59,9 @@ typedef struct UnitRuntime {
         uint8_t active; // Argosy__ActiveState; UNKNOWN: just watched, the answer is under way
         bool loaded;    // in systemd's memory (else active=inactive)
         bool was_reset; // inactive, and not since its run has ended: it had failed, and that was reset
-        uint32_t changed_ms; // boot time at which that change of `active` was seen, modulo 49 days; 0: never
+        uint32_t changed_ms; // boot time at which that change of `active`, or that run, was seen, modulo 49 days; 0: never
+        uint32_t n_restarts; // systemd's count of its own restarts (NRestarts), of services
+        bool restarts_known; // systemd has said so; else it may be more
 } UnitRuntime;
 
 // All that the manager keeps of a unit at rest. It is a part of what its owner keeps of it, so that there is

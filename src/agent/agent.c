@@ -17,6 +17,7 @@
 #include "agent-names.h"
 #include "agent-nodes.h"
 #include "agent-obey.h"
+#include "agent-probation.h"
 #include "agent-reach.h"
 #include "agent-remote.h"
 #include "agent-report.h"
@@ -52,7 +53,7 @@ static void on_wake(uv_timer_t *timer) {
 }
 
 static void arm_wake(Agent *a) {
-        uint64_t next = a->fence_retry_us, paced = agent_report_next_wake(a), now_us;
+        uint64_t next = a->fence_retry_us, paced = agent_report_next_wake(a), probation = agent_probation_next_wake(a), now_us;
 
         agent_foreach_node (node, a) {
                 uint64_t t = agent_node_next_wake(node);
@@ -65,6 +66,8 @@ static void arm_wake(Agent *a) {
         }
         if (paced != 0 && (next == 0 || paced < next))
                 next = paced;
+        if (probation != 0 && (next == 0 || probation < next))
+                next = probation;
         if (a->attach_wanted && a->leader != 0 && (next == 0 || a->attach_retry_us < next))
                 next = a->attach_retry_us;
         now_us = clock_boot_us();
@@ -352,6 +355,7 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         *a = (Agent){.loop = config->loop, .ops = *ops, .userdata = userdata, .ended = agent_free};
         list_init(&a->report);
         list_init(&a->paced);
+        list_init(&a->probations);
         list_init(&a->batches);
         list_init(&a->calls_list);
         list_init(&a->remote_calls);

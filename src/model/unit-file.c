@@ -30,7 +30,7 @@ typedef struct Parser {
 
         unsigned global_line;    // of the Global= that holds
         unsigned rebalance_line; // of Rebalance=; 0: none
-        bool has_service, has_type, has_exec_start, has_bus_name, type_oneshot;
+        bool has_service, has_type, has_exec_start, has_bus_name, type_oneshot, type_simple;
         unsigned weights; // bit per entry of weight_keys
         FailingParser failing;
 } Parser;
@@ -331,6 +331,7 @@ static void on_type(Parser *p, const char *value) {
                 if (streq(value, known[i])) {
                         p->has_type = true;
                         p->type_oneshot = streq(value, "oneshot");
+                        p->type_simple = streq(value, "simple") || streq(value, "exec") || streq(value, "idle");
                 }
 }
 
@@ -495,6 +496,7 @@ static int finish(Parser *p) {
 
         f->oneshot =
                 p->has_service && (p->has_type ? p->type_oneshot : !p->has_exec_start && !p->has_bus_name);
+        f->simple = p->has_service && (p->has_type ? p->type_simple : p->has_exec_start && !p->has_bus_name);
         f->has_weights = p->weights != 0;
         if (f->global && p->rebalance_line)
                 return option_refuse(p->ret_why, p->path, MAX_OF(p->rebalance_line, p->global_line),

@@ -234,4 +234,47 @@ def test_unless_it_says_that_it_may_run_twice(c: Cluster):
     eventually(lambda: "has finished" in c.ctl_result("why job").out)
 
 
+FAIL_AT_ONCE = {
+    "false": "ExecStart=/bin/false",
+    "missing": "ExecStart=/no/such/program",
+    "user": "User=no-such-user\nExecStart=/bin/sleep 100",
+    "directory": "WorkingDirectory=/no/such\nExecStart=/bin/sleep 100",
+    "environment": "EnvironmentFile=/no/such\nExecStart=/bin/sleep 100",
+    "exec": "Type=exec\nExecStart=/bin/false",
+    "idle": "Type=idle\nExecStart=/bin/false",
+    "again": "ExecStart=/bin/false\nRestart=always\nRestartSec=0",
+    "again-well": "ExecStart=/bin/true\nRestart=always",
+}
+
+
+def test_what_fails_at_once_has_not_started(c: Cluster):
+    """systemd calls a service active when it has forked: what comes a moment later counts too."""
+    for name, lines in FAIL_AT_ONCE.items():
+        c.submit(f"{name}.service", f"[Service]\n{lines}\n")
+    for _ in range(3):
+        result = c.ctl_result(f"start {' '.join(FAIL_AT_ONCE)}")
+        for name in FAIL_AT_ONCE:
+            assert f"start {name}.service" in result.err, f"{name}: {result.err}"
+        c.ctl(f"stop {' '.join(FAIL_AT_ONCE)}")
+    job = c.ctl("start --no-block false again").split()[-1].strip(".")
+    assert c.ctl_result(f"job wait {job}").status != 0
+
+
+def test_what_lives_or_ends_well_has_started(c: Cluster):
+    units = {
+        "well": "ExecStart=/bin/true",
+        "remains": "RemainAfterExit=yes\nExecStart=/bin/true",
+        "later": "ExecStart=/bin/sh -c 'sleep 0.5; exit 1'",
+        "after": "ExecStart=/bin/sleep infinity\nExecStartPost=/bin/sleep 0.2",
+    }
+    for name, lines in units.items():
+        c.submit(f"{name}.service", f"[Service]\n{lines}\n")
+    for verb in ["start", "restart", "start"]:
+        result = c.ctl_result(f"{verb} {' '.join(units)}")
+        assert result.status == 0, result.err
+        assert "well.service: its program has ended already, without an error" in result.err, result.err
+        if verb == "restart":
+            c.ctl(f"stop {' '.join(units)}")
+
+
 main(nodes=3, conf=PATIENT)

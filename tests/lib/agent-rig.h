@@ -41,6 +41,7 @@ typedef struct World {
                 reports_gap_us; // boot time of the last message with reports; the shortest time between two
         unsigned n_attaches, n_beats, n_report_messages, n_node_reports;
         uint64_t last_beat, told_ms; // told_ms: of the last beat
+        uint64_t lived_ms;           // of the last reports that have it
         Argosy__ToVoter *call_reply;
         unsigned n_call_replies, n_call_errors;
         // what the next orders carry
@@ -107,6 +108,7 @@ static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
                 w.n_report_messages++;
                 w.reports_gap_us = MIN_OF(w.reports_gap_us, clock_boot_us() - w.reports_us);
                 w.reports_us = clock_boot_us();
+                w.lived_ms = m->reports->lived_ms ?: w.lived_ms;
                 for (size_t i = 0; i < m->reports->n_reports; i++)
                         note_report(m->reports->reports[i]);
                 break;

@@ -213,6 +213,10 @@ static void do_get(FakeSystemd *f, sd_bus_message *call) {
                 fake_must(sd_bus_message_append(reply, "v", "b", u->file != fake_unit_file(f, u->name)));
         else if (u && streq(property, "Result"))
                 fake_must(sd_bus_message_append(reply, "v", "s", u->result));
+        else if (u && streq(property, "NRestarts"))
+                fake_must(sd_bus_message_append(reply, "v", "u", u->n_restarts));
+        else if (u && streq(property, "ActiveEnterTimestamp"))
+                fake_must(sd_bus_message_append(reply, "v", "t", u->since_us));
         else if (u && streq(property, "ControlGroup"))
                 fake_must(sd_bus_message_append(reply, "v", "s",
                                                 streq(u->active, "active") ? "/system.slice/it" : ""));

@@ -22,6 +22,7 @@ typedef struct FakeUnit {
         uint64_t since_us, changed_us; // down or up, and of the last change of state
         uint64_t file;                 // that it was loaded from, 0: none
         uint32_t job;                  // 0: none
+        uint32_t n_restarts;           // told of services
         char job_type[16];
         unsigned order;
         char name[256];

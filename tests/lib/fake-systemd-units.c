@@ -62,8 +62,11 @@ static void send_changes(FakeSystemd *f, const FakeUnit *u) {
         if (!m)
                 return;
         type_interface(u->name, interface);
-        fake_must(sd_bus_message_append(m, "sa{sv}as", interface, 2, "MainPID", "u", 4711, "Result", "s",
-                                        u->result, 0));
+        if (str_has_suffix(u->name, ".service"))
+                fake_must(sd_bus_message_append(m, "sa{sv}as", interface, 4, "MainPID", "u", 4711, "Result", "s", u->result, "UID", "u",
+                                                UINT32_MAX, "NRestarts", "u", u->n_restarts, 0));
+        else
+                fake_must(sd_bus_message_append(m, "sa{sv}as", interface, 2, "MainPID", "u", 4711, "Result", "s", u->result, 0));
         fake_systemd_notify(f, m);
         m = fake_signal_new(f, path, "org.freedesktop.DBus.Properties", "PropertiesChanged");
         fake_must(sd_bus_message_append(m, "s", NAME ".Unit"));

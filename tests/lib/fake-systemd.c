@@ -253,6 +253,19 @@ void fake_systemd_set(FakeSystemd *f, const char *name, const char *active, cons
         fake_unit_collect(f, u);
 }
 
+void fake_systemd_restart(FakeSystemd *f, const char *name, const char *result, bool told) {
+        FakeUnit *u = fake_unit_get(f, name);
+        bool busy = f->busy;
+
+        f->busy = busy || !told; // what has not left is told as it is in the end
+        fake_unit_change(f, u, "activating", "auto-restart", result);
+        u->n_restarts++;
+        fake_unit_change(f, u, "active", "running", "success");
+        f->busy = busy;
+        if (!told && !busy)
+                fake_systemd_busy(f, false);
+}
+
 const char *fake_systemd_active(FakeSystemd *f, const char *name) {
         const FakeUnit *u = fake_unit_get(f, name);
 

@@ -44,6 +44,8 @@ void fake_systemd_pin(FakeSystemd *f, const char *name, bool pinned);
 // Changes the unit as by somebody else; a new run gets a new invocation id. Loads it if necessary.
 void fake_systemd_set(FakeSystemd *f, const char *name, const char *active, const char *sub,
                       const char *result);
+// systemd itself has started a service anew, for a run that ended with `result`. Without `told` it says so of the new run alone.
+void fake_systemd_restart(FakeSystemd *f, const char *name, const char *result, bool told);
 // Ends the job of a unit that hangs: "done", "failed", "timeout", "canceled", ...
 void fake_systemd_finish(FakeSystemd *f, const char *name, const char *result);
 // NULL if it is not in memory.

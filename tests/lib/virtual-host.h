@@ -58,6 +58,9 @@ typedef struct VirtualUnit {
         bool stopping;                 // what is under way is a stop
         bool named;                    // by the Welcome, or a part of it
         bool gone, refused;            // its last word
+        Argosy__Probation probation;   // what is said of its start
+        uint32_t n_restarts, failed_restarts; // systemd's own, as they are told
+        bool looping;
         bool given_up;                 // whoever drives the host may note that this unit may be started elsewhere
         char name[];
 } VirtualUnit;
@@ -101,6 +104,7 @@ typedef struct VirtualHost {
 
         uint64_t seq;                     // of the last Attach
         uint64_t generation, term, index; // the newest that it obeyed
+        bool on_probation;                // its units that are up have still to live long enough, until virtual_host_say_lived()
         bool led;                         // there is somebody to talk to
         bool welcomed;
         unsigned parts; // of the Welcome that is coming
@@ -133,6 +137,7 @@ void virtual_host_attach(VirtualHost *h); // the session begins anew
 // What is gone or refused, and then what else has changed.
 void virtual_host_send_final_reports(VirtualHost *h);
 void virtual_host_send_reports(VirtualHost *h);
+int virtual_host_say_lived(VirtualHost *h); // of all processes that began until now; negative errno: it was not taken
 void virtual_host_end_due(VirtualHost *h);          // starts and stops whose time has come
 void virtual_host_beat(VirtualHost *h, bool told);  // told: nothing that has happened until now is untold
 // `stopping`: its systemd has begun to shut down. Else, the last word: nothing runs any more.

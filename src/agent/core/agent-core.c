@@ -58,6 +58,15 @@ size_t agent_n_units(const Agent *a) {
         return n;
 }
 
+bool agent_has_received_all(Agent *a) {
+        bool all = true;
+
+        agent_foreach_node (node, a)
+                if (systemd_manager_is_synced(node->systemd))
+                        all = systemd_manager_catch_up(node->systemd) && all;
+        return all;
+}
+
 // ---- the end
 
 void agent_close_step(Agent *a) {

@@ -152,6 +152,9 @@ typedef struct Agent {
 
         ListNode report;
         ListNode paced;        // units that change too often to be told about now
+        ListNode probations;   // AgentUnitWork.probation, in the order in which these began
+        uint64_t lived_ms, lived_told_ms; // Reports.lived_ms as it is, as this leader was told; 0: nothing
+        uint64_t lived_at_ms;             // boot time at which it became that
         AgentStats stats;      // but for gauges, which are filled in when somebody asks
         TimeHistogram beat_times;
         uint64_t beat_answered; // sequence of the last one that these have
@@ -240,6 +243,12 @@ void agent_node_begin_writing(AgentNode *node);
 AgentNode *agent_node_by_name(const Agent *a, const char *manager);
 // For people: HOST, or HOST/MANAGER. A new string; NULL: out of memory.
 char *agent_node_name(const AgentNode *node);
+
+// ---- what is known
+
+// Whether everything that happened here until now is among what was told, or is about to be: what has come from
+// systemd while we stood still, or is more than a turn takes, has not been looked at.
+bool agent_has_received_all(Agent *a);
 
 // ---- a new session is wanted
 

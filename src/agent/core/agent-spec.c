@@ -18,6 +18,7 @@ static void spec_inspect(AgentSpec *s, const char *name) {
         if (unit_file_parse(name, s->content, s->len, &file, NULL) < 0)
                 return;
         s->oneshot = file->oneshot && !file->remain;
+        s->simple = file->simple;
         s->spreadable = !file->has_slice && !file->has_weights;
         s->rerun_unknown = file->failing.rerun_unknown;
         s->links = file->n_install > 0;

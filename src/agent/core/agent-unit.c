@@ -64,6 +64,7 @@ static void work_free(AgentUnit *u) {
         list_unlink(&w->waiting);
         list_unlink(&w->call);
         list_unlink(&w->start_barrier);
+        list_unlink(&w->probation);
         agent_spec_unref(u->node->agent, w->spec);
         agent_spec_unref(u->node->agent, w->before);
         free(w->error);
@@ -277,6 +278,7 @@ AgentUnitWork *agent_unit_work(AgentUnit *u) {
         list_init(&w->waiting);
         list_init(&w->call);
         list_init(&w->start_barrier);
+        list_init(&w->probation);
         w->answered = u->held.revision;
         if (u->has_wanted) {
                 (void) agent_unit_wanted(u, &w->wanted);
@@ -314,6 +316,8 @@ static bool is_at_rest(const AgentUnit *u) {
 
         if (w->busy != PLAN_NOTHING || w->verify_number != 0 || w->barrier_phase != AGENT_BARRIER_FREE ||
             is_linked(w))
+                return false;
+        if (u->probation == ARGOSY__PROBATION__PROBATION_ON)
                 return false;
         if (w->error || w->failures > 0 || w->retry_us != 0 || w->replacing || u->stale || u->links_stale)
                 return false;

@@ -19,6 +19,7 @@
 
 #include "list.h"
 #include "plan.h"
+#include "probation.h"
 #include "report-pace.h"
 
 typedef struct Agent Agent;
@@ -30,6 +31,7 @@ typedef struct AgentSpec {
         unsigned n_refs;
         bool known;           // the rest; else only the record of a unit names it
         bool oneshot;         // Type=oneshot without RemainAfterExit=
+        bool simple;          // Type=simple, exec or idle
         bool spreadable;      // no Slice= and no resource weights of its own
         bool cut_off_stop;    // CutOff=stop
         bool rerun_unknown;   // OutcomeUnknown=rerun
@@ -69,6 +71,10 @@ typedef struct AgentUnitWork {
         bool from_template; // of that order
         AgentSpec *spec;    // of that order, a reference; NULL without one or with a removal
         uint64_t request;   // number of the message that it came with: those take turns
+        uint32_t restarts_before; // systemd's count when the start under way was asked for
+
+        ListNode probation; // in Agent.probations, while probation_start.waits
+        ProbationStart probation_start;
 
         bool replacing;    // the record names content that is not written yet; in place is still
         AgentSpec *before; // this one, a reference; NULL: none, or not known any more
@@ -110,6 +116,7 @@ typedef struct AgentUnit {
         bool has_held : 1;
         bool has_wanted : 1;        // a leader has said what it is to be
         uint8_t wanted_outcome : 2; // of the order, if there is no work
+        uint8_t probation : 3;      // Argosy__Probation of the last start that was asked for; reported
         bool content_known : 1;     // that of held.spec is in place, or was
         bool file_present : 1, files_removed : 1;
         bool stale : 1;       // systemd has the content from before the last write in memory

@@ -8,6 +8,7 @@
 
 #include "agent-core.h"
 #include "agent-fleet.h"
+#include "agent-probation.h"
 #include "agent-reach.h"
 #include "agent-search.h"
 #include "agent-step.h"
@@ -33,6 +34,7 @@ static void on_unit_changed(const char *name, const UnitRuntime *now, void *user
                 agent_unit_clear_error(u); // somebody helped
         if (now->loaded)
                 agent_unit_note_load(u, now->load);
+        agent_probation_on_change(u);
         agent_unit_report_state(u);
         agent_unit_mark(u);
 }
@@ -96,6 +98,7 @@ static void on_disconnected(const char *why, void *userdata) {
 
         log_warning("The connection to systemd (%s) is lost: %s. Units go on running.", node->manager, why);
         note_refreshed(node);
+        agent_probation_on_disconnected(node);
         if (node != node->agent->system)
                 agent_reach_lost(node, why);
 }

@@ -2,7 +2,8 @@
 //
 // What the leader is told: one report per changed unit and turn of the loop, however often it changed, the
 // whole of what is known about it. A unit that changes all the time by itself is told about once a second
-// (report-pace.h) and waits for its turn in Agent.paced; so does what an order comes to on its way. While many jobs
+// (report-pace.h) and waits for its turn in Agent.paced; so does what an order comes to on its way. That processes have lived
+// long enough (probation.h) is one mark behind the reports, and by itself only if there are none. While many jobs
 // are under way reports leave together, and with each beat, which says until when all was told. Reports wait until
 // the Welcome of the session; a link that takes no more leaves them waiting, and so does a turn that has sent
 // AGENT_MESSAGES_PER_TURN of them.
@@ -10,6 +11,7 @@
 #include <errno.h>
 
 #include "agent-core.h"
+#include "agent-probation.h"
 #include "agent-report.h"
 #include "agent-unit.h"
 #include "clock.h"
@@ -64,6 +66,7 @@ static void fill_runtime(const UnitRuntime *rt, Argosy__UnitReport *r) {
         r->sub = (char *) rt->sub;
         r->result = (char *) rt->result;
         r->since_us = rt->since_us;
+        r->restarts = rt->n_restarts;
         if (rt->changed_ms) { // an age is never longer than it is
                 uint64_t now_ms = clock_boot_us() / USEC_PER_MSEC;
 
@@ -101,6 +104,9 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
         r->file_stale = u->file_stale;
         r->gone = u->gone;
         r->refused = u->refused;
+        r->probation = u->probation;
+        if (u->probation == ARGOSY__PROBATION__PROBATION_ON)
+                r->probation_ms = work->probation_start.left ? UINT64_MAX : work->probation_start.at_ms;
         r->leaving = work->wanted.remove && work->busy != PLAN_START && work->busy != PLAN_RESTART;
         if (u->gone)
                 return;
@@ -123,7 +129,7 @@ typedef struct Row {
         Argosy__Outcome outcome;
 } Row;
 
-static int send_rows(Agent *a, Row *rows, size_t n) {
+static int send_rows(Agent *a, Row *rows, size_t n, uint64_t lived_ms) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
         Argosy__UnitReport *pointers[AGENT_REPORTS_PER_MESSAGE];
@@ -132,6 +138,7 @@ static int send_rows(Agent *a, Row *rows, size_t n) {
                 pointers[i] = &rows[i].report;
         reports.reports = pointers;
         reports.n_reports = n;
+        reports.lived_ms = lived_ms;
         message.msg_case = ARGOSY__TO_VOTER__MSG_REPORTS;
         message.reports = &reports;
         return a->ops.send(&message, a->userdata);
@@ -154,10 +161,15 @@ static size_t n_next(const Agent *a) {
         return n;
 }
 
-// False: no link; the next session begins with everything.
+static bool has_mark(const Agent *a) {
+        return a->lived_ms != a->lived_told_ms;
+}
+
+// False: no link; the next session begins with everything. With the last report goes the mark, which is true behind them.
 static bool send_next(Agent *a) {
         size_t n = 0, max = n_next(a);
-        _cleanup_free_ Row *rows = calloc(max, sizeof(*rows));
+        uint64_t lived_ms = max < AGENT_REPORTS_PER_MESSAGE ? a->lived_ms : 0;
+        _cleanup_free_ Row *rows = calloc(max ?: 1, sizeof(*rows));
 
         if (!rows)
                 return false;
@@ -167,12 +179,17 @@ static bool send_next(Agent *a) {
                 fill(CONTAINER_OF(l, AgentUnit, report), &rows[n].report, &rows[n].outcome);
                 n++;
         }
-        if (send_rows(a, rows, n) < 0)
+        if (send_rows(a, rows, n, lived_ms) < 0)
                 return false;
+        a->lived_told_ms = lived_ms ?: a->lived_told_ms;
         a->stats.reports += n;
         for (; n > 0; n--)
                 report_sent(CONTAINER_OF(a->report.next, AgentUnit, report));
         return true;
+}
+
+static bool has_news(const Agent *a) {
+        return !list_is_empty(&a->report) || has_mark(a);
 }
 
 static bool waits_for_more(Agent *a) {
@@ -188,10 +205,11 @@ static bool waits_for_more(Agent *a) {
 void agent_report_drain(Agent *a) {
         unsigned n = 0;
 
+        agent_probation_pass(a);
         a->gather_until_us = 0;
-        if (!a->attached || list_is_empty(&a->report) || waits_for_more(a))
+        if (!a->attached || !has_news(a) || waits_for_more(a))
                 return;
-        while (!list_is_empty(&a->report) && send_next(a))
+        while (has_news(a) && send_next(a))
                 if (++n == AGENT_MESSAGES_PER_TURN) {
                         drain_mark(&a->drain);
                         break;
@@ -201,7 +219,7 @@ void agent_report_drain(Agent *a) {
 }
 
 void agent_report_all(Agent *a) {
-        while (a->attached && !list_is_empty(&a->report) && send_next(a))
+        while (a->attached && has_news(a) && send_next(a))
                 continue;
 }
 

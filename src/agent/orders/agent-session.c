@@ -127,6 +127,7 @@ void agent_attach(Agent *a) {
         agent_fence_drop(a); // what still waits there answers an older Attach, and all of it will come again
         a->attach_seq++;
         a->welcome_parts = 0;
+        a->lived_told_ms = 0;
         a->attach_sent_us = clock_boot_us();
         a->attach_retry_us = a->attach_sent_us + attach_patience_us(a);
         r = agent_reports_held(a, &held, &n_held);
@@ -194,17 +195,6 @@ void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
 
 // ---- beats
 
-// Whether everything that happened here until now is among what was told, or is about to be: what has come from
-// systemd while we stood still, or is more than a turn takes, has not been looked at.
-static bool has_received_all(Agent *a) {
-        bool all = true;
-
-        agent_foreach_node (node, a)
-                if (systemd_manager_is_synced(node->systemd))
-                        all = systemd_manager_catch_up(node->systemd) && all;
-        return all;
-}
-
 // told_us: as in Beat.told_ms; 0: nothing is said of that.
 static void send_beat(Agent *a, uint64_t now_us, uint64_t reported_us) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
@@ -256,7 +246,7 @@ static void on_beat_timer(uv_timer_t *timer) {
         }
         if (a->gather_until_us > 0)
                 agent_report_all(a); // what waits for more is no reason to say that less was told
-        reported_us = a->attached && has_received_all(a) ? agent_report_sent_us(a, now_us) : 0;
+        reported_us = a->attached && agent_has_received_all(a) ? agent_report_sent_us(a, now_us) : 0;
         if (a->attached || a->welcome_parts > 0)
                 send_beat(a, now_us, reported_us);
         if (a->attach_sent && now_us >= a->attach_retry_us)

@@ -8,6 +8,7 @@
 #include "agent-core.h"
 #include "agent-jobs.h"
 #include "agent-load.h"
+#include "agent-probation.h"
 #include "agent-step.h"
 #include "agent-unit.h"
 #include "clock.h"
@@ -134,6 +135,7 @@ static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result,
         if (result == SYSTEMD_JOB_REFUSED) // maybe for its file, or for that of another unit
                 agent_load_look(u);
         if (result == SYSTEMD_JOB_DONE) {
+                agent_probation_begin(u);
                 agent_step_done(u, NULL);
                 return;
         }

@@ -12,6 +12,7 @@
 #include "agent-core.h"
 #include "agent-files.h"
 #include "agent-jobs.h"
+#include "agent-probation.h"
 #include "agent-search.h"
 #include "agent-spec.h"
 #include "agent-start-barrier.h"
@@ -62,6 +63,8 @@ static void record_start(AgentUnit *u, PlanStep step) {
         u->unwatched = false;
         u->work->outcome = ARGOSY__OUTCOME__KIND__NONE;
         u->work->never_began = NULL;
+        u->work->restarts_before = rt ? rt->n_restarts : 0;
+        agent_probation_end(u);
         agent_unit_record(u);
 }
 
@@ -172,10 +175,13 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                 record_start(u, res->step);
                 begin_call(u, res->step);
                 break;
+        case PLAN_STOP:
+                agent_probation_end(u);
+                begin_call(u, PLAN_STOP);
+                break;
         case PLAN_PIN:
         case PLAN_UNPIN:
         case PLAN_LOAD:
-        case PLAN_STOP:
         case PLAN_RESET_FAILED:
         case PLAN_RELOAD:
                 begin_call(u, res->step);
@@ -250,6 +256,8 @@ static void note_fulfilled(AgentUnit *u, bool failed) {
                 memcpy(u->held.invocation_id, rt->invocation_id, sizeof(rt->invocation_id));
         u->unwatched = false;
         agent_unit_record(u);
+        if (agent_unit_work(u))
+                agent_probation_begin(u);
 }
 
 // Systemd was never told of the run, or nobody can tell what became of it.
@@ -275,6 +283,8 @@ static bool is_same_record(const AgentHeld *a, const AgentHeld *b) {
 static void note_settled(AgentUnit *u, const PlanWanted *w) {
         AgentHeld *h = &u->held, before = *h;
 
+        if ((h->start_rev != w->start_rev || h->restart_rev != w->restart_rev) && u->probation != ARGOSY__PROBATION__PROBATION_ON)
+                u->probation = ARGOSY__PROBATION__PROBATION_NONE; // that was about another start, which made the run
         if (w->outcome != ARGOSY__OUTCOME__KIND__NONE && !h->done && !h->failed) {
                 h->done = w->outcome == ARGOSY__OUTCOME__KIND__DONE;
                 h->failed = w->outcome == ARGOSY__OUTCOME__KIND__FAILED;

@@ -208,6 +208,7 @@ struct Leader {
         ListNode awaiting;         // UnitOnNode.awaiting
 
         // ---- hosts
+        ListNode lived_due;                     // Host.lived_due
         ListNode attaches_due;                  // Host.attach_due: not all that they hold is taken
         ListNode barriers_due, barriers_flying; // Host.barrier_queue: for the next barrier; of the one on its way
         bool barrier_flying;

@@ -112,7 +112,7 @@ static void end_session(Leader *l, Host *h) {
         h->attached = h->welcoming = h->welcomed = false;
         list_unlink(&h->barrier_queue);
         h->opened_id = 0;
-        h->reported_ms = 0;
+        h->reported_ms = h->lived_ms = 0;
         list_unlink(&h->beat_waiting);
         list_foreach_safe (i, &h->orders)
                 list_unlink(i);
@@ -638,6 +638,15 @@ static void on_gone(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) 
                 unit_on_node_free(l, s);
 }
 
+// It counts for what was told until now, and who waits is looked at in this turn.
+static void note_lived(Leader *l, Host *h, uint64_t lived_ms) {
+        if (lived_ms <= h->lived_ms)
+                return;
+        h->lived_ms = lived_ms;
+        if (!list_is_empty(&h->probations) && !list_is_linked(&h->lived_due))
+                list_append(&l->lived_due, &h->lived_due);
+}
+
 void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *reports) {
         take_the_rest(l, h);
         if (!h->attached)
@@ -651,5 +660,6 @@ void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *repo
                 else if (s)
                         take_report(l, s, report);
         }
+        note_lived(l, h, reports->lived_ms);
         leader_mark(l);
 }

@@ -28,7 +28,6 @@
 #include "message.h"
 #include "oom.h"
 #include "open-jobs-private.h"
-#include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
 #include "str.h"
@@ -212,8 +211,7 @@ static void end_item(Leader *l, JobItem *item, UnitWord w) {
 
         w.name = u->name;
         note_end(job, &w);
-        list_unlink(&item->wait.by_unit);
-        item->wait.unit = NULL;
+        waiter_item_end(&item->wait);
         unit_mark_unused(l, u);
         job->n_open--;
         open_job_notify(l, job);
@@ -249,15 +247,14 @@ static uint64_t changed_by(const Leader *l, const char *name) {
 
 void open_job_judge(Leader *l, WaiterItem *wait) {
         JobItem *item = item_of(wait);
-        uint64_t due_us;
-        WaitVerdict v = waiter_judge(l, item->verb, wait->revision, wait->unit, &due_us);
+        WaitDue due;
+        WaitVerdict v = waiter_judge(l, item->verb, wait->revision, wait->unit, &due);
         Argosy__Response__UnitResult *result;
         UnitWord w = {.node = "", .message = ""};
 
         l->n_waiters_judged++;
         if (!v.done) {
-                if (due_us)
-                        (void) oom_check(previous_node_ends_at(l, wait->unit, due_us));
+                (void) oom_check(waiter_item_judge_again(l, wait, &due));
                 return;
         }
         w.end = job_end_of_unit(&v);

@@ -48,13 +48,19 @@ struct Waiter {
         WaiterItem items[];
 };
 
+void waiter_item_end(WaiterItem *item) {
+        list_unlink(&item->by_unit);
+        list_unlink(&item->probation);
+        item->unit = NULL;
+}
+
 void waiter_free(Leader *l, Waiter *w) {
         for (size_t i = 0; i < w->n_items; i++) {
                 Unit *u = w->items[i].unit;
 
                 if (!u)
                         continue;
-                list_unlink(&w->items[i].by_unit);
+                waiter_item_end(&w->items[i]);
                 unit_mark_unused(l, u);
         }
         l->n_wait_items -= w->n_items;
@@ -75,7 +81,7 @@ typedef struct View {
         const UnitEntry *entry;
         WaitNode *nodes;
         size_t n, allocated;
-        uint64_t until_us; // when the first guard will have ended it on a lost node; 0: none
+        WaitDue due; // when the first guard will have ended it on a lost node, or it has lived long enough on one
         bool failed;       // out of memory
 } View;
 
@@ -101,7 +107,7 @@ static void add_node(const Node *n, void *userdata) {
                 uint64_t until_us = previous_node_runs_until(v->l, v->unit, v->entry, n);
 
                 on_node->fenced = true;
-                v->until_us = v->until_us ? MIN_OF(v->until_us, until_us) : until_us;
+                v->due.at_us = v->due.at_us ? MIN_OF(v->due.at_us, until_us) : until_us;
         }
         if (!s)
                 return;
@@ -117,6 +123,15 @@ static void add_node(const Node *n, void *userdata) {
         on_node->sub = text(s->sub);
         on_node->result = text(s->result);
         on_node->error = text(s->error);
+        on_node->probation = s->probation;
+        if (s->probation != ARGOSY__PROBATION__PROBATION_ON)
+                return;
+        if (!unit_on_node_is_on_probation(s))
+                on_node->probation = ARGOSY__PROBATION__PROBATION_PASSED;
+        else if (!v->due.host) {
+                v->due.host = n->host;
+                v->due.lived_ms = s->probation_ms;
+        }
 }
 
 static void add_unseen(const Node *n, void *userdata) {
@@ -171,8 +186,7 @@ typedef struct Awaited {
         bool was_known; // as in WaitView
 } Awaited;
 
-// `due_us`: when time alone may change the verdict; 0: never.
-static WaitVerdict judge(const Leader *l, const Awaited *awaited, const Unit *u, uint64_t *due_us) {
+static WaitVerdict judge(const Leader *l, const Awaited *awaited, const Unit *u, WaitDue *ret_due) {
         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         bool stranded = e && u->node &&
                         (u->node->reason || (u->life == LIFE_STRANDED && host_is_lost(u->node->host)) ||
@@ -200,24 +214,24 @@ static WaitVerdict judge(const Leader *l, const Awaited *awaited, const Unit *u,
                 verdict = awaited->goal ? wait_condition_judge_goal(awaited->goal, &v)
                                         : wait_condition_judge(awaited->verb, awaited->revision, &v);
         }
-        *due_us = nodes.until_us;
+        *ret_due = nodes.due;
         free(nodes.nodes);
         return verdict;
 }
 
-WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u, uint64_t *due_us) {
+WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u, WaitDue *ret_due) {
         const Awaited awaited = {.verb = verb, .revision = revision};
 
-        return judge(l, &awaited, u, due_us);
+        return judge(l, &awaited, u, ret_due);
 }
 
 bool waiter_verdict(const Leader *l, Argosy__Verb verb, const char *name, uint64_t revision, WaitVerdict *ret) {
         const Unit *u = unit_find(l, name);
-        uint64_t due_us;
+        WaitDue due;
 
         if (!u)
                 return false;
-        *ret = waiter_judge(l, verb, revision, u, &due_us);
+        *ret = waiter_judge(l, verb, revision, u, &due);
         return true;
 }
 
@@ -293,27 +307,60 @@ static void notify(Waiter *w) {
                 ticket_settle(w->ticket, news);
 }
 
+// They come nearly in the order in which they began.
+static void wait_for_mark(WaiterItem *item, const WaitDue *due) {
+        ListNode *at = due->host->probations.prev;
+
+        list_unlink(&item->probation);
+        item->probation_ms = due->lived_ms;
+        while (at != &due->host->probations && CONTAINER_OF(at, WaiterItem, probation)->probation_ms > due->lived_ms)
+                at = at->prev;
+        list_insert_before(at->next, &item->probation);
+}
+
+int waiter_item_judge_again(Leader *l, WaiterItem *item, const WaitDue *due) {
+        if (due->host)
+                wait_for_mark(item, due);
+        return due->at_us ? previous_node_ends_at(l, item->unit, due->at_us) : 0;
+}
+
+// Hosts have said that processes have lived long enough.
+static void take_marks(Leader *l) {
+        while (!list_is_empty(&l->lived_due)) {
+                Host *h = CONTAINER_OF(l->lived_due.next, Host, lived_due);
+
+                list_unlink(&h->lived_due);
+                while (!list_is_empty(&h->probations)) {
+                        WaiterItem *item = CONTAINER_OF(h->probations.next, WaiterItem, probation);
+
+                        if (item->probation_ms > h->lived_ms)
+                                break;
+                        list_unlink(&item->probation);
+                        waiters_on_unit(l, item->unit);
+                }
+        }
+}
+
 // -ENOMEM: the ticket is to be ended.
 static int judge_item(Leader *l, WaiterItem *item) {
         Waiter *w = item->waiter;
         Unit *u = item->unit;
         Awaited awaited = {w->goal, w->verb, item->revision, item->known};
-        uint64_t due_us;
-        WaitVerdict v = judge(l, &awaited, u, &due_us);
+        WaitDue due;
+        WaitVerdict v = judge(l, &awaited, u, &due);
         Argosy__Response__UnitResult *result;
 
         l->n_waiters_judged++;
         item->known = true;
         if (!v.done)
-                return due_us ? previous_node_ends_at(l, u, due_us) : 0;
+                return waiter_item_judge_again(l, item, &due);
         waiter_mark(l, w);
         if (!w->news && !(w->news = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS)))
                 return -ENOMEM;
         result = waiter_result(l, w->verb, item->revision, u, &v);
         if (FIELD_APPEND(w->news->progress->done, w->news->progress->n_done, result) < 0)
                 return -ENOMEM;
-        list_unlink(&item->by_unit);
-        item->unit = NULL;
+        waiter_item_end(item);
         w->n_open--;
         unit_mark_unused(l, u);
         return 0;
@@ -415,6 +462,7 @@ void waiters_drain(Leader *l) {
 
         if (l->waiters_all)
                 mark_all(l);
+        take_marks(l);
         begin_some(l);
         judge_waited(l);
         while (!list_is_empty(&l->waiters_due)) {

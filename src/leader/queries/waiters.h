@@ -15,14 +15,27 @@ typedef struct WaiterItem {
         ListNode by_unit;
         uint64_t revision;
         bool known; // there was such a unit when it was looked at
+        ListNode probation;    // in Host.probations, while it waits for that host to say that a process has lived long enough
+        uint64_t probation_ms; // which began then
 } WaiterItem;
+
+// When something may change a verdict that no report of the unit will tell of.
+typedef struct WaitDue {
+        uint64_t at_us; // time alone; 0: never
+        Host *host;     // a mark of this host (Reports.lived_ms); NULL: none
+        uint64_t lived_ms;
+} WaitDue;
 
 int waiter_start(Leader *l, Ticket *t);
 void waiter_free(Leader *l, Waiter *w);
 // What a wait of this verb for the unit would be told now. False: nothing is known of the unit, seen or wanted.
 bool waiter_verdict(const Leader *l, Argosy__Verb verb, const char *name, uint64_t revision, WaitVerdict *ret);
-// The same of a unit that is known. `due_us`: when time alone may change the verdict; 0: never.
-WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u, uint64_t *due_us);
+// The same of a unit that is known.
+WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u, WaitDue *ret_due);
+// Whoever waits so is judged again then. -ENOMEM: nothing was kept.
+int waiter_item_judge_again(Leader *l, WaiterItem *item, const WaitDue *due);
+// It waits no more.
+void waiter_item_end(WaiterItem *item);
 // What a client would be told of this verdict; NULL: out of memory.
 Argosy__Response__UnitResult *waiter_result(Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,
                                             const WaitVerdict *v);

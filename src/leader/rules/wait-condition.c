@@ -42,7 +42,7 @@ static WaitVerdict judge_outcome(const Argosy__Outcome *o, const WaitNode *s) {
         return failure(EIO, *error ? error : outcome_phrase(o), s ? s->node : NULL);
 }
 
-static WaitVerdict judge_started(const WaitNode *s) {
+static WaitVerdict judge_state(const WaitNode *s) {
         switch (s->active) {
         case ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE:
         case ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING:
@@ -66,6 +66,30 @@ static WaitVerdict judge_started(const WaitNode *s) {
                 return pending();
         default:
                 return pending();
+        }
+}
+
+static bool says_why(const char *result) {
+        return result && *result && !streq(result, "success");
+}
+
+// What its first run came to counts, and not what has become of it since.
+static WaitVerdict judge_started(const WaitNode *s) {
+        switch (s->probation) {
+        case ARGOSY__PROBATION__PROBATION_PASSED:
+                return success("");
+        case ARGOSY__PROBATION__PROBATION_RESTARTED:
+                return failure(EIO,
+                               says_why(s->result) ? unit_result_phrase(s->result)
+                                                   : "its program ended at once, and systemd starts it again",
+                               s->node);
+        case ARGOSY__PROBATION__PROBATION_ENDED:
+                return success("its program has ended already, without an error");
+        case ARGOSY__PROBATION__PROBATION_ON:
+                // While it is up, and when it has ended without an error: systemd may be about to start it again.
+                return active_state_is_up(s->active) || s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ? pending() : judge_state(s);
+        default:
+                return judge_state(s);
         }
 }
 
@@ -176,7 +200,7 @@ static WaitVerdict judge_all(Argosy__Verb verb, uint64_t revision, const WaitVie
                 if (one.done && one.status && !one.silent)
                         return one;
                 waits |= !one.done;
-                if (one.silent)
+                if (one.silent || (one.done && *one.message && !result.silent))
                         result = one;
         }
         if (waits)

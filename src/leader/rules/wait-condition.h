@@ -31,6 +31,7 @@ typedef struct WaitNode {
         Argosy__LoadState load;
         Argosy__ActiveState active;
         const char *sub, *result, *error;
+        Argosy__Probation probation; // of its start; PASSED also if its host has said so of all until then
 } WaitNode;
 
 typedef struct WaitView {

@@ -43,6 +43,7 @@ Host *host_get(Leader *l, uint32_t number) {
         list_init(&h->orders);
         list_init(&h->nodes);
         list_init(&h->fleet.units);
+        list_init(&h->probations);
         if (map_add(&l->hosts, &h->number, sizeof(h->number), h) < 0) {
                 free(h);
                 return NULL;
@@ -51,6 +52,9 @@ Host *host_get(Leader *l, uint32_t number) {
 }
 
 static void host_free(Host *h) {
+        while (!list_is_empty(&h->probations))
+                list_unlink(h->probations.next);
+        list_unlink(&h->lived_due);
         map_done_with(&h->specs, free);
         map_done(&h->forwards);
         host_forget_marks(h);
@@ -425,6 +429,8 @@ void registry_clear(Leader *l) {
                 h->welcome_node = NULL;
                 list_init(&h->orders);
                 list_init(&h->nodes);
+                list_init(&h->probations); // those who waited are gone, or freed as plain memory
+                list_init(&h->lived_due);
                 host_drop_if_unused(l, h);
         }
         lease_table_init(&l->leases, l->config.lease_ms * USEC_PER_MSEC);
@@ -438,6 +444,7 @@ void registry_clear(Leader *l) {
         list_init(&l->pending_records_due);
         list_init(&l->pending_records_flying);
         list_init(&l->attaches_due);
+        list_init(&l->lived_due);
         list_init(&l->barriers_due);
         list_init(&l->barriers_flying);
         list_init(&l->beats_waiting);

@@ -64,6 +64,10 @@ struct Host {
         ListNode attach_due;             // in Leader.attaches_due, while there is one
         uint32_t welcome_parts; // sent of the Welcome so far
         uint64_t reported_ms;   // on its own clock: what it has seen until then was told; 0: not said yet
+        uint64_t lived_ms;      // Reports.lived_ms, as it said last in this session; 0: not yet
+        ListNode probations;    // WaiterItem.probation: who waits for that, by UnitOnNode.probation_ms
+        ListNode lived_due;     // in Leader.lived_due, when it has said more
+        int64_t clock_ahead_us; // of its wall clock, by which ours was behind when it attached
         uint64_t beat_seq;      // of a beat that is not acknowledged yet, for want of authority
         ListNode beat_waiting;  // in Leader.beats_waiting, while there is one
         uint32_t running_id;    // raft server that it runs, as it said
@@ -248,11 +252,15 @@ struct UnitOnNode {
         bool stays; // it was told last to stay as it is, and has acted on no revision since; `revision` is 0
         uint64_t revision, since_us;
         uint64_t changed_ms; // on its host's clock, as Host.reported_ms; 0: not said
+        uint64_t probation_ms; // likewise; PROBATION_ON: its process has lived long enough when Host.lived_ms says so
+        uint32_t restarts, failed_restarts;
         Hash seen; // spec
         Argosy__LoadState load;
         Argosy__ActiveState active;
         char *sub, *result, *error; // owned; NULL: empty
         uint32_t *told; // as EventObject.told; owned
+        uint8_t probation; // Argosy__Probation
+        bool looping;
         bool drift, file_stale, went_along;
         bool leaving; // it is being removed, and not begun again
         bool lingers; // its host is down, and said that the unit may still run there

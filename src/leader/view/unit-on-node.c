@@ -201,6 +201,11 @@ int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report) {
         s->revision = s->stays ? 0 : report->revision;
         s->since_us = report->since_us;
         s->changed_ms = report->changed_ms;
+        s->probation = (uint8_t) report->probation; // what this leader does not know is no reason to wait
+        s->probation_ms = report->probation_ms;
+        s->restarts = report->restarts;
+        s->failed_restarts = report->failed_restarts;
+        s->looping = report->looping;
         if (!hash_from_bytes(report->spec.data, report->spec.len, &s->seen))
                 s->seen = (Hash){};
         s->load = report->load;
@@ -229,6 +234,10 @@ bool unit_on_node_is_shown(const UnitOnNode *s) {
 
 bool unit_on_node_is_down(const UnitOnNode *s) {
         return active_state_is_down(s->active);
+}
+
+bool unit_on_node_is_on_probation(const UnitOnNode *s) {
+        return s->probation == ARGOSY__PROBATION__PROBATION_ON && s->node->host->lived_ms < s->probation_ms;
 }
 
 bool unit_on_node_is_timed(const UnitOnNode *s) {

@@ -32,6 +32,8 @@ bool unit_on_node_is_heard(const UnitOnNode *s); // what its host said last is w
 bool unit_on_node_is_shown(const UnitOnNode *s); // the same; NULL: it is not
 bool unit_on_node_is_down(const UnitOnNode *s);
 const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
+// Its start has still to prove itself: its host has not said yet that its process has lived long enough.
+bool unit_on_node_is_on_probation(const UnitOnNode *s);
 // Its host says when the unit changed; then: for how long it has been as it is, by that host's clock and as
 // far as everything is told.
 bool unit_on_node_is_timed(const UnitOnNode *s);

@@ -13,6 +13,7 @@
 #define SYSTEMD_PATH "/org/freedesktop/systemd1"
 #define SYSTEMD_MANAGER "org.freedesktop.systemd1.Manager"
 #define SYSTEMD_UNIT "org.freedesktop.systemd1.Unit"
+#define SYSTEMD_SERVICE "org.freedesktop.systemd1.Service"
 #define SYSTEMD_NO_SUCH_UNIT "org.freedesktop.systemd1.NoSuchUnit"
 
 // One row of ListUnits and ListUnitsByNames.

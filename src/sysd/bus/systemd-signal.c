@@ -4,7 +4,8 @@
 //
 //   org.freedesktop.systemd1.Unit      ActiveState, SubState, InvocationID, and the four times of the last
 //                                      changes of ActiveState
-//   org.freedesktop.systemd1.Service   Result; likewise Socket, Timer, Path, Mount, Automount, Swap
+//   org.freedesktop.systemd1.Service   Result, NRestarts
+//   Socket, Timer, Path, Mount, Automount, Swap   Result
 //
 // systemd sends the type's message first and the Unit's behind it, so a Result is known when the ActiveState
 // changes.
@@ -70,6 +71,12 @@ static void read_time(BusReader *r, int argument, UnitFacts *ret) {
         ret->times[argument] = bus_read_u64(r);
 }
 
+static void read_restarts(BusReader *r, int argument, UnitFacts *ret) {
+        expect(r, "u");
+        ret->n_restarts = bus_read_u32(r);
+        ret->has |= UNIT_FACT_RESTARTS;
+}
+
 typedef struct Property {
         const char *name;
         void (*read)(BusReader *r, int argument, UnitFacts *ret);
@@ -87,6 +94,7 @@ static const Property unit_properties[] = {
 };
 static const Property type_properties[] = {
         {"Result", read_result, 0},
+        {"NRestarts", read_restarts, 0}, // the last: only a service has it
 };
 
 static const Property *find_property(const Property *properties, size_t n, const char *name) {
@@ -109,7 +117,7 @@ int signal_read_changes(BusSignal *signal, UnitFacts *ret) {
                 n = ELEMENTSOF(unit_properties);
         } else if (interface_has_result(interface)) {
                 properties = type_properties;
-                n = ELEMENTSOF(type_properties);
+                n = ELEMENTSOF(type_properties) - !streq(interface, SYSTEMD_SERVICE);
         } else
                 return r->error;
         end = bus_read_array(r, '{');

@@ -84,6 +84,35 @@ static bool set_times(UnitRuntime *rt, const UnitFacts *f) {
         return rt->since_us != since_us || rt->was_reset != was_reset;
 }
 
+static bool set_restarts(UnitRuntime *rt, uint32_t n_restarts) {
+        bool changed = rt->n_restarts != n_restarts;
+
+        rt->n_restarts = n_restarts;
+        rt->restarts_known = true;
+        return changed;
+}
+
+static bool is_known(const uint8_t id[16]) {
+        static const uint8_t none[16];
+
+        return memcmp(id, none, sizeof(none)) != 0;
+}
+
+// A run that begins while the one before is still thought to be up is told by its id alone: systemd tells of a unit
+// what it is when the message leaves. An id that was asked for says nothing of how often it was restarted.
+static bool set_run(UnitRuntime *rt, const UnitFacts *f, bool is_told, uint64_t wall_us) {
+        bool changed = memcmp(rt->invocation_id, f->invocation_id, sizeof(rt->invocation_id)) != 0;
+
+        if (!changed)
+                return false;
+        if (is_known(rt->invocation_id) && !is_told && active_state_is_up(rt->active))
+                rt->since_us = since(f, wall_us);
+        if (!(f->has & UNIT_FACT_ACTIVE))
+                rt->restarts_known = false;
+        memcpy(rt->invocation_id, f->invocation_id, sizeof(rt->invocation_id));
+        return true;
+}
+
 bool unit_runtime_load(UnitRuntime *rt) {
         if (rt->loaded)
                 return false;
@@ -93,22 +122,22 @@ bool unit_runtime_load(UnitRuntime *rt) {
 }
 
 bool unit_runtime_apply(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
-        bool changed = unit_runtime_load(rt);
+        bool changed = unit_runtime_load(rt), has_turned = false;
 
         if (f->has & UNIT_FACT_LOAD)
                 changed |= set_load(rt, f->load);
         if (f->has & UNIT_FACT_ACTIVE)
-                changed |= set_active(rt, f, wall_us);
+                changed |= has_turned = set_active(rt, f, wall_us);
         if (f->has & UNIT_FACT_SUB)
                 changed |= set_word(&rt->sub, f->sub);
         if (f->has & UNIT_FACT_RESULT)
                 changed |= set_word(&rt->result, f->result);
         if (f->has & (UNIT_FACT_ENTERED | UNIT_FACT_CHANGED))
                 changed |= set_times(rt, f);
-        if (f->has & UNIT_FACT_INVOCATION) {
-                changed |= memcmp(rt->invocation_id, f->invocation_id, sizeof(rt->invocation_id)) != 0;
-                memcpy(rt->invocation_id, f->invocation_id, sizeof(rt->invocation_id));
-        }
+        if (f->has & UNIT_FACT_RESTARTS)
+                changed |= set_restarts(rt, f->n_restarts);
+        if (f->has & UNIT_FACT_INVOCATION)
+                changed |= set_run(rt, f, has_turned, wall_us);
         return changed;
 }
 
@@ -123,6 +152,7 @@ bool unit_runtime_unload(UnitRuntime *rt, uint64_t wall_us) {
         changed |= set_active(rt, &dead, wall_us);
         changed |= set_word(&rt->sub, dead.sub);
         rt->load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN; // the next use reads its files
+        changed |= set_restarts(rt, 0);
         rt->loaded = false;
         return changed;
 }

@@ -13,6 +13,7 @@ typedef enum UnitFact {
         UNIT_FACT_INVOCATION = 1 << 4,
         UNIT_FACT_ENTERED = 1 << 5, // times[UNIT_TIME_INACTIVE_ENTER], asked for by itself
         UNIT_FACT_CHANGED = 1 << 6, // likewise UNIT_TIME_STATE_CHANGE, after that one
+        UNIT_FACT_RESTARTS = 1 << 7,
 } UnitFact;
 
 enum {
@@ -32,6 +33,7 @@ typedef struct UnitFacts {
         const char *sub;
         const char *result;
         uint8_t invocation_id[16];
+        uint32_t n_restarts;
         uint64_t times[UNIT_TIMES]; // wall clock, 0: not said
 } UnitFacts;
 

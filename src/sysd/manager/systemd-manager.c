@@ -173,14 +173,16 @@ void manager_note_change(SystemdManager *m, SystemdUnit *w, bool changed) {
 }
 
 // The time of the event, as far as anybody can tell who may have been held up himself.
-static void note_time(UnitRuntime *rt, uint8_t active_before) {
-        if (rt->active != active_before)
+static void note_time(UnitRuntime *rt, const UnitRuntime *before) {
+        bool same_run = memcmp(rt->invocation_id, before->invocation_id, sizeof(rt->invocation_id)) == 0;
+
+        if (rt->active != before->active || (!same_run && rt->since_us != before->since_us))
                 rt->changed_ms = (uint32_t) (clock_boot_us() / USEC_PER_MSEC) ?: 1;
 }
 
 bool manager_apply(SystemdManager *m, SystemdUnit *w, const UnitFacts *facts) {
         UnitFacts kept = *facts;
-        uint8_t before = w->runtime.active;
+        UnitRuntime before = w->runtime;
         bool changed;
 
         if (kept.has & UNIT_FACT_SUB)
@@ -188,7 +190,7 @@ bool manager_apply(SystemdManager *m, SystemdUnit *w, const UnitFacts *facts) {
         if (kept.has & UNIT_FACT_RESULT)
                 kept.result = string_interner_get(&m->words, facts->result);
         changed = unit_runtime_apply(&w->runtime, &kept, clock_wall_us());
-        note_time(&w->runtime, before);
+        note_time(&w->runtime, &before);
         manager_note_change(m, w, changed);
         return changed;
 }

@@ -6,6 +6,7 @@
 #include "agent-rig.h"
 
 #include "clock.h"
+#include "probation.h"
 #include "report-pace.h"
 
 #include "fake-systemd.h"
@@ -134,6 +135,109 @@ static void what_was_not_read_yet_was_not_told_either(void **state) {
                 assert_true(w.told_ms <= failed_ms);
         loop_until(w.told_ms > failed_ms);
         assert_int_equal(report_of("web.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+}
+
+static Argosy__Probation probation_of(const char *name) {
+        return report_of(name)->probation;
+}
+
+static void start_web(void) {
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        assert_int_equal(probation_of("web.service"), ARGOSY__PROBATION__PROBATION_ON);
+}
+
+// No report for each of them: one word for all that have lived long enough.
+static void a_mark_says_that_processes_have_lived_long_enough(void **state) {
+        uint64_t began_ms;
+        unsigned n;
+
+        start_web();
+        began_ms = report_of("web.service")->probation_ms;
+        assert_true(w.lived_ms < began_ms);
+        n = (unsigned) agent_stats(w.agent).reports;
+        loop_until(w.lived_ms >= began_ms);
+        assert_true(clock_boot_us() / USEC_PER_MSEC >= began_ms + PROBATION_MS);
+        assert_int_equal(agent_stats(w.agent).reports, n);
+        // A leader that comes later is told so.
+        w.term++;
+        w.lived_ms = 0;
+        meet_leader(NULL, 0);
+        assert_int_equal(w.attach->attach->held[0]->probation, ARGOSY__PROBATION__PROBATION_PASSED);
+}
+
+static void a_leader_that_comes_meanwhile_is_told_the_mark(void **state) {
+        Order order = {.name = "web.service", .content = web, .revision = 5, .start = 5};
+        uint64_t began_ms;
+
+        start_web();
+        began_ms = report_of("web.service")->probation_ms;
+        w.term++;
+        meet_leader(&order, 1);
+        assert_int_equal(w.attach->attach->held[0]->probation, ARGOSY__PROBATION__PROBATION_ON);
+        loop_until(w.lived_ms >= began_ms);
+}
+
+// While this process stood still it had time enough to live, and did not.
+static void a_process_that_died_unheard_has_not_lived(void **state) {
+        uint64_t began_ms;
+
+        start_web();
+        began_ms = report_of("web.service")->probation_ms;
+        fake_systemd_restart(systemd, "web.service", "exit-code", true);
+        uv_sleep(PROBATION_MS + 50); // nothing of that was read
+        loop_until(w.lived_ms >= began_ms || probation_of("web.service") == ARGOSY__PROBATION__PROBATION_RESTARTED);
+        assert_true(w.lived_ms < began_ms);
+}
+
+// systemd may have begun the next run before it says that the first has ended.
+static void is_restarted_at_once(bool told) {
+        start_web();
+        fake_systemd_restart(systemd, "web.service", "exit-code", told);
+        loop_until(probation_of("web.service") == ARGOSY__PROBATION__PROBATION_RESTARTED);
+        assert_true(w.lived_ms < report_of("web.service")->changed_ms);
+}
+
+static void a_process_that_is_restarted_at_once_has_not_started(void **state) {
+        is_restarted_at_once(true);
+}
+
+static void a_process_of_which_only_the_next_run_is_told_has_not_started(void **state) {
+        is_restarted_at_once(false);
+}
+
+static void a_process_that_ended_well_is_waited_for_as_long(void **state) {
+        uint64_t now_ms;
+
+        start_web();
+        fake_systemd_set(systemd, "web.service", "inactive", "dead", "success");
+        loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
+        now_ms = clock_boot_us() / USEC_PER_MSEC;
+        assert_int_equal(probation_of("web.service"), ARGOSY__PROBATION__PROBATION_ON);
+        assert_true(report_of("web.service")->probation_ms > now_ms + PROBATION_MS); // no mark is about it
+        loop_until(probation_of("web.service") == ARGOSY__PROBATION__PROBATION_ENDED);
+        assert_true(clock_boot_us() / USEC_PER_MSEC + 5 >= now_ms + PROBATION_MS);
+}
+
+static void what_is_started_again_after_it_ended_well_has_not_started(void **state) {
+        start_web();
+        fake_systemd_set(systemd, "web.service", "inactive", "dead", "success");
+        loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
+        fake_systemd_set(systemd, "web.service", "activating", "auto-restart", "success");
+        loop_until(probation_of("web.service") == ARGOSY__PROBATION__PROBATION_RESTARTED);
+}
+
+static void what_fails_later_had_started(void **state) {
+        start_web();
+        loop_until(w.lived_ms >= report_of("web.service")->probation_ms);
+        fake_systemd_restart(systemd, "web.service", "exit-code", true);
+        loop_until(report_of("web.service")->restarts == 1);
+        assert_int_equal(probation_of("web.service"), ARGOSY__PROBATION__PROBATION_PASSED);
+        // The next start is judged anew, and what is up anyway has nothing to prove.
+        send_order((Order){.name = "web.service", .content = web, .revision = 6, .start = 6});
+        loop_until(answered("web.service", 6));
+        assert_int_equal(probation_of("web.service"), ARGOSY__PROBATION__PROBATION_NONE);
 }
 
 // So many jobs are under way that never end, and these units run.
@@ -455,6 +559,14 @@ int main(void) {
                 WORLD_TEST(the_end_of_a_job_may_come_before_the_change),
                 WORLD_TEST(a_report_says_when_it_happened_and_a_beat_until_when_all_was_told),
                 WORLD_TEST(what_was_not_read_yet_was_not_told_either),
+                WORLD_TEST(a_mark_says_that_processes_have_lived_long_enough),
+                WORLD_TEST(a_leader_that_comes_meanwhile_is_told_the_mark),
+                WORLD_TEST(a_process_that_died_unheard_has_not_lived),
+                WORLD_TEST(a_process_that_is_restarted_at_once_has_not_started),
+                WORLD_TEST(a_process_of_which_only_the_next_run_is_told_has_not_started),
+                WORLD_TEST(a_process_that_ended_well_is_waited_for_as_long),
+                WORLD_TEST(what_is_started_again_after_it_ended_well_has_not_started),
+                WORLD_TEST(what_fails_later_had_started),
                 WORLD_TEST(while_many_jobs_are_under_way_reports_leave_together),
                 WORLD_TEST(reports_that_wait_for_more_leave_with_the_next_beat),
                 WORLD_TEST(a_oneshot_ends_and_is_told_as_done),

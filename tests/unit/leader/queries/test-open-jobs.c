@@ -94,6 +94,66 @@ static void an_end_gets_an_entry_of_its_own_after_a_second(void **state) {
         assert_int_equal(g.batches, batches + 1);
 }
 
+static void start_on_probation(uint64_t *ret_job, uint64_t *ret_revision) {
+        g.timed = true;
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->virtual.on_probation = true;
+        *ret_job = change(START, "a.service", SERVICE);
+        *ret_revision = rig_record(&g, "a.service")->revision;
+        rig_pass_ms(&g, 5 * LATER_MS);
+}
+
+static void say_lived(uint32_t host) {
+        assert_int_equal(virtual_host_say_lived(&rig_host(&g, host)->virtual), 0);
+        rig_settle(&g);
+}
+
+// Whatever was reported of them: they are up all the while.
+static void a_start_on_probation_ends_when_its_host_says_that_it_has_lived(void **state) {
+        uint64_t job, revision;
+        RigAnswer *a;
+
+        start_on_probation(&job, &revision);
+        a = rig_wait(&g, START, "a.service", revision);
+        assert_int_equal(state_of(job), RUNNING);
+        assert_false(a->final);
+        say_lived(rig_host_of(&g, "a.service") % 3 + 1); // that is another's word
+        assert_false(a->final);
+        say_lived(rig_host_of(&g, "a.service"));
+        assert_true(a->final);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+        assert_true(rig_wait(&g, START, "a.service", revision)->final);
+}
+
+static void a_new_leader_waits_for_that_word_itself(void **state) {
+        uint64_t job, revision;
+        RigAnswer *a;
+
+        start_on_probation(&job, &revision);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        a = rig_wait(&g, START, "a.service", revision);
+        assert_false(a->final);
+        say_lived(rig_host_of(&g, "a.service"));
+        assert_true(a->final);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+}
+
+// Who waits may go first.
+static void a_wait_on_probation_may_be_cancelled(void **state) {
+        uint64_t job, revision;
+
+        start_on_probation(&job, &revision);
+        rig_cancel(&g, rig_wait(&g, START, "a.service", revision));
+        (void) change(STOP, "a.service", NULL);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), OVERTAKEN);
+        say_lived(rig_host_of(&g, "a.service"));
+}
+
 static void ends_ride_along(void **state) {
         unsigned batches;
         uint64_t first, last;
@@ -714,6 +774,9 @@ int main(void) {
                 TEST(who_comes_later_overtakes),
                 TEST(a_move_overtakes_nobody),
                 TEST(what_is_destroyed_ends_when_it_is_gone),
+                TEST(a_start_on_probation_ends_when_its_host_says_that_it_has_lived),
+                TEST(a_new_leader_waits_for_that_word_itself),
+                TEST(a_wait_on_probation_may_be_cancelled),
                 TEST(a_drain_ends_when_the_node_is_empty),
                 TEST(a_drain_that_cannot_go_on_has_failed),
                 TEST(an_uncordon_overtakes_a_drain),

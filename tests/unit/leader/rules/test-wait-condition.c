@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
+#include "macro.h"
 #include "unit-state.h"
 #include "wait-condition.h"
 
@@ -71,6 +72,54 @@ static void a_start_ends_when_the_asked_revision_is_active(void **state) {
         assert_pending(START);
         nodes[0].reported = false;
         assert_pending(START);
+}
+
+#define ON ARGOSY__PROBATION__PROBATION_ON
+#define PASSED ARGOSY__PROBATION__PROBATION_PASSED
+
+// Whatever is reported of the unit meanwhile.
+static void a_start_on_probation_ends_when_its_process_has_lived_long_enough(void **state) {
+        static const Argosy__Verb verbs[] = {START, ARGOSY__VERB__VERB_RESTART};
+
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
+                nodes[0].active = ACTIVE;
+                nodes[0].probation = ON;
+                assert_pending(verbs[i]);
+                nodes[0].active = INACTIVE; // systemd may be about to start it again
+                nodes[0].result = "success";
+                assert_pending(verbs[i]);
+                nodes[0].active = FAILED;
+                assert_ends(verbs[i], EIO);
+                nodes[0].active = ACTIVATING;
+                nodes[0].sub = "auto-restart";
+                assert_ends(verbs[i], EIO);
+                nodes[0].probation = PASSED;
+                assert_ends(verbs[i], 0);
+                nodes[0].active = FAILED; // since
+                assert_ends(verbs[i], 0);
+        }
+        nodes[0].probation = ON;
+        nodes[0].active = ACTIVE;
+        assert_ends(LOAD, 0);
+        assert_true(wait_condition_judge_goal(ARGOSY__UNIT_GOAL__GOAL_ACTIVE, &view).done); // that is what is seen
+        nodes[0].error = "systemd refused it";
+        assert_ends(START, EIO);
+}
+
+static void a_restart_within_that_time_is_a_failure(void **state) {
+        nodes[0].probation = ARGOSY__PROBATION__PROBATION_RESTARTED;
+        nodes[0].result = "success"; // it is up again
+        assert_ends(START, EIO);
+        assert_non_null(strstr(wait_condition_judge(START, 10, &view).message, "starts it again"));
+        nodes[0].result = "exit-code";
+        assert_string_equal(wait_condition_judge(START, 10, &view).message, unit_result_phrase("exit-code"));
+}
+
+static void a_program_that_ended_well_is_said_to_have_ended(void **state) {
+        nodes[0].probation = ARGOSY__PROBATION__PROBATION_ENDED;
+        nodes[0].active = INACTIVE;
+        assert_ends(START, 0);
+        assert_non_null(strstr(wait_condition_judge(START, 10, &view).message, "has ended already"));
 }
 
 static void a_one_shot_has_ended_when_the_log_says_how(void **state) {
@@ -412,6 +461,9 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(a_node_that_refuses_the_name_is_not_the_end, setup),
                 cmocka_unit_test_setup(a_start_ends_when_the_asked_revision_is_active, setup),
+                cmocka_unit_test_setup(a_start_on_probation_ends_when_its_process_has_lived_long_enough, setup),
+                cmocka_unit_test_setup(a_restart_within_that_time_is_a_failure, setup),
+                cmocka_unit_test_setup(a_program_that_ended_well_is_said_to_have_ended, setup),
                 cmocka_unit_test_setup(a_one_shot_has_ended_when_the_log_says_how, setup),
                 cmocka_unit_test_setup(a_start_that_fails_says_why_and_where, setup),
                 cmocka_unit_test_setup(a_start_of_which_nobody_can_tell_the_end_fails, setup),

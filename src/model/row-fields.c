@@ -74,6 +74,7 @@ const Field job_row_fields[JOB_ROW_FIELDS] = {
         {"asked", NULL, "ASKED", FIELD_TIME, AT(JobRow, asked_us), false, false},
         {"waits", NULL, "WAITS", FIELD_STRING, AT(JobRow, held_by), false, true},
         {"groups", NULL, "GROUPS", FIELD_GROUPS, 0, false, true},
+        {"more-targets", NULL, "MORE-TARGETS", FIELD_U32, AT(JobRow, more_targets), false, false},
 };
 
 // Of a job that has changed a unit.
@@ -87,6 +88,7 @@ const Field history_row_fields[HISTORY_ROW_FIELDS] = {
         {"targets", NULL, "TARGETS", FIELD_TARGETS, 0, false, true},
         {"host", NULL, "HOST", FIELD_STRING, AT(JobRow, host), false, true},
         {"revision", NULL, "REVISION", FIELD_U64, AT(JobRow, revision), false, false},
+        {"more-targets", NULL, "MORE-TARGETS", FIELD_U32, AT(JobRow, more_targets), false, false},
 };
 
 // What became of one unit of a change. A message that stands beside `ok` is a warning.

@@ -239,7 +239,7 @@ static void a_job_says_what_became_of_its_units(void **state) {
         _cleanup_free_ char *text = read_all(body_of("/v1/jobs/17", &part, 1), 4096);
 
         assert_ptr_equal(strstr(text, "{\"no_leader\":false,\"jobs\":[{\"job\":17,"), text);
-        assert_non_null(strstr(text, "\"waits\":\"\",\"groups\":[],\"cut\":false,\"after\":[7,8],\"waiting\":[21],\"settings\":[{\"setting\":\"label disk of n1\","
+        assert_non_null(strstr(text, "\"waits\":\"\",\"groups\":[],\"more-targets\":0,\"cut\":false,\"after\":[7,8],\"waiting\":[21],\"settings\":[{\"setting\":\"label disk of n1\","
                                      "\"before\":\"\",\"after\":\"ssd\"}],\"units\":[" UNIT_BEGINS("u0") "\"overtaken\",\"end_message\":\"by job 18\","
                                      "\"node\":\"\",\"now\":\"\",\"message\":\"\",\"revision\":41,\"by\":18}]}]}\n"));
 }

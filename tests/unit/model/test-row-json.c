@@ -61,7 +61,7 @@ static void a_job_says_whom_it_waits_for_and_what_it_has_set(void **state) {
         job_json_fields(&job, &j);
         json_end(&j, '}');
         is(&j, "{\"job\":17,\"time\":0,\"state\":\"\",\"author\":\"\",\"verb\":\"\",\"targets\":[],\"changed\":0,\"reason\":\"\",\"host\":\"\",\"before\":0,\"revision\":0,"
-               "\"ended\":0,\"failed\":0,\"unplaced\":0,\"overtaken\":0,\"cancelled\":0,\"message\":\"\",\"retries\":0,\"asked\":0,\"waits\":\"\",\"groups\":[],\"cut\":true,"
+               "\"ended\":0,\"failed\":0,\"unplaced\":0,\"overtaken\":0,\"cancelled\":0,\"message\":\"\",\"retries\":0,\"asked\":0,\"waits\":\"\",\"groups\":[],\"more-targets\":0,\"cut\":true,"
                "\"after\":[7,8],\"waiting\":[21],\"settings\":[{\"setting\":\"label disk of n1\",\"before\":\"hdd\",\"after\":\"\"}]}");
 }
 

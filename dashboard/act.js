@@ -4,17 +4,24 @@
 
 import { newKey, post } from "./ask.js";
 import { h, name } from "./dom.js";
+import { count } from "./words.js";
+
+const SHOWN = 50; // units of a plan
 
 const planned = new Set(["start", "undo"]);
 
-function planLines(plan) {
-  return plan.units.map((unit) => {
+function planLines({ units }) {
+  if (units.length === 0) return [h("li", {}, "Nothing would change.")];
+  const bad = units.filter((unit) => !unit.ok).length;
+  const head = h("li", { class: "sum" }, `${count(units.length, "unit")} ${units.length === 1 ? "is" : "are"} changed${bad > 0 ? `, of which ${bad} cannot be` : ""}:`);
+  const lines = [...units].sort((a, b) => a.ok - b.ok).slice(0, SHOWN).map((unit) => {
     const words = [unit.message || (unit.node ? `on ${unit.node}` : "")];
     if (unit.from && unit.from !== unit.node) words.push(`leaves ${unit.from}`);
     if (unit.because_of) words.push(`because of ${unit.because_of}`);
     for (const refusal of unit.refusals ?? []) words.push(`${refusal.node}: ${refusal.reason}`);
     return h("li", { class: unit.ok ? "" : "bad" }, name(unit.unit), ": ", words.filter(Boolean).join("; ") || "as it is");
   });
+  return [head, ...lines, units.length > SHOWN ? h("li", {}, `and ${count(units.length - SHOWN, "more unit")}`) : ""];
 }
 
 // what: {title, body (of POST /v1/jobs), known: lines in words}. went(job) when it has been done.
@@ -56,7 +63,7 @@ export function act(what, went) {
     plan.replaceChildren(h("li", {}, "The cluster is asked…"));
     try {
       const answer = await post("/v1/plan", what.body);
-      plan.replaceChildren(...(answer.units.length > 0 ? planLines(answer) : [h("li", {}, "Nothing would change.")]));
+      plan.replaceChildren(...planLines(answer));
       go.disabled = false;
       if (!reason.matches(":focus")) go.focus(); // nobody is typing
     } catch (error) {

@@ -7,7 +7,7 @@ import { count } from "./words.js";
 // The worse the smaller; in this order they are shown.
 export const LEVELS = ["bad", "waits", "moves", "unsure", "good", "idle"];
 export const LEVEL_WORDS = {
-  bad: "failed", waits: "waiting", moves: "changing", unsure: "not known", good: "running", idle: "not running",
+  bad: "failed", waits: "waiting", moves: "changing", unsure: "unknown", good: "running", idle: "stopped",
 };
 
 const MOVING = new Set(["activating", "deactivating", "reloading", "refreshing", "maintenance"]);
@@ -16,8 +16,8 @@ const isTemplate = (name) => /@\.[^@]+$/.test(name);
 // Of a node that cannot be asked. A unit that is placed there is to run there or nowhere; any other may still be there, and that is all.
 function ofUnheard(copy, unit, state) {
   const node = copy.rows.node.get(state.node)?.state ?? "";
-  if (node !== "lost" && node !== "down") return ["unsure", "its node is not heard"];
-  return unit.node === state.node ? ["waits", `its node is ${node}, and it is nowhere else`] : ["unsure", `the node is ${node}: it may still run there`];
+  if (node !== "lost" && node !== "down") return ["unsure", "unknown: its node is not heard"];
+  return unit.node === state.node ? ["waits", `its node ${state.node} is ${node}, and it runs nowhere else`] : ["unsure", `unknown: the node is ${node}, it may still run there`];
 }
 
 function ofState(copy, unit, state) {
@@ -144,6 +144,32 @@ export function matcher(text) {
   return (r) => tests.every((test) => test(r));
 }
 
+export const targetsOf = (job) => (Array.isArray(job.targets) ? job.targets : job.targets.split(" ").filter(Boolean));
+
+// As a job was asked for, in so many letters as fit, but one target at least; of more than its record has it says how many.
+export function targetsText(job, most = 120) {
+  if (!Array.isArray(job.targets)) return job.targets.length <= most + 40 ? job.targets : shorter(job.targets.split(" "), most, 0);
+  return shorter(job.targets, most, job["more-targets"] ?? 0);
+}
+
+function shorter(targets, most, others) {
+  let shown = targets.length > 0 ? 1 : 0, letters = targets[0]?.length ?? 0;
+  while (shown < targets.length && letters + targets[shown].length < most) letters += targets[shown++].length + 1;
+  const more = targets.length - shown + others;
+  return `${targets.slice(0, shown).join(" ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+// Words that all have to be there: author:anna, verb:start, unit:web@1, state:failed, or a part of any of them or of the reason.
+export function jobMatcher(text) {
+  const tests = text.toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
+    const [, key, value] = /^(author|verb|unit|state):(.*)$/.exec(word) ?? [];
+    if (key === "unit") return (job) => targetsOf(job).some((target) => target.toLowerCase().includes(value));
+    if (key) return (job) => job[key].toLowerCase().includes(value);
+    return (job) => `${job.job} ${job.author} ${job.verb} ${targetsOf(job).join(" ")} ${job.state} ${job.reason ?? ""} ${job.message ?? ""}`.toLowerCase().includes(word);
+  });
+  return (job) => tests.every((test) => test(job));
+}
+
 // By the words of list-nodes. Down is one that has said that it goes, as a machine does that somebody switches off.
 const NODE_LEVEL = { online: "good", suspect: "waits", lost: "bad", offline: "bad", down: "waits", leaving: "moves", unknown: "unsure" };
 
@@ -175,13 +201,13 @@ export function problems(copy, rows) {
     else if (drain?.stuck > 0) add("waits", node.node, nodeText(node, copy), drain.time, `#/node/${encodeURIComponent(node.node)}`);
   }
   const unsure = rows.filter((r) => r.level === "unsure").length + [...copy.rows.node.values()].filter((node) => nodeLevel(node, copy) === "unsure").length;
-  if (unsure > 0) add("unsure", "not known", `is how ${count(unsure, "unit or node", "units and nodes")} ${unsure === 1 ? "is" : "are"}: they are not heard`, 0, "#/units?is:not-known");
+  if (unsure > 0) add("unsure", "unknown", `${count(unsure, "unit or node", "units and nodes")}: nothing is heard of ${unsure === 1 ? "it" : "them"}`, 0, "#/units?is:unknown");
   for (const rollout of copy.rows.rollout.values())
     if (rollout.phase !== "running" && rollout.phase !== "done")
       add("bad", rollout.unit, `its ${rollout.verb} has ${rollout.phase}${rollout.reason ? `: ${rollout.reason}` : ""}`, rollout.time, `#/unit/${encodeURIComponent(rollout.unit)}`);
   for (const r of rows)
     if (r.level === "bad" || r.level === "waits")
-      add(r.level, r.unit, r.node ? `${r.text}, on ${r.node}` : r.text, r.since, `#/unit/${encodeURIComponent(r.unit)}`);
+      add(r.level, r.unit, r.node && !r.text.includes(r.node) ? `${r.text}, on ${r.node}` : r.text, r.since, `#/unit/${encodeURIComponent(r.unit)}`);
   return found.sort((a, b) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level) || b.since - a.since);
 }
 
@@ -189,7 +215,7 @@ export function problems(copy, rows) {
 export function moving(copy, rows) {
   const found = [];
   for (const job of copy.rows.job.values())
-    if (!jobHasEnded(job)) found.push({ about: `job ${job.job}`, text: `${job.verb} ${job.targets} (${job.state}), by ${job.author}`, since: job.time, link: `#/job/${job.job}` });
+    if (!jobHasEnded(job)) found.push({ about: `job ${job.job}`, text: `${job.verb} ${targetsText(job)} (${job.state}), by ${job.author}`, since: job.time, link: `#/job/${job.job}` });
   for (const rollout of copy.rows.rollout.values())
     if (rollout.phase === "running" || rollout.phase === "returning")
       found.push({ about: rollout.unit, text: `${rollout.verb}, ${rollout.phase}`, since: rollout.time, link: `#/unit/${encodeURIComponent(rollout.unit)}` });
@@ -198,4 +224,38 @@ export function moving(copy, rows) {
   for (const r of rows)
     if (r.level === "moves") found.push({ about: r.unit, text: r.node ? `${r.text}, on ${r.node}` : r.text, since: r.since, link: `#/unit/${encodeURIComponent(r.unit)}` });
   return found;
+}
+
+// ---- events
+
+export const isNews = (event) => event.kind !== "stream" && event.time && (event.mark === "" || event.mark === "here") && event.changed;
+
+const TEXTS = {
+  leader: (e) => (e.leader ? `${e.leader} leads` : `nobody leads: ${e.reason}`),
+  node: (e) => [e.state, e.mode, e.mode_reason || e.reason].filter(Boolean).join(", "),
+  state: (e) => `${e.active} (${e.sub})${e.result && e.result !== "success" ? `, ${e.result}` : ""}${e.error ? `, ${e.error}` : ""}`,
+  unit: (e) => `desired ${e.desired}${e.node && e.node !== "-" ? `, on ${e.node}` : ", on no node"}`,
+  job: (e) => `${e.state}: ${e.verb} ${targetsText(e)}, by ${e.author}${e.reason ? ` (${e.reason})` : ""}${e.message ? `: ${e.message}` : ""}`,
+  rollout: (e) => `${e.verb} ${e.phase}${e.reason ? `: ${e.reason}` : ""}`,
+  drain: (e) => `${e.mode}, ${e.left} to go`,
+  queue: (e) => (e.closed ? `closed${e.reason ? `: ${e.reason}` : ""}` : "open"),
+};
+export const eventText = (event) => (event.gone ? "is gone" : (TEXTS[event.kind]?.(event) ?? ""));
+
+export function eventMatcher(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return (event) => {
+    if (words.length === 0) return true;
+    const said = `${event.kind} ${event.unit ?? ""} ${event.node ?? ""} ${event.job ?? ""} ${eventText(event)}`.toLowerCase();
+    return words.every((word) => said.includes(word));
+  };
+}
+
+// What has come to be so since then, by the newest that is known of each object and by these jobs, the oldest first.
+export function recent(copy, since, jobs) {
+  const found = [], add = (kind, row, time) => time >= since && found.push({ ...row, kind, time, gone: false });
+  for (const row of copy.rows.state.values()) if (row.active !== "unknown") add("state", row, row.since ?? 0);
+  for (const row of copy.rows.node.values()) add("node", row, row.since ?? 0);
+  for (const row of jobs) add("job", row, row.ended || row.time);
+  return found.sort((a, b) => a.time - b.time);
 }

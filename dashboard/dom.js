@@ -44,7 +44,9 @@ export function fields(...pairs) {
   return h("dl", { class: "fields" }, pairs.filter(Boolean).map(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));
 }
 
+// A head that begins with "=" is of a column whose words are never broken: numbers, states, ages.
 export function table(heads, rows) {
-  return h("table", {}, h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
-    h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell, i) => h("td", { "data-head": heads[i] }, cell))))));
+  const columns = heads.map((head) => ({ label: head.replace(/^=/, ""), whole: head.startsWith("=") }));
+  return h("table", {}, h("thead", {}, h("tr", {}, columns.map(({ label, whole }) => h("th", { scope: "col", class: whole ? "whole" : "" }, label)))),
+    h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell, i) => h("td", { "data-head": columns[i].label, class: columns[i].whole ? "whole" : "" }, h("div", {}, cell)))))));
 }

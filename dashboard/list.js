@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A list of any length of which only what can be seen is in the page. One stop for the tab key; arrows, Page and Home and End go through
-// it, Enter opens.
+// it, Enter opens, Space selects.
 
 import { h } from "./dom.js";
 
 const SPARE = 8; // rows above and below
 
-// heads: of the columns, {label, key?, width}; draw(row) gives their contents; open(row).
+// draw(row) gives the cells; open(row); toggle(row): it is selected, or no more; undefined: nothing can be.
 export class List {
-  constructor({ label, draw, open, columns }) {
-    Object.assign(this, { draw, open, rows: [], chosen: 0, drawn: new Map() });
+  constructor({ label, draw, open, toggle, columns }) {
+    Object.assign(this, { draw, open, toggle, rows: [], chosen: 0, drawn: new Map() });
     this.body = h("div", { class: "list-body", role: "presentation" });
     this.scroller = h("div", {
       class: `list ${columns}`, role: "listbox", tabindex: "0", "aria-label": label,
@@ -53,6 +53,7 @@ export class List {
     const last = Math.min(this.rows.length, Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / height) + SPARE);
 
     this.body.style.height = `${this.rows.length * height}px`;
+    this.scroller.style.setProperty("--all", `${Math.max(1, this.rows.length) * height + 2}px`);
     for (const [i, element] of this.drawn) if (i < first || i >= last) {
       element.remove();
       this.drawn.delete(i);
@@ -63,7 +64,7 @@ export class List {
 
   #row(i, height) {
     const cells = this.draw(this.rows[i]);
-    const said = cells.map((cell) => cell.textContent).join("\u0000") + cells.map((cell) => cell.className).join(" ");
+    const said = cells.map((cell) => cell.textContent).join("\u0000") + cells.map((cell) => `${cell.className}${cell.querySelector(":checked") ? "+" : ""}`).join(" ");
     let element = this.drawn.get(i);
 
     if (!element) {
@@ -96,6 +97,7 @@ export class List {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key in moves) this.#choose(this.chosen + moves[event.key]);
     else if (event.key === "Enter" && this.rows[this.chosen]) this.open(this.rows[this.chosen]);
+    else if (event.key === " " && this.toggle && this.rows[this.chosen]) this.toggle(this.rows[this.chosen]);
     else return;
     event.preventDefault();
   }
@@ -104,6 +106,7 @@ export class List {
     const element = event.target.closest(".list-row");
     if (!element || getSelection().toString()) return;
     this.chosen = Number(element.id.slice("row-".length));
+    if (this.toggle && event.target.closest("input")) return this.toggle(this.rows[this.chosen]);
     this.open(this.rows[this.chosen]);
   }
 }

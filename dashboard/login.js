@@ -4,6 +4,15 @@
 import { post } from "./ask.js";
 import { h } from "./dom.js";
 
+// A button for those who have: on a local socket, and behind `argosyctl dashboard`, there are no sessions.
+export const logout = (went) => location.protocol !== "https:" ? null : h("button", {
+  type: "button", id: "logout",
+  on: { click: async () => {
+    await fetch("/v1/logout", { method: "POST", cache: "no-store" }).catch(() => {});
+    went();
+  } },
+}, "Log out");
+
 export function show(root, went) {
   const token = h("input", { type: "password", id: "token", autocomplete: "current-password", required: true, spellcheck: "false" });
   const said = h("p", { class: "said", role: "alert" });
@@ -20,8 +29,8 @@ export function show(root, went) {
       token.focus();
     }
   };
-  root.append(h("form", { class: "login", on: { submit: send } }, h("h1", {}, "Who is there?"),
-    h("p", {}, "argosyctl token create makes a token, and says what it is good for."),
+  root.append(h("form", { class: "login", on: { submit: send } }, h("h1", {}, "Log in"),
+    h("p", {}, h("code", {}, "argosyctl token create"), " makes a token, and says what it is good for."),
     h("label", { for: "token" }, "Token"), token, said, h("p", { class: "buttons" }, h("button", { type: "submit", class: "go" }, "Log in"))));
   token.focus();
   return { update() {} };

@@ -5,7 +5,7 @@ import { problems, Rows } from "./derive.js";
 import { h, put } from "./dom.js";
 import { Feed } from "./feed.js";
 import { readRights } from "./rights.js";
-import { show as login } from "./login.js";
+import { logout, show as login } from "./login.js";
 import { show as events } from "./view-events.js";
 import { show as job } from "./view-job.js";
 import { show as jobs } from "./view-jobs.js";
@@ -28,6 +28,8 @@ const KEYS = "Keys: 1 to 5 for the views, / for the filter, arrows and Enter in 
 const main = document.getElementById("main"), banner = document.getElementById("banner");
 const health = document.getElementById("health"), leader = document.getElementById("leader"), fresh = document.getElementById("fresh");
 const views = document.getElementById("views");
+const leave = logout(() => feed.retry());
+if (leave) document.querySelector("header").append(leave);
 let view = null, asksWho = false, timer = null, drawn = 0, wasComplete = false;
 
 const opened = Date.now();
@@ -71,11 +73,11 @@ function isStale() {
 
 function drawHealth() {
   const { copy } = feed;
-  if (!copy.complete && !copy.silence) return put(health, "not known yet");
+  if (!copy.complete && !copy.silence) return put(health, "not known yet"), (health.className = "pill unsure");
   const wrong = problems(copy, rows.all()), number = (level) => wrong.filter((p) => p.level === level).length;
   const bad = number("bad"), waits = number("waits"), unsure = number("unsure");
   health.className = `pill ${bad > 0 ? "bad" : waits > 0 ? "waits" : unsure > 0 ? "unsure" : "good"}`;
-  const words = [bad > 0 && `${bad} wrong`, waits > 0 && `${waits} waiting`, unsure > 0 && "some not known"].filter(Boolean);
+  const words = [bad > 0 && `${bad} wrong`, waits > 0 && `${waits} waiting`, unsure > 0 && "some unknown"].filter(Boolean);
   put(health, copy.silence ? "Nobody leads" : words.join(", ") || "All is well");
   document.title = wrong.length > 0 ? `(${wrong.length}) argosy` : "argosy";
 }
@@ -85,23 +87,23 @@ function oldness(stale) {
   const { copy, heard, status: { state, detail } } = feed, now = Date.now();
   if (!stale) return copy.silence ? `Nobody leads the cluster for ${span((now - copy.silence.since / 1000) / 1000)}: ${copy.silence.reason}. Units go on running; what is shown is as it was before.` : "";
   if (state === "login" || (heard === 0 && now - opened < SLOW_MS && !detail)) return "";
-  const age = heard > 0 ? `This is as it was ${span((now - heard) / 1000)} ago. ` : `Nothing has been heard since this page was opened ${span((now - opened) / 1000)} ago. `;
-  if (state === "refused") return `${age}You may not see this: ${detail}.`;
-  return `${age}${detail ? `${detail[0].toUpperCase()}${detail.slice(1)}` : "Nothing has come for a while"}; it is tried again.`;
+  const age = heard > 0 ? `This is as it was ${span((now - heard) / 1000)} ago` : `Nothing has been heard since this page was opened ${span((now - opened) / 1000)} ago`;
+  return state === "refused" ? `${age}: you may not see this, ${detail}.` : `${age}${detail ? `: ${detail}` : ""}. It is tried again.`;
 }
 
 function drawFrame() {
-  const stale = isStale(), { state } = feed.status;
-  document.body.classList.toggle("stale", stale && state !== "login");
-  if (stale) health.className = "pill unsure";
-  if (stale) put(health, feed.heard > 0 ? "not known" : "not known yet");
-  if (stale) document.title = "(?) argosy";
-  if (!stale) drawHealth();
-  put(leader, stale && !feed.copy.leader ? "" : feed.copy.leader ? `${feed.copy.leader} ${stale ? "led" : "leads"}` : "nobody leads");
+  const stale = isStale(), { state } = feed.status, said = oldness(stale);
+  document.body.classList.toggle("stale", stale && said !== "");
+  document.body.classList.toggle("asks", state === "login");
+  if (stale) {
+    health.className = "pill unsure";
+    put(health, feed.heard > 0 ? "unknown" : said ? "not known yet" : "…");
+    document.title = "(?) argosy";
+  } else drawHealth();
+  put(leader, feed.copy.leader && said ? `${feed.copy.leader} led` : feed.copy.leader ? `${feed.copy.leader} leads` : ""); // that nobody does is said larger
   const quiet = Math.floor((Date.now() - feed.heard) / 1000);
   fresh.className = `aside ${quiet < QUIET_S ? "" : "quiet"}`;
   put(fresh, stale ? "" : quiet < QUIET_S ? "live" : `heard ${span(quiet)} ago`);
-  const said = oldness(stale);
   banner.hidden = said === "";
   put(banner, said);
   if (state === "login" && !asksWho) {

@@ -4,7 +4,7 @@
 import { button } from "./act.js";
 import { ask } from "./ask.js";
 import { jobHasEnded } from "./copy.js";
-import { rowsOfUnit } from "./derive.js";
+import { rowsOfUnit, targetsText } from "./derive.js";
 import { fields, h, jobLink, name, put, table, unitLink } from "./dom.js";
 import { at, count, span } from "./words.js";
 
@@ -51,8 +51,8 @@ export function show(root, { copy, name: number, go }) {
   function draw() {
     const ended = jobHasEnded(job), numbers = NUMBERS.filter(([key]) => job[key] > 0).map(([key, word]) => `${count(job[key], "unit")} ${word}`).join(", ");
     head.replaceChildren(fields(["State", `${job.state}${job.message ? `: ${job.message}` : ""}${job.waits ? `, waits for ${job.waits}` : ""}`],
-      ["What", [job.verb, " ", name(job.targets.join(" "))]], ["Who", [name(job.author), job.host ? ` on ${job.host}` : ""]], job.reason ? ["Reason", name(job.reason)] : null,
-      ["When", `${at(job.time)}${job.ended ? `, ended after ${span((job.ended - job.time) / 1e6)}` : ""}`], numbers ? ["Came of it", numbers] : null));
+      ["Verb", job.verb], ["Targets", name(targetsText(job, 2000) || "none")], ["Author", name(job.author)], job.reason ? ["Reason", name(job.reason)] : null,
+      ["Age", `${span((copy.now - job.time) / 1e6)}, since ${at(job.time)}${job.ended ? `; it took ${span((job.ended - job.time) / 1e6)}` : ""}`], numbers ? ["Result", numbers] : null));
     buttons.replaceChildren(
       ended ? button("Undo", "deploy", () => ({ title: `Undo job ${number}`, harm: true, body: { verb: "undo", job: Number(number) }, known: [] }), went)
         : button("Cancel", "operate", () => ({ title: `Cancel job ${number}`, harm: true, body: { verb: "job cancel", jobs: [Number(number)] }, known: ["What it has not done yet is not done; what it has done stays."] }), went),
@@ -68,7 +68,7 @@ export function show(root, { copy, name: number, go }) {
     const more = job.units.length - shown.length + (job.more_units ?? 0), ended = jobHasEnded(job), next = JSON.stringify([shown, more, ended]);
     if (next === told) return;
     told = next;
-    units.replaceChildren(table(["Unit", "In this job", "Now"], shown.map(({ unit, rows }) => [unitLink(unit.unit), endOf(unit, ended), nowOf(rows)])),
+    units.replaceChildren(table(["Unit", "Result", "State now"], shown.map(({ unit, rows }) => [unitLink(unit.unit), endOf(unit, ended), nowOf(rows)])),
       more > 0 ? h("p", { class: "none" }, `And ${count(more, "more unit")}.`) : "");
   }
 
@@ -82,7 +82,7 @@ export function show(root, { copy, name: number, go }) {
     const next = JSON.stringify(rows);
     if (next === told) return;
     told = next;
-    units.replaceChildren(h("ul", { class: "found" }, rows.length > 0 ? rows.map((row) => h("li", { class: row.level }, unitLink(row.unit), " ", name(row.text), row.node ? ` on ${row.node}` : "")) : h("li", { class: "none" }, "None that it named is there now.")));
+    units.replaceChildren(h("ul", { class: "found" }, rows.length > 0 ? rows.map((row) => h("li", { class: row.level }, unitLink(row.unit), " ", name(row.text), row.node ? ` on ${row.node}` : "")) : h("li", { class: "none" }, "None of its targets is a unit now.")));
   }
 
   let state = null;

@@ -3,7 +3,7 @@
 
 import { button } from "./act.js";
 import { ask } from "./ask.js";
-import { nodeLevel, nodeText } from "./derive.js";
+import { isNews, nodeLevel, nodeText, recent } from "./derive.js";
 import { fields, fill, h, name, put } from "./dom.js";
 import { drawEvents } from "./view-events.js";
 import { jobTable, targetsOf } from "./view-jobs.js";
@@ -12,6 +12,7 @@ import { bytes, count, since } from "./words.js";
 
 const USE_MS = 5000;
 const JOBS = 10, EVENTS = 100; // of what happened
+const HOUR_US = 3600e6;
 
 function offersText(row) {
   const parts = [row["offers-cpu"] > 0 ? `${(row["offers-cpu"] / 1000).toLocaleString("en")} cores` : "",
@@ -24,6 +25,7 @@ export function show(root, context) {
   const stop = new AbortController();
   const head = h("div", {}), use = h("p", { class: "use" }), gone = h("p", { class: "said", role: "status" });
   const list = unitList(context, (row) => row.node === node);
+  const isLost = () => ["bad", "unsure"].includes(nodeLevel(copy.rows.node.get(node) ?? {}, copy));
   const went = (done) => done.job && go(`#/job/${done.job}`);
   const here = () => rows().filter((row) => row.node === node && row.level !== "idle");
   const leaves = () => {
@@ -32,15 +34,17 @@ export function show(root, context) {
       `They are moved to ${count(others, "other node")}, a few at a time; what no other node takes stays here, and says so. The node is closed for new ones.`];
   };
   const jobs = h("div", {}), events = h("ol", { class: "events", "aria-label": `Events of ${node}` });
-  let timer, before = null, offers = null, told = "";
+  const empty = h("p", { class: "none", role: "status" });
+  let timer, before = null, offers = null, told = "", began = false, listed = [];
 
-  root.append(h("h1", {}, name(node)), head, gone, use,
-    h("p", { class: "buttons" },
-      button("Cordon", "admin", () => ({ title: `Cordon ${node}`, body: { verb: "cordon", nodes: [node] }, known: ["No unit is placed here from now on; those that are here stay."] }), went),
-      button("Drain", "admin", () => ({ title: `Drain ${node}`, harm: true, body: { verb: "drain", nodes: [node] }, known: leaves() }), went),
-      button("Uncordon", "admin", () => ({ title: `Uncordon ${node}`, body: { verb: "uncordon", nodes: [node] }, known: ["Units may be placed here again. None comes back by that alone."] }), went)),
-    h("h2", {}, "Units"), ...list.elements,
-    h("section", { "aria-labelledby": "h-past" }, h("h2", { id: "h-past" }, "What happened"), jobs, events));
+  const box = h("div", {}, list.elements);
+  const rest = h("div", {}, use, h("p", { class: "buttons" },
+    button("Cordon", "admin", () => ({ title: `Cordon ${node}`, body: { verb: "cordon", nodes: [node] }, known: ["No unit is placed here from now on; those that are here stay."] }), went),
+    button("Drain", "admin", () => ({ title: `Drain ${node}`, harm: true, body: { verb: "drain", nodes: [node] }, known: leaves() }), went),
+    button("Uncordon", "admin", () => ({ title: `Uncordon ${node}`, body: { verb: "uncordon", nodes: [node] }, known: ["Units may be placed here again. None comes back by that alone."] }), went)),
+    h("h2", {}, "Units"), empty, box);
+  root.append(h("h1", {}, name(node)), head, gone, rest,
+    h("section", { "aria-labelledby": "h-past" }, h("h2", { id: "h-past" }, "Jobs and events"), jobs, events));
 
   async function readUse() {
     try {
@@ -49,7 +53,8 @@ export function show(root, context) {
       const sum = (key) => usage.reduce((all, row) => all + (row[key] ?? 0), 0), now = { cpu: sum("cpu-time"), time: Math.max(0, ...usage.map((row) => row.time)) };
       const cpu = before && now.time > before.time && now.cpu >= before.cpu ? `${(((now.cpu - before.cpu) / (now.time - before.time)) * 100).toFixed(1)} % of a core, ` : "";
       before = now;
-      put(use, (usage.length > 0 ? `Its units use ${cpu}${bytes(sum("memory"))} of memory and have ${count(sum("tasks"), "task")}.` : "No unit of it uses anything.") +
+      if (isLost()) put(use, "It cannot be asked what its units use.");
+      else put(use, (usage.length > 0 ? `Its units use ${cpu}${bytes(sum("memory"))} of memory and have ${count(sum("tasks"), "task")}.` : "No unit runs here.") +
         offersText(offers));
     } catch (error) {
       if (!stop.signal.aborted) put(use, error.message);
@@ -57,25 +62,51 @@ export function show(root, context) {
     if (!stop.signal.aborted) timer = setTimeout(readUse, USE_MS);
   }
 
+  async function readJobs() {
+    try {
+      listed = (await ask(`/v1/jobs?limit=${JOBS}&node=${encodeURIComponent(node)}`, { signal: stop.signal })).jobs;
+      drawJobs();
+    } catch {} // the banner says what is wrong; what the events have told stands here
+  }
+
   // What somebody did with it; and what it was told of since this was opened.
   function drawJobs() {
-    const own = [...copy.rows.job.values()].filter((job) => targetsOf(job).includes(node)).sort((a, b) => b.job - a.job).slice(0, JOBS);
+    const known = new Map(listed.map((job) => [job.job, job]));
+    for (const job of copy.rows.job.values()) if (targetsOf(job).includes(node)) known.set(job.job, { ...known.get(job.job), ...job, time: known.get(job.job)?.time ?? job.time });
+    const own = [...known.values()].sort((a, b) => b.job - a.job).slice(0, JOBS);
     const next = JSON.stringify(own.map((job) => [job.job, job.state]));
     if (next === told) return;
     told = next;
-    jobs.replaceChildren(own.length > 0 ? jobTable(own, copy.now) : h("p", { class: "none" }, "No job of those that are known here named it. Events appear below as they happen."));
+    jobs.replaceChildren(own.length > 0 ? jobTable(own, copy.now) : h("p", { class: "none" }, "No job that is kept is about this node."));
+  }
+
+  // Of a node that is lost its units are elsewhere or wait for it: an empty list says neither.
+  function drawUnits(row) {
+    const mine = rows().filter((r) => r.node === node);
+    box.hidden = mine.length === 0;
+    empty.hidden = mine.length > 0;
+    const lost = row && nodeLevel(row, copy) === "bad";
+    put(empty, lost ? `No unit is placed on this node any more. Those that were here when it was lost are on other nodes, or wait for one: see the jobs below and Units, sorted by newest first.` : "No unit is on this node.");
+    list.update();
   }
 
   function update() {
-    const row = copy.rows.node.get(node);
-    put(gone, row || !copy.complete ? "" : "There is no such node.");
+    const row = copy.rows.node.get(node), known = row || !copy.complete;
+    put(gone, known ? "" : `There is no node ${node} in this cluster.`);
+    rest.hidden = !known;
     if (row)
-      fill(head, fields(["How it is", h("p", { class: nodeLevel(row, copy) }, h("span", { class: `dot ${nodeLevel(row, copy)}` }), " ", nodeText(row, copy), row.since > 0 ? [" for ", h("span", { class: "since" }, since(row.since, copy.now))] : null)],
-        ["Part", copy.leader === node ? `${row.role}, leads` : row.role], ["Address", row.address], row.labels ? ["Labels", name(row.labels)] : null));
-    list.update();
+      fill(head, fields(["State", h("p", { class: nodeLevel(row, copy) }, h("span", { class: `dot ${nodeLevel(row, copy)}` }), " ", nodeText(row, copy), row.since > 0 ? [" for ", h("span", { class: "since" }, since(row.since, copy.now))] : null)],
+        ["Role", copy.leader === node ? `${row.role === "leader" ? "voter" : row.role}, leads` : row.role], ["Address", row.address], row.labels ? ["Labels", name(row.labels)] : null));
+    drawUnits(row);
     drawJobs();
+    if (!began && copy.complete) {
+      began = true;
+      drawEvents(events, recent(copy, copy.now - HOUR_US, []).filter((event) => event.node === node), EVENTS, copy.now);
+    }
+    events.hidden = events.childElementCount === 0;
   }
   readUse();
+  readJobs();
   update();
-  return { update, resize: list.update, events: (news) => drawEvents(events, news.filter((event) => event.node === node), EVENTS), done: () => { stop.abort(); clearTimeout(timer); list.done(); } };
+  return { update, resize: list.update, events: (news) => drawEvents(events, news.filter((event) => isNews(event) && event.node === node), EVENTS, copy.now), done: () => { stop.abort(); clearTimeout(timer); list.done(); } };
 }

@@ -11,7 +11,7 @@ const SHOWN = 12; // of what is wrong, and of what moves; the lists have all
 function lines(found, now, more, empty) {
   if (found.length === 0) return [h("li", { class: "none" }, empty)];
   const items = found.slice(0, SHOWN).map((p) => h("li", { class: p.level ?? "moves" },
-    h("a", { href: p.link }, name(p.about)), " ", name(p.text), p.since > 0 ? h("span", { class: "since" }, since(p.since, now)) : null));
+    h("span", {}, h("a", { href: p.link }, name(p.about)), " ", name(p.text)), p.since > 0 ? h("span", { class: "since" }, since(p.since, now)) : null));
   if (found.length > SHOWN) items.push(h("li", { class: "none" }, h("a", { href: more }, `and ${found.length - SHOWN} more`)));
   return items;
 }
@@ -24,9 +24,9 @@ export function show(root, { copy, rows, go }) {
 
   root.append(h("h1", {}, "Overview"), legend,
     h("div", { class: "two" },
-      h("section", { "aria-labelledby": "h-wrong" }, h("h2", { id: "h-wrong" }, "What is wrong"), wrong),
-      h("section", { "aria-labelledby": "h-moving" }, h("h2", { id: "h-moving" }, "What is moving"), moves)),
-    h("section", { "aria-labelledby": "h-nodes" }, h("h2", { id: "h-nodes" }, "Nodes and their units"), nodes));
+      h("section", { "aria-labelledby": "h-wrong" }, h("h2", { id: "h-wrong" }, "Problems"), wrong),
+      h("section", { "aria-labelledby": "h-moving" }, h("h2", { id: "h-moving" }, "In progress"), moves)),
+    h("section", { "aria-labelledby": "h-nodes" }, h("h2", { id: "h-nodes" }, "Nodes"), nodes));
 
   function card(key) {
     if (cards.has(key)) return cards.get(key);
@@ -64,7 +64,7 @@ export function show(root, { copy, rows, go }) {
 
   function update() {
     const all = rows(), counts = countLevels(all);
-    fill(wrong, lines(problems(copy, all), copy.now, "#/units?is:failed", copy.complete ? "Nothing." : "Not known yet."));
+    fill(wrong, lines(problems(copy, all), copy.now, "#/units?is:failed", copy.complete ? "None." : "Not known yet."));
     fill(moves, lines(moving(copy, all), copy.now, "#/units?is:changing", "Nothing."));
     fill(legend, [h("li", {}, h("b", {}, count(copy.rows.node.size, "node"))), h("li", {}, h("b", {}, count(all.length, "unit"))),
       ...LEVELS.filter((level) => counts[level] > 0).map((level) =>

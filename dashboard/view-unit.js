@@ -75,7 +75,7 @@ function use(unit, signal) {
         return [nodeLink(row.node), cpu, bytes(row.memory), row.tasks ?? ""];
       });
       before = now;
-      out.replaceChildren(cells.length > 0 ? table(["Node", "CPU", "Memory", "Tasks"], cells) : h("p", { class: "none" }, "It uses nothing: it does not run."));
+      out.replaceChildren(cells.length > 0 ? table(["Node", "CPU", "Memory", "Tasks"], cells) : h("p", { class: "none" }, "It does not run."));
     } catch (error) {
       if (!signal.aborted) out.replaceChildren(h("p", { class: "said" }, error.message));
     }
@@ -90,7 +90,7 @@ function use(unit, signal) {
 async function readPages(unit, signal) {
   const found = [];
   let page = "";
-  for (let i = 0; i < PAGES_MAX && found.length < JOBS; i++) {
+  for (let i = 0; i < PAGES_MAX && found.length <= JOBS; i++) { // one more: it was before the last that is shown
     const { history, next } = await ask(`/v1/history/${encodeURIComponent(unit)}?limit=${JOBS}${page}`, { signal });
     found.push(...history);
     if (!next) break;
@@ -103,22 +103,24 @@ function showDiff(lines) {
   return h("pre", { class: "file" }, lines.map(([mark, line]) => h("span", { class: mark === "+" ? "come" : mark === "-" ? "gone" : "" }, `${mark} ${line}\n`)));
 }
 
-function pastButton(unit, job, text, out) {
-  return h("button", {
-    type: "button",
-    on: {
-      click: async () => {
-        try {
-          const then = await ask(`/v1/unit-files/${encodeURIComponent(unit)}?at=${job}`);
-          if (then.file === null) out.replaceChildren(h("p", { class: "said" }, `Nobody keeps its file of job ${job} any more.`));
-          else if (then.file === text()) out.replaceChildren(h("p", { class: "said" }, `Its file was the same after job ${job}.`));
-          else out.replaceChildren(h("p", {}, `From job ${job} to now:`), showDiff(diff(then.file, text())));
-        } catch (error) {
-          out.replaceChildren(h("p", { class: "said" }, error.message));
-        }
-      },
-    },
-  }, "compare");
+// The file as it was after that job; null: nobody keeps it.
+const fileAt = async (unit, job) => (await ask(`/v1/unit-files/${encodeURIComponent(unit)}?at=${job}`)).file;
+
+// What a job has done to the file: before is the job that changed the unit before it, or undefined.
+function pastButton(unit, job, before, out) {
+  const say = (...children) => out.replaceChildren(...children);
+  const compare = async () => {
+    if (before === undefined) return say(h("p", { class: "none" }, `Nothing that was before job ${job} is kept.`));
+    try {
+      const [then, now] = await Promise.all([fileAt(unit, before), fileAt(unit, job)]);
+      if (then === null || now === null) say(h("p", { class: "none" }, `The file of before job ${job} is not kept any more.`));
+      else if (then === now) say(h("p", { class: "none" }, `Job ${job} did not change the file.`));
+      else say(h("p", {}, `What job ${job} changed in the file:`), showDiff(diff(then, now)));
+    } catch (error) {
+      say(h("p", { class: "said" }, error.message));
+    }
+  };
+  return h("button", { type: "button", on: { click: compare } }, "Compare with before");
 }
 
 export function show(root, { copy, name: unit, go }) {
@@ -131,25 +133,25 @@ export function show(root, { copy, name: unit, go }) {
   const where = () => rowsOfUnit(copy, unit).map((row) => `${row.text}${row.node ? ` on ${row.node}` : ""}`).join("; ") || "nothing is known of it";
   const simple = (verb, title, ...more) => () => ({ title: `${title} ${unit}`, harm: verb === "stop", body: { verb, units: [unit] }, known: [`Now: ${where()}.`, ...more] });
 
-  root.append(h("h1", {}, name(unit)), head, gone,
-    h("p", { class: "buttons" },
-      button("Start", "operate", simple("start", "Start"), went),
-      button("Restart", "operate", simple("restart", "Restart", "It is stopped and started again where it runs; what it does is interrupted."), went),
-      button("Stop", "operate", simple("stop", "Stop", "It is stopped on every node where it runs, and is not started again until somebody asks for it."), went)),
-    h("section", { "aria-labelledby": "h-why" }, h("h2", { id: "h-why" }, "Why it is so"), why),
-    h("section", { "aria-labelledby": "h-use" }, h("h2", { id: "h-use" }, "What it uses"), use(unit, stop.signal)),
+  const buttons = h("p", { class: "buttons" },
+    button("Start", "operate", simple("start", "Start"), went),
+    button("Restart", "operate", simple("restart", "Restart", "It is stopped and started again where it runs; what it does is interrupted."), went),
+    button("Stop", "operate", simple("stop", "Stop", "It is stopped on every node where it runs, and is not started again until somebody asks for it."), went));
+  const rest = h("div", {}, buttons,
+    h("section", { "aria-labelledby": "h-why" }, h("h2", { id: "h-why" }, "Why"), why),
+    h("section", { "aria-labelledby": "h-use" }, h("h2", { id: "h-use" }, "Resources"), use(unit, stop.signal)),
     h("section", { "aria-labelledby": "h-journal" }, h("h2", { id: "h-journal" }, "Journal"), journal(unit, stop.signal)),
-    h("section", { "aria-labelledby": "h-jobs" }, h("h2", { id: "h-jobs" }, "What changed it"), jobs, past),
     h("section", { "aria-labelledby": "h-file" }, h("h2", { id: "h-file" }, "File"), file));
+  root.append(h("h1", {}, name(unit)), head, gone, rest,
+    h("section", { "aria-labelledby": "h-jobs" }, h("h2", { id: "h-jobs" }, "Jobs that changed it"), jobs, past));
 
   async function readWhy() {
     try {
       const said = await ask(`/v1/units/${encodeURIComponent(unit)}`, { signal: stop.signal });
-      put(gone, "");
       why.replaceChildren(...said.why.map((w) => h("li", { class: w.as_wanted ? "good" : "bad" }, w.node && w.node !== "-" ? [nodeLink(w.node), ": "] : null, name(w.why || w.note || "as it is wanted"),
         w.refusals.length > 0 ? h("ul", {}, w.refusals.map((refusal) => h("li", {}, nodeLink(refusal.node), ": ", name(refusal.reason)))) : null)));
     } catch (error) {
-      if (!stop.signal.aborted) put(gone, error.message);
+      if (!stop.signal.aborted) why.replaceChildren(h("li", { class: "none" }, error.message));
     }
   }
 
@@ -165,19 +167,23 @@ export function show(root, { copy, name: unit, go }) {
   async function readHistory() {
     try {
       const history = await readPages(unit, stop.signal);
-      jobs.replaceChildren(history.length === 0 ? h("p", { class: "none" }, "Nothing that is kept.")
-        : table(["Job", "When", "Who", "What", "Reason", "File"], history.map((job) => [jobLink(job.job), at(job.time), name(job.author), job.verb, name(job.reason ?? ""), pastButton(unit, job.job, () => text, past)])));
+      jobs.replaceChildren(history.length === 0 ? h("p", { class: "none" }, "None that is kept.")
+        : table(["=Job", "=Age", "=Verb", "Author", "Reason", "=File"], history.slice(0, JOBS).map((job, i) => [jobLink(job.job), h("span", { class: "since", title: at(job.time) }, since(job.time, copy.now)), job.verb, name(job.author), name(job.reason ?? ""),
+          pastButton(unit, job.job, history[i + 1]?.job, past)])));
     } catch (error) {
       if (!stop.signal.aborted) jobs.replaceChildren(h("p", { class: "said" }, error.message));
     }
   }
 
   function update() {
-    const row = copy.rows.unit.get(unit), states = [...copy.states(unit)];
+    const row = copy.rows.unit.get(unit), states = [...copy.states(unit)], known = row || states.length > 0 || !copy.complete;
+    put(gone, known ? "" : `There is no unit ${unit} in this cluster.`);
+    rest.hidden = !known;
+    head.hidden = !known;
     fill(head, fields(
-      row?.description ? ["What it is", name(row.description)] : null,
-      ["How it is", rowsOfUnit(copy, unit).map((r) => h("p", { class: r.level }, h("span", { class: `dot ${r.level}` }), " ", r.text.startsWith(LEVEL_WORDS[r.level]) ? null : `${LEVEL_WORDS[r.level]}: `, name(r.text), r.node ? [" on ", nodeLink(r.node)] : null, r.since > 0 ? [" for ", h("span", { class: "since" }, since(r.since, copy.now))] : null))],
-      ["Is to be", row?.desired ?? "nothing: it is destroyed"], row?.set ? ["Set", name(row.set)] : null));
+      row?.description ? ["Description", name(row.description)] : null,
+      ["State", rowsOfUnit(copy, unit).map((r) => h("p", { class: r.level }, h("span", { class: `dot ${r.level}` }), " ", r.text.startsWith(LEVEL_WORDS[r.level]) ? null : `${LEVEL_WORDS[r.level]}: `, name(r.text), r.node ? [" on ", nodeLink(r.node)] : null, r.since > 0 ? [" for ", h("span", { class: "since" }, since(r.since, copy.now))] : null))],
+      ["Desired", row?.desired ?? "destroyed"], row?.set ? ["Set", name(row.set)] : null));
     const next = JSON.stringify([row?.desired, row?.state, row?.node, states.map((s) => [s.node, s.active, s.sub, s.error])]);
     if (next !== told) {
       told = next;

@@ -14,6 +14,12 @@ export function span(seconds) {
 export const since = (us, now) => (us > 0 ? span((now - us) / 1e6) : "");
 export const at = (us) => (us > 0 ? new Date(us / 1000).toLocaleString() : "");
 
+// In the events of today the hour is enough.
+export function clock(us, now) {
+  const time = new Date(us / 1000), today = new Date(now / 1000).toDateString() === time.toDateString();
+  return today ? time.toLocaleTimeString([], { hour12: false }) : time.toLocaleString([], { hour12: false });
+}
+
 export function bytes(n) {
   if (n === null || n === undefined) return "";
   const i = n > 0 ? Math.min(4, Math.floor(Math.log2(n) / 10)) : 0;

@@ -73,7 +73,16 @@ is('a page that comes later is told so', copyOf(...copy.told()).silence, copy.si
 copy.take({...event('leader', {leader: 'n1'}), mark: 'here'});
 is('and leads again', [copy.leader, copy.silence, derive.problems(copy, []).length], ['n1', null, 0]);
 copy = copyOf(event('node', {node: 'n', state: 'unknown', role: 'voter', mode: '', mode_reason: '', reason: ''}), unit('a'), state('a', 'n', 'unknown'));
-is('what is not known is not well', derive.problems(copy, derive.unitRows(copy)).map((p) => [p.level, p.text]), [['unsure', 'is how 2 units and nodes are: they are not heard']]);
+is('what is not known is not well', derive.problems(copy, derive.unitRows(copy)).map((p) => [p.level, p.text]), [['unsure', '2 units and nodes: nothing is heard of them']]);
+const job = (more) => ({job: 7, author: 'anna@n1', verb: 'start', targets: ['web@1.service', 'web@2.service'], state: 'done', reason: 'release', message: '', time: 20, ended: 30, ...more});
+is('targets', [derive.targetsText(job()), derive.targetsText(job({'more-targets': 8})), derive.targetsText(job(), 10), derive.targetsText(job({targets: 'a b'})), derive.targetsText(job({targets: []}))],
+  ['web@1.service web@2.service', 'web@1.service web@2.service and 8 more', 'web@1.service and 1 more', 'a b', '']);
+const jobs = [job(), job({author: 'root@n2', verb: 'stop', state: 'failed'})], foundJobs = (text) => jobs.filter(derive.jobMatcher(text)).length;
+is('filters of jobs', [foundJobs(''), foundJobs('author:anna'), foundJobs('verb:stop state:failed'), foundJobs('unit:web@2'), foundJobs('unit:mail'), foundJobs('release root')], [2, 1, 1, 2, 0, 1]);
+copy = copyOf(unit('a'), state('a', 'n1', 'failed', {since: 25, result: 'exit-code'}), state('b', 'n1', 'active', {since: 5}), event('node', {node: 'n2', state: 'lost', since: 35, reason: ''}));
+is('what happened lately', derive.recent(copy, 20, [job(), job({ended: 10})]).map((e) => [e.kind, e.time, derive.eventText(e)]),
+  [['state', 25, 'failed (x), exit-code'], ['job', 30, 'done: start web@1.service web@2.service, by anna@n1 (release)'], ['node', 35, 'lost']]);
+is('filter of events', derive.recent(copy, 0, []).filter(derive.eventMatcher('state n1 exit')).map((e) => e.unit), ['a']);
 is('diff', diff('a\\nb\\nc', 'a\\nx\\nc\\nd').map((line) => line.join('')), [' a', '-b', '+x', ' c', '+d']);
 is('words', [words.span(5), words.span(7200), words.bytes(1536), words.bytes(null), words.count(1, 'unit'), words.count(2000, 'unit')], ['5 s', '2 h', '1.5 KiB', '', '1 unit', '2,000 units']);
 return failed;
@@ -92,7 +101,7 @@ def dashboard(c, on=0, right="admin"):
     with browser_on(node) as page:
         page.looks_like(1280, 900)
         page.go(PAGE)
-        eventually(lambda: "Who is there?" in page.text("main"), what="the login is shown")
+        eventually(lambda: "Log in" in page.text("main"), what="the login is shown")
         page.type("#token", token)
         page.click(".login button")
         shows(page, "#fresh", "live")
@@ -125,7 +134,7 @@ def test_the_rules_of_the_page(c: Cluster):
 def test_who_is_not_known_logs_in(c: Cluster):
     with browser_on(c.nodes[0]) as page:
         page.go(PAGE)
-        eventually(lambda: "Who is there?" in page.text("main"))
+        eventually(lambda: "Log in" in page.text("main"))
         page.type("#token", "argosy_" + 43 * "A")
         page.click(".login button")
         eventually(lambda: page.text(".login .said") != "", what="a token that is none is refused")
@@ -136,8 +145,13 @@ def test_who_is_not_known_logs_in(c: Cluster):
         assert page.run("return document.cookie") == "" and token not in page.run("return document.documentElement.outerHTML + location.href")
         page.go(PAGE + "#/units")
         shows(page, "#fresh", "live")  # a page that is opened anew is still logged in
+        page.click("#logout")
+        eventually(lambda: "Log in" in page.text("main"), what="who logs out is asked for a token again")
+        page.type("#token", token)
+        page.click(".login button")
+        shows(page, "#fresh", "live")
         c.ctl("token revoke somebody")
-        eventually(lambda: "Who is there?" in page.text("main"), what="a token that was revoked ends the page, too")
+        eventually(lambda: "Log in" in page.text("main"), what="a token that was revoked ends the page, too")
 
 
 def test_it_shows_what_argosyctl_says(c: Cluster):
@@ -193,7 +207,26 @@ def test_what_it_does_it_says_before(c: Cluster):
         page.click("dialog button[type=submit]")
         eventually(lambda: c.json("list-units web@1.service")[0]["active"] == "active")
         shows(page, "main", "undo")
+        view(page, "#/units")
+        eventually(lambda: page.run("return document.querySelectorAll('.list-row').length") > 0)
+        page.click(".list-row input")
+        shows(page, "#selected", "1 selected")
+        page.click(".selection .harm")
+        shows(page, "dialog", "Stop 1 unit?", "web@1.service")
+        page.click("dialog button[type=submit]")
+        eventually(lambda: c.json("list-units web@1.service")[0]["active"] == "inactive", what="what was selected is stopped")
+        view(page, "#/unit/nothing.service")
+        shows(page, "main", "There is no unit nothing.service in this cluster.")
+        assert buttons(page) == []
+        view(page, "#/node/nowhere")
+        shows(page, "main", "There is no node nowhere in this cluster.")
+        assert buttons(page) == []
+        view(page, "#/events")
+        shows(page, ".events", "stop web@1.service", "done")
+        page.type("#filter", "is.nothing.like.this")
+        shows(page, ".events", "No event is like that.")
         view(page, f"#/node/{c.nodes[1].name}")
+        eventually(lambda: buttons(page), what="the node is there")
         page.click(".buttons button")
         shows(page, "dialog", f"Cordon {c.nodes[1].name}?", "No unit is placed here")
         page.click("dialog button[type=submit]")
@@ -364,9 +397,9 @@ def test_it_goes_on_when_nodes_are_lost_and_says_when_it_is_old(c: Cluster):
         shows(page, "#health", "All is well", within=60)
         c.nodes[on].run("systemctl stop argosyd.socket argosyd.service")
         shows(page, "#banner", "This is as it was", "tried again")
-        assert page.text("#health") == "not known" and page.text("#fresh") == ""
+        assert page.text("#health") == "unknown" and page.text("#fresh") == ""
         c.nodes[on].run("systemctl start argosyd.socket argosyd.service")
-        eventually(lambda: "Who is there?" in page.text("main"), 60, "a session ends with argosyd: who is there?")
+        eventually(lambda: "Log in" in page.text("main"), 60, "a session ends with argosyd: who is there?")
 
 
 def test_it_says_that_nobody_leads(c: Cluster):
@@ -379,13 +412,13 @@ def test_it_says_that_nobody_leads(c: Cluster):
         for node in others:
             node.run("systemctl kill --signal=STOP argosyd")
         shows(page, "#health", "Nobody leads", within=4)
-        shows(page, "#leader", "nobody leads")
+        assert page.text("#leader") == "", "said once is enough"
         shows(page, "#banner", "Nobody leads the cluster", f"{leader.name} leads, and does not answer {c.nodes[on].name}")
         assert page.text("#fresh") == "live", "it is this host that says so"
         with browser_on(c.nodes[on], port=9516) as other:
             other.go(PAGE)
-            eventually(lambda: "Who is there?" in other.text("main"), what="the login is shown")
-            assert other.text("#leader") == "" and other.run("return document.body.className") == ""
+            eventually(lambda: "Log in" in other.text("main"), what="the login is shown")
+            assert other.text("#health") == "" and other.run("return document.body.className") == ""
         for node in others:
             node.run("systemctl kill --signal=CONT argosyd")
         shows(page, "#health", "All is well")

@@ -7,7 +7,7 @@
 
 #include "request-private.h"
 #include "response.h"
-#include "unit-install.h"
+#include "unit-brings.h"
 
 enum { DEPTH_MAX = 4 }; // a path that activates a timer that activates a service is three
 
@@ -113,27 +113,22 @@ static int bring(Planner *p, const char *name, Argosy__Response__UnitResult *res
         return load(p, name, result);
 }
 
+typedef struct Bringing {
+        Planner *planner;
+        Argosy__Response__UnitResult *result;
+} Bringing;
+
+static int on_brought(const char *name, void *userdata) {
+        Bringing *b = userdata;
+
+        return bring(b->planner, name, b->result);
+}
+
 int request_bring_along(Planner *p, const char *name, const Source *source,
                         Argosy__Response__UnitResult *result) {
-        _cleanup_free_ char *activated = NULL, *socket = NULL;
-        UnitInstall install;
-        int r;
+        Bringing b = {p, result};
 
-        r = unit_file_activates(source->file, name, &activated);
-        if (r == 0)
-                r = unit_file_own_socket(source->file, name, &socket);
-        if (r == 0 && (activated || socket))
-                r = bring(p, activated ?: socket, result);
-        if (r < 0 || source->file->n_install == 0)
-                return r;
-        r = unit_install_expand(source->file, name, name, &install, NULL);
-        if (r < 0)
-                return r == -EINVAL ? 0 : r; // said when the record is planned
-        for (size_t i = 0; r == 0 && i < install.n; i++)
-                if (install.entries[i].kind == UNIT_INSTALL_ALSO)
-                        r = bring(p, install.entries[i].name, result);
-        unit_install_done(&install);
-        return r;
+        return unit_brings_each(source->file, name, on_brought, &b);
 }
 
 static uint32_t node_of(const Planner *p, const char *name) {

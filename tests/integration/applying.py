@@ -166,6 +166,50 @@ def test_files_are_put_in_place_a_few_at_a_time(c: Cluster):
     assert "# another one" not in c.ctl("cat web@2")
 
 
+def test_what_failed_or_was_stopped_is_started_again(c: Cluster):
+    node = c.node("n1")
+    broken = "[Service]\nType=exec\nExecStart=/usr/bin/not-there\n"
+    files = {"ok.service": SLEEPER, "bad.service": broken, "once.service": "[Service]\nType=oneshot\nExecStart=/bin/true\n"}
+    write(node, files)
+    named = "1 of 3 units is not as it is to be: bad.service failed"
+    for _ in range(2):
+        c.ctl_fails(f"apply {FOLDER}", on=node, saying=("apply bad.service on n", named))
+    job = c.json("list-jobs --limit=1")[0]["job"]
+    c.ctl_fails(f"apply --plan {FOLDER}", on=node, status=6, saying=("bad.service: failed, on n", "once.service: has finished", named))
+    assert c.json("list-jobs --limit=1")[0]["job"] == job
+
+    run = c.invocation("ok")
+    c.where("ok").run("systemctl stop ok.service")
+    eventually(lambda: c.row("ok")["drift"], what="that it was stopped")
+    rows = json.loads(c.ctl_fails(f"apply --plan --json=short {FOLDER}", on=node, status=5).out)
+    assert {row["unit"]: (row["change"], row["state"], row["wrong"]) for row in rows} == {
+        "ok.service": ("start", "stopped", True), "bad.service": ("start", "failed", True), "once.service": ("none", "finished", False)}, rows
+    write(node, files | {"bad.service": SLEEPER})
+    c.ctl(f"apply {FOLDER}", on=node)
+    assert c.where("bad") and c.invocation("ok") != run
+    c.ctl(f"apply --plan {FOLDER}", on=node)
+
+
+def test_a_timer_of_a_template_brings_its_service(c: Cluster):
+    node = c.node("n2")
+    node.run(f"rm -rf {EXPORT}")
+    files = {"sweep@.timer": "[Timer]\nOnActiveSec=1h\n", "sweep@.service": SLEEPER, "argosy.set": "launched sweep@a.timer\n"}
+    write(node, files)
+    c.ctl_fails(f"apply --plan {FOLDER}", on=node, status=5, saying="sweep@a.service: is new, to be loaded")
+    c.ctl(f"apply {FOLDER}", on=node)
+    assert c.where("sweep@a.timer") and c.shown("sweep@a.service").startswith("loaded inactive")
+    assert "4 units, nothing to do" in c.ctl(f"apply --prune {FOLDER}", on=node)
+    job = c.json("list-jobs --limit=1")[0]["job"]
+    c.ctl(f"export {EXPORT} --set=shop", on=node)
+    assert "loaded sweep@a.service" in node.run(f"cat {EXPORT}/argosy.set")
+    write(node, files | {"sweep@.service": OTHER})
+    c.ctl(f"apply {FOLDER}", on=node)
+    assert "# another one" in c.ctl("cat sweep@a.service")
+    c.ctl(f"undo {c.json('list-jobs --limit=1')[0]['job']}")
+    c.ctl(f"undo {job}")
+    assert not c.known(), c.known()
+
+
 def test_an_apply_goes_on_when_its_leader_is_lost(c: Cluster):
     count = 4000
     leader = c.leader()

@@ -61,6 +61,7 @@ typedef struct VirtualUnit {
         Argosy__Probation probation;   // what is said of its start
         uint32_t n_restarts, failed_restarts; // systemd's own, as they are told
         bool looping;
+        bool drift;                    // while it is down: somebody else stopped it
         bool given_up;                 // whoever drives the host may note that this unit may be started elsewhere
         char name[];
 } VirtualUnit;

@@ -17,6 +17,7 @@
 #include "fileio.h"
 #include "str.h"
 #include "unit-args.h"
+#include "unit-brings.h"
 #include "unit-file.h"
 #include "unit-name.h"
 
@@ -24,6 +25,7 @@ static void file_free(UnitFolderFile *f) {
         free(f->name);
         free(f->path);
         buf_done(&f->content);
+        unit_file_free(f->parsed);
         free(f);
 }
 
@@ -32,8 +34,11 @@ void unit_folder_done(UnitFolder *f) {
                 file_free(f->files[i]);
         for (size_t i = 0; i < f->n_ignored; i++)
                 free(f->ignored[i]);
+        for (size_t i = 0; i < f->n_brought; i++)
+                free(f->brought[i]);
         free(f->files);
         free(f->ignored);
+        free(f->brought);
         free(f->units);
         map_done(&f->files_by_name);
         map_done(&f->units_by_name);
@@ -71,10 +76,9 @@ static int read_regular(int dirfd, const char *name, const char *path, size_t ma
         return r;
 }
 
-static int check_file(const UnitFolderFile *f, Buf *why) {
-        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+static int parse_file(UnitFolderFile *f, Buf *why) {
         _cleanup_free_ char *reason = NULL;
-        int r = unit_file_parse(f->path, f->content.data, f->content.len, &file, &reason);
+        int r = unit_file_parse(f->path, f->content.data, f->content.len, &f->parsed, &reason);
 
         if (r >= 0)
                 r = unit_file_check_sections(f->path, f->content.data, f->content.len, &reason);
@@ -98,7 +102,7 @@ static int add_file(UnitFolder *folder, int dirfd, const char *dir, const char *
                 return -ENOMEM;
         r = read_regular(dirfd, name, f->path, UNIT_FILE_MAX, &f->content, why);
         if (r == 0)
-                r = check_file(f, why);
+                r = parse_file(f, why);
         r = tell_problem(folder, r, why);
         if (r < 0)
                 return r;
@@ -228,6 +232,70 @@ static int add_others(UnitFolder *f) {
         return r;
 }
 
+typedef struct Bringing {
+        UnitFolder *folder;
+        Argosy__Target target;
+} Bringing;
+
+static UnitFolderUnit *find_brought(UnitFolder *f, const char *name) {
+        for (size_t i = f->n_units; i > 0 && f->units[i - 1].brought; i--)
+                if (streq(f->units[i - 1].name, name))
+                        return &f->units[i - 1];
+        return NULL;
+}
+
+// The file that an instance would be made from; NULL: the folder has none.
+static int find_template(const UnitFolder *f, const char *name, UnitFolderFile **ret) {
+        _cleanup_free_ char *template = NULL;
+
+        *ret = NULL;
+        if (unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
+                return 0;
+        template = unit_name_template(name);
+        if (template)
+                *ret = map_find_str(&f->files_by_name, template);
+        return template ? 0 : -ENOMEM;
+}
+
+static int add_brought(const char *name, void *userdata) {
+        const Bringing *b = userdata;
+        UnitFolder *f = b->folder;
+        Argosy__Target target = MIN_OF(b->target, ARGOSY__TARGET__TARGET_LOADED);
+        UnitFolderUnit *known;
+        UnitFolderFile *file;
+        int r;
+
+        if (map_find_str(&f->units_by_name, name)) {
+                known = find_brought(f, name);
+                if (known)
+                        known->target = MAX_OF(known->target, target);
+                return 0;
+        }
+        r = find_template(f, name, &file);
+        if (r == 0)
+                r = ARRAY_GROW(f->brought, f->brought_allocated, f->n_brought + 1);
+        if (r < 0)
+                return r;
+        f->brought[f->n_brought] = strdup(name);
+        if (!f->brought[f->n_brought])
+                return -ENOMEM;
+        return add_unit(f, (UnitFolderUnit){f->brought[f->n_brought++], file, target, file != NULL, true});
+}
+
+// Also by what is brought.
+static int add_all_brought(UnitFolder *f) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < f->n_units; i++) {
+                UnitFolderUnit unit = f->units[i];
+                Bringing b = {f, unit.target};
+
+                if (unit.file && unit.file->parsed && unit_name_kind(unit.name, NULL) != UNIT_NAME_TEMPLATE)
+                        r = unit_brings_each(unit.file->parsed, unit.name, add_brought, &b);
+        }
+        return r;
+}
+
 static int compare_units(const void *a, const void *b) {
         return strcmp(((const UnitFolderUnit *) a)->name, ((const UnitFolderUnit *) b)->name);
 }
@@ -239,6 +307,8 @@ int unit_folder_read(const char *path, UnitFolder *ret, Buf *why) {
                 r = tell_problem(ret, add_listed(ret, path, &ret->set_file.units[i], why), why);
         if (r == 0)
                 r = add_others(ret);
+        if (r == 0)
+                r = add_all_brought(ret);
         if (r == 0 && ret->n_units > 0)
                 qsort(ret->units, ret->n_units, sizeof(*ret->units), compare_units);
         return r;

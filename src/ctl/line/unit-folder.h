@@ -6,12 +6,15 @@
 //      NAME.service ...  a unit that is to be launched; a template, which its instances have their file from
 //      argosy.set        see set-file.h: the set's name, instances, and what units are to be
 //
+// What these bring along (unit-brings.h) is a unit of the folder, too, to be loaded if one that brings it is to be loaded.
+//
 // Hidden files do not count, nor what is no unit file and begins with README or LICENSE; whatever else is there is named.
 
 #include "buf.h"
 #include "hash.h"
 #include "map.h"
 #include "set-file.h"
+#include "unit-file.h"
 
 #define UNIT_FOLDER_SET_FILE "argosy.set"
 
@@ -29,13 +32,15 @@ typedef struct UnitFolderFile {
         char *path; // for messages
         Buf content;
         Hash hash;
+        UnitFile *parsed; // NULL: it is not valid, and whoever reads the folder goes on
 } UnitFolderFile;
 
 typedef struct UnitFolderUnit {
         const char *name;
-        const UnitFolderFile *file; // its own, or its template's
+        const UnitFolderFile *file; // its own, or its template's; NULL: the folder has none, and it is brought
         Argosy__Target target;
         bool from_template;
+        bool brought; // the folder does not name it: others activate it, or are to be loaded with it
 } UnitFolderUnit;
 
 typedef struct UnitFolder {
@@ -45,6 +50,8 @@ typedef struct UnitFolder {
         size_t n_files, files_allocated, n_units, units_allocated;
         char **ignored; // names of what is no unit file
         size_t n_ignored, ignored_allocated;
+        char **brought; // names of units
+        size_t n_brought, brought_allocated;
         size_t bytes;
         Map files_by_name, units_by_name; // the latter to anything
         // NULL: the first thing that is wrong ends the reading. Else it is told here, and the rest is read.

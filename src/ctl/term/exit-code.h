@@ -11,6 +11,7 @@ enum {
         EXIT_UNKNOWN = 4,
         EXIT_MAY_RUN = 5,    // stopped or destroyed as far as hosts can be reached
         EXIT_DIFFERS = 5,    // apply --plan: there is something to do
+        EXIT_RESTARTS = 6,   // apply --plan: only to start again what has failed since the last apply
         EXIT_WARNINGS = 7,   // verify: nothing but warnings
         EXIT_DETACHED = 130, // 128 + SIGINT
 };

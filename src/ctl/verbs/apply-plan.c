@@ -6,9 +6,11 @@
 #include "apply-plan.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "buf.h"
 #include "ctl.h"
 #include "macro.h"
 #include "message.h"
@@ -66,4 +68,94 @@ int apply_plan_ask(Ctl *ctl, Argosy__Request__Apply *m, Argosy__Response **ret) 
         if (code == EXIT_OK && !*ret)
                 return ctl_fail(ctl, "argosyd did not say how the set differs");
         return code;
+}
+
+// ---- what it says
+
+static bool is_restart(const Argosy__Response__ApplyRow *row) {
+        return row->starts && streq(row->state, "failed");
+}
+
+// Else it is only named.
+static bool is_work(const Argosy__Response__ApplyRow *row) {
+        return row->starts || row->made || row->removed || row->adopted || !streq(row->rev, row->rev_after) ||
+               !streq(row->desired, row->desired_after);
+}
+
+bool apply_plan_has_work(const Argosy__Response__ApplyPlan *plan) {
+        for (size_t i = 0; i < plan->n_rows; i++)
+                if (is_work(plan->rows[i]))
+                        return true;
+        return false;
+}
+
+bool apply_plan_has_wrong(const Argosy__Response__ApplyPlan *plan) {
+        for (size_t i = 0; i < plan->n_rows; i++)
+                if (plan->rows[i]->wrong)
+                        return true;
+        return false;
+}
+
+int apply_plan_code(const Argosy__Response__ApplyPlan *plan) {
+        bool restarts = false;
+
+        for (size_t i = 0; i < plan->n_rows; i++) {
+                if (is_work(plan->rows[i]) && !is_restart(plan->rows[i]))
+                        return EXIT_DIFFERS;
+                restarts |= is_restart(plan->rows[i]);
+        }
+        if (restarts)
+                return EXIT_RESTARTS;
+        return *plan->refusal ? EXIT_DIFFERS : apply_plan_has_wrong(plan) ? EXIT_FAILED : EXIT_OK;
+}
+
+const char *apply_state_phrase(const char *state) {
+        static const char *const phrases[][2] = {
+                {"failed", "failed"},
+                {"stopped", "was stopped by hand"},
+                {"looping", "fails again and again"},
+                {"restarting", "failed, and systemd starts it again"},
+                {"queued", "waits"},
+                {"starting", "is being started"},
+                {"lost", "cannot be asked about"},
+                {"along", "was stopped with another unit"},
+                {"unknown", "has ended, nobody knows how"},
+                {"error", "has an error"},
+                {"skipped", "was skipped"},
+                {"ended", "has ended"},
+                {"finished", "has finished"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(phrases); i++)
+                if (streq(state, phrases[i][0]))
+                        return phrases[i][1];
+        return state;
+}
+
+enum { NAMED_MAX = 8 }; // units of which a warning says how they are
+
+static int name_wrong(const Argosy__Response__ApplyPlan *plan, size_t n, Buf *text) {
+        size_t named = 0;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < plan->n_rows && named < NAMED_MAX; i++)
+                if (plan->rows[i]->wrong)
+                        r = buf_printf(text, "%s%s %s", named++ > 0 ? ", " : "", plan->rows[i]->unit,
+                                       apply_state_phrase(plan->rows[i]->state));
+        return r < 0 || n <= named ? r : buf_printf(text, ", and %zu more", n - named);
+}
+
+int apply_plan_say_wrong(Ctl *ctl, const Argosy__Response__ApplyPlan *plan) {
+        _cleanup_buf_ Buf text = {};
+        size_t n = 0;
+
+        for (size_t i = 0; i < plan->n_rows; i++)
+                n += plan->rows[i]->wrong;
+        if (n == 0)
+                return 0;
+        if (name_wrong(plan, n, &text) < 0)
+                return -ENOMEM;
+        ctl_warn(ctl, "%zu of %" PRIu32 " units %s not as %s to be: %.*s", n, plan->named, n == 1 ? "is" : "are",
+                 n == 1 ? "it is" : "they are", (int) text.len, (const char *) text.data);
+        return 0;
 }

@@ -102,6 +102,8 @@ static int fill_message(Apply *a) {
         uint64_t given = a->ctl->opt.given;
 
         argosy__request__apply__init(m);
+        free(a->units);
+        free(a->unit_pointers);
         a->units = calloc(a->folder.n_units + 1, sizeof(*a->units));
         a->unit_pointers = calloc(a->folder.n_units + 1, sizeof(*a->unit_pointers));
         if (!a->units || !a->unit_pointers)
@@ -112,8 +114,9 @@ static int fill_message(Apply *a) {
 
                 argosy__request__apply__unit__init(u);
                 u->name = (char *) unit->name;
-                u->spec =
-                        (ProtobufCBinaryData){.data = (uint8_t *) unit->file->hash.bytes, .len = HASH_SIZE};
+                u->brought = unit->brought;
+                if (unit->file)
+                        u->spec = (ProtobufCBinaryData){.data = (uint8_t *) unit->file->hash.bytes, .len = HASH_SIZE};
                 u->from_template = unit->from_template;
                 u->target = unit->target;
         }
@@ -181,8 +184,26 @@ static int fetch(Ctl *ctl, const Argosy__Response__ApplyRow *row, Buf *ret) {
         return ctl_ask(ctl, &request, 0, on_content, ret);
 }
 
+static bool is_to_change(const Argosy__Response__ApplyRow *row) {
+        return row->made || row->removed || row->adopted || !streq(row->rev, row->rev_after) ||
+               !streq(row->desired, row->desired_after);
+}
+
+static int describe_seen(const Argosy__Response__ApplyRow *row, Buf *b) {
+        int r = buf_printf(b, "%s", apply_state_phrase(row->state));
+
+        if (r == 0 && *row->node)
+                r = buf_printf(b, ", on %s", row->node);
+        if (r == 0 && *row->why && !streq(row->state, "stopped")) // that says nothing more
+                r = buf_printf(b, ": %s", row->why);
+        return r < 0 ? r : buf_printf(b, row->starts ? "; is started again\n" : "; is left as it is\n");
+}
+
 static int describe_row(const Argosy__Response__ApplyRow *row, Buf *b) {
         int r = buf_printf(b, "%s: ", row->unit);
+
+        if (r == 0 && !is_to_change(row))
+                return describe_seen(row, b);
 
         if (r == 0 && row->removed)
                 return buf_printf(b, "is destroyed\n");
@@ -222,20 +243,31 @@ static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
         return EXIT_OK;
 }
 
+static const char *change_word(const Argosy__Response__ApplyRow *row) {
+        if (!is_to_change(row))
+                return row->starts ? "start" : "none";
+        return row->made ? "make" : row->removed ? "destroy" : "change";
+}
+
 // For programs: what differs and by which hashes, not how. `revision` is what --if-revision takes.
 static void print_json_row(const Apply *a, Json *j, const Argosy__Response__ApplyRow *row) {
         const char *const words[][2] = {{"unit", row->unit},
-                                        {"change", row->made ? "make" : row->removed ? "destroy" : "change"},
+                                        {"change", change_word(row)},
                                         {"rev", row->rev},
                                         {"rev_after", row->rev_after},
                                         {"desired", row->desired},
                                         {"desired_after", row->desired_after},
-                                        {"set", row->set}};
+                                        {"set", row->set},
+                                        {"state", row->state},
+                                        {"why", row->why},
+                                        {"node", row->node}};
 
         json_begin(j, '{');
         json_strings(j, words, ELEMENTSOF(words));
         json_key(j, "adopt");
         json_bool(j, row->adopted);
+        json_key(j, "wrong");
+        json_bool(j, row->wrong);
         json_key(j, "revision");
         json_u64(j, a->plan->revision);
         json_end(j, '}');
@@ -261,17 +293,17 @@ static void say_left(const Apply *a) {
                          a->plan->left == 1 ? "is" : "are");
 }
 
+// What the plan comes to, as an exit status: apply_plan_code().
 static int say_nothing_to_do(const Apply *a) {
-        if (a->ctl->opt.json != JSON_OFF)
-                return print_json(a, EXIT_OK);
+        bool is_well = a->plan->n_rows == 0;
+
         if (!(a->ctl->opt.given & OPT_QUIET))
-                fprintf(a->ctl->term.out,
-                        "The set %s is as the folder says: %" PRIu32 " unit%s, nothing to do.\n", a->set,
-                        a->plan->same, a->plan->same == 1 ? "" : "s");
+                fprintf(a->ctl->term.out, "The set %s is as the folder says: %" PRIu32 " unit%s, nothing to %s.\n", a->set,
+                        a->plan->same, a->plan->same == 1 ? "" : "s", is_well ? "do" : "change");
         return EXIT_OK;
 }
 
-static int print_text(Apply *a) {
+static int print_rows(Apply *a) {
         int code = EXIT_OK;
 
         if (a->plan->n_rows > 0)
@@ -279,15 +311,26 @@ static int print_text(Apply *a) {
         for (size_t i = 0; i < a->plan->n_rows && code == EXIT_OK; i++)
                 code = print_row(a, a->plan->rows[i]);
         fflush(a->ctl->term.out);
-        return code == EXIT_OK ? EXIT_DIFFERS : code;
+        return code;
 }
 
-static int print_plan(Apply *a) {
-        int code = a->ctl->opt.json != JSON_OFF ? print_json(a, EXIT_DIFFERS) : print_text(a);
+static int print_text(Apply *a) {
+        int code = apply_plan_has_work(a->plan) ? EXIT_OK : say_nothing_to_do(a);
 
-        if (code == EXIT_DIFFERS && *a->plan->refusal)
+        return code == EXIT_OK ? print_rows(a) : code;
+}
+
+// Nothing is done, by whoever asks for the plan or because there is nothing.
+static int print_plan(Apply *a) {
+        int code = a->ctl->opt.json != JSON_OFF ? print_json(a, EXIT_OK) : print_text(a);
+
+        if (code != EXIT_OK)
+                return code;
+        if (*a->plan->refusal)
                 ctl_warn(a->ctl, "this would be refused: %s", a->plan->refusal);
-        return code;
+        if (apply_plan_say_wrong(a->ctl, a->plan) < 0)
+                return ctl_oom(a->ctl);
+        return apply_plan_code(a->plan);
 }
 
 // ---- what systemd says of files that the cluster does not have
@@ -301,7 +344,7 @@ static FileWarnings *begin_warnings(const Apply *a) {
                 const Argosy__Response__ApplyRow *row = a->plan->rows[i];
                 const UnitFolderUnit *unit = streq(row->rev, row->rev_after) ? NULL : find_unit(a, row->unit);
 
-                if (unit && map_add_str(&noted, unit->file->name, (void *) unit) == 0)
+                if (unit && unit->file && map_add_str(&noted, unit->file->name, (void *) unit) == 0)
                         files[n++] = (HandedFile){unit->name, unit->file->path, unit->file->content.data,
                                                   unit->file->content.len};
         }
@@ -357,16 +400,51 @@ static int add_what_it_needs(Apply *a) {
         return 0;
 }
 
+// Of the units as they are now: what was started may have failed since, and others are no better than before.
+static int check_units(Ctl *ctl, MixedReport report, void *report_data, void *userdata) {
+        Apply *a = userdata;
+        int code = EXIT_OK;
+
+        if (ctl->opt.given & OPT_NO_BLOCK)
+                return EXIT_OK;
+        if (fill_message(a) < 0)
+                return ctl_oom(ctl);
+        ctl->opt.if_revision = 0; // the units have changed since: that is our doing
+        code = ask_plan(a);
+        if (code != EXIT_OK)
+                return code;
+        for (size_t i = 0; report && i < a->plan->n_rows; i++)
+                if (a->plan->rows[i]->wrong)
+                        report(a->plan->rows[i]->unit, a->plan->rows[i]->node, apply_state_phrase(a->plan->rows[i]->state),
+                               report_data);
+        if (apply_plan_say_wrong(ctl, a->plan) < 0)
+                return ctl_oom(ctl);
+        return apply_plan_has_wrong(a->plan) ? EXIT_FAILED : EXIT_OK;
+}
+
+static int roll(Apply *a, const Argosy__Request *request) {
+        int code = rollouts_ask(a->ctl, (Argosy__Request *) request, apply_verb.name, apply_verb.past);
+
+        return code == EXIT_OK ? check_units(a->ctl, NULL, NULL, a) : code;
+}
+
+// Only started again is what needs no rollout.
+static bool changes_something(const Apply *a) {
+        for (size_t i = 0; i < a->plan->n_rows; i++)
+                if (is_to_change(a->plan->rows[i]))
+                        return true;
+        return false;
+}
+
 static int carry_out(Apply *a) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
         if (add_what_it_needs(a) < 0)
                 return ctl_oom(a->ctl);
+        a->message.rolling &= changes_something(a);
         request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
         request.apply = &a->message;
-        if (a->message.rolling)
-                return rollouts_ask(a->ctl, &request, apply_verb.name, apply_verb.past);
-        return mixed_change_run(a->ctl, &apply_verb, &request);
+        return a->message.rolling ? roll(a, &request) : mixed_change_run(a->ctl, &apply_verb, &request, check_units, a);
 }
 
 static int run(Apply *a, const char *dir) {
@@ -380,10 +458,8 @@ static int run(Apply *a, const char *dir) {
         if (code != EXIT_OK)
                 return code;
         say_left(a);
-        if (a->plan->n_rows == 0 && !*a->plan->refusal)
-                return say_nothing_to_do(a);
         warnings = begin_warnings(a);
-        if (a->ctl->opt.given & OPT_PLAN)
+        if (a->ctl->opt.given & OPT_PLAN || (!apply_plan_has_work(a->plan) && !*a->plan->refusal))
                 code = print_plan(a);
         else if (*a->plan->refusal)
                 code = ctl_fail(a->ctl, "apply: %s; nothing was changed", a->plan->refusal);

@@ -30,6 +30,7 @@ typedef struct MixedChange {
         uint64_t job; // that it is; 0: none
         char cursor[EVENT_CURSOR_SIZE]; // behind which its events come; empty: none
         size_t n_failed;
+        Map failed; // names of units, owned
         WaitSet waiting[ELEMENTSOF(verbs)];
         size_t at; // of them, the one that is waited for
         Argosy__Request__Wait wait;
@@ -65,6 +66,27 @@ static void report_json(MixedChange *c, const Argosy__Response__UnitResult *resu
         json_end(j, '}');
 }
 
+// Without memory for that the unit is told of twice.
+static void note_failed(MixedChange *c, const char *name) {
+        char *copy = map_find_str(&c->failed, name) ? NULL : strdup(name);
+
+        if (copy && map_add_str(&c->failed, copy, copy) < 0)
+                free(copy);
+}
+
+static void report_wrong(const char *unit, const char *node, const char *message, void *userdata) {
+        Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT;
+        MixedChange *c = userdata;
+
+        if (map_find_str(&c->failed, unit))
+                return;
+        result.name = (char *) unit;
+        result.node = (char *) node;
+        result.message = (char *) message;
+        result.status = EIO;
+        report_json(c, &result);
+}
+
 // A unit has come to its end, well or not.
 static void report(MixedChange *c, const Argosy__Response__UnitResult *result) {
         Ctl *ctl = c->ctl;
@@ -72,6 +94,8 @@ static void report(MixedChange *c, const Argosy__Response__UnitResult *result) {
         c->n_failed += result->status != 0;
         if (ctl->opt.json != JSON_OFF)
                 report_json(c, result);
+        if (ctl->opt.json != JSON_OFF && result->status != 0)
+                note_failed(c, result->name);
         progress_clear(&ctl->term);
         if (result->status != 0) {
                 fflush(ctl->term.out);
@@ -213,15 +237,17 @@ static int wait_all(MixedChange *c) {
 
 // ---- the request
 
-static int ask(MixedChange *c, Argosy__Request *request) {
+static int ask(MixedChange *c, Argosy__Request *request, MixedCheck check, void *userdata) {
         int code = ctl_ask(c->ctl, request, 0, on_change, c);
 
         if (code == EXIT_OK && c->answered)
                 code = wait_all(c);
+        if (code == EXIT_OK && c->answered && check)
+                code = check(c->ctl, c->ctl->opt.json != JSON_OFF ? report_wrong : NULL, c, userdata);
         return code == EXIT_OK && c->n_failed > 0 ? EXIT_FAILED : code;
 }
 
-int mixed_change_run(Ctl *ctl, const MixedVerb *verb, Argosy__Request *request) {
+int mixed_change_run(Ctl *ctl, const MixedVerb *verb, Argosy__Request *request, MixedCheck check, void *userdata) {
         MixedChange c = {.ctl = ctl,
                          .verb = verb,
                          .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
@@ -230,12 +256,15 @@ int mixed_change_run(Ctl *ctl, const MixedVerb *verb, Argosy__Request *request) 
         ctl_catch_interrupt(ctl);
         if (ctl->opt.json != JSON_OFF)
                 json_begin(&c.json, '[');
-        code = ask(&c, request);
+        code = ask(&c, request, check, userdata);
         if (ctl->opt.json != JSON_OFF) {
                 json_end(&c.json, ']');
                 json_finish(&c.json);
         }
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
                 wait_set_done(&c.waiting[i]);
+        map_foreach (slot, &c.failed)
+                free(slot->value);
+        map_done(&c.failed);
         return code;
 }

@@ -34,5 +34,5 @@ int verb_undo(Ctl *ctl, char **args, size_t n) {
         }
         if (undo.rolling && !undo.dry_run)
                 return rollouts_ask(ctl, &request, undo_verb.name, undo_verb.past);
-        return mixed_change_run(ctl, &undo_verb, &request);
+        return mixed_change_run(ctl, &undo_verb, &request, NULL, NULL);
 }

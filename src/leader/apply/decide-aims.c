@@ -141,6 +141,28 @@ static int decide_part(Decision *d, Ticket *t, const AimList *list) {
         return log_parts_fit(d, mark) ? log_parts_put(d, t, mark) : -EBUSY;
 }
 
+int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimItem *item)) {
+        char *names[AIM_PART_UNITS];
+        Argosy__Response *response = NULL;
+        size_t n = 0;
+        int r;
+
+        for (size_t i = 0; i < list->n && n < AIM_PART_UNITS; i++) {
+                const AimItem *item = list->item(list, i);
+
+                if (!which(item))
+                        continue;
+                decide_aims_forget_refusals(d->leader, item->name, &item->aim);
+                names[n++] = (char *) item->name;
+        }
+        if (n == 0)
+                return 0;
+        scheduler_sync_refusals(d->leader);
+        r = plan(d, list, names, n, &response);
+        message_free(response);
+        return r;
+}
+
 bool decide_aims_are_over(const Leader *l, const Ticket *t) {
         const ProtobufCBinaryData *id = t->request->job ? &t->request->job->id : NULL;
         RequestKey key;

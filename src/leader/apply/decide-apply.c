@@ -7,11 +7,14 @@
 //         that it is about, and all of the set, are at that moment
 //      2. he asks for it, with the fingerprint. If that is another one by now, nothing is done, and neither if the folder
 //         wants what belongs to others, is empty, or would take most of the set away
-//      3. units that are to go, then those that are named. A leader that goes on with what another one has begun looks at no
+//      3. units that are to go, then those that are named; also one that the log has as it is to be, and that has failed or was
+//         stopped on its node (apply-seen.h), is started again. How units are is judged in the turn in which that is decided:
+//         what has failed since the plan is started, too. A leader that goes on with what another one has begun looks at no
 //         fingerprint: what is there already is as the folder says
 //
 // With `rolling` all is brought there by one rollout, if what differs is the file of one template, or of one unit, and nothing else;
-// it gets the files of all units of a template, so a folder that does not name all of them is refused.
+// it gets the files of all units of a template, so a folder that does not name all of them is refused. What is only to be
+// started again is started with that.
 //
 // What the cluster itself does (where units are, what became of them) is no part of the fingerprint.
 
@@ -21,7 +24,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "apply-policy.h"
+#include "apply-list.h"
 #include "batch-builder.h"
 #include "buf.h"
 #include "decide-aims.h"
@@ -31,227 +34,21 @@
 #include "message.h"
 #include "registry.h"
 #include "response.h"
-#include "rollout-group.h"
 #include "set-file.h"
 #include "str.h"
 #include "tables.h"
 #include "unit-name.h"
 #include "unit-state.h"
+#include "why.h"
 
-typedef struct ApplyItem {
-        AimItem to;
-        const Argosy__Request__Apply__Unit *wanted; // NULL: it is not named
-        ApplyUnit unit;
-        ApplyVerdict verdict;
-        bool lost; // its content is not there, and did not come either
-} ApplyItem;
-
-typedef struct ApplyList {
-        AimList aims;
-        const Argosy__Request__Apply *m;
-        ApplyOptions options;
-        ApplyItem *items;
-        ApplyCounts counts;
-        size_t n_left;
-        const Leader *leader;
-        RolloutGroup rolls;     // what gets its files a few at a time
-        Argosy__JobRecord *job; // of what is in the log already; NULL: nothing is
-        Map done;               // names of its units
-} ApplyList;
-
-static void list_done(ApplyList *list) {
-        map_done(&list->aims.by_name);
-        map_done(&list->done);
-        free(list->items);
-        rollout_group_done(&list->rolls);
-        message_free(list->job);
-}
-
-static const ApplyItem *apply_item(const AimItem *item) {
-        return CONTAINER_OF(item, const ApplyItem, to);
-}
-
-static const AimItem *item_at(const AimList *list, size_t i) {
-        return &CONTAINER_OF(list, const ApplyList, aims)->items[i].to;
-}
-
-// ------------------------------------------------------------------------------------------------ which units
-
-static int add_item(ApplyList *list, const char *name, const Argosy__Request__Apply__Unit *wanted) {
-        ApplyItem *item = &list->items[list->aims.n];
-        int r;
-
-        *item = (ApplyItem){.to.name = name, .wanted = wanted};
-        r = map_add_str(&list->aims.by_name, name, &item->to);
-        list->aims.n += r == 0;
-        return r;
-}
-
-static int add_named(ApplyList *list) {
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < list->m->n_units; i++)
-                r = add_item(list, list->m->units[i]->name, list->m->units[i]);
-        return r;
-}
-
-static int compare_names(const void *a, const void *b) {
-        return strcmp(*(const char *const *) a, *(const char *const *) b);
-}
-
-// Those of the set that are not named.
-static int add_members(ApplyList *list, const Map *members) {
-        _cleanup_free_ const char **names = calloc(members->count + 1, sizeof(*names));
-        size_t n = 0;
-        int r = names ? 0 : -ENOMEM;
-
-        map_foreach (slot, members) {
-                const UnitEntry *u = slot->value;
-
-                if (names && !map_find_str(&list->aims.by_name, u->record->name))
-                        names[n++] = u->record->name;
-        }
-        if (n > 0)
-                qsort(names, n, sizeof(*names), compare_names);
-        for (size_t i = 0; r == 0 && i < n; i++)
-                r = add_item(list, names[i], NULL);
-        return r;
-}
-
-// All that it is about: for the plan, and to see whether it is still that.
-static int fill_all(ApplyList *list, const ClusterState *state) {
-        const Map *members = cluster_state_units_of_set(state, list->m->set);
-        int r;
-
-        list->items = calloc(list->m->n_units + (members ? members->count : 0) + 1, sizeof(*list->items));
-        r = list->items ? add_named(list) : -ENOMEM;
-        return r == 0 && members ? add_members(list, members) : r;
-}
-
-// What the request says is to be done: the same units in the same order each time.
-static int fill_asked(ApplyList *list) {
-        int r = 0;
-
-        list->items = calloc(list->m->n_units + list->m->n_gone + 1, sizeof(*list->items));
-        if (!list->items)
-                return -ENOMEM;
-        for (size_t i = 0; r == 0 && i < list->m->n_gone; i++)
-                r = add_item(list, list->m->gone[i], NULL);
-        return r == 0 ? add_named(list) : r;
-}
-
-// ------------------------------------------------------------------------------------------------ what becomes of them
-
-static void look(const ClusterState *state, ApplyItem *item) {
-        const UnitEntry *u = cluster_state_find_unit(state, item->to.name);
-
-        item->unit = (ApplyUnit){.named = item->wanted, .now.set = ""};
-        if (item->wanted) {
-                (void) hash_from_bytes(item->wanted->spec.data, item->wanted->spec.len, &item->unit.spec);
-                item->unit.target = item->wanted->target;
-        }
-        if (!u)
-                return;
-        item->unit.now.exists = true;
-        item->unit.now.spec = u->spec->hash;
-        item->unit.now.target = u->record->target;
-        item->unit.now.set = u->record->set;
-}
-
-// What is only adopted goes on as it is.
-static bool is_about_set_only(const ApplyUnit *u) {
-        return u->now.exists && hash_equal(&u->now.spec, &u->spec) && u->now.target == u->target;
-}
-
-static Argosy__Verb verb_of(const ApplyUnit *u) {
-        bool was_launched = u->now.exists && u->now.target == ARGOSY__TARGET__TARGET_LAUNCHED;
-
-        if (is_about_set_only(u))
-                return ARGOSY__VERB__VERB_NONE;
-        switch (u->target) {
-        case ARGOSY__TARGET__TARGET_LAUNCHED:
-                return ARGOSY__VERB__VERB_START;
-        case ARGOSY__TARGET__TARGET_LOADED:
-                return was_launched ? ARGOSY__VERB__VERB_STOP : ARGOSY__VERB__VERB_LOAD;
-        default:
-                return u->now.exists && u->now.target != ARGOSY__TARGET__TARGET_INACTIVE
-                               ? ARGOSY__VERB__VERB_UNLOAD
-                               : ARGOSY__VERB__VERB_NONE;
-        }
-}
-
-static void aim(const ApplyList *list, const ClusterState *state, ApplyItem *item) {
-        const Argosy__Request__Apply__Unit *wanted = item->wanted;
-        Argosy__Verb verb = verb_of(&item->unit);
-
-        item->to.aim = (ChangeAim){.from_template = wanted->from_template,
-                                   .spec = cluster_state_find_spec(state, &item->unit.spec),
-                                   .hash = item->unit.spec,
-                                   .set = list->m->set,
-                                   .target = wanted->target};
-        if (verb == ARGOSY__VERB__VERB_START)
-                item->to.aim.bump = BATCH_BUMP_START;
-        else if (verb == ARGOSY__VERB__VERB_STOP)
-                item->to.aim.bump = BATCH_BUMP_STOP;
-        item->to.verb = verb;
-        item->lost = !item->to.aim.spec && wanted->file == 0;
-        if (!item->to.aim.spec && wanted->file > 0) {
-                item->to.aim.file = wanted->file;
-                item->to.bytes = list->m->files[wanted->file - 1]->content.len;
-        }
-        item->to.aimed = !item->lost;
-}
-
-static void judge(ApplyList *list, const ClusterState *state, ApplyItem *item) {
-        look(state, item);
-        item->verdict = apply_judge(&item->unit, &list->options);
-        list->counts.named += item->wanted != NULL;
-        list->counts.of_set += item->unit.now.exists && streq(item->unit.now.set, list->m->set);
-        list->counts.others += item->verdict == APPLY_OTHERS;
-        list->counts.removed += item->verdict == APPLY_REMOVE;
-        list->n_left += item->verdict == APPLY_LEAVE;
-        if (item->verdict == APPLY_MAKE || item->verdict == APPLY_CHANGE)
-                aim(list, state, item);
-        if (item->verdict == APPLY_REMOVE) {
-                item->to.aimed = true;
-                item->to.aim.remove = true;
-                item->to.verb = ARGOSY__VERB__VERB_DESTROY;
-        }
-}
-
-static void list_judge(ApplyList *list, const ClusterState *state) {
-        for (size_t i = 0; i < list->aims.n; i++)
-                judge(list, state, &list->items[i]);
-}
-
-static int add_to_print(const ApplyItem *item, Buf *b) {
-        const ApplyUnit *u = &item->unit;
-        uint8_t words[] = {u->named, (uint8_t) u->target, u->now.exists, (uint8_t) u->now.target};
-
-        if (buf_append(b, item->to.name, strlen(item->to.name) + 1) < 0 ||
-            buf_append(b, words, sizeof(words)) < 0 || buf_append(b, &u->spec, HASH_SIZE) < 0 ||
-            buf_append(b, &u->now.spec, HASH_SIZE) < 0)
-                return -ENOMEM;
-        return buf_append(b, u->now.set, strlen(u->now.set) + 1);
-}
-
-static int fingerprint(const ApplyList *list, uint64_t *ret) {
-        _cleanup_buf_ Buf b = {};
-        int r = buf_printf(&b, "%s %d %d", list->m->set, list->options.prune, list->options.adopt);
-        Hash hash;
-
-        for (size_t i = 0; r >= 0 && i < list->aims.n; i++)
-                r = add_to_print(&list->items[i], &b);
-        if (r < 0)
-                return r;
-        hash = hash_of(b.data, b.len);
-        *ret = 0;
-        for (size_t i = 0; i < sizeof(*ret); i++)
-                *ret |= (uint64_t) hash.bytes[i] << (8 * i);
-        return 0;
-}
+enum { REASONS_MAX = 256 }; // units of a plan of which it is said why they are as they are
 
 // ------------------------------------------------------------------------------------------------ a few at a time
+
+// What is only started again needs no rollout.
+static bool is_started_again(const AimItem *item) {
+        return item->aimed && apply_list_item(item)->verdict == APPLY_START;
+}
 
 // Also of what the cluster still has to be sent.
 static bool is_due(const ApplyItem *item) {
@@ -289,7 +86,7 @@ static const char *find_bystander(const ApplyList *list) {
                 const AimItem *named = u ? map_find_str(&list->aims.by_name, u->record->name) : NULL;
 
                 if (u && u->record->from_template && !hash_equal(&u->spec->hash, &list->rolls.spec) &&
-                    !(named && is_due(apply_item(named))))
+                    !(named && is_due(apply_list_item(named))))
                         return u->record->name;
         }
         return NULL;
@@ -304,7 +101,7 @@ static int find_rollout(ApplyList *list, const char **ret_unit, const char **ret
                 const ApplyItem *item = &list->items[i];
 
                 *ret_unit = item->to.name;
-                if (is_due(item))
+                if (is_due(item) && !is_started_again(&item->to))
                         r = add_to_rollout(list, item, ret_why);
         }
         if (r < 0 || !list->rolls.name)
@@ -417,13 +214,32 @@ static int set_hex(const Hash *hash, char **ret) {
         return field_set(ret, hex);
 }
 
+// Of the first ones only: it may take a look at each node.
+static int fill_why(const ApplyList *list, const ApplyItem *item, Argosy__Response__ApplyRow *row) {
+        const UnitEntry *e = cluster_state_find_unit(list->leader->state, item->to.name);
+        _cleanup_free_ char *why = NULL;
+        int r = why_phrase(list->leader, e, item->sight.node, &why);
+
+        return r < 0 ? r : field_set(&row->why, why);
+}
+
+static int fill_state(const ApplyList *list, const ApplyItem *item, size_t n_rows, Argosy__Response__ApplyRow *row) {
+        int r = field_set(&row->state, apply_seen_word(item->sight.seen));
+
+        row->starts = item->verdict == APPLY_START;
+        row->wrong = apply_seen_is_wrong(item->sight.seen);
+        if (r == 0 && item->sight.node)
+                r = field_set(&row->node, item->sight.node->name);
+        return r < 0 || n_rows > REASONS_MAX ? r : fill_why(list, item, row);
+}
+
 static int fill_row(const ApplyList *list, const ApplyItem *item, Argosy__Response__ApplyRow *row) {
         const ApplyUnit *u = &item->unit;
         int r = field_set(&row->unit, item->to.name);
 
         row->made = !u->now.exists;
         row->removed = item->verdict == APPLY_REMOVE;
-        row->adopted = u->now.exists && !streq(u->now.set, list->m->set);
+        row->adopted = u->now.exists && !streq(u->now.set, list->m->set) && !u->brought;
         row->need = item->lost || item->to.aim.file > 0;
         if (r == 0 && u->now.exists)
                 r = set_hex(&u->now.spec, &row->rev) ?: field_set(&row->desired, target_to_string(u->now.target)) ?:
@@ -436,20 +252,21 @@ static int fill_row(const ApplyList *list, const ApplyItem *item, Argosy__Respon
 
 static int add_row(const ApplyList *list, const ApplyItem *item, Argosy__Response__ApplyPlan *plan) {
         Argosy__Response__ApplyRow *row;
+        int r;
 
         if (item->verdict == APPLY_LEAVE)
                 return 0;
-        if (item->verdict == APPLY_SAME) {
-                plan->same += item->unit.named;
+        plan->same += item->unit.named && (item->verdict == APPLY_SAME || item->verdict == APPLY_START);
+        if (item->verdict == APPLY_SAME && item->sight.seen == APPLY_SEEN_WELL)
                 return 0;
-        }
         row = malloc(sizeof(*row));
         if (!row)
                 return -ENOMEM;
         argosy__response__apply_row__init(row);
         if (FIELD_APPEND(plan->rows, plan->n_rows, row) < 0)
                 return -ENOMEM;
-        return fill_row(list, item, row);
+        r = fill_row(list, item, row);
+        return r == 0 && item->sight.seen != APPLY_SEEN_WELL ? fill_state(list, item, plan->n_rows, row) : r;
 }
 
 // NULL: out of memory.
@@ -461,10 +278,11 @@ static Argosy__Response *tell_plan(ApplyList *list, const ClusterState *state) {
         for (size_t i = 0; plan && i < list->aims.n; i++)
                 if (add_row(list, &list->items[i], plan) < 0)
                         return NULL;
-        if (!plan || phrase_refusal(list, &refusal) < 0 || fingerprint(list, &plan->plan) < 0 ||
+        if (!plan || phrase_refusal(list, &refusal) < 0 || apply_list_fingerprint(list, &plan->plan) < 0 ||
             field_printf(&plan->refusal, "%.*s", (int) refusal.len, (const char *) refusal.data) < 0)
                 return NULL;
         plan->left = (uint32_t) list->n_left;
+        plan->named = (uint32_t) list->counts.named;
         plan->revision = cluster_state_revision(state);
         return TAKE_PTR(response);
 }
@@ -483,7 +301,7 @@ static Argosy__Verb verb_of_done(const ApplyUnit *u) {
 static int on_describe(const Leader *l, const Ticket *t, const AimList *aims, const AimItem *aim_item,
                        Argosy__Response__UnitResult *ret) {
         const ApplyList *list = CONTAINER_OF(aims, const ApplyList, aims);
-        const ApplyItem *item = apply_item(aim_item);
+        const ApplyItem *item = apply_list_item(aim_item);
         int r;
 
         if (item->lost) {
@@ -526,7 +344,9 @@ static int read_job(ApplyList *list, const ClusterState *state, uint64_t number)
 
 static Argosy__Response *refuse_unit(const Argosy__Request__Apply *m,
                                      const Argosy__Request__Apply__Unit *u) {
-        if (u->spec.len != HASH_SIZE || u->file > m->n_files || u->target > ARGOSY__TARGET__TARGET_LAUNCHED)
+        bool has_spec = u->spec.len == HASH_SIZE || (u->brought && u->spec.len == 0 && u->file == 0);
+
+        if (!has_spec || u->file > m->n_files || u->target > ARGOSY__TARGET__TARGET_LAUNCHED)
                 return response_error(EINVAL, "the request does not say what a unit is to be");
         if (u->file > 0 && m->files[u->file - 1]->content.len > UNIT_FILE_MAX)
                 return response_error(E2BIG, "a unit file of more than %d KiB is not applied",
@@ -558,7 +378,7 @@ static int settle_twice(Ticket *t) {
 static int check_plan(ApplyList *list, const ClusterState *state, Ticket *t) {
         _cleanup_buf_ Buf why = {};
         uint64_t plan = 0;
-        int r = fingerprint(list, &plan);
+        int r = apply_list_fingerprint(list, &plan);
 
         if (r < 0)
                 return r;
@@ -573,15 +393,15 @@ static int check_plan(ApplyList *list, const ClusterState *state, Ticket *t) {
 
 // As it is now. STEP_PASSED: it is still what was asked about, and may be done.
 static int compare(Decision *d, Ticket *t) {
-        _cleanup_(list_done) ApplyList list = {.m = t->request->apply, .leader = d->leader};
+        _cleanup_(apply_list_done) ApplyList list = {.m = t->request->apply, .leader = d->leader};
         const ClusterState *state = d->leader->state;
         int r;
 
         list.options = (ApplyOptions){list.m->set, list.m->prune, list.m->force, list.m->adopt};
-        r = fill_all(&list, state);
+        r = apply_list_fill_all(&list);
         if (r < 0)
                 return r == -EEXIST ? settle_twice(t) : r;
-        list_judge(&list, state);
+        apply_list_judge(&list);
         return list.m->dry_run ? settle(t, tell_plan(&list, state)) : check_plan(&list, state, t);
 }
 
@@ -599,20 +419,23 @@ static int tell_done(Decision *d, Ticket *t, ApplyList *list) {
         return settle(t, TAKE_PTR(response));
 }
 
+// What has failed is started again beside the rollout, in the same entry.
+static int begin_rollout(Decision *d, Ticket *t, const ApplyList *list, Argosy__Request__Rollout *m) {
+        BatchBuilderMark mark = batch_builder_mark(&d->batch);
+        int r = decide_aims_put(d, &list->aims, is_started_again);
+
+        if (r == 0)
+                r = decide_rolling_begin(d, t, m);
+        if (r != PLAN_IN_BATCH)
+                batch_builder_rollback(&d->batch, mark);
+        return r;
+}
+
 // By one entry, which begins a rollout that does all of it. One that was begun is never begun again.
-static int decide_rolling(Decision *d, Ticket *t, ApplyList *list) {
+static int decide_rolling(Decision *d, Ticket *t, const ApplyList *list) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
-        const char *unit, *why;
-        int r;
 
-        if (t->job > 0)
-                return settle(t, decide_rolling_response(d->leader, t));
-        r = find_rollout(list, &unit, &why);
-        if (r == -EINVAL)
-                return settle(t, response_error(EINVAL, "%s %s: nothing was changed", unit, why));
-        if (r < 0 || !list->rolls.name)
-                return r < 0 ? r : settle(t, response_new(ARGOSY__RESPONSE__WHAT_CHANGE));
         if (!find_content(list, &file.content))
                 return settle(
                         t,
@@ -626,21 +449,43 @@ static int decide_rolling(Decision *d, Ticket *t, ApplyList *list) {
         m.max_unavailable = list->m->max_unavailable;
         m.percent = list->m->percent;
         m.health_us = list->m->health_us;
-        return decide_rolling_begin(d, t, &m);
+        return begin_rollout(d, t, list, &m);
+}
+
+static int decide_at_once(Decision *d, Ticket *t, ApplyList *list) {
+        return decide_aims_are_over(d->leader, t) ? tell_done(d, t, list) : decide_aims(d, t, &list->aims);
+}
+
+static int decide_judged(Decision *d, Ticket *t, ApplyList *list) {
+        const char *unit, *why;
+        int r;
+
+        if (!list->m->rolling)
+                return decide_at_once(d, t, list);
+        if (t->job > 0 && (!list->job || *list->job->rollout))
+                return settle(t, decide_rolling_response(d->leader, t));
+        r = find_rollout(list, &unit, &why);
+        if (r == -EINVAL)
+                return settle(t, response_error(EINVAL, "%s %s: nothing was changed", unit, why));
+        if (r < 0)
+                return r;
+        if (list->rolls.name)
+                return decide_rolling(d, t, list);
+        return decide_at_once(d, t, list);
 }
 
 int decide_apply(Decision *d, Ticket *t) {
         const ClusterState *state = d->leader->state;
-        _cleanup_(list_done) ApplyList list = {.m = t->request->apply,
+        _cleanup_(apply_list_done) ApplyList list = {.m = t->request->apply,
                                                .leader = d->leader,
-                                               .aims = {.item = item_at, .describe = on_describe}};
+                                               .aims = {.item = apply_list_at, .describe = on_describe}};
         int r = STEP_PASSED;
 
         list.options = (ApplyOptions){list.m->set, true, list.m->force, list.m->adopt};
         if (!t->log_parts && t->job == 0)
                 r = compare(d, t);
         if (r == STEP_PASSED)
-                r = fill_asked(&list);
+                r = apply_list_fill_asked(&list);
         else
                 return r;
         if (r == 0 && t->job > 0)
@@ -649,8 +494,6 @@ int decide_apply(Decision *d, Ticket *t) {
                 return r == -EEXIST ? settle_twice(t) : r;
         list.aims.files = list.m->files;
         list.aims.n_files = list.m->n_files;
-        list_judge(&list, state);
-        if (list.m->rolling)
-                return decide_rolling(d, t, &list);
-        return decide_aims_are_over(d->leader, t) ? tell_done(d, t, &list) : decide_aims(d, t, &list.aims);
+        apply_list_judge(&list);
+        return decide_judged(d, t, &list);
 }

@@ -30,6 +30,7 @@
 #include "retry-controller.h"
 #include "rollout-controller.h"
 #include "scheduler.h"
+#include "scheduler-roles.h"
 #include "str.h"
 #include "tables.h"
 #include "tickets.h"
@@ -391,6 +392,18 @@ static void why_unit(Responder *t, Leader *l, const char *name) {
                 why_nowhere(t, l, e, u);
         else
                 why_on_node(t, l, e, u, u->node);
+}
+
+int why_phrase(Leader *l, const UnitEntry *e, const Node *n, char **ret) {
+        const Unit *u = unit_find(l, e->record->name);
+        char why[REASON_SIZE];
+
+        if (u && n)
+                reason_of_unit_on_node(l, u, unit_on_node_find(u, n), n, e->record, why);
+        else if (!u || !scheduler_held_back(l, u, why, sizeof(why)))
+                str_fit(why, sizeof(why), "no node takes it at present");
+        *ret = strdup(why);
+        return *ret ? 0 : -ENOMEM;
 }
 
 // Before its reason is looked for.

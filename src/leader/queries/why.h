@@ -13,6 +13,9 @@ enum {
         WHY_SHARE = 256,           // of one of them, until the others have had theirs
 };
 
+// Why a unit is not as its owner wants it on that node, or (NULL) why it has none, in few words; empty: it is. 0 and a new
+// string, or -ENOMEM.
+int why_phrase(Leader *l, const UnitEntry *e, const Node *n, char **ret);
 // Answers at once, also not leading.
 void why_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 // Whether the request is about more than that.

@@ -65,7 +65,7 @@ static void reply_plan(FakeDaemon *d, Argosy__Response__ApplyRow *row, uint32_t 
 
         plan.rows = &row;
         plan.n_rows = row != NULL;
-        plan.same = same;
+        plan.same = plan.named = same;
         plan.refusal = (char *) refusal;
         plan.revision = REVISION;
         plan.plan = PRINT;
@@ -110,8 +110,8 @@ static void programs_get_the_plan_with_its_revision(void **state) {
         assert_int_equal(o.code, 5);
         assert_string_equal(
                 o.out, "[{\"unit\":\"a.service\",\"change\":\"make\",\"rev\":\"\",\"rev_after\":\"" ONE
-                       "\",\"desired\":\"\",\"desired_after\":\"launched\",\"set\":\"\",\"adopt\":false,"
-                       "\"revision\":42}]\n");
+                       "\",\"desired\":\"\",\"desired_after\":\"launched\",\"set\":\"\",\"state\":\"\","
+                       "\"why\":\"\",\"node\":\"\",\"adopt\":false,\"wrong\":false,\"revision\":42}]\n");
 }
 
 static void is_the_same(FakeDaemon *d) {
@@ -128,6 +128,91 @@ static void nothing_to_do_is_said_or_an_empty_list(void **state) {
         assert_int_equal(people.code + programs.code, 0);
         assert_string_equal(people.out, "The set shop is as the folder says: 1 unit, nothing to do.\n");
         assert_string_equal(programs.out, "[]\n");
+}
+
+// A unit that is as the folder says, and is not as it is to be.
+static void reply_seen(FakeDaemon *d, const char *state, bool starts) {
+        Argosy__Response__ApplyRow row = ARGOSY__RESPONSE__APPLY_ROW__INIT;
+
+        row.unit = (char *) "a.service";
+        row.rev = row.rev_after = (char *) ONE;
+        row.desired = row.desired_after = (char *) "launched";
+        row.set = (char *) "shop";
+        row.state = (char *) state;
+        row.node = (char *) "n1";
+        row.starts = starts;
+        row.wrong = true;
+        reply_plan(d, &row, 1, "");
+}
+
+static void has_failed(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_apply(d, true));
+        reply_seen(d, "failed", true);
+        fake_expect_end(d);
+}
+
+static void is_stopped(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_apply(d, true));
+        reply_seen(d, "stopped", true);
+        fake_expect_end(d);
+}
+
+static void loops(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_apply(d, true));
+        reply_seen(d, "looping", false);
+        fake_expect_end(d);
+}
+
+static void a_plan_says_by_its_status_what_an_apply_would_do(void **state) {
+        _cleanup_outcome_ Outcome failed = run_here(has_failed, "apply --plan --set=shop", ""),
+                                  stopped = run_here(is_stopped, "apply --plan --set=shop", ""),
+                                  looping = run_here(loops, "apply --plan --set=shop", ""),
+                                  at_once = run_here(loops, "apply --set=shop", "");
+
+        assert_int_equal(failed.code, 6);
+        assert_string_equal(failed.out, "a.service: failed, on n1; is started again\n");
+        assert_non_null(strstr(failed.err, "1 of 1 units is not as it is to be: a.service failed\n"));
+        assert_int_equal(stopped.code, 5);
+        assert_int_equal(looping.code, 1);
+        assert_non_null(strstr(looping.out, "a.service: fails again and again, on n1; is left as it is\n"));
+        assert_int_equal(at_once.code, 1);
+        assert_non_null(strstr(at_once.err, "1 of 1 units is not as it is to be: a.service fails again and again\n"));
+}
+
+// Asked again when all is done: what was started has failed once more.
+static void starts_in_vain(FakeDaemon *d) {
+        Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
+        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        fake_accept(d);
+        done(read_apply(d, true));
+        reply_seen(d, "failed", true);
+        done(read_apply(d, false));
+        result.name = (char *) "a.service";
+        change.units = &results;
+        change.n_units = 1;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
+        r.change = &change;
+        fake_reply(d, &r);
+        done(read_apply(d, true));
+        reply_seen(d, "failed", true);
+        fake_expect_end(d);
+}
+
+static void units_that_are_wrong_after_it_are_named(void **state) {
+        _cleanup_outcome_ Outcome people = run_here(starts_in_vain, "apply --set=shop", ""),
+                                  programs = run_here(starts_in_vain, "apply --json=short --set=shop", "");
+
+        assert_int_equal(people.code, 1);
+        assert_non_null(strstr(people.err, "1 of 1 units is not as it is to be: a.service failed\n"));
+        assert_int_equal(programs.code, 1);
+        assert_string_equal(programs.out, "[{\"unit\":\"a.service\",\"ok\":true,\"node\":\"\",\"message\":\"\"},"
+                                          "{\"unit\":\"a.service\",\"ok\":false,\"node\":\"n1\",\"message\":\"failed\"}]\n");
 }
 
 static uint8_t seen_id[2][16];
@@ -150,6 +235,10 @@ static void applies_with_a_key(FakeDaemon *d) {
         memcpy(seen_id[n_seen++ % 2], q->job->id.data, 16);
         done(q);
         reply_change(d, RESULTS({.name = "a.service", .revision = 7}));
+        q = read_apply(d, true); // how are the units now? They have changed since that revision
+        assert(q->job->if_revision == 0);
+        done(q);
+        reply_plan(d, NULL, 1, "");
         fake_expect_end(d);
 }
 
@@ -184,6 +273,8 @@ static void rolls(FakeDaemon *d) {
         assert(streq(q->rollout_wait->name, "a.service") && q->rollout_wait->revision == 7);
         done(q);
         reply_left(d, 0, "", true);
+        done(read_apply(d, true)); // how are the units now?
+        reply_plan(d, NULL, 1, "");
         fake_expect_end(d);
 }
 
@@ -315,6 +406,8 @@ int main(void) {
                 FOLDER_CASE(a_plan_is_the_difference_and_changes_nothing),
                 FOLDER_CASE(programs_get_the_plan_with_its_revision),
                 FOLDER_CASE(nothing_to_do_is_said_or_an_empty_list),
+                FOLDER_CASE(a_plan_says_by_its_status_what_an_apply_would_do),
+                FOLDER_CASE(units_that_are_wrong_after_it_are_named),
                 FOLDER_CASE(a_key_is_the_same_request_again_and_the_plan_goes_with_it),
                 FOLDER_CASE(an_update_of_a_folder_is_waited_for_as_a_rollout),
                 FOLDER_CASE(what_would_be_refused_is_not_asked_for),

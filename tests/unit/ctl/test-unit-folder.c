@@ -101,6 +101,32 @@ static void units_are_what_files_and_the_set_file_say(void **state) {
         expect(&folder.units[4], "web@2.service", "web@2.service", ARGOSY__TARGET__TARGET_LAUNCHED);
 }
 
+// As loading them would bring it; by a path that activates a timer, too.
+static void what_units_bring_along_is_a_part_of_the_folder(void **state) {
+        _cleanup_unit_folder_ UnitFolder folder = {};
+        const Fixture *f = *state;
+
+        put(f, "sweep@.timer", "[Timer]\nOnActiveSec=1h\n");
+        put(f, "sweep@.service", SLEEPER "[Install]\nAlso=mop@%i.socket sweep@b.service\n");
+        put(f, "see.path", "[Path]\nUnit=sweep@c.timer\n");
+        put(f, "argosy.set", "launched sweep@a.timer\ninactive sweep@b.service\n");
+        take(f, &folder);
+        assert_int_equal(folder.n_units, 11);
+        assert_int_equal(folder.n_brought, 6);
+        assert_string_equal(folder.units[0].name, "mop@a.socket");
+        assert_true(folder.units[0].brought && !folder.units[0].file);
+        assert_int_equal(folder.units[0].target, ARGOSY__TARGET__TARGET_LOADED);
+        assert_string_equal(folder.units[1].name, "mop@b.socket");
+        assert_int_equal(folder.units[1].target, ARGOSY__TARGET__TARGET_INACTIVE); // it is the one of a unit that is not to be
+        assert_string_equal(folder.units[2].name, "mop@c.socket");
+        assert_string_equal(folder.units[3].name, "see.path");
+        expect(&folder.units[6], "sweep@a.service", "sweep@.service", ARGOSY__TARGET__TARGET_LOADED);
+        assert_true(folder.units[6].brought);
+        expect(&folder.units[8], "sweep@b.service", "sweep@.service", ARGOSY__TARGET__TARGET_INACTIVE);
+        assert_false(folder.units[8].brought); // the folder says what it is to be
+        expect(&folder.units[10], "sweep@c.timer", "sweep@.timer", ARGOSY__TARGET__TARGET_LOADED);
+}
+
 static void what_is_no_unit_is_named_or_does_not_count(void **state) {
         _cleanup_unit_folder_ UnitFolder folder = {};
         const Fixture *f = *state;
@@ -289,13 +315,17 @@ static void expect_set(const Fixture *f, const FolderExportUnit *units, size_t n
         _cleanup_buf_ Buf why = {};
 
         take(f, &folder);
-        assert_int_equal(folder.n_units, n);
+        assert_int_equal(folder.n_units, n + folder.n_brought);
         assert_int_equal(folder.n_ignored, 0);
         assert_string_equal(folder.set_file.set, "shop");
-        for (size_t i = 0; i < n; i++) {
-                assert_string_equal(folder.units[i].name, units[i].name);
-                assert_int_equal(folder.units[i].target, units[i].target);
-                assert_true(hash_equal(&folder.units[i].file->hash, &units[i].spec));
+        for (size_t i = 0, k = 0; i < folder.n_units; i++) {
+                const UnitFolderUnit *u = &folder.units[i];
+
+                if (u->brought)
+                        continue;
+                assert_string_equal(u->name, units[k].name);
+                assert_int_equal(u->target, units[k].target);
+                assert_true(hash_equal(&u->file->hash, &units[k++].spec));
         }
         assert_int_equal(begin(f, &again, units, n, &why), 0);
         assert_true(folder_export_is_there(&again));
@@ -420,6 +450,7 @@ static void a_folder_is_made(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 CASE(units_are_what_files_and_the_set_file_say),
+                CASE(what_units_bring_along_is_a_part_of_the_folder),
                 CASE(what_is_no_unit_is_named_or_does_not_count),
                 CASE(a_unit_is_one_whatever_it_is_called),
                 CASE(a_link_to_a_file_is_that_file),

@@ -412,7 +412,6 @@ static void a_global_unit_that_has_the_file_is_left_alone(void **state) {
         assert_over_at_once("all.service", OLD GLOBAL);
 }
 
-// Nobody asked before whether it is up: no group counted it.
 static void where_a_global_unit_is_down_already_it_has_its_turn_first(void **state) {
         RigAnswer *a;
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The units that an apply is about, and what becomes of each.
+
+#include "apply-look.h"
+#include "apply-policy.h"
+#include "decide-aims.h"
+#include "rollout-group.h"
+
+typedef struct ApplyItem {
+        AimItem to;
+        const Argosy__Request__Apply__Unit *wanted; // NULL: it is not named
+        ApplyUnit unit;
+        ApplySight sight;
+        ApplyVerdict verdict;
+        bool lost; // its content is not there, and did not come either
+} ApplyItem;
+
+typedef struct ApplyList {
+        AimList aims;
+        const Argosy__Request__Apply *m;
+        ApplyOptions options;
+        ApplyItem *items;
+        ApplyCounts counts;
+        size_t n_left;
+        Leader *leader;
+        RolloutGroup rolls;     // what gets its files a few at a time
+        Argosy__JobRecord *job; // of what is in the log already; NULL: nothing is
+        Map done;               // names of its units
+} ApplyList;
+
+void apply_list_done(ApplyList *list);
+const ApplyItem *apply_list_item(const AimItem *item);
+const AimItem *apply_list_at(const AimList *list, size_t i); // AimList.item
+
+// All that it is about: for the plan, and to see whether it is still that. 0, -EEXIST: a unit is named twice, -ENOMEM.
+int apply_list_fill_all(ApplyList *list);
+// What the request says is to be done: the same units in the same order each time. The same.
+int apply_list_fill_asked(ApplyList *list);
+// As they are now.
+void apply_list_judge(ApplyList *list);
+// A hash of what the folder says and of how the units are, but for what became of them by themselves. 0 or -ENOMEM.
+int apply_list_fingerprint(const ApplyList *list, uint64_t *ret);

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See apply-look.h. The facts are taken from the tables, and apply-seen.c says what they come to. A unit that runs on all
+// nodes is as it is where it is worst.
+
+#include "apply-look.h"
+
+#include "retry-controller.h"
+#include "host-marks.h"
+#include "registry.h"
+#include "str.h"
+#include "tables.h"
+#include "unit-on-node.h"
+#include "unit-record.h"
+
+static bool waits_on_node(const UnitOnNode *s) {
+        return list_is_linked(&s->awaiting) || s->hold == HOLD_START || s->hold == HOLD_BLOCKED || s->hold == HOLD_BOUND;
+}
+
+static bool has_answered(const UnitOnNode *s, const Argosy__UnitRecord *r) {
+        bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED;
+
+        return unit_on_node_is_reported(s) && s->revision >= (launched ? r->start_rev : r->revision);
+}
+
+static ApplySeen see_on_node(const UnitEntry *e, const Node *n, const UnitOnNode *s) {
+        const Argosy__UnitRecord *r = e->record;
+        ApplyFacts f = {
+                .target = r->target,
+                .lost = host_is_lost(n->host) || !n->host->attached || n->reason,
+                .outcome = record_final_outcome(r, n->number),
+        };
+
+        if (s) {
+                f.waits = waits_on_node(s);
+                f.answered = has_answered(s, r);
+                f.active = s->active;
+                f.restarts = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING && s->sub &&
+                             str_has_prefix(s->sub, "auto-restart");
+                f.loops = s->looping;
+                f.error = s->error && *s->error;
+                f.drift = s->drift;
+                f.along = s->went_along;
+        }
+        return apply_seen_of(&f);
+}
+
+static ApplySight see_everywhere(const UnitEntry *e, const Unit *u) {
+        ApplySight worst = {};
+
+        list_foreach (i, &u->on_nodes) {
+                const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
+                ApplySeen seen = unit_on_node_is_to_have(s) ? see_on_node(e, s->node, s) : APPLY_SEEN_WELL;
+
+                if (seen > worst.seen)
+                        worst = (ApplySight){seen, s->node};
+        }
+        return worst;
+}
+
+// The cluster itself is about to do something about it.
+static bool waits(const Leader *l, const Unit *u) {
+        char ignored[256];
+
+        return !u->node || u->life == LIFE_MOVING || u->life == LIFE_FLYING || u->life == LIFE_PENDING ||
+               retry_controller_phrase(l, u, ignored, sizeof(ignored));
+}
+
+ApplySight apply_look(Leader *l, const UnitEntry *e) {
+        Unit *u = unit_find(l, e->record->name);
+
+        if (e->record->target == ARGOSY__TARGET__TARGET_INACTIVE)
+                return (ApplySight){};
+        if (u && e->record->global)
+                return see_everywhere(e, u);
+        if (!u || waits(l, u))
+                return (ApplySight){APPLY_SEEN_QUEUED, u ? u->node : NULL};
+        return (ApplySight){see_on_node(e, u->node, unit_on_node_find(u, u->node)), u->node};
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How a unit of a set is, from what is known of it, and what an apply makes of that, as a table.
+#include "test.h"
+
+#include "apply-seen.h"
+#include "macro.h"
+
+#define ACTIVE ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE
+#define DOWN ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE
+#define FAILED ARGOSY__ACTIVE_STATE__ACTIVE_FAILED
+#define COMING ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING
+#define LAUNCHED .target = ARGOSY__TARGET__TARGET_LAUNCHED
+#define LOADED .target = ARGOSY__TARGET__TARGET_LOADED
+
+static const Argosy__Outcome done = {.kind = ARGOSY__OUTCOME__KIND__DONE}, failed = {.kind = ARGOSY__OUTCOME__KIND__FAILED},
+                             unknown = {.kind = ARGOSY__OUTCOME__KIND__UNKNOWN};
+
+static const struct {
+        const char *story;
+        ApplyFacts facts;
+        const char *word;
+        bool starts, is_wrong;
+} units[] = {
+        {"it runs", {LAUNCHED, .answered = true, .active = ACTIVE}, "", false, false},
+        {"it is not to be loaded", {.active = FAILED}, "", false, false},
+        {"it is loaded", {LOADED, .answered = true, .active = DOWN}, "", false, false},
+        {"its timer has run it, in vain", {LOADED, .answered = true, .active = FAILED}, "", false, false},
+        {"it cannot be loaded", {LOADED, .answered = true, .active = DOWN, .error = true}, "error", false, true},
+
+        {"it failed", {LAUNCHED, .answered = true, .active = FAILED}, "failed", true, true},
+        {"it could not be started", {LAUNCHED, .answered = true, .active = DOWN, .error = true}, "failed", true, true},
+        {"its only run failed", {LAUNCHED, .answered = true, .active = DOWN, .outcome = &failed}, "failed", true, true},
+        {"somebody stopped it", {LAUNCHED, .answered = true, .active = DOWN, .drift = true}, "stopped", true, true},
+
+        {"its only run was well", {LAUNCHED, .answered = true, .active = DOWN, .outcome = &done}, "finished", false, false},
+        {"nobody saw its only run end", {LAUNCHED, .answered = true, .outcome = &unknown}, "unknown", false, true},
+        {"it ended well", {LAUNCHED, .answered = true, .active = DOWN}, "ended", false, false},
+        {"it was skipped", {LAUNCHED, .answered = true, .active = DOWN, .skipped = true}, "skipped", false, false},
+        {"another one took it down", {LAUNCHED, .answered = true, .active = DOWN, .along = true}, "along", false, true},
+
+        {"it was told to start", {LAUNCHED, .active = FAILED}, "starting", false, true},
+        {"it takes its time", {LAUNCHED, .answered = true, .active = COMING}, "starting", false, true},
+        {"systemd tries again", {LAUNCHED, .answered = true, .active = COMING, .restarts = true}, "restarting", false, true},
+        {"again and again", {LAUNCHED, .answered = true, .active = ACTIVE, .loops = true}, "looping", false, true},
+        {"until systemd gave up", {LAUNCHED, .answered = true, .active = FAILED, .loops = true}, "failed", true, true},
+        {"it waits", {LAUNCHED, .active = DOWN, .waits = true, .lost = true}, "queued", false, true},
+        {"nobody hears of it", {LAUNCHED, .answered = true, .active = FAILED, .lost = true}, "lost", false, true},
+        {"it runs, with an error", {LAUNCHED, .answered = true, .active = ACTIVE, .error = true}, "error", false, true},
+};
+
+static void how_a_unit_is(void **state) {
+        for (size_t i = 0; i < ELEMENTSOF(units); i++) {
+                ApplySeen seen = apply_seen_of(&units[i].facts);
+
+                if (!streq(apply_seen_word(seen), units[i].word) || apply_seen_starts(seen) != units[i].starts ||
+                    apply_seen_is_wrong(seen) != units[i].is_wrong)
+                        fail_msg("%s: '%s'", units[i].story, apply_seen_word(seen));
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(how_a_unit_is),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

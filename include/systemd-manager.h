@@ -46,6 +46,7 @@ enum {
                 1000,            // rows of a ListUnits reply taken in per turn of the loop, about 1 us each
         SYSTEMD_SETTLE_MS = 100, // how long the end of a job waits for its unit's change before it asks
         SYSTEMD_CHECK_PERIOD_S = 600,
+        SYSTEMD_DEPENDENTS_MAX = 4096, // units that a stop may spread to, for systemd_manager_stopped_with()
         SYSTEMD_CHECK_ANSWER_S = 120, // a busy systemd may well take half a minute
 };
 
@@ -235,6 +236,17 @@ int systemd_manager_control_group(SystemdManager *m, const char *name, SystemdCo
 // for about 10 us of systemd: 1 or 0, or negative errno. A unit that is not loaded is loaded for it.
 typedef void (*SystemdOutdated)(int outdated, void *userdata);
 int systemd_manager_outdated(SystemdManager *m, const char *name, SystemdOutdated done, void *userdata);
+
+// Which units systemd would stop together with this one, which is up: those that require it, are bound to it or a part
+// of it, or to which it propagates its stop, and so on from each that is up. 40 us of systemd for each that is. Valid
+// during the call. -E2BIG: more than SYSTEMD_DEPENDENTS_MAX; -ECONNRESET: ask again; -ECANCELED: it was closed.
+typedef struct SystemdDependent {
+        const char *name;
+        Argosy__ActiveState active; // what is down already is listed, too
+        bool needs;                 // it cannot be started while the unit is down
+} SystemdDependent;
+typedef void (*SystemdStoppedWith)(int error, const SystemdDependent *list, size_t n, void *userdata);
+int systemd_manager_stopped_with(SystemdManager *m, const char *name, SystemdStoppedWith done, void *userdata);
 
 // The process at the other end of the connection, which is the manager; -ENOTCONN while there is none.
 int systemd_manager_pid(const SystemdManager *m);

@@ -190,6 +190,31 @@ static void append_bytes_variant(sd_bus_message *reply, const uint8_t bytes[16])
         fake_must(sd_bus_message_close_container(reply));
 }
 
+static bool is_list(const char *property) {
+        static const char *const lists[] = {"RequiredBy", "RequisiteOf", "BoundBy", "ConsistsOf"};
+
+        for (size_t i = 0; i < ELEMENTSOF(lists); i++)
+                if (streq(property, lists[i]))
+                        return true;
+        return false; // it is too old for PropagatesStopTo
+}
+
+static void append_list(sd_bus_message *reply, const FakeUnit *u, const char *property) {
+        fake_must(sd_bus_message_open_container(reply, 'v', "as"));
+        fake_must(sd_bus_message_open_container(reply, 'a', "s"));
+        for (size_t i = 0; i < ELEMENTSOF(u->lists); i++) {
+                char names[128], *save = NULL;
+
+                if (!streq(u->lists[i].property, property))
+                        continue;
+                strcpy(names, u->lists[i].names);
+                for (char *name = strtok_r(names, " ", &save); name; name = strtok_r(NULL, " ", &save))
+                        fake_must(sd_bus_message_append(reply, "s", name));
+        }
+        fake_must(sd_bus_message_close_container(reply));
+        fake_must(sd_bus_message_close_container(reply));
+}
+
 static void do_get(FakeSystemd *f, sd_bus_message *call) {
         sd_bus_message *reply = reply_new(call);
         const char *property;
@@ -220,6 +245,8 @@ static void do_get(FakeSystemd *f, sd_bus_message *call) {
         else if (u && streq(property, "ControlGroup"))
                 fake_must(sd_bus_message_append(reply, "v", "s",
                                                 streq(u->active, "active") ? "/system.slice/it" : ""));
+        else if (u && is_list(property))
+                append_list(reply, u, property);
         else if (u && streq(property, "LoadError")) {
                 bool bad = streq(fake_unit_load_word(f, u), "bad-setting");
 

@@ -25,6 +25,9 @@ typedef struct FakeUnit {
         uint32_t n_restarts;           // told of services
         char job_type[16];
         unsigned order;
+        struct {
+                char property[32], names[128];
+        } lists[3];
         char name[256];
 } FakeUnit;
 

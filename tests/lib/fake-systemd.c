@@ -234,6 +234,17 @@ void fake_systemd_remove(FakeSystemd *f, const char *name) {
         fake_unit_get(f, name)->exists = false;
 }
 
+void fake_systemd_list(FakeSystemd *f, const char *name, const char *property, const char *names) {
+        FakeUnit *u = fake_unit_get(f, name);
+        size_t i = 0;
+
+        while (i < ELEMENTSOF(u->lists) && *u->lists[i].property)
+                i++;
+        assert(i < ELEMENTSOF(u->lists));
+        snprintf(u->lists[i].property, sizeof(u->lists[i].property), "%s", property);
+        snprintf(u->lists[i].names, sizeof(u->lists[i].names), "%s", names);
+}
+
 void fake_systemd_pin(FakeSystemd *f, const char *name, bool pinned) {
         FakeUnit *u = fake_unit_get(f, name);
 

@@ -37,6 +37,9 @@ void fake_systemd_free(FakeSystemd *f);
 int fake_systemd_open(void *fake);
 
 void fake_systemd_add(FakeSystemd *f, const char *name, FakeBehaviour behaviour);
+// `names`, separated by blanks, are in that list property of the unit ("RequiredBy", "ConsistsOf", ...), and units that
+// are in memory.
+void fake_systemd_list(FakeSystemd *f, const char *name, const char *property, const char *names);
 // Sets how a unit behaves without making it exist.
 void fake_systemd_behave(FakeSystemd *f, const char *name, FakeBehaviour behaviour);
 void fake_systemd_remove(FakeSystemd *f, const char *name); // its declaration; what runs, runs on

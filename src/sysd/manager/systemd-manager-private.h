@@ -9,6 +9,7 @@
 //   systemd-manager-check.c    the rolling check
 //   systemd-manager-jobs.c     the job window
 //   systemd-manager-calls.c    load, reload, inspect
+//   systemd-manager-stops.c    which units a stop would stop
 //
 // A turn: messages change units and move jobs and calls to the lists of what is finished; manager_flush()
 // then calls back in a fixed order, and manager_pump_queries(), _jobs() and _calls() send what may be sent. Handlers of
@@ -214,6 +215,7 @@ struct SystemdManager {
         ListNode reloads_waiting, reloads_running, reloads_finished;
         bool reload_replied;
         ListNode inspections_waiting, inspections_sent, inspections_finished;
+        ListNode surveys_waiting, surveys_sent, surveys_finished;
 
         SystemdStats stats;
 };
@@ -308,3 +310,9 @@ void manager_calls_notify(SystemdManager *m);
 void manager_calls_abandon(SystemdManager *m);
 void manager_pump_calls(SystemdManager *m);
 void manager_note_reload(SystemdManager *m); // systemd begins one, whoever asked for it
+
+// systemd-manager-stops.c
+void manager_stops_lost(SystemdManager *m);
+void manager_stops_notify(SystemdManager *m);
+void manager_stops_abandon(SystemdManager *m);
+void manager_pump_stops(SystemdManager *m);

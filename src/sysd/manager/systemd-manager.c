@@ -277,6 +277,7 @@ static void manager_disconnect(SystemdManager *m) {
         manager_check_lost(m);
         manager_jobs_lost(m);
         manager_calls_lost(m);
+        manager_stops_lost(m);
         if (m->stopping_suspected) { // gone before it could answer
                 m->stopping_suspected = false;
                 m->announce_stopping = !m->stopping;
@@ -466,6 +467,7 @@ static void pump(SystemdManager *m) {
         if (m->synced) {
                 manager_pump_jobs(m);
                 manager_pump_calls(m);
+                manager_pump_stops(m);
                 manager_pump_later(m);
         }
         // systemd has work for a while, and what it says about it meanwhile may come together.
@@ -485,6 +487,7 @@ void manager_flush(SystemdManager *m) {
         manager_jobs_settle(m);
         manager_jobs_notify(m);
         manager_calls_notify(m);
+        manager_stops_notify(m);
         pump(m);
 }
 
@@ -562,6 +565,9 @@ static void init_lists(SystemdManager *m) {
                 &m->inspections_waiting,
                 &m->inspections_sent,
                 &m->inspections_finished,
+                &m->surveys_waiting,
+                &m->surveys_sent,
+                &m->surveys_finished,
         };
 
         for (size_t i = 0; i < ELEMENTSOF(lists); i++)
@@ -628,6 +634,7 @@ static void on_close(void *userdata) {
 
         manager_jobs_abandon(m);
         manager_calls_abandon(m);
+        manager_stops_abandon(m);
         m->closing = CLOSED;
         drain_close(&m->drain, on_drain_closed);
 }

@@ -123,6 +123,59 @@ static void loading_tells_what_is_wrong(void **state) {
                "load none.service: not-found, Unit none.service not found.\n");
 }
 
+static void on_stopped_with(int error, const SystemdDependent *list, size_t n, void *userdata) {
+        if (error < 0)
+                record("survey: %s", strerror(-error));
+        for (size_t i = 0; i < n; i++)
+                record("%s: %s%s", list[i].name, active_state_to_string(list[i].active), list[i].needs ? " needs it" : "");
+        ++*(unsigned *) userdata;
+}
+
+static void a_stop_spreads_from_each_that_is_up(void **state) {
+        unsigned n = 0;
+
+        static const char *const up[] = {"db.service", "web.service", "cache.service", "proxy.service", "log.service"};
+
+        for (size_t i = 0; i < ELEMENTSOF(up); i++) {
+                fake_systemd_add(fake, up[i], FAKE_RUNS);
+                fake_systemd_set(fake, up[i], "active", "running", "success");
+        }
+        fake_systemd_add(fake, "off.service", FAKE_RUNS);
+        fake_systemd_pin(fake, "off.service", true);
+        fake_systemd_list(fake, "db.service", "RequiredBy", "web.service off.service");
+        fake_systemd_list(fake, "db.service", "ConsistsOf", "cache.service");
+        fake_systemd_list(fake, "web.service", "BoundBy", "proxy.service db.service"); // which names it in turn
+        fake_systemd_list(fake, "cache.service", "RequiredBy", "log.service");
+        fake_systemd_list(fake, "off.service", "RequiredBy", "never.service"); // it is down: no stop gets there
+        open_synced();
+        forget_recorded();
+        assert_int_equal(systemd_manager_stopped_with(manager, "db.service", on_stopped_with, &n), 0);
+        loop_until(n == 1);
+        expect("web.service: active needs it\n"
+               "off.service: inactive needs it\n"
+               "cache.service: active\n"
+               "proxy.service: active needs it\n"
+               "log.service: active\n");
+        assert_int_equal(fake_systemd_calls(fake, "ListUnitsByNames"), 3);
+        assert_null(fake_systemd_active(fake, "never.service")); // nothing was loaded for it
+}
+
+static void a_survey_ends_with_its_connection(void **state) {
+        unsigned n = 0;
+
+        fake_systemd_add(fake, "db.service", FAKE_RUNS);
+        fake_systemd_set(fake, "db.service", "active", "running", "success");
+        open_synced();
+        forget_recorded();
+        fake_systemd_mute(fake, true);
+        assert_int_equal(systemd_manager_stopped_with(manager, "db.service", on_stopped_with, &n), 0);
+        loop_until(fake_systemd_calls(fake, "Get") >= 5);
+        fake_systemd_mute(fake, false);
+        fake_systemd_cut(fake);
+        loop_until(n == 1 && n_synced == 2);
+        expect("disconnected\nsurvey: Connection reset by peer\nsynced\n");
+}
+
 static void loads_come_in_chunks_and_survive_a_lost_connection(void **state) {
         char names[250][32];
         const char *list[250];
@@ -428,6 +481,8 @@ int main(void) {
                 T(a_pin_is_a_job_and_the_listing_tells_of_it),
                 T(a_watched_name_is_asked_for_without_loading_it),
                 T(loading_tells_what_is_wrong),
+                T(a_stop_spreads_from_each_that_is_up),
+                T(a_survey_ends_with_its_connection),
                 T(loads_come_in_chunks_and_survive_a_lost_connection),
                 T(collection_by_others_is_told),
                 T(shutdown_is_noticed_once),

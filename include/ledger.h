@@ -40,24 +40,38 @@ typedef struct LedgerRecord {
                           // then until systemd has read that. Older builds take it for ours from the beginning
 } LedgerRecord;
 
+// A unit, ours or not, that systemd is about to stop with `with`, and that is to be started again after that one is.
+// Flushed before the stop.
+typedef struct LedgerReturn {
+        const char *name, *with; // each at most UNIT_NAME_MAX bytes
+        const char *through;     // likewise: the unit by whose stop it is stopped, `with` or one that goes with it
+        bool needs;              // it cannot be started while `with` is down
+        bool launched;           // it is ours and was to run
+} LedgerReturn;
+
 typedef int (*LedgerEach)(const LedgerRecord *record, void *userdata);
-// To put the record of every unit into `l`: the file is written anew. Negative errno: it cannot.
+typedef int (*LedgerEachReturn)(const LedgerReturn *back, void *userdata);
+// To put the record and the return of every unit into `l`: the file is written anew. Negative errno: it cannot.
 typedef int (*LedgerPutAll)(Ledger *l, void *userdata);
 
 // Reads `path` (missing: made) and calls `each` for the last record of every unit that was not forgotten, in
-// no particular order; record->name is valid during the call. A negative return of `each` ends it and is
-// returned. A torn last record is cut off. -EBADMSG: the file is not a ledger; it is left alone.
+// no particular order, and then `each_return` likewise; names are valid during the call. A negative return of one of
+// them ends it and is returned. A torn last record is cut off. -EBADMSG: the file is not a ledger; it is left alone.
 //
 // The ledger keeps no records: `tell` is called from ledger_flush() when most of the file is history.
-int ledger_open(const char *path, LedgerEach each, LedgerPutAll put_all, void *userdata, Ledger **ret);
+int ledger_open(const char *path, LedgerEach each, LedgerEachReturn each_return, LedgerPutAll put_all, void *userdata,
+                Ledger **ret);
 // Drops what was not flushed. Takes NULL, returns NULL.
 Ledger *ledger_close(Ledger *l);
 DEFINE_CLEANUP(Ledger *, ledger_close)
 
-// Both only queue; the record is copied. -EINVAL: name or slice too long; -ENOMEM: nothing queued.
+// All of these only queue; the record is copied. -EINVAL: a name or slice too long; -ENOMEM: nothing queued.
 int ledger_put(Ledger *l, const LedgerRecord *record);
 // An unknown name is fine. At most UNIT_NAME_MAX bytes.
 int ledger_forget(Ledger *l, const char *name);
+// Takes the place of an earlier one of that name.
+int ledger_put_return(Ledger *l, const LedgerReturn *back);
+int ledger_forget_return(Ledger *l, const char *name); // likewise
 // Writes all that was queued with one write(2), or rewrites the file when most of it is history. On error
 // nothing of the queue is in the file, all of it stays queued, and the next flush tries again.
 int ledger_flush(Ledger *l);

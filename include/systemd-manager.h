@@ -242,6 +242,7 @@ int systemd_manager_outdated(SystemdManager *m, const char *name, SystemdOutdate
 // during the call. -E2BIG: more than SYSTEMD_DEPENDENTS_MAX; -ECONNRESET: ask again; -ECANCELED: it was closed.
 typedef struct SystemdDependent {
         const char *name;
+        const char *through;        // the unit by whose stop it is stopped
         Argosy__ActiveState active; // what is down already is listed, too
         bool needs;                 // it cannot be started while the unit is down
 } SystemdDependent;

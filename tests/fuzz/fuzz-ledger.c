@@ -28,6 +28,16 @@ static int add(const LedgerRecord *record, void *userdata) {
         return 0;
 }
 
+static int add_return(const LedgerReturn *back, void *userdata) {
+        Sum *sum = userdata;
+
+        if (!*back->name || strlen(back->name) > UNIT_NAME_MAX || !*back->with || strlen(back->with) > UNIT_NAME_MAX || !*back->through ||
+            strlen(back->through) > UNIT_NAME_MAX)
+                abort();
+        sum->n += !streq(back->name, "back.service");
+        return 0;
+}
+
 // The file is rewritten if it is mostly history: then it has what was added.
 static int put_all(Ledger *l, void *userdata) {
         Sum *sum = userdata;
@@ -51,16 +61,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         snprintf(path, sizeof(path), "/tmp/argosy-fuzz-ledger-%d", (int) getpid());
         write_file(path, data, size);
-        r = ledger_open(path, add, put_all, &before, &l);
+        r = ledger_open(path, add, add_return, put_all, &before, &l);
         if (r < 0 && r != -EBADMSG)
                 abort();
         if (r == 0) {
                 LedgerRecord record = {.name = "added.service"};
 
-                if (ledger_put(l, &record) < 0 || ledger_flush(l) < 0)
+                LedgerReturn back = {.name = "back.service", .with = "added.service", .through = "other.service", .needs = true};
+
+                if (ledger_put(l, &record) < 0 || ledger_put_return(l, &back) < 0 || ledger_flush(l) < 0)
                         abort();
                 ledger_close(l);
-                if (ledger_open(path, add, put_all, &after, &l) < 0 || after.n != before.n ||
+                if (ledger_open(path, add, add_return, put_all, &after, &l) < 0 || after.n != before.n ||
                     after.revisions != before.revisions)
                         abort();
                 ledger_close(l);

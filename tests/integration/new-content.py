@@ -49,6 +49,54 @@ def test_an_active_unit_is_stopped_and_started(c: Cluster):
     assert said_stale(c, "web.service") == (False, False) and reloads(c) == before
 
 
+def test_what_systemd_stops_with_it_comes_back(c: Cluster):
+    """By start --replace, update, apply and undo: argosy's units, foreign ones, ones bound to it by a drop-in; none that were down."""
+    node = c.node("n1")
+    after_db = "[Unit]\n{}=db.service\nAfter=db.service\n"
+    for name, kind in {"foreign": "Requires", "down": "BindsTo", "part": "PartOf"}.items():
+        node.write(f"/etc/systemd/system/{name}.service", after_db.format(kind) + SLEEPER)
+    node.write("/etc/systemd/system/joined.service.d/db.conf", after_db.format("PartOf"))
+    node.run("systemctl daemon-reload")
+    folder = {"db": versioned(SLEEPER, 1), "web": after_db.format("Requires") + SLEEPER, "joined": SLEEPER, "byhand": after_db.format("PartOf") + SLEEPER}
+    for name, text in folder.items():
+        node.write(f"/root/set/{name}.service", text)
+    c.ctl("apply /root/set")
+    node.run("systemctl start foreign part && systemctl stop byhand")
+    eventually(lambda: c.row("byhand.service")["drift"])
+
+    up = ["db", "web", "joined", "foreign", "part"]
+
+    def runs():
+        return {name: pid(c, f"{name}.service") for name in [*up, "down", "byhand"]}
+
+    def db_changes(command, number):
+        before = runs()
+        node.write("/root/set/db.service", versioned(SLEEPER, number))
+        c.ctl(command)
+        after = runs()
+        assert after["down"] == after["byhand"] == "0", after
+        assert all(after[name] not in ("0", before[name]) for name in up), (command, before, after)
+        assert c.row("web.service")["active"] == "active" and not c.row("web.service")["drift"]
+
+    db_changes("start --replace /root/set/db.service", 2)
+    db_changes("update --health=0 /root/set/db.service", 3)
+    db_changes("apply /root/set", 4)
+    job = c.json("list-jobs --limit=1")[0]["job"]
+    db_changes(f"undo {job}", 5)
+
+    node.write("/root/set/db.service", "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/false\n")
+    c.ctl_fails("start --replace /root/set/db.service", saying="foreign.service and 1 more, which need it")
+    assert runs()["web"] == "0" and runs()["part"] != "0", runs()
+    assert "comes back with it" in c.ctl_result("why web").out
+    node.run("systemctl restart argosyd")
+    c.wait_online()
+    node.write("/root/set/db.service", SLEEPER)
+    c.ctl("start --replace /root/set/db.service")
+    assert "0" not in [run for name, run in runs().items() if name in up], runs()
+    c.ctl("destroy db web joined byhand")
+    node.run("systemctl stop foreign part && cd /etc/systemd/system && rm -r foreign.service down.service part.service joined.service.d && systemctl daemon-reload")
+
+
 def test_a_unit_that_an_active_timer_pins(c: Cluster):
     c.start("pinned", versioned(SLEEPER, 1))
     c.start("pin.timer", "[Timer]\nOnActiveSec=1d\nUnit=pinned.service\n")

@@ -91,6 +91,9 @@ static void lose(Job *j, SystemdManager *m) {
         case JOB_GROUP:
                 j->done.group(-ECONNRESET, NULL, j->userdata);
                 break;
+        case JOB_SURVEY:
+                j->done.stopped_with(-ECONNRESET, NULL, 0, j->userdata);
+                break;
         case JOB_OUTDATED:
                 j->done.outdated(-ECONNRESET, j->userdata);
                 break;
@@ -255,6 +258,14 @@ int systemd_manager_outdated(SystemdManager *m, const char *name, SystemdOutdate
         if (!m->connected)
                 return -ENOTCONN;
         job_new(m, JOB_OUTDATED, name, userdata)->done.outdated = done;
+        return 0;
+}
+
+int systemd_manager_stopped_with(SystemdManager *m, const char *name, SystemdStoppedWith done, void *userdata) {
+        if (!m->connected)
+                return -ENOTCONN;
+        m->pid1->n_surveys++;
+        job_new(m, JOB_SURVEY, name, userdata)->done.stopped_with = done;
         return 0;
 }
 

@@ -31,6 +31,7 @@ typedef enum JobKind {
         JOB_INSPECT,
         JOB_GROUP,
         JOB_OUTDATED,
+        JOB_SURVEY,
         JOB_PIN,
         JOB_UNPIN
 } JobKind;
@@ -45,6 +46,7 @@ typedef struct Job {
                 SystemdInspected inspect;
                 SystemdControlGroup group;
                 SystemdOutdated outdated;
+                SystemdStoppedWith stopped_with;
         } done;
         void *userdata;
         char name[];
@@ -55,7 +57,7 @@ struct FakePid1 {
         Map units;
         SystemdManager *manager;
         bool hold, stopping, refuse_pins;
-        unsigned n_jobs, n_reloads, n_groups;
+        unsigned n_jobs, n_reloads, n_groups, n_surveys;
         uint64_t last_invocation;
 };
 

@@ -165,6 +165,21 @@ static bool lacks_its_service(FakePid1 *p, const char *name) {
         return !content;
 }
 
+static bool run_start(FakePid1 *p, FakeUnit *u, SystemdJobResult *ret);
+
+// Those that are known to it.
+static bool start_required(FakePid1 *p, FakeUnit *u) {
+        map_foreach (slot, &p->units) {
+                FakeUnit *other = slot->value;
+                _cleanup_free_ char *line = str_printf("Requires=%s\n", other->name);
+                SystemdJobResult result;
+
+                if (strstr(u->content, line) && (!run_start(p, other, &result) || result != SYSTEMD_JOB_DONE))
+                        return false;
+        }
+        return true;
+}
+
 // False: the job goes on.
 static bool run_start(FakePid1 *p, FakeUnit *u, SystemdJobResult *ret) {
         if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
@@ -177,6 +192,10 @@ static bool run_start(FakePid1 *p, FakeUnit *u, SystemdJobResult *ret) {
 
                 collect(p, u);
                 return *ret = found ? SYSTEMD_JOB_REFUSED : SYSTEMD_JOB_NO_UNIT, true;
+        }
+        if (!start_required(p, u)) {
+                collect(p, u);
+                return *ret = SYSTEMD_JOB_DEPENDENCY, true;
         }
         if (lacks_its_service(p, u->name)) {
                 collect(p, u);
@@ -201,10 +220,31 @@ static bool run_start(FakePid1 *p, FakeUnit *u, SystemdJobResult *ret) {
         return *ret = SYSTEMD_JOB_DONE, true;
 }
 
+// Whether that kind of dependency of the unit is on `name`.
+static bool depends(const FakeUnit *u, const char *kind, const char *name) {
+        _cleanup_free_ char *line = str_printf("%s=%s\n", kind, name);
+
+        return u->content && strstr(u->content, line);
+}
+
+static bool stops_with(const FakeUnit *u, const char *name) {
+        return depends(u, "Requires", name) || depends(u, "PartOf", name);
+}
+
+static void collect(FakePid1 *p, FakeUnit *u);
+
 static void run_stop(FakePid1 *p, FakeUnit *u) {
         if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ||
             u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
                 return;
+        map_foreach (slot, &p->units) {
+                FakeUnit *other = slot->value;
+
+                if (!stops_with(other, u->name))
+                        continue;
+                run_stop(p, other);
+                collect(p, other);
+        }
         set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING, "stop-sigterm", "success");
         set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", "success");
         end_start(u, SYSTEMD_JOB_CANCELED);
@@ -229,6 +269,31 @@ static void run_pin(FakePid1 *p, Job *j) {
         pid1_show(u);
         job_ended(j, pin ? SYSTEMD_START : SYSTEMD_STOP, well ? SYSTEMD_JOB_DONE : SYSTEMD_JOB_REFUSED);
         collect(p, u);
+}
+
+enum { DEPENDENTS_MAX = 16 };
+
+static void add_dependents(FakePid1 *p, const char *name, bool needed, SystemdDependent *list, size_t *n) {
+        map_foreach (slot, &p->units) {
+                const FakeUnit *u = slot->value;
+                bool needs = needed && depends(u, "Requires", name);
+
+                if (!u->rt.loaded || !stops_with(u, name))
+                        continue;
+                assert(*n < DEPENDENTS_MAX);
+                list[(*n)++] = (SystemdDependent){u->name, name, u->rt.active, needs};
+                if (u->rt.active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
+                        add_dependents(p, u->name, needs, list, n);
+        }
+}
+
+static void answer_survey(FakePid1 *p, Job *j) {
+        SystemdDependent list[DEPENDENTS_MAX];
+        size_t n = 0;
+
+        add_dependents(p, j->name, true, list, &n);
+        j->done.stopped_with(0, list, n, j->userdata);
+        free(j);
 }
 
 void pid1_run_job(FakePid1 *p, Job *j) {
@@ -311,6 +376,9 @@ void pid1_run_job(FakePid1 *p, Job *j) {
                 free(j);
                 return;
         }
+        case JOB_SURVEY:
+                answer_survey(p, j);
+                return;
         case JOB_OUTDATED:
                 load_unit(p, u);
                 j->done.outdated(is_outdated(p, u), j->userdata);
@@ -441,6 +509,10 @@ unsigned pid1_n_jobs(FakePid1 *p) {
 
 unsigned pid1_wants(FakePid1 *p, const char *name) {
         return pid1_unit_get(p, name)->n_wants;
+}
+
+unsigned pid1_n_surveys(FakePid1 *p) {
+        return p->n_surveys;
 }
 
 unsigned pid1_n_reloads(FakePid1 *p) {

@@ -8,7 +8,8 @@
 // A unit is read when something loads it and leaves memory when it is inactive (as systemd's garbage
 // collection does), unless it is pinned. Content decides: Type=oneshot stays activating until pid1_finish(),
 // "/bin/false" fails, "Requires=nobody.service" does not start, "[Broken" cannot be loaded. A timer whose service has
-// no file does not start. NAME.wants/ is looked at when NAME is loaded, and never again. The FakePid1 outlives the
+// no file does not start. What has "Requires=NAME" or "PartOf=NAME" is stopped with NAME; the former also starts NAME, and
+// not without it. NAME.wants/ is looked at when NAME is loaded, and never again. The FakePid1 outlives the
 // SystemdManager that is connected to it, as PID 1 outlives argosyd.
 
 #include <stdbool.h>
@@ -46,6 +47,7 @@ void pid1_hold_jobs(FakePid1 *p, bool hold);
 unsigned pid1_n_held(FakePid1 *p);
 unsigned pid1_n_jobs(FakePid1 *p); // ever asked for
 unsigned pid1_n_reloads(FakePid1 *p);
+unsigned pid1_n_surveys(FakePid1 *p); // how often it was asked what a stop stops
 // The connection breaks; unfinished jobs are lost. pid1_reconnect() brings it back.
 void pid1_disconnect(FakePid1 *p);
 void pid1_reconnect(FakePid1 *p);

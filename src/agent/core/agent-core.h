@@ -95,6 +95,7 @@ typedef struct AgentNode {
         SearchPace search_pace;    // of helpers
         struct ForeignSearch *searcher; // the helper that searches
         size_t n_hidden;           // units with AgentUnit.hidden
+        Map returns;         // AgentReturn by name: units that come back after others, see agent-returns.h
         Map reported_groups; // ReportedGroup by name: control groups that are not where the rule says
         unsigned n_asking; // questions for them under way
 

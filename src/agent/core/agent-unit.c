@@ -68,6 +68,7 @@ static void work_free(AgentUnit *u) {
         agent_spec_unref(u->node->agent, w->spec);
         agent_spec_unref(u->node->agent, w->before);
         free(w->error);
+        free(w->not_back);
         free(w);
         u->node->agent->n_rested++;
 }
@@ -405,6 +406,17 @@ bool agent_unit_note_read(AgentUnit *u) {
                 return false;
         u->held.taking = false;
         return true;
+}
+
+void agent_unit_owe_run(AgentUnit *u) {
+        const UnitRuntime *rt = agent_unit_runtime(u);
+
+        if (u->held.pending)
+                return;
+        u->held.pending = u->held.owed = true;
+        if (rt)
+                memcpy(u->held.invocation_id, rt->invocation_id, sizeof(rt->invocation_id));
+        agent_unit_record(u);
 }
 
 void agent_unit_record(AgentUnit *u) {

@@ -69,5 +69,7 @@ void agent_unit_drop_held(AgentUnit *u);
 void agent_unit_give_back(AgentUnit *u);
 // systemd has in memory what is in place, or nothing. Returns true if the record was still waiting for that.
 bool agent_unit_note_read(AgentUnit *u);
+// A run was promised that systemd does not know of yet. Recorded, unless one was promised before.
+void agent_unit_owe_run(AgentUnit *u);
 // Puts the record as it is now; written at the end of the turn.
 void agent_unit_record(AgentUnit *u);

@@ -85,6 +85,9 @@ typedef struct AgentUnitWork {
         uint64_t stale_since_us, links_stale_since_us;
         uint64_t cut_off_until_us; // boot time until which it may turn out that a guard stopped it
 
+        bool surveyed;  // what its next stop takes along is recorded
+        char *not_back; // of that, what did not start again, and why; NULL: nothing so far
+
         PlanStep busy;
         uint64_t step_number; // of the step under way; an answer with another number is too late
         uint64_t verify_number; // of the step after which it was asked what content runs; 0: no answer is due
@@ -129,6 +132,8 @@ typedef struct AgentUnit {
         bool pin_failed : 1;   // likewise: systemd does not take its pin
         bool drift : 1, file_stale : 1, refused : 1, gone : 1; // reported
         bool went_along : 1; // it is down, or about to be, since we stopped what it is bound to; reported
+        bool comes_back : 1;  // it was stopped with a unit that gets new content, and starts again after that; reported
+        bool brings_back : 1; // such units wait for this one
         bool paced : 1;      // `report` is linked in Agent.paced
         bool in_welcome : 1; // mark while a Welcome is taken over
 

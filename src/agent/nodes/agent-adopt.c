@@ -19,6 +19,7 @@
 #include "agent-adopt.h"
 #include "agent-core.h"
 #include "agent-links.h"
+#include "agent-returns.h"
 #include "agent-spec.h"
 #include "agent-unit.h"
 #include "buf.h"
@@ -104,7 +105,11 @@ static int put_records(Ledger *l, void *userdata) {
                 agent_unit_fill_record(u, &record);
                 r = ledger_put(l, &record);
         }
-        return r;
+        return r < 0 ? r : agent_returns_put_all(l, node);
+}
+
+static int adopt_return(const LedgerReturn *back, void *userdata) {
+        return agent_returns_adopt(userdata, back);
 }
 
 // Not before all are known: an instance may have its template from another one. (What a helper has written only
@@ -129,11 +134,12 @@ int agent_node_adopt(AgentNode *node, const char *ledger_path) {
         int r;
 
         node->units_were_stopped = node->shutdown_mark && access(node->shutdown_mark, F_OK) == 0;
-        r = ledger_open(ledger_path, adopt_record, put_records, node, &node->ledger);
+        r = ledger_open(ledger_path, adopt_record, adopt_return, put_records, node, &node->ledger);
         if (r >= 0)
                 r = give_back_claims(node);
         if (r < 0)
                 return r;
+        agent_returns_adopted(node);
         agent_foreach_unit(u, node) agent_links_suspect(u);
         agent_links_taken(node);
         if (!node->units_were_stopped)

@@ -20,6 +20,7 @@
 #include "agent-names.h"
 #include "agent-nodes.h"
 #include "agent-reach.h"
+#include "agent-returns.h"
 #include "agent-search.h"
 #include "agent-systemd.h"
 #include "agent-unit.h"
@@ -61,6 +62,7 @@ static void node_free(AgentNode *node) {
 
         agent_cgroups_done(node);
         agent_search_done(node);
+        agent_returns_done(node);
         ledger_close(node->ledger);
         unit_dir_free(node->dir);
         free(node->dir_path);

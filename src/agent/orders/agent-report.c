@@ -101,6 +101,7 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
                 r->error = (char *) OUTCOME_UNKNOWN_TEXT; // until the log has it, and it may never
         r->drift = u->drift;
         r->went_along = u->went_along;
+        r->comes_back = u->comes_back;
         r->file_stale = u->file_stale;
         r->gone = u->gone;
         r->refused = u->refused;

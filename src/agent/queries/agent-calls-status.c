@@ -53,6 +53,8 @@ static const char *why_not(const AgentUnit *u) {
                 return "its start was cancelled on this node; `argosyctl start` runs it again";
         if (u->drift)
                 return "it ended by itself or was stopped on this node; `argosyctl start` brings it back";
+        if (u->went_along && u->comes_back)
+                return "it was stopped with a unit that gets a new file, and starts again once that has started";
         if (u->went_along)
                 return "it was stopped with a unit that it is bound to (Requires=, BindsTo= or PartOf=)";
         if (work->outcome == ARGOSY__OUTCOME__KIND__DONE)

@@ -93,6 +93,10 @@ static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
                 return;
         }
         res->judged = true;
+        if (in->comes_back && phase != PHASE_UP && !h->done && !h->failed && !h->unknown) {
+                res->went_along = true;
+                return;
+        }
         if (h->done)
                 res->outcome = ARGOSY__OUTCOME__KIND__DONE;
         else if (h->failed)
@@ -206,8 +210,8 @@ static void plan_replacement(const PlanInput *in, Phase phase, PlanResult *res) 
                 if (in->oneshot && in->wanted->restart_rev <= in->held->restart_rev)
                         return;
                 if (may_stop_for_content(in, res)) {
-                        res->step = PLAN_STOP;
-                        res->owe_run = true;
+                        res->step = in->surveyed ? PLAN_STOP : PLAN_SURVEY;
+                        res->owe_run = in->surveyed;
                 }
                 return;
         case PHASE_FAILED:
@@ -294,11 +298,22 @@ static void plan_start(const PlanInput *in, PlanStep step, PlanResult *res) {
         res->step = in->oneshot && !in->pinned && !in->pin_failed ? PLAN_PIN : step;
 }
 
+// Returns true if units that were stopped with it can come back now.
+static bool plan_returns(const PlanInput *in, Phase phase, PlanResult *res) {
+        bool up = in->runtime && active_state_is_up(in->runtime->active),
+             down = phase == PHASE_DOWN || phase == PHASE_FAILED;
+
+        if (!(up && in->brings_back) && !(down && in->brings_back_anyway))
+                return false;
+        res->step = PLAN_BRING_BACK;
+        return true;
+}
+
 static void plan_launched(const PlanInput *in, Phase phase, PlanResult *res) {
-        if (in->cut_off && phase != PHASE_UP && must_start(in))
+        if ((in->cut_off || in->held_back) && phase != PHASE_UP && must_start(in))
                 return;
         if (!must_start(in)) {
-                if (phase != PHASE_GOING_DOWN && !(is_activating(in) && !in->oneshot))
+                if (phase != PHASE_GOING_DOWN && !(is_activating(in) && !in->oneshot) && !plan_returns(in, phase, res))
                         settle(in, res);
                 return;
         }
@@ -329,7 +344,9 @@ static void plan_launched(const PlanInput *in, Phase phase, PlanResult *res) {
                         plan_start(in, PLAN_RESTART, res);
         } else if (in->held->pending) {
                 res->fulfilled = true;
-                if (!plan_links(in, res))
+                if (in->brings_back)
+                        res->again = true;
+                else if (!plan_links(in, res))
                         res->settled = res->answered = !is_activating(in);
         } else if (is_activating(in)) {
                 plan_start(in, PLAN_START, res); // joins the job that is under way, to know its end
@@ -353,7 +370,7 @@ static void plan_while_busy(const PlanInput *in, PlanResult *res) {
         const PlanWanted *w = in->wanted;
         bool starting = in->busy == PLAN_START || in->busy == PLAN_RESTART;
 
-        if ((starting || in->busy == PLAN_VERIFY) && (w->remove || must_stop(in)))
+        if ((starting || in->busy == PLAN_VERIFY || in->busy == PLAN_BRING_BACK) && (w->remove || must_stop(in)))
                 res->step = PLAN_STOP;
         else if (starting && w->start_rev > in->held->start_rev && w->restart_rev <= in->held->restart_rev &&
                  hash_equal(&w->spec, &in->held->spec))
@@ -422,6 +439,7 @@ const char *plan_step_to_string(PlanStep step) {
                 [PLAN_LOAD] = "load",           [PLAN_RESET_FAILED] = "reset-failed",
                 [PLAN_RELOAD] = "reload",       [PLAN_START] = "start",
                 [PLAN_RESTART] = "restart",     [PLAN_STOP] = "stop",
+                [PLAN_SURVEY] = "survey",       [PLAN_BRING_BACK] = "bring-back",
                 [PLAN_PIN] = "pin",             [PLAN_UNPIN] = "unpin",
                 [PLAN_LOOK] = "look",           [PLAN_VERIFY] = "verify",
                 [PLAN_REMOVE] = "remove",       [PLAN_FORGET] = "forget",

@@ -27,6 +27,12 @@
 //                file only if it really dropped the unit in between. What stays in its memory (pinned by a
 //                timer, a target) needs a reload. A one-shot that is running is left to finish first, unless
 //                a restart is asked for. A unit that was stopped by hand stays stopped.
+//   dependents   what systemd stops with a unit that is stopped for new content is to come back: those that are up are
+//                asked for and recorded right before the stop (PLAN_SURVEY), so that a crash forgets none, and started
+//                once the unit is up again (PLAN_BRING_BACK). Only then is the order carried out. Should the unit not
+//                start, those that need it stay recorded and down until it does; the others come back. Of ours, none
+//                starts while the unit that it was stopped with is between its stop and its start, and that it is down
+//                is neither drift nor an outcome.
 //   cut off      a unit with CutOff=stop that is down when the node has been cut off for long enough was
 //                stopped by that, not by hand: it starts again when the node is back. Until then it is left
 //                alone.
@@ -81,6 +87,8 @@ typedef enum PlanStep {
         PLAN_START,   // record all numbers of the order and `pending`, then start
         PLAN_RESTART, // same, restart
         PLAN_STOP,
+        PLAN_SURVEY,     // ask which units systemd would stop with it, and record those that are to come back
+        PLAN_BRING_BACK, // start these again, as far as they do not need it while it is down
         PLAN_REMOVE,    // remove the files
         PLAN_FORGET,    // drop the record, report `gone`
 } PlanStep;
@@ -127,6 +135,11 @@ typedef struct PlanInput {
         bool was_cut_off;              // that was so a moment ago: news of its end may still be on the way
         bool drift;                    // it was down before that already, by somebody's hand
         bool goes_along;               // we stop, or have stopped, what systemd stops it with
+        bool surveyed;                 // what the next stop takes along is recorded
+        bool brings_back;              // units were stopped with it and are to come back
+        bool brings_back_anyway;       // some of them do not need it for that
+        bool comes_back;               // it is one itself, of another unit
+        bool held_back;                // and that one is being replaced
         PlanStep busy;                 // the step under way; PLAN_NOTHING: none
         uint64_t retry_us; // boot time before which nothing is tried again after a failed step; 0: free
         uint64_t now_us;   // boot time

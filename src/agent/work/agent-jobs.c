@@ -9,6 +9,7 @@
 #include "agent-jobs.h"
 #include "agent-load.h"
 #include "agent-probation.h"
+#include "agent-returns.h"
 #include "agent-step.h"
 #include "agent-unit.h"
 #include "clock.h"
@@ -114,6 +115,14 @@ static void note_how_it_began(AgentUnit *u, SystemdJobResult result) {
         u->held.failed = never_began && !u->node->stopping && content && content->oneshot;
 }
 
+// By our own hand: a unit that it hangs on is stopped for new content, and systemd has stopped this one with it.
+static void start_again_later(AgentUnit *u) {
+        u->held.owed = true;
+        agent_unit_record(u);
+        u->work->busy = PLAN_NOTHING;
+        agent_unit_mark(u);
+}
+
 static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result, const char *error) {
         const UnitRuntime *rt = agent_unit_runtime(u);
         char text[AGENT_ERROR_MAX];
@@ -124,6 +133,10 @@ static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result,
         }
         if (result == SYSTEMD_JOB_NO_UNIT && retries_load(u))
                 return; // the run is still pending
+        if (result == SYSTEMD_JOB_CANCELED && u->comes_back && agent_returns_held_back(u)) {
+                start_again_later(u);
+                return;
+        }
         u->held.pending = false;
         note_how_it_began(u, result);
         if (rt)
@@ -140,6 +153,7 @@ static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result,
                 return;
         }
         describe_job(u, what, result, error, text);
+        agent_returns_given_up(u, text);
         agent_step_given_up(u, text);
 }
 

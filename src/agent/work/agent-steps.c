@@ -13,6 +13,7 @@
 #include "agent-files.h"
 #include "agent-jobs.h"
 #include "agent-probation.h"
+#include "agent-returns.h"
 #include "agent-search.h"
 #include "agent-spec.h"
 #include "agent-start-barrier.h"
@@ -34,6 +35,7 @@ static bool is_known(const AgentUnit *u) {
 
 static void begin(AgentUnit *u, PlanStep step) {
         u->work->busy = step;
+        u->work->surveyed = false;
         u->work->step_number = ++u->node->last_step;
         log_unit(LOG_DEBUG, u->name, "%s: %s", u->name, plan_step_to_string(step));
 }
@@ -65,17 +67,6 @@ static void record_start(AgentUnit *u, PlanStep step) {
         u->work->never_began = NULL;
         u->work->restarts_before = rt ? rt->n_restarts : 0;
         agent_probation_end(u);
-        agent_unit_record(u);
-}
-
-static void record_owed_run(AgentUnit *u) {
-        const UnitRuntime *rt = agent_unit_runtime(u);
-
-        if (u->held.pending)
-                return;
-        u->held.pending = u->held.owed = true;
-        if (rt)
-                memcpy(u->held.invocation_id, rt->invocation_id, sizeof(rt->invocation_id));
         agent_unit_record(u);
 }
 
@@ -139,7 +130,7 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
         int r = 0;
 
         if (res->owe_run)
-                record_owed_run(u);
+                agent_unit_owe_run(u);
         switch (res->step) {
         case PLAN_NOTHING:
                 break;
@@ -184,7 +175,12 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
         case PLAN_LOAD:
         case PLAN_RESET_FAILED:
         case PLAN_RELOAD:
+        case PLAN_SURVEY:
                 begin_call(u, res->step);
+                break;
+        case PLAN_BRING_BACK:
+                begin(u, PLAN_BRING_BACK);
+                agent_returns_begin(u);
                 break;
         case PLAN_FORGET:
                 forget(u);
@@ -365,6 +361,11 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .was_cut_off = now_us < work->cut_off_until_us,
                 .drift = u->drift,
                 .goes_along = u->went_along || agent_unit_goes_along(u),
+                .surveyed = work->surveyed,
+                .brings_back = u->brings_back,
+                .brings_back_anyway = u->brings_back && agent_returns_anyway(u),
+                .comes_back = u->comes_back,
+                .held_back = u->comes_back && agent_returns_held_back(u),
                 .retry_us = work->retry_us,
                 .now_us = now_us,
         };
@@ -388,6 +389,7 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
         if (u->gone || !is_known(u))
                 return;
         agent_start_barrier_planned(u);
+        agent_returns_ordered(u, wanted);
         if (!agent_unit_runtime(u)) { // the next load sees them
                 u->links_stale = false;
                 (void) agent_unit_note_read(u); // recorded with what comes next
@@ -410,6 +412,7 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
             agent_start_barrier_hold_back(u))
                 return;
         carry_out(u, &res);
+        agent_returns_planned(u);
         agent_unit_settle(u);
 }
 
@@ -430,13 +433,15 @@ static void call_systemd(AgentUnit *u) {
                 r = -ENOMEM;
         else if (u->work->busy == PLAN_RELOAD)
                 r = agent_reload(u, call);
+        else if (u->work->busy == PLAN_SURVEY)
+                r = systemd_manager_stopped_with(m, u->name, agent_on_surveyed, call);
         else if (u->work->busy == PLAN_PIN || u->work->busy == PLAN_UNPIN)
                 r = systemd_manager_pin(m, u->work->request, u->name, u->work->busy == PLAN_PIN,
                                         agent_on_pin_done, call);
         else
                 r = systemd_manager_job_of(m, u->work->request, kinds[u->work->busy], u->name,
                                            agent_on_job_done, call);
-        if (r >= 0 && u->work->busy != PLAN_RELOAD)
+        if (r >= 0 && u->work->busy != PLAN_RELOAD && u->work->busy != PLAN_SURVEY)
                 u->node->n_jobs++;
         if (r == -ENAMETOOLONG && u->work->busy == PLAN_PIN) {
                 free(call);

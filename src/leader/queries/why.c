@@ -142,7 +142,9 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
         else if (s->error && *s->error && !outcome_is_unknown(r, n)) {
                 str_fit(ret, REASON_SIZE, "%s", s->error);
                 missing_unit_explain(l, u->name, n->name, ret, REASON_SIZE);
-        } else if (s->went_along)
+        } else if (s->went_along && s->comes_back)
+                str_fit(ret, REASON_SIZE, "it was stopped with a unit that gets a new file, and comes back with it");
+        else if (s->went_along)
                 str_fit(ret, REASON_SIZE,
                         "it was stopped with a unit that it is bound to; `start` starts it again");
         else if (s->drift)

@@ -212,6 +212,7 @@ int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report) {
         s->active = report->active;
         s->drift = report->drift;
         s->went_along = report->went_along;
+        s->comes_back = report->comes_back;
         s->file_stale = report->file_stale;
         s->leaving = report->leaving && !s->node->reason; // whoever cannot ask the manager does not know
         unit_on_node_event(s, ON_NODE_REPORTED);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See the header. By which dependencies a stop spreads is UNIT_ATOM_PROPAGATE_STOP of systemd
-// (src/core/unit-dependency-atom.c); a unit that is down already passes nothing on, since its own job is dropped as
+// See the header. By which dependencies a stop spreads is UNIT_ATOM_PROPAGATE_STOP in systemd's source; a unit that is down already passes nothing on, since its own job is dropped as
 // redundant and what hangs on it with it.
 //
 // One that `needs` the unit cannot be started as long as that is down: each link on the way to it says so.
@@ -73,8 +72,11 @@ int stop_propagation_add(StopPropagation *p, const StopKind *kind, const char *n
 
         if (to == 0 && p->n > SYSTEMD_DEPENDENTS_MAX)
                 return -E2BIG;
-        if (to == 0)
+        if (to == 0) {
                 to = add_node(p, name);
+                if (to > 0)
+                        p->nodes[to - 1].through = p->at;
+        }
         if (to == 0 || ARRAY_GROW(p->edges, p->edges_allocated, p->n_edges + 1) < 0)
                 return -ENOMEM;
         p->edges[p->n_edges++] = (StopEdge){p->at, to - 1, kind->needs};
@@ -118,7 +120,10 @@ int stop_propagation_list(StopPropagation *p, SystemdDependent **ret) {
         while (spread_needs(p))
                 continue;
         for (size_t i = 1; i < p->n; i++)
-                list[i - 1] = (SystemdDependent){p->nodes[i].name, p->nodes[i].active, p->nodes[i].needs};
+                list[i - 1] = (SystemdDependent){.name = p->nodes[i].name,
+                                                 .through = p->nodes[p->nodes[i].through].name,
+                                                 .active = p->nodes[i].active,
+                                                 .needs = p->nodes[i].needs};
         *ret = list;
         return (int) p->n - 1;
 }

@@ -20,6 +20,7 @@ typedef struct StopNode {
         char *name;
         Argosy__ActiveState active; // UNKNOWN: to be asked for
         bool asked, needs;
+        size_t through; // index of the first from which a stop gets there
 } StopNode;
 
 typedef struct StopEdge {

@@ -6,8 +6,12 @@
 //   8      records, one behind the other:
 //            0  4  length of the payload
 //            4  4  CRC-32C of the payload
-//            8     payload: 0  1  kind: 1 put, 2 forget
-//                           1     forget: the unit's name
+//            8     payload: 0  1  kind: 1 put, 2 forget, 3 put a return, 4 forget a return
+//                           1     forget, forget a return: the unit's name
+//                  return:  1  1  flags: 1 needs, 2 launched
+//                           2  1  length of the name of the unit that it is stopped with
+//                           3  1  and of the one through which
+//                           4     these names, then the unit's name
 //                  put:     1  1  flags: 1 from_template, 2 done, 4 failed, 8 pending, 16 interrupted,
 //                                  32 owed, 64 unknown, 128 taking
 //                           2  1  target
@@ -18,7 +22,7 @@
 //                          84  1  load state
 //                          85     slice's name, then the unit's name
 //
-// The last record of a name counts. There is no sync: the file lives in /run, and the kernel keeps what was
+// The last record of a name counts, and its last return. There is no sync: the file lives in /run, and the kernel keeps what was
 // written when argosyd dies. A crash in the middle of a write leaves a torn tail that the next open cuts
 // off. Writes go to a known offset, so that the rest of a failed write is overwritten by the next one.
 //
@@ -38,6 +42,11 @@
 enum {
         KIND_PUT = 1,
         KIND_FORGET = 2,
+        KIND_PUT_RETURN = 3,
+        KIND_FORGET_RETURN = 4,
+        RETURN_FIXED = 4,
+        RETURN_NEEDS = 1,
+        RETURN_LAUNCHED = 2,
         FLAG_FROM_TEMPLATE = 1,
         FLAG_DONE = 2,
         FLAG_FAILED = 4,
@@ -49,14 +58,18 @@ enum {
         MAGIC_SIZE = 8,
         HEAD_SIZE = 8,
         PUT_FIXED = 85,
-        PAYLOAD_MAX = PUT_FIXED + LEDGER_SLICE_SIZE + UNIT_NAME_MAX,
+        PAYLOAD_MAX = PUT_FIXED + 3 * UNIT_NAME_MAX,
         FILE_MAX_BYTES = 256 * 1024 * 1024,
         HISTORY_MIN = 1000,
 };
 
 static const uint8_t magic[MAGIC_SIZE] = {'A', 'R', 'G', 'L', 'E', 'D', 'G', '1'};
 
-// While the file is read: the last record of a unit so far.
+// While the file is read.
+typedef struct Items {
+        Map records, returns; // Item: the last of a unit so far
+} Items;
+
 typedef struct Item {
         uint16_t name_len;
         uint16_t payload_len;
@@ -124,13 +137,17 @@ static const uint8_t *payload_name(const uint8_t *payload, size_t len, size_t *r
 
         if (len < 1)
                 return NULL;
-        if (payload[0] == KIND_FORGET)
+        if (payload[0] == KIND_FORGET || payload[0] == KIND_FORGET_RETURN)
                 at = 1;
+        else if (payload[0] == KIND_PUT_RETURN && len > RETURN_FIXED && payload[2] > 0 && payload[3] > 0)
+                at = (size_t) RETURN_FIXED + payload[2] + payload[3];
         else if (payload[0] == KIND_PUT && len >= PUT_FIXED && payload[3] < LEDGER_SLICE_SIZE)
                 at = PUT_FIXED + payload[3];
         else
                 return NULL;
         if (len <= at || len - at > UNIT_NAME_MAX || memchr(payload + at, 0, len - at))
+                return NULL;
+        if (payload[0] == KIND_PUT_RETURN && memchr(payload + RETURN_FIXED, 0, at - RETURN_FIXED))
                 return NULL;
         *ret_len = len - at;
         return payload + at;
@@ -165,6 +182,21 @@ static void decode_put(const Item *item, char *name, LedgerRecord *ret) {
         memcpy(ret->slice, p + PUT_FIXED, p[3]);
 }
 
+static void get_name(const uint8_t *p, size_t len, char *ret) {
+        memcpy(ret, p, len);
+        ret[len] = 0;
+}
+
+// `names`: room for three.
+static void decode_return(const Item *item, char (*names)[UNIT_NAME_MAX + 1], LedgerReturn *ret) {
+        const uint8_t *p = item->payload;
+
+        get_name(p + RETURN_FIXED, p[2], names[0]);
+        get_name(p + RETURN_FIXED + p[2], p[3], names[1]);
+        get_name(p + item->payload_len - item->name_len, item->name_len, names[2]);
+        *ret = (LedgerReturn){.with = names[0], .through = names[1], .name = names[2], .needs = p[1] & RETURN_NEEDS, .launched = p[1] & RETURN_LAUNCHED};
+}
+
 static int append_record(Buf *b, const uint8_t *payload, size_t len) {
         uint8_t *p = buf_reserve(b, HEAD_SIZE + len);
 
@@ -195,27 +227,41 @@ static int remember(Map *items, const uint8_t *payload, size_t len) {
         return r;
 }
 
+static int take_in(Items *items, const uint8_t *payload, size_t len) {
+        size_t name_len;
+        const uint8_t *name = payload_name(payload, len, &name_len);
+
+        switch (payload[0]) {
+        case KIND_PUT:
+                return remember(&items->records, payload, len);
+        case KIND_PUT_RETURN:
+                return remember(&items->returns, payload, len);
+        case KIND_FORGET:
+                free(map_take(&items->records, name, name_len));
+                return 0;
+        default:
+                free(map_take(&items->returns, name, name_len));
+                return 0;
+        }
+}
+
 // Takes in the records of a file's bytes. Returns how many bytes are good: everything behind is torn.
-static int64_t read_records(Ledger *l, const uint8_t *data, size_t size, Map *items) {
+static int64_t read_records(Ledger *l, const uint8_t *data, size_t size, Items *items) {
         size_t at = MAGIC_SIZE;
 
         while (size - at >= HEAD_SIZE) {
                 size_t len = get_u32(data + at), name_len;
-                const uint8_t *payload = data + at + HEAD_SIZE, *name;
+                const uint8_t *payload = data + at + HEAD_SIZE;
                 int r;
 
                 if (len > PAYLOAD_MAX || size - at - HEAD_SIZE < len ||
                     crc32c(0, payload, len) != get_u32(data + at + 4))
                         break;
-                name = payload_name(payload, len, &name_len);
-                if (!name)
+                if (!payload_name(payload, len, &name_len))
                         break;
-                if (payload[0] == KIND_PUT) {
-                        r = remember(items, payload, len);
-                        if (r < 0)
-                                return r;
-                } else
-                        free(map_take(items, name, name_len));
+                r = take_in(items, payload, len);
+                if (r < 0)
+                        return r;
                 at += HEAD_SIZE + len;
                 l->n_records++;
         }
@@ -237,7 +283,7 @@ static int write_at(int fd, const uint8_t *data, size_t len, uint64_t offset) {
         return 0;
 }
 
-static int load_file(Ledger *l, Map *items) {
+static int load_file(Ledger *l, Items *items) {
         _cleanup_buf_ Buf b = {};
         int64_t good;
         int r;
@@ -272,9 +318,24 @@ static int each_item(const Map *items, LedgerEach each, void *userdata) {
         return 0;
 }
 
-int ledger_open(const char *path, LedgerEach each, LedgerPutAll put_all, void *userdata, Ledger **ret) {
+static int each_of_returns(const Map *items, LedgerEachReturn each, void *userdata) {
+        map_foreach (slot, items) {
+                char names[3][UNIT_NAME_MAX + 1];
+                LedgerReturn back;
+                int r;
+
+                decode_return(slot->value, names, &back);
+                r = each(&back, userdata);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int ledger_open(const char *path, LedgerEach each, LedgerEachReturn each_return, LedgerPutAll put_all, void *userdata,
+                Ledger **ret) {
         _cleanup_(ledger_closep) Ledger *l = calloc(1, sizeof(*l));
-        Map items = {};
+        Items items = {};
         int r;
 
         if (!l)
@@ -286,10 +347,13 @@ int ledger_open(const char *path, LedgerEach each, LedgerPutAll put_all, void *u
         if (l->fd < 0)
                 return -errno;
         r = load_file(l, &items);
-        l->n_fresh = items.count;
+        l->n_fresh = items.records.count + items.returns.count;
         if (r >= 0)
-                r = each_item(&items, each, userdata);
-        map_done_with(&items, free);
+                r = each_item(&items.records, each, userdata);
+        if (r >= 0)
+                r = each_of_returns(&items.returns, each_return, userdata);
+        map_done_with(&items.records, free);
+        map_done_with(&items.returns, free);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(l);
@@ -321,8 +385,8 @@ int ledger_put(Ledger *l, const LedgerRecord *record) {
         return r;
 }
 
-int ledger_forget(Ledger *l, const char *name) {
-        uint8_t payload[1 + UNIT_NAME_MAX] = {KIND_FORGET};
+static int queue_name(Ledger *l, uint8_t kind, const char *name) {
+        uint8_t payload[1 + UNIT_NAME_MAX] = {kind};
         size_t len = strlen(name);
         int r;
 
@@ -330,6 +394,36 @@ int ledger_forget(Ledger *l, const char *name) {
         r = append_record(&l->queue, payload, 1 + len);
         l->n_queued += r >= 0;
         return r;
+}
+
+int ledger_forget(Ledger *l, const char *name) {
+        return queue_name(l, KIND_FORGET, name);
+}
+
+int ledger_put_return(Ledger *l, const LedgerReturn *back) {
+        const char *names[] = {back->with, back->through, back->name};
+        uint8_t flags = (uint8_t) ((back->needs ? RETURN_NEEDS : 0) | (back->launched ? RETURN_LAUNCHED : 0));
+        uint8_t payload[RETURN_FIXED + 3 * UNIT_NAME_MAX] = {KIND_PUT_RETURN, flags};
+        size_t at = RETURN_FIXED;
+        int r;
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                size_t len = strlen(names[i]);
+
+                if (len < 1 || len > UNIT_NAME_MAX)
+                        return -EINVAL;
+                memcpy(payload + at, names[i], len);
+                at += len;
+        }
+        payload[2] = (uint8_t) strlen(back->with);
+        payload[3] = (uint8_t) strlen(back->through);
+        r = append_record(&l->queue, payload, at);
+        l->n_queued += r >= 0;
+        return r;
+}
+
+int ledger_forget_return(Ledger *l, const char *name) {
+        return queue_name(l, KIND_FORGET_RETURN, name);
 }
 
 // The whole file as it is to be: each unit's record, put by its owner.

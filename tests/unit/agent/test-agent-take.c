@@ -139,7 +139,7 @@ static void record_that_it_is_taken(const char *name, const char *content) {
         Ledger *l;
 
         assert_null(w.agent);
-        assert_int_equal(ledger_open(path, pass_over, NULL, NULL, &l), 0);
+        assert_int_equal(ledger_open(path, pass_over, NULL, NULL, NULL, &l), 0);
         assert_int_equal(ledger_put(l, &record), 0);
         assert_int_equal(ledger_flush(l), 0);
         ledger_close(l);

@@ -33,6 +33,7 @@ typedef struct Row {
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
         bool pinned, pin_failed, rerun, was_reset;
         bool cut_off, was_cut_off, drifted, goes_along, may_take, left_behind, taking, unfound, not_asked, would_refuse;
+        bool not_surveyed, brings_back, brings_back_anyway, comes_back, held_back;
         PlanStep busy;
         // what must come out
         PlanStep step;
@@ -124,6 +125,11 @@ static PlanResult outcome_of(const Row *row) {
                            : row->would_refuse ? PLAN_VERDICT_REFUSED
                                                : PLAN_VERDICT_TAKEN,
                 .stopping = row->shutdown,
+                .surveyed = !row->not_surveyed,
+                .brings_back = row->brings_back,
+                .brings_back_anyway = row->brings_back_anyway,
+                .comes_back = row->comes_back,
+                .held_back = row->held_back,
                 .busy = row->busy,
                 .cut_off = row->cut_off,
                 .was_cut_off = row->was_cut_off,
@@ -538,6 +544,36 @@ static void what_systemd_would_refuse_stops_nothing(void **state) {
         CHECK_ROWS(rows);
 }
 
+static void what_is_stopped_for_a_new_file_brings_back_what_went_with_it(void **state) {
+        static const Row rows[] = {
+                {"first it is asked what goes with it", .new_content = true, .not_surveyed = true, .is = ACTIVE,
+                 .step = PLAN_SURVEY, .file_stale = true},
+                {"a stop takes down what it takes", .loaded_only = true, .not_surveyed = true, .is = ACTIVE,
+                 .step = PLAN_STOP},
+                {"it is not up yet", .brings_back = true, .is = STARTING},
+                {"nor between two attempts", .brings_back = true, .is = AUTO_RESTART, .settled = true},
+                {"it is up", .brings_back = true, .is = ACTIVE, .step = PLAN_BRING_BACK},
+                {"it was found up", .brings_back = true, .pending = true, .other_run = true, .is = ACTIVE,
+                 .fulfilled = true, .again = true},
+                {"it did not start: what needs it waits", .brings_back = true, .is = FAILED, .settled = true},
+                {"and the rest comes back", .brings_back = true, .brings_back_anyway = true, .is = FAILED,
+                 .step = PLAN_BRING_BACK},
+                {"all is back", .is = ACTIVE, .settled = true},
+                {"a stop does not wait for that", .loaded_only = true, .brings_back = true, .busy = PLAN_BRING_BACK,
+                 .is = ACTIVE, .step = PLAN_STOP},
+                {"what was stopped is no drift", .comes_back = true, .is = GONE, .settled = true, .went_along = true},
+                {"nor failed", .comes_back = true, .oneshot = true, .is = FAILED, .settled = true, .went_along = true},
+                {"unless it had come to its end before", .comes_back = true, .oneshot = true, .done = true, .is = GONE,
+                 .settled = true, .outcome = DONE},
+                {"its start waits", .comes_back = true, .held_back = true, .pending = true, .is = GONE},
+                {"its file does not", .comes_back = true, .held_back = true, .pending = true, .new_content = true,
+                 .is = GONE, .step = PLAN_WRITE},
+                {"until the other one is up", .comes_back = true, .pending = true, .is = GONE, .step = PLAN_START},
+        };
+
+        CHECK_ROWS(rows);
+}
+
 static void units_of_the_system_have_links_to_what_is_to_run(void **state) {
         static const Row rows[] = {
                 {"running, not linked yet", .links = true, .is = ACTIVE, .step = PLAN_LINK},
@@ -670,6 +706,7 @@ int main(void) {
                 cmocka_unit_test(after_a_crash_systemd_knows_whether_a_one_shot_ran),
                 cmocka_unit_test(new_content_needs_a_unit_that_left_memory),
                 cmocka_unit_test(what_systemd_would_refuse_stops_nothing),
+                cmocka_unit_test(what_is_stopped_for_a_new_file_brings_back_what_went_with_it),
                 cmocka_unit_test(units_of_the_system_have_links_to_what_is_to_run),
                 cmocka_unit_test(a_target_sees_its_new_links_when_it_starts),
                 cmocka_unit_test(what_is_not_wanted_leaves_no_trace),

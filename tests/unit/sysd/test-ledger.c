@@ -17,6 +17,9 @@ typedef struct Seen {
         size_t n;
         char name[8][64];
         LedgerRecord record[8];
+        size_t n_returns;
+        char back[8][64], with[8][64], through[8][64];
+        bool needs[8], launched[8];
 } Seen;
 
 static int see(const LedgerRecord *record, void *userdata) {
@@ -27,6 +30,18 @@ static int see(const LedgerRecord *record, void *userdata) {
                 seen->record[seen->n] = *record;
         }
         seen->n++;
+        return 0;
+}
+
+static int see_return(const LedgerReturn *back, void *userdata) {
+        Seen *seen = userdata;
+
+        assert_true(seen->n_returns < 8);
+        snprintf(seen->back[seen->n_returns], 64, "%s", back->name);
+        snprintf(seen->with[seen->n_returns], 64, "%s", back->with);
+        snprintf(seen->through[seen->n_returns], 64, "%s", back->through);
+        seen->launched[seen->n_returns] = back->launched;
+        seen->needs[seen->n_returns++] = back->needs;
         return 0;
 }
 
@@ -54,7 +69,7 @@ static Ledger *open_ledger(Seen *seen) {
 
         *seen = (Seen){};
         n_owned = n_told = 0;
-        assert_int_equal(ledger_open("ledger", see, put_all, seen, &l), 0);
+        assert_int_equal(ledger_open("ledger", see, see_return, put_all, seen, &l), 0);
         return l;
 }
 
@@ -201,7 +216,7 @@ static void other_files_are_left_alone(void **state) {
         Ledger *l;
 
         assert_int_equal(file_replace(AT_FDCWD, "ledger", "[Unit]\nx=y\n", 11, 0600, 0), 0);
-        assert_int_equal(ledger_open("ledger", see, put_all, &seen, &l), -EBADMSG);
+        assert_int_equal(ledger_open("ledger", see, see_return, put_all, &seen, &l), -EBADMSG);
         assert_int_equal(file_read(AT_FDCWD, "ledger", 100, &b), 0);
         assert_int_equal(b.len, 11);
 }
@@ -245,7 +260,7 @@ static void a_rewrite_that_fails_is_tried_again(void **state) {
         Ledger *l;
         off_t before;
 
-        assert_int_equal(ledger_open("ledger", see, cannot_tell, &left, &l), 0);
+        assert_int_equal(ledger_open("ledger", see, see_return, cannot_tell, &left, &l), 0);
         for (uint64_t i = 1; i <= 1000; i++)
                 put(l, "busy.service", i);
         assert_int_equal(ledger_flush(l), 0);
@@ -302,6 +317,42 @@ static void refuses_what_does_not_fit(void **state) {
         ledger_close(l);
 }
 
+// They are not the records of their units, which may have one too, or be somebody else's.
+static void what_is_to_come_back_is_kept_until_it_is_back(void **state) {
+        char name[300];
+        Seen seen;
+        Ledger *l = open_ledger(&seen);
+
+        put(l, "web.service", 1);
+        assert_int_equal(ledger_put_return(l, &(LedgerReturn){"web.service", "old.service", "old.service"}), 0);
+        assert_int_equal(ledger_put_return(l, &(LedgerReturn){"web.service", "db.service", "db.service", true, true}), 0);
+        assert_int_equal(ledger_put_return(l, &(LedgerReturn){"foreign.service", "db.service", "web.service"}), 0);
+        assert_int_equal(ledger_flush(l), 0);
+        ledger_close(l);
+        l = open_ledger(&seen);
+        assert_int_equal(seen.n, 1);
+        assert_int_equal(seen.n_returns, 2);
+        for (size_t i = 0; i < 2; i++) {
+                assert_string_equal(seen.with[i], "db.service");
+                assert_string_equal(seen.through[i], streq(seen.back[i], "web.service") ? "db.service" : "web.service");
+                assert_int_equal(seen.needs[i], streq(seen.back[i], "web.service"));
+                assert_int_equal(seen.launched[i], streq(seen.back[i], "web.service"));
+        }
+        assert_int_equal(ledger_forget_return(l, "web.service"), 0);
+        assert_int_equal(ledger_forget(l, "foreign.service"), 0); // it has no record
+        assert_int_equal(ledger_flush(l), 0);
+        memset(name, 'a', sizeof(name));
+        name[256] = 0;
+        assert_int_equal(ledger_put_return(l, &(LedgerReturn){"a.service", name, "b.service"}), -EINVAL);
+        assert_int_equal(ledger_put_return(l, &(LedgerReturn){name, "a.service", "a.service"}), -EINVAL);
+        ledger_close(l);
+        l = open_ledger(&seen);
+        assert_int_equal(seen.n, 1);
+        assert_int_equal(seen.n_returns, 1);
+        assert_string_equal(seen.back[0], "foreign.service");
+        ledger_close(l);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, tmpdir_enter, tmpdir_drop)
@@ -314,6 +365,7 @@ int main(void) {
                 T(a_rewrite_that_fails_is_tried_again),
                 T(a_failed_flush_is_made_good_by_the_next),
                 T(refuses_what_does_not_fit),
+                T(what_is_to_come_back_is_kept_until_it_is_back),
 #undef T
         };
 

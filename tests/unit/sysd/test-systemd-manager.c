@@ -127,7 +127,8 @@ static void on_stopped_with(int error, const SystemdDependent *list, size_t n, v
         if (error < 0)
                 record("survey: %s", strerror(-error));
         for (size_t i = 0; i < n; i++)
-                record("%s: %s%s", list[i].name, active_state_to_string(list[i].active), list[i].needs ? " needs it" : "");
+                record("%s: %s through %s%s", list[i].name, active_state_to_string(list[i].active), list[i].through,
+                       list[i].needs ? ", needs it" : "");
         ++*(unsigned *) userdata;
 }
 
@@ -151,11 +152,11 @@ static void a_stop_spreads_from_each_that_is_up(void **state) {
         forget_recorded();
         assert_int_equal(systemd_manager_stopped_with(manager, "db.service", on_stopped_with, &n), 0);
         loop_until(n == 1);
-        expect("web.service: active needs it\n"
-               "off.service: inactive needs it\n"
-               "cache.service: active\n"
-               "proxy.service: active needs it\n"
-               "log.service: active\n");
+        expect("web.service: active through db.service, needs it\n"
+               "off.service: inactive through db.service, needs it\n"
+               "cache.service: active through db.service\n"
+               "proxy.service: active through web.service, needs it\n"
+               "log.service: active through cache.service\n");
         assert_int_equal(fake_systemd_calls(fake, "ListUnitsByNames"), 3);
         assert_null(fake_systemd_active(fake, "never.service")); // nothing was loaded for it
 }

@@ -225,7 +225,7 @@ void http_steps_respond_token(HttpCall *call, const Argosy__Response *response) 
 
 static void begin(HttpCall *call, const Argosy__Author *author) {
         bool streams = call->target.resource == HTTP_EVENTS, waits = call->target.wait_sec > 0,
-             is_job = call->target.resource == HTTP_JOB, has_aside = http_target_has_aside(&call->target);
+             is_job = http_target_is_job(&call->target), has_aside = http_target_has_aside(&call->target);
         bool differs = call->target.resource == HTTP_DIFF, retries = http_retry_is_asked(call),
              is_past = http_target_is_past(&call->target),
              asks_again = retries || waits || is_job || is_past || streams || has_aside || differs || call->bulk;
@@ -274,10 +274,11 @@ void http_steps_ask(HttpCall *call) {
 static bool asks_for_more_units(HttpCall *call, const Argosy__Response *last) {
         const Argosy__Response__JobRow *job;
 
-        if (call->target.resource != HTTP_JOB || last->what_case != ARGOSY__RESPONSE__WHAT_JOBS || last->jobs->n_rows != 1)
+        if (!http_target_is_job(&call->target) || last->what_case != ARGOSY__RESPONSE__WHAT_JOBS || last->jobs->n_rows != 1)
                 return false;
         job = last->jobs->rows[0];
-        if (job->n_units == 0 || job->more_units == 0 || call->target.first_unit + job->n_units >= HTTP_JOB_UNITS_MAX)
+        if (job->n_units == 0 || job->more_units == 0 ||
+            (call->target.resource == HTTP_JOB && call->target.first_unit + job->n_units >= HTTP_JOB_UNITS_MAX))
                 return false;
         call->target.first_unit += (uint32_t) job->n_units;
         call->no_leader = last->no_leader;

@@ -102,6 +102,25 @@ static const Argosy__Response__JobRow *job_of(const Argosy__Response *r) {
         return r && r->what_case == ARGOSY__RESPONSE__WHAT_JOBS && r->jobs->n_rows == 1 ? r->jobs->rows[0] : NULL;
 }
 
+static void name_json(const void *row, Json *j) {
+        json_string(j, row);
+}
+
+static void unit_name_json(const void *row, Json *j) {
+        json_string(j, ((const Argosy__Response__JobUnitRow *) row)->unit);
+}
+
+// The units that a job is about, whatever their number; of one without any, what it was asked for.
+static Rows targets_of(const Argosy__Response__JobRow *job) {
+        bool units = job && job->n_units > 0;
+
+        return (Rows){"targets", NULL, 0, units ? unit_name_json : name_json,
+                      !job    ? NULL
+                      : units ? (void *const *) job->units
+                              : (void *const *) job->targets,
+                      !job ? 0 : units ? job->n_units : job->n_targets};
+}
+
 static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
         Rows rows = {};
 
@@ -135,6 +154,9 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                         rows.rows = (void *const *) job_of(r)->units;
                         rows.n = job_of(r)->n_units;
                 }
+                break;
+        case HTTP_JOB_TARGETS:
+                rows = targets_of(job_of(r));
                 break;
         case HTTP_HISTORY:
         case HTTP_JOBS:

@@ -199,6 +199,10 @@ void http_openapi_row(Json *j, HttpResource resource) {
         const Field *fields;
         size_t n_fields, n_members = 0;
 
+        if (resource == HTTP_JOB_TARGETS) {
+                text(j, "type", "string");
+                return;
+        }
         (void) http_body_rows(resource, &fields, &n_fields);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)
                 if (rows[i].resource == resource) {

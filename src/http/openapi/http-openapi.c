@@ -32,6 +32,7 @@ static const struct {
         {HTTP_PLAN, "What a change would do; nothing is changed"},
         {HTTP_NEW_JOB, "Asks for a change, or for thousands, one on a line"},
         {HTTP_JOB, "One job, when it has ended or so many seconds are over"},
+        {HTTP_JOB_TARGETS, "The names of all units that a job is about"},
         {HTTP_HOSTS, "Members of the cluster"},
         {HTTP_ROLES, "Roles, with what they are guaranteed and use"},
         {HTTP_POOLS, "Pools"},
@@ -114,7 +115,7 @@ static const char *method_name(HttpMethod method) {
 }
 
 static void path_of(const HttpRoute *o, char ret[HTTP_OPENAPI_NAME_SIZE]) {
-        str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s%s", o->path, o->has_name ? "{name}" : o->has_number ? "{number}" : "");
+        str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s%s%s", o->path, o->has_name ? "{name}" : o->has_number ? "{number}" : "", o->tail);
 }
 
 static void write_parameter(Json *j, const char *where, const Parameter *p) {
@@ -291,7 +292,7 @@ static void write_operation(Json *j, const HttpRoute *o, size_t i) {
 }
 
 static bool is_same_path(const HttpRoute *a, const HttpRoute *b) {
-        return streq(a->path, b->path);
+        return streq(a->path, b->path) && streq(a->tail, b->tail);
 }
 
 static void write_paths(Json *j) {

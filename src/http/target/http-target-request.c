@@ -205,6 +205,7 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
         case HTTP_HISTORY:
         case HTTP_JOBS:
         case HTTP_JOB:
+        case HTTP_JOB_TARGETS:
                 return ask_for_jobs(t);
         case HTTP_METRICS:
                 return ask_for_all(ARGOSY__REQUEST__WHAT_COUNTERS);

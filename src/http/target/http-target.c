@@ -40,6 +40,7 @@ static const struct {
         const char *path; // with TAKES_NAME, TAKES_NUMBER or TAKES_FILE: what stands before that
         HttpResource resource;
         unsigned takes;
+        const char *tail; // behind the number; NULL: nothing
 } resources[] = {
         {HTTP_GET, "/healthz", HTTP_HEALTHZ, 0},
         {HTTP_GET, "/readyz", HTTP_READYZ, 0},
@@ -54,6 +55,7 @@ static const struct {
         {HTTP_POST, "/v1/jobs", HTTP_NEW_JOB, TAKES_WAIT},
         {HTTP_POST, "/v1/plan", HTTP_PLAN, 0},
         {HTTP_GET, "/v1/jobs/", HTTP_JOB, TAKES_NUMBER | TAKES_WAIT},
+        {HTTP_GET, "/v1/jobs/", HTTP_JOB_TARGETS, TAKES_NUMBER, "/targets"},
         {HTTP_GET, "/v1/hosts", HTTP_HOSTS, TAKES_STATE | TAKES_NODE},
         {HTTP_GET, "/v1/roles", HTTP_ROLES, 0},
         {HTTP_GET, "/v1/pools", HTTP_POOLS, 0},
@@ -348,7 +350,7 @@ bool http_target_route(size_t i, HttpRoute *ret) {
         if (i >= ELEMENTSOF(resources) || resources[i].resource == HTTP_STATIC)
                 return false;
         *ret = (HttpRoute){resources[i].method, resources[i].path, resources[i].resource,
-                               resources[i].takes & TAKES_NAME, resources[i].takes & TAKES_NUMBER};
+                               resources[i].takes & TAKES_NAME, resources[i].takes & TAKES_NUMBER, resources[i].tail ?: ""};
         return true;
 }
 
@@ -434,14 +436,19 @@ static int parse_file(const char *text, size_t len, HttpTarget *t, const char **
         return -ENOENT;
 }
 
+static size_t len_of_tail(size_t i) {
+        return resources[i].tail ? strlen(resources[i].tail) : 0;
+}
+
 // Whether the first `len` bytes of the text are the path of that resource.
 static bool is_path(const char *text, size_t len, size_t i) {
-        size_t fixed = strlen(resources[i].path);
+        size_t fixed = strlen(resources[i].path), tail = len_of_tail(i);
 
         if (!(resources[i].takes & (TAKES_NAME | TAKES_NUMBER | TAKES_FILE)))
                 return is_word(text, len, resources[i].path);
-        return len > fixed && memcmp(text, resources[i].path, fixed) == 0 &&
-               !memchr(text + fixed, '/', len - fixed);
+        return len > fixed + tail && memcmp(text, resources[i].path, fixed) == 0 &&
+               !memchr(text + fixed, '/', len - fixed - tail) &&
+               (tail == 0 || memcmp(text + len - tail, resources[i].tail, tail) == 0);
 }
 
 bool http_target_is_public(const char *text) {
@@ -489,7 +496,7 @@ static int parse_as(const char *text, size_t len, size_t i, HttpTarget *t, const
         if (takes & TAKES_NAME)
                 r = parse_name(text + fixed, len - fixed, t, ret_why);
         else if (takes & TAKES_NUMBER)
-                r = parse_number(text + fixed, len - fixed, t, ret_why);
+                r = parse_number(text + fixed, len - fixed - len_of_tail(i), t, ret_why);
         else if (t->resource == HTTP_STATIC)
                 r = parse_file(text + fixed, len - fixed, t, ret_why);
         if (r == 0 && text[len] == '?')
@@ -550,7 +557,11 @@ bool http_target_is_tagged(const HttpTarget *t) {
 }
 
 bool http_target_is_one(const HttpTarget *t) {
-        return t->resource == HTTP_UNIT || t->resource == HTTP_UNIT_FILE || t->resource == HTTP_JOB;
+        return t->resource == HTTP_UNIT || t->resource == HTTP_UNIT_FILE || http_target_is_job(t);
+}
+
+bool http_target_is_job(const HttpTarget *t) {
+        return t->resource == HTTP_JOB || t->resource == HTTP_JOB_TARGETS;
 }
 
 bool http_target_has_aside(const HttpTarget *t) {

@@ -21,6 +21,7 @@ typedef enum HttpResource {
         HTTP_NODES,
         HTTP_JOBS,
         HTTP_JOB, // one of them, by number
+        HTTP_JOB_TARGETS, // and the names of all that it is about
         HTTP_METRICS,
         HTTP_EVENTS,
         HTTP_ROLES,
@@ -108,6 +109,7 @@ typedef struct HttpRoute {
         const char *path;  // up to what stands for one of them
         HttpResource resource;
         bool has_name, has_number; // and then its name, or its number
+        const char *tail;          // and what stands behind that; "": nothing
 } HttpRoute;
 
 // Of the API, in the order of the table; false: there are no more.
@@ -156,6 +158,7 @@ bool http_target_is_public(const char *text);
 bool http_target_is_tagged(const HttpTarget *t);
 // Whether it is about one thing, which may not be there.
 bool http_target_is_one(const HttpTarget *t);
+bool http_target_is_job(const HttpTarget *t); // one job, or what it is about
 // Whether something there was asked for.
 bool http_target_wants_node(const HttpTarget *t, const char *node);
 // Whether a row is in the states, and on the nodes, that were asked for: of units, of unit files, of nodes, of hosts.

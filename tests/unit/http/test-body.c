@@ -244,6 +244,15 @@ static void a_job_says_what_became_of_its_units(void **state) {
                                      "\"node\":\"\",\"now\":\"\",\"message\":\"\",\"revision\":41,\"by\":18}]}]}\n"));
 }
 
+static void the_targets_of_a_job_are_the_names_of_all_its_units(void **state) {
+        HttpPart parts[] = {job(0, 2, 2), job(2, 2, 0)}, none = job(0, 0, 0);
+        _cleanup_free_ char *text = read_all(body_of("/v1/jobs/17/targets", parts, 2), 4096),
+                            *empty = read_all(body_of("/v1/jobs/17/targets", &none, 1), 4096);
+
+        assert_string_equal(text, "{\"no_leader\":false,\"targets\":[\"u0\",\"u1\",\"u2\",\"u3\"]}\n");
+        assert_string_equal(empty, "{\"no_leader\":false,\"targets\":[]}\n");
+}
+
 // As it came in several answers, in whatever pieces it is read; and how many units are behind the last of them.
 static void a_job_of_many_units_is_one_document(void **state) {
         HttpPart parts[] = {job(0, 100, 105), job(100, 100, 5), job(200, 2, 3)}, again[] = {job(0, 100, 105), job(100, 100, 5), job(200, 2, 3)},
@@ -365,6 +374,7 @@ int main(void) {
                 cmocka_unit_test(what_is_known_without_a_leader_has_its_age),
                 cmocka_unit_test(a_page_of_jobs_says_where_the_next_one_begins),
                 cmocka_unit_test(a_job_says_what_became_of_its_units),
+                cmocka_unit_test(the_targets_of_a_job_are_the_names_of_all_its_units),
                 cmocka_unit_test(a_job_of_many_units_is_one_document),
                 cmocka_unit_test(a_change_of_the_queue_says_what_came_of_it),
                 cmocka_unit_test(what_would_move_is_told_as_of_a_start),

@@ -38,10 +38,11 @@ static const cJSON *at(const cJSON *object, const char *name) {
 
 static const cJSON *operation_of(const HttpRoute *route) {
         static const char *const methods[] = {"get", "post", "put", "delete"};
-        _cleanup_free_ char *path = str_printf("%s%s", route->path,
+        _cleanup_free_ char *path = str_printf("%s%s%s", route->path,
                                                route->has_name     ? "{name}"
                                                : route->has_number ? "{number}"
-                                                                   : "");
+                                                                   : "",
+                                               route->tail);
         size_t method = 0;
 
         while (1U << method != (unsigned) route->method)

@@ -34,6 +34,7 @@ static void paths_name_resources(void **state) {
                      {"/v1/nodes", HTTP_NODES, NULL},
                      {"/v1/jobs", HTTP_JOBS, NULL},
                      {"/v1/jobs/7", HTTP_JOB, NULL},
+                     {"/v1/jobs/7/targets", HTTP_JOB_TARGETS, NULL},
                      {"/v1/events?since=0&kind=unit&kind=job", HTTP_EVENTS, NULL},
                      {"/v1/events?since=@7&pattern=a*", HTTP_EVENTS, NULL},
                      {"/v1/state", HTTP_STATE, NULL},
@@ -343,7 +344,7 @@ static void one_thing_may_not_be_there(void **state) {
         static const struct {
                 HttpResource resource;
                 bool one;
-        } cases[] = {{HTTP_UNIT, true},   {HTTP_UNIT_FILE, true}, {HTTP_JOB, true},
+        } cases[] = {{HTTP_UNIT, true},   {HTTP_UNIT_FILE, true}, {HTTP_JOB, true}, {HTTP_JOB_TARGETS, true},
                      {HTTP_UNITS, false}, {HTTP_NODES, false},    {HTTP_JOBS, false}};
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++)

@@ -21,6 +21,7 @@ function ofUnheard(copy, unit, state) {
 }
 
 function ofState(copy, unit, state) {
+  if (state.looping) return ["bad", `looping: restarted ${count(state.restarts, "time")}${state.result && state.result !== "success" ? ` (${state.result})` : ""}`];
   if (state.active === "failed") return ["bad", `failed${state.result && state.result !== "success" ? ` (${state.result})` : ""}`];
   if (state.error) return ["bad", state.error];
   if (state.active === "unknown") return ofUnheard(copy, unit, state);
@@ -133,11 +134,11 @@ export function sortRows(rows, by = "level") {
   return by === "since" ? [...rows].sort((a, b) => b.since - a.since) : rows;
 }
 
-// Words that all have to be there: is:failed, node:n1, set:shop, or a part of the name, the node or the description.
+// Words that all have to be there: is:failed, is:looping, node:n1, set:shop, or a part of the name, the node or the description.
 export function matcher(text) {
   const tests = text.toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
     const [, key, value] = /^(is|node|set):(.*)$/.exec(word) ?? [];
-    if (key === "is") return (r) => LEVEL_WORDS[r.level].replaceAll(" ", "-").startsWith(value);
+    if (key === "is") return (r) => LEVEL_WORDS[r.level].startsWith(value) || r.text.startsWith(value);
     if (key) return (r) => r[key].toLowerCase() === value;
     return (r) => `${r.unit} ${r.node} ${r.text} ${r.description}`.toLowerCase().includes(word);
   });

@@ -30,18 +30,35 @@ function endOf(unit, ended) {
 const nowOf = (rows) => h("span", {}, rows.length === 0 ? "not there" : rows.slice(0, ROWS).map((row, i) => [i > 0 ? ", " : "", h("span", { class: `dot ${row.level}` }), " ", name(row.text), row.node ? [" on ", name(row.node)] : ""]),
   rows.length > ROWS ? `, and ${rows.length - ROWS} more` : "");
 
+// Its record has the first of them only: all are read when somebody wants to see them.
+function targetsOf(job, all) {
+  const more = job["more-targets"] ?? 0;
+  if (all) return name(all.join(" "));
+  return [name(targetsText(job, 2000) || "none"), more > 0 ? [" ", h("button", { type: "button", class: "small", on: { click: () => job.readAll() } }, `Show all ${count(job.targets.length + more, "target")}`)] : ""];
+}
+
 export function show(root, { copy, name: number, go }) {
   const head = h("div", {}), units = h("div", {}), said = h("p", { class: "said", role: "status" }), buttons = h("p", { class: "buttons" });
   const stop = new AbortController();
   const went = (done) => (done.job ? go(`#/job/${done.job}`) : read());
-  let job = null, told = "";
+  let job = null, told = "", allTargets = null;
 
   root.append(h("h1", {}, `Job ${number}`), head, said, buttons, h("section", { "aria-labelledby": "h-units" }, h("h2", { id: "h-units" }, "Units"), units));
 
   async function read() {
     try {
       [job] = (await ask(`/v1/jobs/${encodeURIComponent(number)}`, { signal: stop.signal })).jobs;
+      job.readAll = readTargets;
       put(said, "");
+      draw();
+    } catch (error) {
+      if (!stop.signal.aborted) put(said, error.message);
+    }
+  }
+
+  async function readTargets() {
+    try {
+      allTargets = (await ask(`/v1/jobs/${encodeURIComponent(number)}/targets`, { signal: stop.signal })).targets;
       draw();
     } catch (error) {
       if (!stop.signal.aborted) put(said, error.message);
@@ -51,7 +68,7 @@ export function show(root, { copy, name: number, go }) {
   function draw() {
     const ended = jobHasEnded(job), numbers = NUMBERS.filter(([key]) => job[key] > 0).map(([key, word]) => `${count(job[key], "unit")} ${word}`).join(", ");
     head.replaceChildren(fields(["State", `${job.state}${job.message ? `: ${job.message}` : ""}${job.waits ? `, waits for ${job.waits}` : ""}`],
-      ["Verb", job.verb], ["Targets", name(targetsText(job, 2000) || "none")], ["Author", name(job.author)], job.reason ? ["Reason", name(job.reason)] : null,
+      ["Verb", job.verb], ["Targets", targetsOf(job, allTargets)], ["Author", name(job.author)], job.reason ? ["Reason", name(job.reason)] : null,
       ["Age", `${span((copy.now - job.time) / 1e6)}, since ${at(job.time)}${job.ended ? `; it took ${span((job.ended - job.time) / 1e6)}` : ""}`], numbers ? ["Result", numbers] : null));
     buttons.replaceChildren(
       ended ? button("Undo", "deploy", () => ({ title: `Undo job ${number}`, harm: true, body: { verb: "undo", job: Number(number) }, known: [] }), went)

@@ -86,7 +86,7 @@ export function show(root, context) {
     box.hidden = mine.length === 0;
     empty.hidden = mine.length > 0;
     const lost = row && nodeLevel(row, copy) === "bad";
-    put(empty, lost ? `No unit is placed on this node any more. Those that were here when it was lost are on other nodes, or wait for one: see the jobs below and Units, sorted by newest first.` : "No unit is on this node.");
+    put(empty, lost ? "No unit is placed on this node any more: those that were here when it was lost are on other nodes, or wait for one. The jobs and events below say more." : "No unit is on this node.");
     list.update();
   }
 

@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 // A part of what there is, as a bar and in words. of: 0, that is not known.
 const meter = (part, of, words) => [of > 0 ? h("meter", { min: 0, max: 1, value: Math.min(1, part / of) }) : "", " ", h("span", { class: "amount" }, words)];
 
-// What all units of a node use together: node -> {cpu (cores, as of the second reading), memory (bytes)}.
+// What all units of a node use together: node -> {cpu (cores, as of the second reading), memory (bytes)}; null: no unit's is known.
 export class Load {
   #before = new Map(); // of one run of a unit on a node
   readings = 0;
@@ -21,10 +21,10 @@ export class Load {
     const now = new Map(), load = new Map();
     for (const row of usage) {
       const key = `${row.node} ${row.unit} ${row.run}`, was = this.#before.get(key);
-      if (!load.has(row.node)) load.set(row.node, { cpu: 0, memory: 0 });
+      if (!load.has(row.node)) load.set(row.node, { cpu: null, memory: null });
       const of = load.get(row.node);
-      of.memory += row.memory ?? 0;
-      if (was && row.time > was.time) of.cpu += Math.max(0, row["cpu-time"] - was["cpu-time"]) / (row.time - was.time);
+      if (typeof row.memory === "number") of.memory += row.memory;
+      if (was && row.time > was.time && typeof row["cpu-time"] === "number") of.cpu += Math.max(0, row["cpu-time"] - was["cpu-time"]) / (row.time - was.time);
       now.set(key, row);
     }
     this.#before = now;
@@ -65,11 +65,11 @@ export function show(root, { copy, rows }) {
   }
 
   function loadCells(node) {
-    const of = load?.get(node.node), offered = offers.get(node.node) ?? {};
+    const of = load?.get(node.node) ?? { cpu: 0, memory: 0 }, offered = offers.get(node.node) ?? {};
     if (nodeLevel(node, copy) === "bad" || !load) return ["", ""];
     const cores = (offered["offers-cpu"] ?? 0) / 1000, memory = (offered["offers-memory"] ?? 0) * MIB;
-    return [measured.readings < 2 ? "…" : meter(of?.cpu ?? 0, cores, `${(of?.cpu ?? 0).toFixed(1)}${cores > 0 ? ` of ${cores.toLocaleString("en")}` : ""}`),
-      meter(of?.memory ?? 0, memory, `${bytes(of?.memory ?? 0)}${memory > 0 ? ` of ${bytes(memory)}` : ""}`)];
+    return [measured.readings < 2 ? "…" : of.cpu === null ? "unknown" : meter(of.cpu, cores, `${of.cpu.toFixed(1)}${cores > 0 ? ` of ${cores.toLocaleString("en")}` : ""}`),
+      of.memory === null ? "unknown" : meter(of.memory, memory, `${bytes(of.memory)}${memory > 0 ? ` of ${bytes(memory)}` : ""}`)];
   }
 
   function update() {

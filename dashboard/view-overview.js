@@ -68,7 +68,7 @@ export function show(root, { copy, rows, go }) {
     fill(moves, lines(moving(copy, all), copy.now, "#/units?is:changing", "Nothing."));
     fill(legend, [h("li", {}, h("b", {}, count(copy.rows.node.size, "node"))), h("li", {}, h("b", {}, count(all.length, "unit"))),
       ...LEVELS.filter((level) => counts[level] > 0).map((level) =>
-        h("li", { class: level }, h("a", { href: `#/units?is:${LEVEL_WORDS[level].replaceAll(" ", "-")}` }, `${counts[level].toLocaleString("en")} ${LEVEL_WORDS[level]}`)))]);
+        h("li", { class: level }, h("a", { href: `#/units?is:${LEVEL_WORDS[level]}` }, `${counts[level].toLocaleString("en")} ${LEVEL_WORDS[level]}`)))]);
     drawNodes(all);
   }
   update();

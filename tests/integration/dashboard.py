@@ -51,6 +51,7 @@ is('levels', [level(unit('a'), state('a', 'n', 'active')), level(unit('a'), stat
   level(unit('a'), state('a', 'n', 'unknown')), level(unit('a'), state('a', 'n', 'active', {stale: true})), level(unit('a'), state('a', 'n', 'inactive', {drift: true})), level(unit('a'), state('a', 'n', 'active', {error: 'x'})),
   level(unit('a')), level(unit('a', {node: 'n1'})), level(unit('a', {desired: 'inactive'})), level(unit('a@.service'))],
   [['good'], ['bad'], ['moves'], ['unsure'], ['good'], ['waits'], ['bad'], ['waits'], ['moves'], ['idle'], []]);
+is('a loop is wrong whatever it does at the moment', derive.unitRows(copyOf(unit('a'), state('a', 'n', 'active', {looping: true, restarts: 81, result: 'exit-code'}))).map((r) => [r.level, r.text]), [['bad', 'looping: restarted 81 times (exit-code)']]);
 const lost = event('node', {node: 'n', state: 'lost', since: 5});
 is('of a lost node', [level(lost, unit('a', {node: 'n'}), state('a', 'n', 'unknown')), level(lost, unit('a', {node: 'global'}), state('a', 'n', 'unknown')), level(lost, unit('a', {node: 'n2'}), state('a', 'n', 'unknown'))],
   [['waits'], ['unsure'], ['unsure']]);

@@ -132,6 +132,8 @@ def loop():
     c = calm()
     c.units.append(unit("worker.service", "n2", description="Takes what the shop has sold"))
     c.states.append(state("worker.service", "n2", "activating", "auto-restart", NOW - 2_000000, result="exit-code", restarts=81, looping=True))
+    c.answers["/v1/unit-files/worker.service"] = {"file": "[Unit]\nDescription=Takes what the shop has sold\n\n[Service]\nExecStart=/usr/bin/worker\nRestart=always\n"}
+    c.answers["/v1/units/worker.service"] = {"why": [{"node": "n2", "as_wanted": False, "why": "it is looping: restarted 81 times, exit-code", "note": "", "refusals": []}]}
     return c
 
 

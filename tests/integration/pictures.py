@@ -64,6 +64,7 @@ PICTURES = [
     *both("overview-nobody-leads", page_states.nobody, "#/", "Nobody leads the cluster"),
     Picture("overview-unheard-800", page_states.unheard, "#/", MIDDLE, "some unknown"),
     Picture("overview-loop-800", page_states.loop, "#/", MIDDLE, "worker.service"),
+    Picture("unit-loop-800", page_states.loop, "#/unit/worker.service", MIDDLE, "looping"),
     Picture("overview-5000-1440", page_states.many, "#/", WIDE, "5,000 units", "dark"),
     Picture("units-1440", page_states.trouble, "#/units", WIDE, "report.service", script=SELECT),
     Picture("units-390", page_states.trouble, "#/units", NARROW, "report.service"),

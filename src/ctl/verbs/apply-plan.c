@@ -72,14 +72,18 @@ int apply_plan_ask(Ctl *ctl, Argosy__Request__Apply *m, Argosy__Response **ret) 
 
 // ---- what it says
 
+bool apply_row_changes(const Argosy__Response__ApplyRow *row) {
+        return row->made || row->removed || row->adopted || !streq(row->rev, row->rev_after) ||
+               !streq(row->desired, row->desired_after);
+}
+
 static bool is_restart(const Argosy__Response__ApplyRow *row) {
-        return row->starts && streq(row->state, "failed");
+        return row->starts && streq(row->state, "failed") && !apply_row_changes(row);
 }
 
 // Else it is only named.
 static bool is_work(const Argosy__Response__ApplyRow *row) {
-        return row->starts || row->made || row->removed || row->adopted || !streq(row->rev, row->rev_after) ||
-               !streq(row->desired, row->desired_after);
+        return row->starts || apply_row_changes(row);
 }
 
 bool apply_plan_has_work(const Argosy__Response__ApplyPlan *plan) {

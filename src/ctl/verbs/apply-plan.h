@@ -14,6 +14,8 @@ typedef struct Ctl Ctl;
 int apply_plan_name_set(Ctl *ctl, const char *dir, const char *said, char **ret);
 // What `m` would change. After EXIT_OK *ret has an apply_plan, and is the caller's (message_free()).
 int apply_plan_ask(Ctl *ctl, Argosy__Request__Apply *m, Argosy__Response **ret);
+// Whether the unit is to be another than it is, by the log: a start of it as it is changes nothing.
+bool apply_row_changes(const Argosy__Response__ApplyRow *row);
 // Whether something would be done; whether units are not as they are to be.
 bool apply_plan_has_work(const Argosy__Response__ApplyPlan *plan);
 bool apply_plan_has_wrong(const Argosy__Response__ApplyPlan *plan);

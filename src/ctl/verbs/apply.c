@@ -184,11 +184,6 @@ static int fetch(Ctl *ctl, const Argosy__Response__ApplyRow *row, Buf *ret) {
         return ctl_ask(ctl, &request, 0, on_content, ret);
 }
 
-static bool is_to_change(const Argosy__Response__ApplyRow *row) {
-        return row->made || row->removed || row->adopted || !streq(row->rev, row->rev_after) ||
-               !streq(row->desired, row->desired_after);
-}
-
 static int describe_seen(const Argosy__Response__ApplyRow *row, Buf *b) {
         int r = buf_printf(b, "%s", apply_state_phrase(row->state));
 
@@ -202,7 +197,7 @@ static int describe_seen(const Argosy__Response__ApplyRow *row, Buf *b) {
 static int describe_row(const Argosy__Response__ApplyRow *row, Buf *b) {
         int r = buf_printf(b, "%s: ", row->unit);
 
-        if (r == 0 && !is_to_change(row))
+        if (r == 0 && !apply_row_changes(row))
                 return describe_seen(row, b);
 
         if (r == 0 && row->removed)
@@ -214,9 +209,11 @@ static int describe_row(const Argosy__Response__ApplyRow *row, Buf *b) {
                               : buf_printf(b, "belongs to no set and is taken over, ");
         if (r == 0 && !streq(row->desired, row->desired_after))
                 r = buf_printf(b, "%s -> %s, ", row->desired, row->desired_after);
-        return r < 0 ? r
-                     : buf_printf(b, streq(row->rev, row->rev_after) ? "with the same file\n"
-                                                                     : "gets another file\n");
+        if (r == 0)
+                r = buf_printf(b, streq(row->rev, row->rev_after) ? "with the same file" : "gets another file");
+        if (r == 0 && row->starts)
+                r = buf_printf(b, ", and is started again: it %s", apply_state_phrase(row->state));
+        return r < 0 ? r : buf_printf(b, "\n");
 }
 
 static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
@@ -244,7 +241,7 @@ static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
 }
 
 static const char *change_word(const Argosy__Response__ApplyRow *row) {
-        if (!is_to_change(row))
+        if (!apply_row_changes(row))
                 return row->starts ? "start" : "none";
         return row->made ? "make" : row->removed ? "destroy" : "change";
 }
@@ -431,7 +428,7 @@ static int roll(Apply *a, const Argosy__Request *request) {
 // Only started again is what needs no rollout.
 static bool changes_something(const Apply *a) {
         for (size_t i = 0; i < a->plan->n_rows; i++)
-                if (is_to_change(a->plan->rows[i]))
+                if (apply_row_changes(a->plan->rows[i]))
                         return true;
         return false;
 }

@@ -226,7 +226,7 @@ static int fill_why(const ApplyList *list, const ApplyItem *item, Argosy__Respon
 static int fill_state(const ApplyList *list, const ApplyItem *item, size_t n_rows, Argosy__Response__ApplyRow *row) {
         int r = field_set(&row->state, apply_seen_word(item->sight.seen));
 
-        row->starts = item->verdict == APPLY_START;
+        row->starts = item->to.aimed && apply_starts(&item->unit);
         row->wrong = apply_seen_is_wrong(item->sight.seen);
         if (r == 0 && item->sight.node)
                 r = field_set(&row->node, item->sight.node->name);

@@ -131,7 +131,7 @@ static void nothing_to_do_is_said_or_an_empty_list(void **state) {
 }
 
 // A unit that is as the folder says, and is not as it is to be.
-static void reply_seen(FakeDaemon *d, const char *state, bool starts) {
+static void reply_seen(FakeDaemon *d, const char *state, bool starts, bool adopted) {
         Argosy__Response__ApplyRow row = ARGOSY__RESPONSE__APPLY_ROW__INIT;
 
         row.unit = (char *) "a.service";
@@ -141,6 +141,7 @@ static void reply_seen(FakeDaemon *d, const char *state, bool starts) {
         row.state = (char *) state;
         row.node = (char *) "n1";
         row.starts = starts;
+        row.adopted = adopted;
         row.wrong = true;
         reply_plan(d, &row, 1, "");
 }
@@ -148,27 +149,35 @@ static void reply_seen(FakeDaemon *d, const char *state, bool starts) {
 static void has_failed(FakeDaemon *d) {
         fake_accept(d);
         done(read_apply(d, true));
-        reply_seen(d, "failed", true);
+        reply_seen(d, "failed", true, false);
         fake_expect_end(d);
 }
 
 static void is_stopped(FakeDaemon *d) {
         fake_accept(d);
         done(read_apply(d, true));
-        reply_seen(d, "stopped", true);
+        reply_seen(d, "stopped", true, false);
         fake_expect_end(d);
 }
 
 static void loops(FakeDaemon *d) {
         fake_accept(d);
         done(read_apply(d, true));
-        reply_seen(d, "looping", false);
+        reply_seen(d, "looping", false, false);
+        fake_expect_end(d);
+}
+
+static void is_of_others(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_apply(d, true));
+        reply_seen(d, "failed", true, true);
         fake_expect_end(d);
 }
 
 static void a_plan_says_by_its_status_what_an_apply_would_do(void **state) {
         _cleanup_outcome_ Outcome failed = run_here(has_failed, "apply --plan --set=shop", ""),
                                   stopped = run_here(is_stopped, "apply --plan --set=shop", ""),
+                                  adopted = run_here(is_of_others, "apply --plan --adopt --set=shop", ""),
                                   looping = run_here(loops, "apply --plan --set=shop", ""),
                                   at_once = run_here(loops, "apply --set=shop", "");
 
@@ -176,6 +185,8 @@ static void a_plan_says_by_its_status_what_an_apply_would_do(void **state) {
         assert_string_equal(failed.out, "a.service: failed, on n1; is started again\n");
         assert_non_null(strstr(failed.err, "1 of 1 units is not as it is to be: a.service failed\n"));
         assert_int_equal(stopped.code, 5);
+        assert_int_equal(adopted.code, 5);
+        assert_non_null(strstr(adopted.out, "with the same file, and is started again: it failed\n"));
         assert_int_equal(looping.code, 1);
         assert_non_null(strstr(looping.out, "a.service: fails again and again, on n1; is left as it is\n"));
         assert_int_equal(at_once.code, 1);
@@ -190,7 +201,7 @@ static void starts_in_vain(FakeDaemon *d) {
 
         fake_accept(d);
         done(read_apply(d, true));
-        reply_seen(d, "failed", true);
+        reply_seen(d, "failed", true, false);
         done(read_apply(d, false));
         result.name = (char *) "a.service";
         change.units = &results;
@@ -200,7 +211,7 @@ static void starts_in_vain(FakeDaemon *d) {
         r.change = &change;
         fake_reply(d, &r);
         done(read_apply(d, true));
-        reply_seen(d, "failed", true);
+        reply_seen(d, "failed", true, false);
         fake_expect_end(d);
 }
 

@@ -37,7 +37,7 @@ typedef struct LedgerRecord {
         bool unknown;     // nobody can tell any more what became of the run
         Argosy__LoadState load; // BAD_SETTING or ERROR if systemd could not use the content in place, else UNKNOWN
         bool taking;      // its name is about to become ours, and is somebody else's until our content is in place; and
-                          // then until systemd has read that. Older builds take it for ours from the beginning
+                          // then until systemd has read that.
 } LedgerRecord;
 
 // A unit, ours or not, that systemd is about to stop with `with`, and that is to be started again after that one is.

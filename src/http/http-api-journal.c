@@ -218,7 +218,7 @@ void http_journal_on_due(HttpCall *call) {
         if (j->silent_us <= now) {
                 call->comment = call->streams;
                 if (!j->began)
-                        note_began(j); // by a node of an older version
+                        note_began(j); // no node has said a word
                 hand_over(call);
         } else if (j->again_us > 0 && j->again_us <= now)
                 ask(call);

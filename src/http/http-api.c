@@ -272,12 +272,7 @@ static void end(HttpCall *call, const Argosy__Response *last) {
                 http_call_drop_parts(call);
                 call->status = call->refusal;
                 http_call_give_back(call);
-        } else if (http_filter_is_needed(&call->target) && !http_filter_was_used(last))
-                http_call_fail(call, EOPNOTSUPP,
-                               call->target.resource == HTTP_JOBS
-                                       ? "the leader is of a version that knows nothing of nodes of jobs"
-                                       : "the leader is of a version that knows neither pages of this list nor labels");
-        else if (http_steps_next(call, last))
+        } else if (http_steps_next(call, last))
                 return;
         else if (!http_target_is_one(&call->target) || call->n_rows + call->n_asides > 0)
                 http_call_give_back(call);

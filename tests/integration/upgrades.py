@@ -23,6 +23,14 @@ def put_older(node):
     node.run("cp /root/argosyd.older /root/next && mv /root/next /usr/sbin/argosyd")
 
 
+def older_cluster(c):
+    n1, *rest = c.nodes
+    for node in rest:
+        c.join(node, to=n1)
+    eventually(lambda: list(c.members(n1).values()).count("voter online") == 3)
+    return c.leader(n1), c.followers()
+
+
 def restart(c, node, others):
     node.run("systemctl restart argosyd")
     eventually(lambda: set(c.members(others[0]).values()) == {"voter online"})
@@ -38,7 +46,7 @@ def not_yet(*holders):
 
 
 def test_the_level_rises_when_the_last_host_has_it_and_no_way_leads_back(c: Cluster):
-    leader, (first, last) = c.leader(), c.followers()
+    leader, (first, last) = older_cluster(c)
     c.start("w@{1..3}", KEPT, on=leader)
     invocations = c.invocations("w@*")
 

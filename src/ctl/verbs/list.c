@@ -34,7 +34,6 @@ typedef struct List {
         size_t n_rows, n_drift, n_stale, n_errors;
         uint64_t before; // of jobs: where the next question is to go on; 0: there are no older ones
         bool keeps;      // rows are not for people yet
-        bool unfiltered; // a leader of an older version has not looked at the labels
 } List;
 
 static int add_note(List *l, const Argosy__Response__UnitRow *u) {
@@ -157,34 +156,22 @@ static int add_unit_files(Ctl *ctl, List *l, const Argosy__Response__UnitFiles *
         return e;
 }
 
-// All of them are not what was asked for.
-static bool is_unfiltered(const Ctl *ctl, List *l, bool filtered) {
-        l->unfiltered = (ctl->opt.labels || ctl->opt.node) && !filtered;
-        return l->unfiltered;
-}
-
 static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         List *l = userdata;
         int e = 0;
 
         switch (r->what_case) {
         case ARGOSY__RESPONSE__WHAT_UNITS:
-                if (is_unfiltered(ctl, l, r->units->filtered))
-                        break;
                 e = keep_part(ctl, l, &r->units->base, r->units->first, r->units->n_rows);
                 for (size_t i = 0; r->final && i < l->n_parts && e == 0; i++)
                         e = add_units(ctl, l, (const Argosy__Response__Units *) l->parts[i]);
                 break;
         case ARGOSY__RESPONSE__WHAT_UNIT_FILES:
-                if (is_unfiltered(ctl, l, r->unit_files->filtered))
-                        break;
                 e = keep_part(ctl, l, &r->unit_files->base, r->unit_files->first, r->unit_files->n_rows);
                 for (size_t i = 0; r->final && !l->keeps && i < l->n_parts && e == 0; i++)
                         e = add_unit_files(ctl, l, (const Argosy__Response__UnitFiles *) l->parts[i]);
                 break;
         case ARGOSY__RESPONSE__WHAT_NODES:
-                if (is_unfiltered(ctl, l, r->nodes->filtered))
-                        break;
                 for (size_t i = 0; i < r->nodes->n_rows && e == 0; i++)
                         if (is_wanted_node(ctl, r->nodes->rows[i]))
                                 e = add_row(ctl, l, r->nodes->rows[i]);
@@ -194,8 +181,6 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                         e = add_row(ctl, l, r->managers->rows[i]);
                 break;
         case ARGOSY__RESPONSE__WHAT_JOBS:
-                if (is_unfiltered(ctl, l, r->jobs->filtered))
-                        break;
                 for (size_t i = 0; i < r->jobs->n_rows && e == 0; i++)
                         e = add_row(ctl, l, r->jobs->rows[i]);
                 l->before = r->jobs->before;
@@ -347,10 +332,8 @@ static int run_list(Ctl *ctl, const FieldList *kind, const char *noun, Argosy__R
         if (is_json) {
                 json_end(&l.json, ']');
                 json_finish(&l.json);
-        } else if (code == EXIT_OK && !l.unfiltered)
+        } else if (code == EXIT_OK)
                 code = print_table(ctl, &l, noun);
-        if (code == EXIT_OK && l.unfiltered)
-                code = ctl_fail(ctl, "the leader's version knows no %s: it lists all of them", ctl->opt.node ? "--node" : "--label");
         table_done(&l.table);
         drop_parts(&l);
         return code;

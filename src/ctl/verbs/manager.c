@@ -44,11 +44,10 @@ static char *read_name(Ctl *ctl, const char *word, char buf[static MANAGER_NAME_
         }
 }
 
-// A leader of an older build does not know the question: then the host's own word is all there is.
 static WaitStep manager_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
         if (end->error < 0)
                 return wait_end_step(end);
-        if (end->status == 0 || end->status == EOPNOTSUPP)
+        if (end->status == 0)
                 return WAIT_FINISHED;
         return end->no_leader || end->status == EAGAIN ? WAIT_REDIAL : WAIT_GIVE_UP;
 }

@@ -6,9 +6,6 @@
 // of the others; then drain and maintenance ask to wait until each node is empty. Both requests may be
 // repeated, so a lost daemon or leader costs time and nothing else. What cannot leave a node is told, and the
 // other nodes are waited for all the same.
-//
-// A leader of an older build takes one node at a time. So it is asked to close or open them, which is the same
-// in the end; to empty them one by one would move units from node to node, so that is left to whoever asks.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,34 +18,26 @@
 
 // ---- modes
 
-typedef struct ModeAnswer {
-        int status; // 0 or positive errno
-} ModeAnswer;
-
 static int on_mode(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        ModeAnswer *a = userdata;
+        int *status = userdata;
 
-        a->status = r->status;
-        if (r->status != 0 && r->status != EOPNOTSUPP)
+        *status = r->status;
+        if (r->status != 0)
                 ctl_fail(ctl, "%s", status_text(r->status, r->message));
         return 0;
 }
 
-// *ret: EOPNOTSUPP: the leader does not know the request, and nothing was said.
-static int ask(Ctl *ctl, Argosy__Request *request, int *ret) {
-        ModeAnswer a = {};
-        int code = ctl_ask(ctl, request, CALL_STATUS, on_mode, &a);
+static int ask(Ctl *ctl, Argosy__Request *request) {
+        int status = 0, code = ctl_ask(ctl, request, CALL_STATUS, on_mode, &status);
 
-        *ret = a.status;
         if (code == EXIT_DETACHED)
                 ctl_fail(ctl, "interrupted before the cluster answered; it may have taken the request or not");
-        return code == EXIT_OK && a.status != 0 ? EXIT_FAILED : code;
+        return code == EXIT_OK && status != 0 ? EXIT_FAILED : code;
 }
 
 static int set_mode(Ctl *ctl, char *node, Argosy__NodeMode mode) {
         Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        int status, code;
 
         change.node = node;
         change.mode = mode;
@@ -56,28 +45,12 @@ static int set_mode(Ctl *ctl, char *node, Argosy__NodeMode mode) {
         change.reason = (char *) (ctl->opt.reason ?: "");
         request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
         request.node_change = &change;
-        code = ask(ctl, &request, &status);
-        return status == EOPNOTSUPP ? ctl_fail(ctl, "%s", status_text(status, "")) : code;
-}
-
-static int set_modes_one_by_one(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {
-        int code = EXIT_OK;
-
-        if (mode >= ARGOSY__NODE_MODE__MODE_DRAINING)
-                return ctl_fail(ctl, "the leader's version takes one node at a time, so units could move onto nodes "
-                                     "that are emptied next: cordon them all, then empty one after the other");
-        for (size_t i = 0; i < n && code != EXIT_DETACHED; i++) {
-                int one = set_mode(ctl, nodes[i], mode);
-
-                code = MAX_OF(code, one);
-        }
-        return code;
+        return ask(ctl, &request);
 }
 
 static int set_modes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {
         Argosy__Request__NodesChange change = ARGOSY__REQUEST__NODES_CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        int status, code;
 
         if (n == 1)
                 return set_mode(ctl, nodes[0], mode);
@@ -88,8 +61,7 @@ static int set_modes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {
         change.reason = (char *) (ctl->opt.reason ?: "");
         request.what_case = ARGOSY__REQUEST__WHAT_NODES_CHANGE;
         request.nodes_change = &change;
-        code = ask(ctl, &request, &status);
-        return status == EOPNOTSUPP ? set_modes_one_by_one(ctl, nodes, n, mode) : code;
+        return ask(ctl, &request);
 }
 
 // ---- waiting for a drain

@@ -167,7 +167,7 @@ typedef struct Show {
         char *reason; // owned
         uint32_t held;
         uint32_t open_max;    // jobs of one author
-        uint32_t history_mib; // 0: the leader is older
+        uint32_t history_mib;
 } Show;
 
 static char *action_text(const Argosy__QueueRule *rule) {
@@ -264,8 +264,7 @@ static int print_legend(Ctl *ctl, const Show *s) {
                 (const char *) reason.data, s->held, s->held == 1 ? " is" : "s are");
         if (s->open_max > 0)
                 fprintf(ctl->term.out, "An author has up to %" PRIu32 " jobs that are running or held back.\n", s->open_max);
-        if (s->history_mib > 0)
-                fprintf(ctl->term.out, "Of jobs that are over %" PRIu32 " MiB are kept, and as many of their files.\n", s->history_mib);
+        fprintf(ctl->term.out, "Of jobs that are over %" PRIu32 " MiB are kept, and as many of their files.\n", s->history_mib);
         return EXIT_OK;
 }
 

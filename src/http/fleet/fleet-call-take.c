@@ -118,17 +118,11 @@ static int take_state(FleetCall *c, const Argosy__Response__UnitRow *from) {
                        : 0;
 }
 
-static bool behind_is_empty(const FleetCall *c) {
-        return !*c->behind.unit;
-}
-
-// A list begins anew with its first part; and whoever does not know what a part of it is gives all of it from the beginning.
-static bool follows(FleetCall *c, size_t first, bool filtered) {
+// A list begins anew with its first part.
+static bool follows(FleetCall *c, size_t first) {
         if (first == 0) {
-                bool all = !filtered && !behind_is_empty(c);
-
-                fleet_call_drop_rows(c, all ? 0 : c->rows_before);
-                c->n_fitting = all ? 0 : c->fitting_before;
+                fleet_call_drop_rows(c, c->rows_before);
+                c->n_fitting = c->fitting_before;
                 c->n_seen = 0;
         }
         if (first == c->n_seen)
@@ -161,8 +155,7 @@ static int take_list(FleetCall *c, const Argosy__Response *r) {
                                                                        : 0;
         int status = 0;
 
-        if (n == 0 || !(states ? follows(c, r->units->first, r->units->filtered)
-                               : follows(c, r->unit_files->first, r->unit_files->filtered)))
+        if (n == 0 || !follows(c, states ? r->units->first : r->unit_files->first))
                 return 0;
         c->more = states ? r->units->more : r->unit_files->more;
         if (!note_last(&c->last, states ? r->units->rows[n - 1]->unit : r->unit_files->rows[n - 1]->unit,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A leader of an older version answers with the whole list, and says nothing of having looked at the filter: of states and nodes that
-// does no harm, since the thread looks at them, too (http_target_wants()); else, and of nodes that jobs name, it is an error. A question's number is a checksum, and
-// not a secret: who makes up a page gets rows that he may see, of another place.
+// The leader looks at the filter; of states and nodes the thread does so, too (http_target_wants()). A question's number is a
+// checksum, and not a secret: who makes up a page gets rows that he may see, of another place.
 
 #include "http-filter.h"
 
@@ -22,8 +21,12 @@ static void add_label(HttpFilter *f, const char *text) {
         f->pointers[i] = &f->labels[i];
 }
 
+static bool is_of_pages(const HttpTarget *t) {
+        return (t->resource == HTTP_UNITS || t->resource == HTTP_UNIT_FILES) && (t->limit > 0 || *t->page.unit);
+}
+
 Argosy__ListFilter *http_filter_of(const HttpTarget *t, HttpFilter *f) {
-        if (!http_target_is_tagged(t) && t->n_states == 0 && t->n_nodes == 0 && !http_filter_is_needed(t))
+        if (!http_target_is_tagged(t) && t->n_states == 0 && t->n_nodes == 0 && t->n_labels == 0 && !is_of_pages(t))
                 return NULL;
         argosy__list_filter__init(&f->m);
         f->m.states = (char **) t->states;
@@ -73,28 +76,6 @@ uint32_t http_filter_question(const HttpTarget *t) {
         crc = add_texts(crc, 'n', t->nodes, t->n_nodes);
         crc = add_texts(crc, 'l', t->labels, t->n_labels);
         return add_texts(crc, 'a', &t->author, t->author != NULL);
-}
-
-bool http_filter_is_needed(const HttpTarget *t) {
-        bool has_pages = t->resource == HTTP_UNITS || t->resource == HTTP_UNIT_FILES;
-
-        return t->n_labels > 0 || (t->resource == HTTP_JOBS && t->n_nodes > 0) ||
-               (has_pages && (t->limit > 0 || *t->page.unit));
-}
-
-bool http_filter_was_used(const Argosy__Response *r) {
-        switch (r->what_case) {
-        case ARGOSY__RESPONSE__WHAT_UNITS:
-                return r->units->filtered;
-        case ARGOSY__RESPONSE__WHAT_UNIT_FILES:
-                return r->unit_files->filtered;
-        case ARGOSY__RESPONSE__WHAT_NODES:
-                return r->nodes->filtered;
-        case ARGOSY__RESPONSE__WHAT_JOBS:
-                return r->jobs->filtered;
-        default:
-                return true;
-        }
 }
 
 static bool set_place(HttpPage *ret, const char *unit, const char *node) {

@@ -16,9 +16,5 @@ typedef struct HttpFilter {
 Argosy__ListFilter *http_filter_of(const HttpTarget *t, HttpFilter *f);
 // A number that a page of another list, or one with other filters, does not have.
 uint32_t http_filter_question(const HttpTarget *t);
-// Whether a leader who does not look at the filter would answer something else than was asked.
-bool http_filter_is_needed(const HttpTarget *t);
-// Whether this one has.
-bool http_filter_was_used(const Argosy__Response *r);
 // Where the list goes on behind this part, which is its last. False: nowhere.
 bool http_filter_next(const Argosy__Response *r, HttpPage *ret);

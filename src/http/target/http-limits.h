@@ -32,7 +32,7 @@ enum {
         HTTP_IDLE_SEC = 30,          // without a byte from or to a client that is not waited for
         HTTP_COMMENT_SEC = 15,       // without an event, until the client of a stream is told that it goes on
         HTTP_BATCH_MS = 20,          // from one answer to streams to the next: what happens meanwhile is told together
-        HTTP_BEGIN_MS = 3000,        // until a journal begins whose node says nothing: one of an older version does not
+        HTTP_BEGIN_MS = 3000,        // until a journal begins whose node says nothing
         HTTP_JOB_UNITS_MAX = 5000,   // of one job in one answer, at least: what is behind the part that reaches it is counted only
         HTTP_AGAIN_MS = 1000,        // until a stream asks again when no leader could be reached
         HTTP_JOURNAL_WINDOW = 64 * 1024, // bytes of a journal's lines under way; as many more may wait until their client reads

@@ -206,7 +206,7 @@ const ProtobufCBinaryData *job_request_id(const Argosy__Request *request) {
         return id && id->len == JOB_REQUEST_ID_SIZE ? id : NULL;
 }
 
-// In the middle of an upgrade leaders that know less of the request come to the same.
+// Fields that a leader does not know are sorted with the others: leaders of several versions come to the same.
 static int hash_request(const Argosy__Request *request, uint64_t *ret) {
         size_t len = argosy__request__get_packed_size(request);
         _cleanup_free_ uint8_t *packed = malloc(len + 1);

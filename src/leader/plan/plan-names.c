@@ -300,7 +300,7 @@ static int ask_new(PlanNames *p) {
                 asked = same;
                 if (n && node_calls_knows_names(n))
                         r = ask_some(p, n, p->n_known, same, &asked);
-                else // an older build, or nobody: a start would not hear a refusal now either
+                else // nobody: a start would not hear a refusal now either
                         take_verdict(p, p->n_known, same, n && n->host->attached ? NAME_FREE : NAME_UNKNOWN);
                 p->n_known += asked;
         }

@@ -643,7 +643,6 @@ Argosy__Response *answer_jobs(Leader *l, const Argosy__Author *author, const Arg
                 return NULL;
         if (m->number == 0) {
                 job_nodes_init(&viewer.nodes, l->state, m->nodes, m->n_nodes);
-                response->jobs->filtered = m->n_nodes > 0;
                 r = name_patterns_init(&viewer.names, m->patterns, m->n_patterns);
                 if (r == 0)
                         r = (m->late_after > 0 ? list_late : list)(l, &viewer, m, response->jobs);

@@ -542,7 +542,6 @@ Argosy__Response *answer_nodes(Leader *l, const Argosy__Request *request) {
         l->ops.stats(&stats, l->userdata);
         leader = find_leader(l, &stats);
         hosts = cluster_state_hosts(l->state, &n);
-        r->nodes->filtered = request->list_nodes->filter != NULL;
         for (size_t i = 0; i < n; i++)
                 for (size_t k = 0; k < hosts[i].record->n_nodes; k++)
                         if (row_filter_wants_host(request->list_nodes->filter, hosts[i].record) &&

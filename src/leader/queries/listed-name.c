@@ -74,15 +74,13 @@ static int give_files(ListedName *n, Argosy__Response *r, size_t max) {
         return 0;
 }
 
-static void set_place_of_units(Argosy__Response *r, size_t first, bool filtered, bool more) {
+static void set_place_of_units(Argosy__Response *r, size_t first, bool more) {
         r->units->first = (uint32_t) first;
-        r->units->filtered = filtered;
         r->units->more = more;
 }
 
-static void set_place_of_files(Argosy__Response *r, size_t first, bool filtered, bool more) {
+static void set_place_of_files(Argosy__Response *r, size_t first, bool more) {
         r->unit_files->first = (uint32_t) first;
-        r->unit_files->filtered = filtered;
         r->unit_files->more = more;
 }
 

@@ -22,7 +22,7 @@ typedef struct ListKind {
         int (*make)(Leader *l, ListedName *n);
         void (*drop)(ListedName *n, const RowFilter *f); // the rows that it does not want
         int (*give)(ListedName *n, Argosy__Response *r, size_t max); // moves the rows behind those that are in it, up to so many
-        void (*set_place)(Argosy__Response *r, size_t first, bool filtered, bool more); // of what is in it
+        void (*set_place)(Argosy__Response *r, size_t first, bool more); // of what is in it
 } ListKind;
 
 extern const ListKind list_kind_units, list_kind_files;

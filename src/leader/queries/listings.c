@@ -649,7 +649,7 @@ static int give_some(Listing *g) {
         final = g->n_runs == 0 || is_full(g);
         if (!final && (!g->parts || is_page(g)))
                 return 0;
-        g->kind->set_place(g->answer, g->n_rows, g->m, final && has_enough(g));
+        g->kind->set_place(g->answer, g->n_rows, final && has_enough(g));
         g->n_rows += count_rows(g);
         say(g, final);
         return 0;
@@ -692,7 +692,7 @@ static void say_unchanged(Listing *g, const char *tag) {
 
         if (answer && field_set(&answer->tag, tag) == 0) {
                 answer->unchanged = true;
-                g->kind->set_place(answer, 0, true, false);
+                g->kind->set_place(answer, 0, false);
         }
         ticket_send_now(g->ticket, answer, true);
 }

@@ -171,38 +171,6 @@ static void each_node_is_waited_for_whatever_became_of_the_others(void **state) 
                                    "argosyctl: n2 is not being drained any more\n");
 }
 
-static void is_an_older_leader(FakeDaemon *d) {
-        fake_accept(d);
-        expect_modes(d, "n1", "n2", ARGOSY__NODE_MODE__MODE_CORDONED);
-        reply_error(d, EOPNOTSUPP, "the leader does not know this request", false);
-        expect_mode(d, "n1", ARGOSY__NODE_MODE__MODE_CORDONED);
-        expect_mode(d, "n2", ARGOSY__NODE_MODE__MODE_CORDONED);
-        fake_expect_end(d);
-}
-
-static void an_older_leader_closes_one_node_after_the_other(void **state) {
-        _cleanup_outcome_ Outcome o = run(is_an_older_leader, "cordon n1 n2");
-
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.err, "");
-}
-
-static void is_an_older_leader_that_is_to_drain(FakeDaemon *d) {
-        fake_accept(d);
-        expect_modes(d, "n1", "n2", ARGOSY__NODE_MODE__MODE_DRAINING);
-        reply_error(d, EOPNOTSUPP, "the leader does not know this request", false);
-        fake_expect_end(d);
-}
-
-static void an_older_leader_does_not_empty_several_nodes(void **state) {
-        _cleanup_outcome_ Outcome o = run(is_an_older_leader_that_is_to_drain, "drain n1 n2");
-
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err,
-                            "argosyctl: the leader's version takes one node at a time, so units could move onto nodes "
-                            "that are emptied next: cordon them all, then empty one after the other\n");
-}
-
 // ---- rolling
 
 static void expect_rollout(FakeDaemon *d, Argosy__RolloutKind kind) {
@@ -546,8 +514,6 @@ int main(void) {
                 cmocka_unit_test(a_drain_that_takes_too_long_goes_on),
                 cmocka_unit_test(ctrl_c_lets_the_drain_go_on),
                 cmocka_unit_test(each_node_is_waited_for_whatever_became_of_the_others),
-                cmocka_unit_test(an_older_leader_closes_one_node_after_the_other),
-                cmocka_unit_test(an_older_leader_does_not_empty_several_nodes),
                 cmocka_unit_test(a_rolling_restart_is_waited_for_over_daemon_and_leader),
                 cmocka_unit_test(why_an_update_goes_back_is_said_once),
                 cmocka_unit_test(ctrl_c_names_the_job_of_the_update),

@@ -7,7 +7,7 @@
 #include "api-world.h"
 #include "error-response.h"
 
-static bool filters, has_more; // what the leader says of a list
+static bool has_more; // what the leader says of a list
 static const char *tag;        // of it; NULL: none
 
 static void respond_units(HttpCall *call, uint32_t first, size_t n, bool final) {
@@ -21,7 +21,6 @@ static void respond_units(HttpCall *call, uint32_t first, size_t n, bool final) 
         units.rows = rows;
         units.n_rows = n;
         units.first = first;
-        units.filtered = filters;
         units.more = has_more;
         if (tag)
                 r.tag = (char *) tag;
@@ -51,7 +50,7 @@ static void a_list_in_parts_begins_anew_with_its_first_part(void **state) {
 static void a_page_says_where_the_next_one_is(void **state) {
         Client *c;
 
-        w.waits = filters = has_more = true;
+        w.waits = has_more = true;
         c = say(0, GET("/v1/units?page_is_not_asked=for"));
         RUN_UNTIL(has(c, "no such parameter"));
         c = say(1, GET("/v1/units?limit=3&pattern=from*"));
@@ -68,7 +67,6 @@ static void a_page_says_where_the_next_one_is(void **state) {
         RUN_UNTIL(has(c, "]}\n"));
         assert_false(has(c, "Link:"));
         assert_false(has(c, "next"));
-        filters = false;
 }
 
 static void who_has_a_list_is_not_sent_it_again(void **state) {
@@ -76,7 +74,7 @@ static void who_has_a_list_is_not_sent_it_again(void **state) {
         char text[256];
         Client *c;
 
-        w.waits = filters = true;
+        w.waits = true;
         tag = "0123456789abcdef0123456789abcdef";
         c = say(0, GET("/v1/units"));
         RUN_UNTIL(w.n_calls == 1);
@@ -101,39 +99,6 @@ static void who_has_a_list_is_not_sent_it_again(void **state) {
         respond_units(w.calls[2], 0, 3, true);
         RUN_UNTIL(has(c, "]}\n"));
         tag = NULL;
-        filters = false;
-}
-
-static void respond_no_jobs(HttpCall *call) {
-        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-
-        jobs.filtered = filters;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
-        r.final = true;
-        http_call_respond(call, &r);
-}
-
-// Its whole list is not what was asked for.
-static void a_leader_that_knows_no_pages_gives_none(void **state) {
-        Client *c;
-
-        w.waits = true;
-        c = say(0, GET("/v1/units?limit=3"));
-        RUN_UNTIL(w.n_calls == 1);
-        respond_units(w.calls[0], 0, 3, true);
-        RUN_UNTIL(has(c, "knows neither pages"));
-        assert_true(has(c, "HTTP/1.1 501"));
-        c = say(2, GET("/v1/jobs?node=n1"));
-        RUN_UNTIL(w.n_calls == 2);
-        respond_no_jobs(w.calls[1]);
-        RUN_UNTIL(has(c, "knows nothing of nodes of jobs"));
-        assert_true(has(c, "HTTP/1.1 501"));
-        c = say(1, GET("/v1/units?node=n1")); // of these the thread leaves out the others
-        RUN_UNTIL(w.n_calls == 3);
-        respond_units(w.calls[2], 0, 3, true);
-        RUN_UNTIL(has(c, "\"units\":[]}\n"));
 }
 
 static void a_list_of_which_a_part_is_missing_is_none(void **state) {
@@ -286,7 +251,6 @@ int main(void) {
                 API_TEST(a_list_of_which_a_part_is_missing_is_none),
                 API_TEST(a_page_says_where_the_next_one_is),
                 API_TEST(who_has_a_list_is_not_sent_it_again),
-                API_TEST(a_leader_that_knows_no_pages_gives_none),
                 API_TEST(of_one_unit_it_is_told_why_it_is_as_it_is),
                 API_TEST(what_units_use_comes_from_each_node),
                 API_TEST(what_nobody_can_say_of_usage_is_a_problem),

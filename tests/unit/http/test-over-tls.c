@@ -100,7 +100,6 @@ static bool answer_list(HttpCall *call, const Argosy__Request *request) {
                 }
                 units.rows = list;
                 units.n_rows = ROWS;
-                units.filtered = true;
                 r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
                 r.units = &units;
         } else

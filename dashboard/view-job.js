@@ -11,6 +11,7 @@ import { at, count, span } from "./words.js";
 const NUMBERS = [["changed", "changed"], ["failed", "failed"], ["unplaced", "found no node"], ["overtaken", "overtaken by others"], ["cancelled", "cancelled"]];
 
 const SHOWN = 200; // units
+const OWN = "cluster"; // who did what nobody asked for; of a person the author has a host, too
 const ROWS = 3; // of one unit, on as many nodes
 // How a unit ended, what needs somebody first; "": it has not, or nobody can tell.
 const ENDS = { failed: "bad", unplaced: "bad", cancelled: "waits", overtaken: "waits", "": "unsure", ok: "good" };
@@ -21,7 +22,11 @@ function worstFirst(units) {
   return Object.values(piles).flat();
 }
 
+// Of what the cluster did by itself: from where to where.
+const movedOf = (unit) => h("span", {}, unit.from ? name(unit.from) : "no node", " to ", unit.node ? name(unit.node) : "no node", ` at ${at(unit.time)}: `, name(unit.message));
+
 function endOf(unit, ended) {
+  if (unit.time > 0) return movedOf(unit);
   const by = unit.end === "overtaken" && unit.by > 0, why = by && unit.end_message === `by job ${unit.by}` ? "" : unit.end_message;
   return h("span", {}, h("span", { class: `dot ${ENDS[unit.end] ?? "unsure"}` }), " ", unit.end || (ended ? "not known" : "not yet"), by ? [" by ", jobLink(unit.by)] : "",
     unit.node ? [" on ", name(unit.node)] : "", why ? [": ", name(why)] : "");
@@ -71,7 +76,7 @@ export function show(root, { copy, name: number, go }) {
       ["Verb", job.verb], ["Targets", targetsOf(job, allTargets)], ["Author", name(job.author)], job.reason ? ["Reason", name(job.reason)] : null,
       ["Age", `${span((copy.now - job.time) / 1e6)}, since ${at(job.time)}${job.ended ? `; it took ${span((job.ended - job.time) / 1e6)}` : ""}`], numbers ? ["Result", numbers] : null));
     buttons.replaceChildren(
-      ended ? button("Undo", "deploy", () => ({ title: `Undo job ${number}`, harm: true, body: { verb: "undo", job: Number(number) }, known: [] }), went)
+      job.author === OWN ? "" : ended ? button("Undo", "deploy", () => ({ title: `Undo job ${number}`, harm: true, body: { verb: "undo", job: Number(number) }, known: [] }), went)
         : button("Cancel", "operate", () => ({ title: `Cancel job ${number}`, harm: true, body: { verb: "job cancel", jobs: [Number(number)] }, known: ["What it has not done yet is not done; what it has done stays."] }), went),
       ended && job.failed + job.unplaced > 0 ? button("Retry", "operate", () => ({ title: `Retry job ${number}`, body: { verb: "job retry", job: Number(number) }, known: ["What did not end well is asked for again."] }), went) : "",
       job.state === "held" ? button("Release", "operate", () => ({ title: `Release job ${number}`, body: { verb: "job release", jobs: [Number(number)] }, known: ["It begins as soon as its turn comes."] }), went) : "");

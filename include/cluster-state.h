@@ -178,6 +178,7 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //                   CLUSTER_ACCESS_TOKEN_DAYS.
 //      job          Gets the next number, or is the next part of one that is kept. The applier fills in what the
 //                   operations before it have changed of units. Its request's id is remembered as a key.
+//                   What the cluster did by itself (JobRecord.own) has said all of it, and is about no operation.
 //                   One that is held back brings its request, and is cancelled at once if that does not fit
 //                   (cluster_state_stores_request(), or it waits for one that did not come before it).
 //      job ends     Of each of these jobs it is said how it ended. Skipped: one that has ended.
@@ -322,6 +323,25 @@ int cluster_state_read_job_from(const ClusterState *s, uint64_t number, size_t f
                                 Argosy__JobRecord **ret) _warn_unused_;
 // The one that gave the unit this revision of its record, which no other has; 0: none that is kept, or it was nobody's.
 uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint64_t revision);
+// What the cluster did by itself: a job that gives no revision. The newest of a cause (of LOST and BACK, about that host):
+// false: none is kept. Whether that host's newest of these two is LOST. How this unit was moved, or got a node, last: valid
+// until the next batch; NULL: by none that is kept. Whether only the number is left of one.
+enum { OWN_CAUSES = 7 }; // Argosy__OwnCause
+typedef struct OwnJob {
+        uint64_t number;
+        Argosy__OwnCause cause;
+        uint32_t host, times;
+        size_t bytes;   // packed
+        uint64_t at_us; // of its last part, by the log's own time
+} OwnJob;
+typedef struct OwnMove {
+        uint64_t job, at_us;
+        const char *from, *to, *reason; // nodes by name, empty: none
+} OwnMove;
+bool cluster_state_last_own_job(const ClusterState *s, Argosy__OwnCause cause, uint32_t host, OwnJob *ret);
+bool cluster_state_host_was_lost(const ClusterState *s, uint32_t host);
+const OwnMove *cluster_state_own_move_of(const ClusterState *s, const char *unit);
+bool cluster_state_job_is_dropped(const ClusterState *s, uint64_t number);
 // The newest that began before the counter of revisions was that. 0: none that is kept.
 uint64_t cluster_state_job_begun_before(const ClusterState *s, uint64_t revision);
 // Of those with a smaller number, so many that have changed something after that revision by a further entry than the one

@@ -38,6 +38,7 @@
 #include "nodes.h"
 #include "oom.h"
 #include "open-jobs.h"
+#include "own-jobs.h"
 #include "previous-nodes.h"
 #include "rebalances.h"
 #include "registry.h"
@@ -364,6 +365,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
         list_splice(&l->queue, &again); // behind those who came meanwhile: each has its turn between two parts
         rebalance_job_landed(l, outcome == STORE_COMMITTED);
         open_jobs_landed(l, outcome == STORE_COMMITTED);
+        own_jobs_landed(l, outcome == STORE_COMMITTED);
         held_limits_settle(l);
         author_jobs_settle(l);
         if (outcome == STORE_COMMITTED)
@@ -471,9 +473,11 @@ static int decide_ours(Decision *d) {
         BatchBuilderMark mark;
         int r;
 
+        d->batch.moved = own_jobs_on_move;
         r = decide_moves(d);
         if (r >= 0)
                 r = retry_controller_decide(d->leader, &d->batch, &d->scheduler);
+        d->batch.moved = NULL;
         if (r >= 0)
                 r = decide_outcomes(d);
         if (r >= 0)
@@ -512,6 +516,7 @@ void decide_next(Leader *l) {
                 return;
         rebalance_job_landed(l, false); // the log may not even have taken it
         open_jobs_landed(l, false);
+        own_jobs_landed(l, false);
         held_limits_settle(l);
         author_jobs_settle(l);
         decide_pending_anew(l);
@@ -520,8 +525,11 @@ void decide_next(Leader *l) {
         rebalance_answer(l, &d.scheduler);
         if (!paused)
                 r = decide_ours(&d);
-        if (r >= 0 && !paused) // before requests: they were there first
+        if (r >= 0 && !paused) { // before requests: they were there first
+                d.batch.moved = own_jobs_on_move;
                 r = decide_pending(&d);
+                d.batch.moved = NULL;
+        }
         if (r >= 0)
                 r = decide_requests(&d, &taken);
         if (r >= 0 && !paused) // last: what is cleared along with others costs no entry
@@ -530,6 +538,8 @@ void decide_next(Leader *l) {
                 r = access_tokens_decide(l, &d.batch);
         if (r >= 0 && !paused) // behind what begins jobs
                 r = held_jobs_decide(l, &d.batch);
+        if (r >= 0 && !paused)
+                r = own_jobs_decide(&d, d.batch.n_ops > 0 || !list_is_empty(&taken));
         if (r >= 0 && !paused)
                 r = open_jobs_decide(l, &d.batch, d.batch.n_ops > 0 || !list_is_empty(&taken));
         if (oom_check(r) == -EPROTONOSUPPORT)

@@ -44,6 +44,7 @@
 #include "nodes.h"
 #include "oom.h"
 #include "open-jobs.h"
+#include "own-jobs.h"
 #include "ordering.h"
 #include "orders.h"
 #include "pending.h"
@@ -314,6 +315,7 @@ static void end_build(Leader *l) {
         (void) oom_check(rollout_controller_build(l)); // after the units that they are about
         tombstones_on_applied(l);
         held_jobs_build(l); // after the jobs that run, which count for their limits
+        own_jobs_begin(l);
         lease_table_renew(&l->leases, leader_now(l)); // nobody could beat meanwhile
         l->features_due = l->voters_due = true;
         l->drain_due_us = nodes_next_deadline(l);
@@ -342,6 +344,7 @@ void followers_clear(Leader *l) {
         if (l->places) // else it has not begun to make any
                 retired_tables_take(l);
         open_jobs_clear(l);
+        own_jobs_clear(l);
         held_jobs_clear(l);
         registry_clear(l);
 }

@@ -36,6 +36,7 @@
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "open-jobs.h"
+#include "own-jobs.h"
 #include "previous-nodes.h"
 #include "queue-subject.h"
 #include "rebalances.h"
@@ -94,6 +95,7 @@ static void arm_timer(Leader *l) {
         due = earlier(due, l->tombstones_due_us);
         due = earlier(due, l->token_expiry_us);
         due = earlier(due, open_jobs_next_deadline(l));
+        due = earlier(due, own_jobs_next_deadline(l));
         due = earlier(due, dry_runs_next_deadline(l));
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;

@@ -231,7 +231,7 @@ static int load_access(ClusterState *s, Argosy__StateImage *image) {
 }
 
 static int load_jobs(ClusterState *s, const Argosy__StateImage *image) {
-        if (image->n_jobs > CLUSTER_JOBS_MAX || image->last_job < image->n_jobs ||
+        if (image->n_jobs > JOBS_RING || image->last_job < image->n_jobs ||
             image->last_job > REVISION_MAX || image->keys_forgotten_us > image->time_us ||
             image->clock_us > image->time_us)
                 return -EBADMSG;

@@ -104,7 +104,7 @@ void state_held_jobs_done(ClusterState *s) {
 
 // ------------------------------------------------------------------------------------------------ which there are
 
-uint64_t cluster_state_job_before(const ClusterState *s, uint64_t number) {
+static uint64_t number_before(const ClusterState *s, uint64_t number) {
         const JobTable *t = &s->jobs;
         size_t i;
 
@@ -114,7 +114,7 @@ uint64_t cluster_state_job_before(const ClusterState *s, uint64_t number) {
         return i > 0 ? t->held[i - 1]->number : 0;
 }
 
-uint64_t cluster_state_job_after(const ClusterState *s, uint64_t number) {
+static uint64_t number_after(const ClusterState *s, uint64_t number) {
         const JobTable *t = &s->jobs;
         size_t i = held_index(t->held, t->n_held, number + 1);
         uint64_t rank = job_rank(t->gap, number), last = job_rank(t->gap, t->last);
@@ -122,6 +122,26 @@ uint64_t cluster_state_job_after(const ClusterState *s, uint64_t number) {
         if (i < t->n_held)
                 return t->held[i]->number;
         return rank < last && t->n > 0 ? job_of_rank(t->gap, MAX_OF(rank, last - t->n) + 1) : 0;
+}
+
+bool cluster_state_job_is_dropped(const ClusterState *s, uint64_t number) {
+        const JobEntry *job = s->jobs.n_dropped > 0 && number > 0 ? state_find_job(s, number) : NULL;
+
+        return job && job->dropped;
+}
+
+uint64_t cluster_state_job_before(const ClusterState *s, uint64_t number) {
+        do
+                number = number_before(s, number);
+        while (cluster_state_job_is_dropped(s, number));
+        return number;
+}
+
+uint64_t cluster_state_job_after(const ClusterState *s, uint64_t number) {
+        do
+                number = number_after(s, number);
+        while (cluster_state_job_is_dropped(s, number));
+        return number;
 }
 
 Argosy__JobState cluster_state_job_state(const ClusterState *s, uint64_t number) {

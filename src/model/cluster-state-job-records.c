@@ -395,6 +395,10 @@ int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *n
 
         if (!put->job)
                 return 0;
+        if (put->job->own) {
+                drop_notes(notes);
+                return state_put_own_job(s, put, &notes->n_jobs, at_us);
+        }
         before = so_far ? so_far->len : 0;
         revision_before = notes->before[first_op];
         r = changes_since(notes, first_op, &changes);

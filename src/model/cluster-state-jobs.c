@@ -123,7 +123,7 @@ int cluster_state_read_job_from(const ClusterState *s, uint64_t number, size_t f
         void *record;
         int r;
 
-        if (!job)
+        if (!job || job->dropped)
                 return -ENOENT;
         from = MIN_OF(from, (size_t) job->len);
         r = message_unpack(&argosy__job_record__descriptor, job->packed + from, job->len - from, &record);
@@ -211,6 +211,10 @@ JobEntry *state_job_entry_new(const JobEntry *so_far, const Argosy__JobRecord *r
         job->log_us = log_time_of(record) ?: job->log_us; // who says how it ended says nothing else
         job->revision = record->revision ?: job->revision;
         job->state = record->state ? (uint32_t) record->state : job->state;
+        job->own = record->own ? (uint32_t) record->own : job->own;
+        job->own_host = record->own_host ?: job->own_host;
+        job->times = record->times ?: job->times;
+        job->dropped |= record->dropped;
         job->len = (uint32_t) (before + len);
         job->n_spans = (uint32_t) (n_before + n);
         spans = job->packed + job->len;
@@ -230,7 +234,11 @@ static void retire(ClusterState *s, JobEntry *job) {
 static int drop_oldest(ClusterState *s) {
         uint64_t number = cluster_state_first_job(s);
         JobEntry *job = state_find_job(s, number);
+        int r = job->own && !job->dropped ? state_forget_own_job(s, number, job) : 0;
 
+        if (r < 0)
+                return r;
+        s->jobs.n_dropped -= job->dropped;
         s->jobs.bytes -= job->len;
         s->jobs.n--;
         if (job_state_is_open((Argosy__JobState) job->state) || state_job_is_awaited(s, number))
@@ -268,7 +276,7 @@ int state_replace_job(ClusterState *s, uint64_t number, JobEntry *so_far, JobEnt
         if (r < 0)
                 return r;
         if (!is_held)
-                s->jobs.bytes += job->len - so_far->len;
+                s->jobs.bytes = s->jobs.bytes + job->len - so_far->len;
         retire(s, so_far);
         return 0;
 }
@@ -299,7 +307,7 @@ static bool is_too_much(const ClusterState *s) {
 
         if (t->n == 0)
                 return false;
-        return t->n > CLUSTER_JOBS_MAX || t->bytes > cluster_state_history_bytes(s) ||
+        return t->n - t->n_dropped > CLUSTER_JOBS_MAX || t->bytes > cluster_state_history_bytes(s) ||
                (s->time_us > JOB_AGE_MAX_US &&
                 state_find_job(s, cluster_state_first_job(s))->log_us < s->time_us - JOB_AGE_MAX_US);
 }
@@ -308,8 +316,10 @@ int state_drop_old_jobs(ClusterState *s, size_t n_brought) {
         size_t most = MAX_OF((size_t) CLUSTER_JOBS_DROPPED, 2 * n_brought);
         int r = 0;
 
-        while (r == 0 && most-- > 0 && is_too_much(s))
-                r = drop_oldest(s);
+        for (; r == 0 && most > 0 && state_own_jobs_are_too_many(s); most--)
+                r = state_drop_own_job(s);
+        for (; r == 0 && most > 0 && is_too_much(s); most--)
+                r = s->jobs.own.n > 0 && s->jobs.bytes > cluster_state_history_bytes(s) ? state_drop_own_job(s) : drop_oldest(s);
         return r;
 }
 
@@ -318,6 +328,7 @@ void state_jobs_done(ClusterState *s) {
                 retire(s, state_find_job(s, cluster_state_first_job(s)));
         state_held_jobs_done(s);
         state_late_jobs_done(s);
+        state_own_jobs_done(s);
         paged_table_done(&s->jobs.entries);
 }
 
@@ -382,7 +393,10 @@ int state_load_job(ClusterState *s, const void *packed, size_t len) {
                 free(job);
                 return r;
         }
-        return note_spans(s, number);
+        s->jobs.n_dropped += job->dropped;
+        if (job->own && !job->dropped)
+                r = state_load_own_job(s, number, job);
+        return r < 0 ? r : note_spans(s, number);
 }
 
 int state_load_last_job(ClusterState *s, uint64_t last) {

@@ -3,7 +3,7 @@
 
 // Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and cluster-state-units.c, cluster-state-sets.c,
 // cluster-state-specs.c, cluster-state-hosts.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-access.c, cluster-state-access-tokens.c,
-// cluster-state-tombstones.c, cluster-state-jobs.c, cluster-state-job-records.c, cluster-state-job-settings.c, cluster-state-keys.c,
+// cluster-state-tombstones.c, cluster-state-jobs.c, cluster-state-own-jobs.c, cluster-state-job-records.c, cluster-state-job-settings.c, cluster-state-keys.c,
 // cluster-state-stored-requests.c), what batches do to them
 // (cluster-state-apply.c), snapshots (cluster-snapshot.c), and the image (cluster-encoder.c, cluster-state-image.c).
 //
@@ -57,6 +57,7 @@ typedef struct JobEntry {
         uint64_t log_us;                    // when its last entry came, by the log's own time
         uint64_t revision_before, revision; // as the record has them
         uint32_t len, n_spans : 28, state : 4; // state: Argosy__JobState
+        uint32_t own_host, times : 27, own : 4, dropped : 1; // own: Argosy__OwnCause
         uint8_t packed[];
 } JobEntry;
 
@@ -77,6 +78,15 @@ typedef struct HeldJob {
         uint64_t number;
         JobEntry *entry;
 } HeldJob;
+
+// What the cluster did by itself, of those jobs that are kept whole (cluster-state-own-jobs.c).
+typedef struct OwnJobs {
+        uint64_t *numbers; // the oldest at `first`
+        size_t first, n, allocated, bytes;
+        uint64_t last[OWN_CAUSES]; // the newest of each cause; 0: none
+        Map hosts;                 // number of a host -> OwnHost
+        Map units;                 // name -> OwnUnit: by which it was moved last
+} OwnJobs;
 
 // Numbers that no job has, behind a recovery of the cluster: `size` of them, before `first`. size 0: there are none.
 typedef struct JobGap {
@@ -105,6 +115,8 @@ typedef struct JobTable {
         HeldJob **held; // by number
         size_t n_held, held_allocated;
         LateJobs late;
+        OwnJobs own;
+        size_t n_dropped; // of what the cluster did by itself, in the ring
         JobNews *news; // what cluster_state_next_job() has to tell
         size_t n_news, n_news_taken, news_allocated;
         uint64_t *ended; // what cluster_state_next_ended_job() has to tell
@@ -408,6 +420,14 @@ void state_tombstones_done(ClusterState *s);
 
 // cluster-state-jobs.c
 int state_drop_old_jobs(ClusterState *s, size_t n_brought);
+// What the cluster did by itself: a JobPut that is that; one that an image brought. The oldest of all jobs is one and goes:
+// forgotten first. The oldest of these: all of it but its number. 0 or -ENOMEM.
+int state_put_own_job(ClusterState *s, const Argosy__LogOp__JobPut *put, size_t *n_jobs, uint64_t at_us);
+int state_load_own_job(ClusterState *s, uint64_t number, const JobEntry *job);
+int state_forget_own_job(ClusterState *s, uint64_t number, const JobEntry *job);
+int state_drop_own_job(ClusterState *s);
+bool state_own_jobs_are_too_many(const ClusterState *s);
+void state_own_jobs_done(ClusterState *s);
 // An entry of that time is applied.
 void state_pass_time(ClusterState *s, uint64_t at_us);
 void state_jobs_init(ClusterState *s);

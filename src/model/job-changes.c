@@ -151,6 +151,8 @@ static bool is_cut(const JobChanges *c, const Argosy__Response__JobRow *job) {
 static int add_job(JobChanges *c, const Argosy__Response__JobRow *job) {
         int r = 0;
 
+        if (job->own) // what the cluster moved by itself is as it was
+                return 0;
         c->cut |= is_cut(c, job);
         for (size_t i = 0; r == 0 && i < job->n_settings; i++)
                 r = add_setting(c, job->settings[i], job->revision);

@@ -105,6 +105,7 @@ const Field unit_result_fields[UNIT_RESULT_FIELDS] = {
 };
 
 // Of a job: what became of a unit that it has changed, and how that is now. by: the job that has overtaken it; 0: none.
+// from, time: of one that the cluster moved by itself, from there to `node`, and when.
 const Field job_unit_row_fields[JOB_UNIT_ROW_FIELDS] = {
         {"unit", NULL, "UNIT", FIELD_STRING, AT(JobUnitRow, unit), true, true},
         {"rev", NULL, "REV", FIELD_HASH, AT(JobUnitRow, rev), true, false},
@@ -116,6 +117,8 @@ const Field job_unit_row_fields[JOB_UNIT_ROW_FIELDS] = {
         {"message", NULL, "MESSAGE", FIELD_STRING, AT(JobUnitRow, message), true, true},
         {"revision", NULL, "REVISION", FIELD_U64, AT(JobUnitRow, revision), true, false},
         {"by", NULL, "BY", FIELD_U64, AT(JobUnitRow, by), true, false},
+        {"from", NULL, "FROM", FIELD_STRING, AT(JobUnitRow, from), false, true},
+        {"time", NULL, "TIME", FIELD_TIME, AT(JobUnitRow, at_us), false, false},
 };
 
 // And what it has changed besides units.
@@ -177,6 +180,8 @@ static void json_changes(const Argosy__Response__JobRow *job, Json *j) {
                 json_string(j, u->unit);
                 json_side(j, "before", u->rev, u->desired);
                 json_side(j, "after", u->rev_after, u->desired_after);
+                if (u->at_us > 0) // the cluster moved it by itself
+                        json_strings(j, (const char *const[][2]){{"from", u->from}, {"node", u->node}, {"message", u->message}}, 3);
                 json_end(j, '}');
         }
         json_end(j, ']');

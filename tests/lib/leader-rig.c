@@ -774,3 +774,22 @@ void rig_stop(Rig *g) {
         cluster_state_free(g->state);
         assert_int_equal(uv_loop_close(&g->loop), 0);
 }
+
+bool rig_job_is_own(const Rig *g, uint64_t number) {
+        Argosy__JobRecord *job;
+        bool own;
+
+        if (cluster_state_read_job(g->state, number, &job) < 0)
+                return false;
+        own = job->own;
+        message_free(job);
+        return own;
+}
+
+uint64_t rig_last_job(const Rig *g) {
+        uint64_t number = cluster_state_last_job(g->state);
+
+        while (number > 0 && rig_job_is_own(g, number))
+                number--;
+        return number;
+}

@@ -154,6 +154,10 @@ void rig_elect(Rig *g);
 // is in the log (`kept`), or is not.
 void rig_depose_unknown(Rig *g, bool kept);
 
+// The newest job that somebody asked for, and not what the cluster did by itself; whether one is that. 0: none.
+uint64_t rig_last_job(const Rig *g);
+bool rig_job_is_own(const Rig *g, uint64_t number);
+
 RigAnswer *rig_ask(Rig *g, const Argosy__Request *request);
 const Argosy__Response__Change *rig_change_answered(const RigAnswer *a); // whole, in one response, and not refused
 void rig_cancel(Rig *g, RigAnswer *a);

@@ -53,7 +53,7 @@ static int on_history(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 return 0;
         h->before = r->jobs->before;
         for (size_t i = 0; i < r->jobs->n_rows && !h->enough; i++) {
-                int e = r->jobs->rows[i]->n_units > 0 ? h->each(r->jobs->rows[i], h->userdata) : 0;
+                int e = r->jobs->rows[i]->n_units > 0 && !r->jobs->rows[i]->own ? h->each(r->jobs->rows[i], h->userdata) : 0;
 
                 if (e < 0)
                         return e;

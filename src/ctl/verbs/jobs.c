@@ -123,6 +123,11 @@ static int print_head(Ctl *ctl, const Argosy__Response__JobRow *job) {
         if (print_line(ctl, "Time", when) < 0 || print_waiting(ctl, job) < 0 || print_state(ctl, job) < 0 || print_line(ctl, "Author", *job->author ? job->author : "not known") < 0 ||
             print_groups(ctl, job) < 0 || print_line(ctl, "Reason", job->reason) < 0)
                 return -ENOMEM;
+        if (job->own) {
+                fprintf(ctl->term.out, "%*s: %" PRIu32 " unit%s%s\n", HEADER_WIDTH, "Moved", job->changed, job->changed == 1 ? "" : "s",
+                        job->cut ? ", and more than a job can name" : "");
+                return 0;
+        }
         fprintf(ctl->term.out, "%*s: %" PRIu64 ", before it %" PRIu64 "\n", HEADER_WIDTH, "Revision", job->revision,
                 job->revision_before);
         fprintf(ctl->term.out, "%*s: %" PRIu32 " unit%s%s\n", HEADER_WIDTH, "Changed", job->changed,
@@ -166,6 +171,28 @@ static int add_unit(Table *t, const Argosy__Response__JobUnitRow *u) {
         return r < 0 ? r : add_why(t, u);
 }
 
+// What the cluster did by itself.
+static int add_move(Table *t, const Argosy__Response__JobUnitRow *u) {
+        _cleanup_buf_ Buf time = {};
+        _cleanup_free_ char *when = NULL;
+        int r = text_append_time(&time, u->at_us);
+
+        when = r < 0 ? NULL : buf_take_string(&time);
+        r = when ? table_add(t, u->unit, COLOUR_NONE) : -ENOMEM;
+        r = r < 0 ? r : table_add(t, *u->from ? u->from : "-", COLOUR_NONE);
+        r = r < 0 ? r : table_add(t, *u->node ? u->node : "-", COLOUR_NONE);
+        r = r < 0 ? r : table_add(t, when, COLOUR_NONE);
+        return r < 0 ? r : table_add(t, u->message, COLOUR_NONE);
+}
+
+static void begin_moves(Shown *s) {
+        table_add_column(&s->table, "UNIT", true, false);
+        table_add_column(&s->table, "FROM", false, false);
+        table_add_column(&s->table, "TO", false, false);
+        table_add_column(&s->table, "TIME", false, false);
+        table_add_column(&s->table, "WHY", true, true);
+}
+
 static void begin_table(Shown *s) {
         table_add_column(&s->table, "UNIT", true, false);
         table_add_column(&s->table, "BEFORE", false, false);
@@ -191,14 +218,16 @@ static int on_job(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 job_json_fields(job, &s->json);
                 json_key(&s->json, "units");
                 json_begin(&s->json, '[');
-        } else if (!s->began)
+        } else if (!s->began) {
+                (job->own ? begin_moves : begin_table)(s);
                 e = print_head(ctl, job);
+        }
         s->began = true;
         for (size_t i = 0; i < job->n_units && e == 0; i++)
                 if (json)
                         job_unit_json(job->units[i], &s->json);
                 else
-                        e = add_unit(&s->table, job->units[i]);
+                        e = (job->own ? add_move : add_unit)(&s->table, job->units[i]);
         s->units += (uint32_t) job->n_units;
         s->more = job->n_units > 0 ? job->more_units : 0;
         return e;
@@ -220,7 +249,6 @@ static int show(Ctl *ctl, Json *json, uint64_t number) {
         list.number = number;
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
         request.list_jobs = &list;
-        begin_table(&s);
         do {
                 list.first_unit = s.units;
                 s.more = 0;

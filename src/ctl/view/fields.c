@@ -213,6 +213,8 @@ int job_state_append(const Argosy__Response__JobRow *job, Buf *out) {
 int job_change_append(const Argosy__Response__JobUnitRow *u, Buf *out) {
         bool file = !streq(u->rev, u->rev_after), target = !streq(u->desired, u->desired_after);
 
+        if (u->at_us > 0)
+                return buf_printf(out, "%s -> %s", *u->from ? u->from : "-", *u->node ? u->node : "-");
         if (!*u->rev)
                 return buf_printf(out, "new, %s", u->desired_after);
         if (u->gone)

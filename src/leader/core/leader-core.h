@@ -44,6 +44,7 @@ typedef struct Rollout Rollout;
 typedef struct Rebalance Rebalance;
 typedef struct RebalanceJob RebalanceJob;
 typedef struct Retry Retry;
+typedef struct OwnMoves OwnMoves;
 typedef struct Listing Listing;
 typedef struct WaiterItem WaiterItem;
 typedef struct EventStream EventStream;
@@ -126,6 +127,13 @@ struct Leader {
         bool building; // it is to lead when its tables are whole
         uint64_t term, index;
         LeaderStats stats;
+
+        // ---- jobs: what the cluster does by itself, for people (jobs/own-jobs.c). Hosts are marked by sessions.
+        ListNode own_hosts, own_hosts_flying; // Host.own_due: lost, or back; in the entry that is on its way
+        OwnMoves *own_moves;                  // of the entry that is made
+        size_t n_own_moves, own_moves_allocated;
+        bool own_leads, own_leads_flying; // that we lead is to be told
+        uint64_t own_due_us;              // 0: nothing waits
 
         // ---- core: tickets
         Map tickets_by_id;

@@ -136,7 +136,31 @@ static void mark_units(Leader *l, Host *h) {
                 event_mark_units_of(l, CONTAINER_OF(i, Node, of_host));
 }
 
+// What people are told of it already, or will be: by this leader, or one before it.
+static bool is_told_as_lost(const Leader *l, const Host *h) {
+        if (h->own_lost || h->own_back)
+                return !h->own_back;
+        if (h->own_lost_flying || h->own_back_flying)
+                return !h->own_back_flying;
+        return cluster_state_host_was_lost(l->state, h->number);
+}
+
+static void note_for_people(Leader *l, Host *h, bool lost) {
+        if (!h->recorded || is_told_as_lost(l, h) == lost)
+                return;
+        h->own_lost |= lost;
+        h->own_back = !lost;
+        list_unlink(&h->own_due);
+        list_append(&l->own_hosts, &h->own_due);
+        if (l->own_due_us == 0)
+                l->own_due_us = leader_now(l) + USEC_PER_SEC;
+}
+
 void host_lose(Leader *l, Host *h) {
+        uint64_t now = leader_now(l);
+
+        h->own_silent_us = h->down || now <= h->lease.renewed_us ? 0 : now - h->lease.renewed_us;
+        note_for_people(l, h, true);
         lease_end(&h->lease);
         h->lost_us = leader_now(l);
         l->mass_loss_due = l->previous_nodes_due = true;
@@ -511,6 +535,7 @@ static void take_held(Leader *l, Host *h, const Argosy__UnitReport *report) {
 
 static void end_attach(Leader *l, Host *h) {
         h->attached = h->ever_attached = true;
+        note_for_people(l, h, false);
         list_append(&l->barriers_due, &h->barrier_queue);
         host_touch(l, h);
         mark_units(l, h); // those that were taken in earlier turns, and those that it does not have

@@ -201,7 +201,8 @@ int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned
         key->put = true;
         key->target = record->target;
         key->node = record->global ? 0 : record->node;
-        return append_op(b, &op);
+        r = append_op(b, &op);
+        return r == 0 && b->moved && !record->global ? b->moved(record, bump, b->userdata) : r;
 }
 
 int batch_builder_remove_unit(BatchBuilder *b, const char *name) {

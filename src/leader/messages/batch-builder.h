@@ -52,6 +52,8 @@ typedef struct BatchBuilder {
         int (*previous_nodes)(const Argosy__UnitRecord *record, uint32_t **ret, size_t *ret_n, void *userdata);
         // The same about the unit of a record that is removed. 0 or -ENOMEM. NULL: nowhere.
         int (*removed)(const char *name, BatchBuilderRemoval *ret, void *userdata);
+        // Who wants to know of each unit that is put; 0 or -ENOMEM. NULL: nobody.
+        int (*moved)(const Argosy__UnitRecord *next, unsigned bump, void *userdata);
         void *userdata;
         size_t n_tombstones; // that it leaves
 } BatchBuilder;

@@ -57,16 +57,23 @@ static bool is_about(const JobNodes *nodes, const Argosy__JobRecord *job) {
         for (size_t i = 0; i < job->n_drains; i++)
                 if (has_number(nodes, job->drains[i]))
                         return true;
-        for (size_t i = 0; i < job->n_targets && job_verb_names_nodes(job->verb); i++)
+        for (size_t i = 0; i < job->n_targets && (job->own || job_verb_names_nodes(job->verb)); i++)
                 if (is_meant(nodes, job->targets[i]))
                         return true;
         return false;
 }
 
+static bool has_moved(const JobNodes *nodes, const Argosy__JobRecord *job) {
+        for (size_t i = 0; i < job->n_moves; i++)
+                if (is_meant(nodes, job->moves[i]->from) || is_meant(nodes, job->moves[i]->to))
+                        return true;
+        return false;
+}
+
 bool job_nodes_match(const JobNodes *nodes, const Argosy__JobRecord *job, bool units_alone) {
-        return nodes->n == 0 || has_failed_there(nodes, job) || (!units_alone && is_about(nodes, job));
+        return nodes->n == 0 || has_failed_there(nodes, job) || has_moved(nodes, job) || (!units_alone && is_about(nodes, job));
 }
 
 size_t job_nodes_cost(const JobNodes *nodes, const Argosy__JobRecord *job) {
-        return nodes->n * (job->n_ends + job->n_settings + job->n_drains + job->n_targets);
+        return nodes->n * (job->n_ends + job->n_settings + job->n_drains + job->n_targets + 2 * job->n_moves);
 }

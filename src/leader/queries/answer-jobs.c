@@ -242,8 +242,12 @@ static bool is_whole(const Argosy__JobRecord *job) {
 
 typedef char JobAuthor[AUTHOR_TEXT_SIZE];
 
+// Nobody has asked for what the cluster did by itself: its name is no user's, since these have a host behind it.
 static const char *user_of(const Argosy__JobRecord *job, JobAuthor buf) {
         Argosy__Author author = ARGOSY__AUTHOR__INIT;
+
+        if (job->own)
+                return JOB_OWN_AUTHOR;
 
         author.user = job->user;
         author.uid = job->uid_known ? job->uid : UINT32_MAX;
@@ -268,12 +272,28 @@ static bool is_by(const Argosy__JobRecord *job, const char *pattern) {
         return whole && fnmatch(pattern, whole, FNM_NOESCAPE) == 0;
 }
 
+// Those that it has changed, and those that it is about by having moved them: the cluster itself moves, others change.
 static size_t n_units_of(const Argosy__JobRecord *job) {
         size_t n = 0;
 
         for (size_t i = 0; i < job->n_units; i++)
                 n += job->units[i]->n_names;
+        for (size_t i = 0; i < job->n_moves; i++)
+                n += job->moves[i]->n_names;
         return n;
+}
+
+// False: `each` has said so of a unit, and the others were not looked at.
+static bool each_unit(const Argosy__JobRecord *job, bool (*each)(const char *name, void *userdata), void *userdata) {
+        for (size_t g = 0; g < job->n_units; g++)
+                for (size_t i = 0; i < job->units[g]->n_names; i++)
+                        if (!each(job->units[g]->names[i], userdata))
+                                return false;
+        for (size_t g = 0; g < job->n_moves; g++)
+                for (size_t i = 0; i < job->moves[g]->n_names; i++)
+                        if (!each(job->moves[g]->names[i], userdata))
+                                return false;
+        return true;
 }
 
 static int add_groups(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
@@ -344,6 +364,7 @@ static int fill(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
         row->cancelled = job->cancelled;
         row->asked_us = job->asked_us;
         row->retries = job->retries;
+        row->own = job->own;
         if (add_after(row, job) < 0 || add_groups(row, job) < 0)
                 return -ENOMEM;
         if (field_set(&row->state, job_state_to_string(job->state)) < 0 || field_set(&row->message, is_open ? "" : job->end_message) < 0)
@@ -351,11 +372,24 @@ static int fill(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
         if (fill_author(&row->author, job) < 0 || field_set(&row->verb, job->verb) < 0 ||
             field_set(&row->host, job->host_name) < 0)
                 return -ENOMEM;
+        if (job->times > 1)
+                return field_printf(&row->reason, "%s (%" PRIu32 " times)", job->reason, job->times);
         return field_set(&row->reason, job->reason);
 }
 
 static bool is_own(const Viewer *v, const Argosy__JobRecord *job) {
         return job->uid_known && job->uid == v->author->uid && job->host == v->author->host;
+}
+
+typedef struct Look {
+        const Leader *leader;
+        const Argosy__Author *author;
+} Look;
+
+static bool may_view(const char *name, void *userdata) {
+        const Look *look = userdata;
+
+        return authorization_may_view(look->leader, look->author, name);
 }
 
 static bool is_for(const Leader *l, const Viewer *v, const Argosy__JobRecord *job) {
@@ -367,11 +401,7 @@ static bool is_for(const Leader *l, const Viewer *v, const Argosy__JobRecord *jo
                 return is_own(v, job);
         if (n == 0 || n > AUTHORIZATION_UNITS_MAX || job->cut)
                 return false;
-        for (size_t g = 0; g < job->n_units; g++)
-                for (size_t i = 0; i < job->units[g]->n_names; i++)
-                        if (!authorization_may_view(l, v->author, job->units[g]->names[i]))
-                                return false;
-        return true;
+        return each_unit(job, may_view, &(Look){l, v->author});
 }
 
 static int add_target(Argosy__Response__JobRow *row, const char *word) {
@@ -395,16 +425,17 @@ static int add_typed(Argosy__Response__JobRow *row, const Argosy__JobRecord *job
 }
 
 // Instead of what was typed, which may name others, too.
-static int add_changed(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
-        int r = 0;
+static bool add_changed_unit(const char *name, void *userdata) {
+        Argosy__Response__JobRow *row = userdata;
 
-        for (size_t g = 0; g < job->n_units; g++)
-                for (size_t i = 0; r == 0 && i < job->units[g]->n_names; i++)
-                        if (row->n_targets < TARGETS_INSTEAD)
-                                r = add_target(row, job->units[g]->names[i]);
-                        else
-                                row->more_targets++;
-        return r;
+        if (row->n_targets < TARGETS_INSTEAD)
+                return add_target(row, name) == 0;
+        row->more_targets++;
+        return true;
+}
+
+static int add_changed(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
+        return each_unit(job, add_changed_unit, row) ? 0 : -ENOMEM;
 }
 
 int job_fill_row(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
@@ -428,12 +459,44 @@ static int add_job(const Viewer *v, Argosy__Response__Jobs *jobs, const Argosy__
         return r < 0 ? r : fill(row, job);
 }
 
+static bool is_another(const char *name, void *userdata) {
+        return !name_patterns_match(userdata, name);
+}
+
 static bool has_unit(const Argosy__JobRecord *job, const NamePatterns *names) {
-        for (size_t g = 0; g < job->n_units; g++)
-                for (size_t i = 0; i < job->units[g]->n_names; i++)
-                        if (name_patterns_match(names, job->units[g]->names[i]))
-                                return true;
-        return names->n == 0;
+        return names->n == 0 || !each_unit(job, is_another, (void *) names);
+}
+
+// A unit that was moved by the cluster itself: from where, and to where, when and why.
+static int add_move(Argosy__Response__JobRow *row, const Argosy__JobRecord *job, const Argosy__JobMove *move, size_t i) {
+        Argosy__Response__JobUnitRow *unit = calloc(1, sizeof(*unit));
+
+        if (!unit)
+                return -ENOMEM;
+        argosy__response__job_unit_row__init(unit);
+        if (FIELD_APPEND(row->units, row->n_units, unit) < 0)
+                return -ENOMEM;
+        unit->at_us = move->at_us;
+        return field_set(&unit->unit, move->names[i]) < 0 || field_set(&unit->from, move->from) < 0 ||
+                               field_set(&unit->node, move->to) < 0 ||
+                               field_set(&unit->message, *move->reason ? move->reason : job->reason) < 0
+                       ? -ENOMEM
+                       : 0;
+}
+
+static int add_moves(Argosy__Response__JobRow *row, const Argosy__JobRecord *job, const NamePatterns *names, uint32_t first) {
+        uint32_t at = 0;
+
+        for (size_t g = 0; g < job->n_moves; g++)
+                for (size_t i = 0; i < job->moves[g]->n_names; i++) {
+                        if ((names && !name_patterns_match(names, job->moves[g]->names[i])) || at++ < first)
+                                continue;
+                        if (row->n_units >= JOB_UNITS_LISTED)
+                                row->more_units++;
+                        else if (add_move(row, job, job->moves[g], i) < 0)
+                                return -ENOMEM;
+                }
+        return 0;
 }
 
 static int add_changes(Argosy__Response__JobRow *row, const Argosy__JobRecord *job, const NamePatterns *names) {
@@ -468,7 +531,7 @@ static int list_one(const Leader *l, const Viewer *v, const Argosy__Request__Lis
         int r = cluster_state_read_job(l->state, number, &job);
 
         if (r < 0)
-                return r;
+                return r == -ENOENT ? 0 : r; // only its number is left
         *looked += n_units_of(job) * (1 + v->names.n_globs / GLOBS_IN_A_LOOK) / (v->sees_all ? 10 : 1) +
                    job_nodes_cost(&v->nodes, job) / JOB_NODES_IN_A_LOOK;
         if (is_meant(job, v, m) && is_for(l, v, job)) {
@@ -476,7 +539,7 @@ static int list_one(const Leader *l, const Viewer *v, const Argosy__Request__Lis
                 if (r == 0 && job->state == ARGOSY__JOB_STATE__JOB_HELD)
                         r = add_waiting(l, row);
                 if (r == 0 && m->changes && is_whole(job)) {
-                        r = add_changes(row, job, &v->names);
+                        r = add_changes(row, job, &v->names) ?: add_moves(row, job, &v->names, 0);
                         if (r == 0 && v->names.n == 0)
                                 r = add_settings(v, row, job);
                         *looked += row->n_units + row->n_settings;
@@ -550,6 +613,8 @@ Argosy__Response *answer_no_such_job(const Leader *l, uint64_t number) {
                                 : response_error(ENOENT, "there is no job %" PRIu64 ": there has been none", number);
         if (first > last)
                 return response_error(ENOENT, "job %" PRIu64 " is not kept any more, and neither is any other", number);
+        if (cluster_state_job_is_dropped(l->state, number))
+                return response_error(ENOENT, "job %" PRIu64 " is what the cluster did by itself, and is not kept any more", number);
         if (number > first)
                 return response_error(ENOENT, "there is no job %" PRIu64 ": the cluster was recovered, and the number may have been "
                                               "that of one that is lost", number);
@@ -572,7 +637,9 @@ static int show(Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, 
 
         if (r == 0 && m->first_unit == 0)
                 r = add_settings(v, row, job);
-        return r < 0 || !is_whole(job) ? r : add_units(l, row, job, m->first_unit);
+        if (r < 0 || !is_whole(job))
+                return r;
+        return job->own ? add_moves(row, job, NULL, m->first_unit) : add_units(l, row, job, m->first_unit);
 }
 
 // A row with the units that are not as they were to be. NULL: out of memory.

@@ -5,6 +5,9 @@
 
 #include "leader-core.h"
 
+// Of what the cluster did by itself.
+#define JOB_OWN_AUTHOR "cluster"
+
 enum {
         JOBS_LOOKED = 1000,     // at in one answer, at some 4 us each, and of their units ten times as many
         JOB_UNITS_LISTED = 256, // of one job in one answer, at some 10 us each

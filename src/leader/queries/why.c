@@ -11,6 +11,7 @@
 // its turn. What one question is told in all is limited as any answer is, and nothing more is made while the host that it goes to
 // takes no more. Who stops leading in the middle says so, and the next leader begins with `number` 1.
 #include <errno.h>
+#include <inttypes.h>
 
 #include "answer.h"
 #include "authorization.h"
@@ -41,6 +42,7 @@
 #include "unit-record.h"
 #include "unit-state.h"
 #include "unit-wanted.h"
+#include "utc-time.h"
 #include "why.h"
 
 enum { REASON_SIZE = 1024 };
@@ -160,13 +162,31 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
                 (void) rollout_phrase(l, u->name, ret, REASON_SIZE);
 }
 
-// Of what is as wanted, if that is not obvious.
-static const char *why_note(const Argosy__UnitRecord *r, const Node *n) {
-        const Argosy__Outcome *o = record_final_outcome(r, n->number);
-        bool finished = r->target == ARGOSY__TARGET__TARGET_LAUNCHED && o &&
-                        o->kind == ARGOSY__OUTCOME__KIND__DONE;
+// That the cluster itself has brought it here.
+static void note_of_move(const Leader *l, const Argosy__UnitRecord *r, const Node *n, char ret[static REASON_SIZE]) {
+        const OwnMove *move = cluster_state_own_move_of(l->state, r->name);
+        char when[UTC_TIME_SIZE];
 
-        return finished ? "it has finished; `start` runs it again" : "";
+        if (!move || !streq(move->to, n->name) || move->at_us == 0)
+                return;
+        utc_time_format(move->at_us, when);
+        if (streq(move->from, move->to))
+                str_fit(ret, REASON_SIZE, "the cluster started it again at %s: %s (job %" PRIu64 ")", when, move->reason, move->job);
+        else
+                str_fit(ret, REASON_SIZE, "the cluster %s%s at %s: %s (job %" PRIu64 ")", *move->from ? "moved it here from " : "placed it here",
+                        move->from, when, move->reason, move->job);
+}
+
+// Of what is as wanted, if that is not obvious.
+static void why_note(const Leader *l, const Argosy__UnitRecord *r, const Node *n, char ret[static REASON_SIZE]) {
+        const Argosy__Outcome *o = record_final_outcome(r, n->number);
+        bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED;
+
+        *ret = 0;
+        if (launched && o && o->kind == ARGOSY__OUTCOME__KIND__DONE)
+                str_fit(ret, REASON_SIZE, "it has finished; `start` runs it again");
+        else if (launched)
+                note_of_move(l, r, n, ret);
 }
 
 static Argosy__Response *why_new(const UnitEntry *e, const char *node, const char *why) {
@@ -226,13 +246,14 @@ static void send_response(Responder *t, const Leader *l, Argosy__Response *r) {
 static void why_on_node(Responder *t, Leader *l, const UnitEntry *e, const Unit *u, const Node *n) {
         const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
         _cleanup_free_ char *ignored = NULL;
-        char why[REASON_SIZE];
+        char why[REASON_SIZE], note[REASON_SIZE];
         Argosy__Response *r;
 
         reason_of_unit_on_node(l, u, s, n, e->record, why);
+        why_note(l, e->record, n, note);
         r = why_new(e, n->name, why);
         if (r && (status_set_outcome(r->status_reply, record_final_outcome(e->record, n->number)) < 0 ||
-                  (!why[0] && field_set(&r->status_reply->note, why_note(e->record, n)) < 0) ||
+                  (!why[0] && field_set(&r->status_reply->note, note) < 0) ||
                   unit_row_fill_states(n, s, r->status_reply->row) < 0 ||
                   (retry_is_stuck(u) && unit_why(l, e, &ignored, &r->status_reply->refusals,
                                                  &r->status_reply->n_refusals) < 0))) {

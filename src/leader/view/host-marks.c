@@ -129,6 +129,8 @@ void host_forget_marks(Host *h) {
         list_unlink(&h->place_due);
         list_unlink(&h->voters_touched);
         list_unlink(&h->lost);
+        list_unlink(&h->own_due);
+        h->own_lost = h->own_back = h->own_lost_flying = h->own_back_flying = false;
         list_unlink(&h->tombstones_due);
         list_unlink(&h->session_ended);
         list_unlink(&h->session_begun);

@@ -105,6 +105,9 @@ struct Host {
         ListNode tombstones_due; // in Leader.tombstones_due: some of its tombstones may be cleared
         ListNode session_ended, session_begun; // in the lists of Leader of these names
         ListNode lost;      // in Leader.lost_hosts, while it is recorded and lost
+        ListNode own_due;   // in Leader.own_hosts or .own_hosts_flying: people are to be told that it was lost, or is back
+        bool own_lost, own_back, own_lost_flying, own_back_flying;
+        uint64_t own_silent_us; // before it was lost; 0: it said that it goes
         HostCounts counted; // its part of Leader.n_hosts
 };
 

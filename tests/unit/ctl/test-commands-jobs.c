@@ -342,7 +342,7 @@ static void programs_get_a_list_of_jobs(void **state) {
         assert_non_null(strstr(o.out, "\"targets\":[\"a\",\"b\"]"));
         assert_non_null(strstr(o.out, "{\"unit\":\"b.service\",\"rev\":\"\",\"desired\":\"\",\"end\":\"failed\",\"end_message\":"
                                       "\"exit-code\",\"node\":\"n2\",\"now\":\"otherwise\",\"message\":\"it has failed since\","
-                                      "\"revision\":42,\"by\":11}]}]\n"));
+                                      "\"revision\":42,\"by\":11,\"from\":\"\",\"time\":0}]}]\n"));
 }
 
 static void asks_for_states(FakeDaemon *d) {

@@ -241,7 +241,7 @@ static void a_job_says_what_became_of_its_units(void **state) {
         assert_ptr_equal(strstr(text, "{\"no_leader\":false,\"jobs\":[{\"job\":17,"), text);
         assert_non_null(strstr(text, "\"waits\":\"\",\"groups\":[],\"more-targets\":0,\"cut\":false,\"after\":[7,8],\"waiting\":[21],\"settings\":[{\"setting\":\"label disk of n1\","
                                      "\"before\":\"\",\"after\":\"ssd\"}],\"units\":[" UNIT_BEGINS("u0") "\"overtaken\",\"end_message\":\"by job 18\","
-                                     "\"node\":\"\",\"now\":\"\",\"message\":\"\",\"revision\":41,\"by\":18}]}]}\n"));
+                                     "\"node\":\"\",\"now\":\"\",\"message\":\"\",\"revision\":41,\"by\":18,\"from\":\"\",\"time\":0}]}]}\n"));
 }
 
 static void the_targets_of_a_job_are_the_names_of_all_its_units(void **state) {
@@ -263,7 +263,7 @@ static void a_job_of_many_units_is_one_document(void **state) {
         assert_int_equal(count(text, "\"job\":17"), 1);
         assert_int_equal(count(text, "\"settings\":[{"), 1);
         assert_int_equal(count(text, "\"unit\":"), 202);
-        assert_non_null(strstr(text, ",\"by\":0}," UNIT_BEGINS("u100")));
+        assert_non_null(strstr(text, ",\"by\":0,\"from\":\"\",\"time\":0}," UNIT_BEGINS("u100")));
         assert_non_null(strstr(text, "}],\"more_units\":3}]}\n"));
         assert_string_equal(crumbs, text);
         assert_non_null(strstr(empty, "\"units\":[]}]}\n"));

@@ -171,6 +171,34 @@ static void put_job(Batch *b, const Life *life, uint32_t n_ops, uint64_t *last) 
                 *running = goes_on ? *open : *last;
 }
 
+// What the cluster did by itself, or a further part of that.
+static void put_own_job(Batch *b, const ClusterState *s, uint64_t *last) {
+        Argosy__OwnCause cause = (Argosy__OwnCause) (1 + below(OWN_CAUSES - 1));
+        uint32_t host = (uint32_t) below(4);
+        OwnJob before;
+        bool goes_on = below(2) && cluster_state_last_own_job(s, cause, host, &before);
+        Argosy__JobRecord *record = batch_job(b, (JobPut){.number = goes_on ? before.number : 0});
+        Argosy__JobMove *move = BATCH_NEW(b, Argosy__JobMove, argosy__job_move__init);
+        size_t len = below(2000);
+
+        record->own = cause;
+        record->own_host = host;
+        record->times = (uint32_t) below(3);
+        record->moves = batch_own(b, malloc(sizeof(*record->moves)));
+        record->moves[record->n_moves++] = move;
+        move->reason = batch_own(b, calloc(1, len + 1));
+        memset(move->reason, 'm', len);
+        move->at_us = w.at_us;
+        move->names = batch_own(b, calloc(4, sizeof(*move->names)));
+        for (uint64_t n = below(5); n > 0; n--) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "u%u.service", (unsigned) below(UNITS));
+                move->names[move->n_names++] = batch_own(b, strdup(name));
+        }
+        *last += !goes_on;
+}
+
 static void put_end(Batch *b) {
         bool is_held = below(6) == 0; // it never begins
         uint64_t *number = is_held ? &w.held[below(OPEN_MAX)] : &w.running[below(OPEN_MAX)];
@@ -205,6 +233,8 @@ static void some_entry(Batch *b, const ClusterState *s, const Life *life) {
                         put_unit(b, life);
                 put_job(b, life, (uint32_t) (b->log.n_ops - before), &last);
         }
+        for (uint64_t n = below(12); n > 0; n--)
+                put_own_job(b, s, &last);
         for (uint64_t n = below(6); n > 0; n--)
                 put_end(b);
         if (below(3) == 0)

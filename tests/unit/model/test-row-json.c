@@ -30,7 +30,7 @@ static void of_a_unit_of_a_job_it_is_said_how_it_ended_and_how_it_is(void **stat
         u.rev_after = (char *) "89ab"; // which a history tells, not this
         job_unit_json(&u, &j);
         is(&j, "{\"unit\":\"a.service\",\"rev\":\"0123\",\"desired\":\"launched\",\"end\":\"overtaken\",\"end_message\":\"by job 18\",\"node\":\"n2\","
-               "\"now\":\"changed since\",\"message\":\"by job 19\",\"revision\":41,\"by\":18}");
+               "\"now\":\"changed since\",\"message\":\"by job 19\",\"revision\":41,\"by\":18,\"from\":\"\",\"time\":0}");
 }
 
 static void what_is_unknown_of_a_unit_of_a_job_is_empty(void **state) {
@@ -38,7 +38,7 @@ static void what_is_unknown_of_a_unit_of_a_job_is_empty(void **state) {
         Json j = {};
 
         job_unit_json(&u, &j);
-        is(&j, "{\"unit\":\"\",\"rev\":\"\",\"desired\":\"\",\"end\":\"\",\"end_message\":\"\",\"node\":\"\",\"now\":\"\",\"message\":\"\",\"revision\":0,\"by\":0}");
+        is(&j, "{\"unit\":\"\",\"rev\":\"\",\"desired\":\"\",\"end\":\"\",\"end_message\":\"\",\"node\":\"\",\"now\":\"\",\"message\":\"\",\"revision\":0,\"by\":0,\"from\":\"\",\"time\":0}");
 }
 
 static void a_job_says_whom_it_waits_for_and_what_it_has_set(void **state) {

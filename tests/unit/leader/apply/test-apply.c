@@ -156,7 +156,7 @@ static void assert_unit(const char *name, const char *content, Argosy__Target ta
 }
 
 static uint64_t last_job(void) {
-        return cluster_state_last_job(g.state);
+        return rig_last_job(&g);
 }
 
 static uint64_t change(Argosy__Verb verb, const char *name, const char *content) {

@@ -19,7 +19,7 @@ static Argosy__JobState state_of(uint64_t job) {
 }
 
 static uint64_t last_job(void) {
-        return cluster_state_last_job(g.state);
+        return rig_last_job(&g);
 }
 
 static size_t n_stored(void) {

@@ -24,7 +24,7 @@ static int teardown(void **state) {
 }
 
 static uint64_t last_job(void) {
-        return cluster_state_last_job(g.state);
+        return rig_last_job(&g);
 }
 
 static uint64_t start(const char *name, const char *content) {

@@ -601,7 +601,7 @@ static void a_promotion_calls_a_waiting_removal_off(void **state) {
 enum { LATER_MS = 1100, ORPHANED_MS = 62 * 1000 };
 
 static uint64_t last_job(void) {
-        return cluster_state_last_job(g.state);
+        return rig_last_job(&g);
 }
 
 static void assert_job(uint64_t number, const char *job_state, const char *message) {

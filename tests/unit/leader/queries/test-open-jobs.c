@@ -34,7 +34,7 @@ static int teardown(void **state) {
 }
 
 static uint64_t last_job(void) {
-        return cluster_state_last_job(g.state);
+        return rig_last_job(&g);
 }
 
 static Argosy__JobState state_of(uint64_t number) {
@@ -46,8 +46,8 @@ static uint64_t change(Argosy__Verb verb, const char *name, const char *content)
         uint64_t before = last_job();
 
         (void) rig_change(&g, verb, name, content);
-        assert_int_equal(last_job(), before + 1);
-        return before + 1;
+        assert_true(last_job() > before);
+        return last_job();
 }
 
 // Hosts do what they are told and say nothing about it, or say it.

@@ -419,7 +419,8 @@ void model_on_entry(Model *m) {
                 if (m->asks[i].state == HELD)
                         note_moment(m, &m->asks[i]);
         for (uint64_t n = m->last_job + 1; n <= last; n++)
-                bind_job(m, n, &e);
+                if (!rig_job_is_own(m->rig, n))
+                        bind_job(m, n, &e);
         for (size_t i = 0; i < m->n_asks; i++) {
                 ModelAsk *a = &m->asks[i];
 

@@ -41,7 +41,7 @@ static int teardown(void **state) {
 #define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 static inline uint64_t last_job(void) {
-        return cluster_state_last_job(g.state);
+        return rig_last_job(&g);
 }
 
 static inline Argosy__JobState state_of(uint64_t number) {

@@ -28,7 +28,7 @@ static int teardown(void **state) {
 }
 
 static uint64_t last_job(void) {
-        return cluster_state_last_job(g.state);
+        return rig_last_job(&g);
 }
 
 // ------------------------------------------------------------------------------------------------ asking

@@ -29,7 +29,7 @@ static int teardown(void **state) {
 }
 
 static uint64_t last_job(void) {
-        return cluster_state_last_job(g.state);
+        return rig_last_job(&g);
 }
 
 static uint64_t change(Argosy__Verb verb, const char *name, const char *content) {

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the cluster does by itself leaves a record for people: one for each cause, in the entries that do it.
+#include <inttypes.h>
+
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "leader-rig.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define START ARGOSY__VERB__VERB_START
+#define OPEN ARGOSY__NODE_MODE__MODE_OPEN
+#define CORDONED ARGOSY__NODE_MODE__MODE_CORDONED
+
+enum { LATER_MS = RIG_LEASE_MS + RIG_BEAT_MS, MINUTE_MS = 61 * 1000 };
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+// Newest first, of those that the cluster made itself, with what it moved.
+static const Argosy__Response__JobRow *own(const char *verb, size_t i) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        const Argosy__Response__Jobs *jobs;
+
+        list.author = (char *) "cluster";
+        list.changes = true;
+        jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
+        for (size_t k = 0; k < jobs->n_rows; k++)
+                if (strcmp(jobs->rows[k]->verb, verb) == 0 && i-- == 0)
+                        return jobs->rows[k];
+        return NULL;
+}
+
+static void start_on_2(const char *name) {
+        (void) rig_set_host_mode(&g, 1, CORDONED, 0);
+        (void) rig_set_host_mode(&g, 3, CORDONED, 0);
+        assert_int_equal(rig_change(&g, START, name, SERVICE)->status, 0);
+        assert_int_equal(rig_host_of(&g, name), 2);
+        (void) rig_set_host_mode(&g, 1, OPEN, 0);
+        (void) rig_set_host_mode(&g, 3, OPEN, 0);
+}
+
+static const char *why(const char *unit) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
+        char *name = (char *) unit;
+        const RigAnswer *a;
+
+        m.names = &name;
+        m.n_names = 1;
+        q.what_case = ARGOSY__REQUEST__WHAT_WHY;
+        q.why = &m;
+        a = rig_ask_and_settle(&g, &q);
+        return a->responses[0]->status_reply->note;
+}
+
+static void a_lost_host_is_told_with_what_it_had(void **state) {
+        const Argosy__Response__JobRow *row;
+        unsigned batches;
+        char phrase[64];
+
+        start_on_2("a.service");
+        start_on_2("b.service");
+        batches = g.batches;
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_not_equal(rig_host_of(&g, "a.service"), 2);
+        assert_int_equal(g.batches, batches + 1); // that in which they move
+        row = own("host lost", 0);
+        assert_string_equal(row->author, "cluster");
+        assert_string_equal(row->state, "done");
+        assert_string_equal(row->targets[0], "n2");
+        assert_non_null(strstr(row->reason, "n2 was not heard of for 4 s"));
+        assert_int_equal(row->n_units, 2);
+        assert_string_equal(row->units[0]->from, "n2");
+        assert_string_equal(row->units[0]->node, rig_node_name(&g, row->units[0]->unit));
+        snprintf(phrase, sizeof(phrase), "(job %" PRIu64 ")", row->job);
+        assert_non_null(strstr(why("a.service"), "the cluster moved it here from n2 at "));
+        assert_non_null(strstr(why("a.service"), phrase));
+        assert_null(own("host lost", 1));
+        assert_null(own("host back", 0));
+        rig_host_on(&g, 2, false);
+        rig_pass_ms(&g, 2000);
+        assert_string_equal(own("host back", 0)->targets[0], "n2");
+        assert_non_null(strstr(own("host back", 0)->reason, "n2 is heard again after "));
+}
+
+static void a_host_that_had_nothing_is_told_too(void **state) {
+        rig_change(&g, START, "a.service", SERVICE);
+        rig_host_off(&g, rig_host_of(&g, "a.service") == 3 ? 2 : 3);
+        rig_pass_ms(&g, LATER_MS + 1500);
+        assert_non_null(own("host lost", 0));
+        assert_int_equal(own("host lost", 0)->n_units, 0);
+}
+
+static void what_happens_again_within_a_minute_is_counted(void **state) {
+        const Argosy__Response__JobRow *row;
+        uint64_t first;
+
+        start_on_2("a.service");
+        for (unsigned i = 0; i < 3; i++) {
+                rig_host_off(&g, 2);
+                rig_pass_ms(&g, LATER_MS + 1500);
+                rig_host_on(&g, 2, false);
+                rig_pass_ms(&g, 2000);
+        }
+        row = own("host lost", 0);
+        assert_non_null(strstr(row->reason, " (3 times)"));
+        assert_non_null(strstr(own("host back", 0)->reason, " (3 times)"));
+        assert_null(own("host lost", 1));
+        first = row->job;
+        g.wall_us += MINUTE_MS * UINT64_C(1000);
+        rig_pass_ms(&g, 1000);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, LATER_MS + 1500);
+        assert_true(own("host lost", 0)->job > first);
+        assert_null(strstr(own("host lost", 0)->reason, "times"));
+}
+
+static void what_moves_later_belongs_to_the_loss(void **state) {
+        uint64_t first;
+
+        start_on_2("a.service");
+        (void) rig_set_host_mode(&g, 1, CORDONED, 0);
+        (void) rig_set_host_mode(&g, 3, CORDONED, 0);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, LATER_MS + 1500);
+        first = own("host lost", 0)->job;
+        assert_int_equal(own("host lost", 0)->n_units, 0);
+        g.wall_us += MINUTE_MS * UINT64_C(1000);
+        rig_pass_ms(&g, 1000);
+        rig_depose(&g); // whoever leads then
+        rig_elect(&g);
+        rig_pass_ms(&g, LATER_MS + 1500);
+        (void) rig_set_host_mode(&g, 1, OPEN, 0);
+        rig_pass_ms(&g, 1000);
+        assert_int_equal(rig_host_of(&g, "a.service"), 1);
+        assert_int_equal(own("host lost", 0)->job, first);
+        assert_int_equal(own("host lost", 0)->n_units, 1);
+        assert_non_null(strstr(own("host lost", 0)->reason, "n2 was not heard of"));
+}
+
+static void another_leader_is_told(void **state) {
+        (void) rig_change(&g, START, "a.service", SERVICE);
+        for (unsigned i = 0; i < 2; i++) {
+                rig_depose(&g);
+                rig_elect(&g);
+                rig_pass_ms(&g, 2000);
+        }
+        assert_non_null(strstr(own("leader", 0)->reason, "n1 leads the cluster now (2 times)"));
+        assert_null(own("leader", 1));
+        g.wall_us += MINUTE_MS * UINT64_C(1000);
+        rig_pass_ms(&g, 1000);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_pass_ms(&g, 2000);
+        assert_non_null(own("leader", 1));
+}
+
+static void a_wait_that_ends_is_told(void **state) {
+        for (uint32_t host = 1; host <= 3; host++)
+                (void) rig_set_host_mode(&g, host, CORDONED, 0);
+        (void) rig_change(&g, START, "a.service", SERVICE);
+        assert_null(own("place", 0));
+        (void) rig_set_host_mode(&g, 3, OPEN, 0);
+        rig_pass_ms(&g, 1000);
+        assert_string_equal(own("place", 0)->units[0]->node, "n3");
+        assert_string_equal(own("place", 0)->units[0]->from, "");
+        assert_non_null(strstr(why("a.service"), "the cluster placed it here at "));
+        assert_non_null(strstr(why("a.service"), "it waited for a node"));
+}
+
+static void what_leaves_a_node_that_is_emptied_says_so(void **state) {
+        start_on_2("a.service");
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        rig_pass_ms(&g, 1000);
+        assert_string_equal(own("move", 0)->units[0]->from, "n2");
+        assert_non_null(strstr(own("move", 0)->units[0]->message, "n2 is being emptied"));
+}
+
+// Nobody asked for it, so it is in nobody's way.
+static void it_counts_for_no_request(void **state) {
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        const Argosy__Response *r;
+        uint64_t job, moved;
+
+        start_on_2("a.service");
+        job = rig_last_job(&g) - 2; // behind it two nodes were opened
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, LATER_MS + 1500);
+        moved = own("host lost", 0)->job;
+        assert_string_equal(rig_show_job(&g, job)->verb, "start");
+        assert_string_equal(rig_show_job(&g, job)->state, "done"); // it is not overtaken
+        r = rig_undo(&g, (RigUndo){moved, .id = 4711});
+        assert_int_equal(r->status, EOPNOTSUPP);
+        assert_int_equal(cluster_state_find_job_of(g.state, "a.service", rig_record(&g, "a.service")->revision), 0);
+        assert_int_equal(rig_undo(&g, (RigUndo){job, .id = 4712})->status, 0); // nothing was changed since
+        list.changes = true;
+        assert_true(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows > 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_lost_host_is_told_with_what_it_had),
+                TEST(a_host_that_had_nothing_is_told_too),
+                TEST(what_happens_again_within_a_minute_is_counted),
+                TEST(what_moves_later_belongs_to_the_loss),
+                TEST(another_leader_is_told),
+                TEST(a_wait_that_ends_is_told),
+                TEST(what_leaves_a_node_that_is_emptied_says_so),
+                TEST(it_counts_for_no_request),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -16,20 +16,43 @@ def assert_untouched(c, before, nodes):
     assert not stopped, f"healthy units were stopped: {stopped}"
 
 
+def own_jobs(c, verb, on):
+    return [job for job in c.json("list-jobs --author=cluster --all", on=on) if job["verb"] == verb]
+
+
+def assert_told(c, victim, moved, on):
+    # Why a unit was started again in the night, and when: it has an answer everywhere.
+    [lost] = own_jobs(c, "host lost", on)
+    assert lost["targets"] == [victim.name] and "was not heard of for" in lost["reason"], lost
+    units = c.json(f"job show {lost['job']}", on=on)[0]["units"]
+    assert {unit["unit"] for unit in units} == moved
+    assert all(unit["from"] == victim.name != unit["node"] and unit["time"] > 0 for unit in units), units
+    unit = sorted(moved)[0]
+    assert c.json(f"history {unit}", on=on)[0]["job"] == lost["job"]
+    assert f"{victim.name} -> " in c.ctl(f"history {unit}", on=on)
+    why = c.ctl(f"why {unit}", on=on)
+    assert f"the cluster moved it here from {victim.name} at" in why and f"(job {lost['job']})" in why, why
+    c.ctl_fails(f"undo {lost['job']}", on=on, saying="has changed nothing that can be put back")
+    return lost["job"]
+
+
 def test_units_of_a_dead_node_start_elsewhere_and_stay_there(c: Cluster):
     c.start("w@{1..9}")
     victim = c.followers()[0]
     rest = others(c, victim)
     before = c.invocations("w@*", rest)
+    moved = {run[0] for run in c.invocations("w@*", [victim])}
     victim.kill()
     observer = c.leader(rest[0])
     eventually(lambda: c.node_states(observer)[victim.name] == "lost")
     eventually(lambda: len(c.active("w@*")) == 9)
     c.assert_once("w@*", 9)
     assert_untouched(c, before, rest)
+    assert_told(c, victim, moved, observer)
 
     victim.boot()
     c.wait_online()
+    eventually(lambda: [job["targets"] for job in own_jobs(c, "host back", observer)] == [[victim.name]])
     stays(lambda: c.spread("w@*").get(victim.name) is None, 1, "what moved stays where it is")
     c.assert_once("w@*", 9)
     assert_untouched(c, before, rest)

@@ -8,6 +8,7 @@
 #include "batch-builder.h"
 #include "disruption-budget.h"
 #include "ordering.h"
+#include "registry.h"
 #include "replace-cycles.h"
 #include "request-replaces.h"
 #include "response.h"
@@ -21,6 +22,7 @@
 #include "unit-file.h"
 #include "unit-install.h"
 #include "unit-name.h"
+#include "unit-on-node.h"
 
 enum { HEALTH_US_MAX = 3600 * 1000000U };
 
@@ -98,6 +100,8 @@ typedef struct Plan {
         const SpecEntry *before; // what most of the units have that have something else; NULL: none has
         size_t n_units;
         size_t n_different; // units whose content is another one: the template's own record is none
+        const char *failed; // the first of the others that has failed, or is down; NULL: none
+        const char *failure;
 } Plan;
 
 // 0, or -EINVAL and *ret_why.
@@ -170,6 +174,24 @@ static void tally(Tally tallies[static TALLIES_MAX], const SpecEntry *spec) {
         }
 }
 
+static void note_failed(const Leader *l, Plan *p, const UnitEntry *e) {
+        const Unit *u = unit_find(l, e->record->name);
+
+        if (!u || p->failed || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
+                return;
+        list_foreach (i, &u->on_nodes) {
+                const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
+
+                if (!e->record->global && s->node != u->node)
+                        continue;
+                p->failure = unit_on_node_failure(l, s, e);
+                if (!p->failure)
+                        continue;
+                p->failed = u->name;
+                return;
+        }
+}
+
 static int tally_units(Leader *l, Ticket *t, Plan *p) {
         Tally tallies[TALLIES_MAX] = {}, *most = &tallies[0];
         const DisruptionBudget *g = disruption_budget_find(l, p->name);
@@ -177,7 +199,8 @@ static int tally_units(Leader *l, Ticket *t, Plan *p) {
         if (p->entry && !hash_equal(&p->entry->spec->hash, &p->hash)) {
                 p->n_different += !p->template;
                 tally(tallies, p->entry->spec);
-        }
+        } else if (p->entry)
+                note_failed(l, p, p->entry);
         if (g && p->template)
                 list_foreach (i, &g->units) {
                         const UnitEntry *e =
@@ -190,8 +213,10 @@ static int tally_units(Leader *l, Ticket *t, Plan *p) {
                         r = p->file ? check_unit(t, p, e->record->name) : 0;
                         if (r != 0)
                                 return r;
-                        if (hash_equal(&e->spec->hash, &p->hash))
+                        if (hash_equal(&e->spec->hash, &p->hash)) {
+                                note_failed(l, p, e);
                                 continue;
+                        }
                         p->n_different++;
                         tally(tallies, e->spec);
                 }
@@ -260,6 +285,16 @@ static int put_update(Leader *l, BatchBuilder *b, const Plan *p, Argosy__Rollout
         return k < 0 ? k : rollout_put_template(l, b, p->name, &spec);
 }
 
+// Who gives a unit the file that it has may wonder why it is down all the same.
+static int say_failed(Ticket *t, const Plan *p) {
+        Argosy__Response__UnitResult *result = t->response->change->units[0];
+
+        return field_printf(&result->message,
+                            "it has that file already, so nothing is started; %s is not well (%s), and `restart` starts it "
+                            "again",
+                            p->failed, p->failure);
+}
+
 static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
         const Argosy__Request__Rollout *m = p->request;
         Argosy__RolloutRecord next = ARGOSY__ROLLOUT_RECORD__INIT;
@@ -286,7 +321,11 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
         r = update ? put_update(l, b, p, &next) : 0;
         if (r >= 0)
                 r = batch_builder_put_rollout(b, &next);
-        return r < 0 ? r : into_batch(t, b, m);
+        if (r >= 0)
+                r = into_batch(t, b, m);
+        if (r == PLAN_IN_BATCH && update && p->n_different == 0 && p->failed && say_failed(t, p) < 0)
+                return -ENOMEM;
+        return r;
 }
 
 static bool is_sensible(const Argosy__Request__Rollout *m) {

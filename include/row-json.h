@@ -19,6 +19,7 @@ void member_json(const void *row, Json *j);     // a ...ClusterStatus__Member
 void why_json(const void *row, Json *j);        // a ...Status, of an answer to Why
 void job_unit_json(const void *row, Json *j);
 // What a unit uses on that node, called as by `argosyctl top`; in microseconds and bytes. A counter that the node has no number of is null.
+void findings_json(const Argosy__Response__FileFindings *file, const Argosy__Response__Verify *of, Json *j);
 void usage_json(const Argosy__Response__UsageRow *row, const char *node, Json *j);
 
 // Of a job that was asked for by its number: all that there is of it besides its units. Keys and values.

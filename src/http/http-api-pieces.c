@@ -6,6 +6,7 @@
 //      /v1/units/NAME        what nodes say of it; and why the unit is as it is, on each node
 //      /v1/unit-files/NAME   what is wanted of it; and its file
 //      /v1/usage             what units use, a node at a time; and who could not be read
+//      /v1/verify            what systemd says of files, a node at a time; and who could not be asked
 //
 // What stands behind the rows of one thing is asked first: so the rows are no older, and a unit that no node has anything to say of is there
 // all the same.
@@ -19,7 +20,7 @@
 #include "http-private.h"
 
 bool http_pieces_are_asked(const HttpCall *call) {
-        return call->step == HTTP_STEP_ASIDE || call->target.resource == HTTP_USAGE;
+        return call->step == HTTP_STEP_ASIDE || call->target.resource == HTTP_USAGE || call->target.resource == HTTP_VERIFY;
 }
 
 void http_pieces_drop(HttpCall *call) {
@@ -60,11 +61,20 @@ static int take_aside(HttpCall *call, const Argosy__Response *r) {
         return keep_aside(call, r);
 }
 
-static int take_usage(HttpCall *call, const Argosy__Response *r) {
-        bool is = r->what_case == ARGOSY__RESPONSE__WHAT_USAGE && r->status == 0;
+// The number of such a piece, from 1; 0: this host's own word.
+static uint32_t number_of(const Argosy__Response *r) {
+        return r->what_case == ARGOSY__RESPONSE__WHAT_USAGE ? r->usage->number : r->verify->number;
+}
 
-        if (is && !r->usage->gone) {
-                if (r->usage->number == 1 || r->no_leader != call->no_leader) {
+static bool is_piece(const Argosy__Response *r) {
+        return (r->what_case == ARGOSY__RESPONSE__WHAT_USAGE || r->what_case == ARGOSY__RESPONSE__WHAT_VERIFY) && r->status == 0;
+}
+
+static int take_piece(HttpCall *call, const Argosy__Response *r) {
+        bool is = is_piece(r);
+
+        if (is && !(r->what_case == ARGOSY__RESPONSE__WHAT_USAGE && r->usage->gone)) {
+                if (number_of(r) == 1 || r->no_leader != call->no_leader) {
                         http_call_drop_parts(call);
                         http_pieces_drop(call);
                 }
@@ -83,7 +93,7 @@ static void end(HttpCall *call, const Argosy__Response *last) {
                 return;
         }
         if (call->status == 0 && !is_aside &&
-            last->what_case != ARGOSY__RESPONSE__WHAT_USAGE) // it says whether anybody leads
+            !is_piece(last)) // it says whether anybody leads
                 call->status = -keep(call, last, &call->parts, &call->n_parts, &call->n_bytes);
         if (call->status == EAGAIN && is_aside)
                 http_call_fail(call, EAGAIN, "the unit was changed in the middle: ask again");
@@ -98,7 +108,7 @@ static void end(HttpCall *call, const Argosy__Response *last) {
 void http_pieces_respond(HttpCall *call, const Argosy__Response *response) {
         if (call->status == 0)
                 call->status = call->step == HTTP_STEP_ASIDE ? -take_aside(call, response)
-                                                             : -take_usage(call, response);
+                                                             : -take_piece(call, response);
         if (response->final)
                 end(call, response);
 }

@@ -80,7 +80,7 @@ void http_call_fail(HttpCall *call, int status, const char *message) {
                 return;
         http_call_drop_parts(call);
         http_pieces_drop(call);
-        call->status = http_outcome_status(status, call->keyed || call->target.resource == HTTP_PLAN); // a plan changes nothing
+        call->status = http_outcome_status(status, call->keyed || http_target_only_asks(&call->target));
         free(call->message);
         call->message = message ? strdup(message) : NULL;
         http_call_give_back(call);
@@ -710,7 +710,7 @@ static void close_doors(HttpApi *a) {
 
 // What is asked first (LEVEL, RETRY) changes nothing.
 static bool may_be_done(const HttpCall *call) {
-        if (!http_target_writes(&call->target) || call->target.resource == HTTP_PLAN || call->step != HTTP_STEP_ASK)
+        if (!http_target_writes(&call->target) || http_target_only_asks(&call->target) || call->step != HTTP_STEP_ASK)
                 return false;
         return call->bulk ? call->author && !call->bulk->steps[call->bulk_step].request : !call->request;
 }

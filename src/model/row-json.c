@@ -7,6 +7,7 @@
 #include "access.h"
 #include "macro.h"
 #include "row-fields.h"
+#include "unit-findings.h"
 
 static void json_number(Json *j, const char *key, uint64_t value, bool is) {
         json_key(j, key);
@@ -227,6 +228,30 @@ void why_json(const void *row, Json *j) {
         json_bool(j, !*s->why);
         json_key(j, "refusals");
         refusals_json(s->refusals, s->n_refusals, j);
+        json_end(j, '}');
+}
+
+// ---- verify
+
+void findings_json(const Argosy__Response__FileFindings *file, const Argosy__Response__Verify *of, Json *j) {
+        bool refused = false;
+
+        json_begin(j, '{');
+        json_strings(j, (const char *const[][2]){{"unit", file->unit}, {"node", of->node}, {"systemd", of->systemd}}, 3);
+        json_key(j, "findings");
+        json_begin(j, '[');
+        for (size_t i = 0; i < file->n_findings; i++) {
+                const Argosy__Response__Finding *f = file->findings[i];
+
+                refused |= f->kind == ARGOSY__FINDING_KIND__FINDING_REFUSED;
+                json_begin(j, '{');
+                json_number(j, "line", f->line, f->line > 0);
+                json_strings(j, (const char *const[][2]){{"kind", unit_finding_kind_to_string((UnitFindingKind) f->kind)}, {"text", f->text}}, 2);
+                json_end(j, '}');
+        }
+        json_end(j, ']');
+        json_key(j, "refused");
+        json_bool(j, refused);
         json_end(j, '}');
 }
 

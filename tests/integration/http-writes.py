@@ -146,6 +146,21 @@ def test_the_same_key_does_nothing_twice(c: Cluster):
     refused(post(c.nodes[0], {"verb": "start", "units": ["web.service"]}, If_Match=f'"{revision}"'), 412, "has changed since")
 
 
+def test_what_systemd_says_of_files_is_told_by_each_node(c: Cluster):
+    asked, files = c.nodes[0], {"odd.service": SLEEPER + "Restat=no\n", "bad.service": "[Service]\nExecStat=/x\n"}
+    status, _, said = send(asked, "POST", "/v1/verify", json.dumps({"files": files}), JSON)
+    assert status == 200 and said["errors"] == [] and not said["no_leader"], said
+    rows = {(row["unit"], row["node"]): row for row in said["files"]}
+    assert set(rows) == {(unit, node.name) for unit in files for node in c.nodes}
+    odd, bad = rows["odd.service", "n1"], rows["bad.service", "n2"]
+    assert odd["findings"] == [{"line": 3, "kind": "warning", "text": "Unknown key 'Restat' in section [Service], ignoring"}]
+    assert not odd["refused"] and bad["refused"] and {finding["kind"] for finding in bad["findings"]} == {"warning", "refused"}
+    one = {"files": {"odd.service": files["odd.service"]}, "node": "n2"}
+    assert [row["node"] for row in send(asked, "POST", "/v1/verify", json.dumps(one), JSON)[2]["files"]] == ["n2"]
+    refused(send(asked, "POST", "/v1/verify", json.dumps(one | {"node": "nobody"}), JSON), 404, "no such node")
+    refused(send(asked, "POST", "/v1/verify", json.dumps({"files": {"../x": ""}}), JSON), 400, "")
+
+
 def test_a_plan_says_what_comes_and_changes_nothing(c: Cluster):
     asked, other, _ = c.nodes
     operation = {"verb": "start", "units": WEBS, "files": {"web@.service": SLEEPER}}

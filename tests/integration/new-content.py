@@ -200,4 +200,75 @@ def test_what_somebody_else_started_is_replaced_when_it_is_down(c: Cluster):
     eventually(lambda: version(c, "web.service") == "2" and c.shown("web") == "loaded inactive dead")
 
 
+NO_START = "[Service]\nExecStat=/bin/sleep 1000\n"
+REFUSAL = "systemd would refuse the new file"
+
+
+def replace_result(c, verb, unit, text):
+    c.node("n1").write(f"/root/units/{unit}", text)
+    return c.ctl_result(f"{verb} /root/units/{unit}")
+
+
+def test_what_systemd_would_refuse_takes_nothing_down(c: Cluster):
+    c.start("web", SLEEPER)
+    main_pid = pid(c, "web.service")
+    for verb in ("start --replace", "update"):
+        result = replace_result(c, verb, "web.service", NO_START)
+        assert result.status == 1 and REFUSAL in result.err and "Service has no ExecStart=" in result.err, result.err
+        assert "Warning: /root/units/web.service:2: Unknown key 'ExecStat' in section [Service], ignoring" in result.err
+        assert pid(c, "web.service") == main_pid and c.shown("web") == "loaded active running", (verb, c.row("web"))
+        assert said_stale(c, "web.service") == (False, False)
+        if verb != "update":  # which has gone back
+            assert REFUSAL in c.ctl_result("restart web").err and REFUSAL in c.ctl_result("why web").out
+            assert replace_result(c, "start --replace", "web.service", SLEEPER).status == 0
+        assert pid(c, "web.service") == main_pid and not c.row("web")["error"]
+
+
+def test_a_set_with_a_file_that_systemd_would_refuse(c: Cluster):
+    node = c.node("n1")
+    for name in ("a", "b"):
+        node.write(f"/root/shop/{name}.service", SLEEPER)
+    c.ctl("apply /root/shop")
+    main_pid = pid(c, "a.service")
+    node.write("/root/shop/a.service", NO_START)
+    node.write("/root/shop/b.service", versioned(SLEEPER, 2))
+    result = c.ctl_result("apply /root/shop")
+    assert result.status == 1 and REFUSAL in result.err and "/root/shop/a.service:2: Unknown key" in result.err
+    assert pid(c, "a.service") == main_pid and version(c, "b.service") == "2"
+    # A drop-in of the node's is a part of what systemd would read.
+    node.write("/etc/systemd/system/a.service.d/start.conf", "[Service]\nExecStart=/bin/sleep 1001\n")
+    assert c.ctl_result("restart a").status == 0
+    assert pid(c, "a.service") != main_pid and c.shown("a") == "loaded active running"
+    node.run("rm -r /etc/systemd/system/a.service.d")
+
+
+def test_an_answer_that_does_not_come_holds_up_nobody(c: Cluster):
+    node = c.node("n1")
+    c.start("web", SLEEPER)
+    node.run("mv /usr/bin/systemd-analyze /usr/bin/systemd-analyze.real")
+    node.write("/usr/bin/systemd-analyze", "#!/bin/sh\nexec sleep 1000\n")
+    node.run("chmod 755 /usr/bin/systemd-analyze")
+    node.write("/root/units/web.service", versioned(SLEEPER, 2))
+    replacing = c.begin("start --replace /root/units/web.service")
+    c.start("other", SLEEPER)
+    assert version(c, "web.service") == "", "it waits for an answer that does not come"
+    assert replacing.result().status == 0 and version(c, "web.service") == "2"
+    node.run("mv /usr/bin/systemd-analyze.real /usr/bin/systemd-analyze")
+
+
+def test_verify_tells_what_is_ignored_and_asks_no_pid_1(c: Cluster):
+    node = c.node("n1")
+    node.write("/root/units/odd.service", SLEEPER + "Restat=always\n[Instal]\nWantedBy=multi-user.target\n")
+    node.write("/root/units/bad.service", NO_START)
+    node.write("/root/units/fine@.service", SLEEPER)
+    odd = c.ctl_result("verify /root/units/odd.service")
+    assert odd.status == 7 and "/root/units/odd.service:3: warning: Unknown key 'Restat' in section [Service], ignoring" in odd.out
+    assert "odd.service:4: warning: Unknown section 'Instal'" in odd.out
+    assert c.ctl_result("verify --local /root/units/odd.service").out == odd.out
+    bad = json.loads(c.ctl_result("verify --json=short /root/units/bad.service").out)
+    assert [(row["line"], row["severity"], row["nodes"]) for row in bad] == [(0, "error", ["n1"]), (2, "warning", ["n1"])], bad
+    assert c.ctl_result("verify /root/units/fine@1.service").status == 0
+    assert not node.run("systemctl list-units --all --plain --no-legend odd.service bad.service 'fine@*'").strip()
+
+
 main(nodes=1)

@@ -24,7 +24,7 @@ static void answer_done(Answer *a) {
         free(a->finding_pointers);
 }
 
-static int fill_in(Answer *a, const UnitFindings *findings, size_t n) {
+static int fill_in(Answer *a, char *const *names, const UnitFindings *findings, size_t n) {
         size_t n_all = 0, at = 0;
 
         for (size_t i = 0; i < n; i++)
@@ -38,6 +38,7 @@ static int fill_in(Answer *a, const UnitFindings *findings, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 a->file_pointers[i] = &a->files[i];
                 argosy__response__file_findings__init(&a->files[i]);
+                a->files[i].unit = names[i];
                 a->files[i].findings = a->finding_pointers + at;
                 a->files[i].n_findings = findings[i].n;
                 for (size_t k = 0; k < findings[i].n; k++, at++) {
@@ -59,7 +60,7 @@ static void answer(Call *c, const char *systemd, const UnitFindings *findings, s
         AgentReply reply = c->reply;
         void *userdata = c->userdata;
 
-        if (fill_in(&a, findings, n) < 0) {
+        if (fill_in(&a, c->names, findings, n) < 0) {
                 call_end(c, -ENOMEM, NULL);
                 return;
         }
@@ -107,6 +108,7 @@ static int ask(Call *c, const Argosy__Request__Verify *q) {
 }
 
 int call_start_verify(Agent *a, AgentNode *node, const Argosy__Request__Verify *q, AgentReply reply, void *userdata, uint64_t *ret) {
+        char *names[UNIT_VERIFIER_FILES_MAX];
         Call *c;
         int r;
 
@@ -114,7 +116,9 @@ int call_start_verify(Agent *a, AgentNode *node, const Argosy__Request__Verify *
                 return -EOPNOTSUPP;
         if (q->n_files > UNIT_VERIFIER_FILES_MAX)
                 return -E2BIG;
-        r = call_new(a, node, NULL, 0, reply, userdata, &c);
+        for (size_t i = 0; i < q->n_files; i++)
+                names[i] = q->files[i]->name;
+        r = call_new(a, node, names, q->n_files, reply, userdata, &c);
         if (r < 0)
                 return r;
         r = ask(c, q);

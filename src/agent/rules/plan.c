@@ -195,6 +195,7 @@ static bool may_stop_for_content(const PlanInput *in, PlanResult *res) {
         else if (in->verdict == PLAN_VERDICT_REFUSED) {
                 res->file_stale = false;
                 res->answered = true;
+                res->turned_down = in->wanted->restart_rev > in->held->restart_rev;
         }
         return in->verdict == PLAN_VERDICT_TAKEN;
 }

@@ -48,7 +48,7 @@
 //                started or restarted, and no sooner: that it is up is no reason to stop it.
 //   refused      before a unit that is up is stopped for new content, this host's systemd is asked what it would say of that
 //                (PLAN_VERIFY). What systemd would refuse stops nothing: the unit runs on with the content that it has, until
-//                there is another request. An answer that does not come in time refuses nothing.
+//                there is another request. A restart that was asked for has failed with that, and is not made up for. An answer that does not come in time refuses nothing.
 //   failed       a failed start is reported, not repeated; restarting is systemd's Restart=. A failed unit
 //                starts again with a new start, or with new content unless it is a one-shot.
 //   removal      stop, remove the files, forget. What stays in systemd's memory could be started from there,
@@ -155,6 +155,7 @@ typedef struct PlanResult {
         bool unknown;   // nobody can tell what became of the pending run: record that
         bool again;     // plan again when that is recorded
         bool joined;    // a start that was asked for meanwhile is the one under way: record its number
+        bool turned_down; // the restart that the order asks for is answered with a failure: record its number
         bool settled;   // all that the order asks was carried out: record its numbers, report its revision
         bool answered;  // report its revision (settled, or an error that is being retried)
         bool cut_short; // its run ended because the node was cut off: record that it is not launched any

@@ -319,6 +319,10 @@ static void note(AgentUnit *u, const PlanResult *res, const PlanWanted *wanted) 
                 u->held.start_rev = wanted->start_rev;
                 agent_unit_record(u);
         }
+        if (res->turned_down) {
+                u->held.restart_rev = wanted->restart_rev;
+                agent_unit_record(u);
+        }
         if (res->settled)
                 note_settled(u, wanted);
         if (res->refused) {

@@ -40,6 +40,7 @@ struct Write {
         Argosy__Request request;
         Argosy__Request__Job job;
         Argosy__Request__Change change;
+        Argosy__Request__Verify verify;
         char **names; // borrowed ones
         size_t n_names;
         Map named; // these
@@ -378,7 +379,36 @@ static Argosy__Request *request_of(Write *w) {
 }
 
 static bool has_json(const HttpTarget *t) {
-        return t->resource == HTTP_NEW_JOB || t->resource == HTTP_PLAN;
+        return t->resource == HTTP_NEW_JOB || http_target_only_asks(t);
+}
+
+// No job: files, and perhaps the only node that is asked.
+static int read_question(Write *w) {
+        int r = 0;
+
+        w->verify = (Argosy__Request__Verify) ARGOSY__REQUEST__VERIFY__INIT;
+        for (const cJSON *m = w->body->child; m && r == 0; m = m->next) {
+                if (streq(m->string, "files"))
+                        r = read_files(w, m);
+                else if (streq(m->string, "node") && cJSON_IsString(m))
+                        w->verify.node = m->valuestring;
+                else
+                        r = str_refuse(w->ret_why, "the body has 'files' and, if need be, 'node', but no such '%.64s'", m->string);
+        }
+        return r < 0 || w->n_files > 0 ? r : str_refuse(w->ret_why, "the body has no 'files'");
+}
+
+static Argosy__Request *question_of(Write *w) {
+        w->file_pointers = calloc(w->n_files + 1, sizeof(*w->file_pointers));
+        if (!w->file_pointers)
+                return NULL;
+        for (size_t i = 0; i < w->n_files; i++)
+                w->file_pointers[i] = &w->files[i];
+        w->verify.files = w->file_pointers;
+        w->verify.n_files = w->n_files;
+        w->request.what_case = ARGOSY__REQUEST__WHAT_VERIFY;
+        w->request.verify = &w->verify;
+        return message_copy(&w->request);
 }
 
 // Who asks there for a plan gets nothing else, whatever the body says.
@@ -397,6 +427,8 @@ static int parse(Write *w, const HttpTarget *t, const HttpWriteHeaders *h, const
 
         if (r < 0)
                 return r;
+        if (t->resource == HTTP_VERIFY)
+                return read_question(w);
         if (has_json(t))
                 return read_body(w);
         return t->resource == HTTP_PUT_UNIT_FILE ? read_file(w, t, body, len) : read_removal(w, t);
@@ -430,7 +462,7 @@ int http_write_parse(const HttpTarget *t, const HttpWriteHeaders *headers, const
         if (r == 0)
                 r = parse(&w, t, headers, body, len);
         if (r == 0) {
-                *ret = request_of(&w);
+                *ret = t->resource == HTTP_VERIFY ? question_of(&w) : request_of(&w);
                 r = *ret ? 0 : -ENOMEM;
         }
         map_done(&w.named);

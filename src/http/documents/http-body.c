@@ -217,6 +217,13 @@ static Rows rows_of(HttpResource resource, const Argosy__Response *r) {
                         rows.n = r->usage->n_rows;
                 }
                 break;
+        case HTTP_VERIFY:
+                rows = (Rows){"files", NULL, 0, NULL, NULL, 0};
+                if (r && r->what_case == ARGOSY__RESPONSE__WHAT_VERIFY) {
+                        rows.rows = (void *const *) r->verify->files;
+                        rows.n = r->verify->n_files;
+                }
+                break;
         case HTTP_NEW_JOB:
         case HTTP_PLAN:
         case HTTP_PUT_UNIT_FILE:
@@ -271,7 +278,7 @@ static Rows asides_of(const HttpBody *b) {
         const Argosy__Response *r = b->response;
         bool is = r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY && r->status_reply->row;
 
-        if (b->target.resource == HTTP_USAGE)
+        if (b->target.resource == HTTP_USAGE || b->target.resource == HTTP_VERIFY)
                 return (Rows){NULL, NULL, 0, error_json, (void *const *) &b->response, 1};
         return (Rows){NULL, NULL, 0, why_json, is ? (void *const *) &r->status_reply : NULL, is};
 }
@@ -283,7 +290,8 @@ const char *http_body_aside(HttpResource resource, HttpAside *ret) {
                 const char *key;
         } asides[] = {{HTTP_UNIT, HTTP_ASIDE_OBJECTS, "why"},
                       {HTTP_UNIT_FILE, HTTP_ASIDE_TEXT, "file"},
-                      {HTTP_USAGE, HTTP_ASIDE_TEXTS, "errors"}};
+                      {HTTP_USAGE, HTTP_ASIDE_TEXTS, "errors"},
+                      {HTTP_VERIFY, HTTP_ASIDE_TEXTS, "errors"}};
 
         for (size_t i = 0; i < ELEMENTSOF(asides); i++)
                 if (asides[i].resource == resource) {
@@ -421,7 +429,7 @@ static int begin(HttpBody *b) {
         if (r < 0)
                 return r;
         json_begin(j, '{');
-        if (http_target_writes(&b->target))
+        if (http_target_writes(&b->target) && b->target.resource != HTTP_VERIFY)
                 write_job(j, b->response);
         else
                 write_age(j, b->response);
@@ -468,6 +476,10 @@ static void write_row(HttpBody *b, const Rows *rows, const void *row) {
         if (b->stage == BODY_ROWS && b->target.resource == HTTP_USAGE) {
                 if (http_target_wants_node(&b->target, b->response->usage->node))
                         usage_json(row, b->response->usage->node, &b->json);
+                return;
+        }
+        if (b->stage == BODY_ROWS && b->target.resource == HTTP_VERIFY) {
+                findings_json(row, b->response->verify, &b->json);
                 return;
         }
         if (rows->write) {

@@ -108,6 +108,20 @@ static const Member of_usage[] = {
         PLAIN("time", NUMBER),
 };
 
+static const Member of_findings[] = {
+        PLAIN("line", NUMBER_OR_NULL),
+        PLAIN("kind", TEXT),
+        PLAIN("text", TEXT),
+};
+
+static const Member of_verified[] = {
+        PLAIN("unit", TEXT),
+        PLAIN("node", TEXT),
+        PLAIN("systemd", TEXT),
+        {"findings", SHAPE_OBJECTS, NULL, of_findings, ELEMENTSOF(of_findings), false},
+        PLAIN("refused", BOOL),
+};
+
 // Behind the fields of a row of jobs.
 static const Member of_one_job[] = {
         PLAIN("cut", BOOL),
@@ -127,6 +141,7 @@ static const struct {
         {HTTP_POOLS, of_pools, ELEMENTSOF(of_pools)},     {HTTP_QUEUE, of_rules, ELEMENTSOF(of_rules)},
         {HTTP_ACCESS, of_grants, ELEMENTSOF(of_grants)},  {HTTP_TOKENS, of_tokens, ELEMENTSOF(of_tokens)},
         {HTTP_HOSTS, of_hosts, ELEMENTSOF(of_hosts)},     {HTTP_USAGE, of_usage, ELEMENTSOF(of_usage)},
+        {HTTP_VERIFY, of_verified, ELEMENTSOF(of_verified)},
 };
 
 HttpShape http_openapi_shape_of_field(FieldType type) {

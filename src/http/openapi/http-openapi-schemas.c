@@ -123,7 +123,7 @@ void http_openapi_schema_name(const HttpRoute *o, char ret[HTTP_OPENAPI_NAME_SIZ
         if (o->resource == HTTP_UNIT || o->resource == HTTP_UNIT_FILE || o->resource == HTTP_JOB)
                 str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s", o->resource == HTTP_UNIT ? "unit" : o->resource == HTTP_JOB ? "job" : "unit_file");
         else if (rows)
-                str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s%s", rows, o->method == HTTP_GET ? "" : "_of_a_job");
+                str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s%s", rows, o->resource == HTTP_VERIFY ? "_verified" : o->method == HTTP_GET ? "" : "_of_a_job");
         else
                 str_fit(ret, HTTP_OPENAPI_NAME_SIZE, "%s", o->resource == HTTP_DIFF ? "diff" : "");
 }
@@ -155,16 +155,20 @@ static void write_beside_of_a_job(Json *j) {
         property(j, "message", SHAPE_TEXT);
 }
 
+static bool is_read(const HttpRoute *o) {
+        return o->method == HTTP_GET || o->resource == HTTP_VERIFY;
+}
+
 // `has_next`: it comes page by page.
 static void write_document(Json *j, const HttpRoute *o, const char *name, bool has_next) {
         HttpAside aside;
-        const char *asides = http_body_aside(o->resource, &aside), *age = o->method == HTTP_GET ? "no_leader" : "job";
+        const char *asides = http_body_aside(o->resource, &aside), *age = is_read(o) ? "no_leader" : "job";
         const char *rows = http_body_rows(o->resource, NULL, NULL);
 
         begin(j, name);
         text(j, "type", "object");
         begin(j, "properties");
-        if (o->method == HTTP_GET)
+        if (is_read(o))
                 write_beside(j, o->resource);
         else
                 write_beside_of_a_job(j);
@@ -257,6 +261,19 @@ static void write_login(Json *j) {
         property(j, "token", SHAPE_TEXT);
         end(j);
         list(j, "required", (const char *const[]){"token"}, 1);
+        json_key(j, "additionalProperties");
+        json_bool(j, false);
+        end(j);
+}
+
+static void write_contents(Json *j) {
+        begin(j, "contents");
+        text(j, "type", "object");
+        begin(j, "properties");
+        property(j, "files", SHAPE_TEXTS_BY_NAME);
+        property(j, "node", SHAPE_TEXT);
+        end(j);
+        list(j, "required", (const char *const[]){"files"}, 1);
         json_key(j, "additionalProperties");
         json_bool(j, false);
         end(j);
@@ -559,6 +576,7 @@ void http_openapi_components(Json *j) {
         write_changes(j, "change", false);
         write_changes(j, "planned_change", true);
         write_login(j);
+        write_contents(j);
         write_state(j);
         write_state_changes(j);
         write_diff(j);

@@ -30,6 +30,7 @@ static const struct {
         {HTTP_NODES, "Nodes"},
         {HTTP_JOBS, "Jobs, the newest first, a page at a time"},
         {HTTP_PLAN, "What a change would do; nothing is changed"},
+        {HTTP_VERIFY, "What the systemd of nodes ignores in unit files, or refuses; nothing is changed"},
         {HTTP_NEW_JOB, "Asks for a change, or for thousands, one on a line"},
         {HTTP_JOB, "One job, when it has ended or so many seconds are over"},
         {HTTP_JOB_TARGETS, "The names of all units that a job is about"},
@@ -80,6 +81,15 @@ static bool writes(HttpResource resource) {
         return http_target_writes(&(HttpTarget){.resource = resource});
 }
 
+static bool may_be_a_job(HttpResource resource) {
+        return writes(resource) && resource != HTTP_VERIFY;
+}
+
+// Some only ask.
+static bool changes(HttpResource resource) {
+        return writes(resource) && !http_target_only_asks(&(HttpTarget){.resource = resource});
+}
+
 static bool has_tag(HttpResource resource) {
         return resource == HTTP_STATE || http_target_is_tagged(&(HttpTarget){.resource = resource});
 }
@@ -92,8 +102,8 @@ static const struct {
         Parameter parameter;
         bool (*of)(HttpResource resource);
 } headers[] = {
-        {{"Idempotency-Key", SHAPE_TEXT, "1 to 64 characters: what is asked for again under the same key is done once", 0, 0}, writes},
-        {{"If-Match", SHAPE_TEXT, "A revision, in quotes: nothing is changed if what is asked for was changed after it", 0, 0}, writes},
+        {{"Idempotency-Key", SHAPE_TEXT, "1 to 64 characters: what is asked for again under the same key is done once", 0, 0}, may_be_a_job},
+        {{"If-Match", SHAPE_TEXT, "A revision, in quotes: nothing is changed if what is asked for was changed after it", 0, 0}, may_be_a_job},
         {{"If-None-Match", SHAPE_TEXT, "An ETag: what is still that version is not sent again", 0, 0}, has_tag},
         {{"Last-Event-ID", SHAPE_TEXT, "A cursor: counts more than since", 0, 0}, is_of_events},
 };
@@ -167,6 +177,7 @@ static void write_body(Json *j, const HttpRoute *o) {
         write_content(j, http_write_type(&t) ?: "text/plain",
                       o->resource == HTTP_NEW_JOB ? "change"
                       : o->resource == HTTP_PLAN  ? "planned_change"
+                      : o->resource == HTTP_VERIFY ? "contents"
                       : o->resource == HTTP_LOGIN ? "login"
                                                   : "");
         if (o->resource == HTTP_NEW_JOB)
@@ -235,7 +246,7 @@ static bool takes_parameter(size_t route, const char *name) {
 
 static void write_answer_headers(Json *j, const HttpRoute *o, size_t i) {
         bool page = takes_parameter(i, "page"), tag = has_tag(o->resource),
-             job = writes(o->resource) && o->resource != HTTP_PLAN;
+             job = changes(o->resource);
 
         if (!page && !tag && !job)
                 return;
@@ -261,7 +272,7 @@ static void write_answer(Json *j, const HttpRoute *o, size_t i, const char *stat
 // A change that nobody waits for, or not for long enough, is answered with 202.
 static void write_answers(Json *j, const HttpRoute *o, size_t i) {
         bool is_session = o->resource == HTTP_LOGIN || o->resource == HTTP_LOGOUT,
-             becomes_job = writes(o->resource) && o->resource != HTTP_PLAN;
+             becomes_job = changes(o->resource);
 
         begin(j, "responses");
         write_answer(j, o, i, is_session ? "204" : "200", words_of(o->resource));

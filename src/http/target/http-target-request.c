@@ -237,6 +237,7 @@ Argosy__Request *http_target_request(const HttpTarget *t) {
         case HTTP_READYZ:
         case HTTP_NEW_JOB:
         case HTTP_PLAN:
+        case HTTP_VERIFY:
         case HTTP_PUT_UNIT_FILE:
         case HTTP_DELETE_UNIT_FILE:
         case HTTP_STATIC:

@@ -54,6 +54,7 @@ static const struct {
         {HTTP_GET, "/v1/jobs", HTTP_JOBS, TAKES_PATTERN | TAKES_STATE | TAKES_NODE | TAKES_AUTHOR | TAKES_PAGE},
         {HTTP_POST, "/v1/jobs", HTTP_NEW_JOB, TAKES_WAIT},
         {HTTP_POST, "/v1/plan", HTTP_PLAN, 0},
+        {HTTP_POST, "/v1/verify", HTTP_VERIFY, 0},
         {HTTP_GET, "/v1/jobs/", HTTP_JOB, TAKES_NUMBER | TAKES_WAIT},
         {HTTP_GET, "/v1/jobs/", HTTP_JOB_TARGETS, TAKES_NUMBER, "/targets"},
         {HTTP_GET, "/v1/hosts", HTTP_HOSTS, TAKES_STATE | TAKES_NODE},
@@ -542,13 +543,17 @@ bool http_target_streams(const HttpTarget *t) {
         return t->resource == HTTP_EVENTS || t->resource == HTTP_JOURNAL;
 }
 
+bool http_target_only_asks(const HttpTarget *t) {
+        return t->resource == HTTP_PLAN || t->resource == HTTP_VERIFY;
+}
+
 bool http_target_writes(const HttpTarget *t) {
-        return t->resource == HTTP_NEW_JOB || t->resource == HTTP_PLAN || t->resource == HTTP_PUT_UNIT_FILE ||
+        return t->resource == HTTP_NEW_JOB || http_target_only_asks(t) || t->resource == HTTP_PUT_UNIT_FILE ||
                t->resource == HTTP_DELETE_UNIT_FILE;
 }
 
 bool http_target_has_body(const HttpTarget *t) {
-        return t->resource == HTTP_NEW_JOB || t->resource == HTTP_PLAN || t->resource == HTTP_PUT_UNIT_FILE ||
+        return t->resource == HTTP_NEW_JOB || http_target_only_asks(t) || t->resource == HTTP_PUT_UNIT_FILE ||
                t->resource == HTTP_LOGIN;
 }
 

@@ -42,6 +42,7 @@ typedef enum HttpResource {
         HTTP_HISTORY, // of a unit, by name
         HTTP_DIFF,    // what jobs have changed together
         HTTP_PLAN,    // what a change would do
+        HTTP_VERIFY,  // what systemd says of unit files
         HTTP_STATIC,  // a file of the dashboard
 } HttpResource;
 
@@ -148,6 +149,8 @@ bool http_target_set_place(HttpTarget *t, const char *place);
 bool http_target_streams(const HttpTarget *t);
 // It changes something.
 bool http_target_writes(const HttpTarget *t);
+// Of these: nothing is changed, only asked in a body.
+bool http_target_only_asks(const HttpTarget *t);
 // It comes with a body.
 bool http_target_has_body(const HttpTarget *t);
 // It says how this process is and nothing else, so anybody may know.

@@ -256,6 +256,11 @@ static int finish(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r) {
         return batch_builder_put_rollout(b, &next);
 }
 
+// Its node has failed with the new content, and runs it still with the content of before.
+static bool has_kept_content(const Argosy__RolloutRecord *r, const RolloutItem *i) {
+        return rollout_is_returning(r) && i->up && i->failure;
+}
+
 // Gives the nodes their turn, in one record.
 static int change_nodes(BatchBuilder *b, const Argosy__RolloutRecord *r, const View *v,
                         const RolloutStep *step) {
@@ -270,6 +275,7 @@ static int change_nodes(BatchBuilder *b, const Argosy__RolloutRecord *r, const V
                 argosy__rollout_node__init(&fresh[i]);
                 fresh[i].node = v->nodes[v->chosen[i]];
                 fresh[i].back = rollout_is_returning(r);
+                fresh[i].kept = has_kept_content(r, &v->items[v->chosen[i]]);
                 nodes[n++] = &fresh[i];
         }
         for (size_t i = 0; i < r->n_nodes; i++) {
@@ -313,11 +319,12 @@ static int place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **schedule
 }
 
 // The same.
-static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, Unit *u, bool wanted_up,
+static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, Unit *u, const RolloutItem *item,
                        Scheduler **scheduler) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         Argosy__UnitRecord next = *e->record;
         SpecEntry *spec = rollout_spec(l, rollout_is_returning(r) ? &r->spec_before : &r->spec);
+        unsigned bump = !item->wanted_up ? 0 : has_kept_content(r, item) ? BATCH_BUMP_START : BATCH_BUMP_START | BATCH_BUMP_RESTART;
         int k;
 
         if (rollout_is_update(r) && spec) {
@@ -328,8 +335,7 @@ static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *
         }
         l->retry_pending |= !u->node; // the other content may have a node
         disruption_budget_take(l, u);
-        return batch_builder_put_unit(b, &next, wanted_up ? BATCH_BUMP_START | BATCH_BUMP_RESTART : 0,
-                                      e->record->revision);
+        return batch_builder_put_unit(b, &next, bump, e->record->revision);
 }
 
 static int fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const View *v, size_t i,
@@ -349,7 +355,7 @@ static int change(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, co
                 return change_nodes(b, r, v, step);
         for (size_t i = 0; i < MIN_OF(step->n_chosen, (size_t) CHANGES_PER_BATCH); i++) {
                 size_t k = v->chosen[i];
-                int e = change_unit(l, b, r, v->units[k], v->items[k].wanted_up, scheduler);
+                int e = change_unit(l, b, r, v->units[k], &v->items[k], scheduler);
 
                 if (e == NO_NODE_TAKES_IT)
                         return fail(l, b, r, v, k, "no node takes it with the new content");

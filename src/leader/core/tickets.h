@@ -73,7 +73,8 @@ struct Ticket {
         uint64_t last_mark;
         uint32_t window; // of each call of a journal; 0: there is none
         size_t n_calls;
-        uint32_t n_readings; // parts of those of a Top that were passed on; of a Verify, nodes that could be asked
+        uint32_t n_could_be_asked; // of a Verify: nodes
+        uint32_t n_readings; // parts of those of a Top, or of a Verify, that were passed on
         ListNode status_due; // in Leader.statuses_due
         size_t n_asked;      // units of a Status about which nodes were asked, or that were answered; of a Why that were told
         struct {

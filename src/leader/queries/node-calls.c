@@ -622,7 +622,7 @@ static int ask_for_verify(Leader *l, Ticket *t) {
 
                 if (r < 0 || (*m->node ? n->number != number || !can_be_asked(n) : !can_verify(n)))
                         continue;
-                t->n_readings++; // here: how many could be asked
+                t->n_could_be_asked++;
                 if (t->n_calls < VERIFY_NODES_MAX)
                         r = call(l, t, "", n);
         }
@@ -637,7 +637,8 @@ static void complete_verify(Leader *l, Argosy__Response *r, NodeCall *c) {
 
         if (r->what_case == ARGOSY__RESPONSE__WHAT_VERIFY) {
                 (void) field_set(&r->verify->node, c->node->name);
-                r->verify->nodes = c->ticket->n_readings;
+                r->verify->nodes = c->ticket->n_could_be_asked;
+                r->verify->number = ++c->ticket->n_readings;
         } else if (r->status != 0) {
                 why = strdup(r->message);
                 (void) field_printf(&r->message, "%s: %s", c->node->name, why ?: "");

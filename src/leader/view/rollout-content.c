@@ -31,6 +31,7 @@ Content rollout_content(const Leader *l, const UnitEntry *e, uint32_t node) {
         if (r->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE && !turn->back)
                 c.spec = rollout_spec(l, &r->spec) ?: c.spec;
         c.revision = MAX_OF(c.revision, turn->revision);
-        c.restart_rev = MAX_OF(c.restart_rev, turn->revision);
+        if (!turn->kept)
+                c.restart_rev = MAX_OF(c.restart_rev, turn->revision);
         return c;
 }

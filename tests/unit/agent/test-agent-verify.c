@@ -131,7 +131,8 @@ static void going_back_needs_no_stop(void **state) {
         loop_until(asked.number > 0);
         answer(0, UNIT_FINDING_REFUSED);
         expect_old_to_run(6);
-        send_order((Order){.name = "web.service", .content = OLD, .revision = 7, .start = 5});
+        // The restart of 6 has failed: it is not made up for now.
+        send_order((Order){.name = "web.service", .content = OLD, .revision = 7, .start = 5, .restart = 6});
         loop_until(answered("web.service", 7) && !*report_of("web.service")->error);
         assert_int_equal(pid1_runs(pid1, "web.service"), 1);
         assert_int_equal(n_asked, 1);

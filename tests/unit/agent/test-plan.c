@@ -37,7 +37,7 @@ typedef struct Row {
         PlanStep busy;
         // what must come out
         PlanStep step;
-        bool owe_run, joined, fulfilled, failed, not_begun, unknown, again, settled, answered, drift, file_stale, refused, cut_short, went_along;
+        bool owe_run, turned_down, joined, fulfilled, failed, not_begun, unknown, again, settled, answered, drift, file_stale, refused, cut_short, went_along;
         Argosy__Outcome__Kind outcome;
 } Row;
 
@@ -156,6 +156,7 @@ static void check_row(const Row *row) {
         if (res.field != row->field) \
         fail_msg("%s: " #field " is %i", row->story, (int) res.field)
         CHECK(owe_run);
+        CHECK(turned_down);
         CHECK(not_begun);
         CHECK(unknown);
         CHECK(again);
@@ -524,8 +525,8 @@ static void what_systemd_would_refuse_stops_nothing(void **state) {
                 {"the answer is awaited", .new_content = true, .not_asked = true, .is = ACTIVE, .busy = PLAN_VERIFY},
                 {"it would refuse: the unit runs on, and that is no older file which restart takes up", .new_content = true,
                  .would_refuse = true, .is = ACTIVE, .answered = true},
-                {"also if a restart is asked for", .new_content = true, .would_refuse = true, .restart = 6, .is = ACTIVE,
-                 .answered = true},
+                {"also if a restart is asked for, which has failed then", .new_content = true, .would_refuse = true, .restart = 6,
+                 .is = ACTIVE, .answered = true, .turned_down = true},
                 {"nobody can tell: as ever", .new_content = true, .is = ACTIVE, .step = PLAN_STOP, .owe_run = true,
                  .file_stale = true},
                 {"a stop overtakes the question", .new_content = true, .not_asked = true, .loaded_only = true, .stop = 8,

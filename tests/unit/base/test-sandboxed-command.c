@@ -51,7 +51,7 @@ static void it_is_nobody_if_we_are_root(void **state) {
 }
 
 static void it_gets_no_socket_and_no_other_process(void **state) {
-        static const char *const args[] = {"bash", "-c", "exec 3<>/dev/udp/127.0.0.1/9 && echo socket; kill -0 $PPID && echo signal; :",
+        static const char *const args[] = {"bash", "-c", "(exec 3<>/dev/udp/127.0.0.1/9) && echo socket; kill -0 $$ && echo signal; :",
                                            NULL};
         _cleanup_free_ char *said = output_of(args, NULL, 0);
 

@@ -92,7 +92,8 @@ static void headers_are_told_of_where_they_mean_something(void **state) {
                 const cJSON *operation = operation_of(&route), *answers = at(operation, "responses"),
                             *sent = find(find(answers, "200"), "headers");
                 bool has_tag = http_target_is_tagged(&t) || route.resource == HTTP_STATE, has_page = false,
-                     becomes_job = http_target_writes(&t) && route.resource != HTTP_PLAN;
+                     may_become_job = http_target_writes(&t) && route.resource != HTTP_VERIFY,
+                     becomes_job = may_become_job && route.resource != HTTP_PLAN;
 
                 for (size_t k = 0; http_target_parameter(i, k); k++)
                         has_page |= streq(http_target_parameter(i, k), "page");
@@ -100,8 +101,8 @@ static void headers_are_told_of_where_they_mean_something(void **state) {
                 assert_int_equal(find(sent, "ETag") != NULL, has_tag);
                 assert_int_equal(find(answers, "304") != NULL, has_tag);
                 assert_int_equal(find(sent, "Link") != NULL, has_page);
-                assert_int_equal(takes(operation, "Idempotency-Key"), http_target_writes(&t));
-                assert_int_equal(takes(operation, "If-Match"), http_target_writes(&t));
+                assert_int_equal(takes(operation, "Idempotency-Key"), may_become_job);
+                assert_int_equal(takes(operation, "If-Match"), may_become_job);
                 assert_int_equal(find(sent, "Location") != NULL, becomes_job);
                 assert_int_equal(find(answers, "504") != NULL, becomes_job);
                 assert_int_equal(takes(operation, "Last-Event-ID"), route.resource == HTTP_EVENTS);
@@ -122,7 +123,7 @@ static void a_change_may_have_been_waited_for(void **state) {
         for (size_t i = 0; http_target_route(i, &route); i++) {
                 const HttpTarget t = {.resource = route.resource};
 
-                if (!http_target_writes(&t) || route.resource == HTTP_PLAN)
+                if (!http_target_writes(&t) || http_target_only_asks(&t))
                         continue;
                 for (size_t k = 0; k < 2; k++) {
                         const cJSON *answer = at(at(operation_of(&route), "responses"), k == 0 ? "200" : "202");
@@ -223,6 +224,9 @@ static void rows_that_are_no_list_of_fields_are_as_they_are_written(void **state
                 Argosy__Response__TokenRow token = ARGOSY__RESPONSE__TOKEN_ROW__INIT;
                 Argosy__Response__ClusterStatus__Member member = ARGOSY__RESPONSE__CLUSTER_STATUS__MEMBER__INIT;
                 Argosy__Response__UsageRow usage = ARGOSY__RESPONSE__USAGE_ROW__INIT;
+                Argosy__Response__Verify verify = ARGOSY__RESPONSE__VERIFY__INIT;
+                Argosy__Response__Finding finding = ARGOSY__RESPONSE__FINDING__INIT, *findings[] = {&finding};
+                Argosy__Response__FileFindings file = ARGOSY__RESPONSE__FILE_FINDINGS__INIT;
                 Json j = {};
 
                 use.has_guarantee = use.has_limit = full;
@@ -258,6 +262,11 @@ static void rows_that_are_no_list_of_fields_are_as_they_are_written(void **state
                 usage.known = full ? KNOWS_CPU | KNOWS_TASKS | KNOWS_MEMORY | KNOWS_IO : 0;
                 usage_json(&usage, "n1", &j);
                 look_at_row("usage", "usage", &j);
+                finding.line = (uint32_t) full;
+                file.findings = findings;
+                file.n_findings = 1;
+                findings_json(&file, &verify, &j);
+                look_at_row("files_verified", "files", &j);
         }
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+
 #include "test.h"
 
 #include "http-write.h"
@@ -166,6 +168,26 @@ static void a_plan_is_asked_for_at_its_place(void **state) {
                 assert_int_equal(write_of("/v1/plan", HTTP_POST, (HttpWriteHeaders){}, bad[i], &q), -EINVAL);
 }
 
+static void files_are_asked_about_without_a_job(void **state) {
+        static const char *const bad[] = {"{}", "{\"files\":{}}", "{\"files\":{\"a\":\"\"}}", "{\"files\":{\"a.service\":1}}",
+                                          "{\"files\":{\"a.service\":\"\"},\"verb\":\"start\"}",
+                                          "{\"files\":{\"a.service\":\"\"},\"node\":1}"};
+        Argosy__Request *q = NULL;
+
+        assert_int_equal(write_of("/v1/verify", HTTP_POST, (HttpWriteHeaders){},
+                                  "{\"files\":{\"a.service\":\"[Service]\\n\",\"b@1.socket\":\"x\"},\"node\":\"n2\"}", &q),
+                         0);
+        assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_VERIFY);
+        assert_null(q->job);
+        assert_string_equal(q->verify->node, "n2");
+        assert_int_equal(q->verify->n_files, 2);
+        assert_string_equal(q->verify->files[1]->name, "b@1.socket");
+        assert_int_equal(q->verify->files[0]->content.len, strlen("[Service]\n"));
+        message_free(q);
+        for (size_t i = 0; i < ELEMENTSOF(bad); i++)
+                assert_int_equal(write_of("/v1/verify", HTTP_POST, (HttpWriteHeaders){}, bad[i], &q), -EINVAL);
+}
+
 static void a_revision_stands_in_quotes(void **state) {
         static const char body[] = "{\"verb\":\"stop\",\"units\":[\"a.service\"]}";
         static const char *const bad[] = {"",           "7",       "\"7",
@@ -213,6 +235,7 @@ int main(void) {
                 TEST(what_is_no_proper_change_is_refused),
                 TEST(a_key_makes_the_same_id_and_none_another_one),
                 TEST(a_plan_is_asked_for_at_its_place),
+                TEST(files_are_asked_about_without_a_job),
                 TEST(a_revision_stands_in_quotes),
                 TEST(a_file_is_put_and_deleted),
         };

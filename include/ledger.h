@@ -28,6 +28,7 @@ typedef struct LedgerRecord {
         uint64_t stop_rev;
         uint8_t invocation_id[16];
         uint32_t target;               // Argosy__Target
+        uint8_t down;                  // Argosy__DownCause
         char slice[LEDGER_SLICE_SIZE]; // empty: none of ours
         bool done;                     // its run ended for good with start_rev, without failing
         bool failed;                   // same, by failing

@@ -50,6 +50,13 @@ enum {
         SYSTEMD_CHECK_ANSWER_S = 120, // a busy systemd may well take half a minute
 };
 
+// How a unit came to be down, of which the last thing before was seen.
+typedef enum UnitEnd {
+        UNIT_END_UNSEEN,
+        UNIT_END_BY_ITSELF, // while systemd had no job for it but ours
+        UNIT_END_BY_JOB,    // by a job that was not ours
+} UnitEnd;
+
 typedef struct UnitRuntime {
         uint8_t invocation_id[16]; // of the last run seen; zero if none
         uint64_t since_us;         // wall clock of the last change of `active`, 0: before we looked
@@ -58,11 +65,14 @@ typedef struct UnitRuntime {
         uint8_t load;   // Argosy__LoadState, UNKNOWN if not in memory or not said: systemd does not tell when it
                         // changes, every resync and check does
         uint8_t active; // Argosy__ActiveState; UNKNOWN: just watched, the answer is under way
-        bool loaded;    // in systemd's memory (else active=inactive)
-        bool was_reset; // inactive, and not since its run has ended: it had failed, and that was reset
+        bool loaded : 1;         // in systemd's memory (else active=inactive)
+        bool was_reset : 1;      // inactive, and not since its run has ended: it had failed, and that was reset
+        bool skipped : 1;        // a condition was not met when they were looked at last
+        bool signalled : 1;      // the main process of a service was ended by a signal, not by itself
+        bool restarts_known : 1; // systemd has said `n_restarts`; else it may be more
+        uint8_t end : 2;         // UnitEnd, of what is down
         uint32_t changed_ms; // boot time at which that change of `active`, or that run, was seen, modulo 49 days; 0: never
         uint32_t n_restarts; // systemd's count of its own restarts (NRestarts), of services
-        bool restarts_known; // systemd has said so; else it may be more
 } UnitRuntime;
 
 // All that the manager keeps of a unit at rest. It is a part of what its owner keeps of it, so that there is

@@ -89,6 +89,9 @@ typedef struct UnitFile {
                                 // none. Systemd stops the unit with these
         char *sockets;          // [Service] Sockets= likewise; NULL: none
         char *ends;             // [Unit] OnFailure= and OnSuccess= likewise; NULL: none
+        char *conditions;       // [Unit] Condition...= as written, ", " between them; NULL: none
+        char *exec_conditions;  // likewise [Service] ExecCondition=
+        bool several_conditions, several_exec_conditions;
         char *default_instance; // [Install] DefaultInstance= as written, NULL if none; unit-install.h judges it
         unsigned default_instance_line;
         FailingOptions failing; // what happens when things go wrong

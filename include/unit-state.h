@@ -24,8 +24,16 @@ const char *target_to_string(Argosy__Target target);
 // What systemd's Result= of a unit means, for a sentence that says that it failed: "a process of it ended with
 // an error (exit-code)". The word itself if this version does not know it; NULL and "" are no result.
 const char *unit_result_phrase(const char *result);
+// The word of lists for it: "drift", "skipped", ...; empty for DOWN_NOT and other numbers.
+const char *down_cause_to_string(Argosy__DownCause cause);
+enum { DOWN_PHRASE_SIZE = 256 };
+// The same as a sentence; `by` (UnitReport.down_by) may be empty or NULL. Empty as above.
+void down_cause_phrase(Argosy__DownCause cause, const char *by, char ret[static DOWN_PHRASE_SIZE]);
 // "done", "failed", "unknown"; empty for NONE and other numbers.
 const char *outcome_to_string(Argosy__Outcome__Kind kind);
+// Outcome.result of a one-shot that is done since systemd skipped it.
+#define OUTCOME_SKIPPED "skipped"
+bool outcome_is_skipped(const Argosy__Outcome *o);
 // Why a run did not end well, as a sentence; empty if it did. Of a run of which nobody can tell it is this one:
 #define OUTCOME_UNKNOWN_TEXT \
         "its outcome is unknown: nobody can tell whether it ran to its end while argosyd was away"

@@ -18,6 +18,7 @@ const Field unit_row_fields[UNIT_ROW_FIELDS] = {
         {"active", NULL, "ACTIVE", FIELD_STRING, AT(UnitRow, active), true, false},
         {"sub", NULL, "SUB", FIELD_STRING, AT(UnitRow, sub), true, false},
         {"rev", "hash", "REV", FIELD_HASH, AT(UnitRow, spec), false, false},
+        {"note", NULL, "NOTE", FIELD_STRING, AT(UnitRow, note), false, false},
         {"drift", NULL, "DRIFT", FIELD_BOOL, AT(UnitRow, drift), false, false},
         {"stale", NULL, "STALE", FIELD_BOOL, AT(UnitRow, file_stale), false, false},
         {"error", NULL, "ERROR", FIELD_STRING, AT(UnitRow, error), false, true},

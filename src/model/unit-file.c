@@ -372,6 +372,17 @@ static int add_text(char **where, const char *value, bool clears) {
         return 0;
 }
 
+// An empty value takes back all that were there.
+static int add_condition(char **list, bool *several, const char *key, const char *value) {
+        _cleanup_free_ char *before = TAKE_PTR(*list);
+
+        *several = *value && before;
+        if (!*value)
+                return 0;
+        *list = str_printf("%s%s%s=%s", before ?: "", before ? ", " : "", key, value);
+        return *list ? 0 : -ENOMEM;
+}
+
 // Systemd's own dependencies cannot be taken back by an empty value.
 static int on_unit(Parser *p, const char *key, const char *value) {
         UnitFile *f = p->file;
@@ -385,6 +396,8 @@ static int on_unit(Parser *p, const char *key, const char *value) {
                 f->description = text;
                 return 0;
         }
+        if (str_has_prefix(key, "Condition"))
+                return add_condition(&f->conditions, &f->several_conditions, key, value);
         if (streq(key, "OnFailure") || streq(key, "OnSuccess"))
                 return add_text(&f->ends, value, false);
         return streq(key, "Requires") || streq(key, "BindsTo") || streq(key, "PartOf")
@@ -406,6 +419,8 @@ static int on_assignment(Parser *p) {
                 parse_boolean(value, &p->file->accepts);
         if (streq(section, "Service") && streq(key, "Sockets"))
                 return add_text(&p->file->sockets, value, true);
+        if (streq(section, "Service") && streq(key, "ExecCondition"))
+                return add_condition(&p->file->exec_conditions, &p->file->several_exec_conditions, key, value);
         if (streq(section, "Service")) {
                 on_service(p, key, value);
                 failing_on_service(&p->failing, p->line);
@@ -584,6 +599,8 @@ UnitFile *unit_file_free(UnitFile *f) {
         free(f->bound_to);
         free(f->sockets);
         free(f->ends);
+        free(f->conditions);
+        free(f->exec_conditions);
         free(f->default_instance);
         free(f->description);
         unit_options_unref(f->common);

@@ -39,6 +39,33 @@ static const char *const targets[] = {
         [ARGOSY__TARGET__TARGET_LAUNCHED] = "launched",
 };
 
+// `by_phrase` has a place for whom it was, `phrase` says it of nobody.
+static const struct {
+        const char *word, *phrase, *by_phrase;
+} down_causes[] = {
+        [ARGOSY__DOWN_CAUSE__DOWN_NOT] = {"", "", NULL},
+        [ARGOSY__DOWN_CAUSE__DOWN_STOPPED] = {"drift", "somebody stopped it there without argosy; `start` starts it again",
+                                              NULL},
+        [ARGOSY__DOWN_CAUSE__DOWN_SKIPPED] = {"skipped", "systemd skipped its start: a condition of it is not met",
+                                              "systemd skipped its start: %s is not met"},
+        [ARGOSY__DOWN_CAUSE__DOWN_ENDED] = {"ended", "it ended by itself; `start` starts it again", NULL},
+        [ARGOSY__DOWN_CAUSE__DOWN_BOUND] = {"bound",
+                                            "it was stopped with a unit that it is bound to; `start` starts it again",
+                                            "systemd stopped it with %s, which it is bound to; `start` starts it again"},
+        [ARGOSY__DOWN_CAUSE__DOWN_CONFLICT] =
+                {"conflict", "systemd stopped it for a unit that conflicts with it; `start` starts it again",
+                 "systemd stopped it when %s was started, which conflicts with it; `start` starts it again"},
+        [ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED] =
+                {"unneeded",
+                 "systemd stopped it, since no unit needed it any more (StopWhenUnneeded=); `start` starts it again", NULL},
+        [ARGOSY__DOWN_CAUSE__DOWN_RESET] = {"reset",
+                                            "it failed, and somebody has reset that (reset-failed); `start` starts it again",
+                                            NULL},
+        [ARGOSY__DOWN_CAUSE__DOWN_CANCELLED] = {"cancelled",
+                                                "the job of its start was cancelled on its node; `start` starts it", NULL},
+        [ARGOSY__DOWN_CAUSE__DOWN_UNBEGUN] = {"unbegun", "its start failed before it began; `start` tries again", NULL},
+};
+
 static const char *const outcomes[] = {
         [ARGOSY__OUTCOME__KIND__NONE] = "",
         [ARGOSY__OUTCOME__KIND__DONE] = "done",
@@ -128,8 +155,26 @@ const char *unit_result_phrase(const char *result) {
         return result;
 }
 
+const char *down_cause_to_string(Argosy__DownCause cause) {
+        return (unsigned) cause < ELEMENTSOF(down_causes) ? down_causes[cause].word : "";
+}
+
+void down_cause_phrase(Argosy__DownCause cause, const char *by, char ret[static DOWN_PHRASE_SIZE]) {
+        bool known = (unsigned) cause < ELEMENTSOF(down_causes);
+        const char *named = known && by && *by ? down_causes[cause].by_phrase : NULL, *place = named ? strstr(named, "%s") : NULL;
+
+        if (place)
+                str_fit(ret, DOWN_PHRASE_SIZE, "%.*s%s%s", (int) (place - named), named, by, place + 2);
+        else
+                str_fit(ret, DOWN_PHRASE_SIZE, "%s", known ? down_causes[cause].phrase : "");
+}
+
 const char *outcome_to_string(Argosy__Outcome__Kind kind) {
         return (unsigned) kind < ELEMENTSOF(outcomes) ? outcomes[kind] : "";
+}
+
+bool outcome_is_skipped(const Argosy__Outcome *o) {
+        return o->kind == ARGOSY__OUTCOME__KIND__DONE && streq(o->result, OUTCOME_SKIPPED);
 }
 
 const char *outcome_phrase(const Argosy__Outcome *o) {

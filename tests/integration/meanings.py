@@ -150,6 +150,34 @@ def test_what_hides_the_file_of_a_unit_that_is_not_loaded_is_shown(c: Cluster):
     eventually(lambda: c.shown("m1") == "loaded inactive dead")
 
 
+def test_what_systemd_skips_is_said_so_and_is_nobodys_doing(c: Cluster):
+    c.submit("only.service", "[Unit]\nConditionPathExists=/root/nowhere\n" + SLEEPER)
+    out = c.ctl("start only 2>&1")
+    assert "skipped its start: ConditionPathExists=/root/nowhere is not met" in out, out
+    assert c.row("only")["note"] == "skipped" and not c.row("only")["drift"]
+    c.ctl_fails("why only", status=3, saying="ConditionPathExists=/root/nowhere")
+    c.submit("gate.service", "[Service]\nExecCondition=/bin/false\nExecStart=/bin/sleep infinity\n")
+    assert "ExecCondition=/bin/false is not met" in c.ctl("start gate 2>&1")
+    c.submit("once.service", "[Unit]\nConditionPathExists=/root/nowhere\n" + ONE_SHOT)
+    assert "skipped" in c.ctl("start once 2>&1") and c.runs("once") == 0
+    assert "nowhere" in c.ctl("why once")
+    assert {row["unit"] for row in c.json("list-units --state=skipped")} == {"only.service", "gate.service", "once.service"}
+
+
+def test_what_ends_by_itself_or_was_reset_is_no_drift(c: Cluster):
+    c.start("ends", "[Service]\nExecStart=/bin/sleep 0.5\n")
+    c.start("killed", KEPT)
+    c.submit("fails.service", "[Service]\nExecStartPre=/bin/false\nExecStart=/bin/sleep 1\n")
+    c.ctl_fails("start fails")
+    c.node(c.row("fails")["node"]).run("systemctl reset-failed fails")
+    c.where("killed").run("systemctl kill killed")
+    eventually(lambda: [c.row(unit)["note"] for unit in ("ends", "killed", "fails")] == ["ended", "drift", "reset"])
+    for node in c.nodes:
+        node.run("systemctl restart argosyd")
+    c.wait_online()
+    eventually(lambda: [c.row(unit)["note"] for unit in ("ends", "killed", "fails")] == ["ended", "drift", "reset"])
+
+
 def test_what_goes_down_with_a_unit_that_argosy_stops_is_no_drift(c: Cluster):
     here = f"[X-Argosy]\nMachineID={c.node('n2').machine_id}\n"
     c.start("base", SLEEPER + here)

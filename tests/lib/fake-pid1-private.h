@@ -59,6 +59,7 @@ struct FakePid1 {
         bool hold, stopping, refuse_pins;
         unsigned n_jobs, n_reloads, n_groups, n_surveys;
         uint64_t last_invocation;
+        bool foreign_job; // what happens now is the doing of somebody else
 };
 
 struct SystemdManager {

@@ -133,6 +133,10 @@ static void set_state(FakePid1 *p, FakeUnit *u, Argosy__ActiveState active, cons
                       const char *result) {
         u->rt.was_reset = u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED &&
                           active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
+        if (!active_state_is_down(active))
+                u->rt.end = UNIT_END_UNSEEN;
+        else if (!active_state_is_down(u->rt.active))
+                u->rt.end = p->foreign_job ? UNIT_END_BY_JOB : UNIT_END_BY_ITSELF;
         u->rt.active = active;
         u->rt.sub = sub;
         u->rt.result = result;
@@ -204,6 +208,13 @@ static bool run_start(FakePid1 *p, FakeUnit *u, SystemdJobResult *ret) {
         if (strstr(u->content, "Requires=nobody.service")) {
                 collect(p, u);
                 return *ret = SYSTEMD_JOB_DEPENDENCY, true;
+        }
+        u->rt.skipped = strstr(u->content, "ConditionPathExists=/nowhere") != NULL;
+        if (u->rt.skipped) {
+                pid1_show(u);
+                pid1_notify(p, u);
+                collect(p, u);
+                return *ret = SYSTEMD_JOB_DONE, true;
         }
         u->runs++;
         p->last_invocation++;
@@ -422,7 +433,9 @@ void pid1_start(FakePid1 *p, const char *name) {
 void pid1_stop(FakePid1 *p, const char *name) {
         FakeUnit *u = pid1_unit_get(p, name);
 
+        p->foreign_job = true;
         run_stop(p, u);
+        p->foreign_job = false;
         collect(p, u);
 }
 

@@ -24,6 +24,7 @@ typedef struct FakeUnit {
         uint32_t job;                  // 0: none
         uint32_t n_restarts;           // told of services
         char job_type[16];
+        uint64_t skipped_us; // when its conditions were not met, since its last run
         unsigned order;
         struct {
                 char property[32], names[128];

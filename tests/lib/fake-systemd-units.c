@@ -79,7 +79,8 @@ static void send_changes(FakeSystemd *f, const FakeUnit *u) {
         fake_must(sd_bus_message_append_array(m, 'y', u->invocation, 16));
         fake_must(sd_bus_message_close_container(m));
         fake_must(sd_bus_message_close_container(m));
-        fake_must(sd_bus_message_append(m, "{sv}", "Job", "(uo)", u->job, "/"));
+        fake_must(sd_bus_message_append(m, "{sv}{sv}{sv}", "Job", "(uo)", u->job, "/", "ConditionResult", "b", !u->skipped_us,
+                                        "ConditionTimestamp", "t", u->skipped_us));
         fake_must(sd_bus_message_close_container(m));
         fake_must(sd_bus_message_append(m, "as", 1, "StatusErrno"));
         fake_systemd_notify(f, m);
@@ -214,16 +215,22 @@ static void change_cgroup(FakeSystemd *f, const FakeUnit *u, bool up) {
                 fake_must(rmdir(path) < 0 && errno != ENOENT ? -errno : 0);
 }
 
-void fake_unit_change(FakeSystemd *f, FakeUnit *u, const char *active, const char *sub, const char *result) {
-        bool was_down = streq(u->active, "inactive") || streq(u->active, "failed");
-        bool is_down = streq(active, "inactive") || streq(active, "failed");
+static uint64_t now_us(void) {
         struct timespec now;
 
         clock_gettime(CLOCK_REALTIME, &now);
-        u->changed_us = (uint64_t) now.tv_sec * 1000000 + (uint64_t) now.tv_nsec / 1000;
+        return (uint64_t) now.tv_sec * 1000000 + (uint64_t) now.tv_nsec / 1000;
+}
+
+void fake_unit_change(FakeSystemd *f, FakeUnit *u, const char *active, const char *sub, const char *result) {
+        bool was_down = streq(u->active, "inactive") || streq(u->active, "failed");
+        bool is_down = streq(active, "inactive") || streq(active, "failed");
+
+        u->changed_us = now_us();
         if (!was_down || !is_down)
                 u->since_us = u->changed_us;
         if (was_down && !is_down) {
+                u->skipped_us = 0;
                 memset(u->invocation, 0, 16);
                 f->last_invocation++;
                 memcpy(u->invocation, &f->last_invocation, sizeof(f->last_invocation));
@@ -272,6 +279,12 @@ static void run_start(FakeSystemd *f, FakeUnit *u) {
         case FAKE_FAILS:
                 fake_unit_change(f, u, "activating", "start", NULL);
                 change_and_end(f, u, "failed", "failed", "exit-code", "failed");
+                break;
+        case FAKE_SKIPS:
+                u->skipped_us = now_us();
+                emit_changes(f, u);
+                fake_unit_job_end(f, u, "done");
+                fake_unit_collect(f, u);
                 break;
         case FAKE_EXITS:
                 change_and_end(f, u, "active", "running", NULL, "done");

@@ -277,6 +277,16 @@ void fake_systemd_restart(FakeSystemd *f, const char *name, const char *result, 
                 fake_systemd_busy(f, false);
 }
 
+void fake_systemd_stop(FakeSystemd *f, const char *name) {
+        FakeUnit *u = fake_unit_get(f, name);
+
+        u->job = ++f->last_job;
+        f->n_jobs++;
+        snprintf(u->job_type, sizeof(u->job_type), "stop");
+        fake_emit_job(f, u->job, name, "JobNew", NULL);
+        fake_unit_run_job(f, u);
+}
+
 const char *fake_systemd_active(FakeSystemd *f, const char *name) {
         const FakeUnit *u = fake_unit_get(f, name);
 

@@ -25,6 +25,7 @@ typedef enum FakeBehaviour {
         FAKE_FAILS,       // a start fails, result exit-code
         FAKE_EXITS,       // the start succeeds and the unit ends at once (Type=simple, exit 0)
         FAKE_HANGS,       // starting, stopping and ending wait for fake_systemd_finish()
+        FAKE_SKIPS,       // a condition is not met
         FAKE_REFUSES,     // StartUnit is answered with an error
         FAKE_BAD_SETTING, // its file does not load
 } FakeBehaviour;
@@ -49,6 +50,8 @@ void fake_systemd_set(FakeSystemd *f, const char *name, const char *active, cons
                       const char *result);
 // systemd itself has started a service anew, for a run that ended with `result`. Without `told` it says so of the new run alone.
 void fake_systemd_restart(FakeSystemd *f, const char *name, const char *result, bool told);
+// Somebody else has it stopped, by a job.
+void fake_systemd_stop(FakeSystemd *f, const char *name);
 // Ends the job of a unit that hangs: "done", "failed", "timeout", "canceled", ...
 void fake_systemd_finish(FakeSystemd *f, const char *name, const char *result);
 // NULL if it is not in memory.

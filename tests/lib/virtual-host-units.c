@@ -350,7 +350,8 @@ static void fill(const VirtualHost *h, const VirtualUnit *u, Argosy__UnitReport 
         r->stays = under_way ? u->stays : u->order.stay;
         r->load = ARGOSY__LOAD_STATE__LOAD_LOADED;
         r->active = u->active;
-        r->drift = u->drift && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
+        if (u->drift && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
+                r->down = ARGOSY__DOWN_CAUSE__DOWN_STOPPED;
         r->sub = (char *) virtual_unit_sub(u);
         r->since_us = u->since_us;
         r->changed_ms = h->ops->told_ms(u->changed_us, h->userdata);

@@ -168,12 +168,12 @@ static void stopped_with_systemctl_stays_stopped(void **state) {
         send_order((Order){.name = "web.service", .content = sleeps, .revision = 5, .start = 5});
         loop_until(answered("web.service", 5));
         systemctl("stop web.service");
-        loop_until(report_of("web.service")->drift);
+        loop_until(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         assert_int_equal(report_of("web.service")->load, ARGOSY__LOAD_STATE__LOAD_LOADED);
         send_order((Order){.name = "web.service", .content = sleeps, .revision = 6, .start = 6});
         loop_until(answered("web.service", 6));
         assert_true(is_active("web.service"));
-        assert_false(report_of("web.service")->drift);
+        assert_false(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
 }
 
 // What PID 1 has in memory, as `systemctl show` tells it.

@@ -8,7 +8,13 @@
 
 #include "agent-core.h"
 #include "agent-spec.h"
+#include "str.h"
 #include "unit-file.h"
+
+// Without memory it is only not named.
+static char *condition_phrase(const char *conditions, bool several) {
+        return conditions ? str_printf("%s%s", several ? "one of " : "", conditions) : NULL;
+}
 
 static void spec_inspect(AgentSpec *s, const char *name) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
@@ -25,6 +31,8 @@ static void spec_inspect(AgentSpec *s, const char *name) {
         s->cut_off_stop = file->failing.cut_off_stop;
         s->cut_off_sec = file->failing.cut_off_sec;
         s->bound_to = TAKE_PTR(file->bound_to);
+        s->condition = condition_phrase(file->conditions, file->several_conditions);
+        s->exec_condition = condition_phrase(file->exec_conditions, file->several_exec_conditions);
 }
 
 AgentSpec *agent_spec_find(Agent *a, const Hash *hash) {
@@ -45,6 +53,8 @@ void agent_spec_unref(Agent *a, AgentSpec *s) {
         map_take(&a->specs, s->hash.bytes, HASH_SIZE);
         free(s->content);
         free(s->bound_to);
+        free(s->condition);
+        free(s->exec_condition);
         free(s);
 }
 

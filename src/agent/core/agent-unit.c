@@ -199,6 +199,22 @@ bool agent_unit_is_bad(const AgentUnit *u) {
         return is_bad(u->load);
 }
 
+// ---- why it is down
+
+Argosy__DownCause agent_unit_down(const AgentUnit *u) {
+        return agent_unit_doing(u)->error ? ARGOSY__DOWN_CAUSE__DOWN_NOT : (Argosy__DownCause) u->held.down;
+}
+
+// What a unit is skipped for is read in its file: systemd has forgotten it when it can be asked.
+const char *agent_unit_down_by(const AgentUnit *u) {
+        const AgentSpec *content = agent_unit_content(u);
+        const char *by = NULL;
+
+        if (u->held.down == ARGOSY__DOWN_CAUSE__DOWN_SKIPPED && content)
+                by = streq(u->watch.runtime.result, "exec-condition") ? content->exec_condition : content->condition;
+        return by ?: "";
+}
+
 // ---- at rest, and not
 
 const PlanWanted *agent_unit_wanted(const AgentUnit *u, PlanWanted *buffer) {
@@ -348,6 +364,7 @@ void agent_unit_fill_record(const AgentUnit *u, LedgerRecord *ret) {
                               .restart_rev = h->restart_rev,
                               .stop_rev = h->stop_rev,
                               .target = h->target,
+                              .down = h->down,
                               .done = h->done,
                               .failed = h->failed,
                               .pending = h->pending,
@@ -368,7 +385,8 @@ void agent_unit_hold(AgentUnit *u, const LedgerRecord *record, AgentSpec *spec) 
                               .restart_rev = record->restart_rev,
                               .stop_rev = record->stop_rev,
                               .slice = slice_of_name(record->slice),
-                              .target = (uint8_t) record->target,
+                              .target = record->target & 15,
+                              .down = record->down & 15,
                               .from_template = record->from_template,
                               .done = record->done,
                               .failed = record->failed,

@@ -38,6 +38,7 @@ typedef struct AgentSpec {
         bool links;           // has an [Install] section that asks for links
         unsigned cut_off_sec; // of cut_off_stop
         char *bound_to;       // units that systemd stops its units with, blanks between them; NULL: none
+        char *condition, *exec_condition; // what it is skipped for, in words; NULL: its file has none
         size_t len;
         uint8_t *content;
 } AgentSpec;
@@ -48,7 +49,7 @@ typedef struct AgentHeld {
         uint64_t revision, start_rev, restart_rev, stop_rev;
         uint8_t invocation_id[16];
         uint16_t slice; // slices.h
-        uint8_t target; // Argosy__Target
+        uint8_t target : 4, down : 4; // Argosy__Target; Argosy__DownCause, reported
         bool from_template : 1, done : 1, failed : 1, pending : 1, owed : 1, interrupted : 1, unknown : 1,
                 taking : 1;
 } AgentHeld;
@@ -130,8 +131,7 @@ typedef struct AgentUnit {
         bool half_written : 1; // a helper that wrote its files did not say how that ended
         bool load_retried : 1; // at its files, since the last request
         bool pin_failed : 1;   // likewise: systemd does not take its pin
-        bool drift : 1, file_stale : 1, refused : 1, gone : 1; // reported
-        bool went_along : 1; // it is down, or about to be, since we stopped what it is bound to; reported
+        bool file_stale : 1, refused : 1, gone : 1; // reported
         bool comes_back : 1;  // it was stopped with a unit that gets new content, and starts again after that; reported
         bool brings_back : 1; // such units wait for this one
         bool paced : 1;      // `report` is linked in Agent.paced

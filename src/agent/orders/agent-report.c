@@ -99,8 +99,8 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
                 r->error = work->error;
         else if (has_news_of_outcome(u) && work->outcome == ARGOSY__OUTCOME__KIND__UNKNOWN)
                 r->error = (char *) OUTCOME_UNKNOWN_TEXT; // until the log has it, and it may never
-        r->drift = u->drift;
-        r->went_along = u->went_along;
+        r->down = agent_unit_down(u);
+        r->down_by = (char *) agent_unit_down_by(u);
         r->comes_back = u->comes_back;
         r->file_stale = u->file_stale;
         r->gone = u->gone;

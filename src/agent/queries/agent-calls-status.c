@@ -41,7 +41,7 @@ void call_reset_status(Call *c) {
 static void status_next(Call *c);
 
 // Why a unit does not do what is wanted, in one sentence; empty if it does.
-static const char *why_not(const AgentUnit *u) {
+static const char *why_not(const AgentUnit *u, char phrase[static DOWN_PHRASE_SIZE]) {
         const AgentUnitWork *work = agent_unit_doing(u);
 
         if (work->error)
@@ -49,14 +49,12 @@ static const char *why_not(const AgentUnit *u) {
         if (u->node->stopping)
                 return !agent_node_is_users(u->node) ? "the machine is shutting down"
                                                       : "its user's systemd is shutting down";
-        if (u->drift && u->held.interrupted)
-                return "its start was cancelled on this node; `argosyctl start` runs it again";
-        if (u->drift)
-                return "it ended by itself or was stopped on this node; `argosyctl start` brings it back";
-        if (u->went_along && u->comes_back)
+        if (agent_unit_down(u) == ARGOSY__DOWN_CAUSE__DOWN_BOUND && u->comes_back)
                 return "it was stopped with a unit that gets a new file, and starts again once that has started";
-        if (u->went_along)
-                return "it was stopped with a unit that it is bound to (Requires=, BindsTo= or PartOf=)";
+        if (agent_unit_down(u) != ARGOSY__DOWN_CAUSE__DOWN_NOT) {
+                down_cause_phrase(agent_unit_down(u), agent_unit_down_by(u), phrase);
+                return phrase;
+        }
         if (work->outcome == ARGOSY__OUTCOME__KIND__DONE)
                 return "it has finished";
         if (work->outcome == ARGOSY__OUTCOME__KIND__FAILED)
@@ -68,6 +66,7 @@ static const char *why_not(const AgentUnit *u) {
 
 static void fill_row(const AgentUnit *u, Argosy__Response__UnitRow *row) {
         const UnitRuntime *rt = &u->watch.runtime;
+        const char *note = down_cause_to_string(agent_unit_down(u));
         bool loaded = rt->loaded;
 
         row->unit = (char *) u->name;
@@ -75,7 +74,8 @@ static void fill_row(const AgentUnit *u, Argosy__Response__UnitRow *row) {
         row->load = (char *) load_state_to_string(agent_unit_load(u));
         row->active = (char *) (loaded ? active_state_to_string(rt->active) : "inactive");
         row->sub = (char *) (loaded ? rt->sub : "dead");
-        row->drift = u->drift;
+        row->drift = agent_unit_down(u) == ARGOSY__DOWN_CAUSE__DOWN_STOPPED;
+        row->note = (char *) (*note ? note : u->file_stale ? "stale" : "");
         row->file_stale = u->file_stale;
         if (agent_unit_doing(u)->error)
                 row->error = u->work->error;
@@ -90,7 +90,7 @@ static void status_respond(Call *c) {
         PlanWanted buffer;
         const PlanWanted *wanted = u ? agent_unit_wanted(u, &buffer) : NULL;
         LedgerRecord held;
-        char spec[HASH_HEX_SIZE];
+        char spec[HASH_HEX_SIZE], phrase[DOWN_PHRASE_SIZE];
 
         if (u) {
                 fill_row(u, &row);
@@ -100,7 +100,7 @@ static void status_respond(Call *c) {
                 status.desired =
                         (char *) target_to_string(wanted ? wanted->target : (Argosy__Target) held.target);
                 status.revision = agent_unit_answered(u);
-                status.why = (char *) why_not(u);
+                status.why = (char *) why_not(u, phrase);
                 status.outcome = (char *) outcome_to_string(agent_unit_doing(u)->outcome);
         } else {
                 row.unit = c->names[c->at];

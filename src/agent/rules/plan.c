@@ -4,7 +4,9 @@
 // removed, is its file the wanted one, does it run as wanted. The first "no" names the step.
 
 #include "plan.h"
+
 #include "clock.h"
+#include "down-cause.h"
 #include "unit-state.h"
 
 typedef enum Phase { PHASE_DOWN, PHASE_FAILED, PHASE_UP, PHASE_GOING_DOWN } Phase;
@@ -51,7 +53,7 @@ static bool is_new_run(const PlanInput *in) {
 
 // The last run failed, and does not show that any more. Our own resets are followed by a start.
 static bool was_reset(const PlanInput *in) {
-        return in->runtime && in->runtime->was_reset;
+        return in->runtime && in->was_reset;
 }
 
 static bool was_launched(const PlanInput *in) {
@@ -78,6 +80,22 @@ static bool is_unread(const PlanInput *in) {
         return in->held && in->held->taking && in->file_present && in->runtime;
 }
 
+// Of one that has ended for good only that it was skipped is still worth a word.
+static Argosy__DownCause cause_of(const PlanInput *in, bool over) {
+        const DownFacts facts = {
+                .found = in->down,
+                .goes_along = in->goes_along,
+                .interrupted = in->held->interrupted,
+                .skipped = in->skipped,
+                .was_reset = in->was_reset,
+                .signalled = in->signalled,
+                .end = in->end,
+        };
+        Argosy__DownCause cause = down_cause(&facts);
+
+        return over && cause != ARGOSY__DOWN_CAUSE__DOWN_SKIPPED ? ARGOSY__DOWN_CAUSE__DOWN_NOT : cause;
+}
+
 // What the recorded run came to, whoever leads.
 static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
         const LedgerRecord *h = in->held;
@@ -87,14 +105,14 @@ static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
                 return;
         if (w && (w->remove || w->target != ARGOSY__TARGET__TARGET_LAUNCHED || asks_for_a_run(w, h)))
                 return;
-        if ((in->cut_off || in->was_cut_off) && phase != PHASE_UP && !in->drift && !h->done && !h->failed &&
+        if ((in->cut_off || in->was_cut_off) && phase != PHASE_UP && in->down == ARGOSY__DOWN_CAUSE__DOWN_NOT && !h->done && !h->failed &&
             !(w && is_over(w))) {
                 res->cut_short = true;
                 return;
         }
         res->judged = true;
         if (in->comes_back && phase != PHASE_UP && !h->done && !h->failed && !h->unknown) {
-                res->went_along = true;
+                res->down = ARGOSY__DOWN_CAUSE__DOWN_BOUND;
                 return;
         }
         if (h->done)
@@ -111,9 +129,12 @@ static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
         else if (phase == PHASE_DOWN && in->oneshot && !h->interrupted && !(w && is_over(w)))
                 res->outcome = ARGOSY__OUTCOME__KIND__DONE;
         else if (phase == PHASE_DOWN)
-                res->drift = (!w || !is_over(w)) && !in->goes_along;
-        res->went_along = in->goes_along && (phase == PHASE_DOWN || phase == PHASE_GOING_DOWN) &&
-                          res->outcome == ARGOSY__OUTCOME__KIND__NONE;
+                res->down = cause_of(in, w && is_over(w));
+        else if (phase == PHASE_GOING_DOWN && in->goes_along)
+                res->down = ARGOSY__DOWN_CAUSE__DOWN_BOUND;
+        if (res->outcome == ARGOSY__OUTCOME__KIND__DONE && phase == PHASE_DOWN &&
+            (in->skipped || in->down == ARGOSY__DOWN_CAUSE__DOWN_SKIPPED))
+                res->down = ARGOSY__DOWN_CAUSE__DOWN_SKIPPED;
 }
 
 // The new file or link is in place, or gone, but systemd still has what was there before in memory.

@@ -13,11 +13,10 @@
 //   start        start_rev, restart_rev and stop_rev are compared with those of the record ("a start is a
 //                number"). A start is written to the record together with `pending` before systemd hears of
 //                it, so it is carried out once, whatever crashes.
-//   drift        launched, our start was carried out, and the unit is inactive now although nobody asked
-//                argosy: it was stopped by hand or ended by itself. It is left alone; the next explicit start
-//                brings it back. A unit that was started by something else while it is only `loaded` (a
-//                timer, a dependency) is left alone too and is not drift. Nor is it drift if systemd stopped
-//                it with a unit that it is bound to, because argosy stopped that one.
+//   down         launched, our start was carried out, and the unit is inactive now although nobody asked
+//                argosy: why is said (down-cause.h), and it is drift only if somebody stopped it. It is left
+//                alone; the next explicit start brings it back. A unit that was started by something else while
+//                it is only `loaded` (a timer, a dependency) is left alone too.
 //   outcome      only a one-shot (Type=oneshot without RemainAfterExit=) ends for good: DONE when it ended
 //                without failing, FAILED when it failed (also if somebody has reset that before we looked) or
 //                could not begin, UNKNOWN when nobody can tell. Other units that end by themselves run again
@@ -133,7 +132,9 @@ typedef struct PlanInput {
         bool stopping;                 // the manager is shutting down
         bool cut_off;                  // systemd has stopped it by CutOff=stop, or would at once
         bool was_cut_off;              // that was so a moment ago: news of its end may still be on the way
-        bool drift;                    // it was down before that already, by somebody's hand
+        Argosy__DownCause down;        // as was found before, since it is down
+        bool skipped, was_reset, signalled; // UnitRuntime, also of what has left systemd's memory since
+        UnitEnd end;
         bool goes_along;               // we stop, or have stopped, what systemd stops it with
         bool surveyed;                 // what the next stop takes along is recorded
         bool brings_back;              // units were stopped with it and are to come back
@@ -160,11 +161,10 @@ typedef struct PlanResult {
         bool answered;  // report its revision (settled, or an error that is being retried)
         bool cut_short; // its run ended because the node was cut off: record that it is not launched any
                         // more
-        bool went_along; // down, or on its way, with what we have stopped: that is no drift
-        bool drift;
+        Argosy__DownCause down; // why it is down, or about to be
         bool file_stale;               // what runs differs from what is wanted
         bool refused;                  // the name is active here and not ours: the node is not eligible
-        bool judged;                   // drift and outcome say something; otherwise keep what was known
+        bool judged;                   // `outcome` says something; otherwise keep what was known
         Argosy__Outcome__Kind outcome; // how the recorded run ended for good: record that
 } PlanResult;
 

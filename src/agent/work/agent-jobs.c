@@ -113,6 +113,8 @@ static void note_how_it_began(AgentUnit *u, SystemdJobResult result) {
         u->work->never_began = never_began;
         u->held.interrupted = result == SYSTEMD_JOB_CANCELED || (never_began && u->node->stopping);
         u->held.failed = never_began && !u->node->stopping && content && content->oneshot;
+        if (never_began)
+                u->held.down = ARGOSY__DOWN_CAUSE__DOWN_UNBEGUN;
 }
 
 // By our own hand: a unit that it hangs on is stopped for new content, and systemd has stopped this one with it.

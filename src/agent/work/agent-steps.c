@@ -62,6 +62,7 @@ static void record_start(AgentUnit *u, PlanStep step) {
         h->stop_rev = w->stop_rev;
         h->pending = true;
         h->owed = h->done = h->failed = h->interrupted = h->unknown = false;
+        h->down = ARGOSY__DOWN_CAUSE__DOWN_NOT;
         u->unwatched = false;
         u->work->outcome = ARGOSY__OUTCOME__KIND__NONE;
         u->work->never_began = NULL;
@@ -120,7 +121,7 @@ static void forget(AgentUnit *u) {
                 agent_unit_drop_held(u);
         }
         u->work->outcome = ARGOSY__OUTCOME__KIND__NONE;
-        u->drift = u->file_stale = u->went_along = false;
+        u->file_stale = false;
         u->gone = true;
         u->work->answered = u->work->wanted.revision;
         agent_unit_report(u);
@@ -197,7 +198,7 @@ static const char *result_of(const AgentUnit *u, Argosy__Outcome__Kind outcome) 
         const UnitRuntime *rt = agent_unit_runtime(u);
 
         if (outcome == ARGOSY__OUTCOME__KIND__DONE)
-                return "success";
+                return u->watch.runtime.skipped ? OUTCOME_SKIPPED : "success";
         if (outcome != ARGOSY__OUTCOME__KIND__FAILED)
                 return "";
         if (u->work->never_began)
@@ -225,20 +226,27 @@ static void note_outcome(AgentUnit *u, Argosy__Outcome__Kind outcome) {
         agent_unit_report(u);
 }
 
+// It is in the ledger, too: nobody else will know it when argosyd comes back.
+static void note_down(AgentUnit *u, Argosy__DownCause down) {
+        if (u->held.down == down || !u->has_held)
+                return;
+        u->held.down = down & 15;
+        agent_unit_record(u);
+        agent_unit_report_state(u);
+}
+
 static void note_judgement(AgentUnit *u, const PlanResult *res) {
         const AgentUnitWork *work = agent_unit_doing(u);
         // A step under way changes neither, but newer content may be wanted meanwhile. A start that failed
-        // is no drift.
-        bool busy = work->busy != PLAN_NOTHING, drift = busy ? u->drift : res->drift && !work->error,
-             file_stale = res->file_stale || (busy && u->file_stale),
-             went_along = res->judged ? res->went_along : u->went_along;
+        // says so itself.
+        bool busy = work->busy != PLAN_NOTHING, file_stale = res->file_stale || (busy && u->file_stale);
 
         if (res->judged && res->outcome != work->outcome)
                 note_outcome(u, res->outcome);
-        if (u->drift != drift || u->file_stale != file_stale || u->went_along != went_along) {
-                u->drift = drift;
+        if (!busy && !work->error)
+                note_down(u, res->down);
+        if (u->file_stale != file_stale) {
                 u->file_stale = file_stale;
-                u->went_along = went_along;
                 agent_unit_report_state(u);
         }
 }
@@ -363,8 +371,12 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .busy = work->busy,
                 .cut_off = agent_is_cut_off(u, now_us),
                 .was_cut_off = now_us < work->cut_off_until_us,
-                .drift = u->drift,
-                .goes_along = u->went_along || agent_unit_goes_along(u),
+                .down = u->held.down,
+                .skipped = u->watch.runtime.skipped,
+                .was_reset = u->watch.runtime.was_reset,
+                .signalled = u->watch.runtime.signalled,
+                .end = u->watch.runtime.end,
+                .goes_along = u->held.down == ARGOSY__DOWN_CAUSE__DOWN_BOUND || agent_unit_goes_along(u),
                 .surveyed = work->surveyed,
                 .brings_back = u->brings_back,
                 .brings_back_anyway = u->brings_back && agent_returns_anyway(u),

@@ -31,26 +31,55 @@ typedef struct List {
         Json json;
         ProtobufCMessage **parts; // of the answer, owned: Units or UnitFiles
         size_t n_parts, n_kept; // rows in them
-        size_t n_rows, n_drift, n_stale, n_errors;
+        size_t n_rows, n_errors;
+        unsigned noted;  // of `notes`
         uint64_t before; // of jobs: where the next question is to go on; 0: there are no older ones
         bool keeps;      // rows are not for people yet
 } List;
+
+// What is odd about units, in the order in which it is explained.
+static const struct {
+        const char *word, *legend;
+} notes[] = {
+        {"drift", "changed on its node by somebody else; `argosyctl start UNIT` mends it."},
+        {"skipped", "systemd skipped its start, since a condition is not met; `argosyctl why UNIT` says which."},
+        {"ended", "it ended well by itself; `argosyctl start UNIT` starts it again."},
+        {"bound", "stopped with a unit that it is bound to; `argosyctl why UNIT` says with which."},
+        {"conflict", "stopped by systemd for a unit that conflicts with it; `argosyctl why UNIT` says for which."},
+        {"unneeded", "stopped by systemd, since no unit needed it any more (StopWhenUnneeded=)."},
+        {"reset", "it failed, and somebody reset that; `argosyctl start UNIT` starts it again."},
+        {"cancelled", "its start was cancelled on its node; `argosyctl start UNIT` starts it."},
+        {"unbegun", "its start failed before it began; `argosyctl start UNIT` tries again."},
+        {"stale", "systemd runs an older file of it; `argosyctl restart UNIT` takes up the new."},
+};
+
+static bool is_word_of(const char *list, const char *word) {
+        size_t len = strlen(word);
+
+        for (const char *p = list;; p++) {
+                size_t n = strcspn(p, ",");
+
+                if (n == len && strncmp(p, word, n) == 0)
+                        return true;
+                p += n;
+                if (!*p)
+                        return false;
+        }
+}
 
 static int add_note(List *l, const Argosy__Response__UnitRow *u) {
         _cleanup_buf_ Buf note = {};
         _cleanup_free_ char *text = NULL;
         int r;
 
-        r = buf_printf(&note, "%s%s%s%s%s", u->drift ? "drift" : "", u->drift && u->file_stale ? "," : "",
-                       u->file_stale ? "stale" : "", *u->error && (u->drift || u->file_stale) ? "," : "",
-                       *u->error ? "error" : "");
+        r = buf_printf(&note, "%s%s%s", u->note, *u->note && *u->error ? "," : "", *u->error ? "error" : "");
         if (r < 0)
                 return r;
         text = buf_take_string(&note);
         if (!text)
                 return -ENOMEM;
-        l->n_drift += u->drift;
-        l->n_stale += u->file_stale;
+        for (size_t i = 0; i < ELEMENTSOF(notes); i++)
+                l->noted |= is_word_of(u->note, notes[i].word) ? 1U << i : 0;
         l->n_errors += *u->error != 0;
         return table_add(&l->table, text, COLOUR_YELLOW);
 }
@@ -81,24 +110,17 @@ static int add_row(Ctl *ctl, List *l, const void *row) {
         return r == 0 && l->notes ? add_note(l, row) : r;
 }
 
-static bool is_word_of(const char *list, const char *word) {
-        size_t len = strlen(word);
-
-        for (const char *p = list;; p++) {
-                size_t n = strcspn(p, ",");
-
-                if (n == len && strncmp(p, word, n) == 0)
+static bool has_note_of(const char *states, const char *note) {
+        for (size_t i = 0; i < ELEMENTSOF(notes); i++)
+                if (is_word_of(note, notes[i].word) && is_word_of(states, notes[i].word))
                         return true;
-                p += n;
-                if (!*p)
-                        return false;
-        }
+        return false;
 }
 
 static bool is_wanted(const Ctl *ctl, const Argosy__Response__UnitRow *u) {
         const char *s = ctl->opt.states;
 
-        return !s || is_word_of(s, u->load) || is_word_of(s, u->active) || is_word_of(s, u->sub);
+        return !s || is_word_of(s, u->load) || is_word_of(s, u->active) || is_word_of(s, u->sub) || has_note_of(s, u->note);
 }
 
 static bool is_wanted_file(const Ctl *ctl, const Argosy__Response__UnitFileRow *u) {
@@ -194,12 +216,9 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 static void print_legend(Ctl *ctl, const List *l, const char *noun) {
         fprintf(ctl->term.out, "\n%zu %s%s listed%s.\n", l->n_rows, noun, l->n_rows == 1 ? "" : "s",
                 l->before > 0 ? "; --limit=N lists more" : "");
-        if (l->n_drift > 0)
-                fputs("drift: changed on its node by somebody else; `argosyctl start UNIT` mends it.\n",
-                      ctl->term.out);
-        if (l->n_stale > 0)
-                fputs("stale: systemd runs an older file of it; `argosyctl restart UNIT` takes up the new.\n",
-                      ctl->term.out);
+        for (size_t i = 0; i < ELEMENTSOF(notes); i++)
+                if (l->noted & 1U << i)
+                        fprintf(ctl->term.out, "%s: %s\n", notes[i].word, notes[i].legend);
         if (l->n_errors > 0)
                 fputs("error: `argosyctl status UNIT` says which.\n", ctl->term.out);
 }

@@ -54,6 +54,16 @@ static int fill_states(Argosy__Response__UnitRow *row, const char *load, const c
         return 0;
 }
 
+int unit_row_fill_notes(const UnitOnNode *s, Argosy__Response__UnitRow *row) {
+        _cleanup_buf_ Buf notes = {};
+        _cleanup_free_ char *text = NULL;
+
+        if (unit_on_node_add_notes(s, &notes) < 0)
+                return -ENOMEM;
+        text = notes.len > 0 ? buf_take_string(&notes) : NULL;
+        return notes.len > 0 && !text ? -ENOMEM : field_set(&row->note, text);
+}
+
 int unit_row_fill_states(const Node *n, const UnitOnNode *s, Argosy__Response__UnitRow *row) {
         char hex[HASH_HEX_SIZE] = "";
 
@@ -66,6 +76,8 @@ int unit_row_fill_states(const Node *n, const UnitOnNode *s, Argosy__Response__U
         hash_hex(&s->seen, HASH_SIZE, hex);
         row->drift = s->drift;
         row->file_stale = s->file_stale;
+        if (unit_row_fill_notes(s, row) < 0)
+                return -ENOMEM;
         if (field_set(&row->spec, hex) < 0 || field_set(&row->error, s->error) < 0)
                 return -ENOMEM;
         return fill_states(row, load_state_to_string(s->load), active_state_to_string(s->active), s->sub);

@@ -242,6 +242,13 @@ static int add_outcome(const Argosy__UnitRecord *r, const Node *n, Argosy__Respo
         return field_printf(&s->why, "%s; `start` runs it again", outcome_phrase(o));
 }
 
+static int add_notes(const Leader *l, const char *unit, const Node *n, Argosy__Response__UnitRow *row) {
+        const Unit *u = unit_find(l, unit);
+        const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
+
+        return unit_on_node_is_shown(s) ? unit_row_fill_notes(s, row) : 0;
+}
+
 // What the leader knows better than the agent.
 static int complete_status(Leader *l, Argosy__Response *r, const char *unit, const Node *n) {
         const UnitEntry *e = cluster_state_find_unit(l->state, unit);
@@ -253,6 +260,8 @@ static int complete_status(Leader *l, Argosy__Response *r, const char *unit, con
         if (field_set(&s->row->unit, unit) < 0 || field_set(&s->row->node, n ? n->name : "-") < 0)
                 return -ENOMEM;
         if (host && row_fill_host(l, host, s->row) < 0)
+                return -ENOMEM;
+        if (n && add_notes(l, unit, n, s->row) < 0)
                 return -ENOMEM;
         if (!e)
                 return 0;

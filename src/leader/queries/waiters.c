@@ -26,6 +26,7 @@
 #include "unit-marks.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
+#include "unit-state.h"
 #include "unit-wanted.h"
 #include "wait-condition.h"
 #include "waiters.h"
@@ -123,6 +124,7 @@ static void add_node(const Node *n, void *userdata) {
         on_node->sub = text(s->sub);
         on_node->result = text(s->result);
         on_node->error = text(s->error);
+        on_node->skipped = unit_on_node_is_skipped(s);
         on_node->probation = s->probation;
         if (s->probation != ARGOSY__PROBATION__PROBATION_ON)
                 return;
@@ -245,6 +247,20 @@ static void describe_wait(Leader *l, const Unit *u, Argosy__Response__UnitResult
                 }
 }
 
+static void describe_skip(const Unit *u, const char *node, Argosy__Response__UnitResult *result) {
+        char phrase[DOWN_PHRASE_SIZE];
+        const char *by = NULL;
+
+        list_foreach (i, &u->on_nodes) {
+                const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
+
+                if (node && streq(s->node->name, node) && unit_on_node_is_skipped(s))
+                        by = s->down_by;
+        }
+        down_cause_phrase(ARGOSY__DOWN_CAUSE__DOWN_SKIPPED, by, phrase);
+        (void) field_set(&result->message, phrase);
+}
+
 static void describe_where_it_may_run(const Leader *l, Argosy__Response__UnitResult *result,
                                       Argosy__Verb verb) {
         _cleanup_free_ char *phrase = NULL;
@@ -271,6 +287,8 @@ Argosy__Response__UnitResult *waiter_result(Leader *l, Argosy__Verb verb, uint64
         (void) field_set(&result->node, v->node ? v->node : u->node ? u->node->name : NULL);
         if (v->blocked)
                 describe_wait(l, u, result);
+        if (v->skipped)
+                describe_skip(u, v->node, result);
         if (v->left_out && e)
                 (void) name_left_out(l, u, e, result);
         if (v->silent)

@@ -114,6 +114,14 @@ static bool outcome_is_unknown(const Argosy__UnitRecord *r, const Node *n) {
         return r->target == ARGOSY__TARGET__TARGET_LAUNCHED && o && o->kind == ARGOSY__OUTCOME__KIND__UNKNOWN;
 }
 
+static_assert(REASON_SIZE >= (int) DOWN_PHRASE_SIZE);
+
+static bool is_done(const Argosy__UnitRecord *r, const Node *n) {
+        const Argosy__Outcome *o = record_final_outcome(r, n->number);
+
+        return r->target == ARGOSY__TARGET__TARGET_LAUNCHED && o && o->kind == ARGOSY__OUTCOME__KIND__DONE;
+}
+
 // Why it is not as wanted on a node that is to have it.
 static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s, const Node *n,
                                    const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
@@ -146,12 +154,8 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
                 missing_unit_explain(l, u->name, n->name, ret, REASON_SIZE);
         } else if (s->went_along && s->comes_back)
                 str_fit(ret, REASON_SIZE, "it was stopped with a unit that gets a new file, and comes back with it");
-        else if (s->went_along)
-                str_fit(ret, REASON_SIZE,
-                        "it was stopped with a unit that it is bound to; `start` starts it again");
-        else if (s->drift)
-                str_fit(ret, REASON_SIZE,
-                        "somebody stopped it there without argosy; `start` starts it again");
+        else if (s->down != ARGOSY__DOWN_CAUSE__DOWN_NOT && !is_done(r, n))
+                down_cause_phrase(s->down, s->down_by, ret);
         else
                 reason_of_state(s, r, ret);
         if (retry_controller_phrase(l, u, next, sizeof(next)))
@@ -178,12 +182,14 @@ static void note_of_move(const Leader *l, const Argosy__UnitRecord *r, const Nod
 }
 
 // Of what is as wanted, if that is not obvious.
-static void why_note(const Leader *l, const Argosy__UnitRecord *r, const Node *n, char ret[static REASON_SIZE]) {
+static void why_note(const Leader *l, const Argosy__UnitRecord *r, const UnitOnNode *s, const Node *n, char ret[static REASON_SIZE]) {
         const Argosy__Outcome *o = record_final_outcome(r, n->number);
         bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED;
 
         *ret = 0;
-        if (launched && o && o->kind == ARGOSY__OUTCOME__KIND__DONE)
+        if (launched && o && outcome_is_skipped(o))
+                down_cause_phrase(ARGOSY__DOWN_CAUSE__DOWN_SKIPPED, s && unit_on_node_is_skipped(s) ? s->down_by : NULL, ret);
+        else if (launched && o && o->kind == ARGOSY__OUTCOME__KIND__DONE)
                 str_fit(ret, REASON_SIZE, "it has finished; `start` runs it again");
         else if (launched)
                 note_of_move(l, r, n, ret);
@@ -250,7 +256,7 @@ static void why_on_node(Responder *t, Leader *l, const UnitEntry *e, const Unit 
         Argosy__Response *r;
 
         reason_of_unit_on_node(l, u, s, n, e->record, why);
-        why_note(l, e->record, n, note);
+        why_note(l, e->record, s, n, note);
         r = why_new(e, n->name, why);
         if (r && (status_set_outcome(r->status_reply, record_final_outcome(e->record, n->number)) < 0 ||
                   (!why[0] && field_set(&r->status_reply->note, note) < 0) ||

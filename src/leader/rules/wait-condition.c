@@ -28,6 +28,10 @@ static WaitVerdict silent(void) {
         return (WaitVerdict){.done = true, .status = WAIT_MAY_RUN, .message = "", .silent = true};
 }
 
+static WaitVerdict skipped(const char *node) {
+        return (WaitVerdict){.done = true, .message = "", .node = node, .skipped = true};
+}
+
 static const char *failed(const char *result) {
         return result && *result ? unit_result_phrase(result) : "it failed";
 }
@@ -37,6 +41,8 @@ static WaitVerdict judge_outcome(const Argosy__Outcome *o, const WaitNode *s) {
         bool never_began = s && s->reported && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
         const char *error = never_began && o->kind == ARGOSY__OUTCOME__KIND__FAILED && s->error ? s->error : "";
 
+        if (outcome_is_skipped(o))
+                return skipped(s ? s->node : NULL);
         if (o->kind == ARGOSY__OUTCOME__KIND__DONE)
                 return success("");
         return failure(EIO, *error ? error : outcome_phrase(o), s ? s->node : NULL);
@@ -51,6 +57,8 @@ static WaitVerdict judge_state(const WaitNode *s) {
         case ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE:
                 // Its job has ended and nothing failed: a one-shot, or a service that had nothing more to
                 // do.
+                if (s->skipped)
+                        return skipped(s->node);
                 if (s->result && *s->result && !streq(s->result, "success"))
                         return failure(EIO, unit_result_phrase(s->result), s->node);
                 return success("");
@@ -200,7 +208,7 @@ static WaitVerdict judge_all(Argosy__Verb verb, uint64_t revision, const WaitVie
                 if (one.done && one.status && !one.silent)
                         return one;
                 waits |= !one.done;
-                if (one.silent || (one.done && *one.message && !result.silent))
+                if (one.silent || (one.done && (*one.message || one.skipped) && !result.silent))
                         result = one;
         }
         if (waits)

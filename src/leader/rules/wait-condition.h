@@ -32,6 +32,7 @@ typedef struct WaitNode {
         Argosy__ActiveState active;
         const char *sub, *result, *error;
         Argosy__Probation probation; // of its start; PASSED also if its host has said so of all until then
+        bool skipped; // systemd skipped its start, since a condition is not met
 } WaitNode;
 
 typedef struct WaitView {
@@ -54,6 +55,7 @@ typedef struct WaitVerdict {
         bool blocked;        // it waits for another unit: the caller knows for which
         bool unplaced;       // no node takes it at the moment: the caller knows why
         bool left_out;       // nodes do not have it that might: the caller knows which, and why
+        bool skipped;        // that it runs was not wanted by its own conditions: the caller knows which
         bool silent;         // it may still run on nodes that are not heard: the caller knows on which
 } WaitVerdict;
 

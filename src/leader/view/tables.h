@@ -264,7 +264,10 @@ struct UnitOnNode {
         uint32_t *told; // as EventObject.told; owned
         uint8_t probation; // Argosy__Probation
         bool looping;
-        bool drift, file_stale, went_along, comes_back;
+        Argosy__DownCause down;
+        char *down_by; // owned; NULL: empty
+        bool drift, went_along; // `down` is DOWN_STOPPED, DOWN_BOUND
+        bool file_stale, comes_back;
         bool leaving; // it is being removed, and not begun again
         bool lingers; // its host is down, and said that the unit may still run there
         bool counted; // in its node's n_leaving

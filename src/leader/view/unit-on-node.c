@@ -153,6 +153,7 @@ void unit_on_node_discard(UnitOnNode *s) {
         free(s->sub);
         free(s->result);
         free(s->error);
+        free(s->down_by);
         free(s->told);
         free(s);
 }
@@ -195,7 +196,8 @@ static int keep_text(char **field, const char *text, size_t max) {
 int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report) {
         if (keep_text(&s->sub, report->sub, WORD_MAX) < 0 ||
             keep_text(&s->result, report->result, WORD_MAX) < 0 ||
-            keep_text(&s->error, report->error, REASON_MAX) < 0)
+            keep_text(&s->error, report->error, REASON_MAX) < 0 ||
+            keep_text(&s->down_by, report->down_by, REASON_MAX) < 0)
                 return -ENOMEM;
         s->stays = report->stays;
         s->revision = s->stays ? 0 : report->revision;
@@ -210,8 +212,9 @@ int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report) {
                 s->seen = (Hash){};
         s->load = report->load;
         s->active = report->active;
-        s->drift = report->drift;
-        s->went_along = report->went_along;
+        s->down = report->down;
+        s->drift = s->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED;
+        s->went_along = s->down == ARGOSY__DOWN_CAUSE__DOWN_BOUND;
         s->comes_back = report->comes_back;
         s->file_stale = report->file_stale;
         s->leaving = report->leaving && !s->node->reason; // whoever cannot ask the manager does not know
@@ -251,6 +254,18 @@ uint64_t unit_on_node_known_us(const UnitOnNode *s) {
         return reported_ms > s->changed_ms ? (reported_ms - s->changed_ms) * USEC_PER_MSEC : 0;
 }
 
+bool unit_on_node_is_skipped(const UnitOnNode *s) {
+        return s->down == ARGOSY__DOWN_CAUSE__DOWN_SKIPPED;
+}
+
+int unit_on_node_add_notes(const UnitOnNode *s, Buf *ret) {
+        const char *word = down_cause_to_string(s->down);
+
+        if (!*word && !s->file_stale)
+                return 0;
+        return buf_printf(ret, "%s%s%s", word, *word && s->file_stale ? "," : "", s->file_stale ? "stale" : "");
+}
+
 static bool has_answered(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         return unit_on_node_is_heard(s) &&
                s->revision >= rollout_content(l, e, s->node->number).revision;
@@ -276,16 +291,23 @@ const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const Uni
         if (s->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
                 return NULL;
         o = record_final_outcome(e->record, s->node->number);
+        if (!o && unit_on_node_is_skipped(s))
+                return "systemd skipped its start";
         if (!o)
-                return result ? unit_result_phrase(result) : "it ended by itself";
+                return result ? unit_result_phrase(result) : "it is down";
         if (o->kind != ARGOSY__OUTCOME__KIND__DONE)
                 return outcome_phrase(o);
         return NULL;
 }
 
+// Of a one-shot all others are an end for good.
+static bool stays_down(const UnitOnNode *s) {
+        return s->down != ARGOSY__DOWN_CAUSE__DOWN_NOT && s->down != ARGOSY__DOWN_CAUSE__DOWN_SKIPPED;
+}
+
 bool unit_on_node_is_unsettled(const UnitOnNode *s, const UnitEntry *e) {
         bool failed = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-             ended = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && !s->drift && !(s->error && *s->error);
+             ended = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && !stays_down(s) && !(s->error && *s->error);
 
         if (!entry_ends_by_itself(e) || record_final_outcome(e->record, s->node->number))
                 return false;

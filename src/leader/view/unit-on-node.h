@@ -3,6 +3,7 @@
 
 // One unit on one node.
 
+#include "buf.h"
 #include "leader-core.h"
 #include "unit-on-node-life.h"
 
@@ -34,6 +35,10 @@ bool unit_on_node_is_down(const UnitOnNode *s);
 const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
 // Its start has still to prove itself: its host has not said yet that its process has lived long enough.
 bool unit_on_node_is_on_probation(const UnitOnNode *s);
+// systemd skipped its start, since a condition is not met; UnitOnNode.down_by says which. Not if it ran since.
+bool unit_on_node_is_skipped(const UnitOnNode *s);
+// What is odd about it there, as UnitRow.note has it. -ENOMEM.
+int unit_on_node_add_notes(const UnitOnNode *s, Buf *ret);
 // Its host says when the unit changed; then: for how long it has been as it is, by that host's clock and as
 // far as everything is told.
 bool unit_on_node_is_timed(const UnitOnNode *s);

@@ -2,9 +2,9 @@
 //
 // What we read of a PropertiesChanged, by interface (man 5 org.freedesktop.systemd1):
 //
-//   org.freedesktop.systemd1.Unit      ActiveState, SubState, InvocationID, and the four times of the last
-//                                      changes of ActiveState
-//   org.freedesktop.systemd1.Service   Result, NRestarts
+//   org.freedesktop.systemd1.Unit      ActiveState, SubState, InvocationID, the four times of the last changes of
+//                                      ActiveState, Job, and what came of its conditions
+//   org.freedesktop.systemd1.Service   Result, NRestarts, and how its main process has ended
 //   Socket, Timer, Path, Mount, Automount, Swap   Result
 //
 // systemd sends the type's message first and the Unit's behind it, so a Result is known when the ActiveState
@@ -77,6 +77,26 @@ static void read_restarts(BusReader *r, int argument, UnitFacts *ret) {
         ret->has |= UNIT_FACT_RESTARTS;
 }
 
+static void read_job(BusReader *r, int argument, UnitFacts *ret) {
+        expect(r, "(uo)");
+        bus_read_align(r, 8);
+        ret->job = bus_read_u32(r);
+        (void) bus_read_string(r); // its path
+        ret->has |= UNIT_FACT_JOB;
+}
+
+static void read_condition(BusReader *r, int argument, UnitFacts *ret) {
+        expect(r, "b");
+        ret->condition = bus_read_u32(r) != 0;
+        ret->has |= UNIT_FACT_CONDITION;
+}
+
+static void read_exit(BusReader *r, int argument, UnitFacts *ret) {
+        expect(r, "i");
+        ret->exit_code = bus_read_u32(r);
+        ret->has |= UNIT_FACT_EXIT;
+}
+
 typedef struct Property {
         const char *name;
         void (*read)(BusReader *r, int argument, UnitFacts *ret);
@@ -91,10 +111,14 @@ static const Property unit_properties[] = {
         {"ActiveExitTimestamp", read_time, UNIT_TIME_ACTIVE_EXIT},
         {"InactiveEnterTimestamp", read_time, UNIT_TIME_INACTIVE_ENTER},
         {"InactiveExitTimestamp", read_time, UNIT_TIME_INACTIVE_EXIT},
+        {"Job", read_job, 0},
+        {"ConditionResult", read_condition, 0},
+        {"ConditionTimestamp", read_time, UNIT_TIME_CONDITION},
 };
 static const Property type_properties[] = {
         {"Result", read_result, 0},
-        {"NRestarts", read_restarts, 0}, // the last: only a service has it
+        {"NRestarts", read_restarts, 0}, // this and what follows: only a service has it
+        {"ExecMainCode", read_exit, 0},
 };
 
 static const Property *find_property(const Property *properties, size_t n, const char *name) {
@@ -117,7 +141,7 @@ int signal_read_changes(BusSignal *signal, UnitFacts *ret) {
                 n = ELEMENTSOF(unit_properties);
         } else if (interface_has_result(interface)) {
                 properties = type_properties;
-                n = ELEMENTSOF(type_properties) - !streq(interface, SYSTEMD_SERVICE);
+                n = streq(interface, SYSTEMD_SERVICE) ? ELEMENTSOF(type_properties) : 1;
         } else
                 return r->error;
         end = bus_read_array(r, '{');

@@ -8,6 +8,9 @@
 // failure, with a sentence that says so.
 
 #include "unit-runtime.h"
+
+#include <signal.h>
+
 #include "unit-state.h"
 
 void unit_runtime_init(UnitRuntime *rt) {
@@ -54,9 +57,25 @@ static bool has_begun(Argosy__ActiveState before, Argosy__ActiveState now) {
                                                    before == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
 }
 
+static bool is_other_run(const UnitRuntime *rt, const UnitFacts *f) {
+        return f->has & UNIT_FACT_INVOCATION &&
+               memcmp(rt->invocation_id, f->invocation_id, sizeof(rt->invocation_id)) != 0;
+}
+
+// A run that begins and ends between two messages shows as another id of what is down.
+static void set_end(UnitRuntime *rt, const UnitFacts *f) {
+        bool was_up = rt->active != ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN && !active_state_is_down(rt->active);
+
+        if (!active_state_is_down(f->active))
+                rt->end = UNIT_END_UNSEEN;
+        else if (was_up || is_other_run(rt, f))
+                rt->end = !(f->has & UNIT_FACT_JOB) ? UNIT_END_UNSEEN : f->job ? UNIT_END_BY_JOB : UNIT_END_BY_ITSELF;
+}
+
 static bool set_active(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
         Argosy__ActiveState before = rt->active;
 
+        set_end(rt, f);
         if (before == f->active)
                 return false;
         rt->active = f->active;
@@ -113,6 +132,13 @@ static bool set_run(UnitRuntime *rt, const UnitFacts *f, bool is_told, uint64_t 
         return true;
 }
 
+static bool set_skipped(UnitRuntime *rt, bool skipped) {
+        bool changed = rt->skipped != skipped;
+
+        rt->skipped = skipped;
+        return changed;
+}
+
 bool unit_runtime_load(UnitRuntime *rt) {
         if (rt->loaded)
                 return false;
@@ -132,6 +158,10 @@ bool unit_runtime_apply(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
                 changed |= set_word(&rt->sub, f->sub);
         if (f->has & UNIT_FACT_RESULT)
                 changed |= set_word(&rt->result, f->result);
+        if (f->has & UNIT_FACT_CONDITION)
+                changed |= set_skipped(rt, !f->condition && f->times[UNIT_TIME_CONDITION] != 0);
+        if (f->has & UNIT_FACT_EXIT)
+                rt->signalled = f->exit_code == CLD_KILLED || f->exit_code == CLD_DUMPED;
         if (f->has & (UNIT_FACT_ENTERED | UNIT_FACT_CHANGED))
                 changed |= set_times(rt, f);
         if (f->has & UNIT_FACT_RESTARTS)

@@ -14,6 +14,9 @@ typedef enum UnitFact {
         UNIT_FACT_ENTERED = 1 << 5, // times[UNIT_TIME_INACTIVE_ENTER], asked for by itself
         UNIT_FACT_CHANGED = 1 << 6, // likewise UNIT_TIME_STATE_CHANGE, after that one
         UNIT_FACT_RESTARTS = 1 << 7,
+        UNIT_FACT_JOB = 1 << 8,       // 0: it has none
+        UNIT_FACT_CONDITION = 1 << 9, // ConditionResult, with times[UNIT_TIME_CONDITION]
+        UNIT_FACT_EXIT = 1 << 10,     // ExecMainCode of a service
 } UnitFact;
 
 enum {
@@ -22,6 +25,7 @@ enum {
         UNIT_TIME_INACTIVE_ENTER,
         UNIT_TIME_INACTIVE_EXIT,
         UNIT_TIME_STATE_CHANGE,
+        UNIT_TIME_CONDITION, // when its conditions were looked at; 0: never
         UNIT_TIMES
 };
 
@@ -32,6 +36,8 @@ typedef struct UnitFacts {
         Argosy__ActiveState active;
         const char *sub;
         const char *result;
+        uint32_t job, exit_code; // as waitid(2) has codes
+        bool condition;
         uint8_t invocation_id[16];
         uint32_t n_restarts;
         uint64_t times[UNIT_TIMES]; // wall clock, 0: not said

@@ -335,6 +335,17 @@ void manager_jobs_found(SystemdManager *m, uint32_t id) {
         }
 }
 
+// One that was sent, and not answered yet, may be it.
+bool manager_jobs_have(const SystemdManager *m, const char *unit, uint32_t id) {
+        list_foreach (n, &m->jobs_active) {
+                const Job *j = CONTAINER_OF(n, Job, link);
+
+                if (j->id == id || (j->state == JOB_SENT && streq(j->name, unit)))
+                        return true;
+        }
+        return false;
+}
+
 bool manager_jobs_miss(const SystemdManager *m, const char *unit, uint32_t id) {
         list_foreach (n, &m->jobs_active) {
                 const Job *j = CONTAINER_OF(n, Job, link);

@@ -290,6 +290,8 @@ void manager_clear_suspect(SystemdUnit *w);
 void manager_jobs_removed(SystemdManager *m, uint32_t id, const char *unit, const char *word);
 void manager_jobs_transition(SystemdManager *m, const SystemdUnit *w);
 void manager_jobs_found(SystemdManager *m, uint32_t id); // a job that the listing names
+// Whether that job of the unit is one that we have asked for.
+bool manager_jobs_have(const SystemdManager *m, const char *unit, uint32_t id);
 // Whether we wait for a job of the unit that systemd, by this id (0: none), does not have any more.
 bool manager_jobs_miss(const SystemdManager *m, const char *unit, uint32_t id);
 // Units that are not in memory have no job: those of which we wait for one are suspects.

@@ -4,6 +4,14 @@
 // question about the unit that it names (the question would cause signals of its own).
 
 #include "systemd-manager-private.h"
+#include "unit-state.h"
+
+// Which job takes it down matters only if that is not ours.
+static void forget_own_job(const SystemdManager *m, const SystemdUnit *w, UnitFacts *facts) {
+        if (facts->has & UNIT_FACT_JOB && facts->job && facts->has & UNIT_FACT_ACTIVE &&
+            active_state_is_down(facts->active) && manager_jobs_have(m, w->name, facts->job))
+                facts->job = 0;
+}
 
 static int on_properties_changed(SystemdManager *m, BusSignal *signal) {
         char name[UNIT_NAME_MAX + 1];
@@ -22,6 +30,7 @@ static int on_properties_changed(SystemdManager *m, BusSignal *signal) {
         manager_clear_suspect(w);
         if (facts.has & UNIT_FACT_INVOCATION)
                 manager_want_no_more(m, w);
+        forget_own_job(m, w, &facts);
         if (facts.has)
                 manager_apply(m, w, &facts);
         if (facts.has & UNIT_FACT_ACTIVE)

@@ -14,7 +14,7 @@
 //                           4     these names, then the unit's name
 //                  put:     1  1  flags: 1 from_template, 2 done, 4 failed, 8 pending, 16 interrupted,
 //                                  32 owed, 64 unknown, 128 taking
-//                           2  1  target
+//                           2  1  target, and in the upper half why it is down
 //                           3  1  length of the slice's name
 //                           4 32  spec
 //                          36  8  revision, then start_rev, restart_rev, stop_rev
@@ -117,7 +117,7 @@ static uint8_t encode_flags(const LedgerRecord *r) {
 static size_t encode_put(const LedgerRecord *r, size_t slice_len, size_t name_len, uint8_t *ret) {
         ret[0] = KIND_PUT;
         ret[1] = encode_flags(r);
-        ret[2] = (uint8_t) r->target;
+        ret[2] = (uint8_t) (r->target | (unsigned) r->down << 4);
         ret[3] = (uint8_t) slice_len;
         memcpy(ret + 4, r->spec.bytes, HASH_SIZE);
         put_u64(ret + 36, r->revision);
@@ -168,7 +168,8 @@ static void decode_put(const Item *item, char *name, LedgerRecord *ret) {
                 .owed = p[1] & FLAG_OWED,
                 .unknown = p[1] & FLAG_UNKNOWN,
                 .taking = p[1] & FLAG_TAKING,
-                .target = p[2],
+                .target = p[2] & 15,
+                .down = p[2] >> 4,
                 .load = p[84] == ARGOSY__LOAD_STATE__LOAD_BAD_SETTING || p[84] == ARGOSY__LOAD_STATE__LOAD_ERROR
                                 ? (Argosy__LoadState) p[84]
                                 : ARGOSY__LOAD_STATE__LOAD_UNKNOWN,
@@ -377,7 +378,7 @@ int ledger_put(Ledger *l, const LedgerRecord *record) {
         int r;
 
         if (name_len < 1 || name_len > UNIT_NAME_MAX || slice_len >= LEDGER_SLICE_SIZE ||
-            record->target > UINT8_MAX)
+            record->target > 15 || record->down > 15)
                 return -EINVAL;
         len = encode_put(record, slice_len, name_len, payload);
         r = append_record(&l->queue, payload, len);

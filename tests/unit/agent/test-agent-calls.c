@@ -291,8 +291,8 @@ static void a_status_is_worth_showing_without_a_journal(void **state) {
 
 static void a_status_says_why_a_unit_is_not_as_wanted(void **state) {
         pid1_stop(pid1, "web.service");
-        loop_until(report_of("web.service")->drift);
-        assert_non_null(strstr(status_of("web.service")->why, "stopped on this node"));
+        loop_until(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
+        assert_non_null(strstr(status_of("web.service")->why, "somebody stopped it there without argosy"));
         assert_true(last()->status_reply->row->drift);
         assert_string_equal(last()->status_reply->row->sub, "dead");
 

@@ -18,7 +18,7 @@ static void a_oneshot_that_somebody_cancels_is_not_done(void **state) {
         agent_down();
         agent_up();
         meet_leader((Order[]){{.name = "job.service", .content = job, .revision = 5, .start = 5}}, 1);
-        loop_until(report_of("job.service")->drift);
+        loop_until(report_of("job.service")->down == ARGOSY__DOWN_CAUSE__DOWN_CANCELLED);
         assert_null(report_of("job.service")->outcome);
         assert_int_equal(pid1_runs(pid1, "job.service"), 1);
 }
@@ -64,7 +64,7 @@ static void a_oneshot_that_is_over_elsewhere_is_not_run_here(void **state) {
                     1);
         loop_until(answered("job.service", 9));
         assert_int_equal(pid1_runs(pid1, "job.service"), 0);
-        assert_false(report_of("job.service")->drift);
+        assert_false(report_of("job.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         assert_null(report_of("job.service")->outcome);
 }
 
@@ -147,7 +147,7 @@ static void assert_unknown(void) {
         assert_non_null(r->outcome);
         assert_int_equal(r->outcome->kind, ARGOSY__OUTCOME__KIND__UNKNOWN);
         assert_string_equal(r->error, OUTCOME_UNKNOWN_TEXT);
-        assert_false(r->drift);
+        assert_int_equal(r->down, ARGOSY__DOWN_CAUSE__DOWN_NOT);
 }
 
 static void a_oneshot_of_which_nobody_knows_waits_for_a_decision(void **state) {
@@ -169,7 +169,7 @@ static void a_oneshot_of_which_nobody_knows_waits_for_a_decision(void **state) {
         send_order(o);
         loop_until(!report_of("job.service")->outcome);
         assert_string_equal(report_of("job.service")->error, ""); // whoever wants to know asks the log
-        assert_false(report_of("job.service")->drift);
+        assert_false(report_of("job.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         o = (Order){.name = "job.service", .content = job, .revision = 6, .start = 6};
         send_order(o);
         loop_until(pid1_runs(pid1, "job.service") == 1);

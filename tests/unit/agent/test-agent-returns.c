@@ -64,7 +64,7 @@ static void what_a_new_file_takes_down_is_back_when_the_order_is_answered(void *
         assert_int_equal(pid1_n_surveys(pid1), 1);
         assert_string_equal(report_of("db.service")->error, "");
         loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
-        assert_false(report_of("web.service")->drift || report_of("web.service")->went_along);
+        assert_int_equal(report_of("web.service")->down, ARGOSY__DOWN_CAUSE__DOWN_NOT);
         assert_false(report_of("web.service")->comes_back);
         assert_int_equal(w.agent->system->returns.count, 0);
 }
@@ -72,12 +72,12 @@ static void what_a_new_file_takes_down_is_back_when_the_order_is_answered(void *
 static void what_somebody_stopped_is_not_started(void **state) {
         begin();
         pid1_stop(pid1, "web.service"); // and proxy.service with it
-        loop_until(report_of("web.service")->drift);
+        loop_until(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         send_order(with(db, NEW_DB, 8));
         loop_until(answered("db.service", 8));
         assert_true(is_up("db.service") && is_up("cache.service"));
         assert_false(is_up("web.service") || is_up("proxy.service"));
-        assert_true(report_of("web.service")->drift);
+        assert_true(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
 }
 
 // It is killed after so many turns of the loop, from the order to its end and beyond.
@@ -102,7 +102,7 @@ static void a_crash_at_any_moment_forgets_nobody(void **state) {
                 loop_until(report_of("db.service") && answered("db.service", revision) && all_is_up());
                 assert_string_equal(pid1_content(pid1, "db.service"), content);
                 loop_until(w.agent->system->returns.count == 0);
-                assert_false(report_of("web.service") && report_of("web.service")->drift);
+                assert_false(report_of("web.service") && report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         }
 }
 
@@ -114,8 +114,8 @@ static void what_needs_a_unit_that_does_not_start_is_down_until_it_does(void **s
         assert_false(is_up("db.service") || is_up("web.service") || is_up("proxy.service"));
         assert_true(is_up("cache.service")); // a part of it, and needs nothing
         assert_int_equal(pid1_runs(pid1, "db.service"), 2);
-        loop_until(report_of("web.service")->went_along && report_of("web.service")->comes_back);
-        assert_false(report_of("web.service")->drift);
+        loop_until(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_BOUND && report_of("web.service")->comes_back);
+        assert_false(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         agent_down(); // which it outlives
         agent_up();
         meet_leader((Order[]){with(db, BAD_DB, 8), web_of_db, cache}, 3);
@@ -140,7 +140,7 @@ static void who_is_to_stop_brings_nothing_back(void **state) {
         loop_until(answered("db.service", 10));
         assert_true(is_up("db.service"));
         assert_false(is_up("web.service") || is_up("proxy.service"));
-        assert_false(report_of("web.service")->drift);
+        assert_false(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
 }
 
 static void what_is_stopped_meanwhile_stays_down(void **state) {

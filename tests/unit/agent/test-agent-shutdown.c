@@ -22,7 +22,7 @@ static void a_shutdown_is_announced_and_judges_nothing(void **state) {
         loop_until(report_of("job.service") &&
                    report_of("job.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
         assert_null(report_of("job.service")->outcome);
-        assert_false(report_of("web.service")->drift);
+        assert_int_equal(report_of("web.service")->down, ARGOSY__DOWN_CAUSE__DOWN_NOT);
         agent_goodbye(w.agent, agent_is_stopping(w.agent));
         assert_int_equal(w.goodbye->goodbye->why, ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN);
         assert_false(w.goodbye->goodbye->stopping); // none does now

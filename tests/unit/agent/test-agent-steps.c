@@ -385,14 +385,14 @@ static void drift_is_told_once_and_lasts_until_the_next_start(void **state) {
 
         carry_out(launched("web.service", 5));
         pid1_stop(pid1, "web.service");
-        loop_until(report_of("web.service")->drift);
+        loop_until(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         reported = w.n_report_messages;
         agent_unit_mark(unit("web.service"));
         loop_until(n_dirty() == 0);
         uv_run(&test_loop, UV_RUN_NOWAIT);
         assert_int_equal(w.n_report_messages, reported);
         carry_out(launched("web.service", 6));
-        assert_false(report_of("web.service")->drift);
+        assert_false(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
 }
 
 static void what_systemd_does_not_have_in_memory_has_no_state(void **state) {

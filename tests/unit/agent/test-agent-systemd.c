@@ -96,7 +96,7 @@ static void the_end_of_a_job_may_come_before_the_change(void **state) {
         send_orders(orders, N);
         all_run();
         for (int i = 0; i < N; i++)
-                assert_false(report_of(names[i])->drift);
+                assert_false(report_of(names[i])->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
 }
 
 // On one clock, so that a leader can say for how long it has been up and was told so.
@@ -411,9 +411,32 @@ static void a_stop_by_hand_is_seen_as_drift(void **state) {
         meet_leader(NULL, 0);
         send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         loop_until(answered("web.service", 5));
-        fake_systemd_set(systemd, "web.service", "inactive", "dead", "success");
-        loop_until(report_of("web.service")->drift);
+        fake_systemd_stop(systemd, "web.service");
+        loop_until(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), 1);
+}
+
+static void what_ends_by_itself_is_nobodys_doing(void **state) {
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        fake_systemd_set(systemd, "web.service", "inactive", "dead", "success");
+        loop_until(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_ENDED);
+        assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), 1);
+}
+
+static void what_systemd_skips_is_said_with_its_condition(void **state) {
+        static const char conditional[] = "[Unit]\nConditionPathExists=/nowhere\n[Service]\nExecStart=/bin/sleep 1\n";
+
+        fake_systemd_behave(systemd, "web.service", FAKE_SKIPS);
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = conditional, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5) && report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_SKIPPED);
+        assert_string_equal(report_of("web.service")->down_by, "ConditionPathExists=/nowhere");
+        assert_string_equal(report_of("web.service")->error, "");
+        fake_systemd_behave(systemd, "web.service", FAKE_RUNS);
+        send_order((Order){.name = "web.service", .content = conditional, .revision = 6, .start = 6});
+        loop_until(answered("web.service", 6) && report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_NOT);
 }
 
 // Told one by one, that an order has come, its file is written, systemd has it and it is active would be five.
@@ -508,7 +531,7 @@ static void a_shutdown_is_heard(void **state) {
         assert_true(w.goodbye->goodbye->stopping);
         fake_systemd_set(systemd, "web.service", "inactive", "dead", "success");
         loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
-        assert_false(report_of("web.service")->drift);
+        assert_false(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
 }
 
 static void after_a_cancelled_shutdown_units_start_again(void **state) {
@@ -531,7 +554,7 @@ static void after_a_cancelled_shutdown_units_start_again(void **state) {
                                {.name = "up.service", .content = web, .revision = 6, .start = 6}},
                      2, 60000);
         loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
-        assert_false(report_of("web.service")->drift);
+        assert_false(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), 3);
 }
 
@@ -577,6 +600,8 @@ int main(void) {
                 WORLD_TEST(a_reload_of_somebody_else_is_as_good_as_ours),
                 WORLD_TEST(others_may_reload_and_reexec_at_any_time),
                 WORLD_TEST(a_stop_by_hand_is_seen_as_drift),
+                WORLD_TEST(what_ends_by_itself_is_nobodys_doing),
+                WORLD_TEST(what_systemd_skips_is_said_with_its_condition),
                 WORLD_TEST(what_a_start_goes_through_is_told_with_its_end),
                 WORLD_TEST(a_crash_loop_costs_few_reports),
                 WORLD_TEST(an_order_for_a_crashing_unit_is_answered_at_once),

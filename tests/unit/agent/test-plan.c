@@ -32,15 +32,22 @@ typedef struct Row {
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
         bool pinned, pin_failed, rerun, was_reset;
-        bool cut_off, was_cut_off, drifted, goes_along, may_take, left_behind, taking, unfound, not_asked, would_refuse;
+        bool cut_off, was_cut_off, drifted, goes_along, skipped, by_itself, may_take, left_behind, taking, unfound, not_asked, would_refuse;
         bool not_surveyed, brings_back, brings_back_anyway, comes_back, held_back;
         PlanStep busy;
         // what must come out
         PlanStep step;
-        bool owe_run, turned_down, joined, fulfilled, failed, not_begun, unknown, again, settled, answered, drift, file_stale, refused, cut_short, went_along;
+        bool owe_run, turned_down, joined, fulfilled, failed, not_begun, unknown, again, settled, answered, file_stale, refused, cut_short;
+        Argosy__DownCause down;
         Argosy__Outcome__Kind outcome;
 } Row;
 
+#define STOPPED ARGOSY__DOWN_CAUSE__DOWN_STOPPED
+#define BOUND ARGOSY__DOWN_CAUSE__DOWN_BOUND
+#define SKIPPED ARGOSY__DOWN_CAUSE__DOWN_SKIPPED
+#define ENDED ARGOSY__DOWN_CAUSE__DOWN_ENDED
+#define RESET ARGOSY__DOWN_CAUSE__DOWN_RESET
+#define CANCELLED ARGOSY__DOWN_CAUSE__DOWN_CANCELLED
 #define DONE ARGOSY__OUTCOME__KIND__DONE
 #define LOST ARGOSY__OUTCOME__KIND__FAILED
 #define OUTCOME_UNKNOWN ARGOSY__OUTCOME__KIND__UNKNOWN
@@ -133,7 +140,10 @@ static PlanResult outcome_of(const Row *row) {
                 .busy = row->busy,
                 .cut_off = row->cut_off,
                 .was_cut_off = row->was_cut_off,
-                .drift = row->drifted,
+                .down = row->drifted ? STOPPED : ARGOSY__DOWN_CAUSE__DOWN_NOT,
+                .skipped = row->skipped,
+                .was_reset = row->was_reset,
+                .end = row->by_itself ? UNIT_END_BY_ITSELF : UNIT_END_BY_JOB,
                 .goes_along = row->goes_along,
                 .retry_us = row->failing ? now_us + 5 : 0,
                 .now_us = now_us,
@@ -165,8 +175,7 @@ static void check_row(const Row *row) {
         CHECK(fulfilled);
         CHECK(failed);
         CHECK(settled);
-        CHECK(drift);
-        CHECK(went_along);
+        CHECK(down);
         CHECK(file_stale);
         CHECK(refused);
         CHECK(outcome);
@@ -193,7 +202,7 @@ static void a_new_unit_is_written_parsed_and_started(void **state) {
                 {"that was read again, whatever came of it", .unfound = true, .is = ACTIVE, .settled = true},
                 {"it is down: the next use finds it", .not_parsed = true, .unfound = true, .loaded_only = true,
                  .was_loaded_only = true, .is = DEAD, .step = PLAN_LOAD},
-                {"its file was lost under us", .no_file = true, .is = GONE, .drift = true,
+                {"its file was lost under us", .no_file = true, .is = GONE, .down = STOPPED,
                  .step = PLAN_WRITE},
                 {"a lost file stops nothing", .no_file = true, .is = ACTIVE, .step = PLAN_WRITE},
                 {"a name that is active here and not ours", .no_record = true, .is = ACTIVE, .refused = true,
@@ -260,7 +269,7 @@ static void a_start_is_a_number(void **state) {
                 {"explicit start of a unit that was stopped by hand", .start = 8, .is = GONE,
                  .step = PLAN_START},
                 {"the same start delivered again after a stop by hand", .is = GONE, .settled = true,
-                 .drift = true},
+                 .down = STOPPED},
                 {"explicit start while it goes down: first let it", .start = 8, .is = STOPPING},
                 {"explicit start of a failed unit forgets the failure", .start = 8, .is = FAILED,
                  .step = PLAN_RESET_FAILED},
@@ -268,7 +277,7 @@ static void a_start_is_a_number(void **state) {
                 {"systemd restarts it by its own rules", .is = AUTO_RESTART, .settled = true},
                 {"a start that we found under way is answered at its end", .is = STARTING},
                 {"an older start number asks for nothing", .start = 6, .is = GONE, .settled = true,
-                 .drift = true},
+                 .down = STOPPED},
                 {"a start while it is being started is the same start", .start = 8, .is = STARTING,
                  .busy = PLAN_START, .joined = true},
                 {"but not if new content came with it", .start = 8, .new_content = true, .is = STARTING,
@@ -334,15 +343,27 @@ static void only_oneshots_end_for_good(void **state) {
                 {"judged also when nobody leads", .no_order = true, .oneshot = true, .is = GONE,
                  .outcome = DONE},
                 {"a one-shot that somebody cancelled", .oneshot = true, .interrupted = true, .is = GONE,
-                 .settled = true, .drift = true},
+                 .settled = true, .down = CANCELLED},
                 {"a one-shot runs", .oneshot = true, .is = STARTING, .settled = true},
                 {"asked for again", .oneshot = true, .done = true, .start = 8, .is = DEAD, .pinned = true,
                  .step = PLAN_START},
-                {"a service that ended by itself is drift, not done", .is = GONE, .settled = true,
-                 .drift = true},
+                {"a service that somebody stopped is drift", .is = GONE, .settled = true, .down = STOPPED},
+                {"one that ended by itself is neither that nor done", .by_itself = true, .is = GONE, .settled = true,
+                 .down = ENDED},
+                {"one whose condition is not met was skipped", .skipped = true, .by_itself = true, .is = GONE,
+                 .settled = true, .down = SKIPPED},
+                {"so was a one-shot, which is done", .skipped = true, .oneshot = true, .is = GONE, .settled = true,
+                 .outcome = DONE, .down = SKIPPED},
+                {"also when the cluster knows", .skipped = true, .oneshot = true, .over = true, .done = true, .is = GONE,
+                 .settled = true, .outcome = DONE, .down = SKIPPED},
+                {"a service that failed, and was reset", .was_reset = true, .by_itself = true, .is = GONE, .settled = true,
+                 .down = RESET},
+                {"what was found stays, whatever is seen later", .drifted = true, .by_itself = true, .is = GONE,
+                 .settled = true, .down = STOPPED},
+                {"until it is up again", .drifted = true, .settled = true},
                 {"one that we stopped by what it is bound to is no drift", .is = GONE, .settled = true,
-                 .goes_along = true, .went_along = true},
-                {"also while it is on its way down", .is = STOPPING, .goes_along = true, .went_along = true},
+                 .goes_along = true, .down = BOUND},
+                {"also while it is on its way down", .is = STOPPING, .goes_along = true, .down = BOUND},
                 {"it runs although that one does not", .settled = true, .goes_along = true},
                 {"a service that failed is not over", .is = FAILED, .settled = true},
                 {"a clean end during shutdown is no outcome", .oneshot = true, .shutdown = true, .is = GONE},
@@ -364,7 +385,7 @@ static void a_unit_that_was_stopped_when_cut_off_starts_again(void **state) {
                 {"the news come when the node is back", .was_cut_off = true, .is = GONE, .cut_short = true},
                 {"it runs: the guard was not needed", .was_cut_off = true, .is = ACTIVE, .settled = true},
                 {"somebody had stopped it before", .cut_off = true, .drifted = true, .is = GONE,
-                 .settled = true, .drift = true},
+                 .settled = true, .down = STOPPED},
                 {"a one-shot that was done before", .cut_off = true, .oneshot = true, .done = true,
                  .is = GONE, .settled = true, .outcome = DONE},
                 {"it is told to stop anyway", .cut_off = true, .loaded_only = true, .is = STOPPING,
@@ -424,7 +445,7 @@ static void a_one_shot_is_pinned_until_its_outcome_is_known(void **state) {
                 {"the cluster knows: let go", .oneshot = true, .is = DEAD, .pinned = true, .over = true,
                  .done = true, .settled = true, .outcome = DONE, .step = PLAN_UNPIN},
                 {"somebody cancelled it: nothing is to be learned", .oneshot = true, .is = DEAD,
-                 .pinned = true, .interrupted = true, .settled = true, .drift = true, .step = PLAN_UNPIN},
+                 .pinned = true, .interrupted = true, .settled = true, .down = CANCELLED, .step = PLAN_UNPIN},
                 {"stopped: let go", .oneshot = true, .is = DEAD, .pinned = true, .loaded_only = true,
                  .was_loaded_only = true, .settled = true, .step = PLAN_UNPIN},
                 {"new content: let go before it is written", .oneshot = true, .is = DEAD, .pinned = true,
@@ -469,7 +490,7 @@ static void after_a_crash_systemd_knows_whether_a_one_shot_ran(void **state) {
                 {"our own reset for a start says nothing about that", .oneshot = true, .pinned = true,
                  .is = DEAD, .was_reset = true, .settled = true, .outcome = DONE},
                 {"nor about one that was cancelled", .unwatched = true, .oneshot = true, .interrupted = true,
-                 .is = DEAD, .was_reset = true, .settled = true, .drift = true},
+                 .is = DEAD, .was_reset = true, .settled = true, .down = CANCELLED},
                 {"nobody knows, and it may run again", .pending = true, .unwatched = true, .oneshot = true,
                  .rerun = true, .is = GONE, .step = PLAN_PIN},
                 {"what we watched all the time is no question", .pending = true, .oneshot = true, .is = GONE,
@@ -499,8 +520,8 @@ static void new_content_needs_a_unit_that_left_memory(void **state) {
                 {"failed one-shot: new content, no new run", .new_content = true, .oneshot = true,
                  .is = FAILED, .step = PLAN_RESET_FAILED, .outcome = LOST, .file_stale = true},
                 {"stopped by hand: new content, stays stopped", .new_content = true, .is = GONE,
-                 .drift = true, .step = PLAN_WRITE},
-                {"and is parsed once to see errors", .not_parsed = true, .is = GONE, .drift = true,
+                 .down = STOPPED, .step = PLAN_WRITE},
+                {"and is parsed once to see errors", .not_parsed = true, .is = GONE, .down = STOPPED,
                  .step = PLAN_LOAD},
                 {"a running one-shot finishes first", .new_content = true, .oneshot = true, .is = STARTING,
                  .file_stale = true},
@@ -562,8 +583,8 @@ static void what_is_stopped_for_a_new_file_brings_back_what_went_with_it(void **
                 {"all is back", .is = ACTIVE, .settled = true},
                 {"a stop does not wait for that", .loaded_only = true, .brings_back = true, .busy = PLAN_BRING_BACK,
                  .is = ACTIVE, .step = PLAN_STOP},
-                {"what was stopped is no drift", .comes_back = true, .is = GONE, .settled = true, .went_along = true},
-                {"nor failed", .comes_back = true, .oneshot = true, .is = FAILED, .settled = true, .went_along = true},
+                {"what was stopped is no drift", .comes_back = true, .is = GONE, .settled = true, .down = BOUND},
+                {"nor failed", .comes_back = true, .oneshot = true, .is = FAILED, .settled = true, .down = BOUND},
                 {"unless it had come to its end before", .comes_back = true, .oneshot = true, .done = true, .is = GONE,
                  .settled = true, .outcome = DONE},
                 {"its start waits", .comes_back = true, .held_back = true, .pending = true, .is = GONE},
@@ -592,7 +613,7 @@ static void units_of_the_system_have_links_to_what_is_to_run(void **state) {
                 {"stopped", .links = true, .enabled = true, .loaded_only = true, .is = GONE,
                  .step = PLAN_LINK},
                 {"stopped by hand: it is still to run", .links = true, .enabled = true, .is = GONE,
-                 .drift = true, .settled = true},
+                 .down = STOPPED, .settled = true},
                 {"a one-shot that is done is not run again by a target", .links = true, .enabled = true,
                  .oneshot = true, .is = GONE, .outcome = DONE, .step = PLAN_LINK},
                 {"and stays so", .links = true, .oneshot = true, .done = true, .is = GONE, .outcome = DONE,
@@ -609,7 +630,7 @@ static void a_target_sees_its_new_links_when_it_starts(void **state) {
                 {"up: nothing is done for the links", .links_stale = true, .pinned_long = true, .is = ACTIVE,
                  .settled = true},
                 {"started: perhaps it leaves memory by itself", .links_stale = true, .start = 8, .is = DEAD,
-                 .drift = false, .step = PLAN_WAIT},
+                 .step = PLAN_WAIT},
                 {"it does not: reload", .links_stale = true, .pinned_long = true, .start = 8, .is = DEAD,
                  .step = PLAN_RELOAD},
                 {"a restart keeps it in memory: reload first", .links_stale = true, .restart = 6,

@@ -182,7 +182,7 @@ static void what_a_timer_runs_is_left_alone(void **state) {
         for (unsigned i = 1; i <= 3; i++) {
                 pid1_start(pid1, "job.service");
                 loop_until(report_of("job.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
-                assert_false(report_of("job.service")->drift);
+                assert_false(report_of("job.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
                 pid1_finish(pid1, "job.service", i != 2);
                 loop_until(report_of("job.service")->active ==
                            (i != 2 ? ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE
@@ -190,7 +190,7 @@ static void what_a_timer_runs_is_left_alone(void **state) {
                 assert_int_equal(pid1_runs(pid1, "job.service"), i);
                 assert_true(!report_of("job.service")->outcome ||
                             report_of("job.service")->outcome->kind == ARGOSY__OUTCOME__KIND__NONE);
-                assert_false(report_of("job.service")->drift);
+                assert_false(report_of("job.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         }
 }
 

@@ -27,6 +27,7 @@ static void reply_part(FakeDaemon *d, const char *const (*rows)[5], size_t n, si
                 units[i].active = (char *) rows[i][3];
                 units[i].sub = (char *) rows[i][4];
                 units[i].drift = drift && i == 0;
+                units[i].note = (char *) (units[i].drift ? "drift,stale" : "");
                 pointers[i] = &units[i];
         }
         list.rows = pointers;
@@ -65,11 +66,12 @@ static void a_list_shows_drift_and_its_age(void **state) {
         assert_string_equal(
                 o.out,
                 "UNIT      NODE LOAD   ACTIVE   SUB  NOTE\n"
-                "a.service n1   loaded inactive dead drift\n"
+                "a.service n1   loaded inactive dead drift,stale\n"
                 "b.service -    -      unknown  -\n"
                 "\n"
                 "2 units listed.\n"
-                "drift: changed on its node by somebody else; `argosyctl start UNIT` mends it.\n");
+                "drift: changed on its node by somebody else; `argosyctl start UNIT` mends it.\n"
+                "stale: systemd runs an older file of it; `argosyctl restart UNIT` takes up the new.\n");
         assert_string_equal(o.err, "Warning: the cluster has no leader at the moment; this is 12s old\n");
 }
 

@@ -28,7 +28,7 @@ expect "--replace" argosyctl start --rep
 expect "short pretty off" argosyctl list-units --json =
 expect "inactive" argosyctl wait web --for = in
 expect "job,grant" argosyctl watch --kinds = job,g
-expect "unit,node" argosyctl list-units --fields = unit,n
+expect "unit,node unit,note" argosyctl list-units --fields = unit,n
 expect "promote" argosyctl --timeout 3 cluster pro
 [[ $(argosyctl complete arguments verify) == file ]] || { echo "verify takes other arguments" >&2; exit 1; }
 [[ $(argosyctl complete arguments start) == $'unit\nfile' ]] || { echo "start takes other arguments" >&2; exit 1; }

@@ -163,6 +163,9 @@ static void write_unit_changes(void) {
                                                  "InactiveEnterTimestamp", "t", UINT64_C(66)),
                            0);
         assert_return_code(sd_bus_message_append(m, "{sv}", "Job", "(uo)", 17, "/job/17"), 0);
+        assert_return_code(sd_bus_message_append(m, "{sv}{sv}", "ConditionResult", "b", 1, "ConditionTimestamp", "t",
+                                                 UINT64_C(55)),
+                           0);
         assert_return_code(sd_bus_message_append(m, "{sv}", "Conditions", "a(sbbsi)", 1,
                                                  "ConditionPathExists", 0, 1, "/x", -1),
                            0);
@@ -185,7 +188,11 @@ static void what_changed_of_a_unit_is_found(void **state) {
         assert_int_equal(read_bytes(bytes.data, bytes.len, &s), 0);
         assert_string_equal(s.signature, "sa{sv}as");
         assert_int_equal(signal_read_changes(&s, &facts), 0);
-        assert_int_equal(facts.has, UNIT_FACT_ACTIVE | UNIT_FACT_SUB | UNIT_FACT_INVOCATION);
+        assert_int_equal(facts.has, UNIT_FACT_ACTIVE | UNIT_FACT_SUB | UNIT_FACT_INVOCATION | UNIT_FACT_JOB |
+                                            UNIT_FACT_CONDITION);
+        assert_int_equal(facts.job, 17);
+        assert_true(facts.condition);
+        assert_int_equal(facts.times[UNIT_TIME_CONDITION], 55);
         assert_int_equal(facts.active, ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING);
         assert_string_equal(facts.sub, "stop-sigterm");
         assert_memory_equal(facts.invocation_id, "an invocation id", 16);

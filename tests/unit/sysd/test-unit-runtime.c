@@ -135,6 +135,56 @@ static void a_failure_that_was_reset_is_seen_by_the_times(void **s) {
         assert_false(rt.was_reset);
 }
 
+static UnitFacts with_job(Argosy__ActiveState active, uint32_t job) {
+        UnitFacts f = state(active, "x");
+
+        f.has |= UNIT_FACT_JOB;
+        f.job = job;
+        return f;
+}
+
+static UnitEnd end_after(UnitFacts up, UnitFacts down) {
+        UnitRuntime rt = fresh();
+
+        unit_runtime_apply(&rt, &up, 1);
+        unit_runtime_apply(&rt, &down, 2);
+        return rt.end;
+}
+
+static void what_took_it_down_is_told_by_the_job_that_it_had_then(void **s) {
+        UnitFacts up = with_job(ACTIVE(ACTIVE), 0), run = with_job(ACTIVE(INACTIVE), 0);
+        UnitRuntime rt = fresh();
+
+        assert_int_equal(end_after(up, with_job(ACTIVE(INACTIVE), 17)), UNIT_END_BY_JOB);
+        assert_int_equal(end_after(up, with_job(ACTIVE(INACTIVE), 0)), UNIT_END_BY_ITSELF);
+        assert_int_equal(end_after(up, state(ACTIVE(INACTIVE), "dead")), UNIT_END_UNSEEN);
+        unit_runtime_apply(&rt, &up, 1);
+        unit_runtime_unload(&rt, 2); // its end was not told
+        assert_int_equal(rt.end, UNIT_END_UNSEEN);
+        run.has |= UNIT_FACT_INVOCATION; // it came and went between two messages
+        run.invocation_id[0] = 7;
+        unit_runtime_apply(&rt, &run, 3);
+        assert_int_equal(rt.end, UNIT_END_BY_ITSELF);
+        unit_runtime_apply(&rt, &up, 4);
+        assert_int_equal(rt.end, UNIT_END_UNSEEN);
+}
+
+static void conditions_count_when_they_were_looked_at(void **s) {
+        UnitFacts f = {.has = UNIT_FACT_CONDITION};
+        UnitRuntime rt = fresh();
+
+        unit_runtime_apply(&rt, &f, 1);
+        assert_false(rt.skipped);
+        f.times[UNIT_TIME_CONDITION] = 5;
+        assert_true(unit_runtime_apply(&rt, &f, 2));
+        assert_true(rt.skipped);
+        unit_runtime_unload(&rt, 3);
+        assert_true(rt.skipped);
+        f.condition = true;
+        assert_true(unit_runtime_apply(&rt, &f, 4));
+        assert_false(rt.skipped);
+}
+
 static void equal_words_are_no_change(void **s) {
         char one[] = "running", other[] = "running";
         UnitRuntime rt = fresh();
@@ -240,6 +290,8 @@ int main(void) {
                 cmocka_unit_test(the_same_again_is_no_change),
                 cmocka_unit_test(the_time_is_systemds_if_it_says_one),
                 cmocka_unit_test(a_failure_that_was_reset_is_seen_by_the_times),
+                cmocka_unit_test(what_took_it_down_is_told_by_the_job_that_it_had_then),
+                cmocka_unit_test(conditions_count_when_they_were_looked_at),
                 cmocka_unit_test(equal_words_are_no_change),
                 cmocka_unit_test(results_and_runs_are_kept_after_unloading),
                 cmocka_unit_test(words_of_job_results),

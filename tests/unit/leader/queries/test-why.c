@@ -265,7 +265,7 @@ static void its_name_belongs_to_somebody_else(void **state) {
 
 static char *reported_error; // NULL: none
 
-static void report(Argosy__ActiveState active, const char *sub, bool drift, bool stale) {
+static void report(Argosy__ActiveState active, const char *sub, Argosy__DownCause down, const char *by, bool stale) {
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
         VirtualUnit *u = rig_unit_on(&g, 1, "web.service");
         Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT, *list = &r;
@@ -278,7 +278,8 @@ static void report(Argosy__ActiveState active, const char *sub, bool drift, bool
         r.load = ARGOSY__LOAD_STATE__LOAD_LOADED;
         r.active = active;
         r.sub = (char *) sub;
-        r.drift = drift;
+        r.down = down;
+        r.down_by = (char *) by;
         r.file_stale = stale;
         if (reported_error)
                 r.error = reported_error;
@@ -292,7 +293,7 @@ static void report(Argosy__ActiveState active, const char *sub, bool drift, bool
 
 static void assert_missing(char *error, const char *unit, const char *reason) {
         reported_error = error;
-        report(ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", false, false);
+        report(ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", ARGOSY__DOWN_CAUSE__DOWN_NOT, "", false);
         assert_why(unit, "n1", reason);
         reported_error = NULL;
 }
@@ -321,12 +322,39 @@ static void what_systemd_does_not_find_may_be_elsewhere(void **state) {
 
 static void what_it_does_there(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
-        report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "start-pre", false, false);
+        report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "start-pre", ARGOSY__DOWN_CAUSE__DOWN_NOT, "", false);
         assert_why("web.service", "n1", "it is activating (start-pre)");
-        report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, "running", false, true);
+        report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, "running", ARGOSY__DOWN_CAUSE__DOWN_NOT, "", true);
         assert_why("web.service", "n1", "its file is newer than what runs; `restart` takes it up at once");
-        report(ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", true, false);
-        assert_why("web.service", "n1", "somebody stopped it there without argosy; `start` starts it again");
+}
+
+static void assert_down(Argosy__DownCause cause, const char *by, const char *why, const char *note) {
+        const Argosy__Response__Status *s;
+
+        report(ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", cause, by, false);
+        assert_why("web.service", "n1", why);
+        s = rig_why(&g, "web.service")->status_reply;
+        assert_string_equal(s->row->note, note);
+        assert_int_equal(s->row->drift, cause == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
+}
+
+static void what_took_it_down_there(void **state) {
+        rig_change(&g, START, "web.service", SERVICE);
+        assert_down(ARGOSY__DOWN_CAUSE__DOWN_STOPPED, "",
+                    "somebody stopped it there without argosy; `start` starts it again", "drift");
+        assert_down(ARGOSY__DOWN_CAUSE__DOWN_SKIPPED, "ConditionPathExists=/x",
+                    "systemd skipped its start: ConditionPathExists=/x is not met", "skipped");
+        assert_down(ARGOSY__DOWN_CAUSE__DOWN_ENDED, "", "it ended by itself; `start` starts it again", "ended");
+        assert_down(ARGOSY__DOWN_CAUSE__DOWN_BOUND, "",
+                    "it was stopped with a unit that it is bound to; `start` starts it again", "bound");
+        assert_down(ARGOSY__DOWN_CAUSE__DOWN_CONFLICT, "db.service",
+                    "systemd stopped it when db.service was started, which conflicts with it; `start` starts it again",
+                    "conflict");
+        assert_down(ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED, "",
+                    "systemd stopped it, since no unit needed it any more (StopWhenUnneeded=); `start` starts it again",
+                    "unneeded");
+        assert_down(ARGOSY__DOWN_CAUSE__DOWN_RESET, "",
+                    "it failed, and somebody has reset that (reset-failed); `start` starts it again", "reset");
 }
 
 static void on_answer(const Argosy__Response *r, void *userdata) {
@@ -535,6 +563,7 @@ int main(void) {
                 RIG_TEST(its_name_belongs_to_somebody_else),
                 RIG_TEST(what_systemd_does_not_find_may_be_elsewhere),
                 RIG_TEST(what_it_does_there),
+                RIG_TEST(what_took_it_down_there),
                 RIG_TEST(nobody_leads),
                 RIG_TEST(a_rollout_is_on_its_way),
                 RIG_TEST(a_turn_explains_some_of_thousands),

@@ -142,6 +142,28 @@ static void a_one_shot_has_ended_when_the_log_says_how(void **state) {
         assert_ends(START, 0);
 }
 
+// As systemctl has it: nothing has failed, and it is said.
+static void a_start_that_systemd_skips_ends_well_with_a_word(void **state) {
+        Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT, *outcomes[] = {&outcome};
+        WaitVerdict v;
+
+        nodes[0].active = INACTIVE;
+        nodes[0].skipped = true;
+        nodes[0].result = "exec-condition";
+        v = wait_condition_judge(START, 10, &view);
+        assert_true(v.done && v.status == 0 && v.skipped);
+        assert_string_equal(v.node, "n1");
+        outcome.kind = ARGOSY__OUTCOME__KIND__DONE; // of a one-shot
+        outcome.start_rev = 10;
+        outcome.result = "skipped";
+        record.outcomes = outcomes;
+        record.n_outcomes = 1;
+        v = wait_condition_judge(START, 10, &view);
+        assert_true(v.done && v.status == 0 && v.skipped);
+        outcome.result = "success";
+        assert_false(wait_condition_judge(START, 10, &view).skipped);
+}
+
 static void a_start_of_which_nobody_can_tell_the_end_fails(void **state) {
         Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT, *outcomes[] = {&outcome};
         WaitVerdict v;
@@ -466,6 +488,7 @@ int main(void) {
                 cmocka_unit_test_setup(a_program_that_ended_well_is_said_to_have_ended, setup),
                 cmocka_unit_test_setup(a_one_shot_has_ended_when_the_log_says_how, setup),
                 cmocka_unit_test_setup(a_start_that_fails_says_why_and_where, setup),
+                cmocka_unit_test_setup(a_start_that_systemd_skips_ends_well_with_a_word, setup),
                 cmocka_unit_test_setup(a_start_of_which_nobody_can_tell_the_end_fails, setup),
                 cmocka_unit_test_setup(a_start_that_never_began_says_what_the_node_says, setup),
                 cmocka_unit_test_setup(a_one_shot_ends_the_start_when_it_has_finished, setup),

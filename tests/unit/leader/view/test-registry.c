@@ -329,14 +329,17 @@ static void a_report_is_kept_within_limits(void **state) {
         r.active = ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
         r.sub = sub;
         r.error = error;
-        r.drift = r.file_stale = r.went_along = r.comes_back = r.leaving = true;
+        r.file_stale = r.comes_back = r.leaving = true;
+        r.down = ARGOSY__DOWN_CAUSE__DOWN_SKIPPED;
+        r.down_by = error;
         assert_int_equal(unit_on_node_report(s, &r), 0);
-        assert_true(unit_on_node_is_reported(s) && s->drift && s->file_stale && s->went_along && s->comes_back && s->leaving);
+        assert_true(unit_on_node_is_reported(s) && unit_on_node_is_skipped(s) && s->file_stale && s->comes_back && s->leaving);
         assert_int_equal(s->revision, 17);
         assert_int_equal(s->active, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
         assert_true(hash_equal(&s->seen, &spec));
         assert_int_equal(strlen(s->sub), WORD_MAX);
         assert_int_equal(strlen(s->error), REASON_MAX);
+        assert_int_equal(strlen(s->down_by), REASON_MAX);
         r.spec.len = 5; // no hash
         r.error = (char *) "";
         free(tables_node(&t, 2)->reason);

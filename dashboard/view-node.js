@@ -3,8 +3,8 @@
 
 import { button } from "./act.js";
 import { ask } from "./ask.js";
-import { isNews, nodeLevel, nodeText, recent } from "./derive.js";
-import { fields, fill, h, name, put } from "./dom.js";
+import { isNews, LEVEL_WORDS, nodeLevel, nodeText, recent, rowsOfUnit } from "./derive.js";
+import { fields, fill, h, jobLink, name, nodeLink, put, table, unitLink } from "./dom.js";
 import { drawEvents } from "./view-events.js";
 import { jobTable, targetsOf } from "./view-jobs.js";
 import { unitList } from "./view-units.js";
@@ -13,6 +13,7 @@ import { bytes, count, since } from "./words.js";
 const USE_MS = 5000;
 const JOBS = 10, EVENTS = 100; // of what happened
 const HOUR_US = 3600e6;
+const LEFT = 200; // units that are shown of those that left a lost node
 
 function offersText(row) {
   const parts = [row["offers-cpu"] > 0 ? `${(row["offers-cpu"] / 1000).toLocaleString("en")} cores` : "",
@@ -34,7 +35,7 @@ export function show(root, context) {
       `They are moved to ${count(others, "other node")}, a few at a time; what no other node takes stays here, and says so. The node is closed for new ones.`];
   };
   const jobs = h("div", {}), events = h("ol", { class: "events", "aria-label": `Events of ${node}` });
-  const empty = h("p", { class: "none", role: "status" });
+  const empty = h("p", { class: "none", role: "status" }), left = h("div", {});
   let timer, before = null, offers = null, told = "", began = false, listed = [];
 
   const box = h("div", {}, list.elements);
@@ -42,7 +43,7 @@ export function show(root, context) {
     button("Cordon", "admin", () => ({ title: `Cordon ${node}`, body: { verb: "cordon", nodes: [node] }, known: ["No unit is placed here from now on; those that are here stay."] }), went),
     button("Drain", "admin", () => ({ title: `Drain ${node}`, harm: true, body: { verb: "drain", nodes: [node] }, known: leaves() }), went),
     button("Uncordon", "admin", () => ({ title: `Uncordon ${node}`, body: { verb: "uncordon", nodes: [node] }, known: ["Units may be placed here again. None comes back by that alone."] }), went)),
-    h("h2", {}, "Units"), empty, box);
+    h("h2", {}, "Units"), empty, box, left);
   root.append(h("h1", {}, name(node)), head, gone, rest,
     h("section", { "aria-labelledby": "h-past" }, h("h2", { id: "h-past" }, "Jobs and events"), jobs, events));
 
@@ -59,6 +60,7 @@ export function show(root, context) {
     } catch (error) {
       if (!stop.signal.aborted) put(use, error.message);
     }
+    await readLeft();
     if (!stop.signal.aborted) timer = setTimeout(readUse, USE_MS);
   }
 
@@ -67,6 +69,27 @@ export function show(root, context) {
       listed = (await ask(`/v1/jobs?limit=${JOBS}&node=${encodeURIComponent(node)}`, { signal: stop.signal })).jobs;
       drawJobs();
     } catch {} // the banner says what is wrong; what the events have told stands here
+  }
+
+  // Where the units of a lost node went, by the record that the cluster keeps of the loss.
+  async function readLeft() {
+    if (nodeLevel(copy.rows.node.get(node) ?? {}, copy) !== "bad") return left.replaceChildren();
+    try {
+      const { jobs: own } = await ask(`/v1/jobs?limit=${JOBS}&author=cluster&node=${encodeURIComponent(node)}`, { signal: stop.signal });
+      const loss = own.find((job) => job.verb === "host lost");
+      if (!loss) return;
+      const [{ units, more_units: others = 0 }] = (await ask(`/v1/jobs/${loss.job}`, { signal: stop.signal })).jobs;
+      drawLeft(loss, units.filter((unit) => unit.from === node), others);
+    } catch {} // the banner says what is wrong
+  }
+
+  function drawLeft(loss, units, others) {
+    if (units.length === 0) return fill(left, [h("p", { class: "none" }, "Nothing has left it so far, see ", jobLink(loss.job), ".")]);
+    const now = (unit) => rowsOfUnit(copy, unit.unit).map((row) => h("span", {}, h("span", { class: `dot ${row.level}` }), ` ${row.text.startsWith(LEVEL_WORDS[row.level]) ? "" : `${LEVEL_WORDS[row.level]}: `}${row.text} `));
+    const more = units.length - LEFT + others;
+    fill(left, [h("h3", {}, `${count(units.length + others, "unit")} left it when it was lost `, jobLink(loss.job)),
+      table(["Unit", "To", "State now", "=Age"], units.slice(0, LEFT).map((unit) => [unitLink(unit.unit), unit.node ? nodeLink(unit.node) : "no node yet", now(unit), h("span", { class: "since" }, since(unit.time, copy.now))])),
+      more > 0 ? h("p", { class: "none" }, `And ${count(more, "more unit")}.`) : ""]);
   }
 
   // What somebody did with it; and what it was told of since this was opened.
@@ -86,7 +109,7 @@ export function show(root, context) {
     box.hidden = mine.length === 0;
     empty.hidden = mine.length > 0;
     const lost = row && nodeLevel(row, copy) === "bad";
-    put(empty, lost ? "No unit is placed on this node any more: those that were here when it was lost are on other nodes, or wait for one. The jobs and events below say more." : "No unit is on this node.");
+    put(empty, lost ? "No unit is placed on this node any more: those that were here when it was lost are on other nodes, or wait for one." : "No unit is on this node.");
     list.update();
   }
 

@@ -106,7 +106,8 @@ def trouble():
     nodes = [node("n1", role="leader"), node("n2", "lost", NOW - 4 * MIN, reason="not heard for 5 s"), node("n3", mode="cordoned", mode_reason="new disks tomorrow"), node("n4", role="spare")]
     units += [unit("report.service", "n1", description="Nightly report"), unit("train.service", "-", description="Training", since=NOW - 3 * HOUR), unit("db.service", "n2", description="The database")]
     states += [state("report.service", "n1", "failed", "failed", NOW - 9 * MIN, result="exit-code"), state("db.service", "n2", "unknown", "unknown", 0)]
-    c = Cluster(nodes, units, states, JOBS)
+    loss = job(72, "host lost", ["n2"], 4 * MIN, author="cluster", reason="not heard for 5 s", changed=8)
+    c = Cluster(nodes, units, states, [loss] + JOBS)
     c.answers = {
         "/v1/units/report.service": {"why": [{"node": "n1", "as_wanted": False, "why": "its program ended with status 28", "note": "", "refusals": []}]},
         "/v1/units/train.service": {"why": [{"node": "-", "as_wanted": False, "why": "no node takes it", "note": "", "refusals": [
@@ -121,6 +122,9 @@ def trouble():
             "Nov 28 02:51:04 n1 systemd[1]: report.service: Failed with result 'exit-code'.", "Nov 28 02:51:04 n1 systemd[1]: Failed to start report.service - Nightly report.")],
         "/v1/jobs/70": {"jobs": [JOBS[1] | {"cut": False, "after": [], "waiting": [], "settings": [], "units": [
             {"unit": "report.service", "rev": "3f1c", "desired": "loaded", "end": "failed", "end_message": "exit-code", "node": "n1", "now": "otherwise", "message": "", "revision": 41, "by": 0}]}]},
+        "/v1/jobs/72": {"jobs": [loss | {"cut": False, "after": [], "waiting": [], "settings": [], "units": [
+            {"unit": f"shop@{i}.service", "rev": "", "desired": "", "end": "", "end_message": "", "node": ("n3", "n1")[i % 2], "now": "", "message": "its node was lost", "revision": 0, "by": 0,
+             "from": "n2", "time": NOW - 4 * MIN} for i in range(2, 24, 3)]}]},
         "/v1/jobs/67": {"jobs": [JOBS[4] | {"cut": False, "after": [], "waiting": [], "settings": [], "units": [
             {"unit": f"shop@{i}.service", "rev": "", "desired": "", "end": "ok", "end_message": "", "node": ("n3", "n1")[i % 2], "now": "", "message": "", "revision": 41, "by": 0} for i in range(1, 25)]}]},
         "/v1/plan": {"units": [{"unit": f"shop@{i}.service", "ok": True, "node": "", "message": "is removed", "from": "", "because_of": "", "refusals": []} for i in range(1, 25)]},

@@ -32,7 +32,7 @@ KEPT = SOURCE / "docs/pictures"
 DIFFERS = 0.02  # of the pixels
 WIDE, MIDDLE, NARROW = (1440, 900), (800, 700), (390, 844)
 TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
-PORT = 9517
+PORT, DRIVER_PORT = 9517, 9518
 
 
 @dataclass
@@ -74,7 +74,7 @@ PICTURES = [
     Picture("unit-compare-800", page_states.trouble, "#/unit/report.service", MIDDLE, "disk full", script=COMPARE),
     Picture("unit-gone-800", page_states.calm, "#/unit/nothing.service", MIDDLE, "There is no unit"),
     *both("nodes", page_states.trouble, "#/nodes", "0.0 of 8"),
-    *both("node-lost", page_states.trouble, "#/node/n2", "lost"),
+    *both("node-lost", page_states.trouble, "#/node/n2", "8 units left it"),
     *both("jobs", page_states.trouble, "#/jobs", "job 65"),
     Picture("jobs-long-800", page_states.long_names, "#/jobs", MIDDLE, "job 80"),
     Picture("job-1440", page_states.trouble, "#/job/67", WIDE, "and 8 more", "dark"),
@@ -270,7 +270,7 @@ def main():
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
     failed = 0
-    with browser_on(None) as page:
+    with browser_on(None, DRIVER_PORT) as page:
         page.devtools("Page.addScriptToEvaluateOnNewDocument", source=ALIKE)
         page.devtools("Emulation.setTimezoneOverride", timezoneId="UTC")
         page.devtools("Emulation.setLocaleOverride", locale="en-GB")

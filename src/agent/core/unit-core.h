@@ -5,12 +5,12 @@
 // them, and almost all of them are at rest: loaded or running as the leader wants it, with nothing to be done and
 // nothing to be told. So there are two objects:
 //
-//   AgentUnit      as long as the unit is known. What a unit at rest costs: 196 bytes and its name, in one
-//                  chunk of 224 for a name of up to 19. Of these, 72 are systemd's side (SystemdUnit), 60
+//   AgentUnit      as long as the unit is known. What a unit at rest costs: 206 bytes and its name, in one
+//                  chunk of 224 for a name of up to 17. Of these, 80 are systemd's side (SystemdUnit), 64
 //                  what the ledger has (AgentHeld), 32 for being told that something has happened. That last
 //                  part must not fail for lack of memory, so it is there always.
 //   AgentUnitWork  from the first thing that is under way about the unit to the last: an order that differs
-//                  from what is held, a step, an error, an outcome that the leader does not know. About 350
+//                  from what is held, a step, an error, an outcome that the leader does not know. About 420
 //                  bytes, which ten thousand units do not all need at a time. Made by agent_unit_work(),
 //                  freed by agent_unit_settle(), which looks whether it still says something.
 //

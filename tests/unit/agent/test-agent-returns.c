@@ -54,6 +54,7 @@ static bool all_is_up(void) {
 static void what_a_new_file_takes_down_is_back_when_the_order_is_answered(void **state) {
         begin();
         start_foreign("off.service", "[Unit]\nRequires=db.service\n[Service]\nExecStart=/bin/off\n");
+        pid1_pin(pid1, "off.service");
         pid1_stop(pid1, "off.service"); // by hand
         send_order(with(db, NEW_DB, 8));
         loop_until(answered("db.service", 8));

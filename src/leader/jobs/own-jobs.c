@@ -201,6 +201,16 @@ static int fill_moves(const Leader *l, const OwnRecord *r, Argosy__JobMove **ret
         return 0;
 }
 
+// Of a loss it is said what happened to the host; else why the first of the units went.
+static const char *reason_of(const Leader *l, const OwnRecord *r) {
+        if (r->happened)
+                return r->reason;
+        for (size_t i = 0; i < l->n_own_moves && r->cause != ARGOSY__OWN_CAUSE__OWN_LOST; i++)
+                if (is_of(&l->own_moves[i], r))
+                        return l->own_moves[i].reason;
+        return "";
+}
+
 static int put(Decision *d, const OwnRecord *r) {
         Argosy__LogOp__JobPut job = ARGOSY__LOG_OP__JOB_PUT__INIT;
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
@@ -216,7 +226,7 @@ static int put(Decision *d, const OwnRecord *r) {
                 record.own = r->cause;
                 record.own_host = r->host;
                 record.verb = (char *) verbs[r->cause];
-                record.reason = (char *) r->reason;
+                record.reason = (char *) reason_of(l, r);
                 record.times = r->happened ? (again ? before.times : 0) + 1 : 0;
                 record.targets = &target;
                 record.n_targets = target ? 1 : 0;

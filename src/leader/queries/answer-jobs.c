@@ -438,8 +438,13 @@ static int add_changed(Argosy__Response__JobRow *row, const Argosy__JobRecord *j
         return each_unit(job, add_changed_unit, row) ? 0 : -ENOMEM;
 }
 
+// What the cluster did by itself has nothing that was typed: a host that it is about, or else the units.
+static bool is_about_units(const Argosy__JobRecord *job) {
+        return job->own && job->n_targets == 0;
+}
+
 int job_fill_row(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
-        int r = add_typed(row, job);
+        int r = is_about_units(job) ? add_changed(row, job) : add_typed(row, job);
 
         return r < 0 ? r : fill(row, job);
 }
@@ -455,7 +460,7 @@ static int add_job(const Viewer *v, Argosy__Response__Jobs *jobs, const Argosy__
         if (FIELD_APPEND(jobs->rows, jobs->n_rows, row) < 0)
                 return -ENOMEM;
         *ret = row;
-        r = v->sees_all ? add_typed(row, job) : add_changed(row, job);
+        r = v->sees_all && !is_about_units(job) ? add_typed(row, job) : add_changed(row, job);
         return r < 0 ? r : fill(row, job);
 }
 

@@ -833,7 +833,7 @@ FAULTS = [
           "if (n > AUTHORIZATION_UNITS_MAX || job->cut)",
           "leader/authorization: jobs_are_seen_whose_units_are"),
     Fault("typed-names-shown", "src/leader/queries/answer-jobs.c",
-          "r = v->sees_all ? add_typed(row, job) : add_changed(row, job);",
+          "r = v->sees_all && !is_about_units(job) ? add_typed(row, job) : add_changed(row, job);",
           "r = true ? add_typed(row, job) : add_changed(row, job);",
           "leader/authorization: what_was_typed_of_other_units_is_not_shown"),
     Fault("usage-of-others-shown", "src/leader/queries/node-calls.c",

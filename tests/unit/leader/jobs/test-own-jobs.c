@@ -176,6 +176,8 @@ static void a_wait_that_ends_is_told(void **state) {
         rig_pass_ms(&g, 1000);
         assert_string_equal(own("place", 0)->units[0]->node, "n3");
         assert_string_equal(own("place", 0)->units[0]->from, "");
+        assert_string_equal(own("place", 0)->targets[0], "a.service");
+        assert_string_equal(own("place", 0)->reason, "it waited for a node");
         assert_non_null(strstr(why("a.service"), "the cluster placed it here at "));
         assert_non_null(strstr(why("a.service"), "it waited for a node"));
 }
@@ -186,6 +188,32 @@ static void what_leaves_a_node_that_is_emptied_says_so(void **state) {
         rig_pass_ms(&g, 1000);
         assert_string_equal(own("move", 0)->units[0]->from, "n2");
         assert_non_null(strstr(own("move", 0)->units[0]->message, "n2 is being emptied"));
+        assert_string_equal(own("move", 0)->targets[0], "n2");
+        assert_string_equal(own("move", 0)->reason, "n2 is being emptied");
+}
+
+static void what_fails_and_is_tried_elsewhere_says_so(void **state) {
+        static const char bad[] = SERVICE "[X-Argosy]\nRestartElsewhere=1\n";
+        const Argosy__Response__JobRow *row;
+
+        g.bad = hash_of(bad, strlen(bad));
+        (void) rig_change(&g, START, "bad.service", bad);
+        rig_pass_ms(&g, 20 * 1000);
+        row = own("try again", 0);
+        assert_string_equal(row->targets[0], "bad.service");
+        assert_non_null(strstr(row->reason, "it failed on n"));
+        assert_string_not_equal(row->units[0]->from, row->units[0]->node);
+}
+
+static void a_host_that_is_shut_down_was_not_silent(void **state) {
+        start_on_2("a.service");
+        rig_host_goodbye(&g, 2);
+        rig_settle(&g);
+        assert_null(own("host lost", 0));
+        virtual_host_goodbye(&rig_host(&g, 2)->virtual, false);
+        rig_settle(&g);
+        assert_string_equal(own("host lost", 0)->reason, "n2 was shut down");
+        assert_int_equal(own("host lost", 0)->n_units, 1);
 }
 
 // Nobody asked for it, so it is in nobody's way.
@@ -220,6 +248,8 @@ int main(void) {
                 TEST(another_leader_is_told),
                 TEST(a_wait_that_ends_is_told),
                 TEST(what_leaves_a_node_that_is_emptied_says_so),
+                TEST(what_fails_and_is_tried_elsewhere_says_so),
+                TEST(a_host_that_is_shut_down_was_not_silent),
                 TEST(it_counts_for_no_request),
         };
 

@@ -28,6 +28,9 @@ typedef struct JournalQuestion {
         unsigned n_lines; // the newest so many, oldest of them first
         bool follow;
         size_t batch_bytes; // 0: JOURNAL_BATCH_BYTES
+        // Not 0: of what was written in this last time, the `n_lines` messages that say why the unit failed
+        // (journal-cause.h), and a few further lines of each. In one batch; `follow` counts for nothing.
+        uint64_t cause_within_us;
 } JournalQuestion;
 
 typedef enum JournalRead {

@@ -154,6 +154,41 @@ def test_a_failed_start_says_where_and_with_the_last_words_of_the_log(c: Cluster
     assert c.file_row("broken")["desired"] == "launched"
 
 
+def test_the_lines_under_a_failure_are_those_of_its_cause(c: Cluster):
+    """By start and by apply: what systemd complains of before it sums up, what the program said last, nothing twice, nothing of before."""
+    node = c.node("n1")
+    where = "[X-Argosy]\nHost=n1\n"
+    says = "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo first; echo same; echo same; echo {what} >&2; exit 1'\n"
+    units = {"env.service": ("[Service]\nEnvironmentFile=/etc/not-there\nExecStart=/bin/sleep infinity\n", "Failed to load environment files"),
+             "says.service": (says.format(what="the last word"), "the last word"),
+             "step.service": ("[Service]\nType=oneshot\nUser=nobody-of-that-name\nExecStart=/bin/true\n", "Failed at step USER"),
+             "late.service": ("[Service]\nType=notify\nTimeoutStartSec=1\nExecStart=/bin/sh -c 'echo begun; exec sleep infinity'\n", "start operation timed out")}
+    for name, (text, cause) in units.items():
+        node.write(f"/root/causes/{name}", text + where)
+
+        def lines():
+            said = c.ctl_fails(f"start /root/causes/{name}", node).err.splitlines()
+            return [line for line in said if line.startswith("  ")]
+
+        eventually(lambda: any(cause in line for line in lines()), what=f"the cause of {name}: {cause}")
+        found = lines()
+        texts = [line.split("]: ", 1)[-1] for line in found]
+        assert 0 < len(found) <= 3 and len(set(texts)) == len(texts), found
+        c.ctl(f"destroy {name}")
+    # Another life of the name says nothing of the one before.
+    node.write("/root/causes/says.service", says.format(what="another one") + where)
+    said = c.ctl_fails("start /root/causes/says.service", node).err
+    assert "the last word" not in said, said
+    c.ctl("destroy says.service")
+    eventually(lambda: cause_by_apply(c, node), what="apply says the cause, too")
+
+
+def cause_by_apply(c, node):
+    said = c.ctl_fails("apply --set=causes /root/causes", node).err
+    c.ctl_result("destroy env says step late", node)
+    return "Failed to load environment files" in said and "the last word" not in said
+
+
 def test_what_is_under_way_is_named(c: Cluster):
     c.submit("begins.service", STARTS_WHEN_TOLD)
     c.ctl("start begins --no-block")

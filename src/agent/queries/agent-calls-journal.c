@@ -84,6 +84,7 @@ int call_read_lines(Call *c, const char *unit, unsigned n_lines, bool follow, co
                 .unit = unit,
                 .n_lines = n_lines,
                 .follow = follow,
+                .cause_within_us = c->cause_within_us,
                 .batch_bytes = c->window.size ? MIN_OF(c->window.size, (size_t) JOURNAL_BATCH_BYTES) : 0,
         };
 

@@ -20,6 +20,7 @@ typedef struct Call {
         char **names;
         size_t n_names, at; // `at`: the name that is being worked on
         unsigned n_lines;
+        uint64_t cause_within_us; // status: of the lines that say why a unit failed; 0: of the newest ones
 
         JournalReader *reader;
         const AgentNode *reads; // a container: `reader`, or `unread`, is about it; NULL: neither is

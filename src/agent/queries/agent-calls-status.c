@@ -16,6 +16,7 @@
 #include "agent-unit.h"
 #include "agent-usage.h"
 #include "array.h"
+#include "clock.h"
 #include "str.h"
 #include "unit-state.h"
 
@@ -267,6 +268,7 @@ int call_start_status(Agent *a, AgentNode *node, const Argosy__Request__Status *
         if (r < 0)
                 return r;
         c->n_lines = MIN_OF(q->lines, (unsigned) STATUS_LINES_MAX);
+        c->cause_within_us = MIN_OF(q->cause_within_ms, UINT64_MAX / USEC_PER_MSEC) * USEC_PER_MSEC;
         c->anywhere = !node;
         *ret = c->number;
         status_next(c);

@@ -34,10 +34,6 @@
 
 enum { CHANGE_SPLIT = -1 }; // beside exit codes: the cluster wants less at a time
 
-enum {
-        FAILURES_SHOWN = 3, // whose last words are printed
-};
-
 typedef struct ChangeVerb {
         Argosy__Verb verb;
         const char *name;
@@ -63,8 +59,7 @@ typedef struct Change {
         char cursor[EVENT_CURSOR_SIZE]; // behind which the events of all of it come; empty: none
         int status;    // of the Change as a whole, 0 or positive errno
         char message[512];
-        char *logs[FAILURES_SHOWN]; // units that failed on a node
-        size_t n_logs;
+        LastWords words; // of units that failed on a node
 } Change;
 
 // ---- results
@@ -112,11 +107,8 @@ static bool will_wait(const Change *c) {
 static void note_failure(Change *c, const char *name) {
         Argosy__Verb verb = c->verb->verb;
 
-        if (c->n_logs == FAILURES_SHOWN || (verb != ARGOSY__VERB__VERB_START &&
-                                            verb != ARGOSY__VERB__VERB_RESTART && verb != ARGOSY__VERB__VERB_LOAD))
-                return;
-        c->logs[c->n_logs] = strdup(name);
-        c->n_logs += c->logs[c->n_logs] != NULL;
+        if (verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_RESTART || verb == ARGOSY__VERB__VERB_LOAD)
+                last_words_note(&c->words, name);
 }
 
 static void report_failure(Change *c, const Argosy__Response__UnitResult *u) {
@@ -511,6 +503,7 @@ static int change_units(Change *c, const UnitArgs *a) {
 static int run_change(Ctl *ctl, const ChangeVerb *verb, char **args, size_t n) {
         Change c = {.ctl = ctl,
                     .verb = verb,
+                    .words.since_us = clock_boot_us(),
                     .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_unit_args_ UnitArgs a = {};
         FileWarnings *warnings;
@@ -528,10 +521,9 @@ static int run_change(Ctl *ctl, const ChangeVerb *verb, char **args, size_t n) {
         if (ctl->opt.json != JSON_OFF) {
                 json_end(&c.json, ']');
                 json_finish(&c.json);
-        } else if (c.n_logs > 0 && code == EXIT_FAILED && !(ctl->opt.given & OPT_QUIET))
-                last_words_print(ctl, c.logs, c.n_logs);
-        for (size_t i = 0; i < c.n_logs; i++)
-                free(c.logs[i]);
+        } else if (c.words.n > 0 && code == EXIT_FAILED && !(ctl->opt.given & OPT_QUIET))
+                last_words_print(ctl, &c.words);
+        last_words_done(&c.words);
         wait_set_done(&c.waiting);
         return code;
 }

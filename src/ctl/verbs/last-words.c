@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What units wrote before they failed: their status is asked for once, with a few lines of the log.
-// Nothing is said of a daemon or a node that does not answer soon; that units failed has been said
+// Why units failed, by their logs: their status is asked for once, with the few lines that say it, of the time since the
+// verb began. Nothing is said of a daemon or a node that does not answer soon; that units failed has been said
 // already.
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "ctl.h"
 #include "last-words.h"
 
-enum { LAST_WORDS = 3, LAST_WORDS_SEC = 3 }; // lines of each unit, and how long they are worth waiting for
+enum {
+        LAST_WORDS = 3,             // lines of each unit,
+        LAST_WORDS_SEC = 3,         // and how long they are worth waiting for
+        LAST_WORDS_MARGIN_MS = 200, // between the words and the first byte that is sent
+};
 
 static int on_last_words(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (r->status != 0 || r->what_case != ARGOSY__RESPONSE__WHAT_STATUS_REPLY)
@@ -25,15 +31,29 @@ static int on_last_words(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         return 0;
 }
 
-void last_words_print(Ctl *ctl, char **names, size_t n) {
+void last_words_note(LastWords *w, const char *name) {
+        if (w->n == LAST_WORDS_UNITS)
+                return;
+        w->names[w->n] = strdup(name);
+        w->n += w->names[w->n] != NULL;
+}
+
+void last_words_done(LastWords *w) {
+        while (w->n > 0)
+                free(w->names[--w->n]);
+}
+
+void last_words_print(Ctl *ctl, const LastWords *w) {
         Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t now = clock_boot_us();
 
-        status.names = names;
-        status.n_names = n;
+        status.names = (char **) w->names;
+        status.n_names = w->n;
         status.lines = LAST_WORDS;
+        status.cause_within_ms = (now - w->since_us) / USEC_PER_MSEC + LAST_WORDS_MARGIN_MS;
         request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
         request.status = &status;
-        ctl->deadline_us = MIN_OF(ctl->deadline_us, clock_boot_us() + LAST_WORDS_SEC * USEC_PER_SEC);
+        ctl->deadline_us = MIN_OF(ctl->deadline_us, now + LAST_WORDS_SEC * USEC_PER_SEC);
         (void) ctl_call(ctl, &request, CALL_NOTE, on_last_words, NULL); // what failed has been said already
 }

@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What a unit that has failed wrote to its journal before: shown below the complaint, to whoever waited for it.
+// Why a unit has failed, by its journal: shown below the complaints, to whoever waited for it.
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct Ctl Ctl;
 
-// Prints the last lines of the units' logs on err, if their nodes tell them soon.
-void last_words_print(Ctl *ctl, char **names, size_t n);
+enum { LAST_WORDS_UNITS = 3 }; // of so many it is shown
+
+// Zero-initialised but for `since_us`.
+typedef struct LastWords {
+        uint64_t since_us; // boot time at which the verb began: what units wrote before is not about it
+        char *names[LAST_WORDS_UNITS];
+        size_t n;
+} LastWords;
+
+// The unit has failed on a node. Counts if there is room.
+void last_words_note(LastWords *w, const char *name);
+// Prints lines of the noted units' logs on err, if their nodes tell them soon.
+void last_words_print(Ctl *ctl, const LastWords *w);
+void last_words_done(LastWords *w);

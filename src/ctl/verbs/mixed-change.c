@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "clock.h"
 #include "ctl.h"
 #include "event-cursor.h"
 #include "json.h"
+#include "last-words.h"
 #include "mixed-change.h"
 #include "str.h"
 #include "terminal.h"
@@ -31,6 +33,7 @@ typedef struct MixedChange {
         char cursor[EVENT_CURSOR_SIZE]; // behind which its events come; empty: none
         size_t n_failed;
         Map failed; // names of units, owned
+        LastWords words; // of units that failed on a node
         WaitSet waiting[ELEMENTSOF(verbs)];
         size_t at; // of them, the one that is waited for
         Argosy__Request__Wait wait;
@@ -87,6 +90,12 @@ static void report_wrong(const char *unit, const char *node, const char *message
         report_json(c, &result);
 }
 
+// Of what is to stop or to go the log says nothing new.
+static bool is_start(const MixedChange *c) {
+        return c->at < ELEMENTSOF(verbs) &&
+               (verbs[c->at] == ARGOSY__VERB__VERB_START || verbs[c->at] == ARGOSY__VERB__VERB_LOAD);
+}
+
 // A unit has come to its end, well or not.
 static void report(MixedChange *c, const Argosy__Response__UnitResult *result) {
         Ctl *ctl = c->ctl;
@@ -102,6 +111,8 @@ static void report(MixedChange *c, const Argosy__Response__UnitResult *result) {
                 ctl_fail(ctl, "%s %s%s%s: %s", c->verb->name, result->name, *result->node ? " on " : "",
                          result->node, status_text(result->status, result->message));
                 ctl_refusals(ctl, ctl->term.err, result->refusals, result->n_refusals);
+                if (*result->node && !result->setting && result->n_may_run_on == 0 && is_start(c))
+                        last_words_note(&c->words, result->name);
         } else if (ctl->opt.json != JSON_OFF)
                 return;
         else if (plans(c))
@@ -250,6 +261,7 @@ static int ask(MixedChange *c, Argosy__Request *request, MixedCheck check, void 
 int mixed_change_run(Ctl *ctl, const MixedVerb *verb, Argosy__Request *request, MixedCheck check, void *userdata) {
         MixedChange c = {.ctl = ctl,
                          .verb = verb,
+                         .words.since_us = clock_boot_us(),
                          .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         int code;
 
@@ -260,7 +272,9 @@ int mixed_change_run(Ctl *ctl, const MixedVerb *verb, Argosy__Request *request, 
         if (ctl->opt.json != JSON_OFF) {
                 json_end(&c.json, ']');
                 json_finish(&c.json);
-        }
+        } else if (c.words.n > 0 && code == EXIT_FAILED && !(ctl->opt.given & OPT_QUIET))
+                last_words_print(ctl, &c.words);
+        last_words_done(&c.words);
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
                 wait_set_done(&c.waiting[i]);
         map_foreach (slot, &c.failed)

@@ -60,6 +60,7 @@ static int ask_about(ForeignJournal *j, const JournalQuestion *q) {
         journal.lines = q->n_lines;
         journal.follow = q->follow;
         journal.batch_bytes = (uint32_t) q->batch_bytes;
+        journal.cause_within_us = q->cause_within_us;
         return ask(j, &journal);
 }
 

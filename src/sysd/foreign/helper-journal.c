@@ -54,7 +54,8 @@ static int begin(HelperJournal *j, const Argosy__HelperJournal *asked) {
                                    .unit = asked->unit,
                                    .n_lines = asked->lines,
                                    .follow = asked->follow,
-                                   .batch_bytes = asked->batch_bytes};
+                                   .batch_bytes = asked->batch_bytes,
+                                   .cause_within_us = asked->cause_within_us};
 
         helper_journal_done(j);
         return journal_source_open(&q, &j->source);

@@ -19,10 +19,18 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "clock.h"
+#include "journal-cause.h"
 #include "journal-watch.h"
 #include "str.h"
 
-enum { DIR_SIZE = 64, N_DIRS = 4 };
+enum {
+        DIR_SIZE = 64,
+        N_DIRS = 4,
+        CAUSE_ENTRIES = 256,   // newest ones, among which a cause is looked for
+        CAUSE_LINES_MAX = 3,   // of one message
+        CAUSE_TEXT_MAX = 1024, // bytes by which messages are compared
+};
 
 struct JournalSource {
         sd_journal *journal;
@@ -34,6 +42,8 @@ struct JournalSource {
         char *cursor;        // of one that follows: of the entry that was read last; NULL: of none
         bool on_unread; // it stands on an entry that was not read
         size_t batch_bytes;
+        unsigned n_causes; // messages that say why it failed; 0: it is read line by line
+        uint64_t since_us; // of these, wall clock
         char **lines;
         size_t n, n_room, n_bytes;
 };
@@ -303,15 +313,21 @@ static int take_changes(JournalSource *s) {
 // ---- the source
 
 static int open_at_tail(JournalSource *s, const JournalQuestion *q) {
-        int r = q->follow ? watch_dirs(s) : 0;
+        int r = q->follow && !s->n_causes ? watch_dirs(s) : 0;
 
         if (r >= 0)
                 r = open_files(s, &s->journal);
         if (r >= 0)
                 r = check_access(s->journal);
         if (r >= 0)
-                r = seek_near_tail(s->journal, q->n_lines);
+                r = seek_near_tail(s->journal, s->n_causes ? CAUSE_ENTRIES : q->n_lines);
         return r < 0 ? r : note_place(s);
+}
+
+static uint64_t since(uint64_t within_us) {
+        uint64_t now = clock_wall_us();
+
+        return now > within_us ? now - within_us : 0;
 }
 
 int journal_source_open(const JournalQuestion *q, JournalSource **ret) {
@@ -322,7 +338,9 @@ int journal_source_open(const JournalQuestion *q, JournalSource **ret) {
                 return -ENOMEM;
         *s = (JournalSource){.manager = q->manager,
                              .unit = strdup(q->unit),
-                             .batch_bytes = q->batch_bytes ?: JOURNAL_BATCH_BYTES};
+                             .batch_bytes = q->batch_bytes ?: JOURNAL_BATCH_BYTES,
+                             .n_causes = q->cause_within_us ? q->n_lines : 0,
+                             .since_us = since(q->cause_within_us)};
         r = s->unit ? open_at_tail(s, q) : -ENOMEM;
         if (r < 0) {
                 journal_source_close(s);
@@ -370,11 +388,113 @@ static int read_batch(JournalSource *s) {
         return JOURNAL_MORE;
 }
 
+// ---- why it failed
+
+// An entry that was read, and where its lines are.
+typedef struct Candidate {
+        JournalEntry entry;
+        char text[CAUSE_TEXT_MAX];
+        size_t first, n; // in lines
+} Candidate;
+
+static bool has_field(sd_journal *j, const char *name) {
+        const void *data;
+        size_t len;
+
+        return sd_journal_get_data(j, name, &data, &len) >= 0;
+}
+
+// systemd names the run in a field of its own; of what a unit says journald does.
+static void take_invocation(JournalSource *s, JournalEntry *e) {
+        static const char *const of_manager[] = {"INVOCATION_ID", "USER_INVOCATION_ID"},
+                                        *const of_unit[] = {"_SYSTEMD_INVOCATION_ID"};
+        const char *const *names = e->by_manager ? of_manager : of_unit;
+        char value[256];
+
+        for (size_t i = 0; i < (e->by_manager ? ELEMENTSOF(of_manager) : ELEMENTSOF(of_unit)) && !*e->invocation; i++) {
+                field(s->journal, names[i], "", value);
+                str_fit(e->invocation, sizeof(e->invocation), "%s", value);
+        }
+}
+
+static int take_candidate(JournalSource *s, Candidate *c) {
+        char priority[256];
+        const void *data;
+        size_t len;
+        int r;
+
+        *c = (Candidate){.first = s->n};
+        r = take_entry(s);
+        c->n = s->n - c->first;
+        if (r < 0 || c->n == 0)
+                return r;
+        c->entry.by_manager = has_field(s->journal, "UNIT") || has_field(s->journal, "USER_UNIT");
+        take_invocation(s, &c->entry);
+        field(s->journal, "PRIORITY", "6", priority);
+        c->entry.priority = (unsigned) strtoul(priority, NULL, 10);
+        r = sd_journal_get_realtime_usec(s->journal, &c->entry.at_us);
+        if (r >= 0)
+                r = sd_journal_get_data(s->journal, "MESSAGE", &data, &len);
+        if (r < 0)
+                return r;
+        str_fit(c->text, sizeof(c->text), "%.*s", (int) MIN_OF(len - strlen("MESSAGE="), (size_t) CAUSE_TEXT_MAX),
+                (const char *) data + strlen("MESSAGE="));
+        return 0;
+}
+
+static void keep_chosen(JournalSource *s, const Candidate *all, size_t n, const bool *chosen) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < n; i++)
+                for (size_t k = 0; k < all[i].n; k++) {
+                        char *line = s->lines[all[i].first + k];
+
+                        if (chosen[i] && k < CAUSE_LINES_MAX)
+                                s->lines[kept++] = line;
+                        else
+                                free(line);
+                }
+        s->n = kept;
+}
+
+static int read_candidates(JournalSource *s, Candidate *all, size_t *n) {
+        int r;
+
+        while (*n < CAUSE_ENTRIES && (r = step(s)) != 0) {
+                if (r < 0)
+                        return r;
+                r = take_candidate(s, &all[*n]);
+                if (r < 0 && r != -EBADMSG && r != -EADDRNOTAVAIL)
+                        return r;
+                *n += all[*n].n > 0;
+        }
+        return 0;
+}
+
+static int read_causes(JournalSource *s) {
+        _cleanup_free_ Candidate *all = calloc(CAUSE_ENTRIES, sizeof(*all));
+        _cleanup_free_ JournalEntry *entries = calloc(CAUSE_ENTRIES, sizeof(*entries));
+        bool chosen[CAUSE_ENTRIES] = {};
+        size_t n = 0;
+        int r;
+
+        if (!all || !entries)
+                return -ENOMEM;
+        r = read_candidates(s, all, &n);
+        for (size_t i = 0; i < n; i++) {
+                entries[i] = all[i].entry;
+                entries[i].text = all[i].text;
+        }
+        (void) journal_cause_choose(entries, n, s->since_us, s->n_causes, chosen);
+        keep_chosen(s, all, n, chosen);
+        return r < 0 ? r : JOURNAL_END;
+}
+
 int journal_source_read(JournalSource *s, char ***ret, size_t *ret_n) {
         int r;
 
         journal_source_drop_lines(s);
-        r = read_batch(s);
+        r = s->n_causes ? read_causes(s) : read_batch(s);
         *ret = s->lines;
         *ret_n = s->n;
         return r;

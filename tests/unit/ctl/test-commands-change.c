@@ -99,7 +99,8 @@ static void one_fails_on_a_node(FakeDaemon *d) {
         expect_wait(d, ARGOSY__VERB__VERB_START, RESULTS({"a.service", .revision = 5}));
         reply_progress(d, RESULTS({"a.service", .status = EIO, .message = "it failed", .node = "n2"}), true);
         q = fake_read(d);
-        assert(q->what_case == ARGOSY__REQUEST__WHAT_STATUS && q->status->n_names == 1 && q->status->lines == 3);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_STATUS && q->status->n_names == 1 && q->status->lines == 3 &&
+               q->status->cause_within_ms > 0);
         assert(streq(q->status->names[0], "a.service"));
         done(q);
         status.log = lines;

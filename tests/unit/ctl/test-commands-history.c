@@ -624,6 +624,24 @@ static void finishes(FakeDaemon *d, Argosy__Verb verb, const char *name, int sta
         fake_reply(d, &r);
 }
 
+// Only of the unit that did not start is it asked why.
+static void tells_the_cause(FakeDaemon *d, const char *name) {
+        Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
+        char *lines[] = {"n2 systemd[1]: a.service: Failed to load environment files: No such file or directory"};
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_STATUS && q->status->n_names == 1);
+        assert(streq(q->status->names[0], name) && q->status->cause_within_ms > 0);
+        done(q);
+        status.log = lines;
+        status.n_log = 1;
+        r.what_case = ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
+        r.status_reply = &status;
+        r.final = true;
+        fake_reply(d, &r);
+}
+
 static void undoes(FakeDaemon *d) {
         Argosy__Response__UnitResult results[3] = {ARGOSY__RESPONSE__UNIT_RESULT__INIT,
                                                    ARGOSY__RESPONSE__UNIT_RESULT__INIT,
@@ -647,6 +665,7 @@ static void undoes(FakeDaemon *d) {
         reply_results(d, results, 3);
         finishes(d, ARGOSY__VERB__VERB_DESTROY, "b.service", 0);
         finishes(d, ARGOSY__VERB__VERB_START, "a.service", EIO);
+        tells_the_cause(d, "a.service");
         fake_expect_end(d);
 }
 
@@ -658,6 +677,7 @@ static void each_unit_is_waited_for_as_what_it_comes_to(void **state) {
         assert_non_null(strstr(o.err, "Job 12.\n"));
         assert_non_null(strstr(o.err, "c.service: it is as it was before already"));
         assert_non_null(strstr(o.err, "undo a.service on n2: "));
+        assert_non_null(strstr(o.err, "\n  n2 systemd[1]: a.service: Failed to load environment files"));
 }
 
 static void plans(FakeDaemon *d) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "agent-calls.h"
+#include "agent-companions.h"
 #include "agent-core.h"
 #include "agent-fence.h"
 #include "agent-fleet.h"
@@ -202,6 +203,7 @@ void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata) {
         agent_fence_drop(a);
         agent_remote_calls_drop(a);
         agent_names_drop(a);
+        agent_companions_clear(a);
         agent_foreach_node (node, a)
                 agent_foreach_unit(u, node) agent_unit_unwant(u);
         drain_mark(&a->drain);

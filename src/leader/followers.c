@@ -30,6 +30,7 @@
 
 #include "authorization.h"
 #include "activation-affinity.h"
+#include "companion-orders.h"
 #include "decide.h"
 #include "disruption-budget.h"
 #include "drain-waiters.h"
@@ -189,6 +190,7 @@ static void follow_unit(Leader *l, Unit *u, UnitEntry *e) {
         scheduler_on_unit(l, u, e->removed ? NULL : e);
         scheduler_drive_out(l, u, e);
         must(activation_affinity_on_unit(l, e));
+        must(companion_orders_on_unit(l, e));
 }
 
 static void follow_units(Leader *l) {

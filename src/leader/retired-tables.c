@@ -45,6 +45,7 @@ typedef struct RetiredTables {
         Leader *leader;
         Map nodes, units, budgets, jobs;
         Activators activators;
+        Companions companions;
         Dependencies dependencies;
         SchedulerTables *places;
         RetiredHost *hosts;
@@ -82,6 +83,7 @@ static void free_tables(uv_work_t *work) {
         map_done_with(&t->budgets, free_budget);
         map_done_with(&t->jobs, free_job);
         activators_done(&t->activators);
+        companions_done(&t->companions);
         dependencies_done_all(&t->dependencies);
         scheduler_tables_free(t->places);
         for (size_t i = 0; i < t->n_hosts; i++) {
@@ -130,6 +132,8 @@ void retired_tables_take(Leader *l) {
         t->jobs = take_map(&l->open_jobs);
         t->activators = l->activators;
         l->activators = (Activators){};
+        t->companions = l->companions;
+        l->companions = (Companions){};
         t->dependencies = l->dependencies;
         l->dependencies = (Dependencies){};
         t->places = scheduler_close(l);

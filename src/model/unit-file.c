@@ -700,6 +700,81 @@ int unit_file_own_socket(const UnitFile *f, const char *name, char **ret) {
         return MIN_OF(r, 0);
 }
 
+// Takes `template`.
+static int add_companion(char *template, char ***list, size_t *n) {
+        for (size_t i = 0; i < *n; i++)
+                if (streq((*list)[i], template)) {
+                        free(template);
+                        return 0;
+                }
+        if (ARRAY_RESERVE(*list, *n + 1) < 0) {
+                free(template);
+                return -ENOMEM;
+        }
+        (*list)[(*n)++] = template;
+        return 0;
+}
+
+// Of the words of OnFailure= and OnSuccess=, filled in: the templates that they mean, or the plain names.
+static int add_ends(char *words, bool plain, char ***list, size_t *n) {
+        char *rest = words, *word;
+        int r = 0;
+
+        while (r == 0 && (word = strsep(&rest, " \t"))) {
+                UnitNameKind kind = unit_name_kind(word, NULL);
+                char *name;
+
+                if (kind == UNIT_NAME_INVALID || (kind == UNIT_NAME_PLAIN) != plain)
+                        continue;
+                name = kind == UNIT_NAME_INSTANCE ? unit_name_template(word) : strdup(word);
+                r = name ? add_companion(name, list, n) : -ENOMEM;
+        }
+        return r;
+}
+
+static void drop_list(char **list, size_t n) {
+        while (n > 0)
+                free(list[--n]);
+        free(list);
+}
+
+int unit_file_ends(const UnitFile *f, const char *name, char ***ret, size_t *ret_n) {
+        _cleanup_free_ char *words = f->ends ? specifier_expand(f->ends, name) : NULL;
+        int r = f->ends && !words ? -ENOMEM : 0;
+
+        *ret = NULL;
+        *ret_n = 0;
+        if (r == 0 && words)
+                r = add_ends(words, true, ret, ret_n);
+        if (r < 0)
+                drop_list(*ret, *ret_n);
+        return r;
+}
+
+int unit_file_companions(const UnitFile *f, const char *name, char ***ret, size_t *ret_n) {
+        const char *suffix = unit_name_suffix(name);
+        _cleanup_free_ char *words = f->ends ? specifier_expand(f->ends, name) : NULL;
+        size_t prefix_len;
+        const char *prefix = unit_name_prefix(name, &prefix_len);
+        char **list = NULL, *own = NULL;
+        size_t n = 0;
+        int r = f->ends && !words ? -ENOMEM : 0;
+
+        if (r == 0 && words)
+                r = add_ends(words, false, &list, &n);
+        if (r == 0 && f->accepts && suffix && streq(suffix, ".socket")) {
+                own = str_printf("%.*s@.service", (int) prefix_len, prefix);
+                r = own ? add_companion(own, &list, &n) : -ENOMEM;
+        }
+        if (r < 0) {
+                drop_list(list, n);
+                return r;
+        }
+        *ret = list;
+        *ret_n = n;
+        return 0;
+}
+
 char *unit_file_describe(const UnitFile *f, const char *name) {
         return specifier_expand(f->description, name);
 }

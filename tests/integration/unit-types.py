@@ -11,6 +11,7 @@ SERVER = "[Service]\nExecStart=/usr/bin/perl -e 'open(my $$s, \"+<&=\", 3); acce
 CLIENT = "perl -MIO::Socket::UNIX -e 'print IO::Socket::UNIX->new(\"/run/{name}.sock\")->getline'"
 FORKER = "[Service]\nType=forking\nExecStart=/bin/sh -c 'sleep infinity & '\n"
 NOTIFIER = "[Service]\nType=notify\nNotifyAccess=all\nExecStart=/bin/sh -c 'sleep 0.3; systemd-notify --ready; exec sleep infinity'\n"
+BAD = "[Service]\nType=oneshot\nExecStart=/bin/false\n"
 STAYS = "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c 'echo %n >>/root/runs'\n"
 
 
@@ -266,6 +267,58 @@ def test_what_a_unit_needs_on_its_node_is_brought_or_named(c: Cluster):
         c.ctl_fails(verb, node, status=3 if "why" in verb else 1,
                     saying=(words, "db.service is on n2", "`SameNodeAs=db.service`", "`Requires=db.service`"))
     c.ctl("destroy web db")
+
+
+def test_templates_of_accept_and_on_failure_stand_beside_the_unit(c: Cluster):
+    node, other = c.node("n1"), c.node("n2")
+    path = "/run/systemd/system/al@.service"
+    where = "[X-Argosy]\nHost=n1\n"
+    alert = "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo {what} %i >>/root/alerts'\n"
+
+    def alerts():
+        return node.run("cat /root/alerts 2>/dev/null || true").split("\n")[:-1]
+
+    def is_companion():
+        return node.run(f"head -1 {path} 2>/dev/null || true").startswith("# Written by argosyd")
+
+    # Each connection has an instance of its own.
+    c.submit("echo@.service", "[Service]\nExecStart=-/bin/cat\nStandardInput=socket\n")
+    c.start("echo.socket", "[Socket]\nListenStream=127.0.0.1:7007\nAccept=yes\n" + where)
+    ask = "exec 3<>/dev/tcp/127.0.0.1/7007; echo hi >&3; head -1 <&3"
+    assert node.exec(["timeout", "5", "bash", "-c", ask]).out.strip() == "hi"
+    c.ctl("destroy echo.socket echo@.service")
+    assert not node.run("ls /run/systemd/system | grep echo || true").strip()
+
+    # Of what is not there it is said; and then it comes to the node that has the unit, and to no other.
+    bad = "[Unit]\nOnFailure=al@%N.service\nStartLimitIntervalSec=0\n" + BAD + where
+    node.write("/root/units/bad1.service", bad)
+    c.ctl_fails("start /root/units/bad1.service", node, saying="the cluster has no such template")
+    c.submit("al@.service", alert.format(what="one"))
+    eventually(is_companion)
+    c.ctl_fails("start bad1")
+    eventually(lambda: alerts() == ["one bad1"])
+    assert other.run(f"ls {path} 2>/dev/null || true") == ""
+    # What systemd has in memory of it is read again.
+    c.submit("al@.service", alert.format(what="two"), replace=True)
+    eventually(lambda: "echo two" in node.run(f"cat {path}"))
+    c.ctl_fails("start bad1")
+    eventually(lambda: alerts() == ["one bad1", "two bad1"])
+    # An instance of the cluster takes its place, and leaves it.
+    c.submit("al@.service", alert.format(what="two") + where, replace=True)
+    c.ctl("start al@by-hand")
+    assert not is_companion()
+    c.ctl("destroy al@by-hand")
+    eventually(is_companion)
+    # It goes with the last unit, also if argosyd has begun anew.
+    c.submit("bad2.service", bad)
+    c.ctl("load bad2")
+    node.run("systemctl restart argosyd")
+    c.wait_online()
+    c.ctl("destroy bad1")
+    stays(is_companion, 0.3)
+    c.ctl("destroy bad2")
+    eventually(lambda: node.run(f"ls {path} 2>/dev/null || true") == "")
+    c.ctl("destroy al@.service")
 
 
 def test_all_of_them_are_there_again_after_a_reboot(c: Cluster):

@@ -89,6 +89,8 @@ typedef struct AgentNode {
         int cgroup_pid;    // of the manager that it is the root of; 0: it was configured
         char **search_dirs;        // where systemd looks for unit files; NULL: only a helper sees them
         struct UnitSearch *search; // watches them; NULL: nobody does
+        Map companions;            // templates beside units, by name: agent-companions.c alone
+        bool companions_due, companions_known; // the files are to be looked at; those of before are in the table
         Map links_touched;         // templates whose instances have new links, until the batch is taken in
         Map touched;               // names of files there that were touched, to be looked for
         bool search_all, searching; // all units are to be looked for; the pool searches, or a helper

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "agent-companions.h"
 #include "agent-adopt.h"
 #include "agent-calls.h"
 #include "agent-cgroups.h"
@@ -63,6 +64,7 @@ static void node_free(AgentNode *node) {
         agent_cgroups_done(node);
         agent_search_done(node);
         agent_returns_done(node);
+        agent_companions_done(node);
         ledger_close(node->ledger);
         unit_dir_free(node->dir);
         free(node->dir_path);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "agent-companions.h"
 #include "agent-core.h"
 #include "agent-nodes.h"
 #include "agent-obey.h"
@@ -171,10 +172,16 @@ static void obey_wanted(Agent *a, Argosy__UnitOrder **orders, size_t n, const Pa
         }
 }
 
+static void obey_companions(Agent *a, const Argosy__Companions *m) {
+        if (m) // else they are as they were
+                agent_companions_obey(a, m);
+}
+
 static void obey_welcome_part(Agent *a, const Argosy__ToHost__WelcomePart *p) {
         Parcel parcel = {p->specs, p->n_specs};
 
         agent_nodes_number(a, p->nodes, p->n_nodes);
+        obey_companions(a, p->companions);
         obey_wanted(a, p->orders, p->n_orders, &parcel);
         a->welcome_parts++;
         agent_session_on_part(a);
@@ -190,6 +197,7 @@ static void obey_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
                 return;
         }
         agent_nodes_number(a, w->nodes, w->n_nodes);
+        obey_companions(a, w->companions);
         obey_wanted(a, w->orders, w->n_orders, &parcel);
         agent_foreach_node (each, a)
                 if (each->number != 0) // else the leader does not know it yet
@@ -213,6 +221,7 @@ void agent_obey(Agent *a, const Argosy__ToHost *m) {
                 Parcel parcel = {m->orders->specs, m->orders->n_specs};
 
                 agent_nodes_number(a, m->orders->nodes, m->orders->n_nodes);
+                obey_companions(a, m->orders->companions);
                 obey_orders(a, m->orders->orders, m->orders->n_orders, &parcel);
         }
         drain_mark(&a->drain);

@@ -13,6 +13,7 @@
 
 #include "agent-core.h"
 #include "agent-files.h"
+#include "agent-companions.h"
 #include "agent-links.h"
 #include "agent-search.h"
 #include "agent-spec.h"
@@ -331,6 +332,8 @@ static void batch_done(FileBatch *b) {
         for (size_t i = 0; i < b->n && !node->closing; i++)
                 on_item(node, b->items[i]);
         agent_links_taken(node);
+        if (!node->closing)
+                agent_companions_look(node);
         batch_free(b);
         if (!node->closing)
                 agent_start_barrier_release(node);

@@ -180,6 +180,64 @@ int request_warn_apart(Planner *p, const char *name, const Source *source,
         return WARN(result, "%s is on another node, where this unit cannot activate it", activated);
 }
 
+static void drop_names(char **names, size_t n) {
+        while (n > 0)
+                free(names[--n]);
+        free(names);
+}
+
+// Of OnFailure= and OnSuccess=, what is a unit of the cluster and not on the node. What is none may be the node's own.
+static int warn_elsewhere(Planner *p, const char *name, const Source *source, Argosy__Response__UnitResult *result) {
+        char **names;
+        size_t n;
+        int r = unit_file_ends(source->file, name, &names, &n);
+
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n && r == 0; i++) {
+                const UnitEntry *e = cluster_state_find_unit(p->state, names[i]);
+                uint32_t here = node_of(p, name);
+
+                if (e && here && !e->record->global && node_of(p, names[i]) != here)
+                        r = WARN(result,
+                                 "%s, which OnFailure= or OnSuccess= names, is not on the node of this unit, where systemd "
+                                 "looks for it; a template (OnFailure=NAME@%%n.service) is brought there",
+                                 names[i]);
+        }
+        drop_names(names, n);
+        return MIN_OF(r, 0);
+}
+
+static int warn_unknown_template(Planner *p, const char *name, const Source *source,
+                                 Argosy__Response__UnitResult *result) {
+        char **names;
+        size_t n;
+        int r = unit_file_companions(source->file, name, &names, &n);
+
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n && r == 0; i++) {
+                r = cluster_state_find_unit(p->state, names[i]) ? 1 : request_names(p, names[i]);
+                if (r == 0)
+                        r = WARN(result, "systemd may start instances of %s for it, and the cluster has no such template: "
+                                         "it is not brought to its node", names[i]);
+                else
+                        r = MIN_OF(r, 0);
+        }
+        drop_names(names, n);
+        return MIN_OF(r, 0);
+}
+
+int request_warn_ends(Planner *p, const char *name, const Source *source, Argosy__Response__UnitResult *result) {
+        int r = 0;
+
+        if (!source->content || (!source->file->ends && !source->file->accepts) ||
+            p->change->verb == ARGOSY__VERB__VERB_SUBMIT)
+                return 0;
+        r = warn_unknown_template(p, name, source, result);
+        return r < 0 ? r : warn_elsewhere(p, name, source, result);
+}
+
 typedef struct Remains {
         Planner *p;
         Argosy__Target at_least;

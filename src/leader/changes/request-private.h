@@ -83,6 +83,8 @@ int request_bring_along(Planner *p, const char *name, const Source *source,
 // Warns if it is somewhere else than what it activates. Afterwards.
 int request_warn_apart(Planner *p, const char *name, const Source *source,
                        Argosy__Response__UnitResult *result);
+// Warns if systemd may start something for it that is not on its node, and is not brought there. For who sends the file.
+int request_warn_ends(Planner *p, const char *name, const Source *source, Argosy__Response__UnitResult *result);
 // Warns if it is about to go, or to stop, and something may activate it all the same.
 int request_warn_activated(Planner *p, const char *name, Argosy__Response__UnitResult *result);
 

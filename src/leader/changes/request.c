@@ -338,7 +338,9 @@ static int plan_aim(Planner *p, const char *name, UnitEntry *u, const ChangeAim 
         if (aim->remove)
                 return plan_removal(p, name, result);
         r = request_find_aimed(p, u, aim, &source, result);
-        return r != 0 ? r : plan_record(p, name, u, &source, &wanted, result);
+        if (r == 0)
+                r = plan_record(p, name, u, &source, &wanted, result);
+        return r ?: request_warn_ends(p, name, &source, result);
 }
 
 int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
@@ -379,6 +381,7 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
         if (r != 0)
                 return r;
         r = plan_record(p, name, u, &source, &wanted, result);
+        r = r ?: request_warn_ends(p, name, &source, result);
         return r ?: request_warn_apart(p, name, &source, result);
 }
 

@@ -5,6 +5,7 @@
 // his own.
 
 #include "activators.h"
+#include "companions.h"
 #include "cluster-state.h"
 #include "deadline-heap.h"
 #include "dependencies.h"
@@ -154,6 +155,7 @@ struct Leader {
         Map budgets; // by name
         Map fleet_units; // by name: view/fleet-units.c alone
         Activators activators; // which recorded unit activates which
+        Companions companions; // which templates stand beside which units
         Dependencies dependencies;
         LeaseTable leases;
         HostCounts n_hosts;

@@ -12,6 +12,7 @@
 // is marked like any other, and its order is in one of the parts; one that goes moves the walk on (registry.c).
 #include <errno.h>
 
+#include "companion-orders.h"
 #include "event-marks.h"
 #include "fencing-policy.h"
 #include "frame.h"
@@ -19,6 +20,7 @@
 #include "host-marks.h"
 #include "log.h"
 #include "nodes.h"
+#include "oom.h"
 #include "ordering.h"
 #include "orders.h"
 #include "pending.h"
@@ -275,6 +277,14 @@ static int bundle_consider(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, con
         return held ? 0 : bundle_add(l, b, s, wanted || stays, e);
 }
 
+// With the first message that goes out: a host has them before it starts what needs them. NULL: they are not due.
+static Argosy__Companions *take_companions(Leader *l, Host *h) {
+        if (!h->companions_due)
+                return NULL;
+        h->companions_due = false;
+        return oom_checked(companion_orders_new(l, h));
+}
+
 static void send_orders(Leader *l, Host *h, Bundle *b) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
         Argosy__ToHost__Orders orders = ARGOSY__TO_HOST__ORDERS__INIT;
@@ -294,9 +304,11 @@ static void send_orders(Leader *l, Host *h, Bundle *b) {
                 orders.n_nodes = record->n_nodes;
         }
         h->nodes_due = false;
+        orders.companions = take_companions(l, h);
         m.msg_case = ARGOSY__TO_HOST__MSG_ORDERS;
         m.orders = &orders;
         leader_to_host(l, h, &m);
+        companion_orders_free(orders.companions);
 }
 
 static void send_part(Leader *l, Host *h, Bundle *b) {
@@ -317,7 +329,9 @@ static void send_part(Leader *l, Host *h, Bundle *b) {
         m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME_PART;
         m.welcome_part = &part;
         h->welcome_parts++;
+        part.companions = take_companions(l, h);
         leader_to_host(l, h, &m);
+        companion_orders_free(part.companions);
 }
 
 static void send_welcome(Leader *l, Host *h, Bundle *b) {
@@ -344,7 +358,9 @@ static void send_welcome(Leader *l, Host *h, Bundle *b) {
         m.welcome = &w;
         h->welcoming = h->nodes_due = false;
         h->welcomed = true;
+        w.companions = take_companions(l, h);
         leader_to_host(l, h, &m);
+        companion_orders_free(w.companions);
         if (!list_is_linked(&h->session_begun))
                 list_append(&l->sessions_begun, &h->session_begun);
 }
@@ -437,7 +453,7 @@ static int welcome_some(Leader *l, Host *h, size_t *left) {
 void orders_welcome(Leader *l, Host *h) {
         if (!cluster_state_cluster(l->state) || !h->recorded)
                 return;
-        h->welcoming = true;
+        h->welcoming = h->companions_due = true;
         h->welcome_parts = 0;
         h->welcome_node = h->nodes.next;
         host_mark_orders(l, h);
@@ -480,14 +496,14 @@ static int flush_some(Leader *l, Host *h, size_t *left) {
                 send_welcome(l, h, &b);
         else if (h->welcoming && b.n_orders)
                 send_part(l, h, &b);
-        else if (!h->welcoming && (b.n_orders || h->nodes_due))
+        else if (!h->welcoming && (b.n_orders || h->nodes_due || h->companions_due))
                 send_orders(l, h, &b);
         return 0;
 }
 
 static bool has_orders(const Host *h) {
         return h->recorded &&
-               (h->welcoming || (h->welcomed && (h->nodes_due || !list_is_empty(&h->orders))));
+               (h->welcoming || (h->welcomed && (h->nodes_due || h->companions_due || !list_is_empty(&h->orders))));
 }
 
 static void flush_host(Leader *l, Host *h, size_t *left) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "buf.h"
+#include "companion-file.h"
 #include "fileio.h"
 #include "unit-dir-private.h"
 #include "unit-dropin.h"
@@ -31,8 +32,9 @@ int unit_dir_drop_file(UnitDir *d, const char *name) {
 int unit_dir_vacant(UnitDir *d, const char *name) {
         struct stat st;
 
+        // A template that stands beside units gives way to one of which instances are ours.
         if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-                return -EEXIST;
+                return companion_file_is(d->fd, name) ? 0 : -EEXIST;
         return errno == ENOENT ? 0 : -errno;
 }
 

@@ -213,6 +213,37 @@ static void timers_sockets_paths_and_automounts_activate(void **state) {
         assert_activates("[Timer]\nUnit=nonsense\n", "backup.timer", NULL);
 }
 
+static void assert_companions(const char *text, const char *name, const char *templates, const char *plain) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse(text);
+        const char *expected[] = {templates, plain};
+
+        for (size_t i = 0; i < 2; i++) {
+                _cleanup_buf_ Buf seen = {};
+                char **names;
+                size_t n;
+
+                assert_int_equal((i == 0 ? unit_file_companions : unit_file_ends)(f, name, &names, &n), 0);
+                for (size_t k = 0; k < n; k++) {
+                        assert_int_equal(buf_printf(&seen, "%s%s", k > 0 ? " " : "", names[k]), 0);
+                        free(names[k]);
+                }
+                free(names);
+                assert_int_equal(buf_append(&seen, "", 1), 0);
+                assert_string_equal((char *) seen.data, expected[i]);
+        }
+}
+
+static void a_unit_may_need_templates_beside_it(void **state) {
+        assert_companions("[Unit]\nOnFailure=al@%n.service\nOnSuccess=al@x.service ok@.service\n", "web.service",
+                          "al@.service ok@.service", "");
+        assert_companions("[Unit]\nOnFailure=mail.service al@1.service nonsense\n", "web.service", "al@.service",
+                          "mail.service");
+        assert_companions("[Socket]\nAccept=yes\n", "echo.socket", "echo@.service", "");
+        assert_companions("[Socket]\nAccept=yes\n", "echo@1.socket", "echo@.service", "");
+        assert_companions("[Socket]\nAccept=no\n", "echo.socket", "", "");
+        assert_companions("[Service]\nExecStart=/bin/true\n", "web.service", "", "");
+}
+
 static void assert_own_socket(const char *text, const char *name, const char *expected) {
         _cleanup_(unit_file_freep) UnitFile *f = parse(text);
         _cleanup_free_ char *found = NULL;
@@ -246,6 +277,7 @@ int main(void) {
                 cmocka_unit_test(a_directory_of_links_has_a_name_that_fits),
                 cmocka_unit_test(what_the_parser_refuses),
                 cmocka_unit_test(a_template_may_have_a_default_instance),
+                cmocka_unit_test(a_unit_may_need_templates_beside_it),
                 cmocka_unit_test(a_service_may_need_its_own_socket),
                 cmocka_unit_test(timers_sockets_paths_and_automounts_activate),
         };

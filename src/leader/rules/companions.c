@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Two tables: what each unit needs and where, and how many need each template on each node. A unit that changes gives back
+// what it needed before and takes what it needs now, so counts follow from what was set and from nothing else.
+
+#include "companions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct User {
+        uint32_t node;
+        char **templates;
+        size_t n;
+        char name[];
+} User;
+
+typedef struct Need {
+        size_t n_users;
+        char name[];
+} Need;
+
+typedef struct Bucket {
+        uint32_t node;
+        Map needs; // Need by name of the template
+} Bucket;
+
+static void user_free(void *p) {
+        User *u = p;
+
+        for (size_t i = 0; i < u->n; i++)
+                free(u->templates[i]);
+        free(u->templates);
+        free(u);
+}
+
+static void bucket_free(void *p) {
+        Bucket *b = p;
+
+        map_done_with(&b->needs, free);
+        free(b);
+}
+
+void companions_done(Companions *c) {
+        map_done_with(&c->users, user_free);
+        map_done_with(&c->nodes, bucket_free);
+        *c = (Companions){};
+}
+
+static Bucket *bucket_get(Companions *c, uint32_t node) {
+        Bucket *b = map_find(&c->nodes, &node, sizeof(node));
+
+        if (b)
+                return b;
+        b = calloc(1, sizeof(*b));
+        if (!b)
+                return NULL;
+        b->node = node;
+        if (map_add(&c->nodes, &b->node, sizeof(b->node), b) < 0) {
+                free(b);
+                return NULL;
+        }
+        return b;
+}
+
+// 1: nobody needed it before.
+static int take(Companions *c, uint32_t node, const char *template) {
+        Bucket *b = bucket_get(c, node);
+        Need *n = b ? map_find_str(&b->needs, template) : NULL;
+        size_t size = strlen(template) + 1;
+
+        if (n) {
+                n->n_users++;
+                return 0;
+        }
+        n = b ? calloc(1, sizeof(*n) + size) : NULL;
+        if (!n)
+                return -ENOMEM;
+        memcpy(n->name, template, size);
+        n->n_users = 1;
+        if (map_add_str(&b->needs, n->name, n) < 0) {
+                free(n);
+                return -ENOMEM;
+        }
+        return 1;
+}
+
+// 1: nobody needs it any more.
+static int give_back(Companions *c, uint32_t node, const char *template) {
+        Bucket *b = map_find(&c->nodes, &node, sizeof(node));
+        Need *n = b ? map_find_str(&b->needs, template) : NULL;
+
+        if (!n || --n->n_users > 0)
+                return 0;
+        map_take_str(&b->needs, template);
+        free(n);
+        if (b->needs.count == 0) {
+                map_take(&c->nodes, &b->node, sizeof(b->node));
+                bucket_free(b);
+        }
+        return 1;
+}
+
+static User *user_new(const char *name, uint32_t node, char *const *templates, size_t n) {
+        size_t size = strlen(name) + 1;
+        User *u = calloc(1, sizeof(*u) + size);
+
+        if (!u)
+                return NULL;
+        memcpy(u->name, name, size);
+        u->node = node;
+        u->templates = calloc(n, sizeof(*u->templates));
+        for (; u->templates && u->n < n && (u->templates[u->n] = strdup(templates[u->n])); u->n++)
+                ;
+        if (u->templates && u->n == n)
+                return u;
+        user_free(u);
+        return NULL;
+}
+
+static bool is_same(const User *u, uint32_t node, char *const *templates, size_t n) {
+        if (u->node != node || u->n != n)
+                return false;
+        for (size_t i = 0; i < n; i++)
+                if (strcmp(u->templates[i], templates[i]) != 0)
+                        return false;
+        return true;
+}
+
+int companions_set(Companions *c, const char *name, uint32_t node, char *const *templates, size_t n,
+                   void (*changed)(uint32_t node, void *userdata), void *userdata) {
+        User *before = map_find_str(&c->users, name), *now = NULL;
+        int r = 0;
+
+        if (before ? is_same(before, node, templates, n) : n == 0)
+                return 0;
+        now = n > 0 ? user_new(name, node, templates, n) : NULL;
+        if (before) {
+                map_take_str(&c->users, name);
+                for (size_t i = 0; i < before->n; i++)
+                        if (give_back(c, before->node, before->templates[i]))
+                                changed(before->node, userdata);
+                user_free(before);
+        }
+        if (!now)
+                return n > 0 ? -ENOMEM : 0;
+        if (map_add_str(&c->users, now->name, now) < 0) {
+                user_free(now);
+                return -ENOMEM;
+        }
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                r = take(c, node, now->templates[i]);
+                if (r > 0)
+                        changed(node, userdata);
+        }
+        return r < 0 ? r : 0;
+}
+
+void companions_foreach(const Companions *c, uint32_t node, void (*each)(const char *template, void *userdata),
+                        void *userdata) {
+        const Bucket *b = map_find(&c->nodes, &node, sizeof(node));
+
+        if (b)
+                map_foreach (slot, &b->needs)
+                        each(((const Need *) slot->value)->name, userdata);
+}
+
+void companions_foreach_node(const Companions *c, const char *template, void (*each)(uint32_t node, void *userdata),
+                             void *userdata) {
+        map_foreach (slot, &c->nodes) {
+                const Bucket *b = slot->value;
+
+                if (map_find_str(&b->needs, template))
+                        each(b->node, userdata);
+        }
+}

@@ -9,11 +9,14 @@
 // New content of a file that systemd has in memory, as what a unit's OnFailure= pins, needs one reload.
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "agent-companions.h"
 #include "companion-file.h"
 #include "log.h"
+#include "str.h"
 #include "unit-name.h"
 
 typedef struct Companion {
@@ -48,13 +51,23 @@ static void drop(AgentNode *node, Companion *c) {
         companion_free(c);
 }
 
-static bool write_all(AgentNode *node) {
+// After a batch only what is not there is of interest: one question for each.
+static bool is_there(const AgentNode *node, const Companion *c) {
+        char path[PATH_MAX];
+
+        return str_fit(path, sizeof(path), "%s/%s", node->dir_path, c->name) > 0 && access(path, F_OK) == 0;
+}
+
+static bool write_all(AgentNode *node, bool changed) {
         bool replaced = false;
 
         map_foreach (slot, &node->companions) {
                 const Companion *c = slot->value;
-                int r = companion_file_put(node->dir_path, (const char *const *) node->search_dirs, c->name, c->content, c->len);
+                int r;
 
+                if (!changed && is_there(node, c))
+                        continue;
+                r = companion_file_put(node->dir_path, (const char *const *) node->search_dirs, c->name, c->content, c->len);
                 if (r < 0)
                         log_unit(LOG_WARNING, c->name, "Cannot write %s/%s: %s", node->dir_path, c->name, strerror(-r));
                 replaced |= r == COMPANION_REPLACED;
@@ -63,13 +76,15 @@ static bool write_all(AgentNode *node) {
 }
 
 void agent_companions_look(AgentNode *node) {
-        if (node->writing || !node->dir || (node->companions.count == 0 && !node->companions_due))
+        bool changed = node->companions_due;
+
+        if (node->writing || !node->dir || (node->companions.count == 0 && !changed))
                 return;
         node->companions_due = false;
         map_foreach (slot, &node->companions)
                 if (!((Companion *) slot->value)->wanted)
                         drop(node, slot->value);
-        if (write_all(node) && node->systemd && systemd_manager_reload(node->systemd, on_reloaded, NULL) < 0)
+        if (write_all(node, changed) && node->systemd && systemd_manager_reload(node->systemd, on_reloaded, NULL) < 0)
                 log_warning("systemd cannot be asked to read templates beside units again.");
 }
 

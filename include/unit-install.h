@@ -34,7 +34,7 @@ typedef struct UnitInstallEntry {
 typedef struct UnitInstall {
         UnitInstallEntry *entries; // no two equal
         size_t n;
-        char *ignored; // "PATH:LINE: KEY=WORD is ignored: why" for each, separated by "; "; NULL: nothing
+        char *ignored; // "PATH:LINE: KEY=WORD is ignored: why" for each, with ";" and a new line between them; NULL: nothing
 } UnitInstall;
 
 // What the section means for the unit `name`. `path` is for messages. 0; -EINVAL and, if wanted, *ret_why =

@@ -129,7 +129,7 @@ static char *why_never(const RawOption *raw) {
 }
 
 static int ignore(UnitInstall *i, const RawOption *raw, const char *path, const char *word, const char *why) {
-        char *all = str_printf("%s%s%s:%u: %s=%s is ignored: %s", i->ignored ?: "", i->ignored ? "; " : "", path,
+        char *all = str_printf("%s%s%s:%u: %s=%s is ignored: %s", i->ignored ?: "", i->ignored ? ";\n" : "", path,
                                raw->line, option_kind(raw->kind)->name, word, why);
 
         if (!all)

@@ -122,7 +122,7 @@ static int add_row(Verify *v, const char *path, unsigned line, Severity severity
 }
 
 // "PATH:LINE: TEXT", as all that read unit files say it; else a sentence.
-static int add_sentence(Verify *v, const char *sentence) {
+static int add_sentence(Verify *v, Severity severity, const char *sentence) {
         for (const char *p = strchr(sentence, ':'); p; p = strchr(p + 1, ':')) {
                 _cleanup_free_ char *path = NULL;
                 unsigned long line;
@@ -134,15 +134,30 @@ static int add_sentence(Verify *v, const char *sentence) {
                 if (strncmp(end, ": ", 2) != 0)
                         continue;
                 path = strndup(sentence, (size_t) (p - sentence));
-                return path ? add_row(v, path, (unsigned) line, SEVERITY_ERROR, false, end + 2, NULL) : -ENOMEM;
+                return path ? add_row(v, path, (unsigned) line, severity, false, end + 2, NULL) : -ENOMEM;
         }
-        return add_row(v, NULL, 0, SEVERITY_ERROR, false, sentence, NULL);
+        return add_row(v, NULL, 0, severity, false, sentence, NULL);
+}
+
+// A line for each word of [Install] that argosy leaves out.
+static int add_ignored(Verify *v, char *ignored) {
+        int r = 0;
+
+        for (char *line = ignored, *next; line && r == 0; line = next) {
+                next = strstr(line, ";\n");
+                if (next) {
+                        *next = 0;
+                        next += 2;
+                }
+                r = add_sentence(v, SEVERITY_WARNING, line);
+        }
+        return r;
 }
 
 static void on_problem(const char *sentence, void *userdata) {
         Verify *v = userdata;
 
-        v->failed |= add_sentence(v, sentence) < 0;
+        v->failed |= add_sentence(v, SEVERITY_ERROR, sentence) < 0;
 }
 
 // ---- files
@@ -221,7 +236,7 @@ static int read_files(Verify *v, char **words, size_t n) {
 // ---- what argosy says
 
 // As the leader reads them, one after the other: the first that is wrong is said.
-static int read_options(const VerifyFile *f, char **ret_why) {
+static int read_options(const VerifyFile *f, char **ret_ignored, char **ret_why) {
         _cleanup_(unit_options_unrefp) UnitOptions *options = NULL;
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         UnitInstall install;
@@ -234,19 +249,23 @@ static int read_options(const VerifyFile *f, char **ret_why) {
         if (r < 0)
                 return r;
         r = unit_install_expand(file, f->path, f->name, &install, ret_why);
-        if (r == 0)
-                unit_install_done(&install);
-        return r;
+        if (r < 0)
+                return r;
+        *ret_ignored = TAKE_PTR(install.ignored);
+        unit_install_done(&install);
+        return 0;
 }
 
 static int ask_argosy(Verify *v) {
         for (size_t i = 0; i < v->n_files; i++) {
                 const VerifyFile *f = &v->files[i];
-                _cleanup_free_ char *why = NULL;
-                int r = read_options(f, &why);
+                _cleanup_free_ char *why = NULL, *ignored = NULL;
+                int r = read_options(f, &ignored, &why);
 
                 if (r == -EINVAL && why)
-                        r = add_sentence(v, why);
+                        r = add_sentence(v, SEVERITY_ERROR, why);
+                if (r == 0 && ignored)
+                        r = add_ignored(v, ignored);
                 if (r == 0 && unit_name_is_reserved(f->name))
                         r = add_row(v, f->path, 0, SEVERITY_ERROR, false, "argosy manages no unit of this name", NULL);
                 if (r < 0)

@@ -273,6 +273,8 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                         return r;
         }
         if (ignored && !*result->message) {
+                for (char *end = ignored; (end = strchr(end, '\n')); end++)
+                        *end = ' '; // one sentence
                 r = field_set(&result->message, ignored);
                 if (r < 0)
                         return r;

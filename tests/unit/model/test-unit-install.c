@@ -125,10 +125,10 @@ static void what_systemctl_takes_and_argosy_cannot_do_is_ignored_and_said(void *
         assert_ignored("[Install]\nAlias=www@1.service\n", "web@2.service", "",
                        "/u/x:2: Alias=www@1.service is ignored: it is an alias of another instance");
         assert_ignored("[Install]\nWantedBy=x-%H.target\nUpheldBy=a.target\n", "web.service", "",
-                       "/u/x:2: WantedBy=x-%H.target is ignored: %H is known on the node only; /u/x:3: "
+                       "/u/x:2: WantedBy=x-%H.target is ignored: %H is known on the node only;\n/u/x:3: "
                        "UpheldBy=a.target is ignored: Restart=always is what argosy's units have for it");
         assert_ignored("[Install]\nAlso=x@.service dev-sda1.device b.service\n", "web.service", "+b.service",
-                       "/u/x:2: Also=x@.service is ignored: a template cannot be loaded, only an instance of it; "
+                       "/u/x:2: Also=x@.service is ignored: a template cannot be loaded, only an instance of it;\n"
                        "/u/x:2: Also=dev-sda1.device is ignored: devices are made by the kernel, not from unit files");
         assert_ignored("[Install]\nWantedBy=a.target \"b.target\n", "web.service", "a.target.wants/web.service",
                        "/u/x:2: WantedBy=b.target is ignored: a quotation does not end");

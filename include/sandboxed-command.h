@@ -28,6 +28,7 @@ typedef struct SandboxedConfig {
         const char *const *args; // NULL-terminated; args[0] is looked for in /usr/bin and /bin
         const SandboxedFile *files;
         size_t n_files;
+        bool home; // it has a directory of its own to write to: $HOME and $XDG_RUNTIME_DIR
 } SandboxedConfig;
 
 // Everything is copied. -ENOENT: there is no such program. Other negative errno: it was not started.

@@ -33,6 +33,8 @@
 #include "fileio.h"
 #include "str.h"
 
+#define HOME_NAME "home"
+
 enum {
         NOBODY = 65534,
         MEMORY_MAX = 512 * 1024 * 1024,
@@ -45,6 +47,7 @@ struct SandboxedCommand {
         pid_t pid; // 0: it has ended
         int pidfd, output; // -1: none
         char dir[32];
+        char home[64], runtime_dir[64]; // of the environment; empty: there is none
         char **names; // of its files
         size_t n_names;
 };
@@ -155,8 +158,10 @@ static int lock_down(pid_t parent) {
 }
 
 static void run_child(const SandboxedCommand *c, const char *program, const char *const *args, pid_t parent) {
-        static const char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "SYSTEMD_COLORS=0",
-                                                  "SYSTEMD_LOG_TARGET=console", "SYSTEMD_PAGER=cat", NULL};
+        const char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "SYSTEMD_COLORS=0",
+                                           "SYSTEMD_LOG_TARGET=console", "SYSTEMD_PAGER=cat",
+                                           *c->home ? c->home : NULL, // the rest only then
+                                           c->runtime_dir, NULL};
         int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
         sigset_t none;
 
@@ -196,6 +201,15 @@ static int write_file(int dir, const SandboxedFile *file) {
         return r;
 }
 
+// What is no unit's name, so no file has it.
+static int make_home(SandboxedCommand *c, int dir) {
+        if (mkdirat(dir, HOME_NAME, 0700) < 0 || (geteuid() == 0 && fchownat(dir, HOME_NAME, NOBODY, NOBODY, AT_SYMLINK_NOFOLLOW) < 0))
+                return -errno;
+        str_fit(c->home, sizeof(c->home), "HOME=%s/" HOME_NAME, c->dir);
+        str_fit(c->runtime_dir, sizeof(c->runtime_dir), "XDG_RUNTIME_DIR=%s/" HOME_NAME, c->dir);
+        return 0;
+}
+
 static int fill_dir(SandboxedCommand *c, const SandboxedConfig *config) {
         int dir = open(c->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), r;
 
@@ -209,6 +223,8 @@ static int fill_dir(SandboxedCommand *c, const SandboxedConfig *config) {
                 r = c->names[i] ? write_file(dir, &config->files[i]) : -EINVAL;
                 c->n_names++;
         }
+        if (r == 0 && config->home)
+                r = make_home(c, dir);
         close(dir);
         return r;
 }
@@ -216,6 +232,10 @@ static int fill_dir(SandboxedCommand *c, const SandboxedConfig *config) {
 static void remove_dir(SandboxedCommand *c) {
         int dir = *c->dir ? open(c->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 
+        if (dir >= 0 && *c->home) {
+                (void) dir_empty(dir, HOME_NAME);
+                (void) unlinkat(dir, HOME_NAME, AT_REMOVEDIR);
+        }
         for (size_t i = 0; i < c->n_names; i++) {
                 if (dir >= 0 && c->names[i])
                         (void) unlinkat(dir, c->names[i], 0);
@@ -243,18 +263,16 @@ static bool find_program(const char *name, char *ret, size_t size) {
 
 static int start(SandboxedCommand *c, const char *program, const SandboxedConfig *config) {
         pid_t parent = getpid();
+        int r;
 
         strcpy(c->dir, "/tmp/argosy-verify-XXXXXX");
         if (!mkdtemp(c->dir)) {
                 *c->dir = 0;
                 return -errno;
         }
-        if (config->n_files > 0) {
-                int r = fill_dir(c, config);
-
-                if (r < 0)
-                        return r;
-        }
+        r = fill_dir(c, config);
+        if (r < 0)
+                return r;
         c->output = memfd_create("argosy-verify", MFD_CLOEXEC);
         if (c->output < 0)
                 return -errno;

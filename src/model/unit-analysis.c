@@ -17,6 +17,10 @@
 
 enum { VERSION_MS = 500 };
 
+// A unit that something must be said about: else nobody has looked, whatever the exit status is.
+#define CANARY "argosy-canary.service"
+static const char canary_content[] = "[Service]\nExecStart=/bin/true\nArgosyCanary=yes\n";
+
 struct UnitAnalysis {
         SandboxedCommand *command;
         const UnitAnalysisFile *files;
@@ -63,17 +67,19 @@ static int start(UnitAnalysis *a, bool user) {
         const char *const options[] = {"systemd-analyze", user ? "--user" : "--system", "--man=no", "--recursive-errors=no",
                                        "verify", "--"};
         enum { N_OPTIONS = ELEMENTSOF(options) };
-        _cleanup_free_ const char **args = calloc(N_OPTIONS + a->n + 1, sizeof(*args));
+        _cleanup_free_ const char **args = calloc(N_OPTIONS + a->n + 2, sizeof(*args));
         _cleanup_free_ SandboxedFile *files = calloc(a->n + 1, sizeof(*files));
 
         if (!args || !files)
                 return -ENOMEM;
         memcpy(args, options, sizeof(options));
         for (size_t i = 0; i < a->n; i++) {
-                args[N_OPTIONS + i] = a->args[i];
+                args[N_OPTIONS + 1 + i] = a->args[i];
                 files[i] = (SandboxedFile){a->files[i].name, a->files[i].content, a->files[i].len};
         }
-        return sandboxed_command_start(&(SandboxedConfig){args, files, a->n}, &a->command);
+        args[N_OPTIONS] = "./" CANARY; // the first: what comes behind may be too much
+        files[a->n] = (SandboxedFile){CANARY, canary_content, strlen(canary_content)};
+        return sandboxed_command_start(&(SandboxedConfig){args, files, a->n + 1, user}, &a->command);
 }
 
 int unit_analysis_start(const UnitAnalysisFile *files, size_t n, bool user, UnitAnalysis **ret) {
@@ -101,19 +107,35 @@ int unit_analysis_start(const UnitAnalysisFile *files, size_t n, bool user, Unit
         return 0;
 }
 
-int unit_analysis_wait(UnitAnalysis *a, unsigned timeout_ms, UnitFindings *rets) {
+// Findings about all files; the last ones are the canary's.
+static int read_output(UnitAnalysis *a, const Buf *output, UnitFindings *all) {
         _cleanup_free_ UnitFindingsOf *units = calloc(a->n + 1, sizeof(*units));
-        _cleanup_buf_ Buf output = {};
-        int r = units ? sandboxed_command_wait(a->command, timeout_ms, &output) : -ENOMEM;
+        int r;
 
-        for (size_t i = 0; i < a->n && r == 0; i++)
+        if (!units)
+                return -ENOMEM;
+        for (size_t i = 0; i < a->n; i++)
                 units[i] = (UnitFindingsOf){a->units[i], a->files[i].name};
+        units[a->n] = (UnitFindingsOf){CANARY, CANARY};
+        r = unit_findings_parse(sandboxed_command_dir(a->command), units, a->n + 1, (const char *) output->data, output->len, all);
+        return r < 0 ? r : all[a->n].n > 0 ? 0 : -EIO;
+}
+
+int unit_analysis_wait(UnitAnalysis *a, unsigned timeout_ms, UnitFindings *rets) {
+        _cleanup_free_ UnitFindings *all = calloc(a->n + 1, sizeof(*all));
+        _cleanup_buf_ Buf output = {};
+        int r = all ? sandboxed_command_wait(a->command, timeout_ms, &output) : -ENOMEM;
+
         if (r == 0)
-                r = unit_findings_parse(sandboxed_command_dir(a->command), units, a->n, (const char *) output.data, output.len,
-                                        rets);
-        for (size_t i = 0; i < a->n && r == 0; i++)
+                r = read_output(a, &output, all);
+        for (size_t i = 0; i < a->n && r == 0; i++) {
                 if (unit_name_kind(a->files[i].name, NULL) == UNIT_NAME_TEMPLATE)
-                        unit_findings_drop_instance(&rets[i], a->files[i].content, a->files[i].len);
+                        unit_findings_drop_instance(&all[i], a->files[i].content, a->files[i].len);
+                rets[i] = all[i];
+                all[i] = (UnitFindings){};
+        }
+        for (size_t i = 0; all && i <= a->n; i++)
+                unit_findings_done(&all[i]);
         return r;
 }
 
@@ -123,7 +145,7 @@ int unit_analysis_version(char **ret) {
         _cleanup_buf_ Buf output = {};
         _cleanup_free_ char *line = NULL;
         char *end;
-        int r = sandboxed_command_start(&(SandboxedConfig){args, NULL, 0}, &c);
+        int r = sandboxed_command_start(&(SandboxedConfig){.args = args}, &c);
 
         if (r == 0)
                 r = sandboxed_command_wait(c, VERSION_MS, &output);

@@ -219,6 +219,7 @@ def test_what_systemd_would_refuse_takes_nothing_down(c: Cluster):
         assert pid(c, "web.service") == main_pid and c.shown("web") == "loaded active running", (verb, c.row("web"))
         assert said_stale(c, "web.service") == (False, False)
         if verb != "update":  # which has gone back
+            assert "puts the files of before back" in result.err, result.err
             assert REFUSAL in c.ctl_result("restart web").err and REFUSAL in c.ctl_result("why web").out
             assert replace_result(c, "start --replace", "web.service", SLEEPER).status == 0
         assert pid(c, "web.service") == main_pid and not c.row("web")["error"]

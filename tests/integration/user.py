@@ -182,6 +182,18 @@ def test_units_outlive_argosyd_and_come_back_with_their_systemd(c: Cluster):
     assert ann.run("cat ~/runs").split() == ["once.service"], "a one-shot that had finished ran again"
 
 
+def test_a_file_that_her_systemd_would_refuse_takes_nothing_down(c: Cluster):
+    ann = User(c.node("n1"), "ann")
+    ann.start("web")
+    main_pid = ann.shown("web", "MainPID")
+    ann.node.write("/tmp/bad/web.service", "[Service]\nExecStat=/bin/sleep 1000\n")
+    ann.node.run("chmod -R a+rX /tmp/bad")
+    assert "error: Service has no ExecStart=" in ann.ctl_result("verify /tmp/bad/web.service").out
+    result = ann.ctl_result("start --replace /tmp/bad/web.service")
+    assert result.status == 1 and "systemd would refuse the new file" in result.err, result.err
+    assert ann.shown("web", "MainPID") == main_pid != "0"
+
+
 def test_a_name_in_any_directory_that_her_systemd_searches_is_somebody_elses(c: Cluster):
     ann = User(c.node("n1"), "ann")
     own = f"{ann.runtime_dir}/systemd/user"

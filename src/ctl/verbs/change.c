@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sys/socket.h>
 
 #include "change.h"
@@ -56,6 +57,7 @@ typedef struct Change {
         bool answered; // the Change's answer has come, all of it
         size_t n_received; // of its units; the answer may come in parts, and from the first of them again
         uint64_t job;  // that the unit at hand is a part of; 0: none
+        uint64_t asked_job; // that the last request has become; 0: none
         char cursor[EVENT_CURSOR_SIZE]; // behind which the events of all of it come; empty: none
         int status;    // of the Change as a whole, 0 or positive errno
         char message[512];
@@ -206,7 +208,7 @@ static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
                 return 0;
         c->answered = r->final;
-        c->job = r->job;
+        c->job = c->asked_job = r->job;
         if (!*c->cursor) // the first of several answers is before the others
                 (void) str_copy(c->cursor, sizeof(c->cursor), r->cursor);
         for (size_t i = 0; i < r->change->n_units; i++) {
@@ -500,6 +502,12 @@ static int change_units(Change *c, const UnitArgs *a) {
         return code == EXIT_OK && c->n_may_run > 0 ? EXIT_MAY_RUN : code;
 }
 
+// What only a start shows is known when the file of before is gone.
+static void say_way_back(const Change *c) {
+        if (c->asked_job > 0 && c->ctl->opt.given & OPT_REPLACE && c->verb->verb == ARGOSY__VERB__VERB_START)
+                ctl_warn(c->ctl, "argosyctl undo %" PRIu64 " puts the files of before back", c->asked_job);
+}
+
 static int run_change(Ctl *ctl, const ChangeVerb *verb, char **args, size_t n) {
         Change c = {.ctl = ctl,
                     .verb = verb,
@@ -518,6 +526,8 @@ static int run_change(Ctl *ctl, const ChangeVerb *verb, char **args, size_t n) {
                 json_begin(&c.json, '[');
         code = change_units(&c, &a);
         file_warnings_end(ctl, warnings);
+        if (code == EXIT_FAILED)
+                say_way_back(&c);
         if (ctl->opt.json != JSON_OFF) {
                 json_end(&c.json, ']');
                 json_finish(&c.json);

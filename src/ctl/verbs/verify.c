@@ -333,7 +333,7 @@ static int ask_local(Verify *v) {
                 ctl_fail(v->ctl, "there is no systemd-analyze here: only argosy's own options were looked at");
         else
                 ctl_fail(v->ctl, "systemd-analyze %s: only argosy's own options were looked at",
-                         r == -ETIMEDOUT ? "did not end in time" : r == -EIO ? "was killed" : strerror(-r));
+                         r == -ETIMEDOUT ? "did not end in time" : r == -EIO ? "failed" : strerror(-r));
         return EXIT_UNKNOWN;
 }
 

@@ -50,6 +50,22 @@ static void it_is_nobody_if_we_are_root(void **state) {
         assert_string_equal(uid, expected);
 }
 
+static void it_may_have_a_home_that_goes_with_it(void **state) {
+        static const char *const args[] = {"sh", "-c", "mkdir $XDG_RUNTIME_DIR/d && touch $HOME/d/f && echo $HOME", NULL};
+        _cleanup_free_ char *home = NULL;
+        _cleanup_buf_ Buf output = {};
+        SandboxedCommand *c;
+
+        assert_int_equal(sandboxed_command_start(&(SandboxedConfig){.args = args, .home = true}, &c), 0);
+        home = str_printf("%s/home\n", sandboxed_command_dir(c));
+        assert_int_equal(sandboxed_command_wait(c, LONG_MS, &output), 0);
+        assert_int_equal(output.len, strlen(home));
+        assert_memory_equal(output.data, home, output.len);
+        home[strlen(home) - strlen("/home\n")] = 0;
+        sandboxed_command_free(c);
+        assert_int_equal(access(home, F_OK), -1);
+}
+
 static void it_gets_no_socket_and_no_other_process(void **state) {
         static const char *const args[] = {"bash", "-c", "(exec 3<>/dev/udp/127.0.0.1/9) && echo socket; kill -0 $$ && echo signal; :",
                                            NULL};
@@ -92,6 +108,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(it_finds_its_files_and_leaves_none),
                 cmocka_unit_test(it_is_nobody_if_we_are_root),
+                cmocka_unit_test(it_may_have_a_home_that_goes_with_it),
                 cmocka_unit_test(it_gets_no_socket_and_no_other_process),
                 cmocka_unit_test(it_prints_no_more_than_is_kept),
                 cmocka_unit_test(who_takes_too_long_is_ended),

@@ -39,8 +39,7 @@ static ApplySeen see_on_node(const UnitEntry *e, const Node *n, const UnitOnNode
                              str_has_prefix(s->sub, "auto-restart");
                 f.loops = s->looping;
                 f.error = s->error && *s->error;
-                f.drift = s->drift;
-                f.along = s->went_along;
+                f.down = s->down;
         }
         return apply_seen_of(&f);
 }

@@ -13,7 +13,7 @@
 static ApplySeen seen_of_outcome(const Argosy__Outcome *o) {
         switch (o->kind) {
         case ARGOSY__OUTCOME__KIND__DONE:
-                return APPLY_SEEN_FINISHED;
+                return outcome_is_skipped(o) ? APPLY_SEEN_SKIPPED : APPLY_SEEN_FINISHED;
         case ARGOSY__OUTCOME__KIND__FAILED:
                 return APPLY_SEEN_FAILED;
         default:
@@ -21,14 +21,26 @@ static ApplySeen seen_of_outcome(const Argosy__Outcome *o) {
         }
 }
 
+// A failure that somebody has reset, and a start that came to nothing, are mended by a start as any other failure.
 static ApplySeen seen_of_down(const ApplyFacts *f) {
-        if (f->skipped)
-                return APPLY_SEEN_SKIPPED;
-        if (f->along)
-                return APPLY_SEEN_ALONG;
-        if (f->drift)
+        switch (f->down) {
+        case ARGOSY__DOWN_CAUSE__DOWN_STOPPED:
                 return APPLY_SEEN_STOPPED;
-        return f->error || f->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ? APPLY_SEEN_FAILED : APPLY_SEEN_ENDED;
+        case ARGOSY__DOWN_CAUSE__DOWN_SKIPPED:
+                return APPLY_SEEN_SKIPPED;
+        case ARGOSY__DOWN_CAUSE__DOWN_BOUND:
+                return APPLY_SEEN_BOUND;
+        case ARGOSY__DOWN_CAUSE__DOWN_CONFLICT:
+                return APPLY_SEEN_CONFLICT;
+        case ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED:
+                return APPLY_SEEN_UNNEEDED;
+        case ARGOSY__DOWN_CAUSE__DOWN_RESET:
+        case ARGOSY__DOWN_CAUSE__DOWN_CANCELLED:
+        case ARGOSY__DOWN_CAUSE__DOWN_UNBEGUN:
+                return APPLY_SEEN_FAILED;
+        default: // it has ended by itself, or nobody says how
+                return f->error || f->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ? APPLY_SEEN_FAILED : APPLY_SEEN_ENDED;
+        }
 }
 
 static ApplySeen seen_of_launched(const ApplyFacts *f) {
@@ -72,11 +84,13 @@ const char *apply_seen_word(ApplySeen seen) {
                 [APPLY_SEEN_WELL] = "",
                 [APPLY_SEEN_FINISHED] = "finished",
                 [APPLY_SEEN_ENDED] = "ended",
+                [APPLY_SEEN_UNNEEDED] = "unneeded",
                 [APPLY_SEEN_SKIPPED] = "skipped",
                 [APPLY_SEEN_STARTING] = "starting",
                 [APPLY_SEEN_QUEUED] = "queued",
                 [APPLY_SEEN_LOST] = "lost",
-                [APPLY_SEEN_ALONG] = "along",
+                [APPLY_SEEN_BOUND] = "bound",
+                [APPLY_SEEN_CONFLICT] = "conflict",
                 [APPLY_SEEN_UNKNOWN] = "unknown",
                 [APPLY_SEEN_ERROR] = "error",
                 [APPLY_SEEN_RESTARTING] = "restarting",

@@ -5,8 +5,9 @@
 //
 //   started again    one that failed, and one that somebody stopped on its node
 //   only named       one that starting again would not help, or that is on its way: it fails again and again, systemd or the
-//                    cluster is about to start it, it waits, its host is lost, nobody knows how its run ended
-//   named, and well  one that has ended well, and one that systemd skipped: they are as systemd leaves them
+//                    cluster is about to start it, it waits, its host is lost, nobody knows how its run ended, another unit
+//                    took it down
+//   named, and well  one that has ended well, that nothing needed any more, or that systemd skipped: they are as their files say
 
 #include <stdbool.h>
 
@@ -17,11 +18,13 @@ typedef enum ApplySeen {
         APPLY_SEEN_WELL, // also one that is not to run, and is not
         APPLY_SEEN_FINISHED,
         APPLY_SEEN_ENDED,
+        APPLY_SEEN_UNNEEDED,
         APPLY_SEEN_SKIPPED,
         APPLY_SEEN_STARTING,
         APPLY_SEEN_QUEUED,
         APPLY_SEEN_LOST,
-        APPLY_SEEN_ALONG,
+        APPLY_SEEN_BOUND,
+        APPLY_SEEN_CONFLICT,
         APPLY_SEEN_UNKNOWN,
         APPLY_SEEN_ERROR,
         APPLY_SEEN_RESTARTING,
@@ -41,10 +44,8 @@ typedef struct ApplyFacts {
         Argosy__ActiveState active;
         bool restarts; // systemd starts it again after a failure
         bool loops;    // and has done so again and again
-        bool skipped;  // a condition was not met
         bool error;    // what was asked for last could not be done
-        bool drift;    // somebody stopped it there
-        bool along;    // systemd stopped it with another unit
+        Argosy__DownCause down;
 } ApplyFacts;
 
 ApplySeen apply_seen_of(const ApplyFacts *facts);

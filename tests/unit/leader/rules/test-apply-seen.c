@@ -5,15 +5,18 @@
 
 #include "apply-seen.h"
 #include "macro.h"
+#include "unit-state.h"
 
 #define ACTIVE ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE
 #define DOWN ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE
 #define FAILED ARGOSY__ACTIVE_STATE__ACTIVE_FAILED
 #define COMING ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING
+#define CAUSE(word) ARGOSY__DOWN_CAUSE__DOWN_##word
 #define LAUNCHED .target = ARGOSY__TARGET__TARGET_LAUNCHED
 #define LOADED .target = ARGOSY__TARGET__TARGET_LOADED
 
-static const Argosy__Outcome done = {.kind = ARGOSY__OUTCOME__KIND__DONE}, failed = {.kind = ARGOSY__OUTCOME__KIND__FAILED},
+static const Argosy__Outcome done = {.kind = ARGOSY__OUTCOME__KIND__DONE, .result = (char *) ""}, failed = {.kind = ARGOSY__OUTCOME__KIND__FAILED},
+                             skipped = {.kind = ARGOSY__OUTCOME__KIND__DONE, .result = (char *) OUTCOME_SKIPPED},
                              unknown = {.kind = ARGOSY__OUTCOME__KIND__UNKNOWN};
 
 static const struct {
@@ -31,13 +34,21 @@ static const struct {
         {"it failed", {LAUNCHED, .answered = true, .active = FAILED}, "failed", true, true},
         {"it could not be started", {LAUNCHED, .answered = true, .active = DOWN, .error = true}, "failed", true, true},
         {"its only run failed", {LAUNCHED, .answered = true, .active = DOWN, .outcome = &failed}, "failed", true, true},
-        {"somebody stopped it", {LAUNCHED, .answered = true, .active = DOWN, .drift = true}, "stopped", true, true},
+        {"somebody stopped it", {LAUNCHED, .answered = true, .active = DOWN, .down = CAUSE(STOPPED)}, "stopped", true, true},
 
         {"its only run was well", {LAUNCHED, .answered = true, .active = DOWN, .outcome = &done}, "finished", false, false},
         {"nobody saw its only run end", {LAUNCHED, .answered = true, .outcome = &unknown}, "unknown", false, true},
         {"it ended well", {LAUNCHED, .answered = true, .active = DOWN}, "ended", false, false},
-        {"it was skipped", {LAUNCHED, .answered = true, .active = DOWN, .skipped = true}, "skipped", false, false},
-        {"another one took it down", {LAUNCHED, .answered = true, .active = DOWN, .along = true}, "along", false, true},
+        {"it was skipped", {LAUNCHED, .answered = true, .active = DOWN, .down = CAUSE(SKIPPED)}, "skipped", false, false},
+        {"another one took it down", {LAUNCHED, .answered = true, .active = DOWN, .down = CAUSE(BOUND)}, "bound", false, true},
+
+        {"another one is there for it", {LAUNCHED, .answered = true, .active = DOWN, .down = CAUSE(CONFLICT)}, "conflict", false, true},
+        {"nothing needs it", {LAUNCHED, .answered = true, .active = DOWN, .down = CAUSE(UNNEEDED)}, "unneeded", false, false},
+        {"it failed, and was reset", {LAUNCHED, .answered = true, .active = DOWN, .down = CAUSE(RESET)}, "failed", true, true},
+        {"its start was cancelled", {LAUNCHED, .answered = true, .active = DOWN, .down = CAUSE(CANCELLED)}, "failed", true, true},
+        {"its start did not begin", {LAUNCHED, .answered = true, .active = DOWN, .down = CAUSE(UNBEGUN)}, "failed", true, true},
+        {"it ended well", {LAUNCHED, .answered = true, .active = DOWN, .down = CAUSE(ENDED)}, "ended", false, false},
+        {"its only run was skipped", {LAUNCHED, .answered = true, .active = DOWN, .outcome = &skipped}, "skipped", false, false},
 
         {"it was told to start", {LAUNCHED, .active = FAILED}, "starting", false, true},
         {"it takes its time", {LAUNCHED, .answered = true, .active = COMING}, "starting", false, true},

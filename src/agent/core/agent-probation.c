@@ -47,7 +47,7 @@ void agent_probation_begin(AgentUnit *u) {
         AgentUnitWork *work = u->work;
 
         agent_probation_end(u);
-        if (!content || !content->simple)
+        if (!content || !content->simple || u->watch.runtime.skipped) // then there is no run
                 return;
         u->probation = (uint8_t) probation_begin(&u->watch.runtime, is_another_run(u), now_ms(), &work->probation_start);
         queue(u);

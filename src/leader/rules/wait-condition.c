@@ -83,6 +83,8 @@ static bool says_why(const char *result) {
 
 // What its first run came to counts, and not what has become of it since.
 static WaitVerdict judge_started(const WaitNode *s) {
+        if (s->skipped && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
+                return skipped(s->node);
         switch (s->probation) {
         case ARGOSY__PROBATION__PROBATION_PASSED:
                 return success("");
@@ -255,8 +257,11 @@ static WaitVerdict judge_placed(Argosy__Verb verb, uint64_t revision, const Wait
         const Argosy__UnitRecord *r = v->record;
         const Argosy__Outcome *o;
 
-        if (!r)
-                return failure(ECANCELED, "the unit was destroyed meanwhile", NULL);
+        if (!r) // that it was destroyed is known only if it was there
+                return failure(ECANCELED,
+                               v->was_known ? "the unit was destroyed meanwhile"
+                                            : "the unit is not in the cluster; what became of it is no longer known",
+                               NULL);
         if (r->target == ARGOSY__TARGET__TARGET_INACTIVE)
                 return failure(ECANCELED, "the unit was unloaded meanwhile", NULL);
         if (verb == ARGOSY__VERB__VERB_STOP && r->target == ARGOSY__TARGET__TARGET_LAUNCHED)

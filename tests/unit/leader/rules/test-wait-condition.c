@@ -150,6 +150,7 @@ static void a_start_that_systemd_skips_ends_well_with_a_word(void **state) {
         nodes[0].active = INACTIVE;
         nodes[0].skipped = true;
         nodes[0].result = "exec-condition";
+        nodes[0].probation = ARGOSY__PROBATION__PROBATION_ENDED; // of which no run began
         v = wait_condition_judge(START, 10, &view);
         assert_true(v.done && v.status == 0 && v.skipped);
         assert_string_equal(v.node, "n1");
@@ -162,6 +163,16 @@ static void a_start_that_systemd_skips_ends_well_with_a_word(void **state) {
         assert_true(v.done && v.status == 0 && v.skipped);
         outcome.result = "success";
         assert_false(wait_condition_judge(START, 10, &view).skipped);
+}
+
+static void only_what_was_there_is_said_to_be_destroyed(void **state) {
+        view.record = NULL;
+        view.was_known = false;
+        assert_string_equal(wait_condition_judge(START, 10, &view).message,
+                            "the unit is not in the cluster; what became of it is no longer known");
+        view.was_known = true;
+        assert_string_equal(wait_condition_judge(START, 10, &view).message, "the unit was destroyed meanwhile");
+        assert_ends(START, ECANCELED);
 }
 
 static void a_start_of_which_nobody_can_tell_the_end_fails(void **state) {
@@ -489,6 +500,7 @@ int main(void) {
                 cmocka_unit_test_setup(a_one_shot_has_ended_when_the_log_says_how, setup),
                 cmocka_unit_test_setup(a_start_that_fails_says_why_and_where, setup),
                 cmocka_unit_test_setup(a_start_that_systemd_skips_ends_well_with_a_word, setup),
+                cmocka_unit_test_setup(only_what_was_there_is_said_to_be_destroyed, setup),
                 cmocka_unit_test_setup(a_start_of_which_nobody_can_tell_the_end_fails, setup),
                 cmocka_unit_test_setup(a_start_that_never_began_says_what_the_node_says, setup),
                 cmocka_unit_test_setup(a_one_shot_ends_the_start_when_it_has_finished, setup),

@@ -385,6 +385,8 @@ def test_it_goes_on_when_nodes_are_lost_and_says_when_it_is_old(c: Cluster):
         shows(page, "#wrong", f"{c.nodes[other].name} is lost", within=60)
         assert page.run("return document.querySelector('#wrong li .since').textContent").endswith(" s")
         shows(page, "#counts", "6 running", within=60)
+        view(page, f"#/node/{c.nodes[other].name}")
+        shows(page, "main", "2 units left it when it was lost", "No unit is placed on this node any more")
         same_as_argosyctl(c, page, c.nodes[on])
         c.nodes[other].boot()
         shows(page, "#health", "All is well", within=60)

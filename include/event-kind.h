@@ -12,7 +12,7 @@
 
 enum {
         EVENTS_BYTES_MAX = 64 * 1024, // of one answer; one object is given whole, however long
-        EVENT_FIELDS_MAX = 12,
+        EVENT_FIELDS_MAX = 13,
         EVENT_KINDS = 15, // one more than the greatest that has a row; as many as a set of 32 bits has room for
         EVENT_PATTERNS_MAX = 64,
 };

@@ -114,6 +114,7 @@ void leader_on_host_drained(Leader *l);
         GAUGE(leads, "1 while this host leads the cluster")                                        \
         GAUGE(units, "units and templates of the cluster, as its leader has them")                 \
         GAUGE(units_pending, "of these, units that wait for a node")                               \
+        GAUGE(units_looping, "units on nodes that fail again and again, and that systemd restarts each time") \
         GAUGE(hosts, "members of the cluster, as its leader has them")                             \
         GAUGE(jobs_open, "jobs that are under way")                                                \
         GAUGE(requests_open, "requests that this leader has taken and not answered to their end")   \

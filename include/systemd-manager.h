@@ -73,6 +73,8 @@ typedef struct UnitRuntime {
         uint8_t end : 2;         // UnitEnd, of what is down
         uint32_t changed_ms; // boot time at which that change of `active`, or that run, was seen, modulo 49 days; 0: never
         uint32_t n_restarts; // systemd's count of its own restarts (NRestarts), of services
+        bool run_failed;     // the run that is up, or was up last, has failed as far as was told
+        uint16_t n_failed_restarts; // restarts that were seen to follow a failure; counts on, modulo its size
 } UnitRuntime;
 
 // All that the manager keeps of a unit at rest. It is a part of what its owner keeps of it, so that there is
@@ -88,6 +90,7 @@ typedef struct SystemdUnit {
         bool renewed : 1;             // came into memory while it was believed to be there
         bool checked : 1;             // in this round of the check if equal to check_round
         bool later : 1;               // its run is to be looked at when nothing else is to be asked
+        bool detailed : 1;            // what nothing waits for was asked for on this connection
         bool pinned : 1;              // see systemd_manager_pin()
         bool pin_listed : 1;          // its pin, by the ListUnits that is being taken in
         bool other : 1;               // the owner's: not the kind of thing that it mostly watches

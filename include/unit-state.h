@@ -35,6 +35,8 @@ const char *outcome_to_string(Argosy__Outcome__Kind kind);
 #define OUTCOME_SKIPPED "skipped"
 bool outcome_is_skipped(const Argosy__Outcome *o);
 // Why a run did not end well, as a sentence; empty if it did. Of a run of which nobody can tell it is this one:
+// Of one that is looping (agent/rules/restart-loop.h).
+#define UNIT_LOOPING_TEXT "it fails again and again, and systemd restarts it each time; `argosyctl journal` says why"
 #define OUTCOME_UNKNOWN_TEXT \
         "its outcome is unknown: nobody can tell whether it ran to its end while argosyd was away"
 const char *outcome_phrase(const Argosy__Outcome *o);

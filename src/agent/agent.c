@@ -14,6 +14,7 @@
 #include "agent-fence.h"
 #include "agent-fleet.h"
 #include "agent-goodbye.h"
+#include "agent-loops.h"
 #include "agent-managers.h"
 #include "agent-names.h"
 #include "agent-nodes.h"
@@ -50,11 +51,13 @@ static void on_wake(uv_timer_t *timer) {
         }
         if (a->paced_due_us != 0 && a->paced_due_us <= now_us)
                 agent_report_wake(a, now_us);
+        agent_loops_expire(a, now_us);
         drain_mark(&a->drain);
 }
 
 static void arm_wake(Agent *a) {
-        uint64_t next = a->fence_retry_us, paced = agent_report_next_wake(a), probation = agent_probation_next_wake(a), now_us;
+        uint64_t next = a->fence_retry_us, paced = agent_report_next_wake(a), probation = agent_probation_next_wake(a),
+                 loops = agent_loops_next_wake(a), now_us;
 
         agent_foreach_node (node, a) {
                 uint64_t t = agent_node_next_wake(node);
@@ -67,6 +70,8 @@ static void arm_wake(Agent *a) {
         }
         if (paced != 0 && (next == 0 || paced < next))
                 next = paced;
+        if (loops != 0 && (next == 0 || loops < next))
+                next = loops;
         if (probation != 0 && (next == 0 || probation < next))
                 next = probation;
         if (a->attach_wanted && a->leader != 0 && (next == 0 || a->attach_retry_us < next))
@@ -358,6 +363,7 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         list_init(&a->report);
         list_init(&a->paced);
         list_init(&a->probations);
+        list_init(&a->loops);
         list_init(&a->batches);
         list_init(&a->calls_list);
         list_init(&a->remote_calls);

@@ -548,6 +548,7 @@ static void add_gauges(const Leader *l, LeaderStats *stats) {
         stats->hosts = n_hosts;
         stats->units = cluster_state_n_units(l->state);
         stats->units_pending = l->n_pending;
+        stats->units_looping = l->tallies.looping;
         stats->jobs_open = l->open_jobs.count;
         stats->watchers = l->watchers.n;
         stats->requests_open = l->n_tickets;

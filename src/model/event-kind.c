@@ -64,8 +64,10 @@ static const EventKindInfo kinds[] = {
                             {"error", EVENT_TEXT, "why the last thing that the node was to do with it failed"},
                             {"drift", EVENT_BOOL, "somebody else changed it there"},
                             {"stale", EVENT_BOOL, "its file there is newer than what systemd runs"},
-                            {"since", EVENT_TIME, "when its active state became what it is, by the node's clock"},
-                            {"note", EVENT_TEXT, "what is odd about it there, as list-units notes it, separated by commas"}}},
+                            {"since", EVENT_TIME, "when its active state became what it is, by the node's clock, corrected by the leader's"},
+                            {"note", EVENT_TEXT, "what is odd about it there, as list-units notes it, separated by commas"},
+                            {"restarts", EVENT_NUMBER, "how often systemd has restarted it by itself"},
+                            {"looping", EVENT_BOOL, "it fails again and again, and systemd restarts it each time"}}},
         [ARGOSY__EVENT_KIND__EVENT_JOB] =
                 {.name = "job",
                  .what = "what somebody has changed, as list-jobs shows it",

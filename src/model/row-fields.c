@@ -23,6 +23,9 @@ const Field unit_row_fields[UNIT_ROW_FIELDS] = {
         {"stale", NULL, "STALE", FIELD_BOOL, AT(UnitRow, file_stale), false, false},
         {"error", NULL, "ERROR", FIELD_STRING, AT(UnitRow, error), false, true},
         {"host-id", NULL, "HOST-ID", FIELD_STRING, AT(UnitRow, host_id), false, false},
+        {"restarts", NULL, "RESTARTS", FIELD_U32, AT(UnitRow, restarts), true, false},
+        {"since", NULL, "SINCE", FIELD_TIME, AT(UnitRow, since), true, false},
+        {"looping", NULL, "LOOPING", FIELD_BOOL, AT(UnitRow, looping), false, false},
 };
 
 const Field unit_file_row_fields[UNIT_FILE_ROW_FIELDS] = {

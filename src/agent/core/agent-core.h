@@ -155,6 +155,7 @@ typedef struct Agent {
 
         ListNode report;
         ListNode paced;        // units that change too often to be told about now
+        ListNode loops;        // AgentLoop.node
         ListNode probations;   // AgentUnitWork.probation, in the order in which these began
         uint64_t lived_ms, lived_told_ms; // Reports.lived_ms as it is, as this leader was told; 0: nothing
         uint64_t lived_at_ms;             // boot time at which it became that

@@ -11,6 +11,7 @@
 
 #include "agent-cgroups.h"
 #include "agent-core.h"
+#include "agent-loops.h"
 #include "agent-spec.h"
 #include "agent-unit.h"
 #include "clock.h"
@@ -80,6 +81,7 @@ void agent_unit_free(AgentUnit *u) {
         u->node->n_units--;
         u->node->n_hidden -= u->hidden != 0;
         agent_cgroup_forget(u);
+        agent_loop_free(u);
         list_unlink(&u->dirty);
         list_unlink(&u->report);
         work_free(u);

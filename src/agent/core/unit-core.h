@@ -21,6 +21,7 @@
 #include "plan.h"
 #include "probation.h"
 #include "report-pace.h"
+#include "restart-loop.h"
 
 typedef struct Agent Agent;
 typedef struct AgentNode AgentNode;
@@ -111,10 +112,12 @@ typedef struct AgentUnit {
         SystemdUnit watch; // by node->systemd
         AgentNode *node;
         AgentUnitWork *work;    // NULL: at rest
+        struct AgentLoop *loop; // NULL: it was not restarted for a failure lately (agent-loops.h)
         ListNode dirty, report; // linked while to be planned, to be reported
         ReportPace pace;
         AgentHeld held;
 
+        uint16_t failed_restarts; // of UnitRuntime.n_failed_restarts: those that were looked at
         uint8_t load;   // what systemd made of the content in place, see load_state_of_file()
         uint8_t hidden; // MASKED or NOT_FOUND, by what is in the directories; 0: systemd finds the file
         bool has_held : 1;

@@ -8,6 +8,7 @@
 
 #include "agent-core.h"
 #include "agent-fleet.h"
+#include "agent-loops.h"
 #include "agent-probation.h"
 #include "agent-reach.h"
 #include "agent-search.h"
@@ -35,6 +36,7 @@ static void on_unit_changed(const char *name, const UnitRuntime *now, void *user
         if (now->loaded)
                 agent_unit_note_load(u, now->load);
         agent_probation_on_change(u);
+        agent_loop_on_change(u);
         agent_unit_report_state(u);
         agent_unit_mark(u);
 }

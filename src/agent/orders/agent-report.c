@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "agent-core.h"
+#include "agent-loops.h"
 #include "agent-probation.h"
 #include "agent-report.h"
 #include "agent-unit.h"
@@ -67,6 +68,7 @@ static void fill_runtime(const UnitRuntime *rt, Argosy__UnitReport *r) {
         r->result = (char *) rt->result;
         r->since_us = rt->since_us;
         r->restarts = rt->n_restarts;
+        r->failed_restarts = rt->n_failed_restarts;
         if (rt->changed_ms) { // an age is never longer than it is
                 uint64_t now_ms = clock_boot_us() / USEC_PER_MSEC;
 
@@ -114,6 +116,7 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
         if (u->has_held && u->file_present)
                 r->spec = (ProtobufCBinaryData){HASH_SIZE, u->held.spec->hash.bytes};
         r->load = agent_unit_load(u);
+        r->looping = agent_unit_is_looping(u);
         if (rt->loaded)
                 fill_runtime(rt, r);
         else

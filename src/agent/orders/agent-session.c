@@ -91,6 +91,7 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         attach.held = held;
         attach.n_held = n_held;
         attach.sent_us = a->attach_sent_us;
+        attach.wall_us = clock_wall_us();
         if (agent_fleet_report(a, &fleet, &fleet_units))
                 attach.fleet_units = &fleet;
         message.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;

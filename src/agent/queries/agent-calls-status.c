@@ -13,6 +13,7 @@
 #include "agent-calls.h"
 #include "agent-cgroups.h"
 #include "agent-core.h"
+#include "agent-loops.h"
 #include "agent-unit.h"
 #include "agent-usage.h"
 #include "array.h"
@@ -50,6 +51,8 @@ static const char *why_not(const AgentUnit *u, char phrase[static DOWN_PHRASE_SI
         if (u->node->stopping)
                 return !agent_node_is_users(u->node) ? "the machine is shutting down"
                                                       : "its user's systemd is shutting down";
+        if (agent_unit_is_looping(u))
+                return UNIT_LOOPING_TEXT;
         if (agent_unit_down(u) == ARGOSY__DOWN_CAUSE__DOWN_BOUND && u->comes_back)
                 return "it was stopped with a unit that gets a new file, and starts again once that has started";
         if (agent_unit_down(u) != ARGOSY__DOWN_CAUSE__DOWN_NOT) {
@@ -76,7 +79,10 @@ static void fill_row(const AgentUnit *u, Argosy__Response__UnitRow *row) {
         row->active = (char *) (loaded ? active_state_to_string(rt->active) : "inactive");
         row->sub = (char *) (loaded ? rt->sub : "dead");
         row->drift = agent_unit_down(u) == ARGOSY__DOWN_CAUSE__DOWN_STOPPED;
-        row->note = (char *) (*note ? note : u->file_stale ? "stale" : "");
+        row->note = (char *) (agent_unit_is_looping(u) ? "looping" : *note ? note : u->file_stale ? "stale" : "");
+        row->restarts = rt->n_restarts;
+        row->since = rt->since_us;
+        row->looping = agent_unit_is_looping(u);
         row->file_stale = u->file_stale;
         if (agent_unit_doing(u)->error)
                 row->error = u->work->error;

@@ -41,6 +41,7 @@ typedef struct List {
 static const struct {
         const char *word, *legend;
 } notes[] = {
+        {"looping", "it fails again and again, and systemd restarts it each time; `argosyctl journal UNIT` says why."},
         {"drift", "changed on its node by somebody else; `argosyctl start UNIT` mends it."},
         {"skipped", "systemd skipped its start, since a condition is not met; `argosyctl why UNIT` says which."},
         {"ended", "it ended well by itself; `argosyctl start UNIT` starts it again."},

@@ -79,6 +79,7 @@ enum { UNIT_STATES = ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING + 1, NODE_MODES = A
 typedef struct Tallies {
         size_t lives[LIFE_STATES]; // recorded units, by Unit.life
         size_t seen[UNIT_STATES];  // units on nodes, by what is known of them
+        size_t looping;            // of these, on nodes that are heard
         size_t nodes[NODE_STATES], modes[NODE_MODES];
         JobTally jobs;
         TimeHistogram placements; // how long nodes were looked for

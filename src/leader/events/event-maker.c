@@ -189,7 +189,7 @@ int event_draft_content(Leader *l, const Unit *u, EventDraft *d) {
 int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
         _cleanup_buf_ Buf notes = {};
-        size_t since, note;
+        size_t since, note, restarts;
 
         event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_STATE);
         d->present = unit_on_node_is_listed(l, e, s);
@@ -200,14 +200,16 @@ int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d) {
                                        text(s->node->reason));
         if (!unit_on_node_is_reported(s))
                 return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, "-", "inactive", "dead");
-        if (unit_on_node_add_notes(s, &notes) < 0 || event_draft_printf(d, &since, "%" PRIu64, s->since_us) < 0 ||
+        if (unit_on_node_add_notes(s, &notes) < 0 || event_draft_printf(d, &since, "%" PRIu64, unit_on_node_since_us(s)) < 0 ||
+            event_draft_printf(d, &restarts, "%" PRIu32, s->restarts) < 0 ||
             (notes.len > 0 && event_draft_printf(d, &note, "%.*s", (int) notes.len, (const char *) notes.data) < 0))
                 return -ENOMEM;
         return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, load_state_to_string(s->load),
                                active_state_to_string(s->active), text(s->sub), text(s->result),
                                text(s->error), s->drift ? "1" : "", s->file_stale ? "1" : "",
                                s->since_us > 0 ? event_draft_text(d, since) : "",
-                               notes.len > 0 ? event_draft_text(d, note) : "");
+                               notes.len > 0 ? event_draft_text(d, note) : "", s->restarts > 0 ? event_draft_text(d, restarts) : "",
+                               s->looping ? "1" : "");
 }
 
 int event_draft_gone(const GoneObject *g, EventDraft *d) {

@@ -55,6 +55,7 @@
 enum {
         BARRIER_RETRY_US = 50000,
         HELD_PER_TURN = 1024, // units of an Attach, at about 1 us each
+        CLOCK_SLACK_US = 2 * 1000 * 1000, // by which a host's clock may seem to be wrong because its Attach was on its way
 };
 
 static void foreach_unit_on_node(Host *h, Leader *l, void (*each)(Leader *l, UnitOnNode *s)) {
@@ -506,12 +507,20 @@ static void drop_unit_on_node(Leader *l, UnitOnNode *s) {
         unit_on_node_free(l, s);
 }
 
+// What its wall clock is ahead of ours; 0: no more than it may be on its way, or nobody knows.
+static int64_t clock_ahead(const Leader *l, uint64_t wall_us) {
+        int64_t ahead_us = (int64_t) (wall_us - leader_wall(l));
+
+        return wall_us == 0 || (ahead_us < CLOCK_SLACK_US && ahead_us > -CLOCK_SLACK_US) ? 0 : ahead_us;
+}
+
 static void begin_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         end_session(l, h);
         foreach_unit_on_node(h, l, drop_unit_on_node);
         h->linked = true;
         h->leaving = h->down = false;
         h->attach_seq = a->seq;
+        h->clock_ahead_us = clock_ahead(l, a->wall_us);
         h->cpu_milli = a->cpu_milli;
         h->memory_mib = a->memory_mib;
         h->voters_configured = a->voters_configured;

@@ -76,6 +76,9 @@ int unit_row_fill_states(const Node *n, const UnitOnNode *s, Argosy__Response__U
         hash_hex(&s->seen, HASH_SIZE, hex);
         row->drift = s->drift;
         row->file_stale = s->file_stale;
+        row->restarts = s->restarts;
+        row->since = unit_on_node_since_us(s);
+        row->looping = s->looping;
         if (unit_row_fill_notes(s, row) < 0)
                 return -ENOMEM;
         if (field_set(&row->spec, hex) < 0 || field_set(&row->error, s->error) < 0)

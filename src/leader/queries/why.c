@@ -154,6 +154,8 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
                 missing_unit_explain(l, u->name, n->name, ret, REASON_SIZE);
         } else if (s->went_along && s->comes_back)
                 str_fit(ret, REASON_SIZE, "it was stopped with a unit that gets a new file, and comes back with it");
+        else if (s->looping)
+                str_fit(ret, REASON_SIZE, UNIT_LOOPING_TEXT);
         else if (s->down != ARGOSY__DOWN_CAUSE__DOWN_NOT && !is_done(r, n))
                 down_cause_phrase(s->down, s->down_by, ret);
         else

@@ -55,6 +55,17 @@ bool retry_policy_note(RetryLog *log, uint32_t node, uint64_t since_us, uint64_t
         return true;
 }
 
+void retry_policy_add(RetryLog *log, uint32_t node, unsigned n, uint64_t half_us, uint64_t now_us) {
+        RetryNode *of = find(log, node);
+
+        if (!of) {
+                of = take_place(log, half_us, now_us);
+                *of = (RetryNode){.node = node};
+        }
+        of->points = points_now(of, half_us, now_us) + MIN_OF(n, (unsigned) RETRY_ADDED_MAX) * RETRY_POINT;
+        of->at_us = now_us;
+}
+
 unsigned retry_policy_failures(const RetryLog *log, uint32_t node, uint64_t half_us, uint64_t now_us) {
         for (size_t i = 0; i < log->n; i++)
                 if (log->nodes[i].node == node)

@@ -14,6 +14,10 @@
 //                                         if there is none: it stays as it is until the first of its nodes
 //                                         has fewer than N failures again, or another node can take it
 //
+// A unit that systemd restarts by itself (Restart=) has failed as often as that has happened after a failure since this leader
+// heard of it first: what was counted before is the baseline, and a count that begins anew is no failure. It is started where it
+// is by systemd, so here there is only the second row, and what follows.
+//
 // The back-off is 1 s, doubled for each failure that counts, wherever it happened, up to 5 min. So one that
 // fails wherever it is started is started ever more rarely, and at the end at most once in 5 min.
 
@@ -27,6 +31,7 @@ enum {
         RETRY_NODES_MAX = 32, // nodes remembered for one unit; of more, those where it matters least are
                               // forgotten
         RETRY_POINT = 1024,   // one failure
+        RETRY_ADDED_MAX = 1000, // that are told at once
         RETRY_DELAY_MIN_SEC = 1,
         RETRY_DELAY_MAX_SEC = 300,
 };
@@ -45,6 +50,8 @@ typedef struct RetryLog { // zero-initialised: nothing has failed
 
 // Counts a failure that the node dates `since_us`. False: it is counted already.
 bool retry_policy_note(RetryLog *log, uint32_t node, uint64_t since_us, uint64_t half_us, uint64_t now_us);
+// Counts so many more: of a unit that systemd restarts by itself after each.
+void retry_policy_add(RetryLog *log, uint32_t node, unsigned n, uint64_t half_us, uint64_t now_us);
 // Failures there that count now; 0: it has none, or they are forgiven.
 unsigned retry_policy_failures(const RetryLog *log, uint32_t node, uint64_t half_us, uint64_t now_us);
 unsigned retry_policy_total(const RetryLog *log, uint64_t half_us, uint64_t now_us);

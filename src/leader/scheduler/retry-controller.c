@@ -3,8 +3,10 @@
 // Units with RestartElsewhere= that systemd has given up: they are started again, where they are or on
 // another node, as retry-policy.h says.
 //
+// Units with RestartElsewhere= that systemd restarts by itself and that fail again each time are started elsewhere too.
+//
 // What counts is a report of such a unit on its node, from after its last start, that it is `failed`, and
-// will not be tried again by systemd itself. Reports are told apart by the time since which it has failed,
+// will not be tried again by systemd itself, or that systemd has restarted it after a failure once more. Reports are told apart by the time since which it has failed,
 // so one that is repeated, by the agent or with a new session, counts once. Whether the unit still has
 // failed, still belongs there and is nobody else's business is asked again when its back-off is over:
 //
@@ -44,13 +46,25 @@ enum {
         NODE_PENALTY = 16, // load of a node because a unit has left it for its failures: that of 8 units
 };
 
-static bool has_failed(const Unit *u, const UnitEntry *e, const UnitOnNode *s) {
+// It is to run there, and its last start was carried out.
+static bool is_launched_there(const Unit *u, const UnitEntry *e, const UnitOnNode *s) {
         const Argosy__UnitRecord *r = e ? e->record : NULL;
 
         return r && !e->removed && r->target == ARGOSY__TARGET__TARGET_LAUNCHED && !r->global && u->node &&
-               s && s->node == u->node && unit_on_node_is_reported(s) &&
-               s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED && s->revision >= r->start_rev &&
-               !(s->sub && strstr(s->sub, "auto-restart")) && !record_final_outcome(r, r->node);
+               s && s->node == u->node && unit_on_node_is_reported(s) && s->revision >= r->start_rev &&
+               !record_final_outcome(r, r->node);
+}
+
+static bool has_failed(const Unit *u, const UnitEntry *e, const UnitOnNode *s) {
+        return is_launched_there(u, e, s) && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED &&
+               !(s->sub && strstr(s->sub, "auto-restart"));
+}
+
+// systemd restarts it, and it has failed there as often as it may.
+static bool keeps_failing(const Leader *l, const Unit *u, const UnitEntry *e, const UnitOnNode *s) {
+        return is_launched_there(u, e, s) && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED && u->retry &&
+               u->retry->restarted_on == s->node->number &&
+               retry_failures_on(l, u, e, s->node->number) >= failing_options_of(e)->restart_elsewhere;
 }
 
 static Retry *retry_get(Leader *l, Unit *u, const UnitEntry *e) {
@@ -82,25 +96,49 @@ void retry_controller_forget(Leader *l, Unit *u) {
 
 // ------------------------------------------------------------------------------------------------ events
 
-void retry_controller_on_report(Leader *l, Unit *u, const UnitOnNode *s) {
-        const UnitEntry *e = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED
-                                     ? cluster_state_find_unit(l->state, u->name)
-                                     : NULL;
+static void look_again(Leader *l, Retry *t, const UnitEntry *e) {
         uint64_t now = leader_now(l);
-        Retry *t;
 
-        if (!e || !failing_options_of(e)->restart_elsewhere || !has_failed(u, e, s))
-                return;
-        t = retry_get(l, u, e);
-        if (!retry_policy_note(&t->log, s->node->number, s->since_us ?: e->record->start_rev,
-                               retry_half_us(e), now) &&
-            (t->deadline.place || list_is_linked(&t->queue) || t->flying))
-                return; // it waits for its time already
         t->stuck = false;
         list_unlink(&t->queue);
         oom_check(deadline_heap_set(
                 &l->retry_deadlines, &t->deadline,
                 now + retry_policy_delay_us(retry_policy_total(&t->log, retry_half_us(e), now))));
+}
+
+static bool waits_already(const Retry *t) {
+        return t->deadline.place || list_is_linked(&t->queue) || t->flying;
+}
+
+// systemd has restarted it after failures.
+static void note_restarts(Leader *l, Unit *u, const UnitOnNode *s) {
+        const UnitEntry *e = s->new_failures > 0 ? cluster_state_find_unit(l->state, u->name) : NULL;
+        Retry *t;
+
+        if (!e || !failing_options_of(e)->restart_elsewhere || !is_launched_there(u, e, s))
+                return;
+        t = retry_get(l, u, e);
+        t->restarted_on = s->node->number;
+        retry_policy_add(&t->log, s->node->number, s->new_failures, retry_half_us(e), leader_now(l));
+        if (keeps_failing(l, u, e, s) && !waits_already(t))
+                look_again(l, t, e);
+}
+
+void retry_controller_on_report(Leader *l, Unit *u, const UnitOnNode *s) {
+        const UnitEntry *e = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED
+                                     ? cluster_state_find_unit(l->state, u->name)
+                                     : NULL;
+        Retry *t;
+
+        note_restarts(l, u, s);
+        if (!e || !failing_options_of(e)->restart_elsewhere || !has_failed(u, e, s))
+                return;
+        t = retry_get(l, u, e);
+        if (!retry_policy_note(&t->log, s->node->number, s->since_us ?: e->record->start_rev,
+                               retry_half_us(e), leader_now(l)) &&
+            waits_already(t))
+                return;
+        look_again(l, t, e);
 }
 
 void retry_controller_on_record(Leader *l, Unit *u, const UnitEntry *e) {
@@ -232,7 +270,7 @@ static int take_turn(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, S
 static bool is_our_business(const Leader *l, const Unit *u, const UnitEntry *e) {
         const UnitOnNode *s = u->node ? unit_on_node_find(u, u->node) : NULL;
 
-        return has_failed(u, e, s) && !unit_on_node_is_unreachable(s) &&
+        return (has_failed(u, e, s) || keeps_failing(l, u, e, s)) && !unit_on_node_is_unreachable(s) &&
                failing_options_of(e)->restart_elsewhere;
 }
 

@@ -154,6 +154,7 @@ struct Node {
         Tallies *all; // of its leader
         NodeTally tally;
         size_t seen[UNIT_STATES]; // of its units, by what its host said last
+        size_t n_looping;         // of these
 };
 
 // Why one node may not have the unit although its options admit it. Forgotten with the host's session.
@@ -258,6 +259,8 @@ struct UnitOnNode {
         uint64_t changed_ms; // on its host's clock, as Host.reported_ms; 0: not said
         uint64_t probation_ms; // likewise; PROBATION_ON: its process has lived long enough when Host.lived_ms says so
         uint32_t restarts, failed_restarts;
+        uint16_t new_failures; // by how much failed_restarts has grown with the last report; of the first nobody knows
+        bool restarts_heard;   // there was a report before
         Hash seen; // spec
         Argosy__LoadState load;
         Argosy__ActiveState active;
@@ -272,5 +275,6 @@ struct UnitOnNode {
         bool leaving; // it is being removed, and not begun again
         bool lingers; // its host is down, and said that the unit may still run there
         bool counted; // in its node's n_leaving
+        bool loop_tallied; // in its node's n_looping
         uint8_t tallied; // in its node's `seen`: the state, + 1; 0: it is not
 };

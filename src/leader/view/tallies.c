@@ -20,6 +20,8 @@ static void count_units(Node *n, int step) {
         for (unsigned i = 0; i < UNIT_STATES; i++)
                 n->all->seen[n->tally.heard ? i : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN] +=
                         (size_t) step * n->seen[i];
+        if (n->tally.heard)
+                n->all->looping += (size_t) step * n->n_looping;
 }
 
 static NodeTally tally_of(const Node *n) {
@@ -74,9 +76,22 @@ static void count_unit(UnitOnNode *s, int step) {
                         (size_t) step;
 }
 
+static void tally_loop(UnitOnNode *s) {
+        bool now = s->looping && unit_on_node_life_is_reported(s->life);
+        Node *n = s->node;
+
+        if (now == s->loop_tallied)
+                return;
+        s->loop_tallied = now;
+        n->n_looping += now ? 1 : (size_t) -1;
+        if (n->tally.counted && n->tally.heard)
+                n->all->looping += now ? 1 : (size_t) -1;
+}
+
 void tally_unit_on_node(UnitOnNode *s) {
         unsigned now = unit_on_node_life_is_reported(s->life) ? state_of(s) + 1 : 0;
 
+        tally_loop(s);
         if (now == s->tallied)
                 return;
         count_unit(s, -1);
@@ -92,6 +107,7 @@ void tally_unit(Tallies *t, UnitLife life, int step) {
 void tallies_clear(Tallies *t) {
         memset(t->lives, 0, sizeof(t->lives));
         memset(t->seen, 0, sizeof(t->seen));
+        t->looping = 0;
         memset(t->nodes, 0, sizeof(t->nodes));
         memset(t->modes, 0, sizeof(t->modes));
         job_tally_forget_open(&t->jobs);

@@ -206,6 +206,8 @@ int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report) {
         s->probation = (uint8_t) report->probation; // what this leader does not know is no reason to wait
         s->probation_ms = report->probation_ms;
         s->restarts = report->restarts;
+        s->new_failures = s->restarts_heard ? (uint16_t) (report->failed_restarts - s->failed_restarts) : 0;
+        s->restarts_heard = true;
         s->failed_restarts = report->failed_restarts;
         s->looping = report->looping;
         if (!hash_from_bytes(report->spec.data, report->spec.len, &s->seen))
@@ -240,6 +242,10 @@ bool unit_on_node_is_down(const UnitOnNode *s) {
         return active_state_is_down(s->active);
 }
 
+uint64_t unit_on_node_since_us(const UnitOnNode *s) {
+        return s->since_us > 0 ? (uint64_t) ((int64_t) s->since_us - s->node->host->clock_ahead_us) : 0;
+}
+
 bool unit_on_node_is_on_probation(const UnitOnNode *s) {
         return s->probation == ARGOSY__PROBATION__PROBATION_ON && s->node->host->lived_ms < s->probation_ms;
 }
@@ -259,11 +265,13 @@ bool unit_on_node_is_skipped(const UnitOnNode *s) {
 }
 
 int unit_on_node_add_notes(const UnitOnNode *s, Buf *ret) {
-        const char *word = down_cause_to_string(s->down);
+        const char *words[] = {s->looping ? "looping" : "", down_cause_to_string(s->down), s->file_stale ? "stale" : ""};
+        int r = 0;
 
-        if (!*word && !s->file_stale)
-                return 0;
-        return buf_printf(ret, "%s%s%s", word, *word && s->file_stale ? "," : "", s->file_stale ? "stale" : "");
+        for (size_t i = 0; i < ELEMENTSOF(words) && r >= 0; i++)
+                if (*words[i])
+                        r = buf_printf(ret, "%s%s", ret->len > 0 ? "," : "", words[i]);
+        return r < 0 ? r : 0;
 }
 
 static bool has_answered(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {

@@ -139,6 +139,14 @@ int message_read_value(sd_bus_message *message, const char *property, UnitFacts 
                 return read_invocation(message, ret);
         if (streq(property, "Result"))
                 return read_result(message, ret);
+        if (streq(property, "NRestarts")) {
+                ret->has = UNIT_FACT_RESTARTS;
+                return sd_bus_message_read(message, "v", "u", &ret->n_restarts);
+        }
+        if (streq(property, "ActiveEnterTimestamp")) {
+                ret->has = UNIT_FACT_SINCE;
+                return read_time(message, UNIT_TIME_ACTIVE_ENTER, ret);
+        }
         if (streq(property, "InactiveEnterTimestamp")) {
                 ret->has = UNIT_FACT_ENTERED;
                 return read_time(message, UNIT_TIME_INACTIVE_ENTER, ret);

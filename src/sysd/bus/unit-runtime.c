@@ -103,9 +103,18 @@ static bool set_times(UnitRuntime *rt, const UnitFacts *f) {
         return rt->since_us != since_us || rt->was_reset != was_reset;
 }
 
+static bool is_failure(const UnitRuntime *rt) {
+        return *rt->result && !streq(rt->result, "success");
+}
+
+// Behind the result: where that is already the next run's, what it was before counts.
 static bool set_restarts(UnitRuntime *rt, uint32_t n_restarts) {
         bool changed = rt->n_restarts != n_restarts;
 
+        if (rt->restarts_known && n_restarts > rt->n_restarts && rt->run_failed)
+                rt->n_failed_restarts += (uint16_t) (n_restarts - rt->n_restarts);
+        if (changed)
+                rt->run_failed = is_failure(rt);
         rt->n_restarts = n_restarts;
         rt->restarts_known = true;
         return changed;
@@ -139,6 +148,14 @@ static bool set_skipped(UnitRuntime *rt, bool skipped) {
         return changed;
 }
 
+// Unless it has become up since it was asked.
+static bool set_since(UnitRuntime *rt, const UnitFacts *f) {
+        if (rt->since_us != 0 || !active_state_is_up(rt->active))
+                return false;
+        rt->since_us = f->times[UNIT_TIME_ACTIVE_ENTER];
+        return rt->since_us != 0;
+}
+
 bool unit_runtime_load(UnitRuntime *rt) {
         if (rt->loaded)
                 return false;
@@ -158,12 +175,15 @@ bool unit_runtime_apply(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
                 changed |= set_word(&rt->sub, f->sub);
         if (f->has & UNIT_FACT_RESULT)
                 changed |= set_word(&rt->result, f->result);
+        rt->run_failed |= is_failure(rt);
         if (f->has & UNIT_FACT_CONDITION)
                 changed |= set_skipped(rt, !f->condition && f->times[UNIT_TIME_CONDITION] != 0);
         if (f->has & UNIT_FACT_EXIT)
                 rt->signalled = f->exit_code == CLD_KILLED || f->exit_code == CLD_DUMPED;
         if (f->has & (UNIT_FACT_ENTERED | UNIT_FACT_CHANGED))
                 changed |= set_times(rt, f);
+        if (f->has & UNIT_FACT_SINCE)
+                changed |= set_since(rt, f);
         if (f->has & UNIT_FACT_RESTARTS)
                 changed |= set_restarts(rt, f->n_restarts);
         if (f->has & UNIT_FACT_INVOCATION)

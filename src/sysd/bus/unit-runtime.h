@@ -17,6 +17,7 @@ typedef enum UnitFact {
         UNIT_FACT_JOB = 1 << 8,       // 0: it has none
         UNIT_FACT_CONDITION = 1 << 9, // ConditionResult, with times[UNIT_TIME_CONDITION]
         UNIT_FACT_EXIT = 1 << 10,     // ExecMainCode of a service
+        UNIT_FACT_SINCE = 1 << 11,    // times[UNIT_TIME_ACTIVE_ENTER], asked for by itself
 } UnitFact;
 
 enum {

@@ -45,6 +45,8 @@ typedef enum Want {
         WANT_RESULT = 1 << 3,
         WANT_ENTERED = 1 << 4, // of what is inactive: since when
         WANT_CHANGED = 1 << 5, // and whether that is all that has happened to it
+        WANT_RESTARTS = 1 << 6, // of a service
+        WANT_SINCE = 1 << 7,    // of what was up when it was seen first: since when
 } Want;
 
 typedef struct SystemdUnitWork {

@@ -24,6 +24,7 @@
 #include "str.h"
 #include "systemd-manager-private.h"
 #include "unit-pin.h"
+#include "unit-state.h"
 
 enum {
         LATER_MAX = 8, // questions about single units in flight for what is known well enough
@@ -37,7 +38,7 @@ enum {
 static void forget_wants(SystemdManager *m, SystemdUnit *w) {
         SystemdUnitWork *work = w->work;
 
-        w->listed = false;
+        w->listed = w->detailed = false;
         manager_want_no_more(m, w);
         if (!work)
                 return;
@@ -86,6 +87,15 @@ unsigned manager_wants_of_loaded(const SystemdUnit *w) {
         return WANT_INVOCATION;
 }
 
+// What nothing waits for: how often systemd has restarted a service before we looked, and since when it is up.
+static unsigned wants_of_details(const SystemdUnit *w) {
+        const UnitRuntime *rt = &w->runtime;
+
+        if (w->detailed || !rt->loaded || active_state_is_down(rt->active) || !str_has_suffix(w->name, ".service"))
+                return 0;
+        return (rt->restarts_known ? 0 : WANT_RESTARTS) | (rt->since_us == 0 && active_state_is_up(rt->active) ? WANT_SINCE : 0);
+}
+
 // The property that is asked for.
 static const char *property_of(Want want) {
         switch (want) {
@@ -95,6 +105,10 @@ static const char *property_of(Want want) {
                 return "InactiveEnterTimestamp";
         case WANT_CHANGED:
                 return "StateChangeTimestamp";
+        case WANT_RESTARTS:
+                return "NRestarts";
+        case WANT_SINCE:
+                return "ActiveEnterTimestamp";
         default:
                 return "Result";
         }
@@ -167,6 +181,8 @@ static void ask_on(SystemdManager *m, SystemdUnit *w) {
                 w->work->checking = false;
         manager_work_done(w);
         manager_set_known(m, w);
+        if (wants_of_details(w) != 0)
+                want_later(m, w);
 }
 
 static int on_query_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
@@ -198,8 +214,8 @@ static int on_query_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
 static int new_query_call(SystemdManager *m, const SystemdUnit *w, Want want, sd_bus_message **ret) {
         int r;
 
-        if (want == WANT_RESULT)
-                return manager_new_property_call(m, w->name, unit_result_interface(w->name), "Result", ret);
+        if (want == WANT_RESULT || want == WANT_RESTARTS)
+                return manager_new_property_call(m, w->name, unit_result_interface(w->name), property_of(want), ret);
         if (want != WANT_LOADED && want != WANT_STATE)
                 return manager_new_property_call(m, w->name, SYSTEMD_UNIT, property_of(want), ret);
         r = manager_new_call(m, want == WANT_LOADED ? "GetUnit" : "ListUnitsByNames", ret);
@@ -279,8 +295,11 @@ void manager_pump_later(SystemdManager *m) {
         SystemdUnit *w;
 
         while (m->link && m->synced && m->n_queries < LATER_MAX && (w = next_later(m))) {
+                unsigned details = wants_of_details(w);
+
                 manager_want_no_more(m, w);
-                manager_want(m, w, w->runtime.loaded ? manager_wants_of_loaded(w) : 0);
+                w->detailed |= details != 0;
+                manager_want(m, w, w->runtime.loaded ? manager_wants_of_loaded(w) | details : 0);
                 manager_pump_queries(m);
         }
 }

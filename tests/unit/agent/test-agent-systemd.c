@@ -240,6 +240,38 @@ static void what_fails_later_had_started(void **state) {
         assert_int_equal(probation_of("web.service"), ARGOSY__PROBATION__PROBATION_NONE);
 }
 
+static void what_fails_and_is_restarted_again_and_again_loops(void **state) {
+        start_web();
+        for (int i = 0; i < 3; i++) {
+                fake_systemd_restart(systemd, "web.service", i == 1 ? "success" : "exit-code", true);
+                loop_until(report_of("web.service")->restarts == (uint32_t) i + 1);
+                assert_false(report_of("web.service")->looping);
+        }
+        assert_int_equal(report_of("web.service")->failed_restarts, 2); // the other one had ended well
+        fake_systemd_restart(systemd, "web.service", "signal", true);
+        loop_until(report_of("web.service")->looping);
+        fake_systemd_set(systemd, "web.service", "failed", "failed", "exit-code"); // systemd gives it up
+        loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+        assert_false(report_of("web.service")->looping);
+}
+
+// Who begins while it runs asks, when nothing else is to be asked.
+static void what_happened_before_argosyd_began_is_asked_for(void **state) {
+        Order order = {.name = "web.service", .content = web, .revision = 5, .start = 5};
+        uint64_t since_us;
+
+        start_web();
+        fake_systemd_restart(systemd, "web.service", "exit-code", true);
+        loop_until(report_of("web.service")->restarts == 1);
+        since_us = report_of("web.service")->since_us;
+        agent_down();
+        agent_up();
+        w.term++;
+        meet_leader(&order, 1);
+        loop_until(report_of("web.service")->restarts == 1 && report_of("web.service")->since_us == since_us);
+        assert_int_equal(report_of("web.service")->failed_restarts, 0); // of what, nobody knows
+}
+
 // So many jobs are under way that never end, and these units run.
 static void meet_leader_with_many_jobs(uint32_t beat_ms, const char *const *running, int n) {
         Order all[REPORT_GATHER_JOBS + 8] = {};
@@ -590,6 +622,8 @@ int main(void) {
                 WORLD_TEST(a_process_that_ended_well_is_waited_for_as_long),
                 WORLD_TEST(what_is_started_again_after_it_ended_well_has_not_started),
                 WORLD_TEST(what_fails_later_had_started),
+                WORLD_TEST(what_fails_and_is_restarted_again_and_again_loops),
+                WORLD_TEST(what_happened_before_argosyd_began_is_asked_for),
                 WORLD_TEST(while_many_jobs_are_under_way_reports_leave_together),
                 WORLD_TEST(reports_that_wait_for_more_leave_with_the_next_beat),
                 WORLD_TEST(a_oneshot_ends_and_is_told_as_done),

@@ -65,9 +65,9 @@ static void a_list_shows_drift_and_its_age(void **state) {
         assert_int_equal(o.code, 0);
         assert_string_equal(
                 o.out,
-                "UNIT      NODE LOAD   ACTIVE   SUB  NOTE\n"
-                "a.service n1   loaded inactive dead drift,stale\n"
-                "b.service -    -      unknown  -\n"
+                "UNIT      NODE LOAD   ACTIVE   SUB  RESTARTS SINCE NOTE\n"
+                "a.service n1   loaded inactive dead 0        -     drift,stale\n"
+                "b.service -    -      unknown  -    0        -\n"
                 "\n"
                 "2 units listed.\n"
                 "drift: changed on its node by somebody else; `argosyctl start UNIT` mends it.\n"
@@ -192,7 +192,7 @@ static void a_list_for_programs_is_bare(void **state) {
         assert_string_equal(
                 b.out,
                 "[{\"unit\":\"a.service\",\"node\":\"n1\"},{\"unit\":\"b.service\",\"node\":\"\"}]\n");
-        assert_string_equal(c.out, "b.service - - unknown -\n");
+        assert_string_equal(c.out, "b.service - - unknown - 0 -\n");
 }
 
 static void lists_many(FakeDaemon *d) {
@@ -283,7 +283,7 @@ static void a_question_is_asked_again_after_a_restart(void **state) {
         _cleanup_outcome_ Outcome o = run(restarts_in_a_question, "list-units --no-legend");
 
         assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "a.service n1 loaded inactive dead\n");
+        assert_string_equal(o.out, "a.service n1 loaded inactive dead 0 -\n");
 }
 
 static void cats(FakeDaemon *d) {

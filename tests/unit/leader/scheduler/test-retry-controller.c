@@ -92,6 +92,59 @@ static void it_is_started_where_it_is_before_it_goes_elsewhere(void **state) {
         assert_int_equal(rig_host_of(&g, "x.service"), second); // it is not brought back
 }
 
+// systemd has restarted it, n times in all after failures.
+static void restart_there(const char *name, uint32_t n) {
+        uint32_t host = rig_host_of(&g, name);
+        VirtualUnit *u = rig_unit_on(&g, host, name);
+
+        u->n_restarts = u->failed_restarts = n;
+        rig_host_report(&g, rig_host(&g, host), u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+}
+
+static void what_systemd_restarts_again_and_again_is_started_elsewhere(void **state) {
+        uint32_t first;
+
+        start("x.service", TWICE);
+        first = rig_host_of(&g, "x.service");
+        restart_there("x.service", 1);
+        rig_pass_ms(&g, 20000);
+        assert_int_equal(rig_host_of(&g, "x.service"), first);
+        assert_int_equal(starts_on(first, "x.service"), 1); // systemd has started it
+        restart_there("x.service", 2);
+        assert_says("x.service", "failure 2 of 2 here, it is started on another node");
+        rig_pass_ms(&g, 2100);
+        assert_int_not_equal(rig_host_of(&g, "x.service"), first);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+}
+
+static void without_the_option_it_loops_where_it_is(void **state) {
+        uint32_t first;
+
+        start("x.service", PLAIN);
+        first = rig_host_of(&g, "x.service");
+        restart_there("x.service", 50);
+        rig_pass_ms(&g, 600000);
+        assert_int_equal(rig_host_of(&g, "x.service"), first);
+}
+
+// Nor what was counted before this session, nor a count that begins anew.
+static void a_new_leader_moves_nothing_for_an_old_count(void **state) {
+        uint32_t first;
+
+        start("x.service", TWICE);
+        first = rig_host_of(&g, "x.service");
+        restart_there("x.service", 1);
+        rig_unit_on(&g, first, "x.service")->failed_restarts = 500;
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_pass_ms(&g, 600000);
+        assert_int_equal(rig_host_of(&g, "x.service"), first);
+        restart_there("x.service", 501);
+        rig_pass_ms(&g, 20000);
+        assert_int_equal(rig_host_of(&g, "x.service"), first);
+}
+
 static void a_failure_that_is_reported_again_counts_once(void **state) {
         uint32_t host;
 
@@ -366,6 +419,9 @@ static void during_an_update_failures_are_the_updates_to_judge(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(what_systemd_restarts_again_and_again_is_started_elsewhere, setup, teardown),
+                cmocka_unit_test_setup_teardown(without_the_option_it_loops_where_it_is, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_new_leader_moves_nothing_for_an_old_count, setup, teardown),
                 cmocka_unit_test_setup_teardown(without_the_option_a_failed_unit_stays_as_it_is, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(it_is_started_where_it_is_before_it_goes_elsewhere, setup,

@@ -74,7 +74,7 @@ def test_what_systemd_stops_with_it_comes_back(c: Cluster):
         node.write("/root/set/db.service", versioned(SLEEPER, number))
         c.ctl(command)
         after = runs()
-        assert after["down"] == after["byhand"] == "0", after
+        assert after["down"] == "0" and (after["byhand"] == "0" or command.startswith("apply")), after
         assert all(after[name] not in ("0", before[name]) for name in up), (command, before, after)
         assert c.row("web.service")["active"] == "active" and not c.row("web.service")["drift"]
 
@@ -82,6 +82,7 @@ def test_what_systemd_stops_with_it_comes_back(c: Cluster):
     db_changes("update --health=0 /root/set/db.service", 3)
     db_changes("apply /root/set", 4)
     job = c.json("list-jobs --limit=1")[0]["job"]
+    node.run("systemctl stop byhand")  # which apply starts, as it reconciles all of the set
     db_changes(f"undo {job}", 5)
 
     node.write("/root/set/db.service", "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/false\n")

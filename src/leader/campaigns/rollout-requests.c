@@ -174,6 +174,7 @@ static void tally(Tally tallies[static TALLIES_MAX], const SpecEntry *spec) {
         }
 }
 
+// What systemd skips is as its file says, and a restart would be skipped, too.
 static void note_failed(const Leader *l, Plan *p, const UnitEntry *e) {
         const Unit *u = unit_find(l, e->record->name);
 
@@ -182,7 +183,7 @@ static void note_failed(const Leader *l, Plan *p, const UnitEntry *e) {
         list_foreach (i, &u->on_nodes) {
                 const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
-                if (!e->record->global && s->node != u->node)
+                if ((!e->record->global && s->node != u->node) || unit_on_node_is_skipped(s))
                         continue;
                 p->failure = unit_on_node_failure(l, s, e);
                 if (!p->failure)

@@ -197,38 +197,43 @@ INSTALL = [
     ("WantedBy=x%z.target", "", "refused"),
     ("Also=nosuffix", "", "refused"),
 ]
-LINKS = "(cd {dir} && find . -type l -printf '%P\\n' | grep -v argosy | sort)"
+def links_by_unit(node, directory):
+    """{unit: links that lead to it}"""
+    found = {}
+    for line in node.run(f"cd {directory} && find . -type l -printf '%P %l\\n'").splitlines():
+        link, target = line.split()
+        found.setdefault(target.rpartition("/")[2], set()).add(link)
+    return found
 
 
 def test_install_is_taken_as_systemctl_enable_takes_it(c: Cluster):
     node = c.node("n1")
-    theirs = {}  # {file: links}; None: refused
     files = [f"i{i}{'@' if at else ''}.service" for i, (_, at, _) in enumerate(INSTALL)]
     units = [file.replace("@", "@1") for file in files]
     script = "set +e\n"
     for file, unit, (section, _, _) in zip(files, units, INSTALL):
         node.write(f"/root/install/{file}", SLEEPER + f"[X-Argosy]\nHost=n1\n[Install]\n{section}\n")
-        root = f"/root/roots/{file}"
-        script += f"mkdir -p {root}/etc/systemd/system; cp /root/install/{file} {root}/etc/systemd/system\n"
-        script += f"systemctl --root={root} enable {unit} >/dev/null 2>&1; echo = {file} $?; {LINKS.format(dir=root + '/etc/systemd/system')}\n"
-    for block in node.run(script).split("= ")[1:]:
-        (file, code), *links = (line.split() for line in block.splitlines())
-        theirs[file] = None if code != "0" else {link for [link] in links}
-    before = set(node.run(LINKS.format(dir="/run/systemd/system")).split())
-    for file, unit, (section, at, left_out) in zip(files, units, INSTALL):
-        refused = theirs[file] is None
-        assert refused == (left_out == "refused"), f"{section}: systemctl has {theirs[file]}"
-        answer = c.ctl_result(f"load /root/install/{unit}", on=node)
-        said = answer.out + answer.err
-        assert (answer.status != 0) == refused, f"{section}: {said}"
-        if refused:
+        root = f"/root/roots/{file}/etc/systemd/system"
+        script += f"mkdir -p {root}; cp /root/install/{file} {root}; systemctl --root=/root/roots/{file} enable {unit} >/dev/null 2>&1; echo $?\n"
+    refused = {unit: code != "0" for unit, code in zip(units, node.run(script).split())}
+    taken = [unit for unit in units if not refused[unit]]
+    said = c.ctl_result("load " + " ".join(f"/root/install/{unit}" for unit in taken), on=node)
+    assert said.status == 0, said.err
+    ours = links_by_unit(node, "/run/systemd/system")
+    for file, unit, (section, _, left_out) in zip(files, units, INSTALL):
+        assert refused[unit] == (left_out == "refused"), f"{section}: systemctl says {refused[unit]}"
+        if refused[unit]:
+            c.ctl_fails(f"load /root/install/{unit}", on=node)
             continue
-        links = set(node.run(LINKS.format(dir="/run/systemd/system")).split()) - before
-        wanted = theirs[file] - {link.format(host="n1", name=unit) for link in left_out}
-        assert links == wanted, f"{section}: systemctl makes {theirs[file]}, argosy {links}"
-        for word in left_out:
-            assert "is ignored" in said, f"{section}: {said}"
-        c.ctl(f"destroy {unit}")
+        theirs = {link for links in links_by_unit(node, f"/root/roots/{file}/etc/systemd/system").values() for link in links}
+        wanted = theirs - {link.format(host="n1", name=unit) for link in left_out}
+        assert ours.get(unit, set()) == wanted, f"{section}: systemctl makes {theirs}, argosy {ours.get(unit)}"
+        assert not left_out or f"{unit}: " in said.err, f"{section}: nothing is said of it"
+    words = "Alias=dbus-org.example.X.service is ignored"
+    assert words in said.err, said.err
+    verified = c.ctl_result("verify /root/install/i6.service", on=node)
+    assert words in verified.out + verified.err, verified
+    c.ctl(f"destroy {' '.join(taken)}")
 
 
 def test_an_instance_of_a_target_starts_what_its_template_wants(c: Cluster):

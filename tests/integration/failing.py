@@ -132,4 +132,22 @@ def test_what_fails_everywhere_ends_as_failed_and_says_so(c: Cluster):
     assert "no other node takes it" in c.ctl_result("status hopeless").out
 
 
+def test_what_loops_is_seen_and_moves_if_it_says_so(c: Cluster):
+    """systemd never gives these up: a pause between two runs keeps them below its start limit."""
+    loop = "[Service]\nExecStart=/bin/sh -c 'sleep 0.3; exit {}'\nRestart=always\nRestartSec=0.2\n[Unit]\nStartLimitIntervalSec=0\n"
+    c.submit("loop.service", loop.format(3))
+    c.submit("again.service", loop.format(0))
+    c.submit("hop.service", loop.format(3) + "[X-Argosy]\nRestartElsewhere=2\n")
+    c.ctl("start loop again hop")
+    first = c.row("hop.service")["node"]
+    eventually(lambda: c.row("loop.service")["looping"])
+    assert c.row("loop.service")["restarts"] >= 3
+    assert "loop.service" in c.ctl("list-units --state=failed,looping")
+    assert "it fails again and again" in why(c, "loop")
+    eventually(lambda: c.row("hop.service")["node"] != first)
+    eventually(lambda: c.row("again.service")["restarts"] >= 4)
+    assert not c.row("again.service")["looping"]
+    c.ctl("destroy loop again hop")
+
+
 main(nodes=4, conf=QUICK)

@@ -5,8 +5,8 @@
 // them, and almost all of them are at rest: loaded or running as the leader wants it, with nothing to be done and
 // nothing to be told. So there are two objects:
 //
-//   AgentUnit      as long as the unit is known. What a unit at rest costs: 206 bytes and its name, in one
-//                  chunk of 224 for a name of up to 17. Of these, 80 are systemd's side (SystemdUnit), 64
+//   AgentUnit      as long as the unit is known. What a unit at rest costs: 216 bytes and its name, in one
+//                  chunk of 240 for a name of up to 23. Of these, 80 are systemd's side (SystemdUnit), 64
 //                  what the ledger has (AgentHeld), 32 for being told that something has happened. That last
 //                  part must not fail for lack of memory, so it is there always.
 //   AgentUnitWork  from the first thing that is under way about the unit to the last: an order that differs

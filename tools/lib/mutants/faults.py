@@ -1971,6 +1971,14 @@ FAULTS = [
           "mesh/mesh: every_voter_hears_of_a_new_voter"),
 
     # ---- agent: what a host obeys, and what it remembers
+    Fault("what-ends-well-loops", "src/sysd/bus/unit-runtime.c",
+          "if (rt->restarts_known && n_restarts > rt->n_restarts && rt->run_failed)",
+          "if (rt->restarts_known && n_restarts > rt->n_restarts)",
+          "agent/systemd: what_fails_and_is_restarted_again_and_again_loops"),
+    Fault("old-restarts-move-a-unit", "src/leader/view/unit-on-node.c",
+          "s->new_failures = s->restarts_heard ? (uint16_t) (report->failed_restarts - s->failed_restarts) : 0;",
+          "s->new_failures = (uint16_t) (report->failed_restarts - s->failed_restarts);",
+          "leader/retry-controller: a_new_leader_moves_nothing_for_an_old_count"),
     Fault("probation-ends-by-itself", "src/agent/core/agent-probation.c",
           "if (!is_due(a, ms) || !agent_has_received_all(a))",
           "if (!is_due(a, ms))",

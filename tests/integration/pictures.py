@@ -47,7 +47,6 @@ class Picture:
     heard: str = "live"  # what it says about that
 
 
-OPERATOR = "document.documentElement.dataset.own = 'admin';"
 SELECT = "document.querySelectorAll('.list-row input')[0].click(); document.querySelectorAll('.list-row input')[2].click();"
 UNDO = "[...document.querySelectorAll('.buttons button')].find((b) => b.textContent === 'Undo').click(); await new Promise((done) => setTimeout(done, 200));"
 COMPARE = "[...document.querySelectorAll('td button')][1].click(); await new Promise((done) => setTimeout(done, 200)); document.querySelector('[aria-labelledby=h-jobs]').scrollIntoView();"

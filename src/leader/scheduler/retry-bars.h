@@ -18,6 +18,7 @@ struct Retry {
         RetryLog log;
         Hash spec;
         uint64_t start_rev;
+        uint32_t failed_on;    // node where its last failure was counted as it was seen, before systemd restarted it; 0: none
         uint32_t restarted_on; // node where systemd has restarted it after failures; 0: none
         bool flying; // the batch in the making, or on its way, starts it
         bool asking; // nodes where it fails are no choice at present

@@ -113,13 +113,17 @@ static bool waits_already(const Retry *t) {
 // systemd has restarted it after failures.
 static void note_restarts(Leader *l, Unit *u, const UnitOnNode *s) {
         const UnitEntry *e = s->new_failures > 0 ? cluster_state_find_unit(l->state, u->name) : NULL;
+        unsigned n = s->new_failures;
         Retry *t;
 
         if (!e || !failing_options_of(e)->restart_elsewhere || !is_launched_there(u, e, s))
                 return;
         t = retry_get(l, u, e);
+        n -= t->failed_on == s->node->number; // systemd says `failed` for a moment also of what it is about to restart
+        t->failed_on = 0;
         t->restarted_on = s->node->number;
-        retry_policy_add(&t->log, s->node->number, s->new_failures, retry_half_us(e), leader_now(l));
+        if (n > 0)
+                retry_policy_add(&t->log, s->node->number, n, retry_half_us(e), leader_now(l));
         if (keeps_failing(l, u, e, s) && !waits_already(t))
                 look_again(l, t, e);
 }
@@ -134,9 +138,10 @@ void retry_controller_on_report(Leader *l, Unit *u, const UnitOnNode *s) {
         if (!e || !failing_options_of(e)->restart_elsewhere || !has_failed(u, e, s))
                 return;
         t = retry_get(l, u, e);
-        if (!retry_policy_note(&t->log, s->node->number, s->since_us ?: e->record->start_rev,
-                               retry_half_us(e), leader_now(l)) &&
-            waits_already(t))
+        if (retry_policy_note(&t->log, s->node->number, s->since_us ?: e->record->start_rev,
+                              retry_half_us(e), leader_now(l)))
+                t->failed_on = s->node->number;
+        else if (waits_already(t))
                 return;
         look_again(l, t, e);
 }
@@ -256,6 +261,7 @@ static int start_here(BatchBuilder *b, Retry *t, const UnitEntry *e) {
         Argosy__UnitRecord next = *e->record;
 
         t->flying = true;
+        t->failed_on = 0;
         return batch_builder_put_unit(b, &next, BATCH_BUMP_START, e->record->revision);
 }
 

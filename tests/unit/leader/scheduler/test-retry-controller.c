@@ -118,6 +118,26 @@ static void what_systemd_restarts_again_and_again_is_started_elsewhere(void **st
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
 }
 
+// systemd shows what it is about to restart as failed for a moment.
+static void a_failure_that_systemd_restarts_counts_once(void **state) {
+        uint32_t first;
+        VirtualUnit *u;
+
+        start("x.service", TWICE);
+        first = rig_host_of(&g, "x.service");
+        u = rig_unit_on(&g, first, "x.service");
+        rig_host_report(&g, rig_host(&g, first), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        restart_there("x.service", 1);
+        rig_pass_ms(&g, 20000);
+        assert_int_equal(rig_host_of(&g, "x.service"), first);
+        rig_host_report(&g, rig_host(&g, first), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        restart_there("x.service", 2);
+        rig_pass_ms(&g, 20000);
+        assert_int_not_equal(rig_host_of(&g, "x.service"), first);
+}
+
 static void without_the_option_it_loops_where_it_is(void **state) {
         uint32_t first;
 
@@ -419,6 +439,7 @@ static void during_an_update_failures_are_the_updates_to_judge(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(a_failure_that_systemd_restarts_counts_once, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_systemd_restarts_again_and_again_is_started_elsewhere, setup, teardown),
                 cmocka_unit_test_setup_teardown(without_the_option_it_loops_where_it_is, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_new_leader_moves_nothing_for_an_old_count, setup, teardown),

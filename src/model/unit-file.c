@@ -396,6 +396,8 @@ static int on_unit(Parser *p, const char *key, const char *value) {
                 f->description = text;
                 return 0;
         }
+        if (streq(key, "StopWhenUnneeded"))
+                parse_boolean(value, &f->stops_unneeded);
         if (str_has_prefix(key, "Condition"))
                 return add_condition(&f->conditions, &f->several_conditions, key, value);
         if (streq(key, "OnFailure") || streq(key, "OnSuccess"))

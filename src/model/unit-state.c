@@ -57,7 +57,7 @@ static const struct {
                  "systemd stopped it when %s was started, which conflicts with it; `start` starts it again"},
         [ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED] =
                 {"unneeded",
-                 "systemd stopped it, since no unit needed it any more (StopWhenUnneeded=); `start` starts it again", NULL},
+                 "it was stopped, as systemd does when no unit needs it (StopWhenUnneeded=); `start` starts it again", NULL},
         [ARGOSY__DOWN_CAUSE__DOWN_RESET] = {"reset",
                                             "it failed, and somebody has reset that (reset-failed); `start` starts it again",
                                             NULL},

@@ -167,7 +167,10 @@ def test_what_systemd_skips_is_said_so_and_is_nobodys_doing(c: Cluster):
 def test_what_ends_by_itself_or_was_reset_is_no_drift(c: Cluster):
     c.start("ends", "[Service]\nExecStart=/bin/sleep 0.5\n")
     c.start("killed", KEPT)
-    c.submit("fails.service", "[Service]\nExecStartPre=/bin/false\nExecStart=/bin/sleep 1\n")
+    c.submit("unneeded.service", "[Unit]\nStopWhenUnneeded=yes\n" + KEPT)
+    c.ctl("start --no-block unneeded")
+    eventually(lambda: c.row("unneeded")["note"] == "unneeded")
+    c.submit("fails.service", "[Service]\nExecStart=/bin/false\n")
     c.ctl_fails("start fails")
     c.node(c.row("fails")["node"]).run("systemctl reset-failed fails")
     c.where("killed").run("systemctl kill killed")

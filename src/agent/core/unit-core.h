@@ -39,6 +39,7 @@ typedef struct AgentSpec {
         bool links;           // has an [Install] section that asks for links
         unsigned cut_off_sec; // of cut_off_stop
         char *bound_to;       // units that systemd stops its units with, blanks between them; NULL: none
+        bool stops_unneeded;  // StopWhenUnneeded=
         char *condition, *exec_condition; // what it is skipped for, in words; NULL: its file has none
         size_t len;
         uint8_t *content;

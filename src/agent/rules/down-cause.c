@@ -2,7 +2,8 @@
 //
 // What was found stays until the unit is up again: what systemd says later of a unit that has left its memory is less.
 // A service that ends by itself and one that was told to by a signal look alike but for the code of its main process;
-// one that catches the signal has ended by itself, as far as anybody can tell.
+// one that catches the signal has ended by itself, as far as anybody can tell. Whose a job is that stops a unit with
+// StopWhenUnneeded= cannot be told afterwards; systemd makes such jobs, and nobody is blamed for that.
 
 #include "down-cause.h"
 
@@ -17,6 +18,8 @@ Argosy__DownCause down_cause(const DownFacts *f) {
                 return ARGOSY__DOWN_CAUSE__DOWN_SKIPPED;
         if (f->was_reset)
                 return ARGOSY__DOWN_CAUSE__DOWN_RESET;
+        if (f->end == UNIT_END_BY_JOB && f->stops_unneeded)
+                return ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED;
         if (f->end == UNIT_END_BY_JOB || (f->end == UNIT_END_BY_ITSELF && f->signalled))
                 return ARGOSY__DOWN_CAUSE__DOWN_STOPPED;
         return ARGOSY__DOWN_CAUSE__DOWN_ENDED;

@@ -16,6 +16,7 @@ typedef struct DownFacts {
         bool interrupted;        // the job of its start was cancelled
         bool skipped, was_reset, signalled;
         UnitEnd end;
+        bool stops_unneeded;     // StopWhenUnneeded=
 } DownFacts;
 
 Argosy__DownCause down_cause(const DownFacts *f);

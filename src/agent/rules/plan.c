@@ -90,6 +90,7 @@ static Argosy__DownCause cause_of(const PlanInput *in, bool over) {
                 .was_reset = in->was_reset,
                 .signalled = in->signalled,
                 .end = in->end,
+                .stops_unneeded = in->stops_unneeded,
         };
         Argosy__DownCause cause = down_cause(&facts);
 

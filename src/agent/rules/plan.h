@@ -135,6 +135,7 @@ typedef struct PlanInput {
         Argosy__DownCause down;        // as was found before, since it is down
         bool skipped, was_reset, signalled; // UnitRuntime, also of what has left systemd's memory since
         UnitEnd end;
+        bool stops_unneeded; // StopWhenUnneeded=
         bool goes_along;               // we stop, or have stopped, what systemd stops it with
         bool surveyed;                 // what the next stop takes along is recorded
         bool brings_back;              // units were stopped with it and are to come back

@@ -376,6 +376,7 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .was_reset = u->watch.runtime.was_reset,
                 .signalled = u->watch.runtime.signalled,
                 .end = u->watch.runtime.end,
+                .stops_unneeded = content && content->stops_unneeded,
                 .goes_along = u->held.down == ARGOSY__DOWN_CAUSE__DOWN_BOUND || agent_unit_goes_along(u),
                 .surveyed = work->surveyed,
                 .brings_back = u->brings_back,

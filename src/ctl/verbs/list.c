@@ -47,7 +47,7 @@ static const struct {
         {"ended", "it ended well by itself; `argosyctl start UNIT` starts it again."},
         {"bound", "stopped with a unit that it is bound to; `argosyctl why UNIT` says with which."},
         {"conflict", "stopped by systemd for a unit that conflicts with it; `argosyctl why UNIT` says for which."},
-        {"unneeded", "stopped by systemd, since no unit needed it any more (StopWhenUnneeded=)."},
+        {"unneeded", "stopped, as systemd does when no unit needs it (StopWhenUnneeded=)."},
         {"reset", "it failed, and somebody reset that; `argosyctl start UNIT` starts it again."},
         {"cancelled", "its start was cancelled on its node; `argosyctl start UNIT` starts it."},
         {"unbegun", "its start failed before it began; `argosyctl start UNIT` tries again."},

@@ -351,7 +351,7 @@ static void what_took_it_down_there(void **state) {
                     "systemd stopped it when db.service was started, which conflicts with it; `start` starts it again",
                     "conflict");
         assert_down(ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED, "",
-                    "systemd stopped it, since no unit needed it any more (StopWhenUnneeded=); `start` starts it again",
+                    "it was stopped, as systemd does when no unit needs it (StopWhenUnneeded=); `start` starts it again",
                     "unneeded");
         assert_down(ARGOSY__DOWN_CAUSE__DOWN_RESET, "",
                     "it failed, and somebody has reset that (reset-failed); `start` starts it again", "reset");

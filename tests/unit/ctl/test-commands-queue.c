@@ -270,6 +270,7 @@ static void reply_rules(FakeDaemon *d, Argosy__QueueRule *rules, size_t n) {
         queue.closed = true;
         queue.reason = (char *) "racks";
         queue.held = 1;
+        queue.history_mib = 64;
         r.final = true;
         r.what_case = ARGOSY__RESPONSE__WHAT_QUEUE;
         r.queue = &queue;
@@ -353,7 +354,8 @@ static void rules_are_listed_in_their_order(void **state) {
         assert_string_equal(o.out, "RULE ACTION          ABOUT      RUNNING HELD\n"
                                    "7    limit 3         unit=db*   3       1\n"
                                    "9    refuse \"frozen\" everything 0       0\n"
-                                   "\nThe queue is closed: racks; 1 job is held back.\n");
+                                   "\nThe queue is closed: racks; 1 job is held back.\n"
+                                   "Of jobs that are over 64 MiB are kept, and as many of their files.\n");
 }
 
 static void programs_get_the_rules(void **state) {
@@ -367,7 +369,7 @@ static void programs_get_the_rules(void **state) {
                             "{\"rule\":9,\"action\":\"refuse\",\"text\":\"frozen\",\"limit\":0,\"author\":"
                             "null,\"verb\":null,"
                             "\"unit\":null,\"role\":null,\"reason\":null,\"running\":0,\"held\":0}],"
-                            "\"closed\":true,\"reason\":\"racks\",\"held\":1,\"open_max\":0,\"history_mib\":0}\n");
+                            "\"closed\":true,\"reason\":\"racks\",\"held\":1,\"open_max\":0,\"history_mib\":64}\n");
 }
 
 static void closes(FakeDaemon *d) {

@@ -131,7 +131,7 @@ static void programs_get_a_line_of_json_for_each_with_its_cursor(void **state) {
         expected = str_printf("{\"kind\":\"state\",\"time\":%llu,\"cursor\":\"%s\",\"mark\":\"state\",\"gone\":false,"
                               "\"changed\":[],\"unit\":\"web.service\",\"node\":\"n1\",\"load\":\"loaded\","
                               "\"active\":\"failed\",\"sub\":\"failed\",\"result\":\"\",\"error\":\"\","
-                              "\"drift\":false,\"stale\":false,\"since\":null,\"note\":\"\"}\n",
+                              "\"drift\":false,\"stale\":false,\"since\":null,\"note\":\"\",\"restarts\":null,\"looping\":false}\n",
                               (unsigned long long) AT_US, cursor);
         assert_non_null(expected);
         if (!strstr(o.out, expected))

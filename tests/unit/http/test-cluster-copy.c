@@ -86,7 +86,7 @@ static bool has(Story *s, const char *words) {
 #define ROW(unit, node, load)                                           \
         "{\"unit\":\"" unit "\",\"node\":\"" node "\",\"load\":\"" load \
         "\",\"active\":\"\",\"sub\":\"\",\"result\":\"\","              \
-        "\"error\":\"\",\"drift\":false,\"stale\":false,\"since\":null,\"note\":\"\"}"
+        "\"error\":\"\",\"drift\":false,\"stale\":false,\"since\":null,\"note\":\"\",\"restarts\":null,\"looping\":false}"
 
 static void of_nothing_there_is_a_document_too(void **state) {
         _cleanup_free_ char *text = NULL;

@@ -409,7 +409,12 @@ int rollout_waiter_start(Leader *l, Ticket *t) {
 
 static Argosy__Response *ended_response(const Argosy__RolloutRecord *r, const char *name,
                                         uint64_t revision) {
-        if (!r || r->revision != revision)
+        if (!r)
+                return response_error(ENODATA,
+                                      "%s: the record of this update or restart is not kept any more: how "
+                                      "it ended is not known",
+                                      name);
+        if (r->revision != revision)
                 return response_error(ECANCELED, "%s: another update or restart has taken its place", name);
         switch (r->phase) {
         case ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNED:

@@ -72,12 +72,12 @@ static void say_verdict(UnitNow *ret, const WaitVerdict *v) {
                 say(ret, ret->word, "it may still run on a host that is not heard");
 }
 
-// The record is gone: the job has destroyed the unit, or somebody else has since.
-static void judge_destroyed(const Leader *l, const Argosy__JobRecord *job, const char *name, uint64_t revision,
-                            UnitNow *ret) {
+// The record is gone: the job has destroyed the unit, whatever its verb, or somebody else has since.
+static void judge_destroyed(const Leader *l, const Argosy__JobUnits *group, const char *name,
+                            uint64_t revision, UnitNow *ret) {
         WaitVerdict v;
 
-        if (!streq(job->verb, verb_to_string(ARGOSY__VERB__VERB_DESTROY)))
+        if (!group->gone)
                 say(ret, "changed since", "it is not in the cluster any more");
         else if (waiter_verdict(l, ARGOSY__VERB__VERB_DESTROY, name, revision, &v))
                 say_verdict(ret, &v);
@@ -95,7 +95,7 @@ static void judge(const Leader *l, const Argosy__JobRecord *job, const Argosy__J
         if (!l->leading)
                 return;
         if (!e) {
-                judge_destroyed(l, job, group->names[i], group->revisions[i], ret);
+                judge_destroyed(l, group, group->names[i], group->revisions[i], ret);
                 return;
         }
         if (e->record->revision != group->revisions[i]) {

@@ -65,7 +65,7 @@ static bool waits_for_rest(const Leader *l, const OpenJob *job) {
         return leader_now(l) < l->jobs_resume_us;
 }
 
-// NULL: another one has taken its place.
+// NULL: another one has taken its place, or it is not kept.
 static const Argosy__RolloutRecord *own_rollout(const Leader *l, const OpenJob *job) {
         const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, job->rollout);
 
@@ -79,12 +79,25 @@ const Argosy__RolloutRecord *open_job_rollout(const Leader *l, uint64_t number) 
         return rollout_is_under_way(r) ? r : NULL;
 }
 
+// Only a later one has taken its place; of what is not kept nobody knows how it ended.
+static void say_replaced(const Leader *l, OpenJob *job) {
+        const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, job->rollout);
+
+        if (r && r->revision > job->revision)
+                say(job, ARGOSY__JOB_STATE__JOB_OVERTAKEN,
+                    "%s: another update or restart has taken its place", job->rollout);
+        else
+                say(job, ARGOSY__JOB_STATE__JOB_FAILED,
+                    "%s: the record of this update or restart is not kept any more: how it ended is not "
+                    "known",
+                    job->rollout);
+}
+
 static bool rollout_is_over(const Leader *l, OpenJob *job) {
         const Argosy__RolloutRecord *r = own_rollout(l, job);
 
         if (!r) {
-                say(job, ARGOSY__JOB_STATE__JOB_OVERTAKEN, "%s: another update or restart has taken its place",
-                    job->rollout);
+                say_replaced(l, job);
                 return true;
         }
         if (rollout_is_under_way(r))

@@ -188,6 +188,17 @@ typedef struct Awaited {
         bool was_known; // as in WaitView
 } Awaited;
 
+// Without a record a tombstone tells of a unit that was destroyed; an older one, of a former unit of that name.
+static bool was_destroyed_since(const Leader *l, const char *name, uint64_t revision) {
+        const ListNode *tombs = cluster_state_tombstones_of(l->state, name);
+
+        if (tombs)
+                list_foreach (i, tombs)
+                        if (CONTAINER_OF(i, const Tombstone, by_name)->revision > revision)
+                                return true;
+        return false;
+}
+
 static WaitVerdict judge(const Leader *l, const Awaited *awaited, const Unit *u, WaitDue *ret_due) {
         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         bool stranded = e && u->node &&
@@ -210,7 +221,9 @@ static WaitVerdict judge(const Leader *l, const Awaited *awaited, const Unit *u,
                               .stranded = stranded,
                               .unscheduled = list_is_linked(&u->unscheduled) || unit_life_is_moving(u->life),
                               .hosts_unattached = l->n_hosts.unattached > 0,
-                              .was_known = awaited->was_known};
+                              .was_known = awaited->was_known ||
+                                           (!e && !awaited->goal &&
+                                            was_destroyed_since(l, u->name, awaited->revision))};
 
                 count_left_out(l, u, e, &v);
                 verdict = awaited->goal ? wait_condition_judge_goal(awaited->goal, &v)
@@ -222,7 +235,8 @@ static WaitVerdict judge(const Leader *l, const Awaited *awaited, const Unit *u,
 }
 
 WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u, WaitDue *ret_due) {
-        const Awaited awaited = {.verb = verb, .revision = revision};
+        const Awaited awaited = {
+                .verb = verb, .revision = revision, .was_known = true}; // its job has changed it
 
         return judge(l, &awaited, u, ret_due);
 }

@@ -224,6 +224,13 @@ static WaitVerdict judge_all(Argosy__Verb verb, uint64_t revision, const WaitVie
         return any || result.silent ? result : pending();
 }
 
+// The record is not as the verb leaves it. That somebody has changed it is known only of a later revision.
+static WaitVerdict changed(const Argosy__UnitRecord *r, uint64_t revision, const char *how) {
+        return r->revision > revision
+                       ? failure(ECANCELED, how, NULL)
+                       : failure(EIO, "the cluster does not have this change; ask for it again", NULL);
+}
+
 // Gone from every node that had it.
 static WaitVerdict judge_gone(Argosy__Verb verb, uint64_t revision, const WaitView *v) {
         const Argosy__UnitRecord *r = v->record;
@@ -232,7 +239,7 @@ static WaitVerdict judge_gone(Argosy__Verb verb, uint64_t revision, const WaitVi
         if (r && r->revision > revision && verb == ARGOSY__VERB__VERB_DESTROY)
                 return success("submitted again meanwhile");
         if (r && r->target != ARGOSY__TARGET__TARGET_INACTIVE)
-                return failure(ECANCELED, "the unit was loaded again meanwhile", NULL);
+                return changed(r, revision, "the unit was loaded again meanwhile");
         for (size_t i = 0; i < v->n_nodes; i++) {
                 const WaitNode *s = &v->nodes[i];
 
@@ -258,17 +265,18 @@ static WaitVerdict judge_placed(Argosy__Verb verb, uint64_t revision, const Wait
         const Argosy__Outcome *o;
 
         if (!r) // that it was destroyed is known only if it was there
-                return failure(ECANCELED,
-                               v->was_known ? "the unit was destroyed meanwhile"
-                                            : "the unit is not in the cluster; what became of it is no longer known",
-                               NULL);
+                return v->was_known ? failure(ECANCELED, "the unit was destroyed meanwhile", NULL)
+                                    : failure(ENOENT,
+                                              "the unit is not in the cluster; what became of it is no "
+                                              "longer known",
+                                              NULL);
         if (r->target == ARGOSY__TARGET__TARGET_INACTIVE)
-                return failure(ECANCELED, "the unit was unloaded meanwhile", NULL);
+                return changed(r, revision, "the unit was unloaded meanwhile");
         if (verb == ARGOSY__VERB__VERB_STOP && r->target == ARGOSY__TARGET__TARGET_LAUNCHED)
-                return failure(ECANCELED, "the unit was started again meanwhile", NULL);
+                return changed(r, revision, "the unit was started again meanwhile");
         if ((verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_RESTART) &&
             r->target != ARGOSY__TARGET__TARGET_LAUNCHED)
-                return failure(ECANCELED, "the unit was stopped meanwhile", NULL);
+                return changed(r, revision, "the unit was stopped meanwhile");
 
         if (!r->global && (r->node == 0 || v->stranded) && v->unscheduled)
                 return pending();

@@ -44,7 +44,7 @@ typedef struct WaitView {
         size_t n_refused;   // of a unit that runs on all nodes: those that refuse its name
         size_t n_gave_way;  // and those where it gives way to another one
         bool hosts_unattached; // some host within its lease has not yet told this leader what it holds
-        bool was_known;        // there was such a unit when this wait looked before
+        bool was_known; // there was such a unit: this wait has seen it, or the log says that it was destroyed since
 } WaitView;
 
 typedef struct WaitVerdict {

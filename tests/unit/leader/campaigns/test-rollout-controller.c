@@ -67,6 +67,13 @@ static const char *why_of(const char *name) {
         return rig_ask(&g, &request)->responses[0]->status_reply->why;
 }
 
+static void of_one_that_is_not_kept_nobody_says_how_it_ended(void **state) {
+        const Argosy__Response *r = rig_last(wait_for("a.service", 7));
+
+        assert_int_equal(r->status, ENODATA);
+        assert_string_equal(r->message, "a.service: the record of this update or restart is not kept any more: how it ended is not known");
+}
+
 static void start_instances(unsigned n, const char *content) {
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", content);
         for (unsigned i = 1; i <= n; i++) {
@@ -623,6 +630,7 @@ static void a_drain_and_an_update_together_keep_to_one_budget(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                RIG_TEST(of_one_that_is_not_kept_nobody_says_how_it_ended),
                 RIG_TEST(an_update_goes_through_the_instances_one_by_one),
                 RIG_TEST(each_has_to_be_well_for_a_while_before_the_next),
                 RIG_TEST(so_many_as_the_command_says_go_together),

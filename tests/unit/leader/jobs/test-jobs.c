@@ -108,6 +108,35 @@ static void what_it_replaced_and_how_it_stands_is_told(void **state) {
         assert_string_equal(rig_show_job(&g, start)->units[0]->message, "it is not in the cluster any more");
 }
 
+static void a_job_that_removed_it_by_another_verb_has_done_so(void **state) {
+        uint64_t start = ask((Ask){START, "a.service", SERVICE})->job;
+        const Argosy__Response *undo = rig_undo(&g, (RigUndo){start, .id = 4711});
+
+        rig_settle(&g);
+        assert_int_equal(undo->status, 0);
+        assert_string_equal(rig_show_job(&g, undo->job)->units[0]->now, "as asked");
+        assert_string_equal(rig_show_job(&g, start)->units[0]->now, "changed since");
+}
+
+static const Argosy__Response__UnitResult *waited(const char *name, uint64_t revision) {
+        RigAnswer *a = rig_wait(&g, START, name, revision);
+
+        return a->responses[0]->progress->done[0];
+}
+
+// Of a destroyed unit the log keeps on which silent hosts it may run; of another life of that name this says nothing.
+static void a_wait_that_comes_late_says_destroyed_only_if_the_log_does(void **state) {
+        uint64_t revision = ask((Ask){START, "a.service", SERVICE})->change->units[0]->revision;
+
+        rig_host_off(&g, rig_host_of(&g, "a.service"));
+        (void) ask((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service"});
+        assert_string_equal(waited("a.service", revision)->message, "the unit was destroyed meanwhile");
+        assert_string_equal(waited("a.service", 1000)->message,
+                            "the unit is not in the cluster; what became of it is no longer known");
+        assert_string_equal(waited("never.service", 1)->message,
+                            "the unit is not in the cluster; what became of it is no longer known");
+}
+
 static void what_fails_is_not_as_asked(void **state) {
         const Argosy__Response__JobRow *job;
         uint64_t number;
@@ -587,6 +616,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_change_is_a_job_in_the_same_entry),
                 TEST(what_it_replaced_and_how_it_stands_is_told),
+                TEST(a_job_that_removed_it_by_another_verb_has_done_so),
+                TEST(a_wait_that_comes_late_says_destroyed_only_if_the_log_does),
                 TEST(what_fails_is_not_as_asked),
                 TEST(what_changes_nothing_is_no_job),
                 TEST(a_request_that_comes_again_is_the_same_job),

@@ -170,6 +170,7 @@ static void only_what_was_there_is_said_to_be_destroyed(void **state) {
         view.was_known = false;
         assert_string_equal(wait_condition_judge(START, 10, &view).message,
                             "the unit is not in the cluster; what became of it is no longer known");
+        assert_ends(START, ENOENT); // which calls no job overtaken
         view.was_known = true;
         assert_string_equal(wait_condition_judge(START, 10, &view).message, "the unit was destroyed meanwhile");
         assert_ends(START, ECANCELED);
@@ -281,15 +282,30 @@ static void a_unit_without_a_node_ends_the_wait_at_once(void **state) {
 }
 
 static void somebody_elses_contrary_wish_ends_the_wait(void **state) {
+        record.revision = 11;
         record.target = ARGOSY__TARGET__TARGET_LOADED;
         assert_ends(START, ECANCELED);
         record.target = ARGOSY__TARGET__TARGET_INACTIVE;
         assert_ends(START, ECANCELED);
-        view.record = NULL;
-        assert_ends(START, ECANCELED);
         setup(NULL);
+        record.revision = 11;
         assert_ends(STOP, ECANCELED);
         assert_ends(UNLOAD, ECANCELED);
+}
+
+static void assert_not_carried_out(Argosy__Verb verb) {
+        assert_ends(verb, EIO);
+        assert_string_equal(wait_condition_judge(verb, 10, &view).message, "the cluster does not have this change; ask for it again");
+}
+
+static void without_a_later_revision_nobody_has_changed_it(void **state) {
+        record.revision = 9;
+        assert_not_carried_out(STOP);
+        assert_not_carried_out(UNLOAD);
+        record.target = ARGOSY__TARGET__TARGET_LOADED;
+        assert_not_carried_out(START);
+        record.target = ARGOSY__TARGET__TARGET_INACTIVE;
+        assert_not_carried_out(LOAD);
 }
 
 static void a_stop_ends_when_the_unit_is_down(void **state) {
@@ -507,6 +523,7 @@ int main(void) {
                 cmocka_unit_test_setup(a_wait_follows_the_unit_to_another_node, setup),
                 cmocka_unit_test_setup(a_unit_without_a_node_ends_the_wait_at_once, setup),
                 cmocka_unit_test_setup(somebody_elses_contrary_wish_ends_the_wait, setup),
+                cmocka_unit_test_setup(without_a_later_revision_nobody_has_changed_it, setup),
                 cmocka_unit_test_setup(a_stop_ends_when_the_unit_is_down, setup),
                 cmocka_unit_test_setup(a_load_ends_when_systemd_has_parsed_the_file, setup),
                 cmocka_unit_test_setup(a_destroy_ends_when_it_is_gone_from_every_node, setup),

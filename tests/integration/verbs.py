@@ -99,7 +99,7 @@ def test_a_state_is_waited_for_whoever_brings_it_about(c: Cluster):
     waiting = c.begin("wait web --for=failed", on="n3")
     node.run("systemctl kill --signal=KILL web")
     assert waiting.result().status == 0
-    c.ctl_fails("wait web --for=active --timeout=1s", saying="web.service is not active")
+    c.ctl_fails("wait web --for=active --timeout=1s", saying="web.service was not seen to be active")
     waiting = c.begin("wait 'w*' --for=gone", on="n2")
     eventually(lambda: "argosyctl" in c.node("n2").run("pgrep -a argosyctl || true"))
     c.leader().run("systemctl restart argosyd")

@@ -81,7 +81,7 @@ static WaitStep wait_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
 static int wait_detach(const void *userdata, Buf *text) {
         const JobWait *w = userdata;
 
-        return buf_printf(text, "job %" PRIu64 " goes on (argosyctl job wait %" PRIu64 " waits for it again)", w->number,
+        return buf_printf(text, "job %" PRIu64 " is left as it is (argosyctl job wait %" PRIu64 " waits for it again)", w->number,
                           w->number);
 }
 
@@ -92,8 +92,9 @@ static int wait_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
                 return ctl_fail(ctl, "argosyd stopped reporting about job %" PRIu64, w->number);
         if (end->error == 0 && !end->no_leader)
                 return ctl_fail(ctl, "%s", end->message);
-        return ctl_fail(ctl, "job %" PRIu64 ": %s; it goes on (see argosyctl job show %" PRIu64 ")", w->number,
-                        wait_loop_reason(ctl, end), w->number);
+        // It may be held back, have ended since, or not exist.
+        return ctl_fail(ctl, "job %" PRIu64 ": %s; its end was not seen (see argosyctl job show %" PRIu64 ")",
+                        w->number, wait_loop_reason(ctl, end), w->number);
 }
 
 static const WaitKind job_wait = {

@@ -117,8 +117,9 @@ static int wait_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
         size_t open = wait_set_open(&w->units);
 
         if (open == 1)
-                return ctl_fail(ctl, "%s; %s is not %s", why, first_open(w), goal_word(w));
-        return ctl_fail(ctl, "%s; %zu units are not %s, the first of them %s", why, open, goal_word(w), first_open(w));
+                return ctl_fail(ctl, "%s; %s was not seen to be %s", why, first_open(w), goal_word(w));
+        return ctl_fail(ctl, "%s; %zu units were not seen to be %s, the first of them %s", why, open,
+                        goal_word(w), first_open(w));
 }
 
 static const WaitKind goal_wait = {

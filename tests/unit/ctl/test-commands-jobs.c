@@ -485,6 +485,20 @@ static void what_is_not_there_is_not_waited_for(void **state) {
         assert_int_equal(p.code, 2);
 }
 
+// It may be held back, or have ended while nobody could be asked.
+static void says_nothing(FakeDaemon *d) {
+        fake_accept(d);
+        reads_wait(d, 9);
+        fake_expect_end(d);
+}
+
+static void of_a_job_whose_end_was_not_seen_nothing_is_claimed(void **state) {
+        _cleanup_outcome_ Outcome o = run(says_nothing, "job wait 9 --timeout=500ms");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: job 9: timed out waiting; its end was not seen (see argosyctl job show 9)\n");
+}
+
 // ---- again
 
 static void shows_ended(FakeDaemon *d, const char *state, const char *verb, bool with_ends) {
@@ -647,6 +661,7 @@ int main(void) {
                 cmocka_unit_test(a_job_is_waited_for_wherever_it_goes_on),
                 cmocka_unit_test(what_failed_is_named),
                 cmocka_unit_test(what_is_not_there_is_not_waited_for),
+                cmocka_unit_test(of_a_job_whose_end_was_not_seen_nothing_is_claimed),
                 cmocka_unit_test(what_did_not_end_well_is_asked_for_again),
                 cmocka_unit_test(what_ended_well_is_never_asked_for_again),
                 cmocka_unit_test(what_cannot_be_asked_for_again_is_refused),

@@ -495,7 +495,7 @@ static void what_is_not_so_in_time_is_named(void **state) {
         _cleanup_outcome_ Outcome o = run(gets_nowhere, "wait a b --for=inactive --timeout=500ms");
 
         assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: timed out waiting; b.service is not inactive\n");
+        assert_string_equal(o.err, "argosyctl: timed out waiting; b.service was not seen to be inactive\n");
 }
 
 static void nobody_asks(FakeDaemon *d) {}

@@ -347,6 +347,14 @@ static int add_settings(const Viewer *v, Argosy__Response__JobRow *row, const Ar
         return r;
 }
 
+// Units of one record may have gone for several reasons, of which it has one.
+static bool has_other_reasons(const Argosy__JobRecord *job) {
+        for (size_t i = 0; i < job->n_moves && job->own != ARGOSY__OWN_CAUSE__OWN_LOST; i++)
+                if (!streq(job->moves[i]->reason, job->reason))
+                        return true;
+        return false;
+}
+
 // One that was gone on with after it had ended has the words of that in its record.
 static int fill(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
         bool is_open = job_state_is_open(job->state);
@@ -374,6 +382,8 @@ static int fill(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
                 return -ENOMEM;
         if (job->times > 1)
                 return field_printf(&row->reason, "%s (%" PRIu32 " times)", job->reason, job->times);
+        if (has_other_reasons(job))
+                return field_printf(&row->reason, "%s; others for other reasons", job->reason);
         return field_set(&row->reason, job->reason);
 }
 
@@ -424,10 +434,13 @@ static int add_typed(Argosy__Response__JobRow *row, const Argosy__JobRecord *job
         return r;
 }
 
-// Instead of what was typed, which may name others, too.
+// Instead of what was typed, which may name others, too. What was moved more than once is one target.
 static bool add_changed_unit(const char *name, void *userdata) {
         Argosy__Response__JobRow *row = userdata;
 
+        for (size_t i = 0; i < row->n_targets; i++)
+                if (streq(row->targets[i], name))
+                        return true;
         if (row->n_targets < TARGETS_INSTEAD)
                 return add_target(row, name) == 0;
         row->more_targets++;
@@ -504,6 +517,13 @@ static int add_moves(Argosy__Response__JobRow *row, const Argosy__JobRecord *job
         return 0;
 }
 
+// A record of moves has the reason of one of them; who asks about units is told why these went.
+static int give_reason_of_unit(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
+        bool moved = job->own && job->own != ARGOSY__OWN_CAUSE__OWN_LOST;
+
+        return moved && row->n_units > 0 ? field_set(&row->reason, row->units[0]->message) : 0;
+}
+
 static int add_changes(Argosy__Response__JobRow *row, const Argosy__JobRecord *job, const NamePatterns *names) {
         for (size_t g = 0; g < job->n_units; g++)
                 for (size_t i = 0; i < job->units[g]->n_names; i++) {
@@ -547,6 +567,8 @@ static int list_one(const Leader *l, const Viewer *v, const Argosy__Request__Lis
                         r = add_changes(row, job, &v->names) ?: add_moves(row, job, &v->names, 0);
                         if (r == 0 && v->names.n == 0)
                                 r = add_settings(v, row, job);
+                        else if (r == 0)
+                                r = give_reason_of_unit(row, job);
                         *looked += row->n_units + row->n_settings;
                 }
         }

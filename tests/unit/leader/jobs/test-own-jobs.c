@@ -205,6 +205,30 @@ static void what_fails_and_is_tried_elsewhere_says_so(void **state) {
         assert_string_not_equal(row->units[0]->from, row->units[0]->node);
 }
 
+// A unit that fails wherever it is tried is one target, and each unit is told why it went itself.
+static void units_of_one_record_have_reasons_of_their_own(void **state) {
+        static const char bad[] = SERVICE "[X-Argosy]\nRestartElsewhere=1\n";
+        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        const Argosy__Response__JobRow *row;
+        char *name = (char *) "b.service";
+
+        g.bad = hash_of(bad, strlen(bad));
+        (void) rig_change(&g, START, "a.service", bad);
+        (void) rig_change(&g, START, "b.service", bad);
+        rig_pass_ms(&g, 50 * 1000);
+        row = own("try again", 0);
+        assert_true(row->n_units > 2);
+        assert_int_equal(row->n_targets, 2);
+        assert_non_null(strstr(row->reason, "; others for other reasons"));
+        list.author = (char *) "cluster";
+        list.changes = true;
+        list.patterns = &name;
+        list.n_patterns = 1;
+        row = rig_last(rig_list_jobs(&g, &list))->jobs->rows[0];
+        assert_string_equal(row->units[0]->unit, "b.service");
+        assert_string_equal(row->reason, row->units[0]->message);
+}
+
 static void a_host_that_is_shut_down_was_not_silent(void **state) {
         start_on_2("a.service");
         rig_host_goodbye(&g, 2);
@@ -249,6 +273,7 @@ int main(void) {
                 TEST(a_wait_that_ends_is_told),
                 TEST(what_leaves_a_node_that_is_emptied_says_so),
                 TEST(what_fails_and_is_tried_elsewhere_says_so),
+                TEST(units_of_one_record_have_reasons_of_their_own),
                 TEST(a_host_that_is_shut_down_was_not_silent),
                 TEST(it_counts_for_no_request),
         };

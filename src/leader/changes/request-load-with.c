@@ -220,7 +220,7 @@ static int warn_unknown_template(Planner *p, const char *name, const Source *sou
                 r = cluster_state_find_unit(p->state, names[i]) ? 1 : request_names(p, names[i]);
                 if (r == 0)
                         r = WARN(result, "systemd may start instances of %s for it, and the cluster has no such template: "
-                                         "it is not brought to its node", names[i]);
+                                         "it is brought to its node once it is submitted", names[i]);
                 else
                         r = MIN_OF(r, 0);
         }

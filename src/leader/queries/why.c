@@ -75,6 +75,8 @@ static void reason_of_state(const UnitOnNode *s, const Argosy__UnitRecord *r, ch
         else if (launched && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
                 str_fit(ret, REASON_SIZE, "it ended by itself%s%s%s", result ? " (" : "", result ?: "",
                         result ? ")" : "");
+        else if (launched && result && s->sub && str_has_prefix(s->sub, "auto-restart"))
+                str_fit(ret, REASON_SIZE, "it failed (%s), and waits until systemd starts it again (%s)", result, s->sub);
         else if (launched && !active_state_is_up(s->active))
                 str_fit(ret, REASON_SIZE, "it is %s (%s)", active_state_to_string(s->active), s->sub ?: "");
         else if (s->file_stale)

@@ -263,7 +263,7 @@ static void its_name_belongs_to_somebody_else(void **state) {
 
 // ---------------------------------------------------------------------------------------------- on its node
 
-static char *reported_error; // NULL: none
+static char *reported_error, *reported_result; // NULL: none
 
 static void report(Argosy__ActiveState active, const char *sub, Argosy__DownCause down, const char *by, bool stale) {
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
@@ -283,6 +283,8 @@ static void report(Argosy__ActiveState active, const char *sub, Argosy__DownCaus
         r.file_stale = stale;
         if (reported_error)
                 r.error = reported_error;
+        if (reported_result)
+                r.result = reported_result;
         reports.reports = &list;
         reports.n_reports = 1;
         m.msg_case = ARGOSY__TO_VOTER__MSG_REPORTS;
@@ -324,6 +326,12 @@ static void what_it_does_there(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "start-pre", ARGOSY__DOWN_CAUSE__DOWN_NOT, "", false);
         assert_why("web.service", "n1", "it is activating (start-pre)");
+        reported_result = (char[]) {"exit-code"};
+        report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "auto-restart", ARGOSY__DOWN_CAUSE__DOWN_NOT, "", false);
+        assert_why("web.service", "n1", "it failed (exit-code), and waits until systemd starts it again (auto-restart)");
+        reported_result = NULL;
+        report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "auto-restart", ARGOSY__DOWN_CAUSE__DOWN_NOT, "", false);
+        assert_why("web.service", "n1", "it is activating (auto-restart)");
         report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, "running", ARGOSY__DOWN_CAUSE__DOWN_NOT, "", true);
         assert_why("web.service", "n1", "its file is newer than what runs; `restart` takes it up at once");
 }

@@ -17,6 +17,7 @@ typedef enum FieldType {
         FIELD_STATE, // of a node: people see its mode behind it
         FIELD_BOOL,
         FIELD_U32,
+        FIELD_RESTARTS, // of a unit; shown only of what is known
         FIELD_U64,
         FIELD_TIME, // microseconds since 1970; in JSON that number
         FIELD_LABELS,

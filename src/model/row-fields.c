@@ -23,7 +23,7 @@ const Field unit_row_fields[UNIT_ROW_FIELDS] = {
         {"stale", NULL, "STALE", FIELD_BOOL, AT(UnitRow, file_stale), false, false},
         {"error", NULL, "ERROR", FIELD_STRING, AT(UnitRow, error), false, true},
         {"host-id", NULL, "HOST-ID", FIELD_STRING, AT(UnitRow, host_id), false, false},
-        {"restarts", NULL, "RESTARTS", FIELD_U32, AT(UnitRow, restarts), true, false},
+        {"restarts", NULL, "RESTARTS", FIELD_RESTARTS, AT(UnitRow, restarts), true, false},
         {"since", NULL, "SINCE", FIELD_TIME, AT(UnitRow, since), true, false},
         {"looping", NULL, "LOOPING", FIELD_BOOL, AT(UnitRow, looping), false, false},
 };
@@ -226,6 +226,7 @@ void field_json(const Field *f, const void *row, Json *j) {
                 json_bool(j, *(const protobuf_c_boolean *) at(f, row));
                 break;
         case FIELD_U32:
+        case FIELD_RESTARTS:
                 json_u64(j, *(const uint32_t *) at(f, row));
                 break;
         case FIELD_U64:

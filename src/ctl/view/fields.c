@@ -254,6 +254,10 @@ int field_append(const Field *f, const void *row, Buf *out) {
                 return buf_printf(out, "%s", *(const protobuf_c_boolean *) at(f, row) ? "yes" : "no");
         case FIELD_U32:
                 return buf_printf(out, "%" PRIu32, *(const uint32_t *) at(f, row));
+        case FIELD_RESTARTS:
+                return streq(((const Argosy__Response__UnitRow *) row)->active, "unknown")
+                               ? 0
+                               : buf_printf(out, "%" PRIu32, *(const uint32_t *) at(f, row));
         case FIELD_U64:
                 return buf_printf(out, "%" PRIu64, *(const uint64_t *) at(f, row));
         case FIELD_TIME:

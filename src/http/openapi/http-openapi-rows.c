@@ -155,6 +155,7 @@ HttpShape http_openapi_shape_of_field(FieldType type) {
         case FIELD_OK:
                 return SHAPE_BOOL;
         case FIELD_U32:
+        case FIELD_RESTARTS:
         case FIELD_U64:
         case FIELD_TIME:
                 return SHAPE_NUMBER;

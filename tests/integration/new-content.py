@@ -270,6 +270,13 @@ def test_verify_tells_what_is_ignored_and_asks_no_pid_1(c: Cluster):
     bad = json.loads(c.ctl_result("verify --json=short /root/units/bad.service").out)
     assert [(row["line"], row["severity"], row["nodes"]) for row in bad] == [(0, "error", ["n1"]), (2, "warning", ["n1"])], bad
     assert c.ctl_result("verify /root/units/fine@1.service").status == 0
+    # An empty file and drop-ins are said, in whatever company.
+    node.write("/root/units/empty.service", "")
+    node.write("/root/parts/fine.service.d/nice.conf", "[Service]\nNice=5\n")
+    empty = c.ctl_result("verify /root/units/fine@1.service /root/units/empty.service")
+    assert empty.status == 1 and "/root/units/empty.service:1: error: the file is empty" in empty.out, empty
+    parts = c.ctl_result("verify /root/parts")
+    assert parts.status == 1 and "fine.service.d is a folder of drop-ins, and is left out; argosy takes whole unit files" in parts.err, parts
     assert not node.run("systemctl list-units --all --plain --no-legend odd.service bad.service 'fine@*'").strip()
 
 

@@ -3,7 +3,7 @@
 // What may have been meant by a name that the cluster does not have. The answers are looked at as they come, and the
 // first such name is kept; when the verb has ended, the cluster is asked for the names that begin or end like it, and the
 // nearest one is said, or the nearest file where files were looked for. Whoever may not see a unit is not told its name, since it is the list that is asked. If that fails,
-// nothing is said: the failure was.
+// nothing is said: the failure was. And of a folder, what those files are that are no unit files.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,4 +120,22 @@ void ctl_suggest(Ctl *ctl) {
         else if (ctl->unknown_file && (file = no_unit_nearest(".", n.template ?: n.name, AT_FDCWD)))
                 ctl_fail(ctl, "did you mean ./%s?", file);
         free(n.template);
+}
+
+// What to do about files of a kind is said with the first of them.
+void ctl_warn_ignored(Ctl *ctl, const char *dir, char *const *names, size_t n) {
+        const char *said[8] = {};
+        size_t n_said = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                UnitNameMistake m = {.is = "no unit file"};
+                bool again = !unit_name_mistake(names[i], &m);
+
+                for (size_t k = 0; k < n_said; k++)
+                        again |= streq(said[k], m.is);
+                ctl_warn(ctl, "%s%s%s is %s, and is left out%s%s", dir, str_has_suffix(dir, "/") ? "" : "/", names[i], m.is,
+                         again ? "" : "; ", again ? "" : m.advice);
+                if (!again && n_said < ELEMENTSOF(said))
+                        said[n_said++] = m.is;
+        }
 }

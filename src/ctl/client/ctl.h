@@ -106,6 +106,8 @@ int ctl_request_id(Ctl *ctl, uint8_t ret[REQUEST_ID_SIZE]);
 // ctl-suggest.c: what an answer says of units that are not there is kept; and, when all is said, what may have been meant.
 void ctl_note_unknown(Ctl *ctl, const Argosy__Response *r);
 void ctl_suggest(Ctl *ctl);
+// These are in the folder that was typed as `dir`, are no unit files, and are left out.
+void ctl_warn_ignored(Ctl *ctl, const char *dir, char *const *names, size_t n);
 
 // Why nodes do not take a unit, a line each; the first ten unless --full. What was said of the unit
 // before is not said again.

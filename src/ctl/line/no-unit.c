@@ -85,7 +85,7 @@ int no_unit_check(const char *word, bool reads, int dirfd, Buf *why) {
                 return say_folder(word, base, why);
         if (type != 0 && unit_name_mistake(base, &m))
                 return say_file(word, base, why);
-        return path && reads && type == S_IFREG ? say_file(word, base, why) : 0;
+        return path && reads && type != 0 ? say_file(word, base, why) : 0;
 }
 
 char *no_unit_nearest(const char *dir, const char *name, int dirfd) {
@@ -111,14 +111,18 @@ char *no_unit_nearest(const char *dir, const char *name, int dirfd) {
         return best;
 }
 
-int no_unit_missing(const char *dir, const char *name, const char *template, int dirfd, Buf *why) {
+int no_unit_missing(const char *dir, const char *base, const char *name, const char *template, int dirfd, Buf *why) {
         _cleanup_free_ char *meant = NULL;
+        bool typed = streq(base, name);
         int r;
 
         if (type_of(dirfd, dir) != S_IFDIR)
                 return buf_printf(why, "there is no folder %s", dir);
-        r = template ? buf_printf(why, "there is neither %s%s nor %s%s", dir, name, dir, template)
-                     : buf_printf(why, "there is no %s%s", dir, name);
+        if (template)
+                r = buf_printf(why, "there is neither %s%s nor %s%s", dir, name, dir, template);
+        else
+                r = typed ? buf_printf(why, "there is no %s%s", dir, name)
+                          : buf_printf(why, "there is neither %s%s nor %s%s", dir, base, dir, name);
         meant = r == 0 ? no_unit_nearest(dir, name, dirfd) : NULL;
         if (!meant && r == 0 && template)
                 meant = no_unit_nearest(dir, template, dirfd);

@@ -12,6 +12,6 @@
 int no_unit_check(const char *word, bool reads, int dirfd, Buf *why);
 // The unit file in that folder whose name is next to `name`: a new string; NULL: none.
 char *no_unit_nearest(const char *dir, const char *name, int dirfd);
-// The file dir + name is not there (`dir` ends in '/'): the sentence, with the file beside it that may have been meant.
-// 0 or -ENOMEM.
-int no_unit_missing(const char *dir, const char *name, const char *template, int dirfd, Buf *why);
+// The file dir + name is not there (`dir` ends in '/'), of which `base` was typed: the sentence, with the file beside it that
+// may have been meant. 0 or -ENOMEM.
+int no_unit_missing(const char *dir, const char *base, const char *name, const char *template, int dirfd, Buf *why);

@@ -163,8 +163,8 @@ static int note_source(UnitArgs *a, const char *name, UnitArgsFile *f, Buf *why)
         return -EINVAL;
 }
 
-// A unit's own file, then its template's. `name` is one of a->names.
-static int find_files(UnitArgs *a, const char *dir, const char *name, int dirfd, Buf *why) {
+// A unit's own file, then its template's. `name` is one of a->names, of which `base` was typed.
+static int find_files(UnitArgs *a, const char *dir, const char *base, const char *name, int dirfd, Buf *why) {
         _cleanup_free_ char *template = NULL;
         UnitArgsFile *f;
         int r;
@@ -180,7 +180,7 @@ static int find_files(UnitArgs *a, const char *dir, const char *name, int dirfd,
                 return note_source(a, name, f, why);
         if (r < 0 || !*dir)
                 return r;
-        r = no_unit_missing(dir, name, template, dirfd, why);
+        r = no_unit_missing(dir, base, name, template, dirfd, why);
         return r < 0 ? r : -ENOENT;
 }
 
@@ -211,7 +211,7 @@ static int add_one(void *userdata, const char *word) {
                 return -E2BIG;
         r = add_name(c->args, TAKE_PTR(name), &added);
         if (r >= 0 && c->flags & UNIT_ARGS_READ_FILES)
-                r = find_files(c->args, dir, added, c->dirfd, c->why);
+                r = find_files(c->args, dir, base, added, c->dirfd, c->why);
         return r < 0 ? r : 0;
 }
 

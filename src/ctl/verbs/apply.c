@@ -26,7 +26,6 @@
 #include "str.h"
 #include "terminal.h"
 #include "unit-folder.h"
-#include "unit-name-hint.h"
 #include "verbs.h"
 
 static const MixedVerb apply_verb = {"apply", "applied"};
@@ -56,25 +55,6 @@ static void apply_done(Apply *a) {
 
 // ---- the folder
 
-// What to do about files of a kind is said with the first of them.
-static void warn_ignored(Apply *a, const char *dir) {
-        const char *said[8] = {};
-        size_t n_said = 0;
-
-        for (size_t i = 0; i < a->folder.n_ignored; i++) {
-                const char *name = a->folder.ignored[i];
-                UnitNameMistake m = {.is = "no unit file"};
-                bool again = !unit_name_mistake(name, &m);
-
-                for (size_t k = 0; k < n_said; k++)
-                        again |= streq(said[k], m.is);
-                ctl_warn(a->ctl, "%s/%s is %s, and is left out%s%s", dir, name, m.is, again ? "" : "; ",
-                         again ? "" : m.advice);
-                if (!again && n_said < ELEMENTSOF(said))
-                        said[n_said++] = m.is;
-        }
-}
-
 // `dir` was named as the folder.
 static int refuse_folder(Apply *a, const char *dir, const Buf *why) {
         struct stat st;
@@ -91,7 +71,7 @@ static int read_folder(Apply *a, const char *dir) {
 
         if (r < 0)
                 return why.len > 0 && r != -ENOMEM ? refuse_folder(a, dir, &why) : ctl_oom(a->ctl);
-        warn_ignored(a, dir);
+        ctl_warn_ignored(a->ctl, dir, a->folder.ignored, a->folder.n_ignored);
         return apply_plan_name_set(a->ctl, dir, a->folder.set_file.set, &a->set);
 }
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "array.h"
 #include "clock.h"
@@ -163,9 +164,9 @@ static void on_problem(const char *sentence, void *userdata) {
 // ---- files
 
 static int add_file(Verify *v, const char *name, const char *path, const Buf *content) {
-        int r = content->len > 0 ? ARRAY_GROW(v->files, v->files_allocated, v->n_files + 1) : 0;
+        int r = ARRAY_GROW(v->files, v->files_allocated, v->n_files + 1);
 
-        if (r == 0 && content->len > 0)
+        if (r == 0)
                 v->files[v->n_files++] = (VerifyFile){name, path, content};
         return r;
 }
@@ -185,8 +186,7 @@ static int add_folder(Verify *v, const char *path) {
         if (r < 0)
                 return why.len > 0 && r != -ENOMEM ? ctl_fail(v->ctl, "%.*s", (int) why.len, (const char *) why.data)
                                                    : ctl_oom(v->ctl);
-        for (size_t i = 0; i < folder->n_ignored; i++)
-                ctl_warn(v->ctl, "%s/%s is no unit file, and is left out", path, folder->ignored[i]);
+        ctl_warn_ignored(v->ctl, path, folder->ignored, folder->n_ignored);
         for (size_t i = 0; i < folder->n_units && r >= 0; i++) {
                 const UnitFolderUnit *u = &folder->units[i];
 
@@ -215,7 +215,9 @@ static int add_files_of_words(Verify *v) {
 
         for (size_t i = 0; i < v->args.n_names && r >= 0; i++)
                 if (!map_find_str(&v->args.files_by_unit, v->args.names[i]))
-                        return ctl_fail(v->ctl, "there is no file of %s here", v->args.names[i]);
+                        return ctl_fail(v->ctl, access(v->args.names[i], F_OK) == 0 ? "%s is not a regular file"
+                                                                                    : "there is no file of %s here",
+                                        v->args.names[i]);
         for (size_t i = 0; i < n && r >= 0; i++)
                 r = add_file(v, pairs[i].name, pairs[i].file->path, &pairs[i].file->content);
         return r < 0 ? ctl_oom(v->ctl) : EXIT_OK;

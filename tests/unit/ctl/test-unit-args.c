@@ -239,7 +239,10 @@ static void a_folder_is_called_a_folder(void **state) {
 static void a_slip_is_answered_with_the_file_that_was_meant(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
 
-        refuse(*state, &a, "sub/bd.servcie", -ENOENT, "there is no sub/bd.servcie.service");
+        refuse(*state, &a, "sub/bd.servcie", -ENOENT, "there is neither sub/bd.servcie nor sub/bd.servcie.service");
+        refuse(*state, &a, "sub/db.servic", -ENOENT,
+               "there is neither sub/db.servic nor sub/db.servic.service; did you mean sub/db.service?");
+        refuse(*state, &a, "/dev/null", -EINVAL, "/dev/null is not a unit file");
         refuse(*state, &a, "./wbe@7.service", -ENOENT, "did you mean ./web@");
         refuse(*state, &a, "sub/db.timer", -ENOENT, "there is no sub/db.timer; did you mean sub/db.service?");
 }

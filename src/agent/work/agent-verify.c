@@ -21,6 +21,7 @@ typedef struct VerifyCall {
         ListNode link; // in AgentNode.verifying
         AgentNode *node;
         uint64_t step, question;
+        Hash content; // that is asked about: another one may be wanted when the answer comes
         char name[];
 } VerifyCall;
 
@@ -35,9 +36,10 @@ static void refuse(AgentUnit *u, const UnitFinding *why) {
                 agent_unit_set_error(u, REFUSED_TEXT "%s", why->text);
 }
 
-static void judge(AgentUnit *u, const UnitFinding *why) {
-        u->work->judged = u->work->wanted.spec;
-        if (why) {
+// An answer about a content that is not wanted any more says nothing of the one that is: that one is asked about next.
+static void judge(AgentUnit *u, const Hash *content, const UnitFinding *why) {
+        u->work->judged = *content;
+        if (why && hash_equal(content, &u->work->wanted.spec)) {
                 refuse(u, why);
                 return;
         }
@@ -48,13 +50,14 @@ static void judge(AgentUnit *u, const UnitFinding *why) {
 static void on_verified(int error, const char *systemd, const UnitFindings *findings, size_t n, void *userdata) {
         VerifyCall *call = userdata;
         AgentUnit *u = agent_step_find(call->node, call->name, call->step);
+        Hash content = call->content;
 
         list_unlink(&call->link);
         free(call);
         if (error < 0 && u)
                 log_unit(LOG_DEBUG, u->name, "%s: what systemd would say of its new file is not known: %s", u->name, strerror(-error));
         if (u)
-                judge(u, error == 0 && n == 1 ? unit_findings_refusal(&findings[0]) : NULL);
+                judge(u, &content, error == 0 && n == 1 ? unit_findings_refusal(&findings[0]) : NULL);
 }
 
 static bool can_ask(const AgentNode *node) {
@@ -72,6 +75,7 @@ static int ask(AgentUnit *u) {
                 return r;
         call->node = node;
         call->step = u->work->step_number;
+        call->content = u->work->spec->hash;
         memcpy(call->name, u->name, size);
         list_init(&call->link);
         r = unit_verifier_ask(node->agent->verifier, &file, 1, node->agent->user || agent_node_is_users(node), AGENT_VERIFY_MS,
@@ -85,7 +89,7 @@ static int ask(AgentUnit *u) {
 
 void agent_verify(AgentUnit *u) {
         if (!can_ask(u->node) || ask(u) < 0)
-                judge(u, NULL);
+                judge(u, &u->work->wanted.spec, NULL);
 }
 
 PlanVerdict agent_verdict(const AgentUnit *u) {

@@ -7,7 +7,7 @@
 
 enum { AGENT_VERIFY_MS = 5000 }; // then the unit goes on as if nobody could tell
 
-// Its step PLAN_VERIFY begins. It ends from the loop, never before return, and at once if nobody can be asked.
+// Its step PLAN_VERIFY begins. It ends from the loop, or before return if nobody can be asked.
 void agent_verify(AgentUnit *u);
 // What is known of the wanted content.
 PlanVerdict agent_verdict(const AgentUnit *u);

@@ -10,6 +10,7 @@
 
 #define OLD "[Service]\nExecStart=/bin/old\n"
 #define NEW "[Service]\nExecStart=/bin/new\n"
+#define NEWER "[Service]\nExecStart=/bin/newer\n"
 
 typedef struct Asked {
         uint64_t number; // 0: nobody asks
@@ -148,6 +149,36 @@ static void a_stop_overtakes_the_question(void **state) {
         assert_string_equal(report_of("web.service")->error, "");
 }
 
+// While the question is under way another content is wanted.
+static void order_newer_meanwhile(void) {
+        order_new(6);
+        loop_until(asked.number > 0);
+        send_orders((Order[]){{.name = "web.service", .content = NEWER, .revision = 7, .start = 5, .restart = 7},
+                              {.name = "other.service", .content = OLD, .revision = 7, .start = 7}},
+                    2);
+        loop_until(answered("other.service", 7)); // the other order has come, too
+}
+
+static void an_answer_takes_no_other_content(void **state) {
+        order_newer_meanwhile();
+        answer(0, UNIT_FINDING_WARNING);
+        loop_until(asked.number > 0);
+        assert_string_equal(asked.content, NEWER);
+        assert_int_equal(pid1_runs(pid1, "web.service"), 1);
+        answer(0, UNIT_FINDING_REFUSED);
+        expect_old_to_run(7);
+}
+
+static void an_answer_refuses_no_other_content(void **state) {
+        order_newer_meanwhile();
+        answer(0, UNIT_FINDING_REFUSED);
+        loop_until(asked.number > 0);
+        assert_string_equal(asked.content, NEWER);
+        answer(0, UNIT_FINDING_WARNING);
+        loop_until(answered("web.service", 7) && pid1_runs(pid1, "web.service") == 2);
+        assert_string_equal(report_of("web.service")->error, "");
+}
+
 static void one_question_holds_up_no_other_unit(void **state) {
         order_new(6);
         loop_until(asked.number > 0);
@@ -164,6 +195,8 @@ int main(void) {
                 CASE(without_an_answer_it_is_replaced_as_ever),
                 CASE(going_back_needs_no_stop),
                 CASE(a_stop_overtakes_the_question),
+                CASE(an_answer_takes_no_other_content),
+                CASE(an_answer_refuses_no_other_content),
                 CASE(one_question_holds_up_no_other_unit),
         };
 

@@ -102,7 +102,7 @@ const char *unit_finding_kind_to_string(UnitFindingKind kind) {
                                             [UNIT_FINDING_REFUSED] = "refused",
                                             [UNIT_FINDING_MISSING] = "missing"};
 
-        return words[kind];
+        return (size_t) kind < ELEMENTSOF(words) ? words[kind] : words[UNIT_FINDING_WARNING]; // also of what another host says
 }
 
 // ------------------------------------------------------------------------------------------------ one line

@@ -146,8 +146,15 @@ static void there_are_not_too_many_and_they_are_printable(void **state) {
         unit_findings_done(&f);
 }
 
+// A host may say anything of what it was asked.
+static void a_kind_that_nobody_knows_has_a_word(void **state) {
+        assert_string_equal(unit_finding_kind_to_string(UNIT_FINDING_MISSING), "missing");
+        assert_string_equal(unit_finding_kind_to_string((UnitFindingKind) 1000000), "warning");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_kind_that_nobody_knows_has_a_word),
                 cmocka_unit_test(lines_that_systemd_ignores_are_warnings),
                 cmocka_unit_test(a_refused_unit_has_the_reason_and_not_the_verdict),
                 cmocka_unit_test(the_line_that_is_fatal_is_the_reason),

@@ -281,7 +281,8 @@ void agent_fleet_report_drain(Agent *a) {
 
         if (!a->fleet.news || !a->attached)
                 return; // the next Attach says all of it
-        (void) agent_fleet_report(a, &said, &names);
+        if (!agent_fleet_report(a, &said, &names) && a->fleet.units.count > 0)
+                return; // without memory nothing is said, which is not that there are none
         message.msg_case = ARGOSY__TO_VOTER__MSG_FLEET_UNITS;
         message.fleet_units = &said;
         if (a->ops.send(&message, a->userdata) >= 0)

@@ -94,6 +94,8 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         attach.wall_us = clock_wall_us();
         if (agent_fleet_report(a, &fleet, &fleet_units))
                 attach.fleet_units = &fleet;
+        else if (a->fleet.units.count > 0)
+                return -ENOMEM;
         message.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;
         message.attach = &attach;
         return a->ops.send(&message, a->userdata);

@@ -27,6 +27,7 @@ typedef struct Holder {
         ListNode of_name, of_host;
         FleetUnit *unit;
         Host *host;
+        bool named; // by the message that is read
 } Holder;
 
 static FleetUnit *find(const Leader *l, const char *name) {
@@ -61,7 +62,15 @@ static void drop_all(Leader *l, Host *h, bool marks) {
         h->fleet.directory = NULL;
 }
 
-static void add(Leader *l, Host *h, const char *name) {
+static Holder *holder_of(const FleetUnit *f, const Host *h) {
+        list_foreach (i, &f->holders)
+                if (CONTAINER_OF(i, Holder, of_name)->host == h)
+                        return CONTAINER_OF(i, Holder, of_name);
+        return NULL;
+}
+
+// Marks the unit if the name is new there, or if `marks`: each mark costs a look at all nodes.
+static void add(Leader *l, Host *h, const char *name, bool marks) {
         FleetUnit *f = find(l, name);
         Holder *x;
 
@@ -73,26 +82,48 @@ static void add(Leader *l, Host *h, const char *name) {
                 list_init(&f->holders);
                 oom_check(map_add_str(&l->fleet_units, f->name, f));
         }
-        list_foreach (i, &f->holders)
-                if (CONTAINER_OF(i, Holder, of_name)->host == h)
-                        return;
+        x = holder_of(f, h);
+        if (x) {
+                x->named = true;
+                if (marks)
+                        mark(l, name);
+                return;
+        }
         x = oom_checked(calloc(1, sizeof *x));
         x->unit = f;
         x->host = h;
+        x->named = true;
         list_append(&f->holders, &x->of_name);
         list_append(&h->fleet.units, &x->of_host);
         mark(l, name);
 }
 
+static void drop_unnamed(Leader *l, Host *h) {
+        list_foreach_safe (i, &h->fleet.units) {
+                Holder *x = CONTAINER_OF(i, Holder, of_host);
+
+                if (!x->named)
+                        drop(l, x, true);
+        }
+}
+
 void fleet_units_set(Leader *l, Host *h, const Argosy__FleetUnits *said) {
-        drop_all(l, h, true);
-        if (!said || said->n_units == 0)
+        bool marks;
+
+        if (!said || said->n_units == 0) {
+                drop_all(l, h, true);
                 return;
+        }
+        marks = h->fleet.taken_over != said->taken_over || h->fleet.runs != said->fleet_runs;
+        free(h->fleet.directory);
         h->fleet.directory = oom_checked(strndup(said->directory, REASON_MAX));
         h->fleet.taken_over = said->taken_over;
         h->fleet.runs = said->fleet_runs;
+        list_foreach (i, &h->fleet.units)
+                CONTAINER_OF(i, Holder, of_host)->named = false;
         for (size_t i = 0; i < said->n_units && i < FLEET_UNITS_MAX; i++)
-                add(l, h, said->units[i]);
+                add(l, h, said->units[i], marks);
+        drop_unnamed(l, h);
 }
 
 void fleet_units_mark_all(Leader *l) {

@@ -111,6 +111,29 @@ static void a_new_leader_hears_of_them_anew(void **state) {
         assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0); // its Attach said none
 }
 
+// It says all of them whenever one has changed; to look again at each of those that have not would cost all nodes times all names.
+static void only_what_has_changed_is_looked_at(void **state) {
+        Argosy__FleetUnits m = ARGOSY__FLEET_UNITS__INIT;
+        char *names[] = {(char *) "a.service", (char *) "b.service"};
+
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "a.service", SERVICE);
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "b.service", SERVICE);
+        says(2, false, false, "a.service", "c.service");
+        assert_refused(rig_change(&g, START, "a.service", NULL), "set TakeOver="); // looks at it
+        m.directory = (char *) "/run/fleet/units";
+        m.units = names;
+        m.n_units = 2;
+        session_on_fleet_units(g.leader, host_find(g.leader, 2), &m);
+        assert_false(list_is_linked(&unit_find(g.leader, "a.service")->refusals_due));
+        assert_true(list_is_linked(&unit_find(g.leader, "b.service")->refusals_due));
+        rig_settle(&g);
+        assert_refused(rig_change(&g, START, "a.service", NULL), "set TakeOver=");
+        assert_refused(rig_change(&g, START, "b.service", NULL), "set TakeOver=");
+        says(2, false, false, "b.service", NULL);
+        assert_int_equal(rig_change(&g, START, "a.service", NULL)->status, 0);
+        assert_int_equal(rig_change(&g, START, "c.service", SERVICE)->status, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_start_goes_to_who_takes_it_over, setup, teardown),
@@ -118,6 +141,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_submitted_unit_is_barred_as_well, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_its_host_does_not_take_goes_nowhere, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_healthy_unit_stays_where_it_is, setup, teardown),
+                cmocka_unit_test_setup_teardown(only_what_has_changed_is_looked_at, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_new_leader_hears_of_them_anew, setup, teardown),
         };
 

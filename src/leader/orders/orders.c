@@ -36,7 +36,10 @@
 #include "unit-record.h"
 #include "unit-wanted.h"
 
-enum { ORDERS_PER_TURN = 512 }; // made or walked past, at about 4 us each
+enum {
+        ORDERS_PER_TURN = 512, // made or walked past, at about 4 us each
+        COMPANIONS_COST = 8,   // as so many orders: a message of its own for a host, when all hosts are due at once
+};
 
 void orders_mark(Leader *l, Unit *u, Node *n) {
         UnitOnNode *s;
@@ -492,6 +495,8 @@ static int flush_some(Leader *l, Host *h, size_t *left) {
                 r = fill(l, h, &b, left);
         if (r < 0)
                 return r;
+        if (h->companions_due)
+                *left -= MIN_OF(*left, (size_t) COMPANIONS_COST);
         if (h->welcoming && !h->welcome_node && list_is_empty(&h->orders))
                 send_welcome(l, h, &b);
         else if (h->welcoming && b.n_orders)

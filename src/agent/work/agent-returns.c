@@ -53,14 +53,19 @@ static AgentReturn *free_return(AgentReturn *r) {
 
 // ---- the marks at the units
 
+// Mostly the first one that is looked at says so: hundreds may come back after one unit, and end in one turn.
+static bool brings_any_back(const AgentNode *node, const char *name) {
+        foreach_return (r, node)
+                if (streq(r->with, name))
+                        return true;
+        return false;
+}
+
 static void note_brings_back(AgentNode *node, const char *name) {
         AgentUnit *u = agent_unit_find(node, name);
 
-        if (!u)
-                return;
-        u->brings_back = false;
-        foreach_return (r, node)
-                u->brings_back |= streq(r->with, name);
+        if (u)
+                u->brings_back = brings_any_back(node, name);
 }
 
 static void note_comes_back(AgentNode *node, const char *name, bool comes_back) {
@@ -192,12 +197,11 @@ void agent_on_surveyed(int error, const SystemdDependent *list, size_t n, void *
 
 // ---- bringing back
 
-static size_t n_under_way(const AgentUnit *u) {
-        size_t n = 0;
-
+static bool any_under_way(const AgentUnit *u) {
         foreach_return (r, u->node)
-                n += r->under_way && streq(r->with, u->name);
-        return n;
+                if (r->under_way && streq(r->with, u->name))
+                        return true;
+        return false;
 }
 
 // A start of the unit itself that had failed before has still failed.
@@ -205,7 +209,7 @@ static void end_step_if_done(AgentUnit *u) {
         AgentUnitWork *work = u->work;
         _cleanup_free_ char *not_back = NULL;
 
-        if (!work || work->busy != PLAN_BRING_BACK || n_under_way(u) > 0)
+        if (!work || work->busy != PLAN_BRING_BACK || any_under_way(u))
                 return;
         not_back = TAKE_PTR(work->not_back);
         if (not_back && !work->error) {
@@ -328,11 +332,10 @@ void agent_returns_begin(AgentUnit *u) {
 }
 
 bool agent_returns_anyway(const AgentUnit *u) {
-        bool any = false;
-
         foreach_return (r, u->node)
-                any |= is_due(r, u, false);
-        return any;
+                if (is_due(r, u, false))
+                        return true;
+        return false;
 }
 
 void agent_returns_given_up(const AgentUnit *u, char text[static AGENT_ERROR_MAX]) {

@@ -35,6 +35,7 @@ void agent_loop_free(AgentUnit *u) {
 void agent_loop_on_change(AgentUnit *u) {
         const UnitRuntime *rt = &u->watch.runtime;
         struct AgentLoop *l = u->loop;
+        uint64_t before_us;
 
         if (!l && rt->n_failed_restarts == u->failed_restarts)
                 return;
@@ -42,12 +43,14 @@ void agent_loop_on_change(AgentUnit *u) {
         u->failed_restarts = rt->n_failed_restarts;
         if (!l || (l->loop.restarts == rt->n_restarts && l->loop.failed == rt->n_failed_restarts))
                 return;
+        before_us = restart_loop_ends_us(&l->loop);
         (void) restart_loop_note(&l->loop, rt->n_restarts, rt->n_failed_restarts, clock_boot_us());
-        list_unlink(&l->node);
-        if (restart_loop_ends_us(&l->loop) == 0)
+        if (restart_loop_ends_us(&l->loop) == 0) {
                 agent_loop_free(u);
-        else
+        } else if (restart_loop_ends_us(&l->loop) != before_us) { // a restart after a good end moves nothing
+                list_unlink(&l->node);
                 list_append(&u->node->agent->loops, &l->node);
+        }
 }
 
 bool agent_unit_is_looping(const AgentUnit *u) {

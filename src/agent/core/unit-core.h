@@ -61,6 +61,7 @@ typedef enum AgentStartBarrier {
         AGENT_BARRIER_FRESH,      // barrier_number: of the order
         AGENT_BARRIER_FOR_ORDERS, // its start waits until all orders up to barrier_number are planned
         AGENT_BARRIER_FOR_FILES,  // and then until all files up to barrier_number are written
+        AGENT_BARRIER_FOR_SOCKET, // a service's, until that of its socket is handed to systemd
 } AgentStartBarrier;
 
 typedef struct AgentUnitWork {

@@ -10,11 +10,15 @@
 // something older is fresh, and then until the files that are queued by then are written. Both numbers are
 // fixed when it begins to wait, so that what comes later holds up nobody. A file that cannot be written is
 // not waited for: it is tried again later, and the start fails or not as systemd likes.
+//
+// systemd refuses to start a socket whose service runs: a service waits until the start of the socket of its name, if
+// that was ordered with it, has been handed to systemd, which then orders the two.
 
 #include "agent-start-barrier.h"
 #include "agent-core.h"
 #include "agent-unit.h"
 #include "str.h"
+#include "unit-name.h"
 
 static bool pulls_others(const char *name) {
         static const char *const types[] = {".timer", ".socket", ".path", ".target", ".automount"};
@@ -50,9 +54,30 @@ static bool is_fresh_up_to(const AgentNode *node, uint64_t number) {
         return CONTAINER_OF(node->fresh.next, AgentUnitWork, start_barrier)->barrier_number <= number;
 }
 
+// It is to start, and that is still to come: its file may not even be written. One that has failed to get there is not
+// waited for.
+static bool has_waiting_socket(const AgentUnit *u) {
+        size_t len = strlen(u->name);
+        char name[UNIT_NAME_MAX + 1];
+        const AgentUnit *other;
+        const AgentUnitWork *work;
+
+        if (len > UNIT_NAME_MAX || !str_has_suffix(u->name, ".service"))
+                return false;
+        str_fit(name, sizeof(name), "%.*s.socket", (int) (len - strlen(".service")), u->name); // shorter by a byte
+        other = agent_unit_find(u->node, name);
+        work = other ? other->work : NULL;
+        if (!work || !other->has_wanted || other->gone || other->refused || work->error || work->failures > 0)
+                return false;
+        return !work->wanted.remove && work->wanted.target == ARGOSY__TARGET__TARGET_LAUNCHED &&
+               (work->wanted.start_rev > other->held.start_rev || work->wanted.restart_rev > other->held.restart_rev);
+}
+
 static bool may_go(AgentUnitWork *work) {
         AgentNode *node = work->unit->node;
 
+        if (work->barrier_phase == AGENT_BARRIER_FOR_SOCKET)
+                return !has_waiting_socket(work->unit);
         if (work->barrier_phase == AGENT_BARRIER_FOR_ORDERS) {
                 if (is_fresh_up_to(node, work->barrier_number))
                         return false;
@@ -66,9 +91,11 @@ bool agent_start_barrier_hold_back(AgentUnit *u) {
         AgentUnitWork *work = u->work;
 
         if (work->barrier_phase == AGENT_BARRIER_FREE) {
-                if (!pulls_others(u->name))
+                bool pulls = pulls_others(u->name);
+
+                if (!pulls && !has_waiting_socket(u))
                         return false;
-                work->barrier_phase = AGENT_BARRIER_FOR_ORDERS;
+                work->barrier_phase = pulls ? AGENT_BARRIER_FOR_ORDERS : AGENT_BARRIER_FOR_SOCKET;
                 work->barrier_number = u->node->n_orders;
         }
         if (may_go(work)) {

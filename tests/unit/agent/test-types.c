@@ -11,7 +11,7 @@ static const char app[] = "[Unit]\nDescription=App\n",
                           "[Service]\nExecStart=/bin/sleep 1\n[Install]\nWantedBy=app.target boot.target\n",
                   once[] = "[Service]\nType=oneshot\nExecStart=/bin/true\n[Install]\nWantedBy=boot.target\n",
                   aliased[] = "[Service]\nExecStart=/bin/sleep 1\n[Install]\nAlias=www.service\n",
-                  timer[] = "[Timer]\nOnActiveSec=1h\n";
+                  timer[] = "[Timer]\nOnActiveSec=1h\n", listening[] = "[Socket]\nListenStream=7\n";
 
 static bool is_link(const char *name) {
         _cleanup_free_ char *path = str_printf("%s/%s", w.unit_dir, name);
@@ -173,6 +173,28 @@ static void a_timer_starts_when_all_that_came_with_it_is_written(void **state) {
         assert_int_equal(pid1_runs(pid1, "late.service"), 0);
 }
 
+// The service's file is there long before that of the socket, which is in the last of several batches of files.
+static void a_service_starts_after_the_socket_that_came_with_it(void **state) {
+        enum { N = 800 };
+        static char names[N][32];
+        Order orders[N + 2] = {{.name = "late.service", .content = web, .revision = 5, .start = 5}};
+
+        for (int i = 0; i < N; i++) {
+                snprintf(names[i], sizeof(names[i]), "web@%i.service", i);
+                orders[i + 1] = (Order){.name = names[i],
+                                        .content = web,
+                                        .from_template = true,
+                                        .loaded_only = true,
+                                        .revision = 5};
+        }
+        orders[N + 1] = (Order){.name = "late.socket", .content = listening, .revision = 5, .start = 5};
+        meet_leader(NULL, 0);
+        send_orders(orders, N + 2);
+        loop_until(pid1_runs(pid1, "late.service") == 1);
+        assert_true(pid1_is_active(pid1, "late.socket"));
+        loop_until(answered("late.service", 5) && answered("late.socket", 5));
+}
+
 // A timer runs its service although that is only loaded; that is no drift, nothing is stopped, and a
 // one-shot that ended is not done for ever.
 static void what_a_timer_runs_is_left_alone(void **state) {
@@ -205,6 +227,7 @@ int main(void) {
                 WORLD_TEST(the_first_restart_after_argosyd_was_away_reads_links_again),
                 WORLD_TEST(an_alias_of_somebody_else_refuses_the_unit),
                 WORLD_TEST(a_timer_starts_when_all_that_came_with_it_is_written),
+                WORLD_TEST(a_service_starts_after_the_socket_that_came_with_it),
                 WORLD_TEST(what_a_timer_runs_is_left_alone),
         };
 

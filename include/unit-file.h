@@ -85,8 +85,8 @@ typedef struct UnitFile {
         bool accepts;           // [Socket] Accept=: each connection gets an instance of its own
         char *activates;        // Unit= of a timer or path, Service= of a socket, as written; NULL: see
                                 // unit_file_activates()
-        char *bound_to;         // [Unit] Requires=, BindsTo=, PartOf=, as written, behind each other; NULL:
-                                // none. Systemd stops the unit with these
+        char *bound_to;         // [Unit] Requires=, Requisite=, BindsTo=, PartOf=, StopPropagatedFrom=, as written,
+                                // behind each other; NULL: none. Systemd stops the unit with these
         char *sockets;          // [Service] Sockets= likewise; NULL: none
         char *ends;             // [Unit] OnFailure= and OnSuccess= likewise; NULL: none
         char *conditions;       // [Unit] Condition...= as written, ", " between them; NULL: none

@@ -383,6 +383,15 @@ static int add_condition(char **list, bool *several, const char *key, const char
         return *list ? 0 : -ENOMEM;
 }
 
+static bool stops_with(const char *key) {
+        static const char *const keys[] = {"Requires", "Requisite", "BindsTo", "PartOf", "StopPropagatedFrom"};
+
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                if (streq(key, keys[i]))
+                        return true;
+        return false;
+}
+
 // Systemd's own dependencies cannot be taken back by an empty value.
 static int on_unit(Parser *p, const char *key, const char *value) {
         UnitFile *f = p->file;
@@ -402,9 +411,7 @@ static int on_unit(Parser *p, const char *key, const char *value) {
                 return add_condition(&f->conditions, &f->several_conditions, key, value);
         if (streq(key, "OnFailure") || streq(key, "OnSuccess"))
                 return add_text(&f->ends, value, false);
-        return streq(key, "Requires") || streq(key, "BindsTo") || streq(key, "PartOf")
-                       ? add_text(&f->bound_to, value, false)
-                       : 0;
+        return stops_with(key) ? add_text(&f->bound_to, value, false) : 0;
 }
 
 static int on_assignment(Parser *p) {

@@ -253,7 +253,10 @@ static bool is_not_to_run(const AgentUnit *u) {
                u->watch.runtime.active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE; // not started as it is needed
 }
 
-bool agent_unit_goes_along(const AgentUnit *u) {
+enum { BINDINGS_MAX = 64 }; // that are looked at: they may lead in a circle, or fan out
+
+// With what it is bound to goes what is bound to that, and is stopped before it.
+static bool goes_along(const AgentUnit *u, unsigned *left) {
         const AgentSpec *content = agent_unit_content(u);
         _cleanup_free_ char *names = NULL;
         char *save = NULL;
@@ -263,13 +266,20 @@ bool agent_unit_goes_along(const AgentUnit *u) {
         names = unit_file_fill_in(content->bound_to, u->name);
         if (!names)
                 return false;
-        for (char *name = strtok_r(names, " \t", &save); name; name = strtok_r(NULL, " \t", &save)) {
+        for (char *name = strtok_r(names, " \t", &save); name && *left > 0; name = strtok_r(NULL, " \t", &save)) {
                 const AgentUnit *other = agent_unit_find(u->node, name);
 
-                if (other && other != u && is_not_to_run(other))
+                (*left)--;
+                if (other && other != u && (is_not_to_run(other) || goes_along(other, left)))
                         return true;
         }
         return false;
+}
+
+bool agent_unit_goes_along(const AgentUnit *u) {
+        unsigned left = BINDINGS_MAX;
+
+        return goes_along(u, &left);
 }
 
 bool agent_is_cut_off(const AgentUnit *u, uint64_t now_us) {

@@ -70,6 +70,22 @@ static void what_a_new_file_takes_down_is_back_when_the_order_is_answered(void *
         assert_int_equal(w.agent->system->returns.count, 0);
 }
 
+static void what_hangs_on_a_unit_by_another_goes_along_with_it(void **state) {
+        meet_leader(NULL, 0);
+        send_orders((Order[]){db,
+                              web_of_db,
+                              {.name = "proxy.service",
+                               .content = "[Unit]\nRequires=web.service\n[Service]\nExecStart=/bin/proxy\n",
+                               .revision = 7,
+                               .start = 7}},
+                    3);
+        loop_until(answered("db.service", 5) && answered("web.service", 6) && answered("proxy.service", 7));
+        send_order((Order){.name = "db.service", .content = DB, .revision = 8, .start = 5, .loaded_only = true});
+        loop_until(answered("db.service", 8) && report_of("proxy.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
+                   report_of("proxy.service")->down != ARGOSY__DOWN_CAUSE__DOWN_NOT);
+        assert_int_equal(report_of("proxy.service")->down, ARGOSY__DOWN_CAUSE__DOWN_BOUND);
+}
+
 static void what_somebody_stopped_is_not_started(void **state) {
         begin();
         pid1_stop(pid1, "web.service"); // and proxy.service with it
@@ -201,6 +217,7 @@ static void nothing_is_asked_where_nothing_is_stopped_for_a_file(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 WORLD_TEST(what_a_new_file_takes_down_is_back_when_the_order_is_answered),
+                WORLD_TEST(what_hangs_on_a_unit_by_another_goes_along_with_it),
                 WORLD_TEST(what_somebody_stopped_is_not_started),
                 WORLD_TEST(a_crash_at_any_moment_forgets_nobody),
                 WORLD_TEST(what_needs_a_unit_that_does_not_start_is_down_until_it_does),

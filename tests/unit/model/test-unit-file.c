@@ -538,11 +538,12 @@ static void descriptions_are_shown_with_their_specifiers(void **state) {
 static void what_systemd_stops_the_unit_with_is_remembered(void **state) {
         _cleanup_(unit_file_freep) UnitFile
                 *f = parse("[Unit]\nRequires=a.service\nBindsTo=\n"
-                           "PartOf=b@%i.service c.target\nWants=d.service\n"),
+                           "PartOf=b@%i.service c.target\nWants=d.service\n"
+                           "StopPropagatedFrom=e.service\nRequisite=f.service\n"),
                 *none = parse("[Service]\nPartOf=a.service\n");
         _cleanup_free_ char *names = unit_file_fill_in(f->bound_to, "w@7.service");
 
-        assert_string_equal(names, "a.service b@7.service c.target");
+        assert_string_equal(names, "a.service b@7.service c.target e.service f.service");
         assert_null(none->bound_to);
 }
 

@@ -174,7 +174,11 @@ static void tally(Tally tallies[static TALLIES_MAX], const SpecEntry *spec) {
         }
 }
 
-// What systemd skips is as its file says, and a restart would be skipped, too.
+// As its file says is also what systemd skips, which a restart would not change, what no unit needs, and what has ended well.
+static bool is_down_as_its_file_says(const UnitOnNode *s) {
+        return unit_on_node_is_skipped(s) || s->down == ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED || s->down == ARGOSY__DOWN_CAUSE__DOWN_ENDED;
+}
+
 static void note_failed(const Leader *l, Plan *p, const UnitEntry *e) {
         const Unit *u = unit_find(l, e->record->name);
 
@@ -183,7 +187,7 @@ static void note_failed(const Leader *l, Plan *p, const UnitEntry *e) {
         list_foreach (i, &u->on_nodes) {
                 const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
-                if ((!e->record->global && s->node != u->node) || unit_on_node_is_skipped(s))
+                if ((!e->record->global && s->node != u->node) || is_down_as_its_file_says(s))
                         continue;
                 p->failure = unit_on_node_failure(l, s, e);
                 if (!p->failure)

@@ -125,6 +125,7 @@ static void add_node(const Node *n, void *userdata) {
         on_node->result = text(s->result);
         on_node->error = text(s->error);
         on_node->skipped = unit_on_node_is_skipped(s);
+        on_node->unneeded = s->down == ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED;
         on_node->probation = s->probation;
         if (s->probation != ARGOSY__PROBATION__PROBATION_ON)
                 return;

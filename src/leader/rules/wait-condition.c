@@ -94,7 +94,8 @@ static WaitVerdict judge_started(const WaitNode *s) {
                                                    : "its program ended at once, and systemd starts it again",
                                s->node);
         case ARGOSY__PROBATION__PROBATION_ENDED:
-                return success("its program has ended already, without an error");
+                return success(s->unneeded ? "it was stopped again at once, as systemd does when no unit needs it (StopWhenUnneeded=)"
+                                           : "its program has ended already, without an error");
         case ARGOSY__PROBATION__PROBATION_ON:
                 // While it is up, and when it has ended without an error: systemd may be about to start it again.
                 return active_state_is_up(s->active) || s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ? pending() : judge_state(s);

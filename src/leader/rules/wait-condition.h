@@ -33,6 +33,7 @@ typedef struct WaitNode {
         const char *sub, *result, *error;
         Argosy__Probation probation; // of its start; PASSED also if its host has said so of all until then
         bool skipped; // systemd skipped its start, since a condition is not met
+        bool unneeded; // systemd stopped it, since no unit needs it
 } WaitNode;
 
 typedef struct WaitView {

@@ -120,6 +120,9 @@ static void a_program_that_ended_well_is_said_to_have_ended(void **state) {
         nodes[0].active = INACTIVE;
         assert_ends(START, 0);
         assert_non_null(strstr(wait_condition_judge(START, 10, &view).message, "has ended already"));
+        nodes[0].unneeded = true;
+        assert_ends(START, 0);
+        assert_non_null(strstr(wait_condition_judge(START, 10, &view).message, "StopWhenUnneeded="));
 }
 
 static void a_one_shot_has_ended_when_the_log_says_how(void **state) {

@@ -275,6 +275,9 @@ def test_verify_tells_what_is_ignored_and_asks_no_pid_1(c: Cluster):
     node.write("/root/parts/fine.service.d/nice.conf", "[Service]\nNice=5\n")
     empty = c.ctl_result("verify /root/units/fine@1.service /root/units/empty.service")
     assert empty.status == 1 and "/root/units/empty.service:1: error: the file is empty" in empty.out, empty
+    node.run("mkdir -p /root/odd-ones/folder.service && ln -s /dev/null /root/odd-ones/masked.service && touch /root/odd-ones/empty.service")
+    odd_ones = c.ctl_result("verify /root/odd-ones").out.splitlines()
+    assert len(odd_ones) == 3 and sum("is not a regular file" in line for line in odd_ones) == 2, odd_ones
     parts = c.ctl_result("verify /root/parts")
     assert parts.status == 1 and "fine.service.d is a folder of drop-ins, and is left out; argosy takes whole unit files" in parts.err, parts
     assert not node.run("systemctl list-units --all --plain --no-legend odd.service bad.service 'fine@*'").strip()

@@ -190,7 +190,8 @@ static int add_folder(Verify *v, const char *path) {
         for (size_t i = 0; i < folder->n_units && r >= 0; i++) {
                 const UnitFolderUnit *u = &folder->units[i];
 
-                if (!u->brought && map_add_str(&noted, u->file->name, (void *) u) == 0)
+                // what is empty, or could not be read, was said
+                if (!u->brought && u->file->content.len > 0 && map_add_str(&noted, u->file->name, (void *) u) == 0)
                         r = add_file(v, u->name, u->file->path, &u->file->content);
         }
         return r < 0 ? ctl_oom(v->ctl) : EXIT_OK;

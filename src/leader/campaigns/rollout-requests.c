@@ -295,7 +295,7 @@ static int say_failed(Ticket *t, const Plan *p) {
         Argosy__Response__UnitResult *result = t->response->change->units[0];
 
         return field_printf(&result->message,
-                            "it has that file already, so nothing is started; %s is not well (%s), and `restart` starts it "
+                            "it has that file already, so nothing is started; %s is not well (%s), and `restart` tries "
                             "again",
                             p->failed, p->failure);
 }

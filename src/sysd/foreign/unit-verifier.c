@@ -2,7 +2,8 @@
 //
 //      ask -> remembered? -> (a question that is alike? -> the same answer) -> queue -> helper -> answer -> remembered -> done
 //
-// One question is with the helper at a time; the helper is started with the first and ends when it idles. One that hangs is ended
+// One question is with the helper at a time, and the next is the one whose asker gives up first: a deployment, which waits for seconds,
+// does not stand behind all that somebody verifies. The helper is started with the first and ends when it idles. One that hangs is ended
 // by its link after HELPER_MS; who asked waits no longer than he said, and the next question has a new helper.
 //
 // Instances of a template that have its content ask the same question, unless the answer is about lines that depend on the
@@ -37,6 +38,7 @@ typedef struct Remembered {
 typedef struct Question {
         ListNode link;
         ListNode waiters;
+        uint64_t due_us; // of the first of these
         size_t n;
         bool user, answered;
         int error;
@@ -241,6 +243,17 @@ static bool recall_all(UnitVerifier *v, Question *q) {
         return true;
 }
 
+// Its place in the queue, also if it has one.
+static void enqueue(UnitVerifier *v, Question *q, uint64_t due_us) {
+        ListNode *at;
+
+        list_unlink(&q->link);
+        q->due_us = due_us;
+        for (at = v->queue.prev; at != &v->queue && CONTAINER_OF(at, Question, link)->due_us > due_us;)
+                at = at->prev;
+        list_insert_before(at->next, &q->link);
+}
+
 // One about the same content, that has no answer yet.
 static Question *find_alike(const UnitVerifier *v, const Question *q) {
         if (q->n != 1)
@@ -351,7 +364,7 @@ static bool ask_by_itself(UnitVerifier *v, const Question *q, Waiter *w) {
         list_unlink(&w->link);
         list_append(&own->waiters, &w->link);
         w->question = own;
-        list_append(&v->queue, &own->link);
+        enqueue(v, own, w->due_us);
         return true;
 }
 
@@ -513,6 +526,7 @@ static void go_on(UnitVerifier *v) {
 int unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user, unsigned patience_ms, UnitVerified *done,
                       void *userdata, uint64_t *ret) {
         _cleanup_(question_freep) Question *q = NULL;
+        uint64_t due_us = clock_boot_us() + patience_ms * USEC_PER_MSEC;
         Question *alike;
         size_t bytes = 0;
         int r;
@@ -529,12 +543,14 @@ int unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, 
         look_at_systemd(v);
         alike = find_alike(v, q);
         r = wait_for(v, alike ?: q, files[0].name, patience_ms, done, userdata, ret);
+        if (r >= 0 && alike && alike != v->asked && due_us < alike->due_us)
+                enqueue(v, alike, due_us);
         if (r < 0 || alike)
                 return r;
         if (recall_all(v, q))
                 answer(v, q, 0);
         else
-                list_append(&v->queue, &q->link);
+                enqueue(v, q, due_us);
         TAKE_PTR(q);
         drain_mark(&v->drain);
         return 0;

@@ -79,6 +79,7 @@ static int helper_main(const char *kind, const char *asked) {
 
 typedef struct Answer {
         int n, error;
+        int place; // among all answers
         bool refused;
         size_t n_findings;
         char text[64];
@@ -87,6 +88,7 @@ typedef struct Answer {
 static char asked[] = "/tmp/argosy-test-verifier-XXXXXX";
 static UnitVerifier *verifier;
 static bool closed;
+static int n_answers;
 
 static off_t n_asked(void) {
         struct stat st;
@@ -121,6 +123,7 @@ static void on_answer(int error, const char *systemd, const UnitFindings *findin
         Answer *a = userdata;
 
         a->n++;
+        a->place = ++n_answers;
         a->error = error;
         a->refused = n > 0 && findings[0].refused;
         a->n_findings = n > 0 ? findings[0].n : 0;
@@ -226,6 +229,26 @@ static void a_shorter_patience_ends_first(void **state) {
         close_verifier();
 }
 
+// A deployment waits for seconds, whoever verifies a folder for longer.
+static void who_waits_less_is_asked_about_first(void **state) {
+        Answer first, folder, same, deployment;
+
+        open_verifier("answers");
+        (void) ask_for("a.service", "one", LONG_MS, &first);
+        (void) ask_for("b.service", "two", LONG_MS, &folder);
+        (void) ask_for("c.service", "three", LONG_MS, &same);
+        (void) ask_for("d.service", "four", LONG_MS / 2, &deployment);
+        loop_until(first.n && folder.n && same.n && deployment.n);
+        assert_true(deployment.place < folder.place && folder.place < same.place);
+        (void) ask_for("e.service", "five", LONG_MS, &first);
+        (void) ask_for("f.service", "six", LONG_MS, &folder);
+        (void) ask_for("g.service", "seven", LONG_MS, &same);
+        (void) ask_for("g.service", "seven", LONG_MS / 2, &deployment); // the same question is wanted sooner
+        loop_until(first.n && folder.n && same.n && deployment.n);
+        assert_true(deployment.place < folder.place && same.place < folder.place);
+        close_verifier();
+}
+
 static void a_helper_that_dies_is_an_answer_and_the_next_is_asked(void **state) {
         Answer a, b;
 
@@ -273,6 +296,7 @@ int main(int argc, char **argv) {
                 T(what_depends_on_the_instance_is_asked_of_each),
                 T(who_hangs_holds_up_nobody_longer_than_he_waits),
                 T(a_shorter_patience_ends_first),
+                T(who_waits_less_is_asked_about_first),
                 T(a_helper_that_dies_is_an_answer_and_the_next_is_asked),
                 T(who_has_cancelled_hears_nothing),
                 T(what_is_too_much_is_refused),

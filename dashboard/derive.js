@@ -20,13 +20,18 @@ function ofUnheard(copy, unit, state) {
   return unit.node === state.node ? ["waits", `its node ${state.node} is ${node}, and it runs nowhere else`] : ["unsure", `unknown: the node is ${node}, it may still run there`];
 }
 
+const hasNote = (state, word) => (state.note ?? "").split(",").includes(word);
+
 function ofState(copy, unit, state) {
   if (state.looping) return ["bad", `looping: restarted ${count(state.restarts, "time")}${state.result && state.result !== "success" ? ` (${state.result})` : ""}`];
   if (state.active === "failed") return ["bad", `failed${state.result && state.result !== "success" ? ` (${state.result})` : ""}`];
   if (state.error) return ["bad", state.error];
   if (state.active === "unknown") return ofUnheard(copy, unit, state);
   if (MOVING.has(state.active)) return ["moves", `${state.active} (${state.sub})`];
-  if (state.active === "active") return ["good", state.stale ? `${state.sub}; its file is newer than what runs` : state.sub];
+  if (state.active === "active") {
+    const odd = [hasNote(state, "mismatch") && "its node does not match its file any more", state.stale && "its file is newer than what runs"];
+    return ["good", [state.sub, ...odd].filter(Boolean).join("; ")];
+  }
   if (state.drift) return ["waits", "somebody stopped it there without argosy"];
   if (unit.desired === "launched" && unit.node === state.node && unit.state !== "launched") return ["moves", "is to be started"];
   return ["idle", `${state.active} (${state.sub})`];

@@ -274,6 +274,12 @@ bool placement_unit_replaces_unit(const Placement *p, uint32_t unit, uint32_t ot
 bool placement_unit_replaced(const Placement *p, uint32_t unit);
 // Whether it is where it may not be, or was released. False for a unit on no node or a lost one.
 bool placement_unit_must_go(const Placement *p, uint32_t unit);
+// The labels of its node are not what it asks for (any more). False for a unit on no node.
+bool placement_unit_mismatches(const Placement *p, uint32_t unit);
+// Nothing but that is wrong with where it is: its owner decides when it goes.
+bool placement_unit_only_mismatches(const Placement *p, uint32_t unit);
+// "needs label disk=ssd, has no label disk", the caller's to free; NULL if it does not, or there is no memory.
+char *placement_mismatch_text(const Placement *p, uint32_t unit);
 // Whether the unit may be there or stay there, apart from room, spread and the state of the node: by its labels, by who is
 // there, by whom it follows, and not excluded.
 bool placement_node_admits(const Placement *p, uint32_t node, uint32_t unit);

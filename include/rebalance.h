@@ -5,24 +5,26 @@
 // (placement.h) is what is looked at, and nothing about it has changed afterwards.
 //
 // Better is, in this order:
+//      match    a node whose labels are what the unit asks for, if those of its own are not (any more)
 //      spread   fewer of its group in its domain (SpreadOver=, PreferSpreadOver=): moved from a domain with
 //               at least two more of them than the other one
 //      even     a lower load there, together with the weights of the preferences that are not matched there
 //               (what placement.h chooses by): moved only if that makes it lower by more than a sixteenth of
 //               what the host has (of what is reserved only if the unit reserves something), and by one unit
 //               at least, so that small differences move nobody
-// Every single move lowers, for the cluster as a whole, the sum of squares of the groups' counts in their
-// domains, and if that stays the same
+// Every single move lowers, for the cluster as a whole, the number of units that are not matched, and if that stays the
+// same
+//      the sum of squares of the groups' counts in their domains, and if that, too,
 //      the sum of (load of a host)^2 + 2 * (load of the unit * weights of its unmatched preferences)
 // so a plan never goes in cycles, and what a plan would move again is not moved twice but straight to where
 // it ends. A unit whose return would make nothing worse is not moved at all.
 //
 // Never moved: whoever the caller exempts, units on nodes that are not open, units that wait or must go
 // anyway (that is a round's business), units tied to others (placement_unit_follow()), and those with
-// PLACEMENT_BEST_FIT, which are to be uneven.
+// PLACEMENT_BEST_FIT, which are to be uneven, unless their node does not match.
 //
 // Equal units are taken in the order of their handles. Cost: a glance at every unit; a search for a node
-// only for units in a domain that is not the emptiest, with an unmatched preference, or on a host whose load
+// only for units in a domain that is not the emptiest, on a node that does not match, with an unmatched preference, or on a host whose load
 // is noticeably above the lowest.
 
 #include <stdatomic.h>
@@ -30,6 +32,7 @@
 #include "placement.h"
 
 typedef enum RebalanceWhy {
+        REBALANCE_MISMATCH,   // the labels here are not what it asks for
         REBALANCE_SPREAD,     // here, there: units of its group in both domains, before
         REBALANCE_PREFERENCE, // here, there: weights of unmatched preferences
         REBALANCE_UNITS,      // here, there: units on both hosts

@@ -70,6 +70,10 @@ bool placement_may_conflict(const Placement *p, uint32_t unit) {
         return s->hates.n + s->matches.n > 0;
 }
 
+bool unit_suits(const Placement *p, uint32_t unit, uint32_t node) {
+        return selector_has(p, unit_class(p, &p->units[unit])->base, node);
+}
+
 // Where the unit is, what counts there for itself is no conflict.
 bool unit_admitted(const Placement *p, uint32_t unit, uint32_t node) {
         const PlacedUnit *u = &p->units[unit];
@@ -77,7 +81,7 @@ bool unit_admitted(const Placement *p, uint32_t unit, uint32_t node) {
         if (unit_excluded(p, unit, node))
                 return false;
         if (u->node == node)
-                return selector_has(p, unit_class(p, u)->base, node) && !conflict_with_others(p, unit);
+                return unit_suits(p, unit, node) && !conflict_with_others(p, unit);
         return selector_has(p, p->shapes[u->shape].selector, node);
 }
 

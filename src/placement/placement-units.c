@@ -106,6 +106,19 @@ bool placement_node_admits(const Placement *p, uint32_t node, uint32_t unit) {
         return unit_admitted(p, unit, node) && !is_held_elsewhere(p, unit, node);
 }
 
+bool placement_unit_mismatches(const Placement *p, uint32_t unit) {
+        uint32_t node = p->units[unit].node;
+
+        return node != PLACEMENT_NONE && !unit_suits(p, unit, node);
+}
+
+bool placement_unit_only_mismatches(const Placement *p, uint32_t unit) {
+        const PlacedUnit *u = &p->units[unit];
+
+        return placement_unit_mismatches(p, unit) && !(u->flags & UNIT_RELEASED) && !unit_excluded(p, unit, u->node) &&
+               !conflict_with_others(p, unit) && !is_held_elsewhere(p, unit, u->node);
+}
+
 bool unit_must_go(const Placement *p, uint32_t unit) {
         const PlacedUnit *u = &p->units[unit];
 

@@ -230,20 +230,36 @@ static char *kept_for_it(char *lack) {
         return text;
 }
 
+// The first thing that it asks for in labels and that is not there. NULL: there is none.
+static const Term *unmatched_term(const Placement *p, const Class *c, uint32_t node) {
+        const Selector *base = &p->selectors[c->base];
+
+        for (uint32_t i = 0; i < base->n_terms; i++)
+                if (!term_matches(p, &base->terms[i], node))
+                        return &base->terms[i];
+        return NULL;
+}
+
+char *placement_mismatch_text(const Placement *p, uint32_t unit) {
+        const PlacedUnit *u = &p->units[unit];
+        const Term *t = u->node == PLACEMENT_NONE ? NULL : unmatched_term(p, unit_class(p, u), u->node);
+
+        return t ? term_text(p, t, u->node) : NULL;
+}
+
 // *ret_is: whether there is a reason at all.
 static char *reason(const Placement *p, uint32_t unit, uint32_t node, bool *ret_is,
                     PlacementReason *ret_kind) {
         const PlacedUnit *u = &p->units[unit];
         const Class *c = unit_class(p, u);
-        const Selector *base = &p->selectors[c->base];
+        const Term *lacks = unmatched_term(p, c, node);
         const char *target = target_elsewhere(p, u, node), *state = state_text(&p->nodes[node]);
         char *text;
 
         *ret_is = true;
         *ret_kind = PLACEMENT_REASON_LABELS;
-        for (uint32_t i = 0; i < base->n_terms; i++)
-                if (!term_matches(p, &base->terms[i], node))
-                        return term_text(p, &base->terms[i], node);
+        if (lacks)
+                return term_text(p, lacks, node);
         *ret_kind = PLACEMENT_REASON_EXCLUDED;
         if (unit_excluded(p, unit, node))
                 return strdup("it failed or was refused there");

@@ -3,7 +3,7 @@
 // A local search: moves are tried on the Placement itself, kept if they are better, and all taken back at
 // the end.
 //
-//      1. units whose group is uneven, or that have an unmatched preference, in the order of their handles
+//      1. units whose node does not match, whose group is uneven, or that have an unmatched preference, in the order of their handles
 //      2. the host with the highest load, again and again: of its units the one whose move evens out most
 //      3. from 1, until neither finds anything
 //      4. units that may as well stay return; from 1 if there are any
@@ -20,7 +20,7 @@ enum {
 };
 
 typedef struct Badness { // less is better; the first counts more
-        int64_t spread, load;
+        int64_t mismatch, spread, load;
 } Badness;
 
 typedef struct HostRank { // in the heaps: the highest load first that may be lowered; the lowest first
@@ -46,10 +46,14 @@ static bool is_full(Search *s) {
 }
 
 static bool is_better(Badness d) { // of a difference
+        if (d.mismatch != 0)
+                return d.mismatch < 0;
         return d.spread < 0 || (d.spread == 0 && d.load < 0);
 }
 
 static bool is_worse(Badness d) {
+        if (d.mismatch != 0)
+                return d.mismatch > 0;
         return d.spread > 0 || (d.spread == 0 && d.load > 0);
 }
 
@@ -128,6 +132,7 @@ static void shift(Placement *p, uint32_t unit, uint32_t to, Trial *ret) {
         *ret = (Trial){.load = host_load(p, a),
                        .share = share_here,
                        .move = {.unit = unit, .from = from, .to = to}};
+        ret->change.mismatch = unit_suits(p, unit, from) - unit_suits(p, unit, to);
         unit_leave(p, unit);
         level_there = level(p, c, to);
         if (a == b)
@@ -140,7 +145,9 @@ static void shift(Placement *p, uint32_t unit, uint32_t to, Trial *ret) {
         if (c->spread != PLACEMENT_NONE)
                 ret->change.spread = squared(level_here - 1) - squared(level_here) +
                                      squared(level_there + 1) - squared(level_there);
-        if (ret->change.spread < 0) {
+        if (ret->change.mismatch < 0) {
+                ret->move.why = REBALANCE_MISMATCH;
+        } else if (ret->change.spread < 0) {
                 ret->move.why = REBALANCE_SPREAD;
                 ret->move.here = level_here;
                 ret->move.there = level_there;
@@ -183,8 +190,9 @@ static int64_t margin(int64_t load, uint32_t share, bool reserves) {
 static bool is_worth_it(const Placement *p, const Trial *t) {
         bool reserves = unit_weight(p, unit_class(p, &p->units[t->move.unit])) > PLACEMENT_UNIT_LOAD;
 
-        return t->change.spread < 0 || (t->change.spread == 0 && t->change.load < 0 &&
-                                        t->gain >= margin(t->load, t->share, reserves));
+        if (t->change.mismatch != 0 || t->change.spread != 0)
+                return is_better(t->change);
+        return t->change.load < 0 && t->gain >= margin(t->load, t->share, reserves);
 }
 
 // Where the unit would go if it were on no node; PLACEMENT_NONE: where it is.
@@ -220,15 +228,21 @@ static bool is_tied(const PlacedUnit *u) {
         return u->follows != PLACEMENT_NONE || u->followed != PLACEMENT_NONE;
 }
 
+// A round moves it, or its owner when it is released.
+static bool goes_anyway(const Placement *p, uint32_t unit) {
+        return unit_must_go(p, unit) && !placement_unit_only_mismatches(p, unit);
+}
+
 static bool may_move(Search *s, uint32_t unit) {
         const Placement *p = s->p;
         const PlacedUnit *u = &p->units[unit];
 
         if (!s->may[unit])
                 s->may[unit] =
-                        u->node != PLACEMENT_NONE && u->flags & UNIT_WANTED && !unit_must_go(p, unit) &&
+                        u->node != PLACEMENT_NONE && u->flags & UNIT_WANTED && !goes_anyway(p, unit) &&
                                         !is_tied(u) && p->nodes[u->node].state == PLACEMENT_OPEN &&
-                                        unit_class(p, u)->spec.policy != PLACEMENT_BEST_FIT &&
+                                        (unit_class(p, u)->spec.policy != PLACEMENT_BEST_FIT ||
+                                         placement_unit_mismatches(p, unit)) &&
                                         (!s->rules->may_move || s->rules->may_move(unit, s->rules->userdata))
                                 ? 1
                                 : 2;
@@ -271,6 +285,8 @@ static bool wants_elsewhere(Placement *p, uint32_t unit) {
         const PlacedUnit *u = &p->units[unit];
         const Class *c = unit_class(p, u);
 
+        if (placement_unit_mismatches(p, unit))
+                return true;
         if (c->spread != PLACEMENT_NONE) {
                 Spread *s = &p->spreads[c->spread];
 
@@ -291,13 +307,15 @@ static void please_units(Search *s, bool *ret_changed) {
                 if (!p->unit_slots.used[unit])
                         continue;
                 c = unit_class(p, &p->units[unit]);
-                if ((c->spread == PLACEMENT_NONE && c->spec.n_prefers == 0) || !may_move(s, unit) ||
-                    !wants_elsewhere(s->p, unit))
+                if ((c->spread == PLACEMENT_NONE && c->spec.n_prefers == 0 && !placement_unit_mismatches(p, unit)) ||
+                    !may_move(s, unit) || !wants_elsewhere(s->p, unit))
                         continue;
                 try_unit(s, unit, &t);
                 if (t.move.to == PLACEMENT_NONE)
                         continue;
                 make(s, &t);
+                if (c->spec.policy == PLACEMENT_BEST_FIT)
+                        s->may[unit] = 2; // where it is now, it stays
                 *ret_changed = true;
         }
 }
@@ -376,6 +394,8 @@ static bool may_be_worth_it(const Search *s, uint32_t unit) {
 }
 
 static bool evens_more(const Trial *a, const Trial *b) {
+        if (b->move.to != PLACEMENT_NONE && a->change.mismatch != b->change.mismatch)
+                return a->change.mismatch < b->change.mismatch;
         if (b->move.to == PLACEMENT_NONE || a->change.spread != b->change.spread)
                 return b->move.to == PLACEMENT_NONE || a->change.spread < b->change.spread;
         if (a->change.load != b->change.load)
@@ -523,7 +543,7 @@ bool rebalance_carry_out(Placement *p, uint32_t unit, uint32_t to) {
         uint32_t from = u->node;
         Trial t;
 
-        if (from == PLACEMENT_NONE || from == to || unit_must_go(p, unit) || is_tied(u) ||
+        if (from == PLACEMENT_NONE || from == to || goes_anyway(p, unit) || is_tied(u) ||
             !slots_has(&p->node_slots, to) || !node_takes(p, unit, to))
                 return false;
         shift(p, unit, to, &t);
@@ -548,6 +568,8 @@ void rebalance_revise(Placement *p, RebalanceMove *moves, size_t *n) {
 
 char *rebalance_why_text(const RebalanceMove *m) {
         switch (m->why) {
+        case REBALANCE_MISMATCH:
+                return str_printf("mismatch: the labels there are what it asks for, those here are not");
         case REBALANCE_SPREAD:
                 return str_printf("spread: its group has %u there and %u here", m->there, m->here);
         case REBALANCE_PREFERENCE:

@@ -53,6 +53,32 @@ def test_the_budget_holds_the_exempt_stay_and_the_limit_counts(c: Cluster):
     assert c.spread("w@*")["n3"] == 1 and c.spread("pinned@*") == {"n3": 2}
 
 
+def test_who_does_not_match_its_node_any_more_stays_until_it_is_moved(c: Cluster):
+    c.ctl("label n1 disk=ssd")
+    c.start("fast", SLEEPER + "[X-Argosy]\nRequireLabel=disk=ssd\n")
+    runs = c.invocations("fast")
+    c.ctl("label n1 disk-")
+    lack = "needs label disk=ssd, has no label disk"
+    assert c.row("fast")["note"] == "mismatch"
+    c.ctl_fails("why fast", status=3, saying=(lack,))
+    assert "fast.service" in c.ctl("list-units --state=mismatch")
+    c.ctl_fails("plan fast", saying=(lack,))
+    assert c.ctl("rebalance") == "nothing is better off elsewhere\n"
+    c.ctl("label n2 disk=ssd")
+    assert c.invocations("fast") == runs, "a label moved it"
+    [move] = c.json("rebalance --dry-run")
+    assert (move["from"], move["to"]) == ("n1", "n2") and move["why"].startswith("mismatch"), move
+    c.ctl("rebalance --health=100ms")
+    assert c.row("fast")["node"] == "n2" and c.row("fast")["note"] == ""
+    c.ctl("label n2 disk-")
+    c.ctl("label n3 disk=ssd")
+    assert "fast.service: would stop where it is and start on n3" in c.ctl("plan fast")
+    c.ctl("stop fast")
+    c.ctl("start fast")
+    assert c.row("fast")["node"] == "n3" and c.row("fast")["note"] == ""
+    c.ctl("label n3 disk-")
+
+
 def test_a_unit_that_fails_where_it_went_stops_it(c: Cluster):
     text = "[Service]\nExecStart=/bin/sh -c 'test ! -e /root/no-room && exec sleep infinity'\n[X-Argosy]\nMaxUnavailable=1\n"
     c.node("n3").run("touch /root/no-room")

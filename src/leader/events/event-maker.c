@@ -18,6 +18,7 @@
 #include "message.h"
 #include "nodes.h"
 #include "response.h"
+#include "scheduler.h"
 #include "str.h"
 #include "unit-on-node.h"
 #include "unit-state.h"
@@ -200,7 +201,8 @@ int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d) {
                                        text(s->node->reason));
         if (!unit_on_node_is_reported(s))
                 return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, "-", "inactive", "dead");
-        if (unit_on_node_add_notes(s, &notes) < 0 || event_draft_printf(d, &since, "%" PRIu64, unit_on_node_since_us(s)) < 0 ||
+        if (unit_on_node_add_notes(s, scheduler_mismatches(l, s), &notes) < 0 ||
+            event_draft_printf(d, &since, "%" PRIu64, unit_on_node_since_us(s)) < 0 ||
             event_draft_printf(d, &restarts, "%" PRIu32, s->restarts) < 0 ||
             (notes.len > 0 && event_draft_printf(d, &note, "%.*s", (int) notes.len, (const char *) notes.data) < 0))
                 return -ENOMEM;

@@ -29,6 +29,7 @@
 #include "oom.h"
 #include "registry.h"
 #include "response.h"
+#include "scheduler.h"
 #include "turn.h"
 #include "unit-on-node.h"
 
@@ -161,6 +162,7 @@ static void drain_node(Leader *l, Node *n) {
                 drain_emptying(l, n);
                 return;
         }
+        scheduler_follow_labels(l, n->host); // rows that this makes others are marked
         r = event_draft_node(l, n, &d);
         if (r == 0)
                 event_stream_follow(l, &n->event, &d);

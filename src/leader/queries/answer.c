@@ -54,17 +54,17 @@ static int fill_states(Argosy__Response__UnitRow *row, const char *load, const c
         return 0;
 }
 
-int unit_row_fill_notes(const UnitOnNode *s, Argosy__Response__UnitRow *row) {
+int unit_row_fill_notes(Leader *l, const UnitOnNode *s, Argosy__Response__UnitRow *row) {
         _cleanup_buf_ Buf notes = {};
         _cleanup_free_ char *text = NULL;
 
-        if (unit_on_node_add_notes(s, &notes) < 0)
+        if (unit_on_node_add_notes(s, scheduler_mismatches(l, s), &notes) < 0)
                 return -ENOMEM;
         text = notes.len > 0 ? buf_take_string(&notes) : NULL;
         return notes.len > 0 && !text ? -ENOMEM : field_set(&row->note, text);
 }
 
-int unit_row_fill_states(const Node *n, const UnitOnNode *s, Argosy__Response__UnitRow *row) {
+int unit_row_fill_states(Leader *l, const Node *n, const UnitOnNode *s, Argosy__Response__UnitRow *row) {
         char hex[HASH_HEX_SIZE] = "";
 
         if (n && n->reason && field_set(&row->error, n->reason) < 0)
@@ -79,7 +79,7 @@ int unit_row_fill_states(const Node *n, const UnitOnNode *s, Argosy__Response__U
         row->restarts = s->restarts;
         row->since = unit_on_node_since_us(s);
         row->looping = s->looping;
-        if (unit_row_fill_notes(s, row) < 0)
+        if (unit_row_fill_notes(l, s, row) < 0)
                 return -ENOMEM;
         if (field_set(&row->spec, hex) < 0 || field_set(&row->error, s->error) < 0)
                 return -ENOMEM;
@@ -120,7 +120,7 @@ static int add_row(Leader *l, Argosy__Response__Units *units, const char *name, 
         r = fill_node_name(&row->node, host, node);
         if (r >= 0)
                 r = row_fill_host(l, host, row);
-        return r < 0 ? r : unit_row_fill_states(l->leading ? node_find(l, node) : NULL, s, row);
+        return r < 0 ? r : unit_row_fill_states(l, l->leading ? node_find(l, node) : NULL, s, row);
 }
 
 // Destroyed, and its host is not heard.

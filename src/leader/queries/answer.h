@@ -14,10 +14,10 @@ void answer_cat(Leader *l, const Argosy__Request *request, LeaderRespond respond
 
 // What lists show of a unit on a node: whether there is a row for it; `e`: the unit's record, NULL: it has none.
 bool unit_on_node_is_listed(const Leader *l, const UnitEntry *e, const UnitOnNode *s);
-int unit_row_fill_notes(const UnitOnNode *s, Argosy__Response__UnitRow *row); // of one that is shown
+int unit_row_fill_notes(Leader *l, const UnitOnNode *s, Argosy__Response__UnitRow *row); // of one that is shown
 // What is seen there of a unit: nothing is known of it on a node that is not heard (`n` NULL: nobody knows the node), and
 // one that the node has not named (`s` may be NULL) is not there.
-int unit_row_fill_states(const Node *n, const UnitOnNode *s, Argosy__Response__UnitRow *row);
+int unit_row_fill_states(Leader *l, const Node *n, const UnitOnNode *s, Argosy__Response__UnitRow *row);
 int row_fill_host(const Leader *l, const Argosy__HostRecord *host, Argosy__Response__UnitRow *row);
 
 // What lists are made of, for listings.c: the rows of one name, added in their order; none if there is nothing of it.

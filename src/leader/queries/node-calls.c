@@ -242,11 +242,11 @@ static int add_outcome(const Argosy__UnitRecord *r, const Node *n, Argosy__Respo
         return field_printf(&s->why, "%s; `start` runs it again", outcome_phrase(o));
 }
 
-static int add_notes(const Leader *l, const char *unit, const Node *n, Argosy__Response__UnitRow *row) {
+static int add_notes(Leader *l, const char *unit, const Node *n, Argosy__Response__UnitRow *row) {
         const Unit *u = unit_find(l, unit);
         const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
 
-        return unit_on_node_is_shown(s) ? unit_row_fill_notes(s, row) : 0;
+        return unit_on_node_is_shown(s) ? unit_row_fill_notes(l, s, row) : 0;
 }
 
 // What the leader knows better than the agent.
@@ -309,7 +309,7 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
         if (!why && node_takes_units(n, &why))
                 why = "the node has not reported yet";
         r = status_new(l, unit, n, why);
-        if (r && unit_row_fill_states(n, s, r->status_reply->row) < 0) {
+        if (r && unit_row_fill_states(l, n, s, r->status_reply->row) < 0) {
                 message_free(r);
                 r = NULL;
         }
@@ -367,7 +367,7 @@ static int status_of_silent(Leader *l, Ticket *t, const char *name, const Node *
                 status_new(l, name, n, "destroyed; it may still run until the host is heard");
 
         if (!r || field_set(&r->status_reply->desired, "-") < 0 ||
-            unit_row_fill_states(n, NULL, r->status_reply->row) < 0)
+            unit_row_fill_states(l, n, NULL, r->status_reply->row) < 0)
                 return -ENOMEM;
         return respond(t, TAKE_PTR(r));
 }
@@ -736,7 +736,7 @@ static Argosy__Response *status_lost(Leader *l, const NodeCall *c) {
         Argosy__Response *r = status_new(l, c->unit, c->node, "the connection to the node was lost");
 
         if (r)
-                (void) unit_row_fill_states(NULL, NULL, r->status_reply->row);
+                (void) unit_row_fill_states(l, NULL, NULL, r->status_reply->row);
         return r;
 }
 

@@ -110,6 +110,14 @@ static void reason_of_budget(Leader *l, const Unit *u, char ret[static REASON_SI
                 disruption_budget_max(l, u->budget, cluster_state_find_unit(l->state, u->name)));
 }
 
+static void reason_of_mismatch(Leader *l, const UnitOnNode *s, char ret[static REASON_SIZE]) {
+        _cleanup_free_ char *lack = scheduler_mismatch_text(l, s);
+
+        if (lack)
+                str_fit(ret, REASON_SIZE, "its node does not match its file any more (%s); it stays there until `rebalance`, `drain` or `start` moves it",
+                        lack);
+}
+
 static bool outcome_is_unknown(const Argosy__UnitRecord *r, const Node *n) {
         const Argosy__Outcome *o = record_final_outcome(r, n->number);
 
@@ -168,6 +176,8 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
                 reason_of_budget(l, u, ret);
         if (!ret[0])
                 (void) rollout_phrase(l, u->name, ret, REASON_SIZE);
+        if (!ret[0] && s)
+                reason_of_mismatch(l, s, ret);
 }
 
 // That the cluster itself has brought it here.
@@ -264,7 +274,7 @@ static void why_on_node(Responder *t, Leader *l, const UnitEntry *e, const Unit 
         r = why_new(e, n->name, why);
         if (r && (status_set_outcome(r->status_reply, record_final_outcome(e->record, n->number)) < 0 ||
                   (!why[0] && field_set(&r->status_reply->note, note) < 0) ||
-                  unit_row_fill_states(n, s, r->status_reply->row) < 0 ||
+                  unit_row_fill_states(l, n, s, r->status_reply->row) < 0 ||
                   (retry_is_stuck(u) && unit_why(l, e, &ignored, &r->status_reply->refusals,
                                                  &r->status_reply->n_refusals) < 0))) {
                 message_free(r);
@@ -293,7 +303,7 @@ static void why_nowhere(Responder *t, Leader *l, const UnitEntry *e, const Unit 
                 why[0] = 0; // what unit_why() says
         r = why_new(e, stuck ? u->node->name : "-", why);
         s = stuck ? unit_on_node_find(u, u->node) : NULL;
-        if (r && ((stuck && unit_row_fill_states(u->node, s, r->status_reply->row) < 0) ||
+        if (r && ((stuck && unit_row_fill_states(l, u->node, s, r->status_reply->row) < 0) ||
                   unit_why(l, e, &unplaced, &r->status_reply->refusals, &r->status_reply->n_refusals) < 0 ||
                   (!why[0] && field_set(&r->status_reply->why, unplaced) < 0))) {
                 message_free(r);
@@ -370,7 +380,7 @@ static void why_left(const Node *n, void *userdata) {
                 str_fit(why, sizeof(why), "%s; it may still run until the host is heard", was);
         x->n++;
         r = leftover_new(x, n->name, why);
-        if (r && unit_row_fill_states(n, s, r->status_reply->row) < 0) {
+        if (r && unit_row_fill_states(x->leader, n, s, r->status_reply->row) < 0) {
                 message_free(r);
                 r = NULL;
         }

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "array.h"
+#include "event-marks.h"
 #include "fleet-units.h"
 #include "host-marks.h"
 #include "lease.h"
@@ -75,6 +76,16 @@ static int by_number(const void *a, const void *b) {
         return (x->number > y->number) - (x->number < y->number);
 }
 
+// Of these it may be news whether the node is what they ask for.
+static void mark_placed(Leader *l, const Node *n) {
+        list_foreach (i, &n->units_on_node) {
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
+
+                if (s->unit->node == n)
+                        event_mark_unit_on_node(l, s);
+        }
+}
+
 static void label_host(Leader *l, Host *h) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
 
@@ -83,10 +94,14 @@ static void label_host(Leader *l, Host *h) {
                 return;
         list_foreach (i, &h->nodes) {
                 Node *n = CONTAINER_OF(i, Node, of_host);
+                uint64_t before = n->place_labels;
 
-                if (n->place)
-                        scheduler_label_node(l->places->placement, &l->places->patterns, l->state,
-                                             n->place - 1, host, n->manager, &n->place_labels);
+                if (!n->place)
+                        continue;
+                scheduler_label_node(l->places->placement, &l->places->patterns, l->state, n->place - 1, host,
+                                     n->manager, &n->place_labels);
+                if (n->place_labels != before)
+                        mark_placed(l, n);
         }
         h->offers_changed = true; // some labels say what it offers
         host_mark_place(l, h);

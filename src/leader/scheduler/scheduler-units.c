@@ -296,7 +296,27 @@ bool scheduler_conflict_between(const Leader *l, const Unit *a, const Unit *b) {
 }
 
 bool scheduler_must_go(const Leader *l, const Unit *u) {
-        return u->place && placement_unit_must_go(l->places->placement, u->place - 1);
+        const Placement *p = l->places->placement;
+
+        return u->place && placement_unit_must_go(p, u->place - 1) && !placement_unit_only_mismatches(p, u->place - 1);
+}
+
+void scheduler_follow_labels(Leader *l, const Host *h) {
+        if (l->places && (h->labels_due || l->places->labels_due))
+                scheduler_sync_nodes(l, 0);
+}
+
+bool scheduler_mismatches(Leader *l, const UnitOnNode *s) {
+        if (!l->places || s->unit->node != s->node || s->unit->place == 0)
+                return false;
+        scheduler_follow_labels(l, s->node->host);
+        return placement_unit_mismatches(l->places->placement, s->unit->place - 1);
+}
+
+char *scheduler_mismatch_text(Leader *l, const UnitOnNode *s) {
+        return scheduler_mismatches(l, s)
+                       ? oom_checked(placement_mismatch_text(l->places->placement, s->unit->place - 1))
+                       : NULL;
 }
 
 bool scheduler_node_admits(const Leader *l, const Node *n, const char *name) {

@@ -36,8 +36,14 @@ void scheduler_sync_refusals(Leader *l); // of units that some node refuses, or 
 bool scheduler_conflict_on(const Leader *l, const Unit *u, const Node *n);
 bool scheduler_conflict_between(const Leader *l, const Unit *a, const Unit *b);
 bool scheduler_may_conflict(const Leader *l, const Unit *u);
-// It is not where those are that it is to be with, or conflicts with somebody there.
+// It is not where those are that it is to be with, or conflicts with somebody there. A node whose labels have changed is no reason.
 bool scheduler_must_go(const Leader *l, const Unit *u);
+// The Placement hears of the host's labels, if they have changed. That is done when something is placed, anyway.
+void scheduler_follow_labels(Leader *l, const Host *h);
+// That is the unit's node, and its labels are not what the file asks for (any more): it stays until somebody moves it.
+bool scheduler_mismatches(Leader *l, const UnitOnNode *s);
+// "needs label disk=ssd, has no label disk": the caller's to free; NULL if it does not.
+char *scheduler_mismatch_text(Leader *l, const UnitOnNode *s);
 // It would not have to leave that node at once (placement_node_admits()). True for a unit of which the Placement does not know.
 bool scheduler_node_admits(const Leader *l, const Node *n, const char *name);
 // Somebody is there who replaces it.

@@ -264,8 +264,9 @@ bool unit_on_node_is_skipped(const UnitOnNode *s) {
         return s->down == ARGOSY__DOWN_CAUSE__DOWN_SKIPPED;
 }
 
-int unit_on_node_add_notes(const UnitOnNode *s, Buf *ret) {
-        const char *words[] = {s->looping ? "looping" : "", down_cause_to_string(s->down), s->file_stale ? "stale" : ""};
+int unit_on_node_add_notes(const UnitOnNode *s, bool mismatch, Buf *ret) {
+        const char *words[] = {s->looping ? "looping" : "", down_cause_to_string(s->down), mismatch ? "mismatch" : "",
+                               s->file_stale ? "stale" : ""};
         int r = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(words) && r >= 0; i++)

@@ -242,6 +242,41 @@ static void no_more_are_moved_than_asked_for(void **state) {
         done(f);
 }
 
+static void who_does_not_match_its_node_any_more_goes_first(void **state) {
+        static const char *const ssd[] = {"ssd", NULL};
+        const PlacementTerm term = {.op = PLACEMENT_IN, .key = "disk", .values = ssd};
+        PlacementLabel labels[] = {{"zone", "a"}, {"disk", "ssd"}};
+        Fixture *f = hosts(3);
+        uint32_t on_ssd = class_of(f, &(PlacementSpec){.terms = &term, .n_terms = 1}),
+                 packed = class_of(f, &(PlacementSpec){.terms = &term, .n_terms = 1, .policy = PLACEMENT_BEST_FIT});
+
+        put_many(f, 2, on_ssd, 2);
+        put(f, packed, 2);
+        put_many(f, 9, f->class, 0);
+        assert_false(placement_unit_mismatches(f->p, 0));
+        placement_node_label(f->p, 2, labels, 1); // nobody matches: nothing can be better for these
+        assert_true(placement_unit_only_mismatches(f->p, 0));
+        assert_null(strstr(rebalance(f), "0>"));
+        placement_node_label(f->p, 0, labels, 2); // where most units are
+        assert_int_equal(strncmp(rebalance(f), "0>0 1>0 2>0", 11), 0);
+        assert_false(placement_unit_mismatches(f->p, 2));
+        assert_string_equal(rebalance(f), "");
+        done(f);
+}
+
+static void who_must_go_for_another_reason_is_not_moved_for_its_labels(void **state) {
+        static const char *const ssd[] = {"ssd", NULL};
+        const PlacementTerm term = {.op = PLACEMENT_IN, .key = "disk", .values = ssd};
+        Fixture *f = hosts(2);
+        uint32_t u = put(f, class_of(f, &(PlacementSpec){.terms = &term, .n_terms = 1}), 0);
+
+        assert_true(placement_unit_only_mismatches(f->p, u));
+        placement_unit_exclude(f->p, u, 0);
+        assert_false(placement_unit_only_mismatches(f->p, u));
+        assert_string_equal(rebalance(f), "");
+        done(f);
+}
+
 static void tied_packed_and_waiting_units_stay_where_they_are(void **state) {
         Fixture *f = hosts(2);
         uint32_t packed = class_of(f, &(PlacementSpec){.policy = PLACEMENT_BEST_FIT});
@@ -413,10 +448,12 @@ static int64_t load_of(const World *w, uint32_t host) {
 }
 
 typedef struct Badness {
-        int64_t spread, load;
+        int64_t mismatch, spread, load;
 } Badness;
 
 static bool is_better(Badness a, Badness b) {
+        if (a.mismatch != b.mismatch)
+                return a.mismatch < b.mismatch;
         return a.spread < b.spread || (a.spread == b.spread && a.load < b.load);
 }
 
@@ -437,6 +474,7 @@ static Badness badness(const World *w) {
 
                 if (u->node == PLACEMENT_NONE)
                         continue;
+                b.mismatch += !brute_admits(&w->brute, s, u->node);
                 if (s->spread)
                         b.spread += brute_in_domain(&w->brute, s, u->node);
                 for (int k = 0; k < 2; k++)
@@ -474,7 +512,8 @@ static void check_move(World *w, const RebalanceMove *m) {
 
         assert_true(may_be_moved(m->unit, NULL));
         assert_int_equal(w->brute.units[m->unit].node, m->from);
-        assert_true(w->brute.units[m->unit].spec->policy == PLACEMENT_LEAST_LOADED);
+        assert_true(w->brute.units[m->unit].spec->policy == PLACEMENT_LEAST_LOADED ||
+                    !brute_admits(&w->brute, w->brute.units[m->unit].spec, m->from));
         assert_true(w->brute.nodes[m->from].state == PLACEMENT_OPEN);
         assert_true(w->brute.nodes[m->to].state == PLACEMENT_OPEN);
         brute_put(&w->brute, m->unit, PLACEMENT_NONE);
@@ -583,6 +622,8 @@ int main(void) {
                 cmocka_unit_test(what_is_left_of_a_plan_is_still_possible_and_better),
                 cmocka_unit_test(who_is_exempt_stays),
                 cmocka_unit_test(no_more_are_moved_than_asked_for),
+                cmocka_unit_test(who_does_not_match_its_node_any_more_goes_first),
+                cmocka_unit_test(who_must_go_for_another_reason_is_not_moved_for_its_labels),
                 cmocka_unit_test(tied_packed_and_waiting_units_stay_where_they_are),
                 cmocka_unit_test(nothing_goes_to_or_leaves_a_node_that_is_not_open),
                 cmocka_unit_test(a_move_that_has_become_worse_is_not_made),

@@ -258,7 +258,7 @@ static inline size_t compare_states(const Copy *c) {
                         if (!unit_on_node_is_listed(g.leader, e, s))
                                 continue;
                         row = unit_row_new(u->name, s->node->name);
-                        assert_int_equal(unit_row_fill_states(s->node, s, row), 0);
+                        assert_int_equal(unit_row_fill_states(g.leader, s->node, s, row), 0);
                         snprintf(text, sizeof(text), "%s %s %s", row->load, row->active, row->sub);
                         assert_row(c, u->name, s->node->name, text);
                         message_free(row);

@@ -72,6 +72,42 @@ static void its_node_is_lost_or_to_be_emptied_and_nobody_else_takes_it(void **st
         assert_why("fast.service", "n2", "n2 is lost, and no other node takes it");
 }
 
+#define MISMATCH(LACK) \
+        "its node does not match its file any more (" LACK "); it stays there until `rebalance`, `drain` or `start` moves it"
+
+static void its_node_does_not_match_any_more(void **state) {
+        rig_label(&g, "n2", "disk", "ssd");
+        rig_change(&g, START, "fast.service", ON_SSD);
+        rig_change(&g, START, "other.service", SERVICE);
+        assert_why("fast.service", "n2", "");
+        rig_label(&g, "n2", "disk", NULL);
+        assert_why("fast.service", "n2", MISMATCH("needs label disk=ssd, has no label disk"));
+        assert_string_equal(rig_why(&g, "fast.service")->status_reply->row->note, "mismatch");
+        assert_why("other.service", "n1", "");
+        rig_label(&g, "n3", "disk", "ssd"); // it may run there, and is not moved by that
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
+        assert_why("fast.service", "n2", MISMATCH("needs label disk=ssd, has no label disk"));
+        rig_label(&g, "n2", "disk", "ssd");
+        assert_why("fast.service", "n2", "");
+        assert_string_equal(rig_why(&g, "fast.service")->status_reply->row->note, "");
+        rig_label(&g, "n2", "disk", NULL);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
+        assert_why("fast.service", "n3", "");
+}
+
+static void a_drain_that_could_not_empty_it_and_ended_moves_it_no_more(void **state) {
+        rig_label(&g, "n2", "disk", "ssd");
+        rig_change(&g, START, "fast.service", ON_SSD);
+        rig_label(&g, "n2", "disk", NULL);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
+        assert_why("fast.service", "n2", "n2 is to be emptied, and no other node takes it");
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
+        assert_why("fast.service", "n2", MISMATCH("needs label disk=ssd, has no label disk"));
+        rig_label(&g, "n3", "disk", "ssd");
+        assert_why("fast.service", "n2", MISMATCH("needs label disk=ssd, has no label disk"));
+}
+
 static void so_many_are_lost_that_nothing_is_moved(void **state) {
         g.leader->config.mass_loss_percent = 50;
         for (int i = 0; i < 3; i++)
@@ -560,6 +596,8 @@ int main(void) {
                 RIG_TEST(unknown_and_unwanted),
                 RIG_TEST(nobody_takes_it),
                 RIG_TEST(its_node_is_lost_or_to_be_emptied_and_nobody_else_takes_it),
+                RIG_TEST(its_node_does_not_match_any_more),
+                RIG_TEST(a_drain_that_could_not_empty_it_and_ended_moves_it_no_more),
                 RIG_TEST(so_many_are_lost_that_nothing_is_moved),
                 RIG_TEST(its_manager_cannot_be_used),
                 RIG_TEST(it_waits_for_its_end_elsewhere),

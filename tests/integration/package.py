@@ -81,6 +81,9 @@ def removed_units_run_on_and_are_ours_again(c, n1):
     c.ctl("destroy gone")
     c.submit("job.service", "[Service]\nType=oneshot\nExecStart=/bin/sleep infinity\n")
     c.ctl("start --no-block job")
+    c.submit("alarm@.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n")
+    c.start("alarmed.service", "[Unit]\nOnFailure=alarm@%n.service\n" + SLEEPER)
+    eventually(lambda: n1.exec(["test", "-e", "/run/systemd/system/alarm@.service"]).status == 0, what="its template is beside it")
     eventually(lambda: n1.run(f"systemctl is-active '{PIN}'"), what="it is pinned")
     n1.write("/run/systemd/system/foreign@.service", SLEEPER)
     n1.run("systemctl start foreign@1")
@@ -101,11 +104,12 @@ def purged_units_are_gone(c, n1):
     """Argosy's programs are not there any more."""
     assert n1.run(f"systemctl is-active '{PIN}'") == "active\n"
     n1.run("dpkg --purge argosy")
-    assert n1.run("systemctl list-units --all --no-legend --plain 'argosy-*' 'job*'") == ""
+    left = n1.run("systemctl list-units --all --no-legend --plain 'argosy-*' 'job*'")
+    assert left == "", left
     left = n1.run("systemctl list-units --no-legend --plain 'web*' 'worker@*' 'tick*' 'other@*' 'foreign@*'").splitlines()
     assert [line.split()[0] for line in left] == ["foreign@1.service"], left
     files = n1.run("find /run/systemd/system -mindepth 1 -path '*foreign*' -o -mindepth 1 -print").split()
-    assert not [path for path in files if any(name in path for name in ("web", "worker", "tick", "other", "argosy"))], files
+    assert not [path for path in files if any(name in path for name in ("web", "worker", "tick", "other", "alarm", "argosy"))], files
     assert n1.run("cat /run/systemd/system/foreign@.service") == SLEEPER
 
 

@@ -232,10 +232,12 @@ class Asker:
 
     def operation(self, schema):
         """A body of that schema, often one that is refused."""
-        described = self.random.choice(self._document.text["components"]["schemas"][schema]["oneOf"])
-        members, verb = described["properties"], described["properties"]["verb"]["const"]
+        described = self._document.text["components"]["schemas"][schema]
+        described = self.random.choice(described["oneOf"]) if "oneOf" in described else described
+        members = described["properties"]
+        verb = members["verb"]["const"] if "verb" in members else ""
         body = {name: self.value(verb, name, schema) for name, schema in members.items() if name != "verb" and self.chance(60)}
-        body["verb"] = verb
+        body |= {"verb": verb} if verb else {}
         if self.goes_wrong(20):
             body[self.random.choice([*members, "colour"])] = self.random.choice([None, 17.5, [[]], {"": {}}, "", True])
         return body

@@ -411,6 +411,8 @@ static int on_unit(Parser *p, const char *key, const char *value) {
                 return add_condition(&f->conditions, &f->several_conditions, key, value);
         if (streq(key, "OnFailure") || streq(key, "OnSuccess"))
                 return add_text(&f->ends, value, false);
+        if (streq(key, "Conflicts"))
+                return add_text(&f->conflicts, value, false);
         return stops_with(key) ? add_text(&f->bound_to, value, false) : 0;
 }
 
@@ -606,6 +608,7 @@ UnitFile *unit_file_free(UnitFile *f) {
         free(f->install);
         free(f->activates);
         free(f->bound_to);
+        free(f->conflicts);
         free(f->sockets);
         free(f->ends);
         free(f->conditions);

@@ -186,7 +186,16 @@ def test_what_goes_down_with_a_unit_that_argosy_stops_is_no_drift(c: Cluster):
     c.start("base", SLEEPER + here)
     for kind in ("BindsTo", "PartOf", "Requires"):
         c.start(kind.lower(), f"[Unit]\n{kind}=base.service\nAfter=base.service\n" + SLEEPER + here)
+    c.start("rival", "[Unit]\nConflicts=beaten.service\n" + SLEEPER + here)
+    c.start("beaten", SLEEPER + here)
+    eventually(lambda: c.row("rival")["note"] == "conflict")
+    c.ctl("start rival")
+    eventually(lambda: c.row("beaten")["note"] == "conflict")
+    c.ctl("destroy rival beaten")
+    c.start("by-another", "[Unit]\nPartOf=bindsto.service\n" + SLEEPER + here)
     c.ctl("stop base")
+    eventually(lambda: c.row("by-another")["note"] == "bound")
+    c.ctl("destroy by-another")
     for unit in ("bindsto", "partof", "requires"):
         eventually(lambda: c.shown(unit) == "loaded inactive dead")  # noqa: B023
         assert not c.row(unit)["drift"], unit

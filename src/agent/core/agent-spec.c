@@ -31,6 +31,7 @@ static void spec_inspect(AgentSpec *s, const char *name) {
         s->cut_off_stop = file->failing.cut_off_stop;
         s->cut_off_sec = file->failing.cut_off_sec;
         s->bound_to = TAKE_PTR(file->bound_to);
+        s->conflicts = TAKE_PTR(file->conflicts);
         s->stops_unneeded = file->stops_unneeded;
         s->condition = condition_phrase(file->conditions, file->several_conditions);
         s->exec_condition = condition_phrase(file->exec_conditions, file->several_exec_conditions);
@@ -54,6 +55,7 @@ void agent_spec_unref(Agent *a, AgentSpec *s) {
         map_take(&a->specs, s->hash.bytes, HASH_SIZE);
         free(s->content);
         free(s->bound_to);
+        free(s->conflicts);
         free(s->condition);
         free(s->exec_condition);
         free(s);

@@ -18,6 +18,7 @@
 #include "load-state.h"
 #include "str.h"
 #include "unit-file.h"
+#include "unit-state.h"
 
 // ---- units
 
@@ -280,6 +281,45 @@ bool agent_unit_goes_along(const AgentUnit *u) {
         unsigned left = BINDINGS_MAX;
 
         return goes_along(u, &left);
+}
+
+static bool each_conflict(const AgentUnit *u, bool (*is)(AgentUnit *other, bool value), bool value) {
+        const AgentSpec *content = agent_unit_content(u);
+        _cleanup_free_ char *names = NULL;
+        char *save = NULL;
+
+        if (!content || !content->conflicts)
+                return false;
+        names = unit_file_fill_in(content->conflicts, u->name);
+        if (!names)
+                return false;
+        for (char *name = strtok_r(names, " \t", &save); name; name = strtok_r(NULL, " \t", &save)) {
+                AgentUnit *other = agent_unit_find(u->node, name);
+
+                if (other && other != u && is(other, value))
+                        return true;
+        }
+        return false;
+}
+
+// Up, or about to be.
+static bool is_displacing(AgentUnit *other, bool value) {
+        PlanStep busy = agent_unit_doing(other)->busy;
+
+        return busy == PLAN_START || busy == PLAN_RESTART || active_state_is_up(other->watch.runtime.active);
+}
+
+static bool note_displaced(AgentUnit *other, bool value) {
+        other->displaced = value;
+        return false; // all of them
+}
+
+bool agent_unit_has_conflict(const AgentUnit *u) {
+        return u->displaced || each_conflict(u, is_displacing, true);
+}
+
+void agent_unit_displace(AgentUnit *u, bool displaced) {
+        (void) each_conflict(u, note_displaced, displaced);
 }
 
 bool agent_is_cut_off(const AgentUnit *u, uint64_t now_us) {

@@ -49,6 +49,10 @@ uint64_t agent_unit_answered(const AgentUnit *u);
 const AgentSpec *agent_unit_content(const AgentUnit *u);
 // Whether systemd stops it, or has stopped it, with a unit of ours that is not to run.
 bool agent_unit_goes_along(const AgentUnit *u);
+// Whether systemd has stopped it, if it is down, for one that conflicts with it, whoever of the two says so.
+bool agent_unit_has_conflict(const AgentUnit *u);
+// Marks those whom its own file conflicts with: it is about to start, or did not come to it.
+void agent_unit_displace(AgentUnit *u, bool displaced);
 // The lease is over, and for so long, that the guard has stopped this unit or will not let it start.
 bool agent_is_cut_off(const AgentUnit *u, uint64_t now_us);
 // As `systemctl show` on the node would say.

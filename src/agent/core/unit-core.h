@@ -39,6 +39,7 @@ typedef struct AgentSpec {
         bool links;           // has an [Install] section that asks for links
         unsigned cut_off_sec; // of cut_off_stop
         char *bound_to;       // units that systemd stops its units with, blanks between them; NULL: none
+        char *conflicts;      // [Unit] Conflicts=, likewise
         bool stops_unneeded;  // StopWhenUnneeded=
         char *condition, *exec_condition; // what it is skipped for, in words; NULL: its file has none
         size_t len;
@@ -137,6 +138,7 @@ typedef struct AgentUnit {
         bool load_retried : 1; // at its files, since the last request
         bool pin_failed : 1;   // likewise: systemd does not take its pin
         bool file_stale : 1, refused : 1, gone : 1; // reported
+        bool displaced : 1; // a unit whose file says that it conflicts was started since this one was
         bool comes_back : 1;  // it was stopped with a unit that gets new content, and starts again after that; reported
         bool brings_back : 1; // such units wait for this one
         bool paced : 1;      // `report` is linked in Agent.paced

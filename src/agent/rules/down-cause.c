@@ -18,6 +18,8 @@ Argosy__DownCause down_cause(const DownFacts *f) {
                 return ARGOSY__DOWN_CAUSE__DOWN_SKIPPED;
         if (f->was_reset)
                 return ARGOSY__DOWN_CAUSE__DOWN_RESET;
+        if (f->end == UNIT_END_BY_JOB && f->conflicts)
+                return ARGOSY__DOWN_CAUSE__DOWN_CONFLICT;
         if (f->end == UNIT_END_BY_JOB && f->stops_unneeded)
                 return ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED;
         if (f->end == UNIT_END_BY_JOB || (f->end == UNIT_END_BY_ITSELF && f->signalled))

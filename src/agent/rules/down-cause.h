@@ -13,6 +13,7 @@
 typedef struct DownFacts {
         Argosy__DownCause found; // before, since it is down
         bool goes_along;         // we stop, or have stopped, what systemd stops it with
+        bool conflicts;          // one that conflicts with it was started, or is
         bool interrupted;        // the job of its start was cancelled
         bool skipped, was_reset, signalled;
         UnitEnd end;

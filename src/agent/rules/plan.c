@@ -85,6 +85,7 @@ static Argosy__DownCause cause_of(const PlanInput *in, bool over) {
         const DownFacts facts = {
                 .found = in->down,
                 .goes_along = in->goes_along,
+                .conflicts = in->conflicts,
                 .interrupted = in->held->interrupted,
                 .skipped = in->skipped,
                 .was_reset = in->was_reset,

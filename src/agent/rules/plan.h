@@ -136,6 +136,7 @@ typedef struct PlanInput {
         bool skipped, was_reset, signalled; // UnitRuntime, also of what has left systemd's memory since
         UnitEnd end;
         bool stops_unneeded; // StopWhenUnneeded=
+        bool conflicts;                // a unit that conflicts with it was started, or is
         bool goes_along;               // we stop, or have stopped, what systemd stops it with
         bool surveyed;                 // what the next stop takes along is recorded
         bool brings_back;              // units were stopped with it and are to come back

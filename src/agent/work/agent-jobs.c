@@ -154,6 +154,8 @@ static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result,
                 agent_step_done(u, NULL);
                 return;
         }
+        if (u->work->never_began)
+                agent_unit_displace(u, false);
         describe_job(u, what, result, error, text);
         agent_returns_given_up(u, text);
         agent_step_given_up(u, text);

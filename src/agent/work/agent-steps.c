@@ -63,7 +63,8 @@ static void record_start(AgentUnit *u, PlanStep step) {
         h->pending = true;
         h->owed = h->done = h->failed = h->interrupted = h->unknown = false;
         h->down = ARGOSY__DOWN_CAUSE__DOWN_NOT;
-        u->unwatched = false;
+        u->unwatched = u->displaced = false;
+        agent_unit_displace(u, true);
         u->work->outcome = ARGOSY__OUTCOME__KIND__NONE;
         u->work->never_began = NULL;
         u->work->restarts_before = rt ? rt->n_restarts : 0;
@@ -378,6 +379,7 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .end = u->watch.runtime.end,
                 .stops_unneeded = content && content->stops_unneeded,
                 .goes_along = u->held.down == ARGOSY__DOWN_CAUSE__DOWN_BOUND || agent_unit_goes_along(u),
+                .conflicts = agent_unit_has_conflict(u),
                 .surveyed = work->surveyed,
                 .brings_back = u->brings_back,
                 .brings_back_anyway = u->brings_back && agent_returns_anyway(u),

@@ -32,7 +32,7 @@ typedef struct Row {
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
         bool pinned, pin_failed, rerun, was_reset;
-        bool cut_off, was_cut_off, drifted, goes_along, skipped, by_itself, stops_unneeded, may_take, left_behind, taking, unfound, not_asked, would_refuse;
+        bool cut_off, was_cut_off, drifted, goes_along, skipped, by_itself, stops_unneeded, conflicts, may_take, left_behind, taking, unfound, not_asked, would_refuse;
         bool not_surveyed, brings_back, brings_back_anyway, comes_back, held_back;
         PlanStep busy;
         // what must come out
@@ -144,6 +144,7 @@ static PlanResult outcome_of(const Row *row) {
                 .down = row->drifted ? STOPPED : ARGOSY__DOWN_CAUSE__DOWN_NOT,
                 .skipped = row->skipped,
                 .stops_unneeded = row->stops_unneeded,
+                .conflicts = row->conflicts,
                 .was_reset = row->was_reset,
                 .end = row->by_itself ? UNIT_END_BY_ITSELF : UNIT_END_BY_JOB,
                 .goes_along = row->goes_along,
@@ -352,6 +353,10 @@ static void only_oneshots_end_for_good(void **state) {
                 {"a service that somebody stopped is drift", .is = GONE, .settled = true, .down = STOPPED},
                 {"unless systemd does so itself when no unit needs it", .stops_unneeded = true, .is = GONE, .settled = true,
                  .down = UNNEEDED},
+                {"or for one that conflicts with it", .conflicts = true, .is = GONE, .settled = true,
+                 .down = ARGOSY__DOWN_CAUSE__DOWN_CONFLICT},
+                {"one that ended by itself is neither that nor done, whatever conflicts with it", .conflicts = true, .by_itself = true,
+                 .is = GONE, .settled = true, .down = ENDED},
                 {"one that ended by itself is neither that nor done", .by_itself = true, .is = GONE, .settled = true,
                  .down = ENDED},
                 {"one whose condition is not met was skipped", .skipped = true, .by_itself = true, .is = GONE,

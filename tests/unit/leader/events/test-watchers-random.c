@@ -10,6 +10,7 @@
 
 #define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
 #define ZONE "global-7.service" // one of random names
+#define ALONE_IN_ZONE SERVICE "[X-Argosy]\nRequireLabel=zone=a\n" // a mismatch when its node has that no more
 #define IN_ZONE EVERYWHERE "MachineMetadata=zone=a\n"
 
 static void random_name(char name[32]) {
@@ -29,7 +30,7 @@ static void live(void) {
         case 2:
         case 3:
                 (void) rig_change_with(&g, START, name,
-                                       *name != 'g'       ? (draw(3) ? SERVICE : OTHER)
+                                       *name != 'g'       ? (draw(3) ? SERVICE : ALONE_IN_ZONE)
                                        : streq(name, ZONE) ? IN_ZONE
                                                            : EVERYWHERE,
                                        draw(2), NULL);

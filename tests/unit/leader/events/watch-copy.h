@@ -131,8 +131,8 @@ static inline void take(Copy *c, const Argosy__Event *e) {
                 break;
         case ARGOSY__EVENT_KIND__EVENT_STATE:
                 drop_rows(c, event_value(e, 0), event_value(e, 1));
-                snprintf(text, sizeof(text), "%s %s %s", event_field(e, "load"), event_field(e, "active"),
-                         event_field(e, "sub"));
+                snprintf(text, sizeof(text), "%s %s %s %s", event_field(e, "load"), event_field(e, "active"),
+                         event_field(e, "sub"), event_field(e, "note"));
                 if (!e->gone)
                         put_row(c, event_value(e, 0), event_value(e, 1), text);
                 break;
@@ -259,7 +259,7 @@ static inline size_t compare_states(const Copy *c) {
                                 continue;
                         row = unit_row_new(u->name, s->node->name);
                         assert_int_equal(unit_row_fill_states(g.leader, s->node, s, row), 0);
-                        snprintf(text, sizeof(text), "%s %s %s", row->load, row->active, row->sub);
+                        snprintf(text, sizeof(text), "%s %s %s %s", row->load, row->active, row->sub, row->note);
                         assert_row(c, u->name, s->node->name, text);
                         message_free(row);
                         n++;

@@ -71,6 +71,7 @@ typedef struct UnitRuntime {
         bool signalled : 1;      // the main process of a service was ended by a signal, not by itself
         bool restarts_known : 1; // systemd has said `n_restarts`; else it may be more
         uint8_t end : 2;         // UnitEnd, of what is down
+        uint8_t stop_s;      // likewise: seconds for which it went down before, 255: or more
         uint32_t changed_ms; // boot time at which that change of `active`, or that run, was seen, modulo 49 days; 0: never
         uint32_t n_restarts; // systemd's count of its own restarts (NRestarts), of services
         bool run_failed;     // the run that is up, or was up last, has failed as far as was told
@@ -108,6 +109,9 @@ typedef enum SystemdJobResult {
         SYSTEMD_JOB_LOST,    // its end was not told, mostly because the connection broke; look at the unit's
                              // state after `synced`
 } SystemdJobResult;
+
+// What is said of a start whose Assert...= does not hold.
+#define SYSTEMD_JOB_ASSERT_TEXT "an Assert...= of the unit does not hold"
 
 typedef enum SystemdJobKind {
         SYSTEMD_START,

@@ -91,9 +91,10 @@ typedef struct UnitFile {
         char *sockets;          // [Service] Sockets= likewise; NULL: none
         char *ends;             // [Unit] OnFailure= and OnSuccess= likewise; NULL: none
         char *conditions;       // [Unit] Condition...= as written, ", " between them; NULL: none
+        char *asserts;          // likewise [Unit] Assert...=
         char *exec_conditions;  // likewise [Service] ExecCondition=
         bool stops_unneeded;    // [Unit] StopWhenUnneeded=
-        bool several_conditions, several_exec_conditions;
+        bool several_conditions, several_asserts, several_exec_conditions;
         char *default_instance; // [Install] DefaultInstance= as written, NULL if none; unit-install.h judges it
         unsigned default_instance_line;
         FailingOptions failing; // what happens when things go wrong

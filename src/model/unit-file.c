@@ -409,6 +409,8 @@ static int on_unit(Parser *p, const char *key, const char *value) {
                 parse_boolean(value, &f->stops_unneeded);
         if (str_has_prefix(key, "Condition"))
                 return add_condition(&f->conditions, &f->several_conditions, key, value);
+        if (str_has_prefix(key, "Assert"))
+                return add_condition(&f->asserts, &f->several_asserts, key, value);
         if (streq(key, "OnFailure") || streq(key, "OnSuccess"))
                 return add_text(&f->ends, value, false);
         if (streq(key, "Conflicts"))
@@ -612,6 +614,7 @@ UnitFile *unit_file_free(UnitFile *f) {
         free(f->sockets);
         free(f->ends);
         free(f->conditions);
+        free(f->asserts);
         free(f->exec_conditions);
         free(f->default_instance);
         free(f->description);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a fake systemd answers.
+#include "clock.h"
 #include "fake-systemd-private.h"
 
 #include <errno.h>
@@ -264,6 +265,19 @@ static void do_get(FakeSystemd *f, sd_bus_message *call) {
                 fake_unit_collect(f, u);
 }
 
+static void append_ties(sd_bus_message *reply, const FakeUnit *u) {
+        uint64_t ago_us = clock_wall_us() - u->since_us;
+
+        fake_must(sd_bus_message_append(reply, "{sv}{sv}", "InactiveEnterTimestampMonotonic", "t",
+                                        streq(u->active, "inactive") && u->since_us > 0 ? clock_monotonic_us() - ago_us : 0, "Job", "(uo)", u->job, "/"));
+        for (size_t i = 0; i < ELEMENTSOF(u->lists) && *u->lists[i].property; i++) {
+                fake_must(sd_bus_message_open_container(reply, 'e', "sv"));
+                fake_must(sd_bus_message_append(reply, "s", u->lists[i].property));
+                append_list(reply, u, u->lists[i].property);
+                fake_must(sd_bus_message_close_container(reply));
+        }
+}
+
 static void do_get_all(FakeSystemd *f, sd_bus_message *call) {
         sd_bus_message *reply = reply_new(call);
         _cleanup_free_ char *name = NULL;
@@ -287,6 +301,7 @@ static void do_get_all(FakeSystemd *f, sd_bus_message *call) {
         fake_must(sd_bus_message_append(reply, "s", "InvocationID"));
         append_bytes_variant(reply, u->invocation);
         fake_must(sd_bus_message_close_container(reply));
+        append_ties(reply, u);
         fake_must(sd_bus_message_close_container(reply));
         fake_systemd_send(f, reply);
         fake_unit_collect(f, u);

@@ -34,6 +34,7 @@ static void spec_inspect(AgentSpec *s, const char *name) {
         s->conflicts = TAKE_PTR(file->conflicts);
         s->stops_unneeded = file->stops_unneeded;
         s->condition = condition_phrase(file->conditions, file->several_conditions);
+        s->assertion = condition_phrase(file->asserts, file->several_asserts);
         s->exec_condition = condition_phrase(file->exec_conditions, file->several_exec_conditions);
 }
 
@@ -58,6 +59,7 @@ void agent_spec_unref(Agent *a, AgentSpec *s) {
         free(s->conflicts);
         free(s->condition);
         free(s->exec_condition);
+        free(s->assertion);
         free(s);
 }
 

@@ -83,6 +83,7 @@ void agent_unit_free(AgentUnit *u) {
         u->node->n_hidden -= u->hidden != 0;
         agent_cgroup_forget(u);
         agent_loop_free(u);
+        free(map_take_str(&u->node->down_by, u->name));
         list_unlink(&u->dirty);
         list_unlink(&u->report);
         work_free(u);
@@ -206,16 +207,6 @@ bool agent_unit_is_bad(const AgentUnit *u) {
 
 Argosy__DownCause agent_unit_down(const AgentUnit *u) {
         return agent_unit_doing(u)->error ? ARGOSY__DOWN_CAUSE__DOWN_NOT : (Argosy__DownCause) u->held.down;
-}
-
-// What a unit is skipped for is read in its file: systemd has forgotten it when it can be asked.
-const char *agent_unit_down_by(const AgentUnit *u) {
-        const AgentSpec *content = agent_unit_content(u);
-        const char *by = NULL;
-
-        if (u->held.down == ARGOSY__DOWN_CAUSE__DOWN_SKIPPED && content)
-                by = streq(u->watch.runtime.result, "exec-condition") ? content->exec_condition : content->condition;
-        return by ?: "";
 }
 
 // ---- at rest, and not

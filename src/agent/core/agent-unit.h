@@ -65,8 +65,6 @@ bool agent_unit_is_bad(const AgentUnit *u);
 const UnitRuntime *agent_unit_runtime(const AgentUnit *u);
 // Why it is down; not while there is an error that says more.
 Argosy__DownCause agent_unit_down(const AgentUnit *u);
-// What UnitReport.down_by says of it; "" if it has nothing to say.
-const char *agent_unit_down_by(const AgentUnit *u);
 // Fills *ret in with what is held; its name is the unit's.
 void agent_unit_fill_record(const AgentUnit *u, LedgerRecord *ret);
 // Takes a record over, but for what it names.

@@ -42,6 +42,7 @@ typedef struct AgentSpec {
         char *conflicts;      // [Unit] Conflicts=, likewise
         bool stops_unneeded;  // StopWhenUnneeded=
         char *condition, *exec_condition; // what it is skipped for, in words; NULL: its file has none
+        char *assertion;      // likewise, what its start fails for
         size_t len;
         uint8_t *content;
 } AgentSpec;

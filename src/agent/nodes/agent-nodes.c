@@ -64,6 +64,8 @@ static void node_free(AgentNode *node) {
         agent_cgroups_done(node);
         agent_search_done(node);
         agent_returns_done(node);
+        map_done(&node->stop_queries);
+        map_done(&node->down_by);
         agent_companions_done(node);
         ledger_close(node->ledger);
         unit_dir_free(node->dir);

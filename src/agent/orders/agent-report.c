@@ -14,6 +14,7 @@
 #include "agent-loops.h"
 #include "agent-probation.h"
 #include "agent-report.h"
+#include "agent-down.h"
 #include "agent-unit.h"
 #include "clock.h"
 #include "unit-state.h"

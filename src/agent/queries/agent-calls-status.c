@@ -14,6 +14,7 @@
 #include "agent-cgroups.h"
 #include "agent-core.h"
 #include "agent-loops.h"
+#include "agent-down.h"
 #include "agent-unit.h"
 #include "agent-usage.h"
 #include "array.h"

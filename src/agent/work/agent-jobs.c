@@ -20,7 +20,7 @@
 static const char *job_result_text(SystemdJobResult result) {
         static const char *const texts[] = {
                 [SYSTEMD_JOB_DONE] = "done",
-                [SYSTEMD_JOB_CANCELED] = "was cancelled by somebody else",
+                [SYSTEMD_JOB_CANCELED] = "was cancelled: systemd had another job for it",
                 [SYSTEMD_JOB_TIMEOUT] = "timed out",
                 [SYSTEMD_JOB_FAILED] = "failed",
                 [SYSTEMD_JOB_DEPENDENCY] = "failed because of a dependency",
@@ -36,8 +36,11 @@ static const char *job_result_text(SystemdJobResult result) {
 static void describe_job(const AgentUnit *u, const char *what, SystemdJobResult result, const char *error,
                          char ret[static AGENT_ERROR_MAX]) {
         const UnitRuntime *rt = agent_unit_runtime(u);
+        const AgentSpec *content = agent_unit_content(u);
 
-        if (error && *error)
+        if (error && streq(error, SYSTEMD_JOB_ASSERT_TEXT) && content && content->assertion)
+                str_fit(ret, AGENT_ERROR_MAX, "%s failed: %s does not hold", what, content->assertion);
+        else if (error && *error)
                 str_fit(ret, AGENT_ERROR_MAX, "%s %s: %s", what, job_result_text(result), error);
         else if (result == SYSTEMD_JOB_FAILED && rt && *rt->result && !streq(rt->result, "success"))
                 str_fit(ret, AGENT_ERROR_MAX, "%s failed (%s)", what, rt->result);

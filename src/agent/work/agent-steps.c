@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "agent-core.h"
+#include "agent-down.h"
 #include "agent-files.h"
 #include "agent-jobs.h"
 #include "agent-probation.h"
@@ -19,6 +20,7 @@
 #include "agent-start-barrier.h"
 #include "agent-step.h"
 #include "agent-steps.h"
+#include "agent-stop-cause.h"
 #include "agent-unit.h"
 #include "agent-verify.h"
 #include "clock.h"
@@ -65,6 +67,7 @@ static void record_start(AgentUnit *u, PlanStep step) {
         h->down = ARGOSY__DOWN_CAUSE__DOWN_NOT;
         u->unwatched = u->displaced = false;
         agent_unit_displace(u, true);
+        agent_unit_forget_down_by(u);
         u->work->outcome = ARGOSY__OUTCOME__KIND__NONE;
         u->work->never_began = NULL;
         u->work->restarts_before = rt ? rt->n_restarts : 0;
@@ -227,13 +230,12 @@ static void note_outcome(AgentUnit *u, Argosy__Outcome__Kind outcome) {
         agent_unit_report(u);
 }
 
-// It is in the ledger, too: nobody else will know it when argosyd comes back.
+// What a job that is not ours has stopped is noted once systemd has said for whom.
 static void note_down(AgentUnit *u, Argosy__DownCause down) {
         if (u->held.down == down || !u->has_held)
                 return;
-        u->held.down = down & 15;
-        agent_unit_record(u);
-        agent_unit_report_state(u);
+        if (down != ARGOSY__DOWN_CAUSE__DOWN_STOPPED || !agent_stop_cause_ask(u))
+                agent_unit_set_down(u, down, NULL);
 }
 
 static void note_judgement(AgentUnit *u, const PlanResult *res) {

@@ -11,6 +11,7 @@
 
 #include <signal.h>
 
+#include "clock.h"
 #include "unit-state.h"
 
 void unit_runtime_init(UnitRuntime *rt) {
@@ -33,6 +34,12 @@ static uint64_t since(const UnitFacts *f, uint64_t wall_us) {
         else if (f->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING)
                 at = f->times[UNIT_TIME_ACTIVE_EXIT];
         return at ?: wall_us;
+}
+
+static uint8_t stop_s(const UnitFacts *f) {
+        uint64_t from_us = f->times[UNIT_TIME_ACTIVE_EXIT], to_us = f->times[UNIT_TIME_INACTIVE_ENTER];
+
+        return from_us > 0 && to_us > from_us ? (uint8_t) MIN_OF((to_us - from_us) / USEC_PER_SEC, 255) : 0;
 }
 
 static bool set_word(const char **field, const char *word) {
@@ -79,6 +86,7 @@ static bool set_active(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
         if (before == f->active)
                 return false;
         rt->active = f->active;
+        rt->stop_s = active_state_is_down(f->active) ? stop_s(f) : 0;
         rt->was_reset = before == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED &&
                         f->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         rt->since_us = before == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN ? since(f, 0) : since(f, wall_us);
@@ -220,7 +228,7 @@ static const struct {
         {"collected", SYSTEMD_JOB_CANCELED, "nothing needed it any more"},
         {"timeout", SYSTEMD_JOB_TIMEOUT, ""},
         {"failed", SYSTEMD_JOB_FAILED, ""},
-        {"assert", SYSTEMD_JOB_FAILED, "an Assert...= of the unit does not hold"},
+        {"assert", SYSTEMD_JOB_FAILED, SYSTEMD_JOB_ASSERT_TEXT},
         {"unsupported", SYSTEMD_JOB_FAILED, "this system does not support units of that type"},
         {"dependency", SYSTEMD_JOB_DEPENDENCY, ""},
         {"skipped", SYSTEMD_JOB_SKIPPED, ""},

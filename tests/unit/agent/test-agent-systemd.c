@@ -448,6 +448,46 @@ static void a_stop_by_hand_is_seen_as_drift(void **state) {
         assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), 1);
 }
 
+static const struct {
+        const char *property, *other, *state, *sub;
+        Argosy__DownCause cause;
+} stops[] = {
+        {"ConflictedBy", "rival.service", "active", "running", ARGOSY__DOWN_CAUSE__DOWN_CONFLICT},
+        {"BindsTo", "base.service", "inactive", "dead", ARGOSY__DOWN_CAUSE__DOWN_BOUND},
+        {"PartOf", "group.target", "deactivating", "stop", ARGOSY__DOWN_CAUSE__DOWN_BOUND},
+        {"PartOf", "group.target", "active", "active", ARGOSY__DOWN_CAUSE__DOWN_STOPPED},
+};
+
+// One start, stop and question for each row; a start forgets what was found.
+static void a_stop_for_another_unit_is_systemds_doing(void **state) {
+        meet_leader(NULL, 0);
+        for (size_t i = 0; i < ELEMENTSOF(stops); i++) {
+                _cleanup_free_ char *name = str_printf("web%zu.service", i);
+                unsigned asked;
+
+                send_order((Order){.name = name, .content = web, .revision = 5 + i, .start = 5 + i});
+                loop_until(answered(name, 5 + i));
+                fake_systemd_add(systemd, stops[i].other, FAKE_RUNS);
+                fake_systemd_pin(systemd, stops[i].other, true);
+                fake_systemd_list(systemd, name, stops[i].property, stops[i].other);
+                fake_systemd_set(systemd, stops[i].other, stops[i].state, stops[i].sub, "success");
+                asked = fake_systemd_calls(systemd, "GetAll");
+                fake_systemd_stop(systemd, name);
+                loop_until(report_of(name)->down == stops[i].cause);
+                assert_string_equal(report_of(name)->down_by,
+                                    stops[i].cause == ARGOSY__DOWN_CAUSE__DOWN_STOPPED ? "" : stops[i].other);
+                assert_int_equal(fake_systemd_calls(systemd, "GetAll"), asked + 2);
+        }
+}
+
+static void the_next_start_forgets_for_whom_it_was_stopped(void **state) {
+        a_stop_for_another_unit_is_systemds_doing(state);
+        send_order((Order){.name = "web0.service", .content = web, .revision = 9, .start = 9});
+        loop_until(answered("web0.service", 9));
+        assert_int_equal(report_of("web0.service")->down, ARGOSY__DOWN_CAUSE__DOWN_NOT);
+        assert_string_equal(report_of("web0.service")->down_by, "");
+}
+
 static void what_ends_by_itself_is_nobodys_doing(void **state) {
         meet_leader(NULL, 0);
         send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
@@ -634,6 +674,8 @@ int main(void) {
                 WORLD_TEST(a_reload_of_somebody_else_is_as_good_as_ours),
                 WORLD_TEST(others_may_reload_and_reexec_at_any_time),
                 WORLD_TEST(a_stop_by_hand_is_seen_as_drift),
+                WORLD_TEST(a_stop_for_another_unit_is_systemds_doing),
+                WORLD_TEST(the_next_start_forgets_for_whom_it_was_stopped),
                 WORLD_TEST(what_ends_by_itself_is_nobodys_doing),
                 WORLD_TEST(what_systemd_skips_is_said_with_its_condition),
                 WORLD_TEST(what_a_start_goes_through_is_told_with_its_end),

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A unit that another one's stop takes along mostly goes first, so that one may still have its job. What it requires, and
+// what it is a part of, may have ended long ago by itself: that stops nothing, so there the time counts.
+
+#include "stop-cause.h"
+
+#include "macro.h"
+#include "str.h"
+#include "unit-state.h"
+
+// All units have these ties, and such a unit goes down only with the machine.
+static bool is_of_all(const char *unit) {
+        static const char *const names[] = {"shutdown.target", "sysinit.target", "basic.target", "-.mount"};
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (streq(unit, names[i]))
+                        return true;
+        return str_has_suffix(unit, ".slice");
+}
+
+StopTie stop_tie(const char *property, const char *other) {
+        static const struct {
+                const char *property;
+                StopTie tie;
+        } ties[] = {
+                {"Conflicts", STOP_TIE_CONFLICT}, {"ConflictedBy", STOP_TIE_CONFLICT}, {"BindsTo", STOP_TIE_BINDING},
+                {"Requires", STOP_TIE_STOP},      {"Requisite", STOP_TIE_STOP},        {"PartOf", STOP_TIE_STOP},
+                {"StopPropagatedFrom", STOP_TIE_STOP},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(ties); i++)
+                if (streq(ties[i].property, property))
+                        return is_of_all(other) ? STOP_TIE_NONE : ties[i].tie;
+        return STOP_TIE_NONE;
+}
+
+static bool comes_up(const StopOther *o) {
+        return active_state_is_up(o->active) || o->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING ||
+               (active_state_is_down(o->active) && o->has_job);
+}
+
+static bool goes_down(const StopOther *o, uint64_t from_us) {
+        if (o->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING || (active_state_is_up(o->active) && o->has_job))
+                return true;
+        return o->down_at_us > 0 && o->down_at_us >= from_us;
+}
+
+Argosy__DownCause stop_cause(const StopOther *o, uint64_t from_us) {
+        bool bound = false;
+
+        if (o->tie == STOP_TIE_CONFLICT)
+                return comes_up(o) ? ARGOSY__DOWN_CAUSE__DOWN_CONFLICT : ARGOSY__DOWN_CAUSE__DOWN_NOT;
+        if (o->tie == STOP_TIE_BINDING)
+                bound = active_state_is_down(o->active) || goes_down(o, from_us);
+        else if (o->tie == STOP_TIE_STOP)
+                bound = goes_down(o, from_us);
+        return bound ? ARGOSY__DOWN_CAUSE__DOWN_BOUND : ARGOSY__DOWN_CAUSE__DOWN_NOT;
+}

@@ -177,9 +177,9 @@ ANSWERS = {
     "get /v1/units": SOME, f"get /v1/units/{WEB}": SOME, "get /v1/units/other.service": [401, 404, 200, 200, 200, 200],
     "get /v1/unit-files": SOME, f"get /v1/unit-files/{WEB}": SOME, "get /v1/unit-files/other.service": [401, 404, 200, 200, 200, 200],
     "get /v1/nodes": WHOLE, "get /v1/hosts": SOME, "get /v1/roles": WHOLE, "get /v1/pools": WHOLE, "get /v1/queue": WHOLE, "get /v1/access": SOME,
-    "get /v1/tokens": ADMINS, "get /v1/jobs": SOME, "get /v1/jobs/1": WHOLE, "get /v1/events": SOME, "get /v1/state": SOME, "get /v1/usage": SOME,
+    "get /v1/tokens": ADMINS, "get /v1/jobs": SOME, "get /v1/jobs/1": WHOLE, "get /v1/jobs/1/targets": WHOLE, "get /v1/events": SOME, "get /v1/state": SOME, "get /v1/usage": SOME,
     "get /v1/diff?from=1": WHOLE, f"get /v1/history/{WEB}": SOME, f"get /v1/journal/{WEB}": SOME,
-    "post /v1/plan start": [401, 403, 403, 200, 200, 200], "post /v1/login": NEVER, "post /v1/logout": NEVER,
+    "post /v1/plan start": [401, 403, 403, 200, 200, 200], "post /v1/verify": [401, 403, 403, 403, 200, 200], "post /v1/login": NEVER, "post /v1/logout": NEVER,
     "put /v1/unit-files/new.service": [401, 403, 403, 403, 202, 200], "delete /v1/unit-files/new.service": [401, 403, 403, 403, 202, 404],
     "post /v1/jobs start": [401, 403, 403, 202, 202, 202], "post /v1/jobs submit": [401, 403, 403, 403, 202, 200],
     "post /v1/jobs cordon": [401, 403, 403, 403, 403, 404], "post /v1/jobs role set": [401, 403, 403, 403, 403, 202],
@@ -198,6 +198,8 @@ def answered(node, token, what):
     body, headers = (json.dumps({"verb": verb} | BODIES[verb]), JSON) if verb else (SLEEPER, {"Content-Type": "text/plain"}) if method == "put" else (None, {})
     if target == "/v1/login":
         body, headers = json.dumps({"token": token}), JSON
+    if target == "/v1/verify":
+        body, headers = json.dumps({"files": {"new.service": SLEEPER}}), JSON
     connection = Bearer(node, PORT, token)
     connection.request(method.upper(), target, body, headers)
     answer = connection.getresponse()
@@ -209,7 +211,7 @@ def described(what, paths):
     """Which of these it is."""
     method, target = what.split()[:2]
     path = target.split("?")[0]
-    names = [path, path.rsplit("/", 1)[0] + "/{name}", path.rsplit("/", 1)[0] + "/{number}"]
+    names = [path, path.rsplit("/", 1)[0] + "/{name}", path.rsplit("/", 1)[0] + "/{number}", path.replace("/1/", "/{number}/")]
     return next(f"{method} {name}" for name in names if method in paths.get(name, {}))
 
 

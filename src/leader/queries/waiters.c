@@ -131,7 +131,7 @@ static void add_node(const Node *n, void *userdata) {
                 return;
         if (!unit_on_node_is_on_probation(s))
                 on_node->probation = ARGOSY__PROBATION__PROBATION_PASSED;
-        else if (!v->due.host) {
+        else if (!v->due.host && on_node->wanted && !on_node->lost) { // where it was before, nobody says that it lives
                 v->due.host = n->host;
                 v->due.lived_ms = s->probation_ms;
         }

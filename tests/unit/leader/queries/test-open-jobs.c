@@ -142,6 +142,36 @@ static void a_new_leader_waits_for_that_word_itself(void **state) {
         assert_int_equal(state_of(job), DONE);
 }
 
+// What was said of its process on a host that is lost is no matter of the run on another host.
+static void a_lost_host_s_word_is_not_waited_for(void **state) {
+        static const char *const names[] = {"a.service", "b.service", "c.service"};
+        const char *name = NULL;
+        uint32_t host = 0;
+        RigAnswer *a;
+
+        g.timed = true;
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->virtual.on_probation = true;
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                (void) change(START, names[i], SERVICE);
+                if (rig_host_of(&g, names[i]) > 1)
+                        name = names[i];
+        }
+        host = rig_host_of(&g, name);
+        for (uint32_t h = 1; h <= 3; h++)
+                say_lived(h);
+        rig_host_off(&g, host);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        assert_int_not_equal(rig_host_of(&g, name), host);
+        (void) change(STOP, name, NULL);
+        (void) change(START, name, NULL);
+        rig_pass_ms(&g, LATER_MS);
+        a = rig_wait(&g, START, name, rig_record(&g, name)->revision);
+        assert_false(a->final);
+        say_lived(rig_host_of(&g, name));
+        assert_true(a->final);
+}
+
 // Who waits may go first.
 static void a_wait_on_probation_may_be_cancelled(void **state) {
         uint64_t job, revision;
@@ -776,6 +806,7 @@ int main(void) {
                 TEST(what_is_destroyed_ends_when_it_is_gone),
                 TEST(a_start_on_probation_ends_when_its_host_says_that_it_has_lived),
                 TEST(a_new_leader_waits_for_that_word_itself),
+                TEST(a_lost_host_s_word_is_not_waited_for),
                 TEST(a_wait_on_probation_may_be_cancelled),
                 TEST(a_drain_ends_when_the_node_is_empty),
                 TEST(a_drain_that_cannot_go_on_has_failed),

@@ -211,6 +211,44 @@ def test_what_goes_down_with_a_unit_that_argosy_stops_is_no_drift(c: Cluster):
     eventually(lambda: c.row("bindsto")["drift"])
 
 
+def test_what_systemd_stops_for_a_foreign_unit_is_no_drift(c: Cluster):
+    here = f"[X-Argosy]\nMachineID={c.node('n2').machine_id}\n"
+    node = c.node("n2")
+    for name, text in (
+        ("rival.service", "[Unit]\nConflicts=rivalled.service\n" + SLEEPER),
+        ("mine.service", SLEEPER),
+        ("ground.service", "[Unit]\nAfter=group.target\n" + SLEEPER),  # so that systemd remembers when that was stopped
+        ("group.target", "[Unit]\n"),
+    ):
+        node.write(f"/run/systemd/system/{name}", text)
+    node.run("systemctl daemon-reload; systemctl start ground.service group.target")
+    c.start("rivalled", SLEEPER + here)
+    c.start("shy", "[Unit]\nConflicts=mine.service\n" + SLEEPER + here)
+    c.start("member", "[Unit]\nPartOf=group.target\n" + SLEEPER + here)
+    c.start("bound", "[Unit]\nBindsTo=ground.service\nAfter=ground.service\n" + SLEEPER + here)
+    c.start("alone", "[Unit]\nPartOf=group.target\nConflicts=rival.service\n" + SLEEPER + here)
+    node.run("systemctl stop alone")
+    eventually(lambda: c.row("alone")["note"] == "drift")
+    node.run("systemctl stop group.target; systemctl kill -s KILL ground; systemctl start rival mine")
+    for unit, word, by in (
+        ("rivalled", "conflict", "rival.service"),
+        ("shy", "conflict", "mine.service"),
+        ("member", "bound", "group.target"),
+        ("bound", "bound", "ground.service"),
+    ):
+        eventually(lambda: c.row(unit)["note"] == word)  # noqa: B023
+        assert by in c.ctl_result(f"why {unit}").out, unit
+    node.run("systemctl stop rival mine")
+    c.ctl("start rivalled shy member")
+    node.run("systemctl stop rivalled")
+    eventually(lambda: c.row("rivalled")["note"] == "drift")
+
+
+def test_an_assert_that_does_not_hold_is_named(c: Cluster):
+    c.submit("sure.service", "[Unit]\nAssertPathExists=/root/nowhere\n" + SLEEPER)
+    c.ctl_fails("start sure", saying="AssertPathExists=/root/nowhere does not hold")
+
+
 def test_what_somebody_starts_by_hand_is_left_running(c: Cluster):
     c.start("web")
     node = c.where("web")

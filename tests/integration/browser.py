@@ -71,7 +71,17 @@ class Browser:
         return element
 
     def click(self, selector):
-        self.do("POST", f"/element/{self._find(selector)}/click", {})
+        """What the page draws anew between the two questions is looked for again."""
+        def clicked():
+            try:
+                self.do("POST", f"/element/{self._find(selector)}/click", {})
+            except AssertionError as error:
+                if "stale element reference" not in str(error):
+                    raise
+                return False
+            return True
+
+        eventually(clicked, what=f"{selector} stays as long as it takes to click it")
 
     def type(self, selector, text):
         self.do("POST", f"/element/{self._find(selector)}/value", {"text": text})

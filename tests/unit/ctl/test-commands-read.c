@@ -67,7 +67,7 @@ static void a_list_shows_drift_and_its_age(void **state) {
                 o.out,
                 "UNIT      NODE LOAD   ACTIVE   SUB  RESTARTS SINCE NOTE\n"
                 "a.service n1   loaded inactive dead 0        -     drift,stale\n"
-                "b.service -    -      unknown  -    0        -\n"
+                "b.service -    -      unknown  -    -        -\n"
                 "\n"
                 "2 units listed.\n"
                 "drift: changed on its node by somebody else; `argosyctl start UNIT` mends it.\n"
@@ -192,7 +192,7 @@ static void a_list_for_programs_is_bare(void **state) {
         assert_string_equal(
                 b.out,
                 "[{\"unit\":\"a.service\",\"node\":\"n1\"},{\"unit\":\"b.service\",\"node\":\"\"}]\n");
-        assert_string_equal(c.out, "b.service - - unknown - 0 -\n");
+        assert_string_equal(c.out, "b.service - - unknown - - -\n");
 }
 
 static void lists_many(FakeDaemon *d) {

@@ -112,7 +112,7 @@ def test_what_systemd_does_not_let_begin_has_failed(c: Cluster):
     ways = {
         "Requires=bad.service\nAfter=bad.service": "start failed because of a dependency",
         "Requires=nobody.service": "start was refused by systemd: Unit nobody.service not found",
-        "AssertPathExists=/nowhere": "an Assert...= of the unit does not hold",
+        "AssertPathExists=/nowhere": "AssertPathExists=/nowhere does not hold",
         "RefuseManualStart=yes": "start was refused by systemd",
     }
     for node in c.nodes:

@@ -342,10 +342,11 @@ static void notify(Waiter *w) {
 
 // They come nearly in the order in which they began.
 static void wait_for_mark(WaiterItem *item, const WaitDue *due) {
-        ListNode *at = due->host->probations.prev;
+        ListNode *at;
 
-        list_unlink(&item->probation);
+        list_unlink(&item->probation); // it may be the last one there
         item->probation_ms = due->lived_ms;
+        at = due->host->probations.prev;
         while (at != &due->host->probations && CONTAINER_OF(at, WaiterItem, probation)->probation_ms > due->lived_ms)
                 at = at->prev;
         list_insert_before(at->next, &item->probation);

@@ -142,6 +142,24 @@ static void a_new_leader_waits_for_that_word_itself(void **state) {
         assert_int_equal(state_of(job), DONE);
 }
 
+// It is judged whenever something is seen of its unit.
+static void a_unit_may_be_reported_again_before_that_word(void **state) {
+        uint64_t job, revision;
+        uint32_t host;
+
+        start_on_probation(&job, &revision);
+        host = rig_host_of(&g, "a.service");
+        for (int i = 0; i < 3; i++) {
+                rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, "a.service"), ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE,
+                                ARGOSY__OUTCOME__KIND__NONE);
+                rig_settle(&g);
+                assert_int_equal(state_of(job), RUNNING);
+        }
+        say_lived(host);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+}
+
 // What was said of its process on a host that is lost is no matter of the run on another host.
 static void a_lost_host_s_word_is_not_waited_for(void **state) {
         static const char *const names[] = {"a.service", "b.service", "c.service"};
@@ -806,6 +824,7 @@ int main(void) {
                 TEST(what_is_destroyed_ends_when_it_is_gone),
                 TEST(a_start_on_probation_ends_when_its_host_says_that_it_has_lived),
                 TEST(a_new_leader_waits_for_that_word_itself),
+                TEST(a_unit_may_be_reported_again_before_that_word),
                 TEST(a_lost_host_s_word_is_not_waited_for),
                 TEST(a_wait_on_probation_may_be_cancelled),
                 TEST(a_drain_ends_when_the_node_is_empty),

@@ -63,6 +63,8 @@ static const struct {
                                             NULL},
         [ARGOSY__DOWN_CAUSE__DOWN_CANCELLED] = {"cancelled",
                                                 "the job of its start was cancelled on its node; `start` starts it", NULL},
+        [ARGOSY__DOWN_CAUSE__DOWN_UNSEEN] = {"unseen",
+                                             "it is down, and argosyd was not there to see why; `start` starts it again", NULL},
         [ARGOSY__DOWN_CAUSE__DOWN_UNBEGUN] = {"unbegun", "its start failed before it began; `start` tries again", NULL},
 };
 

@@ -94,7 +94,8 @@ def test_what_changed_while_it_was_down_is_found(c: Cluster):
     node.run("systemctl stop argosyd.socket argosyd.service")
     node.run(f"systemctl stop {mine[0]}")
     node.run("systemctl start argosyd.socket argosyd.service")
-    eventually(lambda: c.row(mine[0])["drift"])
+    eventually(lambda: c.row(mine[0])["note"] == "unseen")
+    assert "argosyd was not there to see why" in c.ctl_result(f"why {mine[0]}").out
     assert c.shown(mine[0]) == "loaded inactive dead"
     stays(lambda: c.where(mine[0]) is None, 1)
 

@@ -24,5 +24,5 @@ Argosy__DownCause down_cause(const DownFacts *f) {
                 return ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED;
         if (f->end == UNIT_END_BY_JOB || (f->end == UNIT_END_BY_ITSELF && f->signalled))
                 return ARGOSY__DOWN_CAUSE__DOWN_STOPPED;
-        return ARGOSY__DOWN_CAUSE__DOWN_ENDED;
+        return f->end == UNIT_END_BY_ITSELF ? ARGOSY__DOWN_CAUSE__DOWN_ENDED : ARGOSY__DOWN_CAUSE__DOWN_UNSEEN;
 }

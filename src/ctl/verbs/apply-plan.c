@@ -117,6 +117,7 @@ const char *apply_state_phrase(const char *state) {
         static const char *const phrases[][2] = {
                 {"failed", "failed"},
                 {"stopped", "was stopped by hand"},
+                {"down", "is down, and argosyd was not there to see why"},
                 {"looping", "fails again and again"},
                 {"restarting", "failed, and systemd starts it again"},
                 {"queued", "waits"},

@@ -45,6 +45,7 @@ static const struct {
         {"drift", "changed on its node by somebody else; `argosyctl start UNIT` mends it."},
         {"skipped", "systemd skipped its start, since a condition is not met; `argosyctl why UNIT` says which."},
         {"ended", "it ended well by itself; `argosyctl start UNIT` starts it again."},
+        {"unseen", "it is down, and argosyd was not there to see why; `argosyctl start UNIT` starts it again."},
         {"bound", "stopped with a unit that it is bound to; `argosyctl start UNIT` starts it again."},
         {"conflict", "stopped by systemd for a unit that conflicts with it; `argosyctl start UNIT` starts it again."},
         {"unneeded", "stopped, as systemd does when no unit needs it (StopWhenUnneeded=)."},

@@ -26,6 +26,8 @@ static ApplySeen seen_of_down(const ApplyFacts *f) {
         switch (f->down) {
         case ARGOSY__DOWN_CAUSE__DOWN_STOPPED:
                 return APPLY_SEEN_STOPPED;
+        case ARGOSY__DOWN_CAUSE__DOWN_UNSEEN:
+                return APPLY_SEEN_DOWN;
         case ARGOSY__DOWN_CAUSE__DOWN_SKIPPED:
                 return APPLY_SEEN_SKIPPED;
         case ARGOSY__DOWN_CAUSE__DOWN_BOUND:
@@ -38,7 +40,7 @@ static ApplySeen seen_of_down(const ApplyFacts *f) {
         case ARGOSY__DOWN_CAUSE__DOWN_CANCELLED:
         case ARGOSY__DOWN_CAUSE__DOWN_UNBEGUN:
                 return APPLY_SEEN_FAILED;
-        default: // it has ended by itself, or nobody says how
+        default: // it has ended by itself
                 return f->error || f->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ? APPLY_SEEN_FAILED : APPLY_SEEN_ENDED;
         }
 }
@@ -72,7 +74,7 @@ ApplySeen apply_seen_of(const ApplyFacts *f) {
 }
 
 bool apply_seen_starts(ApplySeen seen) {
-        return seen == APPLY_SEEN_FAILED || seen == APPLY_SEEN_STOPPED;
+        return seen == APPLY_SEEN_FAILED || seen == APPLY_SEEN_STOPPED || seen == APPLY_SEEN_DOWN;
 }
 
 bool apply_seen_is_wrong(ApplySeen seen) {
@@ -96,6 +98,7 @@ const char *apply_seen_word(ApplySeen seen) {
                 [APPLY_SEEN_RESTARTING] = "restarting",
                 [APPLY_SEEN_LOOPING] = "looping",
                 [APPLY_SEEN_STOPPED] = "stopped",
+                [APPLY_SEEN_DOWN] = "down",
                 [APPLY_SEEN_FAILED] = "failed",
         };
 

@@ -32,7 +32,7 @@ typedef struct Row {
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
         bool pinned, pin_failed, rerun, was_reset;
-        bool cut_off, was_cut_off, drifted, goes_along, skipped, by_itself, stops_unneeded, conflicts, may_take, left_behind, taking, unfound, not_asked, would_refuse;
+        bool cut_off, was_cut_off, drifted, goes_along, skipped, by_itself, unseen, stops_unneeded, conflicts, may_take, left_behind, taking, unfound, not_asked, would_refuse;
         bool not_surveyed, brings_back, brings_back_anyway, comes_back, held_back;
         PlanStep busy;
         // what must come out
@@ -47,6 +47,7 @@ typedef struct Row {
 #define SKIPPED ARGOSY__DOWN_CAUSE__DOWN_SKIPPED
 #define UNNEEDED ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED
 #define ENDED ARGOSY__DOWN_CAUSE__DOWN_ENDED
+#define UNSEEN ARGOSY__DOWN_CAUSE__DOWN_UNSEEN
 #define RESET ARGOSY__DOWN_CAUSE__DOWN_RESET
 #define CANCELLED ARGOSY__DOWN_CAUSE__DOWN_CANCELLED
 #define DONE ARGOSY__OUTCOME__KIND__DONE
@@ -146,7 +147,7 @@ static PlanResult outcome_of(const Row *row) {
                 .stops_unneeded = row->stops_unneeded,
                 .conflicts = row->conflicts,
                 .was_reset = row->was_reset,
-                .end = row->by_itself ? UNIT_END_BY_ITSELF : UNIT_END_BY_JOB,
+                .end = row->unseen ? UNIT_END_UNSEEN : row->by_itself ? UNIT_END_BY_ITSELF : UNIT_END_BY_JOB,
                 .goes_along = row->goes_along,
                 .retry_us = row->failing ? now_us + 5 : 0,
                 .now_us = now_us,
@@ -359,6 +360,8 @@ static void only_oneshots_end_for_good(void **state) {
                  .is = GONE, .settled = true, .down = ENDED},
                 {"one that ended by itself is neither that nor done", .by_itself = true, .is = GONE, .settled = true,
                  .down = ENDED},
+                {"of one that nobody saw go down nothing is claimed", .unseen = true, .is = GONE, .settled = true,
+                 .down = UNSEEN},
                 {"one whose condition is not met was skipped", .skipped = true, .by_itself = true, .is = GONE,
                  .settled = true, .down = SKIPPED},
                 {"so was a one-shot, which is done", .skipped = true, .oneshot = true, .is = GONE, .settled = true,

@@ -35,6 +35,7 @@ static const struct {
         {"it could not be started", {LAUNCHED, .answered = true, .active = DOWN, .error = true}, "failed", true, true},
         {"its only run failed", {LAUNCHED, .answered = true, .active = DOWN, .outcome = &failed}, "failed", true, true},
         {"somebody stopped it", {LAUNCHED, .answered = true, .active = DOWN, .down = CAUSE(STOPPED)}, "stopped", true, true},
+        {"nobody saw why it is down", {LAUNCHED, .answered = true, .active = DOWN, .down = CAUSE(UNSEEN)}, "down", true, true},
 
         {"its only run was well", {LAUNCHED, .answered = true, .active = DOWN, .outcome = &done}, "finished", false, false},
         {"nobody saw its only run end", {LAUNCHED, .answered = true, .outcome = &unknown}, "unknown", false, true},

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -31,6 +30,7 @@
 #include <unistd.h>
 
 #include "fileio.h"
+#include "seccomp-architecture.h"
 #include "str.h"
 
 #define HOME_NAME "home"
@@ -53,24 +53,6 @@ struct SandboxedCommand {
 };
 
 // ------------------------------------------------------------------------------------------------ the filter
-
-#if defined(__x86_64__)
-#define ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCHITECTURE AUDIT_ARCH_AARCH64
-#elif defined(__riscv) && __riscv_xlen == 64
-#define ARCHITECTURE AUDIT_ARCH_RISCV64
-#elif defined(__powerpc64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define ARCHITECTURE AUDIT_ARCH_PPC64LE
-#elif defined(__s390x__)
-#define ARCHITECTURE AUDIT_ARCH_S390X
-#elif defined(__i386__)
-#define ARCHITECTURE AUDIT_ARCH_I386
-#elif defined(__arm__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define ARCHITECTURE AUDIT_ARCH_ARM
-#else
-#define ARCHITECTURE 0
-#endif
 
 static const int refused[] = {
         SYS_socket, SYS_connect, SYS_sendto, SYS_sendmsg, SYS_kill, SYS_tkill, SYS_pidfd_open, SYS_ptrace,
@@ -101,10 +83,10 @@ static int refuse_calls(void) {
         struct sock_fprog program = {.filter = f};
         unsigned short n = 0;
 
-        if (ARCHITECTURE == 0)
+        if (SECCOMP_ARCHITECTURE == 0)
                 return 0;
         f[n++] = LOAD(arch);
-        f[n++] = (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
+        f[n++] = (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SECCOMP_ARCHITECTURE, 1, 0);
         f[n++] = ANSWER(SECCOMP_RET_KILL_PROCESS);
         f[n++] = LOAD(nr);
 #ifdef __x86_64__

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -24,29 +23,12 @@
 #include <sys/syscall.h>
 
 #include "macro.h"
+#include "seccomp-architecture.h"
 
 enum {
         SANDBOX_MEMORY = 256 * 1024 * 1024, // of its own; a journal's files, which it maps, are not
         FILTER_MAX = 256,
 };
-
-#if defined(__x86_64__)
-#define ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCHITECTURE AUDIT_ARCH_AARCH64
-#elif defined(__riscv) && __riscv_xlen == 64
-#define ARCHITECTURE AUDIT_ARCH_RISCV64
-#elif defined(__powerpc64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define ARCHITECTURE AUDIT_ARCH_PPC64LE
-#elif defined(__s390x__)
-#define ARCHITECTURE AUDIT_ARCH_S390X
-#elif defined(__i386__)
-#define ARCHITECTURE AUDIT_ARCH_I386
-#elif defined(__arm__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define ARCHITECTURE AUDIT_ARCH_ARM
-#else
-#define ARCHITECTURE 0
-#endif
 
 static const int allowed[] = {
         // files and directories
@@ -138,7 +120,7 @@ static unsigned short make_filter(struct sock_filter f[static FILTER_MAX]) {
         unsigned short n = 0;
 
         f[n++] = LOAD(offsetof(struct seccomp_data, arch));
-        f[n++] = (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
+        f[n++] = (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SECCOMP_ARCHITECTURE, 1, 0);
         f[n++] = ANSWER(SECCOMP_RET_KILL_PROCESS);
         f[n++] = LOAD(offsetof(struct seccomp_data, nr));
         for (size_t i = 0; i < ELEMENTSOF(checked); i++) {
@@ -161,7 +143,7 @@ int helper_sandbox_enter(void) {
         struct sock_filter filter[FILTER_MAX];
         struct sock_fprog program = {.filter = filter};
 
-        if (ARCHITECTURE == 0)
+        if (SECCOMP_ARCHITECTURE == 0)
                 return -EOPNOTSUPP;
         program.len = make_filter(filter);
         if (setrlimit(RLIMIT_DATA, &memory) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0)

@@ -159,23 +159,6 @@ static int fill_chunk(SystemdManager *m, LoadChunk *c, sd_bus_message **ret) {
         return manager_new_list_call(m, names, c->n, ret);
 }
 
-// sd-bus frees the chunk with its slot: after the reply or with the connection.
-static int send_chunk(SystemdManager *m, LoadChunk *c, sd_bus_message *call) {
-        sd_bus_slot *slot;
-        int r;
-
-        r = sd_bus_call_async(bus_link_bus(m->link), &slot, call, on_chunk, c, UINT64_MAX);
-        sd_bus_message_unref(call);
-        if (r < 0)
-                return r;
-        m->stats.calls++;
-        manager_note_call(m);
-        sd_bus_slot_set_destroy_callback(slot, free);
-        sd_bus_slot_set_floating(slot, true);
-        sd_bus_slot_unref(slot);
-        return 0;
-}
-
 static void pump_loads(SystemdManager *m) {
         while (m->n_load_calls < LOAD_CALLS_MAX && !list_is_empty(&m->loads_waiting)) {
                 LoadChunk *c = calloc(1, sizeof(*c));
@@ -187,7 +170,7 @@ static void pump_loads(SystemdManager *m) {
                         r = fill_chunk(m, c, &call);
                 }
                 if (r == 0)
-                        r = send_chunk(m, c, call);
+                        r = manager_send_owned(m, call, on_chunk, c);
                 if (r < 0) {
                         free(c);
                         manager_fail(m, r);

@@ -228,8 +228,8 @@ void manager_unref(SystemdManager *m);
 // Sends a call without a time limit; `handler` gets the reply, unless the connection breaks before. Owns
 // `call`.
 int manager_send(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler_t handler, void *userdata);
-// A call was sent.
-void manager_note_call(SystemdManager *m);
+// The same, and frees `userdata` after the reply or with the connection. If it fails that is still the caller's.
+int manager_send_owned(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler_t handler, void *userdata);
 // Every reply handler begins with this.
 void manager_received(SystemdManager *m);
 int manager_new_call(SystemdManager *m, const char *member, sd_bus_message **ret);

@@ -90,31 +90,22 @@ static int on_names(sd_bus_message *reply, void *userdata, sd_bus_error *error) 
         return 1;
 }
 
-// sd-bus frees the question with its slot: after the reply or with the connection.
 static int ask_names(StopSurvey *s, const char *unit, const StopKind *kind) {
         SystemdManager *m = s->manager;
         StopQuestion *q = malloc(sizeof(*q));
         sd_bus_message *call;
-        sd_bus_slot *slot;
         int r;
 
         if (!q)
                 return -ENOMEM;
         *q = (StopQuestion){s, kind};
         r = manager_new_property_call(m, unit, SYSTEMD_UNIT, kind->property, &call);
-        if (r >= 0) {
-                r = sd_bus_call_async(bus_link_bus(m->link), &slot, call, on_names, q, UINT64_MAX);
-                sd_bus_message_unref(call);
-        }
+        if (r >= 0)
+                r = manager_send_owned(m, call, on_names, q);
         if (r < 0) {
                 free(q);
                 return r;
         }
-        m->stats.calls++;
-        manager_note_call(m);
-        sd_bus_slot_set_destroy_callback(slot, free);
-        sd_bus_slot_set_floating(slot, true);
-        sd_bus_slot_unref(slot);
         s->n_open++;
         return 0;
 }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -26,7 +27,7 @@ static void begin_waiting(SystemdManager *m) {
         m->asked_signals = m->stats.signals;
 }
 
-void manager_note_call(SystemdManager *m) {
+static void note_call(SystemdManager *m) {
         if (m->n_sent++ == m->n_received)
                 begin_waiting(m);
 }
@@ -37,8 +38,23 @@ int manager_send(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler
         sd_bus_message_unref(call);
         m->stats.calls += r >= 0;
         if (r >= 0)
-                manager_note_call(m);
+                note_call(m);
         return r < 0 ? r : 0;
+}
+
+int manager_send_owned(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler_t handler, void *userdata) {
+        sd_bus_slot *slot;
+        int r = sd_bus_call_async(bus_link_bus(m->link), &slot, call, handler, userdata, UINT64_MAX);
+
+        sd_bus_message_unref(call);
+        if (r < 0)
+                return r;
+        m->stats.calls++;
+        note_call(m);
+        sd_bus_slot_set_destroy_callback(slot, free);
+        sd_bus_slot_set_floating(slot, true);
+        sd_bus_slot_unref(slot);
+        return 0;
 }
 
 void manager_received(SystemdManager *m) {

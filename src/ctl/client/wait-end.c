@@ -12,3 +12,11 @@ WaitStep wait_end_step(const WaitEnd *end) {
                 return end->lost ? WAIT_REDIAL : WAIT_GIVE_UP;
         return end->no_leader || end->status == EAGAIN || end->status == ETIMEDOUT ? WAIT_REDIAL : WAIT_GIVE_UP;
 }
+
+bool wait_end_is_connected(const WaitEnd *end) {
+        return !end->lost && !end->no_leader;
+}
+
+bool wait_end_is_open(const WaitEnd *end) {
+        return end->heard && wait_end_is_connected(end);
+}

@@ -12,6 +12,7 @@ typedef struct WaitEnd {
         bool lost;      // the error means that the daemon went away
         int status;     // of a response: 0 or positive errno
         bool no_leader; // and it was for want of a leader
+        bool heard;     // the cluster has answered the request, since it was sent the last time
         char message[WAIT_MESSAGE_MAX]; // for people, if status is not 0
 } WaitEnd;
 
@@ -24,3 +25,7 @@ typedef enum WaitStep {
 
 // Of what has not come to its end: a daemon that went away and a leader that is missing come back.
 WaitStep wait_end_step(const WaitEnd *end);
+// Nothing stands between us and the cluster: what it has not said to have ended, has not. Else nobody knows here.
+bool wait_end_is_connected(const WaitEnd *end);
+// The same, and the cluster has said since that there is something to wait for.
+bool wait_end_is_open(const WaitEnd *end);

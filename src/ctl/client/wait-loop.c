@@ -42,6 +42,7 @@ static int on_response(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
         if (r && r->status != 0)
                 note_status(&l->end, r);
+        l->end.heard |= r && !r->no_leader;
         if (r && l->kind->take)
                 e = l->kind->take(ctl, r, l->userdata);
         if (e < 0)
@@ -83,7 +84,7 @@ static int leave(Ctl *ctl, const WaitLoop *l) {
                 return ctl_oom(ctl);
         if (l->end.error != -EINTR)
                 return l->kind->leave(ctl, &l->end, l->userdata);
-        if (l->kind->detach && l->kind->detach(l->userdata, &text) == 0)
+        if (l->kind->detach && l->kind->detach(&l->end, l->userdata, &text) == 0)
                 fprintf(ctl->term.err, "argosyctl: detached; %.*s\n", (int) text.len, (const char *) text.data);
         return EXIT_DETACHED;
 }

@@ -26,8 +26,9 @@ typedef struct WaitKind {
         void (*count)(const void *userdata, ProgressState *ret);
         // What it means that the answers have ended so.
         WaitStep (*judge)(Ctl *ctl, const WaitEnd *end, void *userdata);
-        // Ctrl-C: appends what goes on without us, behind "argosyctl: detached; ". NULL: nothing is said.
-        int (*detach)(const void *userdata, Buf *text);
+        // Ctrl-C: appends what goes on without us, as far as `end` lets us know, behind "argosyctl: detached; ". NULL:
+        // nothing is said.
+        int (*detach)(const WaitEnd *end, const void *userdata, Buf *text);
         // What is waited for has not come to its end, and is no longer waited for: says why. `end->error` is
         // -ETIMEDOUT after --timeout. Returns the exit code.
         int (*leave)(Ctl *ctl, const WaitEnd *end, void *userdata);

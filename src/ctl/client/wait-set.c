@@ -92,14 +92,15 @@ static size_t jobs_of_open(const WaitSet *sets, size_t n, uint64_t ret[JOBS_NAME
         return found;
 }
 
-int wait_sets_append_open(const WaitSet *sets, size_t n, Buf *text) {
+int wait_sets_append_open(const WaitSet *sets, size_t n, bool connected, Buf *text) {
         uint64_t jobs[JOBS_NAMED];
         size_t open = 0, n_jobs = jobs_of_open(sets, n, jobs);
         int r;
 
         for (size_t i = 0; i < n; i++)
                 open += wait_set_open(&sets[i]);
-        r = buf_printf(text, "the cluster goes on with %zu unit%s (see argosyctl ", open, open == 1 ? "" : "s");
+        r = buf_printf(text, "%s%zu unit%s%s (see argosyctl ", connected ? "the cluster goes on with " : "", open,
+                       open == 1 ? "" : "s", connected ? "" : " may have come to an end since");
         if (r < 0)
                 return r;
         if (n_jobs == 0 || n_jobs > JOBS_NAMED)

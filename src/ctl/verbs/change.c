@@ -314,12 +314,10 @@ static WaitStep wait_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
         return wait_set_next(&c->waiting, end->lost, end->error, end->status, end->no_leader);
 }
 
-static int print_open(const Change *c, Buf *text) {
-        return wait_sets_append_open(&c->waiting, 1, text);
-}
+static int wait_detach(const WaitEnd *end, const void *userdata, Buf *text) {
+        const Change *c = userdata;
 
-static int wait_detach(const void *userdata, Buf *text) {
-        return print_open(userdata, text);
+        return wait_sets_append_open(&c->waiting, 1, wait_end_is_connected(end), text);
 }
 
 // Of those that are still open, the ones that wait for hosts which are not heard. EXIT_MAY_RUN: all of them.
@@ -345,7 +343,7 @@ static int wait_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
 
         if (end->error == -ETIMEDOUT && (code = leave_the_silent(c)) != EXIT_OK)
                 return code;
-        if (print_open(c, &text) < 0)
+        if (wait_detach(end, c, &text) < 0)
                 return ctl_oom(ctl);
         why = end->error == 0 && end->status == 0 ? "argosyd stopped reporting" : wait_loop_reason(ctl, end);
         return ctl_fail(ctl, "%s; %.*s", why, (int) text.len, (const char *) text.data);

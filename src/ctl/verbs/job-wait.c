@@ -78,7 +78,7 @@ static WaitStep wait_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
         return w->ended ? WAIT_FINISHED : wait_end_step(end);
 }
 
-static int wait_detach(const void *userdata, Buf *text) {
+static int wait_detach(const WaitEnd *end, const void *userdata, Buf *text) {
         const JobWait *w = userdata;
 
         return buf_printf(text, "job %" PRIu64 " is left as it is (argosyctl job wait %" PRIu64 " waits for it again)", w->number,

@@ -201,18 +201,16 @@ static WaitStep wait_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
         return wait_set_next(&c->waiting[c->at], end->lost, end->error, end->status, end->no_leader);
 }
 
-static int print_open(const MixedChange *c, Buf *text) {
-        return wait_sets_append_open(c->waiting, ELEMENTSOF(verbs), text);
-}
+static int wait_detach(const WaitEnd *end, const void *userdata, Buf *text) {
+        const MixedChange *c = userdata;
 
-static int wait_detach(const void *userdata, Buf *text) {
-        return print_open(userdata, text);
+        return wait_sets_append_open(c->waiting, ELEMENTSOF(verbs), wait_end_is_connected(end), text);
 }
 
 static int wait_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
         _cleanup_buf_ Buf text = {};
 
-        if (print_open(userdata, &text) < 0)
+        if (wait_detach(end, userdata, &text) < 0)
                 return ctl_oom(ctl);
         return ctl_fail(ctl, "%s; %.*s",
                         end->error == 0 && end->status == 0 ? "argosyd stopped reporting"

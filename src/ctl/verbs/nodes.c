@@ -110,14 +110,18 @@ static WaitStep drain_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
         return end->error == 0 && end->status == 0 && d->left == 0 ? WAIT_FINISHED : wait_end_step(end);
 }
 
-static int drain_detach(const void *userdata, Buf *text) {
-        const Drain *d = userdata;
+// The cluster has said that it does, as the last thing of it.
+static const char *goes_on(const WaitEnd *end) {
+        return wait_end_is_open(end) ? "goes on" : "may go on, or have ended";
+}
 
+static int drain_detach(const WaitEnd *end, const void *userdata, Buf *text) {
+        const Drain *d = userdata;
         int r = buf_printf(text, "the drain of %s", d->wait.node);
 
         for (size_t i = 1; i < d->n_nodes && r >= 0; i++)
                 r = buf_printf(text, "%s%s", i + 1 < d->n_nodes ? ", " : " and ", d->nodes[i]);
-        return r < 0 ? r : buf_printf(text, " goes on (see argosyctl list-nodes)");
+        return r < 0 ? r : buf_printf(text, " %s (see argosyctl list-nodes)", goes_on(end));
 }
 
 static int drain_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
@@ -126,8 +130,8 @@ static int drain_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
         d->over = end->error == 0 && wait_end_step(end) == WAIT_GIVE_UP;
         if (d->over && !d->stuck) // it is not being drained any more, or is gone
                 return ctl_fail(ctl, "%s", wait_loop_reason(ctl, end));
-        return ctl_fail(ctl, "%s: %s; the drain goes on (see argosyctl list-nodes)", d->wait.node,
-                        wait_loop_reason(ctl, end));
+        return ctl_fail(ctl, "%s: %s; the drain %s (see argosyctl list-nodes)", d->wait.node,
+                        wait_loop_reason(ctl, end), goes_on(end));
 }
 
 static const WaitKind drain_wait = {

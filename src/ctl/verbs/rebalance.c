@@ -131,14 +131,16 @@ static WaitStep rebalance_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
         return wait_end_step(end);
 }
 
-static int rebalance_detach(const void *userdata, Buf *text) {
-        return buf_printf(text, "the rebalance goes on as long as this leader leads "
-                                "(argosyctl rebalance --abort ends it)");
+static int rebalance_detach(const WaitEnd *end, const void *userdata, Buf *text) {
+        return buf_printf(text, "the rebalance %s (argosyctl rebalance --abort ends it)",
+                          wait_end_is_open(end) ? "goes on as long as this leader leads" : "may go on, or have ended");
 }
 
 static int rebalance_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
         return ctl_fail(ctl, "%s%s", wait_loop_reason(ctl, end),
-                        end->error < 0 ? "; what was begun goes on" : "");
+                        end->error == 0         ? ""
+                        : wait_end_is_open(end) ? "; what was begun goes on"
+                                                : "; what was begun may go on, or have ended");
 }
 
 static const WaitKind rebalance_wait = {

@@ -112,14 +112,18 @@ static WaitStep rollout_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
         return end->error == 0 && end->status == 0 ? WAIT_FINISHED : wait_end_step(end);
 }
 
-static int rollout_detach(const void *userdata, Buf *text) {
+static const char *goes_on(const WaitEnd *end) {
+        return wait_end_is_open(end) ? "goes on" : "may go on, or have ended";
+}
+
+static int rollout_detach(const WaitEnd *end, const void *userdata, Buf *text) {
         const Rollout *o = userdata;
 
         if (o->job > 0)
-                return buf_printf(text, "%s of %s goes on (see argosyctl job wait %" PRIu64 "; update --abort ends it)",
-                                  o->verb, o->name, o->job);
-        return buf_printf(text, "%s of %s goes on (see argosyctl list-unit-files; update --abort ends it)",
-                          o->verb, o->name);
+                return buf_printf(text, "%s of %s %s (see argosyctl job wait %" PRIu64 "; update --abort ends it)",
+                                  o->verb, o->name, goes_on(end), o->job);
+        return buf_printf(text, "%s of %s %s (see argosyctl list-unit-files; update --abort ends it)",
+                          o->verb, o->name, goes_on(end));
 }
 
 // The final message without the reason, if that was told when it turned back.
@@ -136,8 +140,8 @@ static int rollout_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
 
         if (end->error == 0 && !end->no_leader)
                 return ctl_fail(ctl, "%s %s: %s", o->verb, o->name, news(o, end->message));
-        return ctl_fail(ctl, "%s: %s; it goes on (see argosyctl list-unit-files)", o->name,
-                        wait_loop_reason(ctl, end));
+        return ctl_fail(ctl, "%s: %s; it %s (see argosyctl list-unit-files)", o->name, wait_loop_reason(ctl, end),
+                        goes_on(end));
 }
 
 static const WaitKind rollout_wait = {

@@ -20,6 +20,7 @@
 #include "response.h"
 #include "scheduler.h"
 #include "str.h"
+#include "tombstones.h"
 #include "unit-on-node.h"
 #include "unit-state.h"
 
@@ -162,7 +163,7 @@ int event_draft_unit(Leader *l, const Unit *u, EventDraft *d) {
         event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_UNIT);
         if (!e) {
                 d->present = is_left_anywhere(l, u);
-                return EVENT_DRAFT_SET(d, u->name, d->present ? "destroyed" : "");
+                return EVENT_DRAFT_SET(d, u->name, d->present ? tombstones_word(l, u->name) : "");
         }
         if (answer_add_unit_files(l, u->name, &d->files) < 0)
                 return -ENOMEM;

@@ -372,6 +372,10 @@ void tombstones_each(const Leader *l, const char *name, const UnitEntry *e,
                 }
 }
 
+const char *tombstones_word(const Leader *l, const char *name) {
+        return cluster_state_tombstones_of(l->state, name) ? "destroyed" : "not in the cluster";
+}
+
 typedef struct Naming {
         const Leader *l;
         Argosy__Response__UnitResult *result;

@@ -81,6 +81,8 @@ static void judge_destroyed(const Leader *l, const Argosy__JobUnits *group, cons
                 say(ret, "changed since", "it is not in the cluster any more");
         else if (waiter_verdict(l, ARGOSY__VERB__VERB_DESTROY, name, revision, &v))
                 say_verdict(ret, &v);
+        else if (l->n_hosts.unattached > 0) // which may hold it
+                say(ret, "under way", "");
         else
                 say(ret, "as asked", "");
 }

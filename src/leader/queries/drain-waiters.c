@@ -79,7 +79,7 @@ DrainEnd drain_judge(const Leader *l, uint32_t node, size_t *ret_left) {
 
         *ret_left = 0;
         if (!n)
-                return DRAIN_EMPTY;
+                return DRAIN_GONE;
         v = view_host(n->host);
         view_node(&v, n);
         *ret_left = v.left;
@@ -165,6 +165,9 @@ static void notify(Leader *l, Ticket *t) {
                         break;
                 t->drain_left = (uint32_t) v.left;
                 ticket_send(t, progress_response(v.left));
+                break;
+        case DRAIN_GONE: // is a refusal by now
+                break;
         }
 }
 

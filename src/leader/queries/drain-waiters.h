@@ -7,9 +7,10 @@
 
 typedef enum DrainEnd {
         DRAIN_GOES_ON,
-        DRAIN_EMPTY, // or the node is gone
+        DRAIN_EMPTY,
         DRAIN_STUCK, // no other node takes what is left
         DRAIN_OVER,  // the node is not being emptied any more
+        DRAIN_GONE,  // there is no such node any more: nobody knows whether all had left it
 } DrainEnd;
 
 // Of one node. *ret_left: units that are still there.

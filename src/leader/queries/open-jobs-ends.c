@@ -110,9 +110,25 @@ static bool rollout_is_over(const Leader *l, OpenJob *job) {
         return true;
 }
 
+// A node that there is no more is known by the job's record.
+static void say_gone(const Leader *l, OpenJob *job, uint32_t node) {
+        const char *name = "a node";
+        Argosy__JobRecord *record;
+
+        if (oom_check(cluster_state_read_job(l->state, job->number, &record)) < 0)
+                record = NULL;
+        for (size_t i = 0; record && i < record->n_settings; i++)
+                if (record->settings[i]->kind == ARGOSY__SETTING_KIND__SETTING_NODE && record->settings[i]->number == node)
+                        name = record->settings[i]->where;
+        say(job, ARGOSY__JOB_STATE__JOB_FAILED,
+            "%s is not in the cluster any more: whether all units had left it is not known", name);
+        message_free(record);
+}
+
 // The worst of what became of its nodes is what became of it.
 static bool drains_are_over(const Leader *l, OpenJob *job) {
         const char *stuck = NULL, *over = NULL;
+        uint32_t gone = 0;
         size_t left;
 
         for (size_t i = 0; i < job->n_drains; i++) {
@@ -127,12 +143,17 @@ static bool drains_are_over(const Leader *l, OpenJob *job) {
                 case DRAIN_OVER:
                         over = n->name;
                         break;
+                case DRAIN_GONE:
+                        gone = job->drains[i];
+                        break;
                 case DRAIN_EMPTY:
                         break;
                 }
         }
         if (stuck)
                 say(job, ARGOSY__JOB_STATE__JOB_FAILED, "no other node takes what is left on %s", stuck);
+        else if (gone > 0)
+                say_gone(l, job, gone);
         else if (over && job->n_cancelled_by > 0)
                 say(job, ARGOSY__JOB_STATE__JOB_CANCELLED, "what was left on %s stays there", over);
         else if (over)

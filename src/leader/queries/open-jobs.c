@@ -17,6 +17,7 @@
 // Cost: a job costs while it runs, and a unit while somebody waits for it. Without memory the process ends (oom.h).
 #include "open-jobs.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -308,19 +309,53 @@ static uint64_t overtaken_by(const Leader *l, const OpenJob *job, const UnitEntr
         return overtakes ? by : 0;
 }
 
-// There is no such unit any more, which the job has left there. Whoever has called it off has taken it away.
-static UnitWord word_of_gone(const OpenJob *job, const char *name) {
-        UnitWord w = {.name = name, .end = ARGOSY__UNIT_END__END_OVERTAKEN, .node = "", .message = "it is not in the cluster any more"};
+// What the jobs that have called this one off have removed, as their records say: unit -> number of that job. What their records
+// have no room for is not in it.
+static void note_removed(const Leader *l, const OpenJob *job, Map *ret) {
+        for (size_t k = 0; k < job->n_cancelled_by; k++) {
+                Argosy__JobRecord *record;
 
-        if (job->n_cancelled_by > 0) {
-                w.end = ARGOSY__UNIT_END__END_CANCELLED;
-                w.by = job->cancelled_by[job->n_cancelled_by - 1];
+                if (oom_check(cluster_state_read_job(l->state, job->cancelled_by[k], &record)) < 0)
+                        continue; // is not kept
+                for (size_t g = 0; g < record->n_units; g++)
+                        for (size_t i = 0; record->units[g]->gone && i < record->units[g]->n_names; i++) {
+                                char *name = oom_checked(strdup(record->units[g]->names[i]));
+                                int r = map_add_str(ret, name, &job->cancelled_by[k]);
+
+                                if (r < 0)
+                                        free(name);
+                                if (r != -EEXIST)
+                                        (void) oom_check(r);
+                        }
+                message_free(record);
+        }
+}
+
+static void forget_removed(Map *removed) {
+        map_foreach (slot, removed)
+                free((char *) slot->key);
+        map_done(removed);
+}
+
+// There is no such unit any more, which the job has left there, so another job has removed it: which one is known by its own
+// record, or by what the log has of where it may still run.
+static UnitWord word_of_gone(const Leader *l, const OpenJob *job, const Map *removed, const char *name) {
+        UnitWord w = {.name = name, .end = ARGOSY__UNIT_END__END_OVERTAKEN, .node = "", .message = "it is not in the cluster any more"};
+        const ListNode *tombs = cluster_state_tombstones_of(l->state, name);
+        const uint64_t *by = map_find_str(removed, name);
+
+        if (by)
+                w.by = *by;
+        else if (tombs)
+                w.by = cluster_state_find_job_of(l->state, name, CONTAINER_OF(tombs->prev, const Tombstone, by_name)->revision);
+        if (w.by > 0) {
+                w.end = end_by(job, w.by);
                 w.message = "";
         }
         return w;
 }
 
-static void begin_item(Leader *l, OpenJob *job, JobItem *item, const Argosy__JobUnits *group, size_t i) {
+static void begin_item(Leader *l, OpenJob *job, JobItem *item, const Map *removed, const Argosy__JobUnits *group, size_t i) {
         const char *name = group->names[i];
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         UnitWord w = {.name = name, .node = "", .message = ""};
@@ -329,7 +364,7 @@ static void begin_item(Leader *l, OpenJob *job, JobItem *item, const Argosy__Job
         item->verb = job_end_wait_verb(job->verb, e ? e->record : NULL, group->target);
         item->wait.revision = group->revisions[i];
         if (!e && !group->gone) {
-                w = word_of_gone(job, name);
+                w = word_of_gone(l, job, removed, name);
                 note_end(job, &w);
                 return;
         }
@@ -365,6 +400,7 @@ static size_t count_units(const Argosy__JobRecord *record) {
 
 static void add_part(Leader *l, OpenJob *job, const Argosy__JobRecord *record) {
         size_t n = count_units(record);
+        Map removed = {};
         JobPart *part;
 
         if (n == 0 || *job->rollout || job_end_is_effect(job->verb)) // which say by themselves how they ended
@@ -372,9 +408,11 @@ static void add_part(Leader *l, OpenJob *job, const Argosy__JobRecord *record) {
         part = oom_checked(calloc(1, sizeof(*part) + n * sizeof(*part->items)));
         part->next = job->parts;
         job->parts = part;
+        note_removed(l, job, &removed);
         for (size_t g = 0; g < record->n_units; g++)
                 for (size_t i = 0; i < n_units_of(record->units[g]); i++)
-                        begin_item(l, job, &part->items[part->n++], record->units[g], i);
+                        begin_item(l, job, &part->items[part->n++], &removed, record->units[g], i);
+        forget_removed(&removed);
 }
 
 static void overtake_others(Leader *l, uint64_t number, const Argosy__JobRecord *record) {

@@ -367,7 +367,7 @@ static void why_left(const Node *n, void *userdata) {
         Leftovers *x = userdata;
         const Unit *u = unit_find(x->leader, x->name);
         const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
-        const char *was = x->entry ? "it is not wanted here any more" : "destroyed";
+        const char *was = x->entry ? "it is not wanted here any more" : tombstones_word(x->leader, x->name);
         char why[REASON_SIZE];
         Argosy__Response *r;
 

@@ -10,7 +10,8 @@
 // The record is read whole for each part, of which there may be dozens: at 0.2 us for each unit that it names. So once those
 // that were read make TOLD_UNITS, whoever comes again waits for the next turn.
 //
-// Failures: of a job that is not kept any more it is said that it was carried out, since its key is known.
+// Failures: of a job that is not kept any more it is said that the log has it, since its key is known, and that nobody knows
+// how it ended (ENODATA).
 
 #include "decide-repeats.h"
 
@@ -62,6 +63,11 @@ static int status_of_end(Argosy__UnitEnd end) {
         }
 }
 
+static int unknown_end(Argosy__Response__UnitResult *ret, const char *why) {
+        ret->status = ENODATA;
+        return field_set(&ret->message, why);
+}
+
 // Of a job that is over nothing is to be waited for any more, whatever became of the unit since.
 static int tell_unit(const Leader *l, const Argosy__JobRecord *job, const Told *told, bool all_named,
                      Argosy__Response__UnitResult *ret) {
@@ -79,10 +85,10 @@ static int tell_unit(const Leader *l, const Argosy__JobRecord *job, const Told *
         if (u && u->record->node && field_set(&ret->node, decide_node_name(u->record->node, (void *) l)) < 0)
                 return -ENOMEM;
         if (is_over && told->unnamed && !is_done)
-                return field_set(&ret->message, "how it has ended is not kept, the job has changed more units than it can name");
-        return is_over && !all_named ? field_set(&ret->message, "how it has ended is not kept, the job has more that "
-                                                                "did not end well than are")
-                                     : 0;
+                return unknown_end(ret, "how it has ended is not kept, the job has changed more units than it can name");
+        return is_over && !all_named
+                       ? unknown_end(ret, "how it has ended is not kept, the job has more that did not end well than are")
+                       : 0;
 }
 
 static size_t units_of(const Argosy__JobRecord *job) {
@@ -168,16 +174,19 @@ static int tell_all(Decision *d, const Argosy__Request__Change *change, const Ar
         return r;
 }
 
-// Its job is so old that nobody knows more.
+// Its job is so old that nobody knows how it ended.
 static int tell_forgotten(const Argosy__Request__Change *change, uint64_t job, Argosy__Response *ret) {
         for (size_t i = 0; i < change->n_names; i++) {
                 Argosy__Response__UnitResult *result = unit_result_new(change->names[i]);
 
                 if (FIELD_APPEND(ret->change->units, ret->change->n_units, result) < 0 ||
                     field_printf(&result->message,
-                                 "the cluster has carried this out before, as job %" PRIu64 ", which is not kept any more",
+                                 "the cluster was asked for this before, as job %" PRIu64
+                                 ", which is not kept any more: how it ended is not known",
                                  job) < 0)
                         return -ENOMEM;
+                result->status = ENODATA;
+                result->repeated = true;
         }
         return 0;
 }

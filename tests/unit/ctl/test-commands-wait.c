@@ -119,6 +119,24 @@ static void a_drain_that_takes_too_long_goes_on(void **state) {
                             "argosyctl: n1: timed out waiting; the drain goes on (see argosyctl list-nodes)\n");
 }
 
+static void goes_away_during_the_drain(FakeDaemon *d) {
+        fake_accept(d);
+        expect_mode(d, "n1", ARGOSY__NODE_MODE__MODE_DRAINING);
+        expect_drain_wait(d, "n1");
+        reply_left(d, 2, "", false);
+        fake_accept(d);
+        expect_drain_wait(d, "n1");
+        fake_hang_up(d); // for good
+}
+
+// Whatever was heard before it.
+static void of_a_drain_behind_a_lost_connection_nothing_is_claimed(void **state) {
+        _cleanup_outcome_ Outcome o = run(goes_away_during_the_drain, "drain --timeout=500ms n1");
+
+        assert_int_equal(o.code, 1);
+        assert_non_null(strstr(o.err, "; the drain may go on, or have ended (see argosyctl list-nodes)\n"));
+}
+
 static void interrupts_the_drain(FakeDaemon *d) {
         fake_accept(d);
         expect_modes(d, "n1", "n2", ARGOSY__NODE_MODE__MODE_DRAINING);
@@ -128,12 +146,13 @@ static void interrupts_the_drain(FakeDaemon *d) {
         fake_expect_end(d); // neither taken back nor asked for again
 }
 
-static void ctrl_c_lets_the_drain_go_on(void **state) {
+// The cluster had said nothing of it yet.
+static void ctrl_c_lets_the_drain_be(void **state) {
         _cleanup_outcome_ Outcome o = run(interrupts_the_drain, "drain n1 n2");
 
         assert_int_equal(o.code, 130);
         assert_string_equal(o.err,
-                            "argosyctl: detached; the drain of n1 and n2 goes on (see argosyctl list-nodes)\n");
+                            "argosyctl: detached; the drain of n1 and n2 may go on, or have ended (see argosyctl list-nodes)\n");
 }
 
 // What cannot leave one node, or a node that was opened again, keeps nobody from waiting for the others.
@@ -267,31 +286,47 @@ static void ctrl_c_names_the_job_of_the_update(void **state) {
         _cleanup_outcome_ Outcome o = run(interrupts_the_update_of_a_job, "update a");
 
         assert_int_equal(o.code, 130);
-        assert_string_equal(o.err, "argosyctl: detached; update of a.service goes on (see argosyctl job wait 12; update "
-                                   "--abort ends it)\n");
+        assert_string_equal(o.err, "argosyctl: detached; update of a.service may go on, or have ended (see argosyctl job wait "
+                                   "12; update --abort ends it)\n");
 }
 
-static void ctrl_c_lets_the_update_go_on(void **state) {
+static void ctrl_c_lets_the_update_be(void **state) {
         _cleanup_outcome_ Outcome o = run(interrupts_the_update, "update a");
 
         assert_int_equal(o.code, 130);
-        assert_string_equal(o.err, "argosyctl: detached; update of a.service goes on (see argosyctl "
+        assert_string_equal(o.err, "argosyctl: detached; update of a.service may go on, or have ended (see argosyctl "
                                    "list-unit-files; update --abort ends it)\n");
 }
 
-static void is_silent_about_the_update(FakeDaemon *d) {
+static void is_not_done_with_the_update(FakeDaemon *d) {
         fake_accept(d);
         expect_rollout(d, ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE);
         expect_rollout_wait(d);
+        reply_left(d, 5, "", false);
         fake_expect_end(d);
 }
 
 static void an_update_that_takes_too_long_goes_on(void **state) {
-        _cleanup_outcome_ Outcome o = run(is_silent_about_the_update, "update --timeout=500ms a");
+        _cleanup_outcome_ Outcome o = run(is_not_done_with_the_update, "update --timeout=500ms a");
 
         assert_int_equal(o.code, 1);
         assert_string_equal(o.err, "argosyctl: a.service: timed out waiting; it goes on (see argosyctl "
                                    "list-unit-files)\n");
+}
+
+static void goes_away_during_the_update(FakeDaemon *d) {
+        fake_accept(d);
+        expect_rollout(d, ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE);
+        expect_rollout_wait(d);
+        reply_left(d, 5, "", false);
+        fake_hang_up(d);
+}
+
+static void of_an_update_behind_a_lost_connection_nothing_is_claimed(void **state) {
+        _cleanup_outcome_ Outcome o = run(goes_away_during_the_update, "update --timeout=500ms a");
+
+        assert_int_equal(o.code, 1);
+        assert_non_null(strstr(o.err, "; it may go on, or have ended (see argosyctl list-unit-files)\n"));
 }
 
 // ---- rebalance
@@ -392,6 +427,20 @@ static void a_rebalance_that_takes_too_long_goes_on(void **state) {
         assert_string_equal(o.err, "argosyctl: timed out waiting; what was begun goes on\n");
 }
 
+static void goes_away_during_the_rebalance(FakeDaemon *d) {
+        fake_accept(d);
+        expect_rebalance(d, 0);
+        reply_moves(d, UNITS(), 3, false, false);
+        fake_hang_up(d);
+}
+
+static void of_a_rebalance_behind_a_lost_connection_nothing_is_claimed(void **state) {
+        _cleanup_outcome_ Outcome o = run(goes_away_during_the_rebalance, "rebalance --timeout=500ms");
+
+        assert_int_equal(o.code, 1);
+        assert_non_null(strstr(o.err, "; what was begun may go on, or have ended\n"));
+}
+
 static void interrupts_the_rebalance(FakeDaemon *d) {
         fake_accept(d);
         expect_rebalance(d, 0);
@@ -399,11 +448,11 @@ static void interrupts_the_rebalance(FakeDaemon *d) {
         fake_expect_end(d);
 }
 
-static void ctrl_c_lets_the_rebalance_go_on(void **state) {
+static void ctrl_c_lets_the_rebalance_be(void **state) {
         _cleanup_outcome_ Outcome o = run(interrupts_the_rebalance, "rebalance");
 
         assert_int_equal(o.code, 130);
-        assert_string_equal(o.err, "argosyctl: detached; the rebalance goes on as long as this leader leads "
+        assert_string_equal(o.err, "argosyctl: detached; the rebalance may go on, or have ended "
                                    "(argosyctl rebalance --abort ends it)\n");
 }
 
@@ -512,18 +561,21 @@ int main(void) {
                 cmocka_unit_test(a_drain_is_waited_for_over_daemon_and_leader),
                 cmocka_unit_test(what_no_node_takes_is_named),
                 cmocka_unit_test(a_drain_that_takes_too_long_goes_on),
-                cmocka_unit_test(ctrl_c_lets_the_drain_go_on),
+                cmocka_unit_test(of_a_drain_behind_a_lost_connection_nothing_is_claimed),
+                cmocka_unit_test(ctrl_c_lets_the_drain_be),
                 cmocka_unit_test(each_node_is_waited_for_whatever_became_of_the_others),
                 cmocka_unit_test(a_rolling_restart_is_waited_for_over_daemon_and_leader),
                 cmocka_unit_test(why_an_update_goes_back_is_said_once),
                 cmocka_unit_test(ctrl_c_names_the_job_of_the_update),
-                cmocka_unit_test(ctrl_c_lets_the_update_go_on),
+                cmocka_unit_test(of_an_update_behind_a_lost_connection_nothing_is_claimed),
+                cmocka_unit_test(ctrl_c_lets_the_update_be),
                 cmocka_unit_test(an_update_that_takes_too_long_goes_on),
                 cmocka_unit_test(a_rebalance_goes_on_under_the_next_leader),
                 cmocka_unit_test(what_was_moved_is_enough),
                 cmocka_unit_test(a_rebalance_is_not_waited_for_if_nobody_wants_that),
                 cmocka_unit_test(a_rebalance_that_takes_too_long_goes_on),
-                cmocka_unit_test(ctrl_c_lets_the_rebalance_go_on),
+                cmocka_unit_test(of_a_rebalance_behind_a_lost_connection_nothing_is_claimed),
+                cmocka_unit_test(ctrl_c_lets_the_rebalance_be),
                 cmocka_unit_test(a_rebalance_that_is_refused_is_not_asked_for_again),
                 cmocka_unit_test(a_state_is_waited_for_over_daemon_and_leader),
                 cmocka_unit_test(a_unit_that_there_is_not_has_a_status_of_its_own),

@@ -59,7 +59,7 @@ static WaitStep nap_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
         return end->error == 0 && end->status == 0 && n->left == 0 ? WAIT_FINISHED : wait_end_step(end);
 }
 
-static int nap_detach(const void *userdata, Buf *text) {
+static int nap_detach(const WaitEnd *end, const void *userdata, Buf *text) {
         const Nap *n = userdata;
 
         return buf_printf(text, "%" PRIu32 " go on", n->left);

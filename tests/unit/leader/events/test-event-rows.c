@@ -378,6 +378,40 @@ static void hosts_that_a_new_leader_has_not_heard_are_unknown_and_so_is_what_the
         asked_forget(&a);
 }
 
+// Whether an event said that of the unit, even if its host let go of it right after.
+static bool was_told(const Asked *a, const char *unit, const char *desired) {
+        for (size_t i = 0; i < a->n; i++) {
+                const Argosy__Event *e = a->events[i];
+
+                if (e->kind == ARGOSY__EVENT_KIND__EVENT_UNIT && streq(event_value(e, 0), unit) &&
+                    streq(event_field(e, "desired"), desired))
+                        return true;
+        }
+        return false;
+}
+
+// The first one was destroyed, as the log knows. Of the other one, which a guard must have ended long ago, it knows nothing.
+static void what_the_log_does_not_know_was_not_destroyed(void **state) {
+        Asked a;
+
+        leave_one_open("n2");
+        rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nCutOff=stop\nCutOffSec=5\n");
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        from_now(&a);
+        rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
+        assert_true(asked_pull(&g, &a));
+        assert_true(was_told(&a, "a.service", "destroyed"));
+        rig_pass_ms(&g, 200000); // the log has forgotten it
+        asked_forget(&a);
+        from_now(&a);
+        rig_host_on(&g, 2, false);
+        assert_true(asked_pull(&g, &a));
+        assert_true(was_told(&a, "a.service", "not in the cluster"));
+        assert_false(was_told(&a, "a.service", "destroyed"));
+        asked_forget(&a);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define TEST_MANY(f) cmocka_unit_test_setup_teardown(f, setup_many, teardown)
 
@@ -395,6 +429,7 @@ int main(void) {
                 TEST(of_a_host_that_is_lost_nothing_is_left_when_the_unit_is_elsewhere),
                 TEST(since_when_a_node_is_lost_and_a_unit_waits_is_told),
                 TEST(who_attaches_anew_and_says_the_same_tells_nothing_new),
+                TEST(what_the_log_does_not_know_was_not_destroyed),
                 TEST(hosts_that_a_new_leader_has_not_heard_are_unknown_and_so_is_what_they_said),
         };
 

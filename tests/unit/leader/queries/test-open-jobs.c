@@ -371,6 +371,36 @@ static void a_drain_that_cannot_go_on_has_failed(void **state) {
         assert_non_null(strstr(row->message, "no other node takes"));
 }
 
+// Whether it was empty nobody can see any more.
+static void of_a_node_that_was_removed_nobody_says_that_it_was_empty(void **state) {
+        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const Argosy__Response__JobRow *row;
+        uint64_t job;
+        uint32_t host;
+
+        (void) change(START, "a.service", SERVICE);
+        (void) change(START, "b.service", SERVICE);
+        host = rig_host_of(&g, "a.service") > 1 ? rig_host_of(&g, "a.service") : rig_host_of(&g, "b.service");
+        set_deaf(true);
+        (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        job = last_job();
+        rig_host_off(&g, host);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), RUNNING);
+        m.host = (char *) (host == 2 ? "n2" : "n3");
+        m.force = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        request.cluster_remove = &m;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        rig_pass_ms(&g, LATER_MS);
+        row = rig_show_job(&g, job);
+        assert_string_equal(row->state, "failed");
+        assert_non_null(strstr(row->message, m.host));
+        assert_non_null(strstr(row->message, "is not in the cluster any more: whether all units had left it is not known"));
+        set_deaf(false);
+}
+
 static void an_uncordon_overtakes_a_drain(void **state) {
         uint64_t job;
         uint32_t host;
@@ -763,40 +793,47 @@ static void what_is_refused_in_the_middle_has_failed(void **state) {
 
 enum { LONG_NAMES = 5500, LONG_NAME = 200 };
 
-static void of_units_that_its_record_cannot_name_nobody_says_that_they_are_done(void **state) {
+static char texts[LONG_NAMES][LONG_NAME + 32], *all[LONG_NAMES];
+
+static RigAnswer *change_long_names(Argosy__Verb verb, uint64_t number) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        static char texts[LONG_NAMES][LONG_NAME + 32], *all[LONG_NAMES];
-        const Argosy__Response__JobRow *row;
-        uint64_t id[2] = {4711, 99};
-        const char *last = "";
-        RigAnswer *again;
+        uint64_t id[2] = {number, 99};
+        RigAnswer *a;
 
         for (size_t i = 0; i < LONG_NAMES; i++) {
                 snprintf(texts[i], sizeof(texts[i]), "w@%0*zu.service", LONG_NAME, i);
                 all[i] = texts[i];
         }
         m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        m.verb = START;
+        m.verb = verb;
         m.names = all;
         m.n_names = LONG_NAMES;
         file.name = file.path = (char *) "w@.service";
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
         m.files = &files;
-        m.n_files = 1;
+        m.n_files = verb == START ? 1 : 0;
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &m;
-        (void) rig_ask(&g, &request);
+        a = rig_ask(&g, &request);
         rig_settle(&g);
+        return a;
+}
+
+static void of_units_that_its_record_cannot_name_nobody_says_that_they_are_done(void **state) {
+        const Argosy__Response__UnitResult *last = NULL;
+        const Argosy__Response__JobRow *row;
+        RigAnswer *again;
+
+        (void) change_long_names(START, 4711);
         rig_pass_ms(&g, LATER_MS);
         row = rig_show_job(&g, last_job());
         assert_true(row->cut);
         assert_string_equal(row->state, "failed");
         assert_non_null(strstr(row->message, "more units than"));
         // Nor to who asks again: the last of them is one that the record has no room for.
-        again = rig_ask(&g, &request);
-        rig_settle(&g);
+        again = change_long_names(START, 4711);
         for (size_t i = 0; i < again->n; i++) {
                 const Argosy__Response *r = again->responses[i];
 
@@ -804,9 +841,47 @@ static void of_units_that_its_record_cannot_name_nobody_says_that_they_are_done(
                         continue;
                 for (size_t u = 0; u < r->change->n_units; u++)
                         if (streq(r->change->units[u]->name, texts[LONG_NAMES - 1]))
-                                last = r->change->units[u]->message;
+                                last = r->change->units[u];
         }
-        assert_non_null(strstr(last, "is not kept"));
+        assert_non_null(last);
+        assert_non_null(strstr(last->message, "is not kept"));
+        assert_int_equal(last->status, ENODATA);
+}
+
+static void keep_one_mib_of_history(void) {
+        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.history_mib = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
+        request.queue_change = &m;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+// That it was carried out is known by its id, and no more than that.
+static void of_a_job_that_is_not_kept_who_asks_again_is_told_no_end(void **state) {
+        enum { JOBS = 8 };
+        const Argosy__Response__UnitResult *told;
+        uint64_t id[2] = {4712, 99}, job;
+        RigAnswer *a;
+
+        keep_one_mib_of_history();
+        a = rig_change_with(&g, START, "a.service", SERVICE, false, (const uint8_t *) id);
+        rig_settle(&g);
+        job = rig_last(a)->job;
+        rig_pass_ms(&g, LATER_MS);
+        for (unsigned i = 0; i < JOBS && state_of(job) != ARGOSY__JOB_STATE__JOB_UNKNOWN; i++) {
+                (void) change_long_names(i % 2 ? STOP : START, 5000 + i);
+                rig_pass_ms(&g, LATER_MS);
+        }
+        assert_int_equal(state_of(job), ARGOSY__JOB_STATE__JOB_UNKNOWN);
+        a = rig_change_with(&g, START, "a.service", SERVICE, false, (const uint8_t *) id);
+        rig_settle(&g);
+        told = rig_last(a)->change->units[0];
+        assert_int_equal(rig_last(a)->job, job);
+        assert_int_equal(told->status, ENODATA);
+        assert_true(told->repeated);
+        assert_non_null(strstr(told->message, "how it ended is not known"));
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -830,6 +905,7 @@ int main(void) {
                 TEST(a_drain_ends_when_the_node_is_empty),
                 TEST(a_drain_that_cannot_go_on_has_failed),
                 TEST(an_uncordon_overtakes_a_drain),
+                TEST(of_a_node_that_was_removed_nobody_says_that_it_was_empty),
                 TEST(an_update_ends_when_its_rollout_does),
                 TEST(who_waits_is_told_when_the_log_has_it),
                 TEST(who_waits_hears_what_failed),
@@ -842,6 +918,7 @@ int main(void) {
                 TEST(what_was_begun_and_comes_again_is_one_job_that_ends_once),
                 TEST(what_nobody_goes_on_with_has_failed),
                 TEST(what_is_refused_in_the_middle_has_failed),
+                TEST(of_a_job_that_is_not_kept_who_asks_again_is_told_no_end),
                 TEST(of_units_that_its_record_cannot_name_nobody_says_that_they_are_done),
         };
 

@@ -240,6 +240,35 @@ static void a_new_leader_knows_what_was_called_off(void **state) {
         }
 }
 
+// Not with the job that has called off something else: this unit had begun, and is destroyed by another one.
+static void of_a_called_off_job_a_new_leader_knows_what_others_have_destroyed(void **state) {
+        static const char *const names[] = {"first.service", "begun.service", "second.service"},
+                                *const contents[] = {SERVICE, SERVICE, NEEDS};
+        const Argosy__Response__JobRow *row;
+        uint64_t job, by;
+
+        set_lazy(true);
+        job = rig_last(start_all(names, contents, 3))->job;
+        assert_string_equal(result_of(cancel_all(&job, 1), "begun.service")->message, "it has begun, and goes on");
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->deaf = true; // so the log has to remember what may still run
+        by = answer((Ask){ARGOSY__VERB__VERB_DESTROY, "begun.service"})->job;
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_int_equal(state_of(job), RUNNING);
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->deaf = false;
+        set_lazy(false);
+        rig_pass_ms(&g, 3 * LATER_MS);
+        assert_int_equal(state_of(job), CANCELLED);
+        assert_string_equal(end_of(job, "second.service"), "cancelled");
+        assert_string_equal(end_of(job, "begun.service"), "overtaken");
+        row = rig_show_job(&g, job);
+        for (size_t i = 0; i < row->n_units; i++)
+                if (strcmp(row->units[i]->unit, "begun.service") == 0)
+                        assert_int_equal(row->units[i]->by, by);
+}
+
 // ---- of more units than one entry has
 
 // All of them wait for the first one, which is being started, whoever leads.
@@ -514,6 +543,7 @@ int main(void) {
                 RIG_TEST(what_has_begun_is_refused),
                 RIG_TEST(a_held_one_and_a_running_one_go_together),
                 RIG_TEST(a_new_leader_knows_what_was_called_off),
+                RIG_TEST(of_a_called_off_job_a_new_leader_knows_what_others_have_destroyed),
                 RIG_TEST(many_are_called_off_whoever_leads),
                 RIG_TEST(a_closed_queue_and_rules_do_not_hold_it),
                 RIG_TEST(who_could_not_ask_for_it_cannot_call_it_off),

@@ -33,6 +33,13 @@ export class Load {
   }
 }
 
+// Of a lost host it is known what it had, not what it has; of one without a log, or while nobody leads, nothing.
+function logOf({ lag, state }) {
+  if (typeof lag !== "number") return "-";
+  if (lag > 0) return `${lag} behind`;
+  return state === "lost" || state === "unknown" ? "was up to date" : "up to date";
+}
+
 export function show(root, { copy, rows }) {
   const out = h("div", {}), hosts = h("div", {}), said = h("p", { class: "said", role: "status" });
   const stop = new AbortController(), measured = new Load();
@@ -44,7 +51,7 @@ export function show(root, { copy, rows }) {
     try {
       const { hosts: list } = await ask("/v1/hosts", { signal: stop.signal });
       hosts.replaceChildren(table(["=Host", "=State", "=Role", "Address", "=Log", "=Version"], list.map((host) =>
-        [name(host.host), host.state, `${host.role}${host.leader ? ", leads" : ""}`, host.address, host.lag > 0 ? `${host.lag} behind` : "up to date", host.version])));
+        [name(host.host), host.state, `${host.role}${host.leader ? ", leads" : ""}`, host.address, logOf(host), host.version])));
       offers = new Map((await ask("/v1/nodes", { signal: stop.signal })).nodes.map((row) => [row.node, row]));
       update();
     } catch (error) {

@@ -179,8 +179,8 @@ void member_json(const void *row, Json *j) {
                 4);
         json_key(j, "leader");
         json_bool(j, m->leader);
-        json_number(j, "log_index", m->log_index, m->raft_id > 0);
-        json_number(j, "lag", m->lag, m->raft_id > 0);
+        json_number(j, "log_index", m->log_index, m->log_index > 0); // 0: no log, or nobody leads who would know it
+        json_number(j, "lag", m->lag, m->log_index > 0);
         json_word(j, "version", m->version);
         json_end(j, '}');
 }

@@ -418,6 +418,9 @@ def test_it_says_that_nobody_leads(c: Cluster):
         assert page.text("#leader") == "", "said once is enough"
         shows(page, "#banner", "Nobody leads the cluster", f"{leader.name} leads, and does not answer {c.nodes[on].name}")
         assert page.text("#fresh") == "live", "it is this host that says so"
+        view(page, "#/nodes")
+        shows(page, "main", *(node.name for node in c.nodes))
+        assert "up to date" not in page.text("main"), "whose log is where is known by who leads"
         with browser_on(c.nodes[on], port=9516) as other:
             other.go(PAGE)
             eventually(lambda: "Log in" in other.text("main"), what="the login is shown")

@@ -20,6 +20,14 @@ enum { TOKEN_MAX = 256, TOKEN_TTL_SEC_MAX = 30 * 86400, VOTERS_MAX = 5, HOSTS_NA
 
 // ---- status
 
+static void json_known(Json *j, const char *key, uint64_t value, bool known) {
+        json_key(j, key);
+        if (known)
+                json_u64(j, value);
+        else
+                json_null(j);
+}
+
 static void json_members(Json *j, const Argosy__Response__ClusterStatus *c) {
         json_key(j, "members");
         json_begin(j, '[');
@@ -42,10 +50,8 @@ static void json_members(Json *j, const Argosy__Response__ClusterStatus *c) {
                 json_bool(j, m->leader);
                 json_key(j, "raft_id");
                 json_u64(j, m->raft_id);
-                json_key(j, "log_index");
-                json_u64(j, m->log_index);
-                json_key(j, "lag");
-                json_u64(j, m->lag);
+                json_known(j, "log_index", m->log_index, m->log_index > 0);
+                json_known(j, "lag", m->lag, m->log_index > 0);
                 json_key(j, "voters_configured");
                 json_u64(j, m->voters_configured);
                 json_end(j, '}');
@@ -84,11 +90,10 @@ static void json_cluster(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
 }
 
 static int add_member(Table *t, const Argosy__Response__ClusterStatus__Member *m) {
-        bool votes = streq(m->role, "voter");
         char index[32] = "", lag[32] = "";
         int r;
 
-        if (votes && m->log_index > 0) {
+        if (m->log_index > 0) {
                 snprintf(index, sizeof(index), "%" PRIu64, m->log_index);
                 snprintf(lag, sizeof(lag), "%" PRIu64, m->lag);
         }

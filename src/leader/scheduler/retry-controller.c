@@ -341,8 +341,10 @@ bool retry_controller_phrase(const Leader *l, const Unit *u, char *ret, size_t s
                          limit, when);
         else if (n < limit)
                 snprintf(ret, size, "failure %u of %u here, it is started again%s", n, limit, when);
-        else
-                snprintf(ret, size, "failure %u of %u here, it is started on another node%s", n, limit,
+        else if (n == limit)
+                snprintf(ret, size, "failure %u of %u here, it is started on another node%s", n, limit, when);
+        else // systemd restarts it meanwhile
+                snprintf(ret, size, "%u failures here (RestartElsewhere=%u), it is started on another node%s", n, limit,
                          when);
         return true;
 }

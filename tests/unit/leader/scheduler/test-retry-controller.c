@@ -113,7 +113,10 @@ static void what_systemd_restarts_again_and_again_is_started_elsewhere(void **st
         assert_int_equal(starts_on(first, "x.service"), 1); // systemd has started it
         restart_there("x.service", 2);
         assert_says("x.service", "failure 2 of 2 here, it is started on another node");
-        rig_pass_ms(&g, 2100);
+        rig_pass_ms(&g, 1000);
+        restart_there("x.service", 3); // once more, before it is moved
+        assert_says("x.service", "3 failures here (RestartElsewhere=2), it is started on another node");
+        rig_pass_ms(&g, 4100);
         assert_int_not_equal(rig_host_of(&g, "x.service"), first);
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
 }

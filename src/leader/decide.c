@@ -276,7 +276,7 @@ static Argosy__Response *failed_response(const Leader *l, const Ticket *t, Store
                 return try_later(t, no_space_response(l, t));
         r = response_error(EAGAIN, "the leader changed %s; sending the same request again is safe",
                            outcome == STORE_UNKNOWN ? "before it knew whether the change was kept"
-                           : t->n_kept              ? "in the middle of the change"
+                           : t->n_kept || t->job    ? "in the middle of the change"
                                                     : "before anything was changed");
         if (r)
                 r->no_leader = true;

@@ -203,6 +203,8 @@ static void add_beginning(Argosy__JobRecord *record, const Argosy__JobRecord *pu
         record->drains = put->drains;
         record->n_drains = put->n_drains;
         record->limited_by = put->limited_by;
+        record->asked_revision = put->asked_revision;
+        record->if_revision = put->if_revision;
 }
 
 // What was refused of what it asked for, when nobody listens.

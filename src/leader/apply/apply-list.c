@@ -8,7 +8,8 @@
 // stays theirs. Where neither the folder nor the cluster has a file for it nothing is made, as at a start.
 //
 // How units are is judged in each turn in which it is put into an entry. One that the job has started again already is not
-// started once more, however it ended.
+// started once more, however it ended. Once a part of it is in the log, what somebody has changed since it was asked for stays
+// as it is (changed-since.h), and so does what the job has brought there before and somebody has changed again.
 
 #include "apply-list.h"
 
@@ -17,6 +18,7 @@
 
 #include "batch-builder.h"
 #include "buf.h"
+#include "changed-since.h"
 #include "message.h"
 #include "registry.h"
 #include "str.h"
@@ -35,8 +37,28 @@ const ApplyItem *apply_list_item(const AimItem *item) {
         return CONTAINER_OF(item, const ApplyItem, to);
 }
 
-const AimItem *apply_list_at(const AimList *list, size_t i) {
-        return &CONTAINER_OF(list, const ApplyList, aims)->items[i].to;
+// Who has planned it anew since has seen what its job did, and what became of that.
+static bool is_asked_anew(const ApplyList *list) {
+        return list->job && list->ticket->asked.revision > list->job->asked_revision;
+}
+
+static void leave_changed(const ApplyList *list, ApplyItem *item) {
+        bool is_done = map_find_str(&list->done, item->to.name) && !is_asked_anew(list);
+
+        item->looked = true;
+        if (!item->to.aimed || list->ticket->job == 0)
+                return;
+        item->changed = !is_done && changed_since(list->leader, list->ticket, item->to.name);
+        item->to.aimed = !is_done && !item->changed;
+}
+
+const AimItem *apply_list_at(const AimList *aims, size_t i) {
+        const ApplyList *list = CONTAINER_OF(aims, const ApplyList, aims);
+        ApplyItem *item = &list->items[i];
+
+        if (!item->looked)
+                leave_changed(list, item);
+        return &item->to;
 }
 
 // ------------------------------------------------------------------------------------------------ which units

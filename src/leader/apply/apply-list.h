@@ -15,6 +15,8 @@ typedef struct ApplyItem {
         ApplySight sight;
         ApplyVerdict verdict;
         bool lost; // its content is not there, and did not come either
+        bool changed; // somebody has changed it since it was asked for: it is left
+        bool looked;  // for that
 } ApplyItem;
 
 typedef struct ApplyList {
@@ -28,11 +30,13 @@ typedef struct ApplyList {
         RolloutGroup rolls;     // what gets its files a few at a time
         Argosy__JobRecord *job; // of what is in the log already; NULL: nothing is
         Map done;               // names of its units
+        Ticket *ticket;
 } ApplyList;
 
 void apply_list_done(ApplyList *list);
 const ApplyItem *apply_list_item(const AimItem *item);
-const AimItem *apply_list_at(const AimList *list, size_t i); // AimList.item
+// AimList.item, of units that go into an entry in this turn.
+const AimItem *apply_list_at(const AimList *list, size_t i);
 
 // All that it is about: for the plan, and to see whether it is still that. 0, -EEXIST: a unit is named twice, -ENOMEM.
 int apply_list_fill_all(ApplyList *list);

@@ -163,14 +163,6 @@ int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimIte
         return r;
 }
 
-bool decide_aims_are_over(const Leader *l, const Ticket *t) {
-        const ProtobufCBinaryData *id = t->request->job ? &t->request->job->id : NULL;
-        RequestKey key;
-
-        return t->job > 0 && id && id->len == 16 && cluster_state_find_key(l->state, id->data, &key) &&
-               !key.more;
-}
-
 int decide_aims(Decision *d, Ticket *t, const AimList *list) {
         int r = log_parts_begin(t);
 

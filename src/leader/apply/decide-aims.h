@@ -30,9 +30,7 @@ int decide_aims(Decision *d, Ticket *t, const AimList *list);
 // Plans those of the first ones for which `which` says so, for who has more to put into the entry; what becomes of them is not
 // told. 0, -EBUSY, -ENOMEM.
 int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimItem *item));
-// Whether all of it is in the log, under the request's id. Also of an Undo.
-bool decide_aims_are_over(const Leader *l, const Ticket *t);
-// The same: nodes that refused the unit, and where it failed, are asked again, if it has an aim that is about that.
+// Also of an Undo: nodes that refused the unit, and where it failed, are asked again, if it has an aim that is about that.
 void decide_aims_forget_refusals(Leader *l, const char *name, const ChangeAim *aim);
 // What is said of all that stay. 0 or -ENOMEM.
 int decide_aims_describe(const Leader *l, const Ticket *t, const AimList *list, Argosy__Response *ret);

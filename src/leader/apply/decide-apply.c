@@ -9,8 +9,10 @@
 //         wants what belongs to others, is empty, or would take most of the set away
 //      3. units that are to go, then those that are named; also one that the log has as it is to be, and that has failed or was
 //         stopped on its node (apply-seen.h), is started again. How units are is judged in the turn in which that is decided:
-//         what has failed since the plan is started, too. A leader that goes on with what another one has begun looks at no
-//         fingerprint: what is there already is as the folder says
+//         what has failed since the plan is started, too. As long as nothing is in the log the fingerprint is compared in
+//         each turn
+//      4. of more than one entry: what somebody has changed since the first one is left, named, and fails the job; so it is
+//         under the next leader, too, but for one that asks with the fingerprint of how all is by then
 //
 // With `rolling` all is brought there by one rollout, if what differs is the file of one template, or of one unit, and nothing else;
 // it gets the files of all units of a template, so a folder that does not name all of them is refused. What is only to be
@@ -27,6 +29,7 @@
 #include "apply-list.h"
 #include "batch-builder.h"
 #include "buf.h"
+#include "changed-since.h"
 #include "decide-aims.h"
 #include "decide-complete.h"
 #include "decide-rolling.h"
@@ -316,6 +319,14 @@ static int on_describe(const Leader *l, const Ticket *t, const AimList *aims, co
                                  *item->unit.now.set ? "the set " : "no set", item->unit.now.set);
                 return r < 0 ? r : AIM_SAID;
         }
+        if (item->changed) {
+                ChangedPhrase phrase;
+
+                changed_since_phrase(l->state, changed_since_by(l, list->ticket, item->to.name), phrase);
+                ret->status = ESTALE; // log_parts_is_left()
+                r = field_printf(&ret->message, "it %s, and stays as it is", phrase);
+                return r < 0 ? r : AIM_SAID;
+        }
         if (!map_find_str(&list->done, item->to.name))
                 return 0;
         if (item->verdict == APPLY_SAME)
@@ -391,9 +402,39 @@ static int check_plan(ApplyList *list, const ClusterState *state, Ticket *t) {
                                         (const char *) why.data));
 }
 
+// A leader goes on with what an earlier one has begun: whether somebody has planned it anew since.
+static int renew(Decision *d, Ticket *t) {
+        _cleanup_(apply_list_done) ApplyList list = {.m = t->request->apply, .leader = d->leader, .ticket = t};
+        uint64_t plan = 0;
+        int r;
+
+        list.options = (ApplyOptions){list.m->set, list.m->prune, list.m->force, list.m->adopt};
+        r = apply_list_fill_all(&list);
+        if (r < 0)
+                return r == -EEXIST ? settle_twice(t) : r;
+        apply_list_judge(&list);
+        r = apply_list_fingerprint(&list, &plan);
+        if (r == 0 && plan == list.m->plan)
+                changed_since_renew(d->leader, t);
+        return r < 0 ? r : STEP_PASSED;
+}
+
+// Against what it is asked, as long as nothing of it is in the log: how all is in this turn. STEP_PASSED.
+static int begin(Decision *d, Ticket *t) {
+        bool is_first = t->asked.revision == 0;
+        int r = changed_since_begin(d->leader, t);
+
+        if (r < 0)
+                return r;
+        if (t->job > 0)
+                return is_first && ticket_has_open_job(t) ? renew(d, t) : STEP_PASSED;
+        changed_since_renew(d->leader, t);
+        return STEP_PASSED;
+}
+
 // As it is now. STEP_PASSED: it is still what was asked about, and may be done.
 static int compare(Decision *d, Ticket *t) {
-        _cleanup_(apply_list_done) ApplyList list = {.m = t->request->apply, .leader = d->leader};
+        _cleanup_(apply_list_done) ApplyList list = {.m = t->request->apply, .leader = d->leader, .ticket = t};
         const ClusterState *state = d->leader->state;
         int r;
 
@@ -453,17 +494,17 @@ static int decide_rolling(Decision *d, Ticket *t, const ApplyList *list) {
 }
 
 static int decide_at_once(Decision *d, Ticket *t, ApplyList *list) {
-        return decide_aims_are_over(d->leader, t) ? tell_done(d, t, list) : decide_aims(d, t, &list->aims);
+        return ticket_was_carried_out(t) ? tell_done(d, t, list) : decide_aims(d, t, &list->aims);
 }
 
 static int decide_judged(Decision *d, Ticket *t, ApplyList *list) {
         const char *unit, *why;
         int r;
 
-        if (!list->m->rolling)
-                return decide_at_once(d, t, list);
-        if (t->job > 0 && (!list->job || *list->job->rollout))
+        if (list->m->rolling && t->job > 0 && (!list->job || *list->job->rollout))
                 return settle(t, decide_rolling_response(d->leader, t));
+        if (!list->m->rolling || t->job > 0) // it was begun so
+                return decide_at_once(d, t, list);
         r = find_rollout(list, &unit, &why);
         if (r == -EINVAL)
                 return settle(t, response_error(EINVAL, "%s %s: nothing was changed", unit, why));
@@ -478,11 +519,12 @@ int decide_apply(Decision *d, Ticket *t) {
         const ClusterState *state = d->leader->state;
         _cleanup_(apply_list_done) ApplyList list = {.m = t->request->apply,
                                                .leader = d->leader,
+                                               .ticket = t,
                                                .aims = {.item = apply_list_at, .describe = on_describe}};
-        int r = STEP_PASSED;
+        int r = begin(d, t);
 
         list.options = (ApplyOptions){list.m->set, true, list.m->force, list.m->adopt};
-        if (!t->log_parts && t->job == 0)
+        if (r == STEP_PASSED && t->job == 0)
                 r = compare(d, t);
         if (r == STEP_PASSED)
                 r = apply_list_fill_asked(&list);

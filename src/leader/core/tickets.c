@@ -209,3 +209,10 @@ bool ticket_has_open_job(const Ticket *t) {
                        job_end_at_once(t->request) == ARGOSY__JOB_STATE__JOB_DONE;
         return cluster_state_find_key(state, id->data, &key) && key.more;
 }
+
+bool ticket_was_carried_out(const Ticket *t) {
+        const ProtobufCBinaryData *id = job_request_id(t->request);
+        RequestKey key;
+
+        return t->job > 0 && id && cluster_state_find_key(t->leader->state, id->data, &key) && !key.more;
+}

@@ -53,6 +53,11 @@ struct Ticket {
         size_t n_cancels;
         size_t n_kept;      // units that these have changed in the log
         struct {
+                uint64_t revision;    // of the state against which it is asked; 0: it was not looked at yet
+                uint64_t if_revision; // that it is bound to; 0: to none
+                size_t n_looks;       // at jobs, to find out who has changed what
+        } asked; // of what goes into the log in parts (changed-since.h)
+        struct {
                 size_t at, end; // revs that were looked at; and with the entry that is on its way
                 size_t n_now;   // contents that units have
         } forget; // of a Forget
@@ -96,6 +101,8 @@ struct Ticket {
 
 // Whether the log has a part of what it asks for and waits for more: if there is none, an entry has to say so.
 bool ticket_has_open_job(const Ticket *t);
+// Whether the log has all of it, by its key.
+bool ticket_was_carried_out(const Ticket *t);
 Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 // The same of a request that is the ticket's from now on, also if there is no ticket; NULL: out of memory.
 Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, void *userdata);

@@ -8,7 +8,8 @@
 //
 //      what became of the entry    the part
 //      not taken                   is taken and planned anew: nothing is known of it yet
-//      there is nothing to store   is done at once. The last one has an entry nevertheless while the log waits for it
+//      there is nothing to store   is done at once. The last one has an entry nevertheless while the log waits for it, and so
+//                                  has one of which units are left that somebody has changed since
 //      committed                   is done: its units count (Ticket.n_kept), and what is said of them goes behind what was said before
 //
 // The client is answered once, when the last part is done; or, if it takes that, about each part as it is there.
@@ -61,6 +62,21 @@ bool log_parts_fit(const Decision *d, BatchBuilderMark mark) {
         return mark.n_ops == 0 || d->batch.packed.len <= STORE_BATCH_MAX - ENTRY_SPARE_BYTES;
 }
 
+const Argosy__Response__Change *log_parts_results(const Ticket *t) {
+        return t->log_parts && t->log_parts->part ? t->log_parts->part->change : NULL;
+}
+
+bool log_parts_is_left(const Argosy__Response__UnitResult *result) {
+        return result->status == ESTALE;
+}
+
+static bool leaves_units(const LogParts *p) {
+        for (size_t i = 0; i < p->part->change->n_units; i++)
+                if (log_parts_is_left(p->part->change->units[i]))
+                        return true;
+        return false;
+}
+
 static int done_apart(Ticket *t) {
         LogParts *p = t->log_parts;
 
@@ -103,7 +119,7 @@ int log_parts_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
         LogParts *p = t->log_parts;
         int r;
 
-        if (d->batch.n_ops != mark.n_ops || (p->last && ticket_has_open_job(t))) {
+        if (d->batch.n_ops != mark.n_ops || ((p->last || leaves_units(p)) && ticket_has_open_job(t))) {
                 p->n_stored = batch_builder_units_since(&d->batch, mark);
                 t->again = !p->last;
                 t->committed = on_part_committed;

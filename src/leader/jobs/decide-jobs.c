@@ -25,6 +25,7 @@
 #include "held-jobs.h"
 #include "job-end.h"
 #include "job-words.h"
+#include "log-parts.h"
 #include "message.h"
 #include "open-jobs.h"
 #include "queue-subject.h"
@@ -81,6 +82,19 @@ static bool was_called_off(const Leader *l, const RequestKey *key) {
         return was;
 }
 
+// What an earlier leader has put into the log of it. 0 or -ENOMEM.
+static int count_kept(const Leader *l, Ticket *t) {
+        Argosy__JobRecord *job;
+        int r = cluster_state_read_job(l->state, t->job, &job);
+
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        for (size_t g = 0; g < job->n_units; g++)
+                t->n_kept += job->units[g]->n_names;
+        message_free(job);
+        return 0;
+}
+
 // A Change, an Undo or an Apply is planned again, for the answer; so is what was begun and is not whole in the log.
 static int admit_known(Leader *l, Ticket *t, const RequestKey *key, const HandlerLog *log) {
         const Argosy__Request *q = t->request;
@@ -97,6 +111,8 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key, const Handle
                 return settle(t, response_error(ECANCELED, "job %" PRIu64 " was cancelled before it began", key->job));
         if (was_called_off(l, key))
                 return settle(t, response_error(ECANCELED, "job %" PRIu64 " was called off before all of it began", key->job));
+        if (key->more && count_kept(l, t) < 0)
+                return -ENOMEM;
         if (key->more || log->again == AGAIN_PLANNED)
                 return STEP_PASSED;
         if (log->again == AGAIN_CURRENT && !q->rollout->abort) {
@@ -180,7 +196,9 @@ typedef struct JobSource {
         uint32_t limited_by;
         const uint64_t *cancels; // LogOp.JobPut.cancels
         size_t n_cancels;
-        const Argosy__Response__Change *refused; // by this some units are, and nobody listens; NULL: none
+        const Argosy__Response__Change *refused; // by this some units are; NULL: none
+        bool is_heard;                           // whoever asks is told that: only what was changed meanwhile is written down
+        uint64_t asked_revision, if_revision;    // of the first of several entries (JobRecord); 0: of another one
         Argosy__StoredRequest *stored;           // it is held back; NULL: it is not
         const char *rollout;                     // that it begins, which is not what it asks for; NULL: none
         const char *failed;                      // it has, with this reason; NULL: it has not
@@ -246,12 +264,17 @@ static void ends_done(Argosy__JobRecord *record) {
         free(record->ends);
 }
 
+static bool is_refused(const JobSource *source, const Argosy__Response__UnitResult *u) {
+        return source->is_heard ? log_parts_is_left(u) : u->status != 0;
+}
+
 // Those that are refused are named as far as the entry has room for it. 0 or -ENOMEM.
-static int add_refused(const Argosy__Response__Change *change, uint32_t n_before, size_t room, Argosy__JobRecord *record) {
+static int add_refused(const JobSource *source, uint32_t n_before, size_t room, Argosy__JobRecord *record) {
+        const Argosy__Response__Change *change = source->refused;
         size_t n = 0;
 
         for (size_t i = 0; change && i < change->n_units; i++)
-                n += change->units[i]->status != 0;
+                n += is_refused(source, change->units[i]);
         record->failed = change ? n_before + (uint32_t) n : 0;
         if (record->failed > 0 && record->state == ARGOSY__JOB_STATE__JOB_DONE)
                 record->state = ARGOSY__JOB_STATE__JOB_FAILED;
@@ -264,7 +287,7 @@ static int add_refused(const Argosy__Response__Change *change, uint32_t n_before
                 const Argosy__Response__UnitResult *u = change->units[i];
                 Argosy__JobUnitEnd *end;
 
-                if (u->status == 0)
+                if (!is_refused(source, u))
                         continue;
                 end = job_unit_end_new(u->name, ARGOSY__UNIT_END__END_FAILED, "", u->message);
                 if (!end)
@@ -294,6 +317,8 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
         int r;
 
         record.state = state_of(source);
+        record.asked_revision = source->asked_revision;
+        record.if_revision = source->if_revision;
         if (source->stored) {
                 record.after = source->stored->after;
                 record.n_after = source->stored->n_after;
@@ -338,7 +363,7 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
         put.cancels = (uint64_t *) source->cancels;
         put.n_cancels = source->n_cancels;
         *ret_number = put.number ?: cluster_state_last_job(d->leader->state) + ++d->n_jobs;
-        r = add_refused(source->refused, open_job_n_refused(d->leader, put.number), room_left(&d->batch), &record);
+        r = add_refused(source, open_job_n_refused(d->leader, put.number), room_left(&d->batch), &record);
         if (r == 0)
                 r = batch_builder_put_job(&d->batch, &put);
         ends_done(&record);
@@ -358,7 +383,7 @@ static int put_job(Decision *d, const JobSource *source, size_t n_ops, uint64_t 
 
 // What was said of the units of this entry; NULL: nothing.
 static const Argosy__Response__Change *results_of(const Ticket *t) {
-        const Argosy__Response__Change *part = decide_parts_results(t);
+        const Argosy__Response__Change *part = log_parts_results(t);
 
         if (part || !t->response || t->response->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
                 return part;
@@ -384,8 +409,12 @@ int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
                 return 0;
         source.failed = t->job_failed;
         source.rollout = t->rolls;
-        if (t->held)
-                source.refused = results_of(t);
+        source.refused = results_of(t);
+        source.is_heard = !t->held;
+        if (t->job == 0 && t->again) {
+                source.asked_revision = t->asked.revision;
+                source.if_revision = t->asked.if_revision;
+        }
         if (source.id)
                 r = batch_builder_claim(&d->batch, source.id->data, source.id->len);
         if (r == 0)

@@ -29,6 +29,8 @@ typedef enum UndoVerdict {
         UNDO_DONE,    // what the job changed is as it was before
         UNDO_TOUCHED, // somebody has changed that since
         UNDO_RAN,     // the job changed nothing that could be put back: it only started something, or again
+        UNDO_CHANGED, // somebody has changed it since the undo was asked for (not from undo_judge())
+        UNDO_BACK,    // the undo has put it back, and somebody has changed it again since (the same)
 } UndoVerdict;
 
 // Of a label, a node, a role, a pool or a rule, which are whole: whether it is now as it was before the job, and as the job

@@ -5,13 +5,17 @@
 // is planned like a Change (ChangeAim). What is no unit is put back as it was (undo-settings.c), which needs the right to
 // change it.
 //
-//      1. all are judged, UNDO_LOOK_UNITS a turn. If somebody has changed one since, or its content of before is
-//         not kept any more, nothing is done, unless the request says what is to become of those
-//      2. what is no unit goes into the first entry. UNDO_PART_UNITS after UNDO_PART_UNITS is judged anew, planned and committed, as one job. What is as before
-//         already stays, also what an earlier leader has put back
-//      3. when the log has the last part (log-parts.c), the answer names all units
+//      1. of more than UNDO_LOOK_UNITS so many are looked at in each turn, to refuse early
+//      2. in the turn of the first entry the first UNDO_LOOK_UNITS are judged, and what is no unit. If somebody has changed
+//         one since, or its content of before is not kept any more, nothing is done, unless the request says what is to
+//         become of those. What is no unit goes into that entry
+//      3. UNDO_PART_UNITS after UNDO_PART_UNITS is judged, planned and committed in one turn, as one job. What is as before
+//         already stays, also what an earlier leader has put back. What somebody has changed since the undo was asked for
+//         (changed-since.h) is left, named, and fails the job
+//      4. when the log has the last part (log-parts.c), the answer names all units
 //
-// Or, a few units at a time, by a rollout (undo-rollout.c), which is begun by one entry (decide-rolling.c).
+// Or, a few units at a time, by a rollout (undo-rollout.c), which is begun by one entry (decide-rolling.c): then all are judged
+// in the turn of that entry, at about 0.3 us each.
 //
 // A request that comes again when all of it is in the log is answered and changes nothing.
 
@@ -25,6 +29,7 @@
 #include "answer-jobs.h"
 #include "author.h"
 #include "authorization.h"
+#include "changed-since.h"
 #include "decide-aims.h"
 #include "decide-bound.h"
 #include "decide-changes.h"
@@ -51,10 +56,10 @@ enum {
 // Where a ticket is with it.
 struct UndoWork {
         UndoList list;
-        bool filled, checked;
-        bool resumed; // an earlier leader has begun it
-        size_t n_judged, n_told;
-        uint64_t newest; // revision of those that are judged, as they were then
+        uint64_t own_job; // that an earlier leader has begun; 0: none has
+        UndoList own;     // units of that: what the undo has put back already
+        size_t n_looked, n_told;
+        uint64_t newest; // revision of those that were looked at
         RolloutGroup rolls; // what gets its files back a few at a time
 };
 
@@ -64,6 +69,7 @@ void undo_work_free(Ticket *t) {
         if (!w)
                 return;
         undo_list_done(&w->list);
+        undo_list_done(&w->own);
         rollout_group_done(&w->rolls);
         free(w);
 }
@@ -234,7 +240,7 @@ static int add_results(const Leader *l, UndoWork *w, size_t from, size_t to, boo
                 if (FIELD_APPEND(change->units, change->n_units, result) < 0 ||
                     undo_item_describe(&w->list, l->state, item, result) < 0)
                         return -ENOMEM;
-                if (item->verdict == UNDO_DONE && w->resumed)
+                if (item->verdict == UNDO_DONE && undo_list_find(&w->own, item->name))
                         result->verb = verb_of_done(&item->unit.now);
         }
         return 0;
@@ -247,6 +253,8 @@ static int add_setting_result(const Leader *l, UndoWork *w, const UndoSetting *s
 
         if (FIELD_APPEND(ret->change->units, ret->change->n_units, result) < 0)
                 return -ENOMEM;
+        if (w->own_job > 0 && s->verdict != UNDO_DONE) // the first entry of the job had it
+                return field_set(&result->message, "it was put back, and somebody has changed it again since");
         if (undo_setting_is_due(s) && !plans)
                 return 0;
         if (s->verdict != UNDO_TOUCHED)
@@ -308,34 +316,61 @@ static int plan(Decision *d, UndoList *list, char **names, size_t n, Argosy__Res
         return 0;
 }
 
-// Names of the part that begins at the ticket's place. What is behind it is as it was when all were judged.
-static size_t take_part(const Leader *l, const Ticket *t, char *names[static UNDO_PART_UNITS]) {
-        UndoList *list = &t->undo->list;
-        LogParts *p = t->log_parts;
-        size_t n = 0, i, end;
+// By its content alone: whoever has stopped and started it again has changed nothing that undoing takes away.
+static bool is_changed(const Leader *l, Ticket *t, const UndoItem *item) {
+        const Argosy__Request__Undo *m = t->request->undo;
 
-        for (i = p->at; i < list->n && n < UNDO_PART_UNITS && i < p->at + UNDO_LOOK_UNITS; i++) {
-                undo_list_judge(list, l->state, i, i + 1, t->request->undo->force);
-                if (undo_item_is_aimed(&list->items[i]))
+        if (item->verdict == UNDO_TOUCHED)
+                return !m->only_untouched;
+        return (m->force || t->asked.if_revision > 0) && changed_since(l, t, item->name);
+}
+
+// What becomes of it in this turn. Whether it is aimed.
+static bool judge_item(const Leader *l, Ticket *t, size_t i) {
+        UndoList *list = &t->undo->list;
+        UndoItem *item = &list->items[i];
+
+        undo_list_judge(list, l->state, i, i + 1, t->request->undo->force);
+        if (item->verdict == UNDO_DONE || item->verdict == UNDO_RAN)
+                return false;
+        if (undo_list_find(&t->undo->own, item->name))
+                item->verdict = UNDO_BACK;
+        else if (is_changed(l, t, item))
+                item->verdict = UNDO_CHANGED;
+        item->lost &= item->verdict == UNDO_PUT;
+        return undo_item_is_aimed(item);
+}
+
+// Names of the part that begins at the ticket's place.
+static size_t take_part(const Leader *l, Ticket *t, char *names[static UNDO_PART_UNITS]) {
+        const UndoList *list = &t->undo->list;
+        LogParts *p = t->log_parts;
+        size_t n = 0, i = p->at, most = MIN_OF(list->n, p->at + UNDO_LOOK_UNITS), end;
+
+        for (; i < most && n < UNDO_PART_UNITS; i++)
+                if (judge_item(l, t, i))
                         names[n++] = (char *) list->items[i].name;
-        }
         end = i;
-        while (i < list->n && !undo_item_is_aimed(&list->items[i]))
+        while (i < most && !judge_item(l, t, i))
                 i++;
         log_parts_take(p, i == list->n ? i : end, i == list->n);
         return n;
 }
 
-// Settings go with it.
+// Settings go with it, unless they are in the log.
 static bool is_first_part(const Ticket *t) {
         return t->log_parts->at == 0;
+}
+
+static bool has_begun(const Ticket *t) {
+        return t->job > 0;
 }
 
 static int put_settings(Decision *d, Ticket *t) {
         UndoSettings *settings = &t->undo->list.settings;
         int r = undo_settings_judge(settings, d->leader, t->request->undo->force);
 
-        return r < 0 ? r : undo_settings_put(settings, d->leader, &d->batch);
+        return r < 0 || has_begun(t) ? r : undo_settings_put(settings, d->leader, &d->batch);
 }
 
 static int decide_part(Decision *d, Ticket *t) {
@@ -367,32 +402,65 @@ static int work_new(Ticket *t, const ClusterState *state) {
         t->undo = calloc(1, sizeof(*t->undo));
         if (!t->undo)
                 return -ENOMEM;
-        t->undo->resumed = t->job > 0;
-        return undo_list_read(&t->undo->list, state, t->request->undo->job);
+        t->undo->own_job = t->job;
+        return changed_since_begin(t->leader, t) ?: undo_list_read(&t->undo->list, state, t->request->undo->job);
 }
 
-// STEP_PASSED: all units are judged.
+static int later(Leader *l) {
+        leader_mark(l);
+        return PLAN_SETTLED;
+}
+
+// Of a record that names too many, or is not kept, nothing is known: then whose a change is says its revision.
+static int read_own(Leader *l, UndoWork *w) {
+        int r = undo_list_read(&w->own, l->state, w->own_job);
+
+        if (r == -ENOENT || r == -E2BIG)
+                w->own_job = 0;
+        else if (r < 0)
+                return r;
+        return later(l);
+}
+
+// STEP_PASSED: all are listed, and those for which the turn of an entry has no time were looked at.
 static int look(Leader *l, Ticket *t) {
         UndoWork *w = t->undo;
         size_t to;
         int r;
 
-        if (!w->filled) {
-                r = undo_list_fill(&w->list, UNDO_LOOK_UNITS);
-                if (r < 0)
-                        return r;
-                w->filled = r != UNDO_LIST_MORE;
-        }
-        to = MIN_OF(w->list.n, w->n_judged + UNDO_LOOK_UNITS);
-        undo_list_judge(&w->list, l->state, w->n_judged, to, t->request->undo->force);
-        note_newest(l->state, w, w->n_judged, to);
-        w->n_judged = to;
-        if (w->filled && to == w->list.n) {
-                r = undo_settings_judge(&w->list.settings, l, t->request->undo->force);
-                return r < 0 ? r : STEP_PASSED;
-        }
-        leader_mark(l);
-        return PLAN_SETTLED;
+        if (w->own_job > 0 && !w->own.job)
+                return read_own(l, w);
+        r = undo_list_fill(&w->list, UNDO_LOOK_UNITS);
+        if (r == 0 && w->own_job > 0)
+                r = undo_list_fill(&w->own, UNDO_LOOK_UNITS);
+        if (r != 0)
+                return r == UNDO_LIST_MORE ? later(l) : r;
+        if (w->list.n <= UNDO_LOOK_UNITS || w->n_looked == w->list.n)
+                return STEP_PASSED;
+        to = MIN_OF(w->list.n, w->n_looked + UNDO_LOOK_UNITS);
+        undo_list_judge(&w->list, l->state, w->n_looked, to, t->request->undo->force);
+        note_newest(l->state, w, w->n_looked, to);
+        w->n_looked = to;
+        return later(l);
+}
+
+// As it is in this turn, before anything of it is in the log: all that an entry of this turn may be about. Each part behind
+// that is judged when it is put.
+static int judge(Leader *l, Ticket *t) {
+        UndoWork *w = t->undo;
+        size_t n = t->request->undo->rolling ? w->list.n : MIN_OF(w->list.n, (size_t) UNDO_LOOK_UNITS);
+        int r;
+
+        if (t->log_parts && t->log_parts->at > 0)
+                return STEP_PASSED;
+        if (n == w->list.n)
+                w->newest = 0;
+        if (n == w->list.n && !has_begun(t))
+                changed_since_renew(l, t);
+        undo_list_judge(&w->list, l->state, 0, n, t->request->undo->force);
+        note_newest(l->state, w, 0, n);
+        r = undo_settings_judge(&w->list.settings, l, t->request->undo->force);
+        return r < 0 ? r : STEP_PASSED;
 }
 
 // ------------------------------------------------------------------------------------------------ a few at a time
@@ -439,24 +507,32 @@ static int decide_rolling(Decision *d, Ticket *t) {
         return decide_rolling_begin(d, t, &m);
 }
 
-// STEP_PASSED: it is to be done.
-static int check(Leader *l, Ticket *t) {
+// Before anything of it is in the log. STEP_PASSED: it may be done.
+static int refuse(Leader *l, Ticket *t) {
         UndoWork *w = t->undo;
         int r = refuse_unauthorised(l, t, &w->list);
 
-        if (r == STEP_PASSED && !w->checked && !w->resumed)
+        if (r == STEP_PASSED)
                 r = refuse_if_changed(l, t);
-        if (r == STEP_PASSED && !w->checked && !w->resumed)
+        if (r == STEP_PASSED)
                 r = refuse_hopeless(l, t, &w->list);
-        if (r != STEP_PASSED)
-                return r;
-        if (r == STEP_PASSED && t->request->undo->rolling && t->job == 0)
+        if (r == STEP_PASSED && t->request->undo->rolling)
                 r = refuse_rolling(t);
+        return r;
+}
+
+// STEP_PASSED: it is to be done.
+static int check(Leader *l, Ticket *t) {
+        int r = STEP_PASSED;
+
+        if (t->log_parts && t->log_parts->at > 0)
+                return STEP_PASSED;
+        if (!has_begun(t))
+                r = refuse(l, t);
         if (r != STEP_PASSED)
                 return r;
-        if (!w->checked && (t->request->undo->dry_run || decide_aims_are_over(l, t)))
-                return settle(t, t->request->undo->rolling && t->job > 0 ? decide_rolling_response(l, t) : tell(l, t));
-        w->checked = true;
+        if (t->request->undo->dry_run || ticket_was_carried_out(t))
+                return settle(t, t->request->undo->rolling && has_begun(t) ? decide_rolling_response(l, t) : tell(l, t));
         return STEP_PASSED;
 }
 
@@ -488,9 +564,10 @@ int decide_undo(Decision *d, Ticket *t) {
                                                 m->job));
         if (r < 0)
                 return r;
-        if (!t->undo->checked)
-                r = look(l, t);
-        if (t->undo->checked || r == STEP_PASSED)
+        r = look(l, t);
+        if (r == STEP_PASSED)
+                r = judge(l, t);
+        if (r == STEP_PASSED)
                 r = check(l, t);
         if (r != STEP_PASSED)
                 return r;

@@ -7,11 +7,10 @@
 #include "undo-list.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
-#include "author.h"
 #include "batch-builder.h"
+#include "changed-since.h"
 #include "cluster-setting.h"
 #include "message.h"
 #include "response.h"
@@ -215,28 +214,12 @@ static uint64_t find_later_of_unit(UndoList *list, const ClusterState *state, co
         return by > list->job->number ? by : find_later(list, state, has_changed_unit, name);
 }
 
-static void phrase_touched(const ClusterState *state, uint64_t number, UndoPhrase ret) {
-        Argosy__Author author = ARGOSY__AUTHOR__INIT;
-        char text[AUTHOR_TEXT_SIZE];
-        Argosy__JobRecord *job;
-
-        if (number == 0 || cluster_state_read_job(state, number, &job) < 0) {
-                str_fit(ret, sizeof(UndoPhrase), "was changed since");
-                return;
-        }
-        author.user = job->user;
-        author.uid = job->uid_known ? job->uid : UINT32_MAX;
-        str_fit(ret, sizeof(UndoPhrase), "was changed since by job %" PRIu64 " (%s, %s%s%s)", number,
-                job->verb, author_text(&author, text), *job->host_name ? "@" : "", job->host_name);
-        message_free(job);
-}
-
 void undo_phrase_touched(UndoList *list, const ClusterState *state, const UndoItem *item, UndoPhrase ret) {
-        phrase_touched(state, find_later_of_unit(list, state, item->name), ret);
+        changed_since_phrase(state, find_later_of_unit(list, state, item->name), ret);
 }
 
 void undo_phrase_setting_touched(UndoList *list, const ClusterState *state, const UndoSetting *s, UndoPhrase ret) {
-        phrase_touched(state, find_later(list, state, has_changed_setting, s->first), ret);
+        changed_since_phrase(state, find_later(list, state, has_changed_setting, s->first), ret);
 }
 
 static int add_words(Buf *b, const char *words, const char *more, const char *last) {
@@ -281,8 +264,13 @@ int undo_item_describe(UndoList *list, const ClusterState *state, const UndoItem
                 return field_set(&ret->message,
                                  "that it ran cannot be undone, and nothing else of it was changed");
         case UNDO_TOUCHED:
+        case UNDO_CHANGED:
+                if (item->verdict == UNDO_CHANGED)
+                        ret->status = ESTALE; // log_parts_is_left()
                 undo_phrase_touched(list, state, item, phrase);
                 return field_printf(&ret->message, "it %s, and stays as it is", phrase);
+        case UNDO_BACK:
+                return field_set(&ret->message, "it was put back, and somebody has changed it again since");
         default:
                 return describe_aim(item, &words)
                                ?: field_printf(&ret->message, "%.*s", (int) words.len,

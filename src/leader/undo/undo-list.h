@@ -3,6 +3,7 @@
 
 // The units of a job that is to be undone: what it did to each, what that is now, and what becomes of it. Only reads.
 
+#include "changed-since.h"
 #include "leader-core.h"
 #include "request-kind.h"
 #include "map.h"
@@ -54,7 +55,7 @@ bool undo_item_is_aimed(const UndoItem *item);
 // What to wait for when it is put back.
 Argosy__Verb undo_item_verb(const UndoItem *item);
 
-typedef char UndoPhrase[512];
+typedef ChangedPhrase UndoPhrase;
 // "was changed since by job 7 (stop, alice@n1)"
 void undo_phrase_touched(UndoList *list, const ClusterState *state, const UndoItem *item, UndoPhrase ret);
 void undo_phrase_setting_touched(UndoList *list, const ClusterState *state, const UndoSetting *s, UndoPhrase ret);

@@ -32,7 +32,7 @@ static int add(const UndoList *list, const UndoItem *item, RolloutGroup *ret, ch
         if (!is_about_content_only(item))
                 return cannot(list, ret_why, "is to be something else again, too, or was not there",
                               item->name);
-        r = rollout_group_add(ret, item->name, from_template, &item->aim.spec->hash, &why);
+        r = rollout_group_add(ret, item->name, from_template, &item->wanted.spec, &why);
         return r == -EINVAL ? cannot(list, ret_why, why, item->name) : r;
 }
 

@@ -255,9 +255,7 @@ const ChangeOps *decide_change_ops(void) {
 
 // All of the request, or the part of it that is at hand.
 static bool was_applied(const Leader *l, const Ticket *t) {
-        uint64_t revision;
-
-        return cluster_state_was_applied(l->state, t->request->change->id.data, &revision) || decide_part_is_done(l, t);
+        return ticket_was_carried_out(t) || decide_part_is_done(l, t);
 }
 
 int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret) {
@@ -276,7 +274,7 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
                 t->made = t->told = true;
                 return decide_repeat(d, t, change, ret);
         }
-        if (!repeated && t->parts && decide_bound_check_units(l, t, change) == PLAN_SETTLED)
+        if (!repeated && t->parts && t->job == 0 && decide_bound_check_units(l, t, change) == PLAN_SETTLED)
                 return PLAN_SETTLED;
         if (!repeated)
                 forget_refusals(l, change);

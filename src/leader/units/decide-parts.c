@@ -6,7 +6,8 @@
 //      1. its names are looked at, TIES_CHECK_UNITS a turn: whether the units have to do with each other
 //         (request-ties.h). If they have, it is one entry like a small one.
 //      2. PART_UNITS after PART_UNITS is planned and committed (of a submit SUBMIT_PART_UNITS, change_part_units()). What
-//         others ask for meanwhile goes in between.
+//         others ask for meanwhile goes in between. A unit that was changed after the revision to which the request is bound
+//         refuses it as long as nothing is in the log; behind that it is left, named, and fails the job.
 //      3. when the log has the last part (log-parts.c), the client is answered once, about all units; or, if it takes that
 //         (Request.Change.parts), about each part as it is there, and no message is of thousands of results.
 //
@@ -20,9 +21,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "changed-since.h"
+#include "decide-bound.h"
 #include "decide-changes.h"
 #include "log-parts.h"
+#include "message.h"
 #include "request-ties.h"
+#include "response.h"
 #include "turn.h"
 
 enum {
@@ -33,7 +38,6 @@ enum {
 
 struct ChangeParts {
         RequestTies ties;
-        bool judged, whole; // whether it is one entry is known; it is
 };
 
 void change_parts_free(Ticket *t) {
@@ -62,16 +66,57 @@ static int judge(Decision *d, Ticket *t) {
         ChangeParts *p = t->parts;
         int r;
 
-        if (!p->judged) {
-                r = request_ties_check(&p->ties, d->leader->state, change, TIES_CHECK_UNITS,
-                                       decide_change_ops(), d);
-                if (r != 0)
-                        return r;
-                p->judged = true;
-                p->whole = p->ties.tied && names_done(d->leader, change) == 0;
+        if (t->job > 0 && names_done(d->leader, change) > 0) // it was begun so
+                return 0;
+        r = request_ties_check(&p->ties, d->leader->state, change, TIES_CHECK_UNITS, decide_change_ops(), d);
+        if (r == 0)
                 map_done(&p->ties.names);
+        return r == 0 && p->ties.tied ? CHANGE_WHOLE : r;
+}
+
+// Those that may be changed go on in `part`, whose names are `room`; what is said of the others goes to `left`.
+static int leave_changed(const Leader *l, Ticket *t, char **room, Argosy__Request__Change *part, Argosy__Response__Change *left) {
+        char **names = part->names;
+        size_t n = part->n_names;
+
+        part->names = room;
+        part->n_names = 0;
+        for (size_t i = 0; i < n; i++) {
+                Argosy__Response__UnitResult *result;
+
+                if (cluster_state_find_unit(l->state, names[i]) && !changed_since(l, t, names[i])) {
+                        room[part->n_names++] = names[i];
+                        continue;
+                }
+                result = unit_result_new(names[i]);
+                if (FIELD_APPEND(left->units, left->n_units, result) < 0 || decide_bound_describe(l, t, names[i], result) < 0)
+                        return -ENOMEM;
         }
-        return p->whole ? CHANGE_WHOLE : 0;
+        return 0;
+}
+
+// The part with those of its units that were not changed meanwhile. What is said of all of them is in LogParts.part then.
+static int decide_bound_part(Decision *d, Ticket *t, Argosy__Request__Change *part) {
+        _cleanup_response_ Argosy__Response *left = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+        _cleanup_free_ char **room = calloc(part->n_names + 1, sizeof(*room));
+        LogParts *p = t->log_parts;
+        int r = left && room ? leave_changed(d->leader, t, room, part, left->change) : -ENOMEM;
+
+        if (r < 0)
+                return r;
+        if (part->n_names > 0)
+                r = decide_units(d, t, part, &p->part);
+        if (r < 0 || !t->parts || (part->n_names > 0 && !p->part))
+                return r;
+        if (p->part)
+                return unit_results_move(left->change, p->part->change);
+        p->part = TAKE_PTR(left);
+        return 0;
+}
+
+// What is bound to a revision, when a part of it is in the log, and this one is not.
+static bool is_bound(const Leader *l, const Ticket *t) {
+        return t->asked.if_revision > 0 && t->job > 0 && !decide_part_is_done(l, t);
 }
 
 static int decide_part(Decision *d, Ticket *t) {
@@ -86,7 +131,7 @@ static int decide_part(Decision *d, Ticket *t) {
         part.n_names = n;
         if (!p->last)
                 part.id = (ProtobufCBinaryData){}; // that is for when the log has all of it
-        r = decide_units(d, t, &part, &p->part);
+        r = is_bound(d->leader, t) ? decide_bound_part(d, t, &part) : decide_units(d, t, &part, &p->part);
         if (r < 0 || !t->parts || !p->part) // it was answered, and nothing of it is left; or a later turn has time for it
                 return r;
         return log_parts_put(d, t, mark);
@@ -94,10 +139,6 @@ static int decide_part(Decision *d, Ticket *t) {
 
 uint32_t decide_parts_end(const Ticket *t) {
         return t->parts ? (uint32_t) t->log_parts->end : 0;
-}
-
-const Argosy__Response__Change *decide_parts_results(const Ticket *t) {
-        return t->parts && t->log_parts->part ? t->log_parts->part->change : NULL;
 }
 
 bool decide_part_is_done(const Leader *l, const Ticket *t) {
@@ -113,7 +154,7 @@ static int parts_new(Ticket *t) {
                 return r;
         t->log_parts->apart = t->request->change->parts;
         t->parts = calloc(1, sizeof(*t->parts));
-        return t->parts ? 0 : -ENOMEM;
+        return t->parts ? changed_since_begin(t->leader, t) : -ENOMEM;
 }
 
 int decide_parts(Decision *d, Ticket *t) {

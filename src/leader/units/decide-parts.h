@@ -12,8 +12,6 @@ int decide_parts(Decision *d, Ticket *t);
 size_t change_part_units(const Argosy__Request__Change *change);
 // Names of the ticket's Change up to the end of the part that is planned. 0: it is none in parts.
 uint32_t decide_parts_end(const Ticket *t);
-// What is said of the units of the part that is planned. NULL: it is none in parts.
-const Argosy__Response__Change *decide_parts_results(const Ticket *t);
 // Whether the log has that part, by what is known of the whole request.
 bool decide_part_is_done(const Leader *l, const Ticket *t);
 void change_parts_free(Ticket *t); // where it is with one

@@ -7,6 +7,7 @@
 
 #define ONE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define TWO "[Service]\nExecStart=/bin/sleep 2000\n"
+#define THREE "[Service]\nExecStart=/bin/sleep 3000\n"
 #define LOADED ARGOSY__TARGET__TARGET_LOADED
 #define LAUNCHED ARGOSY__TARGET__TARGET_LAUNCHED
 #define INACTIVE ARGOSY__TARGET__TARGET_INACTIVE
@@ -153,6 +154,13 @@ static void assert_unit(const char *name, const char *content, Argosy__Target ta
         assert_int_equal(record->target, target);
         assert_string_equal(record->set, set);
         assert_int_equal(rig_count_running(&g, name), target == LAUNCHED);
+}
+
+static bool has_content(const char *name, const char *content) {
+        const Argosy__UnitRecord *record = rig_record(&g, name);
+        Hash hash = hash_of(content, strlen(content));
+
+        return record && memcmp(record->spec.data, &hash, HASH_SIZE) == 0;
 }
 
 static uint64_t last_job(void) {
@@ -479,6 +487,125 @@ static void a_command_that_is_given_again_goes_on(void **state) {
         f.id = 4711;
         assert_int_equal(apply(f)->status, EEXIST);
         assert_int_equal(count(TWO), UNITS_MAX);
+}
+
+// ------------------------------------------------------------------------------------------------ judged when it is put
+
+// And nothing happens yet.
+static void ask_start(const char *name, const char *content) {
+        uint64_t id[2] = {++g.id, 33};
+
+        (void) rig_change_with(&g, ARGOSY__VERB__VERB_START, name, content, true, (const uint8_t *) id);
+}
+
+// The change goes into an entry with which the apply of the same unit has to wait.
+static void what_changes_while_it_waits_for_its_entry_ends_it(void **state) {
+        static const Wanted next[] = {{"a.service", TWO, LAUNCHED}, {"b.service", ONE, LOADED}};
+        const Folder f = {.units = next, .n = 2};
+        const Argosy__Response *p;
+        RigAnswer *a;
+
+        (void) apply(whole);
+        p = plan(f);
+        ask_start("a.service", THREE);
+        a = begin(f, p->apply_plan);
+        rig_settle(&g);
+        assert_int_equal(rig_last(a)->status, ESTALE);
+        assert_non_null(strstr(rig_last(a)->message, "nothing was changed"));
+        assert_true(has_content("a.service", THREE));
+}
+
+static const Argosy__Response *plan_many(Folder *f) {
+        *f = many_units(ONE);
+        (void) apply(*f);
+        *f = many_units(TWO);
+        f->id = 4711;
+        return plan(*f);
+}
+
+static const Argosy__Response__UnitResult *result_of(const Argosy__Response *r, const char *name) {
+        for (size_t i = 0; i < r->change->n_units; i++)
+                if (streq(r->change->units[i]->name, name))
+                        return r->change->units[i];
+        fail_msg("nothing is said of %s", name);
+        return NULL;
+}
+
+static void assert_last_is_left(const Argosy__Response *r, size_t n_left) {
+        const Argosy__Response__UnitResult *last = result_of(r, names[UNITS_MAX - 1]);
+
+        assert_int_equal(last->status, ESTALE);
+        assert_non_null(strstr(last->message, "was changed since by job"));
+        assert_true(has_content(names[UNITS_MAX - 1], THREE));
+        assert_int_equal(count(TWO), UNITS_MAX - n_left);
+        rig_pass_ms(&g, 20000);
+        assert_string_equal(rig_show_job(&g, 2)->state, "failed");
+        assert_int_equal(rig_show_job(&g, 2)->failed, 1);
+}
+
+static void what_changes_between_two_parts_is_left(void **state) {
+        const Argosy__Response *p;
+        RigAnswer *a;
+        Folder f;
+
+        p = plan_many(&f);
+        g.slow = true;
+        a = begin(f, p->apply_plan);
+        while (g.n_held == 0)
+                rig_turns(&g, 1);
+        ask_start(names[UNITS_MAX - 1], THREE);
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        assert_last_is_left(rig_last(a), 1);
+}
+
+static void begin_and_lose_the_leader(Folder f, const Argosy__Response *p) {
+        g.slow = true;
+        (void) begin(f, p->apply_plan);
+        for (unsigned committed = g.batches; g.batches < committed + 1;) {
+                rig_turns(&g, 1);
+                rig_release(&g);
+        }
+        rig_depose(&g);
+        g.slow = false;
+        rig_release(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_in_range(count(TWO), 1, UNITS_MAX - 1);
+}
+
+// Neither what it has not come to nor what it has brought there.
+static void what_changes_between_two_leaders_is_left(void **state) {
+        const Argosy__Response *p, *r;
+        Folder f;
+
+        p = plan_many(&f);
+        begin_and_lose_the_leader(f, p);
+        (void) change(ARGOSY__VERB__VERB_START, names[0], THREE);
+        (void) change(ARGOSY__VERB__VERB_START, names[UNITS_MAX - 1], THREE);
+        r = apply_planned(f, p);
+        assert_int_equal(r->job, 2);
+        assert_true(has_content(names[0], THREE));
+        assert_non_null(strstr(result_of(r, names[0])->message, "somebody has changed it again since"));
+        assert_last_is_left(r, 2);
+}
+
+// Who has seen what others did, and asks again, overwrites that.
+static void who_plans_it_anew_is_asked_about_what_is_then(void **state) {
+        const Argosy__Response *p, *r;
+        Folder f;
+
+        p = plan_many(&f);
+        begin_and_lose_the_leader(f, p);
+        (void) change(ARGOSY__VERB__VERB_START, names[0], THREE);
+        (void) change(ARGOSY__VERB__VERB_START, names[UNITS_MAX - 1], THREE);
+        r = apply(f);
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->job, 2);
+        assert_int_equal(count(TWO), UNITS_MAX);
+        rig_pass_ms(&g, 20000);
+        assert_string_equal(rig_show_job(&g, 2)->state, "done");
 }
 
 // Every other unit stays as it is, and the log takes no second entry.
@@ -813,6 +940,10 @@ int main(void) {
                 TEST(a_request_that_comes_again_does_nothing_twice),
                 TEST(many_are_one_job_and_the_next_leader_goes_on_with_it),
                 TEST(a_command_that_is_given_again_goes_on),
+                TEST(what_changes_while_it_waits_for_its_entry_ends_it),
+                TEST(what_changes_between_two_parts_is_left),
+                TEST(what_changes_between_two_leaders_is_left),
+                TEST(who_plans_it_anew_is_asked_about_what_is_then),
                 TEST(who_fails_in_the_middle_hears_how_many_were_changed),
                 TEST(files_are_put_in_place_a_few_at_a_time),
                 TEST(a_rolling_apply_that_comes_again_begins_nothing),

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See changed-since.h. A request that is several entries is asked against one state of the cluster, and what others change
+// between its entries is not what it was asked about. So its first entry says the revision of that state, and to which one the
+// request is bound (JobRecord.asked_revision and if_revision), and each unit is compared with these in the turn in which it is
+// put into an entry, by whichever leader.
+//
+// Happy path: the record of the unit is as old as that. Else whose its revision is: the own job's, or another job's. A revision
+// that is no job's is the cluster's own (a move, a restart elsewhere), and may have come behind a change that somebody asked
+// for: then the explicit start, restart and stop tell, and at last the records of the jobs that have begun since.
+//
+// Failures: when more jobs have begun since than are looked at (CHANGED_SINCE_LOOKS), the unit counts as changed.
+
+#include "changed-since.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "author.h"
+#include "message.h"
+#include "str.h"
+
+int changed_since_begin(const Leader *l, Ticket *t) {
+        Argosy__JobRecord *job;
+        int r;
+
+        if (t->asked.revision > 0)
+                return 0;
+        t->asked.revision = cluster_state_revision(l->state);
+        t->asked.if_revision = t->request->job ? t->request->job->if_revision : 0;
+        r = t->job > 0 ? cluster_state_read_job(l->state, t->job, &job) : -ENOENT;
+        if (r < 0)
+                return r == -ENOENT ? 0 : r;
+        if (job->asked_revision > 0) {
+                t->asked.revision = job->asked_revision;
+                t->asked.if_revision = job->if_revision;
+        }
+        message_free(job);
+        return 0;
+}
+
+void changed_since_renew(const Leader *l, Ticket *t) {
+        t->asked.revision = cluster_state_revision(l->state);
+}
+
+static uint64_t bound_of(const Ticket *t) {
+        return t->asked.if_revision > 0 ? MIN_OF(t->asked.if_revision, t->asked.revision) : t->asked.revision;
+}
+
+static bool names(const Argosy__JobRecord *job, const char *unit) {
+        for (size_t g = 0; g < job->n_units; g++)
+                for (size_t i = 0; i < job->units[g]->n_names; i++)
+                        if (streq(job->units[g]->names[i], unit))
+                                return true;
+        return false;
+}
+
+// A record is read in 10 us and more, and a name in it compared in a tenth of a look.
+static size_t looks_of(const Argosy__JobRecord *job) {
+        size_t n = 100;
+
+        for (size_t g = 0; g < job->n_units; g++)
+                n += job->units[g]->n_names / 10;
+        return n;
+}
+
+typedef enum Search {
+        SEARCH_NONE,
+        SEARCH_FOUND,
+        SEARCH_UNKNOWN, // there are too many to be looked at, or one cannot name all of its units
+} Search;
+
+// The newest of the jobs that have begun since and have changed the unit.
+static Search search_jobs(const ClusterState *state, Ticket *t, const char *unit, uint64_t *ret_job) {
+        uint64_t oldest = cluster_state_job_begun_before(state, bound_of(t));
+        uint64_t number = cluster_state_job_before(state, UINT64_MAX);
+
+        for (; number > oldest; number = cluster_state_job_before(state, number)) {
+                Argosy__JobRecord *job;
+                bool found, cut;
+
+                if (t->asked.n_looks++ >= CHANGED_SINCE_LOOKS)
+                        return SEARCH_UNKNOWN;
+                if (number == t->job || cluster_state_read_job(state, number, &job) < 0)
+                        continue;
+                found = names(job, unit);
+                cut = job->cut;
+                t->asked.n_looks += looks_of(job);
+                message_free(job);
+                *ret_job = found ? number : 0;
+                if (found || cut)
+                        return found ? SEARCH_FOUND : SEARCH_UNKNOWN;
+        }
+        return SEARCH_NONE;
+}
+
+// Another job that has given the unit this revision, behind what was asked against. 0: none has.
+static uint64_t job_of(const ClusterState *state, const Ticket *t, const char *unit, uint64_t revision) {
+        uint64_t job = revision > bound_of(t) ? cluster_state_find_job_of(state, unit, revision) : 0;
+
+        return job == t->job ? 0 : job;
+}
+
+// Who has taken it away, if that was since.
+static bool is_gone_since(const ClusterState *state, Ticket *t, const char *unit, uint64_t *ret_job) {
+        return cluster_state_left_revision(state) > bound_of(t) && search_jobs(state, t, unit, ret_job) != SEARCH_NONE;
+}
+
+static bool find_change(const ClusterState *state, Ticket *t, const char *unit, uint64_t *ret_job) {
+        const UnitEntry *u = cluster_state_find_unit(state, unit);
+        const Argosy__UnitRecord *r = u ? u->record : NULL;
+
+        *ret_job = 0;
+        if (!r)
+                return is_gone_since(state, t, unit, ret_job);
+        if (r->revision <= bound_of(t))
+                return false;
+        *ret_job = cluster_state_find_job_of(state, unit, r->revision);
+        if (*ret_job > 0)
+                return *ret_job != t->job;
+        if (t->asked.if_revision > 0)
+                return true;
+        *ret_job = job_of(state, t, unit, r->start_rev) ?: job_of(state, t, unit, r->restart_rev) ?: job_of(state, t, unit, r->stop_rev);
+        return *ret_job > 0 || search_jobs(state, t, unit, ret_job) != SEARCH_NONE;
+}
+
+bool changed_since(const Leader *l, Ticket *t, const char *unit) {
+        uint64_t job;
+
+        return find_change(l->state, t, unit, &job);
+}
+
+uint64_t changed_since_by(const Leader *l, Ticket *t, const char *unit) {
+        uint64_t job;
+
+        return find_change(l->state, t, unit, &job) ? job : 0;
+}
+
+void changed_since_phrase(const ClusterState *state, uint64_t number, ChangedPhrase ret) {
+        Argosy__Author author = ARGOSY__AUTHOR__INIT;
+        char text[AUTHOR_TEXT_SIZE];
+        Argosy__JobRecord *job;
+
+        if (number == 0 || cluster_state_read_job(state, number, &job) < 0) {
+                str_fit(ret, sizeof(ChangedPhrase), "was changed since");
+                return;
+        }
+        author.user = job->user;
+        author.uid = job->uid_known ? job->uid : UINT32_MAX;
+        str_fit(ret, sizeof(ChangedPhrase), "was changed since by job %" PRIu64 " (%s, %s%s%s)", number, job->verb,
+                author_text(&author, text), *job->host_name ? "@" : "", job->host_name);
+        message_free(job);
+}

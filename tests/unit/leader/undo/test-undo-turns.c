@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// An undo waits for its entry, or is several entries, and others change its units meanwhile: what goes into an entry is judged
+// in that turn, against what it was asked against. What somebody has changed since is left, named, and fails the job.
+#include <inttypes.h>
+
+#include "forget-request.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "message.h"
+
+#define ONE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define TWO "[Service]\nExecStart=/bin/sleep 2000\n"
+#define THREE "[Service]\nExecStart=/bin/sleep 3000\n"
+
+enum { MANY = 600 };
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static uint64_t start(const char *name, const char *content) {
+        return rig_change_as_job(&g, ARGOSY__VERB__VERB_START, name, content);
+}
+
+// And nothing happens yet.
+static void ask_start(const char *name, const char *content) {
+        uint64_t id[2] = {++g.id, 33};
+
+        (void) rig_change_with(&g, ARGOSY__VERB__VERB_START, name, content, true, (const uint8_t *) id);
+}
+
+static bool has_content(const char *name, const char *content) {
+        const Argosy__UnitRecord *record = rig_record(&g, name);
+        Hash hash = hash_of(content, strlen(content));
+
+        return record && memcmp(record->spec.data, &hash, HASH_SIZE) == 0;
+}
+
+static const Argosy__Response__UnitResult *result_of(const Argosy__Response *r, const char *name) {
+        for (size_t i = 0; i < r->change->n_units; i++)
+                if (streq(r->change->units[i]->name, name))
+                        return r->change->units[i];
+        fail_msg("nothing is said of %s", name);
+        return NULL;
+}
+
+// ------------------------------------------------------------------------------------------------ that waits for its entry
+
+// The change goes into an entry with which the undo of the same unit has to wait.
+static const Argosy__Response *undo_behind(uint64_t job, const char *name, const char *content) {
+        RigAnswer *a;
+
+        ask_start(name, content);
+        a = rig_begin_undo(&g, (RigUndo){job, .rolling = true});
+        rig_settle(&g);
+        return rig_last(a);
+}
+
+static void a_newer_change_is_not_overwritten(void **state) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        (void) start("a.service", ONE);
+        job = start("a.service", TWO);
+        r = undo_behind(job, "a.service", THREE);
+        rig_pass_ms(&g, 20000);
+        assert_true(has_content("a.service", THREE));
+        assert_int_equal(r->status, EEXIST);
+        assert_non_null(strstr(r->message, "was changed since by job"));
+        assert_null(cluster_state_find_rollout(g.state, "a.service"));
+}
+
+static void what_is_as_before_by_then_is_said_to_be(void **state) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        (void) start("a.service", ONE);
+        job = start("a.service", TWO);
+        r = undo_behind(job, "a.service", ONE);
+        assert_int_equal(r->status, 0);
+        assert_string_equal(r->change->units[0]->message, "it is as it was before already");
+        assert_null(cluster_state_find_rollout(g.state, "a.service"));
+}
+
+static void ask_to_forget(const char *content) {
+        Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Hash hash = hash_of(content, strlen(content));
+        char hex[HASH_HEX_SIZE], *rev = hex;
+
+        hash_hex(&hash, HASH_SIZE, hex);
+        m.revs = &rev;
+        m.n_revs = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_FORGET;
+        request.forget = &m;
+        (void) rig_ask(&g, &request);
+}
+
+// The content is freed between the first look and the entry.
+static void a_content_that_is_erased_meanwhile_is_not_read(void **state) {
+        const Argosy__Response *r;
+        RigAnswer *a;
+        uint64_t job;
+
+        (void) start("a.service", ONE);
+        job = start("a.service", TWO);
+        ask_start("a.service", TWO); // it starts again, as it is
+        ask_to_forget(ONE);
+        a = rig_begin_undo(&g, (RigUndo){job, .rolling = true});
+        rig_settle(&g);
+        r = rig_last(a);
+        assert_int_equal(r->status, EEXIST);
+        assert_non_null(strstr(r->message, "had a file before that is not kept any more"));
+        assert_true(has_content("a.service", TWO));
+}
+
+// ------------------------------------------------------------------------------------------------ in several entries
+
+static char names[MANY][32], *pointers[MANY];
+
+static uint64_t start_many(const char *content) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 99};
+        const Argosy__Response *r;
+
+        for (size_t i = 0; i < MANY; i++) {
+                snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
+                pointers[i] = names[i];
+        }
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.verb = ARGOSY__VERB__VERB_START;
+        m.replace = true;
+        m.names = pointers;
+        m.n_names = MANY;
+        file.name = file.path = (char *) "w@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        m.files = &files;
+        m.n_files = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &m;
+        r = rig_last(rig_ask_and_settle(&g, &request));
+        assert_int_equal(r->status, 0);
+        assert_true(r->job > 0);
+        return r->job;
+}
+
+static size_t count(const char *content) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < MANY; i++)
+                n += has_content(names[i], content);
+        return n;
+}
+
+// The log has its first part, and nobody goes on yet.
+static RigAnswer *begin(RigUndo w) {
+        RigAnswer *a;
+
+        g.slow = true;
+        a = rig_begin_undo(&g, w);
+        while (g.n_held == 0)
+                rig_turns(&g, 1);
+        return a;
+}
+
+static void go_on(void) {
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+}
+
+static void begin_and_lose_the_leader(RigUndo w) {
+        unsigned committed = g.batches;
+
+        (void) begin(w);
+        while (g.batches == committed) {
+                rig_release(&g);
+                rig_turns(&g, 1);
+        }
+        rig_depose(&g);
+        g.slow = false;
+        rig_release(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_in_range(count(ONE), 1, MANY - 1);
+}
+
+// The first and the last unit: one that the job has put back, and one that it has not come to.
+static void assert_left(const Argosy__Response *r, uint64_t job, size_t n_left) {
+        const Argosy__Response__UnitResult *last = result_of(r, "w@599.service");
+        Argosy__JobRecord *record;
+
+        assert_int_equal(r->status, 0);
+        assert_true(has_content("w@599.service", THREE));
+        assert_int_equal(count(ONE), MANY - n_left);
+        assert_int_equal(last->status, ESTALE);
+        assert_non_null(strstr(last->message, "was changed since by job"));
+        assert_non_null(strstr(last->message, "stays as it is"));
+        rig_pass_ms(&g, 20000);
+        assert_string_equal(rig_show_job(&g, job)->state, "failed");
+        assert_int_equal(rig_show_job(&g, job)->failed, 1);
+        assert_int_equal(cluster_state_read_job(g.state, job, &record), 0);
+        assert_int_equal(record->n_ends, 1);
+        assert_string_equal(record->ends[0]->unit, "w@599.service");
+        assert_true(record->asked_revision > 0);
+        message_free(record);
+}
+
+static void check_between_parts(bool force) {
+        uint64_t job;
+        RigAnswer *a;
+
+        (void) start_many(ONE);
+        job = start_many(TWO);
+        a = begin((RigUndo){job, .force = force});
+        ask_start("w@599.service", THREE);
+        go_on();
+        assert_left(rig_last(a), job + 1, 1);
+        assert_int_equal(rig_last_job(&g), job + 2);
+}
+
+static void what_changes_between_two_parts_is_left(void **state) {
+        check_between_parts(false);
+}
+
+static void what_changes_between_two_parts_is_left_with_force_too(void **state) {
+        check_between_parts(true);
+}
+
+static void check_between_leaders(bool force) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        (void) start_many(ONE);
+        job = start_many(TWO);
+        begin_and_lose_the_leader((RigUndo){job, .force = force, .id = 4711});
+        (void) start("w@0.service", THREE);
+        (void) start("w@599.service", THREE);
+        r = rig_undo(&g, (RigUndo){job, .force = force, .id = 4711});
+        assert_int_equal(r->job, job + 1);
+        assert_true(has_content("w@0.service", THREE));
+        assert_int_equal(result_of(r, "w@0.service")->status, 0);
+        assert_non_null(strstr(result_of(r, "w@0.service")->message, "changed it again since"));
+        assert_left(r, job + 1, 2);
+}
+
+static void what_changes_between_two_leaders_is_left(void **state) {
+        check_between_leaders(false);
+}
+
+static void what_changes_between_two_leaders_is_left_with_force_too(void **state) {
+        check_between_leaders(true);
+}
+
+// Who asked that what others have changed be left has what he asked for.
+static void what_was_to_be_left_fails_nothing(void **state) {
+        uint64_t job;
+        RigAnswer *a;
+
+        (void) start_many(ONE);
+        job = start_many(TWO);
+        a = begin((RigUndo){job, .only_untouched = true});
+        ask_start("w@599.service", THREE);
+        go_on();
+        assert_int_equal(result_of(rig_last(a), "w@599.service")->status, 0);
+        assert_true(has_content("w@599.service", THREE));
+        rig_pass_ms(&g, 20000);
+        assert_string_equal(rig_show_job(&g, job + 1)->state, "done");
+}
+
+// Neither in the first entry nor behind it.
+static void a_revision_binds_each_part(void **state) {
+        const Argosy__Response *r;
+        uint64_t job, seen;
+        RigAnswer *a;
+
+        (void) start_many(ONE);
+        job = start_many(TWO);
+        seen = cluster_state_revision(g.state);
+        a = begin((RigUndo){job, .if_revision = seen});
+        ask_start("w@599.service", TWO); // which is no other content
+        go_on();
+        r = rig_last(a);
+        assert_int_equal(result_of(r, "w@599.service")->status, ESTALE);
+        assert_true(has_content("w@599.service", TWO));
+        assert_int_equal(count(ONE), MANY - 1);
+        rig_pass_ms(&g, 20000);
+        assert_string_equal(rig_show_job(&g, job + 1)->state, "failed");
+
+        (void) start_many(ONE);
+        job = start_many(TWO);
+        seen = cluster_state_revision(g.state);
+        ask_start("w@0.service", TWO); // the undo waits for the next entry
+        a = rig_begin_undo(&g, (RigUndo){job, .if_revision = seen});
+        rig_settle(&g);
+        assert_int_equal(rig_last(a)->status, ESTALE);
+        assert_non_null(strstr(rig_last(a)->message, "nothing was changed"));
+        assert_int_equal(count(TWO), MANY);
+}
+
+// Nobody has changed it.
+static void what_the_cluster_moves_meanwhile_is_put_back(void **state) {
+        const Argosy__Response *r;
+        uint64_t job;
+
+        (void) start_many(ONE);
+        job = start_many(TWO);
+        begin_and_lose_the_leader((RigUndo){job, .force = true, .id = 4711});
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        rig_pass_ms(&g, 20000);
+        assert_true(rig_record(&g, "w@599.service")->revision > 0);
+        r = rig_undo(&g, (RigUndo){job, .force = true, .id = 4711});
+        assert_int_equal(r->status, 0);
+        assert_int_equal(count(ONE), MANY);
+        rig_pass_ms(&g, 20000);
+        assert_string_equal(rig_show_job(&g, job + 1)->state, "done");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_newer_change_is_not_overwritten),
+                TEST(what_is_as_before_by_then_is_said_to_be),
+                TEST(a_content_that_is_erased_meanwhile_is_not_read),
+                TEST(what_changes_between_two_parts_is_left),
+                TEST(what_changes_between_two_parts_is_left_with_force_too),
+                TEST(what_changes_between_two_leaders_is_left),
+                TEST(what_changes_between_two_leaders_is_left_with_force_too),
+                TEST(what_was_to_be_left_fails_nothing),
+                TEST(a_revision_binds_each_part),
+                TEST(what_the_cluster_moves_meanwhile_is_put_back),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -11,8 +11,8 @@
 // Life: store_open() -> role(FOLLOWER) -> apply() for each committed batch, in order -> store_close() -> closed().
 // `apply`, `restore` and those of snapshots must not call into the store.
 //
-// Whatever was accepted (the call returned 0) is answered exactly once, at the latest with STORE_UNKNOWN or -ECANCELED
-// before closed() fires. The other callbacks may call into the store, also store_close().
+// Whatever was accepted (the call returned 0) is answered exactly once, at the latest with STORE_UNKNOWN, STORE_NOT_LEADER
+// or -ECANCELED before closed() fires. The other callbacks may call into the store, also store_close().
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,8 +44,8 @@ typedef enum StoreRole {
 typedef enum StoreOutcome { // how a submitted batch ended
         STORE_COMMITTED = 0,
         STORE_NOT_LEADER, // certainly not applied
-        STORE_NO_SPACE,   // certainly not applied; the disk is full
-        STORE_UNKNOWN,    // leadership was lost while it was on its way: may still be committed
+        STORE_NO_SPACE, // certainly not applied: the disks of most voters have had no room for some seconds
+        STORE_UNKNOWN,  // leadership was lost while it was on its way: may still be committed
 } StoreOutcome;
 
 typedef struct StoreLeader {
@@ -115,7 +115,8 @@ void store_recheck(Store *s);
 typedef void (*StoreDone)(StoreOutcome outcome, uint64_t index, void *userdata);
 // Copies the batch. 0: `done` fires later, after apply() of this batch here if COMMITTED.
 // Nothing was done, and `done` never fires: -E2BIG (beyond STORE_BATCH_MAX), -EINVAL (empty), -EAGAIN (not leader now),
-// -ENOSPC (disk full), -EBUSY (STORE_PENDING_MAX on their way), -ENOMEM, -ESHUTDOWN (closing).
+// -ENOSPC (STORE_NO_SPACE was answered, and nothing was taken since), -EBUSY (STORE_PENDING_MAX on their way), -ENOMEM,
+// -ESHUTDOWN (closing).
 int store_submit(Store *s, const void *data, size_t len, StoreDone done, void *userdata);
 // Fires COMMITTED when everything that was committed before this call has been applied here and we were still leader
 // then. Errors as store_submit().
@@ -148,6 +149,7 @@ typedef struct StoreMember {
         uint64_t silent_ms; // since anything was heard of it; UINT64_MAX: nothing was on this connection
         bool answers;       // it was heard within an election timeout of when anybody was listened to
         bool caught_up;     // its log has what was committed one or two seconds ago
+        bool lacks_room;    // leader only: it had too little room for the log when it was heard last
         bool stuck;           // leader only: a voter that answers, but whose log has not grown for 30 s although ours is ahead
 } StoreMember;
 typedef struct StoreStats {

@@ -342,7 +342,8 @@ static void on_init_done(StoreOutcome outcome, uint64_t index, void *userdata) {
         if (outcome == STORE_COMMITTED)
                 lead_if_ready(d);
         else if (outcome == STORE_NO_SPACE)
-                log_error("The disk under %s is full: this host cannot lead.", d->paths->state_dir);
+                log_error("The disk under %s has no room for the log: this host cannot lead.",
+                          d->paths->state_dir);
 }
 
 // A fresh cluster: its record and this host.

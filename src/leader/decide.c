@@ -47,6 +47,7 @@
 #include "rollout-controller.h"
 #include "scheduler.h"
 #include "sessions.h"
+#include "str.h"
 #include "tables.h"
 #include "tickets.h"
 #include "tombstones.h"
@@ -242,24 +243,41 @@ static void on_done(StoreOutcome outcome, uint64_t index, void *userdata) {
         leader_outside_done(l);
 }
 
+static bool lacks_room(const StoreStats *stats, uint32_t raft_id) {
+        for (size_t i = 0; i < stats->n_members; i++)
+                if (stats->members[i].raft_id == raft_id)
+                        return stats->members[i].voter && stats->members[i].lacks_room;
+        return false;
+}
+
+// Those that have said so. If these are not the most any more, some have found room meanwhile, and nobody is named.
+static void name_voters_without_room(const Leader *l, char *ret, size_t size) {
+        size_t n, n_voters = 0, n_named = 0, len = 0;
+        const HostEntry *hosts = cluster_state_hosts(l->state, &n);
+        StoreStats stats = {};
+
+        l->ops.stats(&stats, l->userdata);
+        for (size_t i = 0; i < stats.n_members; i++)
+                n_voters += stats.members[i].voter;
+        for (size_t i = 0; i < n; i++)
+                if (lacks_room(&stats, hosts[i].record->raft_id))
+                        len += str_fit(ret + len, size - len, "%s%s", n_named++ ? ", " : " (",
+                                       hosts[i].record->name);
+        if (n_named > n_voters / 2)
+                str_fit(ret + len, size - len, ")");
+        else
+                *ret = '\0';
+}
+
 // The log has no room as long as most voters' disks are full.
 static Argosy__Response *no_space_response(const Leader *l, const Ticket *t) {
-        size_t n;
-        const HostEntry *hosts = cluster_state_hosts(l->state, &n);
-        char names[256] = "";
+        char names[STR_WHY_SIZE];
         DecideExtent text;
 
-        for (size_t i = 0; i < n; i++)
-                if (hosts[i].record->role == ARGOSY__HOST_ROLE__ROLE_VOTER) {
-                        size_t len = strlen(names);
-
-                        snprintf(names + len, sizeof(names) - len, "%s%s", len ? ", " : "",
-                                 hosts[i].record->name);
-                }
-        return response_error(ENOSPC,
-                              "the disk under %s is full on most of the voters (%s): %s",
-                              l->config.user ? "the state directories" : "/var/lib/argosy", names,
-                              decide_extent(t, text));
+        name_voters_without_room(l, names, sizeof(names));
+        return response_error(
+                ENOSPC, "the disk under %s has no room for the log on most of the voters%s: %s",
+                l->config.user ? "the state directories" : "/var/lib/argosy", names, decide_extent(t, text));
 }
 
 // A job that is held back goes on being that: nobody else would ask for it again.
@@ -311,7 +329,8 @@ static void mark_everything(Leader *l) {
 // The log has no room for the entry: a little later.
 static void take_back(Leader *l) {
         if (l->pause_us <= leader_now(l))
-                log_error("The disks of most voters are full: nothing can be changed until there is room.");
+                log_error("The disks of most voters have no room for the log: nothing can be changed until "
+                          "they have.");
         l->pause_us = leader_now(l) + USEC_PER_SEC;
         mark_everything(l);
 }

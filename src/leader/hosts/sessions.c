@@ -642,7 +642,7 @@ static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
                         orders_welcome(l, h);
                 }
         }
-        if (outcome == STORE_NOT_LEADER || outcome == STORE_UNKNOWN) // or leadership is on its way to another, and may stay
+        if (outcome != STORE_COMMITTED) // the lead is on its way to another and may stay, or the disks are full
                 l->barriers_pause_us = leader_now(l) + BARRIER_RETRY_US;
         leader_mark(l);
         leader_outside_done(l);

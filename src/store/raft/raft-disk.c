@@ -218,6 +218,7 @@ static unsigned count_up_to_configuration(const struct raft_append_entries *m) {
 static void receive_answer(RaftStore *s, struct raft_message *message) {
         unsigned short room = s->raft.capacity_threshold;
 
+        raft_store_note_room(s, (uint32_t) message->server_id, message->append_entries_result.capacity);
         raft_set_capacity_threshold(&s->raft, 0);
         s->receive(&s->io, message);
         raft_set_capacity_threshold(&s->raft, room);

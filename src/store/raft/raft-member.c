@@ -155,6 +155,36 @@ int raft_store_transfer(Store *store, uint32_t raft_id, StoreMemberDone done, vo
         return change_submitted(s, raft_transfer(&s->raft, &c->transfer, raft_id, on_transferred));
 }
 
+// ---- room
+
+static MemberRoom *find_room(RaftStore *s, uint32_t raft_id) {
+        MemberRoom *unused = NULL;
+
+        for (size_t i = 0; i < STORE_MEMBERS_MAX; i++) {
+                if (s->rooms[i].raft_id == raft_id)
+                        return &s->rooms[i];
+                if (!find_server(s, s->rooms[i].raft_id))
+                        unused = &s->rooms[i];
+        }
+        return unused;
+}
+
+void raft_store_note_room(RaftStore *s, uint32_t raft_id, unsigned short kib) {
+        MemberRoom *room = find_server(s, raft_id) ? find_room(s, raft_id) : NULL;
+
+        if (room)
+                *room = (MemberRoom){.raft_id = raft_id, .kib = kib};
+}
+
+static bool lacks_room(const RaftStore *s, uint32_t raft_id) {
+        if (raft_id == s->raft_id)
+                return s->raft.capacity < s->room_kib;
+        for (size_t i = 0; i < STORE_MEMBERS_MAX; i++)
+                if (s->rooms[i].raft_id == raft_id)
+                        return s->rooms[i].kib < s->room_kib;
+        return false; // not known
+}
+
 // ---- figures
 
 static uint64_t ms_between(uint64_t from, uint64_t to) {
@@ -210,8 +240,10 @@ void raft_store_stats(const Store *store, StoreStats *ret) {
                 };
                 for (size_t k = 0; k < STORE_MEMBERS_MAX; k++)
                         m->stuck |= s->watches[k].raft_id == m->raft_id && s->watches[k].stuck;
-                if (raft_state(raft) == RAFT_LEADER)
+                if (raft_state(raft) == RAFT_LEADER) {
                         fill_liveness(s, m);
+                        m->lacks_room = lacks_room(s, m->raft_id);
+                }
         }
 }
 

@@ -215,6 +215,9 @@ static void on_refresh(uv_prepare_t *refresh) {
                 return;
         raft_disk_refresh(s, now);
         raft_store_refresh_members(s, now);
+        raft_store_refresh_requests(s, now);
+        if (s->closing)
+                return;
         announce(s);
         raft_authority_refresh(s, now);
 }
@@ -245,7 +248,7 @@ static void on_handle_closed(uv_handle_t *h) {
 static void on_raft_closed(struct raft *raft) {
         RaftStore *s = CONTAINER_OF(raft, RaftStore, raft);
 
-        assert(list_is_empty(&s->pending) && !s->taking);
+        assert(list_is_empty(&s->pending) && list_is_empty(&s->held) && !s->taking);
         raft_uv_close(&s->io);
         s->drain.idle.data = s;
         drain_close(&s->drain, on_handle_closed);
@@ -256,7 +259,10 @@ static void on_raft_closed(struct raft *raft) {
 static void on_drain(void *userdata) {
         RaftStore *s = userdata;
 
-        raft_store_flush_barriers(s);
+        if (s->closing)
+                raft_store_end_requests(s);
+        else
+                raft_store_flush_barriers(s);
         if (!s->closing || s->raft_closing || raft_snapshot_give_up(s) || !raft_gate_ends(s))
                 return;
         s->raft_closing = true;
@@ -330,6 +336,7 @@ static RaftStore *raft_store_new(const StoreConfig *config, const StoreOps *ops,
                         },
         };
         list_init(&s->pending);
+        list_init(&s->held);
         list_init(&s->barriers);
         if (!s->dir || getrandom(&s->run, sizeof(s->run), 0) != sizeof(s->run))
                 return raft_store_free(s);

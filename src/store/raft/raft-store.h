@@ -39,6 +39,7 @@
 //   18 a snapshot is sent with its own term, by the living   raft-snapshot.c, raft-disk.c  store/snapshot
 //   19 a promotion is not forgotten                          raft-disk.c, raft-member.c    store/cluster
 //   20 an interrupted truncation is no damage                segments.c, raft-store.c      store/cluster
+//   21 no room for a moment is no full disk                  raft-submit.c                 store/room
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -58,6 +59,11 @@ typedef struct MemberWatch {
         Progress progress;
         bool stuck;
 } MemberWatch;
+
+typedef struct MemberRoom {
+        uint32_t raft_id;
+        unsigned short kib; // that it has reserved on its disk, as it said last
+} MemberRoom;
 
 typedef struct SendWindow {
         uint32_t raft_id;
@@ -100,8 +106,13 @@ typedef struct RaftStore {
         // Requests
         uint64_t run, next_seq;
         ListNode pending;  // Pending, with libraft
-        ListNode barriers; // Pending, that wait for the drain
-        size_t n_pending;
+        ListNode held;     // Pending, batches that wait for room: guard 21
+        ListNode barriers; // Pending, that wait for the drain, or for room
+        bool barriers_held;
+        size_t n_pending;       // all of these
+        uint64_t n_taken;       // how often libraft has taken something
+        Progress room_progress; // of that, while something waits for room
+        uint64_t full_term; // in which there was no room for too long, and nothing was taken since; 0: none
         TimeHistogram commits; // of batches
         struct MemberChange *change;
 
@@ -147,6 +158,7 @@ typedef struct RaftStore {
 
         // Leader: how the members get on
         MemberWatch watches[STORE_MEMBERS_MAX];
+        MemberRoom rooms[STORE_MEMBERS_MAX];
         uint64_t refreshed_members_ms;
         uint64_t refreshed_commit, earlier_commit; // commit index at that time, and at the look before
 
@@ -186,6 +198,10 @@ int raft_store_barrier(Store *store, StoreDone done, void *userdata);
 // Notes that apply() of one of our own batches ran.
 void raft_store_note_applied(RaftStore *s, BatchId id);
 void raft_store_flush_barriers(RaftStore *s);
+// Once per turn of the loop, while the store is not closing: what waits for room is given to libraft, or refused.
+void raft_store_refresh_requests(RaftStore *s, uint64_t now_ms);
+// The store is closing: what libraft does not have is answered.
+void raft_store_end_requests(RaftStore *s);
 // 0 if requests are taken now.
 int raft_store_takes_requests(const RaftStore *s);
 
@@ -196,6 +212,8 @@ int raft_store_transfer(Store *store, uint32_t raft_id, StoreMemberDone done, vo
 void raft_store_stats(const Store *store, StoreStats *ret);
 // Leader: which members answer but do not advance.
 void raft_store_refresh_members(RaftStore *s, uint64_t now_ms);
+// A member has said how much room it has. libraft keeps it to itself.
+void raft_store_note_room(RaftStore *s, uint32_t raft_id, unsigned short kib);
 
 // raft-disk.c
 // Between raft_uv_init() and raft_init().

@@ -5,6 +5,12 @@
 //
 // Barriers that are asked for in one turn of the loop share one entry of the log: a hundred hosts that come
 // back at once cost one.
+//
+// Guard 21. libraft takes nothing while most voters say that they have little room, and room is what is left of the
+// segments that a voter has prepared: one that has just filled a segment says so for the moment in which the next is
+// made, on an empty disk, too. So what is refused waits, in order, and is tried in each turn of the loop; a tick at the
+// latest brings one. What the disks have no room for STORE_FULL_MS is refused, and from then on whatever comes is refused
+// at once, until libraft takes something. Nothing that waits is in the log: what becomes of it is certain.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,12 +26,13 @@ typedef struct Pending {
         BatchId id;
         bool applied; // apply() of this very batch ran here
         uint64_t submitted_us;
+        uint64_t term;             // in which it was asked for
+        struct raft_buffer record; // of a batch that libraft does not have
         struct raft_apply apply;
 } Pending;
 
 // One raft_barrier for all that waited when it was made.
 typedef struct Barrier {
-        RaftStore *owner;
         ListNode waiting;
         struct raft_barrier barrier;
 } Barrier;
@@ -46,6 +53,7 @@ static void pending_finish(Pending *p, StoreOutcome outcome, uint64_t index) {
         list_unlink(&p->node);
         p->owner->n_pending--;
         p->done(outcome, outcome == STORE_COMMITTED ? index : 0, p->userdata);
+        raft_free(p->record.base);
         free(p);
 }
 
@@ -59,6 +67,7 @@ static Pending *pending_new(RaftStore *s, StoreDone done, void *userdata) {
                 .done = done,
                 .userdata = userdata,
                 .id = {.run = s->run, .seq = s->next_seq},
+                .term = raft_current_term(&s->raft),
         };
         list_init(&p->node);
         return p;
@@ -107,51 +116,80 @@ static void on_apply_done(struct raft_apply *req, int status, void *result) {
         pending_finish(p, outcome_of(status), req->index);
 }
 
+// Of what libraft says here, these two leave buffer and log as they were.
+static bool is_refusal(int r) {
+        return r == RAFT_NOTLEADER || r == RAFT_NOSPACE;
+}
+
+static int give_batch(RaftStore *s, Pending *p) {
+        int r;
+
+        // Guard 1: one buffer per call; libraft 0.22.1 drops all but the first.
+        s->inside = true;
+        r = raft_apply(&s->raft, &p->apply, &p->record, 1, on_apply_done);
+        s->inside = false;
+        if (is_refusal(r))
+                return r;
+        if (r != 0)
+                raft_store_fatal(s, "the log failed to take a batch: %s", raft_strerror(r));
+        p->record = (struct raft_buffer){};
+        list_unlink(&p->node);
+        list_append(&s->pending, &p->node);
+        s->n_taken++;
+        s->full_term = 0;
+        return 0;
+}
+
+static bool is_known_to_be_full(const RaftStore *s) {
+        return s->full_term == raft_current_term((struct raft *) &s->raft);
+}
+
 int raft_store_submit(Store *store, const void *data, size_t len, StoreDone done, void *userdata) {
         RaftStore *s = raft_store(store);
-        _cleanup_free_ Pending *p = NULL;
-        struct raft_buffer record;
         int r = takes_pending(s);
+        Pending *p;
 
         if (r < 0)
                 return r;
         p = pending_new(s, done, userdata);
-        record.len = batch_record_size(len);
-        record.base = p ? raft_malloc(record.len) : NULL;
-        if (!record.base)
+        if (!p)
                 return -ENOMEM;
-        batch_record_encode(p->id, data, len, record.base);
+        p->record.len = batch_record_size(len);
+        p->record.base = raft_malloc(p->record.len);
+        if (!p->record.base) {
+                free(p);
+                return -ENOMEM;
+        }
+        batch_record_encode(p->id, data, len, p->record.base);
         p->apply.data = p;
         p->submitted_us = clock_monotonic_us();
-
-        // Guard 1: one buffer per call; libraft 0.22.1 drops all but the first.
-        s->inside = true;
-        r = raft_apply(&s->raft, &p->apply, &record, 1, on_apply_done);
-        s->inside = false;
-        if (r == RAFT_NOTLEADER ||
-            r == RAFT_NOSPACE) { // the only failures that leave buffer and log as they were
-                raft_free(record.base);
+        r = list_is_empty(&s->held) ? give_batch(s, p) : RAFT_NOSPACE;
+        if (r == RAFT_NOSPACE && !is_known_to_be_full(s)) {
+                list_append(&s->held, &p->node);
+                r = 0;
+        }
+        if (r != 0) {
+                raft_free(p->record.base);
+                free(p);
                 return raft_store_errno(r);
         }
-        if (r != 0)
-                raft_store_fatal(s, "the log failed to take a batch: %s", raft_strerror(r));
         s->next_seq++;
         s->n_pending++;
-        list_append(&s->pending, &p->node);
-        TAKE_PTR(p);
         return 0;
 }
 
 // ---- barriers
 
-static void barrier_finish(Barrier *b, StoreOutcome outcome, uint64_t index) {
-        while (!list_is_empty(&b->waiting))
-                pending_finish(CONTAINER_OF(b->waiting.next, Pending, node), outcome, index);
-        free(b);
+static void finish_all(ListNode *waiting, StoreOutcome outcome, uint64_t index) {
+        while (!list_is_empty(waiting))
+                pending_finish(CONTAINER_OF(waiting->next, Pending, node), outcome, index);
 }
 
 static void on_barrier_done(struct raft_barrier *req, int status) {
-        barrier_finish(req->data, outcome_of(status), req->index);
+        Barrier *b = req->data;
+
+        finish_all(&b->waiting, outcome_of(status), req->index);
+        free(b);
 }
 
 int raft_store_barrier(Store *store, StoreDone done, void *userdata) {
@@ -174,25 +212,96 @@ static StoreOutcome barrier_refusal(int r) {
         return r == RAFT_NOSPACE ? STORE_NO_SPACE : r == RAFT_NOTLEADER ? STORE_NOT_LEADER : STORE_UNKNOWN;
 }
 
-void raft_store_flush_barriers(RaftStore *s) {
-        Barrier *b;
+static void give_barriers(RaftStore *s) {
+        Barrier *b = malloc(sizeof(*b));
+        ListNode refused = LIST_INIT(refused);
         int r;
 
-        if (list_is_empty(&s->barriers))
-                return;
-        b = malloc(sizeof(*b));
         if (!b)
                 raft_store_fatal(s, "out of memory");
-        *b = (Barrier){.owner = s, .barrier.data = b};
+        *b = (Barrier){.barrier.data = b};
         list_init(&b->waiting);
-        list_splice(&b->waiting, &s->barriers);
-        if (s->closing) {
-                barrier_finish(b, STORE_UNKNOWN, 0);
-                return;
-        }
         s->inside = true;
         r = raft_barrier(&s->raft, &b->barrier, on_barrier_done);
         s->inside = false;
-        if (r != 0)
-                barrier_finish(b, barrier_refusal(r), 0);
+        if (r == 0) {
+                list_splice(&b->waiting, &s->barriers);
+                s->n_taken++;
+                s->full_term = 0;
+                return;
+        }
+        free(b);
+        if (r == RAFT_NOSPACE && !is_known_to_be_full(s)) {
+                s->barriers_held = true;
+                return;
+        }
+        list_splice(&refused, &s->barriers);
+        finish_all(&refused, barrier_refusal(r), 0);
+}
+
+void raft_store_flush_barriers(RaftStore *s) {
+        if (!list_is_empty(&s->barriers) && !s->closing)
+                give_barriers(s);
+}
+
+// ---- what waits for room
+
+static bool is_of_a_term_that_is_over(const RaftStore *s, const Pending *p) {
+        return raft_state((struct raft *) &s->raft) != RAFT_LEADER ||
+               p->term != raft_current_term((struct raft *) &s->raft);
+}
+
+static void finish_what_is_over(RaftStore *s, ListNode *waiting) {
+        ListNode over = LIST_INIT(over);
+
+        list_foreach_safe (n, waiting)
+                if (is_of_a_term_that_is_over(s, CONTAINER_OF(n, Pending, node))) {
+                        list_unlink(n);
+                        list_append(&over, n);
+                }
+        finish_all(&over, STORE_NOT_LEADER, 0);
+}
+
+static void finish_what_waits(RaftStore *s, StoreOutcome outcome) {
+        ListNode all = LIST_INIT(all);
+
+        list_splice(&all, &s->held);
+        list_splice(&all, &s->barriers);
+        s->barriers_held = false;
+        finish_all(&all, outcome, 0);
+}
+
+static void give_held_batches(RaftStore *s) {
+        int r = 0;
+
+        while (r == 0 && !list_is_empty(&s->held))
+                r = give_batch(s, CONTAINER_OF(s->held.next, Pending, node));
+        if (r == RAFT_NOTLEADER) { // it is on its way to another voter
+                ListNode refused = LIST_INIT(refused);
+
+                list_splice(&refused, &s->held);
+                finish_all(&refused, STORE_NOT_LEADER, 0);
+        }
+}
+
+void raft_store_refresh_requests(RaftStore *s, uint64_t now_ms) {
+        bool waits;
+
+        finish_what_is_over(s, &s->held);
+        give_held_batches(s);
+        if (s->barriers_held) {
+                s->barriers_held = false;
+                finish_what_is_over(s, &s->barriers);
+                raft_store_flush_barriers(s);
+        }
+        waits = !list_is_empty(&s->held) || s->barriers_held;
+        (void) progress_is_stuck(&s->room_progress, s->n_taken, waits ? UINT64_MAX : s->n_taken, now_ms);
+        if (s->room_progress.waited_ms < STORE_FULL_MS)
+                return;
+        s->full_term = raft_current_term(&s->raft);
+        finish_what_waits(s, STORE_NO_SPACE);
+}
+
+void raft_store_end_requests(RaftStore *s) {
+        finish_what_waits(s, STORE_NOT_LEADER);
 }

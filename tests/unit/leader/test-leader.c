@@ -377,14 +377,40 @@ static void nobody_is_welcomed_before_a_barrier_that_began_after_the_attach(void
         assert_int_equal(h->virtual.welcomes, before + 1);
 }
 
+// When it is said, some of them have found room.
+static void voters_that_have_found_room_are_not_named(void **state) {
+        RigAnswer *a;
+
+        g.slow = true;
+        a = rig_change_with(&g, START, "web.service", SERVICE, false, NULL);
+        rig_turns(&g, 10);
+        assert_int_equal(g.n_held, 1);
+        g.slow = false;
+        g.n_held = 0;
+        g.held[0].done(STORE_NO_SPACE, 0, g.held[0].data);
+        buf_done(&g.held[0].batch);
+        assert_int_equal(g.n_members, 3);
+        g.members[0].lacks_room = true;
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_string_equal(a->responses[0]->message,
+                            "the disk under /var/lib/argosy has no room for the log on most of "
+                            "the voters: nothing was changed");
+}
+
 static void a_full_disk_changes_nothing_and_says_so(void **state) {
         RigAnswer *a;
 
         store_memory_fail(g.store, -ENOSPC);
+        assert_int_equal(g.n_members, 3);
+        g.members[0].lacks_room = g.members[2].lacks_room = true;
         a = rig_change_with(&g, START, "web.service", SERVICE, false, NULL);
         rig_settle(&g);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, ENOSPC);
+        assert_string_equal(a->responses[0]->message,
+                            "the disk under /var/lib/argosy has no room for the log on most of "
+                            "the voters (n1, n3): nothing was changed");
         store_memory_fail(g.store, 0);
         assert_null(rig_record(&g, "web.service"));
         assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0);
@@ -674,12 +700,16 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_repeated_request_applies_nothing_twice, setup, teardown),
                 cmocka_unit_test_setup_teardown(requests_of_one_turn_cost_one_entry, setup, teardown),
                 cmocka_unit_test_setup_teardown(one_batch_is_on_its_way_at_a_time, setup, teardown),
-                cmocka_unit_test_setup_teardown(without_authority_nothing_is_said_that_lasts, setup, teardown),
+                cmocka_unit_test_setup_teardown(without_authority_nothing_is_said_that_lasts, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(
                         nobody_is_welcomed_before_a_barrier_that_began_after_the_attach, setup, teardown),
+                cmocka_unit_test_setup_teardown(voters_that_have_found_room_are_not_named, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_full_disk_changes_nothing_and_says_so, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_full_disk_is_no_reason_to_look_at_all_units, setup, teardown),
-                cmocka_unit_test_setup_teardown(an_outcome_that_has_met_a_full_disk_is_written_later, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_full_disk_is_no_reason_to_look_at_all_units, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(an_outcome_that_has_met_a_full_disk_is_written_later, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(
                         a_lost_leader_answers_with_an_unknown_outcome_that_may_be_repeated, setup, teardown),
                 cmocka_unit_test_setup_teardown(

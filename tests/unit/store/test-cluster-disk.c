@@ -407,7 +407,7 @@ static void guard_13_who_wins_leads_though_the_disks_are_full(void **state) {
                 store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "transfer");
         }
         ask_for_room(c, USHRT_MAX);
-        assert_int_equal(store_submit(store_cluster_leader(c)->store, "x", 1, store_on_done, &a), -ENOSPC);
+        assert_int_equal(store_node_submit(store_cluster_leader(c), "x", 1).outcome, STORE_NO_SPACE);
         store_cluster_free(c);
 }
 
@@ -430,7 +430,7 @@ static void guard_19_a_promotion_is_not_forgotten_for_want_of_room(void **state)
         raft_set_capacity_threshold(&raft_store(n->store)->raft, USHRT_MAX);
         store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "a new member");
         assert_int_equal(a.error, 0);
-        assert_int_equal(store_submit(n->store, "x", 1, store_on_done, &a), -ENOSPC);
+        assert_int_equal(store_node_submit(n, "x", 1).outcome, STORE_NO_SPACE);
         store_cluster_free(c);
 }
 

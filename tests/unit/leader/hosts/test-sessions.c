@@ -71,7 +71,7 @@ static void a_barrier_that_failed_is_proposed_again_as_long_as_we_lead(void **st
                 bool unsure;
                 bool later;
         } ends[] = {
-                {STORE_NO_SPACE, false, false},
+                {STORE_NO_SPACE, false, true},
                 {STORE_COMMITTED, true, false}, // somebody else may have been elected meanwhile
                 {STORE_NOT_LEADER, false, true},
                 {STORE_UNKNOWN, false, true},

@@ -68,6 +68,25 @@ def test_a_timer_runs_its_service_again_and_again(c: Cluster):
     eventually(lambda: c.runs("tick") > ended)
 
 
+def test_a_service_goes_where_its_timer_is_to_be(c: Cluster):
+    with_db = TIMER.format(after="1h", every="1h") + "[X-Argosy]\nSameNodeAs=db.service\n"
+    c.start("db.service", SLEEPER + "[X-Argosy]\nRequireLabel=name=n1\n")
+    c.submit("pad@.service", SLEEPER + "[X-Argosy]\nRequireLabel=name=n1\n")
+    c.ctl("start pad@{1..3}")  # n2 has more room
+    c.submit("near.service", ONE_SHOT)
+    c.start("near.timer", with_db)
+    assert node_of(c, "near.timer", "near.service", "db.service")
+    c.submit("both.service", SLEEPER)
+    c.submit("both.timer", with_db)
+    c.ctl("start both.service both.timer")
+    assert node_of(c, "both.timer", "both.service", "db.service")
+    c.start("far.service", SLEEPER + "[X-Argosy]\nRequireLabel=name=n2\n")
+    c.submit("far.timer", with_db)
+    c.ctl_fails("start far.timer", saying="far.service is on another node, where this unit cannot activate it")
+    assert node_of(c, "far.timer", "db.service") and node_of(c, "far.service") == c.node("n2")
+    c.ctl("destroy near.timer near.service both.timer both.service far.timer far.service pad@{1..3} pad@.service db.service")
+
+
 def test_what_a_timer_pins_gets_its_new_content(c: Cluster):
     c.submit("old.service", "[Unit]\nDescription=one\n" + ONE_SHOT)
     c.start("old.timer", TIMER.format(after="1h", every="1h"))

@@ -99,8 +99,8 @@ int wait_sets_append_open(const WaitSet *sets, size_t n, bool connected, Buf *te
 
         for (size_t i = 0; i < n; i++)
                 open += wait_set_open(&sets[i]);
-        r = buf_printf(text, "%s%zu unit%s%s (see argosyctl ", connected ? "the cluster goes on with " : "", open,
-                       open == 1 ? "" : "s", connected ? "" : " may have come to an end since");
+        r = buf_printf(text, "%s%zu unit%s%s (see argosyctl ", connected ? "the cluster goes on with " : "",
+                       open, open == 1 ? "" : "s", connected ? "" : " may have come to an end since");
         if (r < 0)
                 return r;
         if (n_jobs == 0 || n_jobs > JOBS_NAMED)

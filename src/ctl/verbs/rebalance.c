@@ -133,7 +133,8 @@ static WaitStep rebalance_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
 
 static int rebalance_detach(const WaitEnd *end, const void *userdata, Buf *text) {
         return buf_printf(text, "the rebalance %s (argosyctl rebalance --abort ends it)",
-                          wait_end_is_open(end) ? "goes on as long as this leader leads" : "may go on, or have ended");
+                          wait_end_is_open(end) ? "goes on as long as this leader leads"
+                                                : "may go on, or have ended");
 }
 
 static int rebalance_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {

@@ -120,7 +120,8 @@ static int rollout_detach(const WaitEnd *end, const void *userdata, Buf *text) {
         const Rollout *o = userdata;
 
         if (o->job > 0)
-                return buf_printf(text, "%s of %s %s (see argosyctl job wait %" PRIu64 "; update --abort ends it)",
+                return buf_printf(text,
+                                  "%s of %s %s (see argosyctl job wait %" PRIu64 "; update --abort ends it)",
                                   o->verb, o->name, goes_on(end), o->job);
         return buf_printf(text, "%s of %s %s (see argosyctl list-unit-files; update --abort ends it)",
                           o->verb, o->name, goes_on(end));
@@ -140,8 +141,8 @@ static int rollout_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
 
         if (end->error == 0 && !end->no_leader)
                 return ctl_fail(ctl, "%s %s: %s", o->verb, o->name, news(o, end->message));
-        return ctl_fail(ctl, "%s: %s; it %s (see argosyctl list-unit-files)", o->name, wait_loop_reason(ctl, end),
-                        goes_on(end));
+        return ctl_fail(ctl, "%s: %s; it %s (see argosyctl list-unit-files)", o->name,
+                        wait_loop_reason(ctl, end), goes_on(end));
 }
 
 static const WaitKind rollout_wait = {

@@ -127,8 +127,17 @@ static int on_brought(const char *name, void *userdata) {
 int request_bring_along(Planner *p, const char *name, const Source *source,
                         Argosy__Response__UnitResult *result) {
         Bringing b = {p, result};
+        UnitOptions *options = NULL;
+        int r = 0;
 
-        return unit_brings_each(source->file, name, on_brought, &b);
+        if (request_is_activator(name)) {
+                r = unit_file_expand(source->file, name, name, &options, NULL);
+                if (r == 0)
+                        r = request_note_mate(p, name, source->file, options);
+                unit_options_unref(options);
+        }
+        r = r == -EINVAL ? 0 : r; // is said when the unit itself is planned
+        return r < 0 ? r : unit_brings_each(source->file, name, on_brought, &b);
 }
 
 static uint32_t node_of(const Planner *p, const char *name) {

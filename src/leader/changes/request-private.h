@@ -29,6 +29,7 @@ typedef struct Planner {
         Map cycles;          // Refusal by name (there, too): those whose order goes in a cycle, and why
         unsigned n_judged;   // times that there were such
         Map contents;        // of the units that were planned (request-affinity.c)
+        Map mates;           // Mate by name (request-mates.c): units that are activated, and by whom
         ReplaceCycles replacers; // of the state and of this request
         bool replacers_known, replacers_planned;
 } Planner;
@@ -87,6 +88,13 @@ int request_warn_apart(Planner *p, const char *name, const Source *source,
 int request_warn_ends(Planner *p, const char *name, const Source *source, Argosy__Response__UnitResult *result);
 // Warns if it is about to go, or to stop, and something may activate it all the same.
 int request_warn_activated(Planner *p, const char *name, Argosy__Response__UnitResult *result);
+
+// request-mates.c
+// This unit of the request is about to be placed, after what it activates. 0 or -ENOMEM.
+int request_note_mate(Planner *p, const char *name, const UnitFile *file, const UnitOptions *options);
+// Borrowed: the options of who activates the unit and is about to be placed; NULL: nobody whose options are about nodes.
+const UnitOptions *request_mate(const Planner *p, const char *name);
+void request_mates_done(Planner *p);
 
 // request-affinity.c
 // Before its record is put: that those that it is to be with do not lead back to it. 0, UNIT_REFUSED, -EBUSY,

@@ -4,7 +4,8 @@
 // own (placement.h), so neither a large one nor an important one comes too late because it was named last. The role
 // that has the least goes first, which is asked anew after each unit; of one role the highest priority, then whoever
 // demands most, then whoever was named first. Who is to be where others are (MachineOf=) comes when these have their
-// nodes, and who activates others comes last; of both, whoever was named first.
+// nodes, and who activates others comes last; of both, whoever was named first. What is activated by one of the request that is
+// to be where others are comes when these have their nodes, too (request-mates.c).
 //
 // What a unit demands is read from the content that it is about to get. Whoever has none, or one that is not valid, is
 // refused at any turn, and has that of one that demands nothing. A verb that gives nobody a node, and a Change of one
@@ -30,7 +31,7 @@ static bool gives_nodes(const Planner *p) {
         return p->ops->aim || verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_LOAD;
 }
 
-// 0 and *ret, which is NULL for one that gets no node whatever it demands; or -ENOMEM.
+// 0 and *ret, which is NULL for one that gets no node whatever it demands; or -ENOMEM. Notes who activates others.
 static int find_options(Planner *p, const char *name, Argosy__Response__UnitResult *scratch, UnitOptions **ret) {
         UnitEntry *u = cluster_state_find_unit(p->state, name);
         const ChangeAim *aim = p->ops->aim ? p->ops->aim(name, p->userdata) : NULL;
@@ -44,16 +45,17 @@ static int find_options(Planner *p, const char *name, Argosy__Response__UnitResu
         r = aim ? request_find_aimed(p, u, aim, &source, scratch) : request_find_source(p, name, u, &source, scratch);
         if (r == 0)
                 r = unit_file_expand(source.file, name, name, ret, NULL);
+        if (r == 0)
+                r = request_note_mate(p, name, source.file, *ret);
         return r == -ENOMEM ? r : 0;
 }
 
 static int rank(Planner *p, Argosy__Response__UnitResult *scratch, Ranking *last, RequestTurn *turn) {
         const char *name = p->change->names[turn->name];
+        const UnitOptions *mate = request_mate(p, name);
         UnitOptions *options;
         int r;
 
-        if (turn->phase == TURN_ACTIVATOR)
-                return 0;
         r = find_options(p, name, scratch, &options);
         if (r < 0 || !options)
                 return r;
@@ -62,7 +64,7 @@ static int rank(Planner *p, Argosy__Response__UnitResult *scratch, Ranking *last
                 unit_options_unref(last->options);
                 last->options = unit_options_ref(options);
         }
-        if (options->same_node && *options->same_node)
+        if ((options->same_node && *options->same_node) || (mate && mate->same_node && *mate->same_node))
                 turn->phase = TURN_FOLLOWER;
         else {
                 turn->role = last->rank.role;
@@ -73,13 +75,26 @@ static int rank(Planner *p, Argosy__Response__UnitResult *scratch, Ranking *last
         return 0;
 }
 
+// An activator has no rank, and what it asks for counts for who it activates.
+static int note_activator(Planner *p, Argosy__Response__UnitResult *scratch, const char *name) {
+        UnitOptions *options = NULL;
+        int r = find_options(p, name, scratch, &options);
+
+        unit_options_unref(options);
+        return r;
+}
+
 static int rank_all(Planner *p, RequestTurns *t) {
         Argosy__Response__UnitResult *scratch = unit_result_new(""); // what is wrong is said when it is planned
         Ranking last = {};
         int r = scratch ? 0 : -ENOMEM;
 
         for (size_t i = 0; r >= 0 && i < t->n; i++)
-                r = rank(p, scratch, &last, &t->turns[i]);
+                if (t->turns[i].phase == TURN_ACTIVATOR)
+                        r = note_activator(p, scratch, p->change->names[t->turns[i].name]);
+        for (size_t i = 0; r >= 0 && i < t->n; i++)
+                if (t->turns[i].phase != TURN_ACTIVATOR)
+                        r = rank(p, scratch, &last, &t->turns[i]);
         unit_options_unref(last.options);
         message_free(scratch);
         return r;

@@ -109,7 +109,8 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
                 r = unit_file_own_socket(file, next->name, &socket);
         if (r < 0)
                 return r;
-        r = p->ops->place(next->name, activates ?: socket, options, &found, p->userdata);
+        r = p->ops->place(next->name, activates ?: socket, options, request_mate(p, next->name), &found,
+                          p->userdata);
         if (r == -ENOSPC || r == -EINVAL) {
                 r = request_fail(result, ENOSPC, SCHEDULER_UNCOUNTABLE);
                 return r < 0 ? r : UNIT_REFUSED;
@@ -469,6 +470,7 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batc
         map_done(&p.files);
         request_cycles_done(&p);
         request_contents_done(&p);
+        request_mates_done(&p);
         replace_cycles_done(&p.replacers);
         for (size_t i = 0; p.parsed && i < change->n_files; i++)
                 unit_file_free(p.parsed[i]);

@@ -73,10 +73,10 @@ typedef struct ChangeOps {
         // the verb says.
         const ChangeAim *(*aim)(const char *name, void *userdata);
         // Which node takes the unit, and if none does, why. `activates`: the unit that it activates, NULL:
-        // none. -ENOSPC or -EINVAL: it demands what cannot be counted any more; -E2BIG: more than
+        // none. `mate`: the options of one that is about to be placed, and is to be on the same node; NULL: none. -ENOSPC or -EINVAL: it demands what cannot be counted any more; -E2BIG: more than
         // PLACEMENT_FOLLOWS_MAX would be on one node together.
         int (*place)(const char *name, const char *activates, const struct UnitOptions *options,
-                     ChangePlace *ret, void *userdata);
+                     const struct UnitOptions *mate, ChangePlace *ret, void *userdata);
         // In which order those of one request are placed, and whether the one role has less than the other now. NULL,
         // both: in that of their names.
         void (*rank)(const struct UnitOptions *options, ChangeRank *ret, void *userdata);

@@ -21,8 +21,8 @@
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"
-#include "unit-file.h"
 #include "tombstones.h"
+#include "unit-file.h"
 #include "unit-name.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
@@ -134,7 +134,8 @@ static int add_silent_row(Leader *l, Argosy__Response__Units *units, const char 
         r = add_row(l, units, name, NULL, NULL, host, n->number);
         return r < 0 ? r
                      : field_printf(&units->rows[units->n_rows - 1]->error,
-                                    "%s; it may still run until the host is heard", tombstones_word(l, name));
+                                    "%s; it may still run until the host is heard",
+                                    tombstones_word(l, name));
 }
 
 // The same where this leader has not seen it, but the log says so.

@@ -118,7 +118,8 @@ static void say_gone(const Leader *l, OpenJob *job, uint32_t node) {
         if (oom_check(cluster_state_read_job(l->state, job->number, &record)) < 0)
                 record = NULL;
         for (size_t i = 0; record && i < record->n_settings; i++)
-                if (record->settings[i]->kind == ARGOSY__SETTING_KIND__SETTING_NODE && record->settings[i]->number == node)
+                if (record->settings[i]->kind == ARGOSY__SETTING_KIND__SETTING_NODE &&
+                    record->settings[i]->number == node)
                         name = record->settings[i]->where;
         say(job, ARGOSY__JOB_STATE__JOB_FAILED,
             "%s is not in the cluster any more: whether all units had left it is not known", name);

@@ -347,7 +347,8 @@ static UnitWord word_of_gone(const Leader *l, const OpenJob *job, const Map *rem
         if (by)
                 w.by = *by;
         else if (tombs)
-                w.by = cluster_state_find_job_of(l->state, name, CONTAINER_OF(tombs->prev, const Tombstone, by_name)->revision);
+                w.by = cluster_state_find_job_of(
+                        l->state, name, CONTAINER_OF(tombs->prev, const Tombstone, by_name)->revision);
         if (w.by > 0) {
                 w.end = end_by(job, w.by);
                 w.message = "";
@@ -355,7 +356,8 @@ static UnitWord word_of_gone(const Leader *l, const OpenJob *job, const Map *rem
         return w;
 }
 
-static void begin_item(Leader *l, OpenJob *job, JobItem *item, const Map *removed, const Argosy__JobUnits *group, size_t i) {
+static void begin_item(Leader *l, OpenJob *job, JobItem *item, const Map *removed,
+                       const Argosy__JobUnits *group, size_t i) {
         const char *name = group->names[i];
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         UnitWord w = {.name = name, .node = "", .message = ""};

@@ -5,6 +5,8 @@
 //
 //   - who of them is placed first chooses the node, the other one goes there if its own options admit that, and if it
 //     would not have to leave it at once for somebody who is there, or to be with another one (SameNodeAs=)
+//   - what is placed before its activator, as most are, gets a node that admits both, if there is one
+//     (scheduler_place_for_both())
 //   - what is only loaded, or done, follows its activator when that is launched somewhere else; what was started by an
 //     order of its own is not stopped for it. So two units never follow each other in a cycle: the one that is followed
 //     is launched and the one that follows is not
@@ -35,23 +37,44 @@ typedef struct Search {
         uint32_t found;
 } Search;
 
+static void look_up(const Search *s, const char *name, Argosy__Target *ret_target, uint32_t *ret_node) {
+        const UnitEntry *e;
+
+        if (batch_builder_find_unit(s->batch, name, ret_target, ret_node))
+                return;
+        e = cluster_state_find_unit(s->leader->state, name);
+        *ret_target = e ? e->record->target : ARGOSY__TARGET__TARGET_INACTIVE;
+        *ret_node = e ? e->record->node : 0;
+}
+
+// Those that it is to be with by its own options (SameNodeAs=).
+static bool is_with_its_mates(const Search *s, uint32_t node) {
+        for (char **m = s->options->same_node; m && *m; m++) {
+                Argosy__Target target;
+                uint32_t there;
+
+                look_up(s, *m, &target, &there);
+                if (target == ARGOSY__TARGET__TARGET_INACTIVE || there != node)
+                        return false;
+        }
+        return true;
+}
+
 // Where the partner is, if this unit may be there too; 0: no such place.
 static uint32_t node_of_partner(const Search *s, const char *partner) {
         const Leader *l = s->leader;
-        const UnitEntry *e = cluster_state_find_unit(l->state, partner);
         Argosy__Target target;
         uint32_t number;
         const Node *n;
 
-        if (!batch_builder_find_unit(s->batch, partner, &target, &number)) {
-                target = e ? e->record->target : ARGOSY__TARGET__TARGET_INACTIVE;
-                number = e ? e->record->node : 0;
-        }
+        look_up(s, partner, &target, &number);
         if (target == ARGOSY__TARGET__TARGET_INACTIVE ||
             (s->launched && target != ARGOSY__TARGET__TARGET_LAUNCHED))
                 return 0;
         n = number ? node_find(l, number) : NULL;
-        if (!n || host_is_lost(n->host) || node_is_emptying(n) || !node_admits(l, n, s->options) ||
+        if (!n || !is_with_its_mates(s, number))
+                return 0;
+        if (host_is_lost(n->host) || node_is_emptying(n) || !node_admits(l, n, s->options) ||
             !scheduler_node_admits(l, n, s->name))
                 return 0;
         return s->unit && unit_exclusion(s->unit, number) ? 0 : number;

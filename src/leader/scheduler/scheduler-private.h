@@ -70,6 +70,8 @@ uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest);
 // -ENOSPC, -EINVAL: they demand what cannot be counted any more.
 enum { SCHEDULER_TOO_MANY_TIED = 1 }; // more than PLACEMENT_FOLLOWS_MAX
 void scheduler_forget_class(SchedulerTables *t); // that is remembered
+// Those that it is to be with, beside its own ones. As scheduler_set_options().
+int scheduler_add_affinity(Leader *l, const char *name, uint32_t unit, char **names);
 int scheduler_set_options(Leader *l, const char *name, uint32_t unit, const UnitOptions *options);
 
 // scheduler.c. The unit is again as its record is when the Scheduler is freed.

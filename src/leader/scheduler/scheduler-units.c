@@ -122,11 +122,10 @@ uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest) {
         return g->unit;
 }
 
-static int set_affinity(Leader *l, const char *name, uint32_t unit, char **names) {
+int scheduler_add_affinity(Leader *l, const char *name, uint32_t unit, char **names) {
         Placement *p = l->places->placement;
         int r = 0;
 
-        placement_unit_unfollow(p, unit);
         for (char **m = names; m && *m && r >= 0; m++) {
                 uint32_t target;
                 Unit *other;
@@ -140,6 +139,11 @@ static int set_affinity(Leader *l, const char *name, uint32_t unit, char **names
                 r = placement_unit_follow(p, unit, target); // -ELOOP, -E2BIG: it is as if it named fewer
         }
         return r == -E2BIG ? SCHEDULER_TOO_MANY_TIED : 0;
+}
+
+static int set_affinity(Leader *l, const char *name, uint32_t unit, char **names) {
+        placement_unit_unfollow(l->places->placement, unit);
+        return scheduler_add_affinity(l, name, unit, names);
 }
 
 // Gives the unit the class that its options mean.

@@ -269,6 +269,49 @@ int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, 
         return 0;
 }
 
+// Keeps the unit off the nodes that do not admit its mate, or lets it there again: all but those that refuse it anyway.
+static void bar_nodes_of_mate(Leader *l, const char *name, uint32_t unit, const UnitOptions *mate,
+                              bool bar) {
+        const Unit *u = unit_find(l, name);
+
+        for (uint32_t i = 0; i < l->places->n_nodes; i++) {
+                const Node *n = l->places->nodes[i];
+
+                if (!n || node_admits(l, n, mate) || (u && unit_exclusion(u, n->number)) ||
+                    fleet_units_bars(l, name, n))
+                        continue;
+                if (bar)
+                        placement_unit_exclude(l->places->placement, unit, i);
+                else
+                        placement_unit_readmit(l->places->placement, unit, i);
+        }
+}
+
+int scheduler_place_for_both(Scheduler *p, const char *name, const UnitOptions *options,
+                             const UnitOptions *mate, SchedulerAnswer *ret) {
+        Leader *l = p->leader;
+        uint64_t began_us = leader_now(l);
+        uint32_t unit, node = PLACEMENT_NONE;
+        int r = prepare(p, name, options, &unit);
+
+        *ret = (SchedulerAnswer){};
+        if (r >= 0 && r != SCHEDULER_TOO_MANY_TIED)
+                r = scheduler_add_affinity(l, name, unit, mate->same_node);
+        if (r < 0 || r == SCHEDULER_TOO_MANY_TIED)
+                return MIN_OF(r, 0);
+        placement_unit_want(l->places->placement, unit, true);
+        bar_nodes_of_mate(l, name, unit, mate, true);
+        node = find_node(l, name, unit);
+        bar_nodes_of_mate(l, name, unit, mate, false);
+        scheduler_note_placements(p, node != PLACEMENT_NONE, began_us);
+        if (node != PLACEMENT_NONE) {
+                ret->node = l->places->nodes[node]->number;
+                ret->possible = true;
+                scheduler_refresh_followers(l, name);
+        }
+        return 0;
+}
+
 // ------------------------------------------------------------------------------------------------ why
 
 static int why_unplaced(const Leader *l, const UnitEntry *e, char **ret) {

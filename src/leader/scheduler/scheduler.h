@@ -78,6 +78,10 @@ DEFINE_CLEANUP(Scheduler *, scheduler_free)
 // `explain`: fill in the refusals when node is 0.
 int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, bool explain,
                     SchedulerAnswer *ret);
+// The same, without reasons, for a unit that is to be on a node with another one, which goes there afterwards: on a node that
+// admits `mate`, the options of that one, and where those are that it is to be with.
+int scheduler_place_for_both(Scheduler *p, const char *name, const UnitOptions *options,
+                             const UnitOptions *mate, SchedulerAnswer *ret);
 // Why no node takes a unit that scheduler_place() or a record has made known, and that has none: `why` and the refusals.
 int scheduler_explain(Scheduler *p, const char *name, SchedulerAnswer *ret);
 void scheduler_answer_done(SchedulerAnswer *p);

@@ -33,8 +33,20 @@
 #include "unit-file.h"
 #include "unit-name.h"
 
-static int on_place(const char *name, const char *activates, const UnitOptions *options, ChangePlace *ret,
-                    void *userdata) {
+// The node that takes both, if there is one.
+static int place_for_both(Decision *d, const char *name, const UnitOptions *options, const UnitOptions *mate,
+                          ChangePlace *ret) {
+        SchedulerAnswer place;
+        int r = scheduler_place_for_both(d->scheduler, name, options, mate, &place);
+
+        if (r < 0)
+                return r;
+        *ret = (ChangePlace){.node = place.node, .possible = place.possible};
+        return 0;
+}
+
+static int on_place(const char *name, const char *activates, const UnitOptions *options,
+                    const UnitOptions *mate, ChangePlace *ret, void *userdata) {
         Decision *d = userdata;
         SchedulerAnswer place;
         int r;
@@ -46,6 +58,9 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
                 scheduler_put(d->scheduler, name, options, ret->node);
                 return 0;
         }
+        r = mate ? place_for_both(d, name, options, mate, ret) : 0;
+        if (r < 0 || ret->node)
+                return r;
         r = scheduler_place(d->scheduler, name, options, true, &place);
         if (r < 0)
                 return r;

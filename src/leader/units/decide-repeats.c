@@ -85,10 +85,12 @@ static int tell_unit(const Leader *l, const Argosy__JobRecord *job, const Told *
         if (u && u->record->node && field_set(&ret->node, decide_node_name(u->record->node, (void *) l)) < 0)
                 return -ENOMEM;
         if (is_over && told->unnamed && !is_done)
-                return unknown_end(ret, "how it has ended is not kept, the job has changed more units than it can name");
-        return is_over && !all_named
-                       ? unknown_end(ret, "how it has ended is not kept, the job has more that did not end well than are")
-                       : 0;
+                return unknown_end(
+                        ret,
+                        "how it has ended is not kept, the job has changed more units than it can name");
+        return is_over && !all_named ? unknown_end(ret, "how it has ended is not kept, the job has more "
+                                                        "that did not end well than are")
+                                     : 0;
 }
 
 static size_t units_of(const Argosy__JobRecord *job) {

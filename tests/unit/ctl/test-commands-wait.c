@@ -151,8 +151,8 @@ static void ctrl_c_lets_the_drain_be(void **state) {
         _cleanup_outcome_ Outcome o = run(interrupts_the_drain, "drain n1 n2");
 
         assert_int_equal(o.code, 130);
-        assert_string_equal(o.err,
-                            "argosyctl: detached; the drain of n1 and n2 may go on, or have ended (see argosyctl list-nodes)\n");
+        assert_string_equal(o.err, "argosyctl: detached; the drain of n1 and n2 may go on, or have ended "
+                                   "(see argosyctl list-nodes)\n");
 }
 
 // What cannot leave one node, or a node that was opened again, keeps nobody from waiting for the others.
@@ -286,16 +286,19 @@ static void ctrl_c_names_the_job_of_the_update(void **state) {
         _cleanup_outcome_ Outcome o = run(interrupts_the_update_of_a_job, "update a");
 
         assert_int_equal(o.code, 130);
-        assert_string_equal(o.err, "argosyctl: detached; update of a.service may go on, or have ended (see argosyctl job wait "
-                                   "12; update --abort ends it)\n");
+        assert_string_equal(
+                o.err,
+                "argosyctl: detached; update of a.service may go on, or have ended (see argosyctl job wait "
+                "12; update --abort ends it)\n");
 }
 
 static void ctrl_c_lets_the_update_be(void **state) {
         _cleanup_outcome_ Outcome o = run(interrupts_the_update, "update a");
 
         assert_int_equal(o.code, 130);
-        assert_string_equal(o.err, "argosyctl: detached; update of a.service may go on, or have ended (see argosyctl "
-                                   "list-unit-files; update --abort ends it)\n");
+        assert_string_equal(
+                o.err, "argosyctl: detached; update of a.service may go on, or have ended (see argosyctl "
+                       "list-unit-files; update --abort ends it)\n");
 }
 
 static void is_not_done_with_the_update(FakeDaemon *d) {

@@ -36,8 +36,8 @@ static int teardown(void **state) {
         return 0;
 }
 
-static int on_place(const char *name, const char *activates, const UnitOptions *options, ChangePlace *ret,
-                    void *userdata) {
+static int on_place(const char *name, const char *activates, const UnitOptions *options,
+                    const UnitOptions *mate, ChangePlace *ret, void *userdata) {
         Argosy__Refusal **refusals = NULL;
         size_t n = 0;
 
@@ -555,8 +555,8 @@ static struct {
         unsigned placed[3]; // of each role
 } turns;
 
-static int on_place_in_turn(const char *name, const char *activates, const UnitOptions *options, ChangePlace *ret,
-                            void *userdata) {
+static int on_place_in_turn(const char *name, const char *activates, const UnitOptions *options,
+                            const UnitOptions *mate, ChangePlace *ret, void *userdata) {
         snprintf(turns.names[turns.n++], sizeof(turns.names[0]), "%s", name);
         turns.placed[options->role ? atoi(options->role) : 0] += options->cpu_milli;
         *ret = (ChangePlace){.node = 1, .possible = true};

@@ -381,7 +381,8 @@ static void of_a_node_that_was_removed_nobody_says_that_it_was_empty(void **stat
 
         (void) change(START, "a.service", SERVICE);
         (void) change(START, "b.service", SERVICE);
-        host = rig_host_of(&g, "a.service") > 1 ? rig_host_of(&g, "a.service") : rig_host_of(&g, "b.service");
+        host = rig_host_of(&g, "a.service") > 1 ? rig_host_of(&g, "a.service")
+                                                : rig_host_of(&g, "b.service");
         set_deaf(true);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         job = last_job();
@@ -397,7 +398,8 @@ static void of_a_node_that_was_removed_nobody_says_that_it_was_empty(void **stat
         row = rig_show_job(&g, job);
         assert_string_equal(row->state, "failed");
         assert_non_null(strstr(row->message, m.host));
-        assert_non_null(strstr(row->message, "is not in the cluster any more: whether all units had left it is not known"));
+        assert_non_null(strstr(
+                row->message, "is not in the cluster any more: whether all units had left it is not known"));
         set_deaf(false);
 }
 

@@ -243,13 +243,14 @@ static void a_new_leader_knows_what_was_called_off(void **state) {
 // Not with the job that has called off something else: this unit had begun, and is destroyed by another one.
 static void of_a_called_off_job_a_new_leader_knows_what_others_have_destroyed(void **state) {
         static const char *const names[] = {"first.service", "begun.service", "second.service"},
-                                *const contents[] = {SERVICE, SERVICE, NEEDS};
+                                 *const contents[] = {SERVICE, SERVICE, NEEDS};
         const Argosy__Response__JobRow *row;
         uint64_t job, by;
 
         set_lazy(true);
         job = rig_last(start_all(names, contents, 3))->job;
-        assert_string_equal(result_of(cancel_all(&job, 1), "begun.service")->message, "it has begun, and goes on");
+        assert_string_equal(result_of(cancel_all(&job, 1), "begun.service")->message,
+                            "it has begun, and goes on");
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->deaf = true; // so the log has to remember what may still run
         by = answer((Ask){ARGOSY__VERB__VERB_DESTROY, "begun.service"})->job;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Timers, sockets and paths, and what they activate: loaded together, on one node, wherever that is.
+#include "leader-asks.h"
 #include "leader-rig.h"
 #include "test.h"
 
@@ -251,6 +252,118 @@ static void chains_and_cycles_come_to_an_end(void **state) {
         assert_int_equal(node_of("d.timer", LOADED), node_of("c.path", LAUNCHED));
 }
 
+// ------------------------------------------------------------------------------------------------ options of the activator
+
+// In one request, and the first of the results that has a word.
+static void start_two(const char *const names[2], const char *const contents[2], const char *says) {
+        Argosy__NamedFile files[2], *pointers[2];
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        const Argosy__Response__Change *r;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 77};
+
+        for (size_t i = 0; i < 2; i++) {
+                argosy__named_file__init(&files[i]);
+                files[i].name = files[i].path = (char *) names[i];
+                files[i].content =
+                        (ProtobufCBinaryData){.data = (uint8_t *) contents[i], .len = strlen(contents[i])};
+                pointers[i] = &files[i];
+        }
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.verb = START;
+        m.names = (char **) names;
+        m.n_names = 2;
+        m.files = pointers;
+        m.n_files = 2;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &m;
+        r = rig_change_answered(rig_ask_and_settle(&g, &request));
+        for (size_t i = 0; i < 2; i++)
+                assert_int_equal(r->units[i]->status, 0);
+        assert_string_equal(*r->units[0]->message ? r->units[0]->message : r->units[1]->message, says);
+}
+
+static void start_db(void) {
+        change(START, "db.service", SERVICE, "");
+        fill_node_of("db.service");
+}
+
+static void a_service_is_brought_to_where_its_activator_is_to_be(void **state) {
+        static const char *const types[] = {"timer", "socket", "path"};
+
+        start_db();
+        for (size_t i = 0; i < ELEMENTSOF(types); i++) {
+                char activator[32], service[32];
+
+                snprintf(activator, sizeof(activator), "a%zu.%s", i, types[i]);
+                snprintf(service, sizeof(service), "a%zu.service", i);
+                change(SUBMIT, service, ONE_SHOT, "");
+                change(START, activator, "[X-Argosy]\nSameNodeAs=db.service\n", "");
+                assert_int_equal(node_of(activator, LAUNCHED), node_of("db.service", LAUNCHED));
+                assert_int_equal(node_of(service, LOADED), node_of("db.service", LAUNCHED));
+        }
+}
+
+static void so_it_is_if_one_request_has_both(void **state) {
+        static const char *const names[] = {"job.service", "job.timer"};
+
+        start_db();
+        start_two(names, (const char *const[]){SERVICE, TIMER "[X-Argosy]\nSameNodeAs=db.service\n"}, "");
+        assert_int_equal(node_of("job.timer", LAUNCHED), node_of("db.service", LAUNCHED));
+        assert_int_equal(node_of("job.service", LAUNCHED), node_of("db.service", LAUNCHED));
+}
+
+// Also with the unit that they are to be with.
+static void so_it_is_if_one_request_has_all(void **state) {
+        static const char *const names[] = {"job.timer", "job.service"};
+
+        change(SUBMIT, "db.service", SERVICE, "");
+        change(START, "db.service", NULL, "");
+        start_two(names, (const char *const[]){TIMER "[X-Argosy]\nMachineOf=db.service\n", SERVICE}, "");
+        assert_int_equal(node_of("job.timer", LAUNCHED), node_of("db.service", LAUNCHED));
+        assert_int_equal(node_of("job.service", LAUNCHED), node_of("db.service", LAUNCHED));
+}
+
+static void both_are_where_both_can_be(void **state) {
+        static const char *const names[] = {"job.service", "job.timer"};
+
+        rig_host_set_labels(&g, 2, "disk", "ssd");
+        rig_host_set_labels(&g, 3, "disk", "ssd");
+        rig_settle(&g);
+        (void) rig_label(&g, "n3", "rack", "b");
+        (void) rig_label(&g, "n1", "rack", "b");
+        start_two(names, (const char *const[]){SERVICE ON_SSD, TIMER "[X-Argosy]\nRequireLabel=rack=b\n"},
+                  "");
+        assert_int_equal(node_of("job.timer", LAUNCHED), rig_host(&g, 3)->virtual.node);
+        assert_int_equal(node_of("job.service", LAUNCHED), rig_host(&g, 3)->virtual.node);
+        start_two((const char *const[]){"one.service", "one.timer"},
+                  (const char *const[]){SERVICE, TIMER "[X-Argosy]\nHost=n2\n"}, "");
+        assert_int_equal(node_of("one.timer", LAUNCHED), rig_host(&g, 2)->virtual.node);
+        assert_int_equal(node_of("one.service", LAUNCHED), rig_host(&g, 2)->virtual.node);
+}
+
+static void where_no_node_is_for_both_that_is_said(void **state) {
+        static const char *const names[] = {"job.service", "job.timer"};
+
+        start_two(names,
+                  (const char *const[]){SERVICE "[X-Argosy]\nHost=n2\n", TIMER "[X-Argosy]\nHost=n3\n"},
+                  "job.service is on another node, where this unit cannot activate it");
+        assert_int_equal(node_of("job.service", LAUNCHED), rig_host(&g, 2)->virtual.node);
+        assert_int_equal(node_of("job.timer", LAUNCHED), rig_host(&g, 3)->virtual.node);
+}
+
+// What runs by its own order is not stopped for it, and the timer's own options count all the same.
+static void an_activator_is_where_it_is_to_be_and_not_where_its_service_is(void **state) {
+        start_db();
+        change(START, "job.service", SERVICE, "");
+        assert_int_not_equal(node_of("job.service", LAUNCHED), node_of("db.service", LAUNCHED));
+        change(START, "job.timer", TIMER "[X-Argosy]\nSameNodeAs=db.service\n",
+               "job.service is on another node, where this unit cannot activate it");
+        assert_int_equal(node_of("job.timer", LAUNCHED), node_of("db.service", LAUNCHED));
+}
+
+// ------------------------------------------------------------------------------------------------ leaders
+
 // What was moving when the leader changed is not forgotten.
 static void the_next_leader_knows_who_belongs_together(void **state) {
         change(START, "night.timer", "[Timer]\nUnit=z-backup.service\n", "");
@@ -279,6 +392,12 @@ int main(void) {
                 T(instances_come_from_their_template),
                 T(also_means_also),
                 T(chains_and_cycles_come_to_an_end),
+                T(a_service_is_brought_to_where_its_activator_is_to_be),
+                T(so_it_is_if_one_request_has_both),
+                T(so_it_is_if_one_request_has_all),
+                T(both_are_where_both_can_be),
+                T(where_no_node_is_for_both_that_is_said),
+                T(an_activator_is_where_it_is_to_be_and_not_where_its_service_is),
                 T(the_next_leader_knows_who_belongs_together),
 #undef T
         };

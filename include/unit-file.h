@@ -94,6 +94,7 @@ typedef struct UnitFile {
         char *asserts;          // likewise [Unit] Assert...=
         char *exec_conditions;  // likewise [Service] ExecCondition=
         bool stops_unneeded;    // [Unit] StopWhenUnneeded=
+        bool refuses_start;     // [Unit] RefuseManualStart=
         bool several_conditions, several_asserts, several_exec_conditions;
         char *default_instance; // [Install] DefaultInstance= as written, NULL if none; unit-install.h judges it
         unsigned default_instance_line;

@@ -43,6 +43,7 @@
 #include "rebalances.h"
 #include "registry.h"
 #include "response.h"
+#include "reverts.h"
 #include "retry-controller.h"
 #include "rollout-controller.h"
 #include "scheduler.h"
@@ -492,8 +493,10 @@ static int decide_ours(Decision *d) {
         BatchBuilderMark mark;
         int r;
 
+        r = reverts_decide(d);
         d->batch.moved = own_jobs_on_move;
-        r = decide_moves(d);
+        if (r >= 0)
+                r = decide_moves(d);
         if (r >= 0)
                 r = retry_controller_decide(d->leader, &d->batch, &d->scheduler);
         d->batch.moved = NULL;

@@ -407,6 +407,8 @@ static int on_unit(Parser *p, const char *key, const char *value) {
         }
         if (streq(key, "StopWhenUnneeded"))
                 parse_boolean(value, &f->stops_unneeded);
+        if (streq(key, "RefuseManualStart"))
+                parse_boolean(value, &f->refuses_start);
         if (str_has_prefix(key, "Condition"))
                 return add_condition(&f->conditions, &f->several_conditions, key, value);
         if (str_has_prefix(key, "Assert"))

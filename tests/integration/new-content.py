@@ -10,6 +10,8 @@ from views import Views
 
 UNITS = ["web.service", "pinned.service", "pin.timer", "pin.target", "talk.service", "talk.socket", "job.service"]
 
+GONE_BACK = "it has the file of before again"
+
 
 def versioned(text, version):
     return f"{text}Environment=VERSION={version}\n"
@@ -86,7 +88,15 @@ def test_what_systemd_stops_with_it_comes_back(c: Cluster):
     db_changes(f"undo {job}", 5)
 
     node.write("/root/set/db.service", "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/false\n")
-    c.ctl_fails("start --replace /root/set/db.service", saying="foreign.service and 1 more, which need it")
+    before = runs()
+    c.ctl_fails("start --replace /root/set/db.service", saying=GONE_BACK)
+    assert all(runs()[name] not in ("0", before[name]) for name in up), (before, runs())
+
+    node.run("touch /root/may-start")
+    db_changes("start --replace /root/set/db.service", "6\nExecStartPre=/usr/bin/test -e /root/may-start")
+    node.run("rm /root/may-start")
+    node.write("/root/set/db.service", "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/false\n")
+    c.ctl_fails("start --replace /root/set/db.service", saying="again, and with that: start failed (exit-code); foreign.service and 1 more, which need it")
     assert runs()["web"] == "0" and runs()["part"] != "0", runs()
     assert "comes back with it" in c.ctl_result("why web").out
     node.run("systemctl restart argosyd")
@@ -219,11 +229,69 @@ def test_what_systemd_would_refuse_takes_nothing_down(c: Cluster):
         assert "Warning: /root/units/web.service:2: Unknown key 'ExecStat' in section [Service], ignoring" in result.err
         assert pid(c, "web.service") == main_pid and c.shown("web") == "loaded active running", (verb, c.row("web"))
         assert said_stale(c, "web.service") == (False, False)
-        if verb != "update":  # which has gone back
-            assert "puts the files of before back" in result.err, result.err
-            assert REFUSAL in c.ctl_result("restart web").err and REFUSAL in c.ctl_result("why web").out
-            assert replace_result(c, "start --replace", "web.service", SLEEPER).status == 0
-        assert pid(c, "web.service") == main_pid and not c.row("web")["error"]
+        assert GONE_BACK in result.err.replace("everything has", "it has") and "argosyctl undo" not in result.err, result.err
+        assert c.ctl("cat web") == SLEEPER and not c.row("web")["error"]
+        assert c.ctl_result("start web").status == 0 and pid(c, "web.service") == main_pid
+
+
+def test_what_systemd_would_not_start_takes_nothing_down(c: Cluster):
+    c.start("web", SLEEPER)
+    main_pid = pid(c, "web.service")
+    for verb in ("start --replace", "update"):
+        result = replace_result(c, verb, "web.service", "[Unit]\nRefuseManualStart=yes\n" + SLEEPER)
+        assert result.status == 1 and "RefuseManualStart=yes" in result.err, result.err
+        assert pid(c, "web.service") == main_pid and c.ctl("cat web") == SLEEPER
+
+
+NO_USER = "[Service]\nExecStart=/bin/sleep 1000\nUser=nobody-has-this-name\n"
+
+
+def test_what_ran_and_does_not_start_goes_back(c: Cluster):
+    c.start("web", SLEEPER)
+    for verb in ("start --replace", "update"):
+        result = replace_result(c, verb, "web.service", NO_USER)
+        assert result.status == 1 and GONE_BACK in result.err.replace("everything has", "it has"), result.err
+        assert "argosyctl undo" not in result.err, result.err
+        assert c.shown("web") == "loaded active running" and c.ctl("cat web") == SLEEPER
+        job = c.json("list-jobs --limit=1")[0]
+        assert job["verb"] == verb.split()[0]
+        c.ctl_fails(f"job wait {job['job']}")
+    # The lines are those of the run that failed.
+    assert "status=217/USER" in replace_result(c, "start --replace", "web.service", NO_USER).err
+    c.ctl("stop web")
+    result = replace_result(c, "start --replace", "web.service", NO_USER)
+    assert result.status == 1 and GONE_BACK not in result.err and "puts the files of before back" in result.err
+    assert c.ctl("cat web") == NO_USER
+
+
+def test_instances_go_back_together(c: Cluster):
+    node, names = c.node("n1"), [f"web@{i}" for i in (1, 2, 3)]
+    node.write("/root/units/web@.service", SLEEPER)
+    c.ctl("submit /root/units/web@.service")
+    c.ctl("start " + " ".join(names))
+    c.start("other", SLEEPER)
+    node.write("/root/units/web@.service", '[Service]\nExecStart=/bin/sh -c "[ %i != 2 ] && exec sleep 1000"\n')
+    node.write("/root/units/other.service", versioned(SLEEPER, 2))
+    result = c.ctl_result("start --replace " + " ".join(f"/root/units/{name}.service" for name in [*names, "other"]))
+    assert result.status == 1 and "start web@2.service on " in result.err and GONE_BACK in result.err, result.err
+    for name in [*names, "web@.service"]:
+        assert c.ctl(f"cat {name}") == SLEEPER, name
+    assert all(c.shown(name) == "loaded active running" for name in names)
+    assert version(c, "other.service") == "2"
+
+
+def test_a_set_goes_back_where_it_does_not_start(c: Cluster):
+    node = c.node("n1")
+    for name in ("a", "b"):
+        node.write(f"/root/shop/{name}.service", SLEEPER)
+    c.ctl("apply /root/shop")
+    node.write("/root/shop/a.service", NO_USER)
+    node.write("/root/shop/b.service", versioned(SLEEPER, 2))
+    for _ in range(2):
+        result = c.ctl_result("apply /root/shop")
+        assert result.status == 1 and "apply a.service on " in result.err and GONE_BACK in result.err, result.err
+        assert c.shown("a") == "loaded active running" and version(c, "b.service") == "2"
+        assert c.ctl_result("apply --plan /root/shop").status == 5
 
 
 def test_a_set_with_a_file_that_systemd_would_refuse(c: Cluster):

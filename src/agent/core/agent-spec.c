@@ -33,6 +33,7 @@ static void spec_inspect(AgentSpec *s, const char *name) {
         s->bound_to = TAKE_PTR(file->bound_to);
         s->conflicts = TAKE_PTR(file->conflicts);
         s->stops_unneeded = file->stops_unneeded;
+        s->refuses_start = file->refuses_start;
         s->condition = condition_phrase(file->conditions, file->several_conditions);
         s->assertion = condition_phrase(file->asserts, file->several_asserts);
         s->exec_condition = condition_phrase(file->exec_conditions, file->several_exec_conditions);

@@ -41,6 +41,7 @@ typedef struct AgentSpec {
         char *bound_to;       // units that systemd stops its units with, blanks between them; NULL: none
         char *conflicts;      // [Unit] Conflicts=, likewise
         bool stops_unneeded;  // StopWhenUnneeded=
+        bool refuses_start;   // RefuseManualStart=
         char *condition, *exec_condition; // what it is skipped for, in words; NULL: its file has none
         char *assertion;      // likewise, what its start fails for
         size_t len;

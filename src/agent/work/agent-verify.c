@@ -2,7 +2,8 @@
 //
 //   plan: verify -> the helper is asked (unit-verifier.h) -> an answer, or none in time -> the verdict -> planned again
 //
-// Only one answer refuses a content: that this host's systemd would. No helper, no systemd-analyze, no answer: then the unit is
+// A content that says itself that nobody can start the unit is refused without a question. Else only one answer refuses one: that
+// this host's systemd would. No helper, no systemd-analyze, no answer: then the unit is
 // stopped and started as it always was. The systemd of a container is another one, and is not asked.
 
 #include "agent-verify.h"
@@ -34,6 +35,21 @@ static void refuse(AgentUnit *u, const UnitFinding *why) {
                 agent_unit_set_error(u, REFUSED_TEXT "line %u: %s", why->line, why->text);
         else
                 agent_unit_set_error(u, REFUSED_TEXT "%s", why->text);
+}
+
+// It takes the file, and then nobody's start of the unit.
+static bool refuses_start(const AgentUnit *u) {
+        const AgentUnitWork *work = agent_unit_doing(u);
+
+        return work->spec && work->spec->refuses_start && hash_equal(&work->spec->hash, &work->wanted.spec) &&
+               work->wanted.target == ARGOSY__TARGET__TARGET_LAUNCHED;
+}
+
+static void refuse_start(AgentUnit *u) {
+        u->work->judged = u->work->wanted.spec;
+        u->work->verdict = PLAN_VERDICT_REFUSED;
+        agent_step_done(u, NULL);
+        agent_unit_set_error(u, "%s", "systemd would not start it with the new file (RefuseManualStart=yes), so the unit runs on with the file that it has");
 }
 
 // An answer about a content that is not wanted any more says nothing of the one that is: that one is asked about next.
@@ -88,14 +104,16 @@ static int ask(AgentUnit *u) {
 }
 
 void agent_verify(AgentUnit *u) {
-        if (!can_ask(u->node) || ask(u) < 0)
+        if (refuses_start(u))
+                refuse_start(u);
+        else if (!can_ask(u->node) || ask(u) < 0)
                 judge(u, &u->work->wanted.spec, NULL);
 }
 
 PlanVerdict agent_verdict(const AgentUnit *u) {
         const AgentUnitWork *work = agent_unit_doing(u);
 
-        if (!can_ask(u->node))
+        if (!can_ask(u->node) && !refuses_start(u))
                 return PLAN_VERDICT_TAKEN;
         return hash_equal(&work->judged, &work->wanted.spec) ? work->verdict : PLAN_VERDICT_NONE;
 }

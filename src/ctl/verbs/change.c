@@ -53,6 +53,7 @@ typedef struct Change {
         Argosy__Request__Wait__Item **items;
         Json json;
         size_t n_failed;
+        size_t n_reverted; // of these: they have their former file again
         size_t n_may_run; // of these: stopped or destroyed, but for hosts that are not heard
         bool answered; // the Change's answer has come, all of it
         size_t n_received; // of its units; the answer may come in parts, and from the first of them again
@@ -131,6 +132,7 @@ static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
                 c->n_failed++;
         if (u->status != 0 && u->n_may_run_on > 0)
                 c->n_may_run++;
+        c->n_reverted += u->status != 0 && u->reverted;
         if (ctl->opt.json != JSON_OFF)
                 json_result(&c->json, u, c->verb->plans, c->job, c->cursor);
         if (u->status == 0 && !(ctl->opt.given & OPT_VERBOSE) && !c->verb->plans)
@@ -500,9 +502,9 @@ static int change_units(Change *c, const UnitArgs *a) {
         return code == EXIT_OK && c->n_may_run > 0 ? EXIT_MAY_RUN : code;
 }
 
-// What only a start shows is known when the file of before is gone.
+// Of units that were down before: who ran goes back by itself.
 static void say_way_back(const Change *c) {
-        if (c->asked_job > 0 && c->ctl->opt.given & OPT_REPLACE && c->verb->verb == ARGOSY__VERB__VERB_START)
+        if (c->asked_job > 0 && c->waiting.n_failed > c->n_reverted && c->ctl->opt.given & OPT_REPLACE && c->verb->verb == ARGOSY__VERB__VERB_START)
                 ctl_warn(c->ctl, "argosyctl undo %" PRIu64 " puts the files of before back", c->asked_job);
 }
 

@@ -291,12 +291,7 @@ static int change_nodes(BatchBuilder *b, const Argosy__RolloutRecord *r, const V
         return batch_builder_put_rollout(b, &next);
 }
 
-enum { NO_NODE_TAKES_IT = 1 }; // with the new content, now
-
-// Where the unit goes with another content: where it is, if that node may have it. 0, NO_NODE_TAKES_IT, or a negative
-// errno.
-static int place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **scheduler,
-                 Argosy__UnitRecord *next) {
+int rollout_place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **scheduler, Argosy__UnitRecord *next) {
         UnitOptions *options = NULL;
         SchedulerAnswer place = {};
         const UnitFile *file;
@@ -308,14 +303,14 @@ static int place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **schedule
         if (r >= 0)
                 r = unit_file_expand(file, u->name, u->name, &options, NULL);
         if (r < 0)
-                return r == -EINVAL ? NO_NODE_TAKES_IT : r;
+                return r == -EINVAL ? ROLLOUT_NO_NODE : r;
         if (!node_admits(l, u->node, options)) {
                 *scheduler = *scheduler ?: scheduler_new(l, 0);
                 r = scheduler_place(*scheduler, u->name, options, false, &place);
                 next->node = place.node;
         }
         unit_options_unref(options);
-        return r < 0 ? r : next->node == 0 ? NO_NODE_TAKES_IT : 0;
+        return r < 0 ? r : next->node == 0 ? ROLLOUT_NO_NODE : 0;
 }
 
 // The same.
@@ -327,10 +322,14 @@ static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *
         unsigned bump = !item->wanted_up ? 0 : has_kept_content(r, item) ? BATCH_BUMP_START : BATCH_BUMP_START | BATCH_BUMP_RESTART;
         int k;
 
+        next.trial = false;
+        next.reverted_from = 0;
+        next.reverted_why = NULL;
+        next.reverted_along = false;
         if (rollout_is_update(r) && spec) {
                 next.spec = hash_field(&spec->hash);
-                k = place(l, u, spec, scheduler, &next);
-                if (k < 0 || (k == NO_NODE_TAKES_IT && !rollout_is_returning(r)))
+                k = rollout_place(l, u, spec, scheduler, &next);
+                if (k < 0 || (k == ROLLOUT_NO_NODE && !rollout_is_returning(r)))
                         return k;
         }
         l->retry_pending |= !u->node; // the other content may have a node
@@ -357,7 +356,7 @@ static int change(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, co
                 size_t k = v->chosen[i];
                 int e = change_unit(l, b, r, v->units[k], &v->items[k], scheduler);
 
-                if (e == NO_NODE_TAKES_IT)
+                if (e == ROLLOUT_NO_NODE)
                         return fail(l, b, r, v, k, "no node takes it with the new content");
                 if (e < 0)
                         return e;

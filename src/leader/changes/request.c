@@ -214,6 +214,14 @@ static int refuse_unknown_role(const Planner *p, const Source *source, const Uni
         return r < 0 ? r : UNIT_REFUSED;
 }
 
+// It runs where it is to run on, so that the content that it has is known to do: should the other one not start, that comes back.
+static bool is_tried(const Planner *p, const UnitEntry *u, const Argosy__UnitRecord *next, const Source *source) {
+        return u && u->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
+               next->target == ARGOSY__TARGET__TARGET_LAUNCHED && next->global == u->record->global &&
+               !hash_equal(&u->spec->hash, &source->hash) && p->ops->is_up &&
+               p->ops->is_up(u->record->name, p->userdata);
+}
+
 static bool is_restarted_as_it_is(const Planner *p, const UnitEntry *u, const Source *source) {
         return p->change->verb == ARGOSY__VERB__VERB_RESTART && !source->changes &&
                u->record->target == ARGOSY__TARGET__TARGET_LAUNCHED;
@@ -235,6 +243,9 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         next.target = wanted->target;
         if (source->set)
                 next.set = (char *) source->set;
+        next.reverted_from = 0;
+        next.reverted_why = NULL;
+        next.reverted_along = false;
 
         r = check_install(source, name, &ignored, &why);
         if (r == 0)
@@ -282,6 +293,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         }
         if (u && !wanted->bump && !record_differs(&next, u->record))
                 return 0;
+        next.trial = is_tried(p, u, &next, source);
         return batch_builder_put_unit(p->batch, &next, wanted->bump, 0);
 }
 

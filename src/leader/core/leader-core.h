@@ -285,6 +285,7 @@ struct Leader {
         uint64_t n_compared;       // patterns that such a list's names were compared with
         Map open_jobs;             // by number: those that are running; the lists below are of OpenJob.queue, and .told
         ListNode jobs_watched, jobs_ended, jobs_flying, jobs_told;
+        ListNode jobs_reverting;   // OpenJob.reverts
         uint64_t jobs_due_us;      // when those that have ended get an entry of their own; 0: none has
         bool jobs_urgent;          // or rather at once
         uint64_t jobs_walked;      // number of the last that a leader that begins has looked at

@@ -94,6 +94,7 @@ static OpenJob *job_new(Leader *l, uint64_t number, const Argosy__JobRecord *rec
 
         job->number = number;
         list_init(&job->tickets);
+        list_init(&job->reverting);
         argosy__job_record__init(&job->end);
         job->end.number = number;
         str_fit(job->verb, sizeof(job->verb), "%s", record->verb);
@@ -122,6 +123,10 @@ void open_job_discard(OpenJob *job) {
                 JobPart *part = job->parts;
 
                 job->parts = part->next;
+                for (size_t i = 0; i < part->n; i++) {
+                        free(part->items[i].why);
+                        free(part->items[i].where);
+                }
                 free(part);
         }
         for (size_t i = 0; i < job->end.n_ends; i++)
@@ -144,6 +149,7 @@ void open_job_free(Leader *l, OpenJob *job) {
         job_tally_leave(&l->tallies.jobs, job->tally, ARGOSY__JOB_STATE__JOB_RUNNING);
         list_unlink(&job->queue);
         list_unlink(&job->told);
+        list_unlink(&job->reverts);
         held_limit_end(l, job->limited_by);
         author_jobs_drop(l, job->author);
         open_job_discard(job);
@@ -155,6 +161,7 @@ void open_jobs_clear(Leader *l) {
         list_init(&l->jobs_ended);
         list_init(&l->jobs_flying);
         list_init(&l->jobs_told);
+        list_init(&l->jobs_reverting);
         l->jobs_due_us = l->jobs_walked = l->rebalance_open = 0;
         l->jobs_urgent = false;
 }
@@ -212,7 +219,9 @@ static void end_item(Leader *l, JobItem *item, UnitWord w) {
 
         w.name = u->name;
         note_end(job, &w);
+        list_unlink(&item->reverting);
         waiter_item_end(&item->wait);
+        waiters_on_unit(l, u); // who waited for the former content, too
         unit_mark_unused(l, u);
         job->n_open--;
         open_job_notify(l, job);
@@ -246,6 +255,61 @@ static uint64_t changed_by(const Leader *l, const char *name) {
         return e ? cluster_state_find_job_of(l->state, name, e->record->revision) : 0;
 }
 
+// ------------------------------------------------------------------------------------------------ former contents
+
+JobItem *open_job_item(const OpenJob *job, const Unit *u) {
+        list_foreach (i, &u->waiters) {
+                WaiterItem *wait = CONTAINER_OF(i, WaiterItem, by_unit);
+
+                if (!wait->waiter && item_of(wait)->job == job)
+                        return item_of(wait);
+        }
+        return NULL;
+}
+
+static void begin_revert(Leader *l, JobItem *item, const WaitVerdict *v) {
+        Argosy__Response__UnitResult *result;
+        OpenJob *job = item->job;
+
+        if (list_is_linked(&item->reverting))
+                return;
+        result = oom_checked(explain(l, item, v));
+        free(item->why);
+        free(item->where);
+        item->why = oom_checked(strdup(result->message));
+        item->where = oom_checked(str_printf("%s%s%s", result->name, *result->node ? " on " : "", result->node));
+        message_free(result);
+        list_append(&job->reverting, &item->reverting);
+        if (!list_is_linked(&job->reverts))
+                list_append(&l->jobs_reverting, &job->reverts);
+        leader_mark(l);
+}
+
+// Of a job that was called off nothing more begins.
+static bool is_to_revert(const Leader *l, const JobItem *item, const WaitVerdict *v) {
+        return item->job->n_cancelled_by == 0 && item->wait.reverts && waiter_is_to_revert(l, item->wait.unit, v);
+}
+
+bool open_job_item_reverts(Leader *l, JobItem *item) {
+        WaitDue due;
+        WaitVerdict v = waiter_judge(l, item->verb, item->wait.revision, item->wait.unit, &due);
+
+        if (is_to_revert(l, item, &v))
+                return true;
+        list_unlink(&item->reverting);
+        waiters_on_unit(l, item->wait.unit);
+        return false;
+}
+
+void open_job_item_keep(Leader *l, JobItem *item) {
+        item->wait.reverts = false;
+        list_unlink(&item->reverting);
+        waiters_on_unit(l, item->wait.unit);
+        leader_mark(l);
+}
+
+// ------------------------------------------------------------------------------------------------ verdicts
+
 void open_job_judge(Leader *l, WaiterItem *wait) {
         JobItem *item = item_of(wait);
         WaitDue due;
@@ -256,6 +320,10 @@ void open_job_judge(Leader *l, WaiterItem *wait) {
         l->n_waiters_judged++;
         if (!v.done) {
                 (void) oom_check(waiter_item_judge_again(l, wait, &due));
+                return;
+        }
+        if (is_to_revert(l, item, &v)) {
+                begin_revert(l, item, &v);
                 return;
         }
         w.end = job_end_of_unit(&v);
@@ -382,6 +450,11 @@ static void begin_item(Leader *l, OpenJob *job, JobItem *item, const Map *remove
                 return;
         }
         item->wait.unit = oom_checked(unit_get(l, name));
+        if (open_job_item(job, item->wait.unit)) { // it had another content before, and waits for the former one now
+                item->wait.unit = NULL;
+                return;
+        }
+        item->wait.reverts = item->verb == ARGOSY__VERB__VERB_START;
         list_append(&item->wait.unit->waiters, &item->wait.by_unit);
         job->n_open++;
         waiters_on_unit(l, item->wait.unit);

@@ -32,6 +32,9 @@ typedef struct JobItem {
         WaiterItem wait; // has no waiter
         OpenJob *job;
         Argosy__Verb verb;
+        ListNode reverting; // in OpenJob.reverting: its unit did not start, and is to have its former content again
+        char *why;          // what came of that start
+        char *where;        // "UNIT on NODE"
 } JobItem;
 
 // Of one entry.
@@ -46,6 +49,8 @@ struct OpenJob {
         ListNode queue; // in Leader.jobs_watched, .jobs_ended or .jobs_flying; unlinked: units of it are waited for
         ListNode told;  // in Leader.jobs_told: who waits for it is to hear how far it is
         ListNode tickets; // Ticket.drain of those
+        ListNode reverting;  // JobItem.reverting
+        ListNode reverts;    // in Leader.jobs_reverting, while it may have such
         JobPart *parts;
         size_t n_open; // items that have not ended
         JobCounts counts;
@@ -103,6 +108,13 @@ Argosy__Verb open_job_awaits(const Leader *l, uint64_t number, const Unit *u);
 // The rollout that it has begun, if that is under way; NULL: it is not, or there is none.
 const Argosy__RolloutRecord *open_job_rollout(const Leader *l, uint64_t number);
 bool open_job_is_cancelled_by(const Leader *l, uint64_t number, uint64_t by);
+
+// Of a running job that is to bring units their former content (jobs/reverts.c): what it waits for of the unit; NULL: of that it does not.
+JobItem *open_job_item(const OpenJob *job, const Unit *u);
+// Whether that is still to be done, judged now; false: it is none of those any more.
+bool open_job_item_reverts(Leader *l, JobItem *item);
+// It cannot be done: its unit has failed as it is.
+void open_job_item_keep(Leader *l, JobItem *item);
 
 int job_waiter_start(Leader *l, Ticket *t);
 // 0: it is not running.

@@ -242,6 +242,23 @@ WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
         return judge(l, &awaited, u, ret_due);
 }
 
+bool waiter_is_to_revert(const Leader *l, const Unit *u, const WaitVerdict *v) {
+        const UnitEntry *e;
+
+        if (!v->done || v->status == 0 || v->reverted || v->unplaced || v->blocked || v->silent || v->left_out || v->status == ECANCELED)
+                return false;
+        e = cluster_state_find_unit(l->state, u->name);
+        if (!e || !e->record->trial)
+                return false;
+        list_foreach (i, &u->waiters) {
+                const WaiterItem *item = CONTAINER_OF(i, WaiterItem, by_unit);
+
+                if (!item->waiter && item->reverts)
+                        return true;
+        }
+        return false;
+}
+
 bool waiter_verdict(const Leader *l, Argosy__Verb verb, const char *name, uint64_t revision, WaitVerdict *ret) {
         const Unit *u = unit_find(l, name);
         WaitDue due;
@@ -276,6 +293,14 @@ static void describe_skip(const Unit *u, const char *node, Argosy__Response__Uni
         (void) field_set(&result->message, phrase);
 }
 
+static void describe_revert(const WaitVerdict *v, Argosy__Response__UnitResult *result) {
+        result->reverted = true;
+        if (v->reverted_along && !*v->message)
+                (void) field_set(&result->node, NULL);
+        (void) field_printf(&result->message, *v->message ? "%s; it has the file of before again, and with that: %s" : "%s; it has the file of before again",
+                            v->reverted, v->message);
+}
+
 static void describe_where_it_may_run(const Leader *l, Argosy__Response__UnitResult *result,
                                       Argosy__Verb verb) {
         _cleanup_free_ char *phrase = NULL;
@@ -296,10 +321,12 @@ Argosy__Response__UnitResult *waiter_result(Leader *l, Argosy__Verb verb, uint64
         result->status = v->status;
         result->revision = revision;
         str_fit(failure, sizeof(failure), "%s", v->message);
-        if (v->status == EIO && v->node)
+        if (v->status == EIO && v->node && !v->reverted)
                 missing_unit_explain(l, u->name, v->node, failure, sizeof(failure));
         (void) field_set(&result->message, failure); // the status says the essential
         (void) field_set(&result->node, v->node ? v->node : u->node ? u->node->name : NULL);
+        if (v->reverted)
+                describe_revert(v, result);
         if (v->blocked)
                 describe_wait(l, u, result);
         if (v->skipped)
@@ -386,7 +413,7 @@ static int judge_item(Leader *l, WaiterItem *item) {
 
         l->n_waiters_judged++;
         item->known = true;
-        if (!v.done)
+        if (!v.done || (!w->goal && waiter_is_to_revert(l, u, &v)))
                 return waiter_item_judge_again(l, item, &due);
         waiter_mark(l, w);
         if (!w->news && !(w->news = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS)))

@@ -17,6 +17,7 @@ typedef struct WaiterItem {
         bool known; // there was such a unit when it was looked at
         ListNode probation;    // in Host.probations, while it waits for that host to say that a process has lived long enough
         uint64_t probation_ms; // which began then
+        bool reverts;          // of a job: should the unit's new content not start, it is to have the former one again
 } WaiterItem;
 
 // When something may change a verdict that no report of the unit will tell of.
@@ -32,6 +33,9 @@ void waiter_free(Leader *l, Waiter *w);
 bool waiter_verdict(const Leader *l, Argosy__Verb verb, const char *name, uint64_t revision, WaitVerdict *ret);
 // The same of a unit that is known.
 WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u, WaitDue *ret_due);
+// The verdict is that the content on trial (UnitRecord.trial) does not start, and a job is about to bring the former one back: so
+// nobody's wait has ended.
+bool waiter_is_to_revert(const Leader *l, const Unit *u, const WaitVerdict *v);
 // Whoever waits so is judged again then. -ENOMEM: nothing was kept.
 int waiter_item_judge_again(Leader *l, WaiterItem *item, const WaitDue *due);
 // It waits no more.

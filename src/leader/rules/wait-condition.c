@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "macro.h"
 #include "str.h"
 #include "unit-name.h"
 #include "unit-state.h"
@@ -291,6 +292,25 @@ static WaitVerdict judge_placed(Argosy__Verb verb, uint64_t revision, const Wait
         return judge_all(verb, revision, v);
 }
 
+// Whose content did not start is done when it is known how it does with the former one, and has failed whatever that is.
+static WaitVerdict judge_launched(Argosy__Verb verb, uint64_t revision, const WaitView *v) {
+        const Argosy__UnitRecord *r = v->record;
+        bool reverted = r && r->reverted_from > 0 && r->reverted_from >= revision;
+        WaitVerdict verdict = judge_placed(verb, reverted ? MAX_OF(revision, r->start_rev) : revision, v);
+        const WaitNode *on;
+
+        if (!reverted || !verdict.done || verdict.status == ECANCELED)
+                return verdict;
+        on = wait_node(v);
+        verdict.reverted = r->reverted_why;
+        verdict.reverted_along = r->reverted_along;
+        verdict.node = verdict.node ?: on ? on->node : NULL;
+        verdict.message = verdict.status ? verdict.message : "";
+        verdict.status = verdict.status ?: EIO;
+        verdict.skipped = false;
+        return verdict;
+}
+
 WaitVerdict wait_condition_judge(Argosy__Verb verb, uint64_t revision, const WaitView *v) {
         switch (verb) {
         case ARGOSY__VERB__VERB_SUBMIT:
@@ -302,9 +322,10 @@ WaitVerdict wait_condition_judge(Argosy__Verb verb, uint64_t revision, const Wai
                 if (!v->record || v->record->target == ARGOSY__TARGET__TARGET_INACTIVE)
                         return judge_gone(verb, revision, v);
                 return judge_placed(verb, revision, v);
-        case ARGOSY__VERB__VERB_LOAD:
         case ARGOSY__VERB__VERB_START:
         case ARGOSY__VERB__VERB_RESTART:
+                return judge_launched(verb, revision, v);
+        case ARGOSY__VERB__VERB_LOAD:
                 return judge_placed(verb, revision, v);
         default:
                 return failure(EINVAL, "there is nothing to wait for", NULL);

@@ -58,6 +58,9 @@ typedef struct WaitVerdict {
         bool left_out;       // nodes do not have it that might: the caller knows which, and why
         bool skipped;        // that it runs was not wanted by its own conditions: the caller knows which
         bool silent;         // it may still run on nodes that are not heard: the caller knows on which
+        bool reverted_along;  // what follows was another instance's start
+        const char *reverted; // what came of the start that was waited for: it has its former content again, and how that does is
+                              // `message`, "" if it is well; NULL: it has the content that it was given
 } WaitVerdict;
 
 // What the status of a `silent` verdict is.

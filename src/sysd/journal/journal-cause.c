@@ -55,12 +55,23 @@ static Rank rank_of(const JournalEntry *e) {
         return e->priority <= 4 ? CAUSE : AFTERMATH; // a warning
 }
 
-// The last run in which something was said. "": nobody says of which run anything is.
+static bool is_complaint(const JournalEntry *e) {
+        return e->by_manager && rank_of(e) != AFTERMATH;
+}
+
+// The last run of which systemd complained: one that is well may have followed it. Without one, the last run in which something
+// was said. "": nobody says of which run anything is.
 static const char *last_run(const JournalEntry *entries, size_t n, uint64_t since_us) {
-        for (size_t i = n; i-- > 0;)
-                if (entries[i].at_us >= since_us && *entries[i].invocation)
+        const char *last = "";
+
+        for (size_t i = n; i-- > 0;) {
+                if (entries[i].at_us < since_us || !*entries[i].invocation)
+                        continue;
+                if (is_complaint(&entries[i]))
                         return entries[i].invocation;
-        return "";
+                last = *last ? last : entries[i].invocation;
+        }
+        return last;
 }
 
 // What names no run belongs to whatever is around it.
@@ -94,14 +105,17 @@ static size_t fill(const JournalEntry *entries, size_t n, const char *run, uint6
 
 size_t journal_cause_choose(const JournalEntry *entries, size_t n, uint64_t since_us, size_t most, bool *chosen) {
         const char *run = last_run(entries, n, since_us);
-        bool has_words = false;
+        bool has_words = false, complains = false;
         size_t n_chosen = 0;
 
         for (size_t i = 0; i < n; i++) {
                 chosen[i] = false;
                 has_words |= counts(&entries[i], run, since_us) && rank_of(&entries[i]) == WORDS;
+                complains |= counts(&entries[i], run, since_us) && is_complaint(&entries[i]);
         }
         for (Rank rank = CAUSE; rank < RANKS && n_chosen < most; rank++) {
+                if (rank == AFTERMATH && !complains) // of what is well
+                        break;
                 size_t room = most - n_chosen;
 
                 if (rank == CAUSE && has_words && room > 1)

@@ -88,11 +88,27 @@ static void a_former_run_or_life_does_not_count(void **state) {
                 SYSTEMD(2, RUN_1, 4, "web.service: Failed to do something."),
                 SYSTEMD(10, "", 6, "web.service: Scheduled restart job, restart counter is at 1."),
                 PROGRAM(11, RUN_2, "of the second run"),
+                SYSTEMD(12, RUN_2, 5, "web.service: Main process exited, code=exited, status=1/FAILURE"),
         };
 
-        assert_chosen(entries, 0, 3, "web.service: Scheduled restart job, restart counter is at 1.\nof the second run\n");
-        assert_chosen(entries, 11, 3, "of the second run\n");
-        assert_chosen(entries, 12, 3, "");
+        assert_chosen(entries, 0, 3,
+                      "web.service: Scheduled restart job, restart counter is at 1.\nof the second run\n"
+                      "web.service: Main process exited, code=exited, status=1/FAILURE\n");
+        assert_chosen(entries, 12, 3, "web.service: Main process exited, code=exited, status=1/FAILURE\n");
+        assert_chosen(entries, 13, 3, "");
+}
+
+// With its former file the unit is well.
+static void a_run_that_is_well_does_not_hide_the_one_that_failed(void **state) {
+        static const JournalEntry entries[] = {
+                PROGRAM(1, RUN_1, "no such port"),
+                SYSTEMD(2, RUN_1, 5, "web.service: Main process exited, code=exited, status=1/FAILURE"),
+                SYSTEMD(3, RUN_2, 6, "Started web.service."),
+                PROGRAM(4, RUN_2, "listening"),
+        };
+
+        assert_chosen(entries, 0, 3, "no such port\nweb.service: Main process exited, code=exited, status=1/FAILURE\n");
+        assert_chosen(entries, 3, 3, "listening\n");
 }
 
 static void without_anything_better_the_exit_is_named(void **state) {
@@ -113,6 +129,7 @@ int main(void) {
                 cmocka_unit_test(a_complaint_leaves_room_for_a_word),
                 cmocka_unit_test(nothing_is_said_twice),
                 cmocka_unit_test(a_former_run_or_life_does_not_count),
+                cmocka_unit_test(a_run_that_is_well_does_not_hide_the_one_that_failed),
                 cmocka_unit_test(without_anything_better_the_exit_is_named),
         };
 

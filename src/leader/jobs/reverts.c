@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A job gives a unit that runs another content, which does not start: the unit gets the one that it ran with again.
+//
+//      1. the Change marks the record of a unit that is up and gets another content (UnitRecord.trial)
+//      2. the job's wait for its start fails: queries/open-jobs.c keeps that wait, and notes it (OpenJob.reverting)
+//      3. here the unit is put with what the job's own record says of it before; instances of a template go together, with
+//         the template, as in an update. This is the job's own doing, and one more part of it in the log
+//      4. the wait goes on, for the former content, and then fails with the reason (UnitRecord.reverted_why)
+//
+// What was down before stays as it is, and so does what the job has left alone. Of a record that names not all of its units, or
+// whose former content is not kept any more, the unit stays with the new one: it has failed as it is.
+//
+// Nothing of it is lost with a leader: which units are on trial is in the log, and that one failed is told again.
+#include "reverts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "array.h"
+#include "batch-builder.h"
+#include "log.h"
+#include "message.h"
+#include "open-jobs.h"
+#include "registry.h"
+#include "rollout-controller.h"
+#include "str.h"
+#include "tables.h"
+#include "unit-name.h"
+
+enum { REASON_SIZE = 512 };
+
+// A template whose instances have failed, and the first of those.
+typedef struct FailedTemplate {
+        char *name;
+        const JobItem *item;
+} FailedTemplate;
+
+// Of one job.
+typedef struct Reverts {
+        Decision *d;
+        OpenJob *job;
+        FailedTemplate *templates;
+        size_t n_templates, allocated;
+        bool full; // the entry takes no more units
+} Reverts;
+
+// ------------------------------------------------------------------------------------------------ what has failed
+
+static const JobItem *find_failed_instance(const Reverts *r, const char *template) {
+        for (size_t i = 0; i < r->n_templates; i++)
+                if (streq(r->templates[i].name, template))
+                        return r->templates[i].item;
+        return NULL;
+}
+
+static int note_template(Reverts *r, const JobItem *item, const UnitEntry *e) {
+        _cleanup_free_ char *name = NULL;
+
+        if (!e->record->from_template)
+                return 0;
+        name = unit_name_template(e->record->name);
+        if (!name)
+                return -ENOMEM;
+        if (find_failed_instance(r, name))
+                return 0;
+        if (ARRAY_GROW(r->templates, r->allocated, r->n_templates + 1) < 0)
+                return -ENOMEM;
+        r->templates[r->n_templates++] = (FailedTemplate){TAKE_PTR(name), item};
+        return 0;
+}
+
+static int collect(Reverts *r) {
+        Leader *l = r->d->leader;
+        int e = 0;
+
+        list_foreach_safe (i, &r->job->reverting) {
+                JobItem *item = CONTAINER_OF(i, JobItem, reverting);
+
+                if (e == 0 && open_job_item_reverts(l, item))
+                        e = note_template(r, item, cluster_state_find_unit(l->state, item->wait.unit->name));
+        }
+        return e;
+}
+
+static void reverts_done(Reverts *r) {
+        while (r->n_templates > 0)
+                free(r->templates[--r->n_templates].name);
+        free(r->templates);
+}
+
+// ------------------------------------------------------------------------------------------------ what goes back
+
+// The job has given it what it has, and it had something before that is kept. NULL: nothing is to be put back.
+static SpecEntry *former_of(const Leader *l, const UnitEntry *e, const Argosy__JobUnits *group) {
+        Hash before, after;
+
+        if (!hash_from_bytes(group->spec.data, group->spec.len, &before) ||
+            !hash_from_bytes(group->spec_after.data, group->spec_after.len, &after) || !hash_equal(&e->spec->hash, &after))
+                return NULL;
+        return cluster_state_find_spec(l->state, &before);
+}
+
+typedef struct Why {
+        const char *text;
+        bool along; // with another instance
+} Why;
+
+// `why` NULL: a template.
+static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, uint64_t revision, SpecEntry *former,
+               const Why *why) {
+        Argosy__UnitRecord next = *e->record;
+        Leader *l = r->d->leader;
+        Unit *u = unit_find(l, next.name);
+        int k = 0;
+
+        if (batch_builder_has_unit(&r->d->batch, next.name))
+                return -EBUSY;
+        if (batch_builder_units_left(&r->d->batch) == 0) {
+                r->full = true;
+                return 0;
+        }
+        next.spec = (ProtobufCBinaryData){.data = former->hash.bytes, .len = HASH_SIZE};
+        if (!why)
+                return batch_builder_put_unit(&r->d->batch, &next, 0, e->record->revision);
+        next.from_template = group->from_template;
+        next.trial = false;
+        next.reverted_from = revision;
+        next.reverted_why = (char *) why->text;
+        next.reverted_along = why->along;
+        if (u && !next.global)
+                k = rollout_place(l, u, former, &r->d->scheduler, &next);
+        if (k < 0)
+                return k;
+        log_unit(LOG_WARNING, next.name, "%s goes back to the file of before: %s.", next.name, why->text);
+        return batch_builder_put_unit(&r->d->batch, &next, BATCH_BUMP_START, e->record->revision);
+}
+
+// An instance that is well goes with one that is not.
+static int put_instance(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, uint64_t revision, SpecEntry *former) {
+        _cleanup_free_ char *template = NULL;
+        const JobItem *failed;
+        char why[REASON_SIZE];
+
+        if (!e->record->from_template)
+                return 0;
+        template = unit_name_template(e->record->name);
+        if (!template)
+                return -ENOMEM;
+        failed = find_failed_instance(r, template);
+        if (!failed)
+                return 0;
+        str_fit(why, sizeof(why), "%s: %s", failed->where, failed->why);
+        return put(r, e, group, revision, former, &(Why){why, true});
+}
+
+static int put_named(Reverts *r, const Argosy__JobUnits *group, size_t i) {
+        const Leader *l = r->d->leader;
+        const char *name = group->names[i];
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+        const Unit *u = unit_find(l, name);
+        const JobItem *item = u ? open_job_item(r->job, u) : NULL;
+        SpecEntry *former = e ? former_of(l, e, group) : NULL;
+
+        if (!former)
+                return 0;
+        if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
+                return find_failed_instance(r, name) ? put(r, e, group, 0, former, NULL) : 0;
+        if (!e->record->trial)
+                return 0;
+        if (item && list_is_linked(&item->reverting))
+                return put(r, e, group, group->revisions[i], former, &(Why){item->why, false});
+        return put_instance(r, e, group, group->revisions[i], former);
+}
+
+static int put_all(Reverts *r, const Argosy__JobRecord *record) {
+        int e = 0;
+
+        for (size_t g = 0; e == 0 && g < record->n_units; g++) {
+                const Argosy__JobUnits *group = record->units[g];
+
+                for (size_t i = 0; e == 0 && i < MIN_OF(group->n_names, group->n_revisions); i++)
+                        e = put_named(r, group, i);
+        }
+        return e;
+}
+
+// For which the record of the job has no former content.
+static void keep_the_rest(Reverts *r) {
+        list_foreach_safe (i, &r->job->reverting) {
+                JobItem *item = CONTAINER_OF(i, JobItem, reverting);
+
+                if (!batch_builder_has_unit(&r->d->batch, item->wait.unit->name))
+                        open_job_item_keep(r->d->leader, item);
+        }
+}
+
+static int put_part(const Reverts *r, BatchBuilderMark mark) {
+        Argosy__LogOp__JobPut part = ARGOSY__LOG_OP__JOB_PUT__INIT;
+        Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
+
+        if (r->d->batch.n_ops == mark.n_ops)
+                return 0;
+        part.job = &record;
+        part.n_ops = (uint32_t) (r->d->batch.n_ops - mark.n_ops);
+        part.number = r->job->number;
+        return batch_builder_put_job(&r->d->batch, &part);
+}
+
+// -EBUSY: with the next entry.
+static int revert(Reverts *r) {
+        BatchBuilderMark mark = batch_builder_mark(&r->d->batch);
+        const Leader *l = r->d->leader;
+        Argosy__JobRecord *record = NULL;
+        int e = collect(r);
+
+        if (e < 0 || list_is_empty(&r->job->reverting))
+                return e;
+        e = cluster_state_read_job(l->state, r->job->number, &record);
+        if (e == 0)
+                e = put_all(r, record);
+        message_free(record);
+        if (e < 0 && e != -ENOENT)
+                return e;
+        if (!r->full)
+                keep_the_rest(r);
+        return put_part(r, mark);
+}
+
+int reverts_decide(Decision *d) {
+        int e = 0;
+
+        list_foreach_safe (i, &d->leader->jobs_reverting) {
+                Reverts r = {.d = d, .job = CONTAINER_OF(i, OpenJob, reverts)};
+                BatchBuilderMark mark = batch_builder_mark(&d->batch);
+
+                if (e < 0 || !batch_builder_takes_more(&d->batch))
+                        break;
+                e = revert(&r);
+                reverts_done(&r);
+                if (list_is_empty(&r.job->reverting))
+                        list_unlink(&r.job->reverts);
+                if (e == -EBUSY) {
+                        batch_builder_rollback(&d->batch, mark);
+                        e = 0;
+                }
+        }
+        return e;
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a job has brought and does not start is taken back by it: of units that ran, with the job failed, under any leader.
+#include <errno.h>
+
+#include "leader-asks.h"
+#include "leader-private.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
+#define BAD "[Service]\nExecStart=/bin/false\n"
+#define START ARGOSY__VERB__VERB_START
+#define RUNNING ARGOSY__JOB_STATE__JOB_RUNNING
+#define DONE ARGOSY__JOB_STATE__JOB_DONE
+#define FAILED ARGOSY__JOB_STATE__JOB_FAILED
+
+enum { LATER_MS = 1100, N_INSTANCES = 3, FILES_MAX = 2 };
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        g.bad = hash_of(BAD, strlen(BAD));
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static bool has(const char *name, const char *content) {
+        Hash hash = hash_of(content, strlen(content));
+
+        return hash_equal(&cluster_state_find_unit(g.state, name)->spec->hash, &hash);
+}
+
+typedef struct NewFile {
+        const char *name, *content;
+} NewFile;
+
+// start --replace of units, with these files. The job.
+static uint64_t replace_all(const NewFile *list, size_t n_files, char **names, size_t n) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__NamedFile files[FILES_MAX], *pointers[FILES_MAX];
+        uint64_t id[2] = {++g.id, 55};
+
+        for (size_t i = 0; i < n_files; i++) {
+                argosy__named_file__init(&files[i]);
+                files[i].name = files[i].path = (char *) list[i].name;
+                files[i].content = (ProtobufCBinaryData){.data = (uint8_t *) list[i].content, .len = strlen(list[i].content)};
+                pointers[i] = &files[i];
+        }
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = START;
+        change.replace = true;
+        change.names = names;
+        change.n_names = n;
+        change.files = pointers;
+        change.n_files = n_files;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        return rig_last_job(&g);
+}
+
+static uint64_t replace(const char *name, const char *content) {
+        return replace_all(&(NewFile){name, content}, 1, (char *[]){(char *) name}, 1);
+}
+
+static Argosy__JobState state_of(uint64_t number) {
+        return cluster_state_job_state(g.state, number);
+}
+
+static void assert_up(const char *name) {
+        assert_int_equal(rig_unit_on(&g, rig_host_of(&g, name), name)->active, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+}
+
+static void what_ran_goes_back_and_the_job_has_failed(void **state) {
+        const Argosy__Response__JobRow *row;
+        uint64_t job;
+
+        (void) rig_change(&g, START, "a.service", SERVICE);
+        job = replace("a.service", BAD);
+        rig_pass_ms(&g, LATER_MS);
+        assert_true(has("a.service", SERVICE));
+        assert_up("a.service");
+        assert_int_equal(state_of(job), FAILED);
+        row = rig_show_job(&g, job);
+        assert_int_equal(row->failed, 1);
+        assert_non_null(strstr(row->units[0]->end_message, "; it has the file of before again"));
+}
+
+static void who_waits_hears_of_it_when_it_is_up_again(void **state) {
+        const Argosy__Response__UnitResult *result;
+        uint64_t revision;
+        RigAnswer *a;
+
+        (void) rig_change(&g, START, "a.service", SERVICE);
+        (void) replace("a.service", BAD);
+        revision = cluster_state_find_unit(g.state, "a.service")->record->reverted_from;
+        assert_true(revision > 0 && revision < rig_record(&g, "a.service")->revision);
+        a = rig_wait(&g, START, "a.service", revision);
+        assert_true(a->final);
+        result = rig_last(a)->progress->done[0];
+        assert_int_equal(result->status, EIO);
+        assert_true(result->reverted);
+        assert_non_null(strstr(result->message, "; it has the file of before again"));
+        assert_null(strstr(result->message, "with that"));
+}
+
+// Nothing says that what it had would do.
+static void what_was_down_stays_with_the_new_file(void **state) {
+        uint64_t job;
+
+        (void) rig_change(&g, START, "a.service", SERVICE);
+        (void) rig_change(&g, ARGOSY__VERB__VERB_STOP, "a.service", NULL);
+        job = replace("a.service", BAD);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), FAILED);
+        assert_true(has("a.service", BAD));
+}
+
+static void what_has_failed_already_stays_with_the_new_file(void **state) {
+        g.bad = hash_of(OTHER, strlen(OTHER));
+        (void) rig_change(&g, START, "a.service", OTHER);
+        g.bad = hash_of(BAD, strlen(BAD));
+        (void) replace("a.service", BAD);
+        rig_pass_ms(&g, LATER_MS);
+        assert_true(has("a.service", BAD));
+}
+
+static void what_starts_keeps_the_new_file_also_when_it_fails_later(void **state) {
+        uint64_t job;
+
+        (void) rig_change(&g, START, "a.service", SERVICE);
+        job = replace("a.service", OTHER);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+        rig_host_report(&g, rig_host(&g, rig_host_of(&g, "a.service")), rig_unit_on(&g, rig_host_of(&g, "a.service"), "a.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_pass_ms(&g, LATER_MS);
+        assert_true(has("a.service", OTHER));
+}
+
+// One of them is where it would do.
+static void instances_go_together_with_their_template(void **state) {
+        static char *const names[] = {"web@1.service", "web@2.service", "web@3.service", "alone.service"};
+        const NewFile files[] = {{"web@.service", BAD}, {"alone.service", OTHER}};
+        uint64_t job;
+        size_t n_well = 0;
+
+        (void) rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", SERVICE);
+        for (size_t i = 0; i < N_INSTANCES; i++)
+                (void) rig_change(&g, START, names[i], NULL);
+        (void) rig_change(&g, START, "alone.service", SERVICE);
+        rig_host(&g, rig_host_of(&g, names[0]))->sound = true;
+        job = replace_all(files, ELEMENTSOF(files), (char **) names, ELEMENTSOF(names));
+        rig_pass_ms(&g, LATER_MS);
+        for (size_t i = 0; i < N_INSTANCES; i++) {
+                assert_true(has(names[i], SERVICE));
+                assert_up(names[i]);
+                n_well += rig_record(&g, names[i])->reverted_along;
+        }
+        assert_true(n_well >= 1 && n_well < N_INSTANCES);
+        assert_true(rig_record(&g, names[0])->reverted_along);
+        assert_true(has("web@.service", SERVICE));
+        assert_true(has("alone.service", OTHER)); // that is nobody else's business
+        assert_int_equal(state_of(job), FAILED);
+}
+
+static void the_next_leader_goes_on(void **state) {
+        uint64_t job;
+
+        (void) rig_change(&g, START, "a.service", SERVICE);
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = true;
+        job = replace("a.service", BAD);
+        rig_depose(&g);
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = false;
+        rig_elect(&g);
+        rig_settle(&g);
+        rig_pass_ms(&g, LATER_MS);
+        assert_true(has("a.service", SERVICE));
+        assert_up("a.service");
+        assert_int_equal(state_of(job), FAILED);
+}
+
+static void the_next_order_ends_it(void **state) {
+        (void) rig_change(&g, START, "a.service", SERVICE);
+        (void) replace("a.service", BAD);
+        rig_pass_ms(&g, LATER_MS);
+        assert_true(rig_record(&g, "a.service")->reverted_from > 0);
+        (void) rig_change(&g, ARGOSY__VERB__VERB_RESTART, "a.service", NULL);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(rig_record(&g, "a.service")->reverted_from, 0);
+        assert_int_equal(state_of(rig_last_job(&g)), DONE);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(what_ran_goes_back_and_the_job_has_failed, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_waits_hears_of_it_when_it_is_up_again, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_was_down_stays_with_the_new_file, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_has_failed_already_stays_with_the_new_file, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_starts_keeps_the_new_file_also_when_it_fails_later, setup, teardown),
+                cmocka_unit_test_setup_teardown(instances_go_together_with_their_template, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_next_leader_goes_on, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_next_order_ends_it, setup, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -124,6 +124,34 @@ static void what_somebody_has_changed_meanwhile_is_not_called_off(void **state) 
         assert_non_null(rig_record(&g, "second.service"));
 }
 
+// In the turn of its entry, for which it has waited behind a change of the same unit.
+static void what_changes_while_it_waits_for_its_entry_is_not_called_off(void **state) {
+        static const int status[] = {ESTALE, EALREADY};
+
+        for (size_t i = 0; i < ELEMENTSOF(status); i++) {
+                Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
+                Argosy__Request request = ARGOSY__REQUEST__INIT;
+                Argosy__Request__Job with = ARGOSY__REQUEST__JOB__INIT;
+                uint64_t id[2] = {++g.id, 88}, other[2] = {++g.id, 33}, job;
+                RigAnswer *a;
+
+                job = start_both();
+                with.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+                with.if_revision = status[i] == ESTALE ? cluster_state_revision(g.state) : 0;
+                m.numbers = &job;
+                m.n_numbers = 1;
+                request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
+                request.job_cancel = &m;
+                request.job = &with;
+                (void) rig_change_with(&g, STOP, "second.service", NULL, false, (const uint8_t *) other);
+                a = rig_ask(&g, &request);
+                rig_settle(&g);
+                assert_int_equal(rig_last(a)->status, status[i]);
+                assert_int_equal(cluster_state_last_job(g.state), job + 1); // which is that of the change
+                assert_non_null(rig_record(&g, "second.service"));
+        }
+}
+
 static void who_saw_it_as_it_is_calls_it_off(void **state) {
         uint64_t job, seen;
 
@@ -538,6 +566,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(what_has_not_begun_is_called_off_and_the_rest_goes_on),
                 RIG_TEST(what_somebody_has_changed_meanwhile_is_not_called_off),
+                RIG_TEST(what_changes_while_it_waits_for_its_entry_is_not_called_off),
                 RIG_TEST(who_saw_it_as_it_is_calls_it_off),
                 RIG_TEST(it_is_called_off_once),
                 RIG_TEST(a_unit_gets_its_file_of_before),

@@ -121,6 +121,7 @@ typedef struct RequestKey {
         uint64_t content; // as LogOp.JobPut has it
         bool more;        // not all of it is in the log
         uint32_t done;    // of that: as LogOp.JobPut has it
+        bool given_up;    // only a part of it is in the log, and how far that came is not remembered: nobody can go on with it
 } RequestKey;
 
 // What an entry has brought of a job.
@@ -361,6 +362,8 @@ typedef struct StateFigures {
         STATE_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
 } StateFigures;
 StateFigures cluster_state_figures(const ClusterState *s);
+// Whether so many more requests of which the log has a part are remembered, without giving up one that is under way.
+bool cluster_state_takes_open_keys(const ClusterState *s, size_t n);
 // False: no request of this id is remembered.
 bool cluster_state_find_key(const ClusterState *s, const uint8_t id[16], RequestKey *ret);
 // Requests of jobs that are held back, or of which a part has begun, by number of these; and one of them, NULL: none.

@@ -115,6 +115,10 @@ static int decide_hosts(Decision *d) {
 static Argosy__Response *unplaceable_response(const Ticket *t, int error) {
         DecideExtent text;
 
+        if (error == -EUSERS)
+                return response_error(EAGAIN, "as many requests are carried out in several entries of the log as it remembers at once: "
+                                              "%s; ask again later",
+                                      decide_extent(t, text));
         if (error == -ENOSPC)
                 return response_error(
                         ENOSPC, "there are as many kinds of resources, patterns of conflicts and lists "

@@ -12,8 +12,13 @@
 // clusters never do; these are hashed again then.
 //
 // A key in a segment is never changed, so a snapshot needs no copy of them. Those of requests of which only a part is in
-// the log stand apart, a few of them, and come to a segment with the last part. Those of jobs that were held back stand
+// the log stand apart, OPEN_KEYS_MAX of them, and come to a segment with the last part. Those of jobs that were held back stand
 // in both until then, since their jobs were there before.
+//
+// When there are more, one of those is given up whose jobs have ended, since nobody has gone on with them; without such a one
+// that which was gone on with the longest ago. It comes to a segment with GIVEN_UP in the number of its job, so whoever asks for
+// it again is told that it was begun, and it is not carried out from its beginning once more. An id that stands in segments
+// twice is as the later one says.
 //
 // In the image a segment is one string of its keys as they stand in memory: id, content and job, the last two
 // little-endian.
@@ -22,7 +27,10 @@
 
 #include "array.h"
 #include "cluster-state-private.h"
+#include "job-state.h"
 #include "message.h"
+
+#define GIVEN_UP (UINT64_C(1) << 63)
 
 enum {
         FIRST_KEYS = 2048,
@@ -66,6 +74,14 @@ static uint32_t *look_in(uint32_t *index, size_t size, const KeyEntry *keys, uin
         return &index[i];
 }
 
+static uint64_t job_of(const KeyEntry *key) {
+        return get_u64(key->job) & ~GIVEN_UP;
+}
+
+static bool is_given_up(const KeyEntry *key) {
+        return get_u64(key->job) & GIVEN_UP;
+}
+
 // The place of the id in the index that counts, or where it would go.
 static uint32_t *look(KeySegment *segment, uint64_t hash, const uint8_t id[REQUEST_ID_SIZE]) {
         if (segment->n <= FIRST_KEYS)
@@ -100,7 +116,7 @@ bool cluster_state_find_key(const ClusterState *s, const uint8_t id[REQUEST_ID_S
                 *ret = (RequestKey){
                         .job = (*open)->job, .content = (*open)->content, .more = true, .done = (*open)->done};
         else if (key)
-                *ret = (RequestKey){.job = get_u64(key->job), .content = get_u64(key->content)};
+                *ret = (RequestKey){.job = job_of(key), .content = get_u64(key->content), .given_up = is_given_up(key)};
         return open || key;
 }
 
@@ -109,6 +125,14 @@ bool cluster_state_job_is_partial(const ClusterState *s, uint64_t number) {
                 if (s->keys.open[i]->job == number)
                         return true;
         return false;
+}
+
+bool cluster_state_takes_open_keys(const ClusterState *s, size_t n) {
+        size_t room = OPEN_KEYS_MAX - s->keys.n_open;
+
+        for (size_t i = 0; i < s->keys.n_open && room < n; i++)
+                room += !job_state_is_open(cluster_state_job_state(s, s->keys.open[i]->job));
+        return room >= n;
 }
 
 bool cluster_state_may_have_forgotten(const ClusterState *s, uint64_t age_ms) {
@@ -163,7 +187,7 @@ static int add(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], const Request
         entry = &segment->keys[segment->n];
         memcpy(entry->id, id, REQUEST_ID_SIZE);
         put_u64(entry->content, key->content);
-        put_u64(entry->job, key->job);
+        put_u64(entry->job, key->job | (key->given_up ? GIVEN_UP : 0));
         segment->newest_us = s->time_us;
         index_next(&s->keys, segment);
         return 0;
@@ -176,11 +200,34 @@ static void drop_open(ClusterState *s, Argosy__OpenKey **at) {
         memmove(at, at + 1, (size_t) (t->open + --t->n_open - at) * sizeof *at);
 }
 
-// Of those that nobody ever went on with the oldest goes.
+// They stand in the order in which they were gone on with.
+static Argosy__OpenKey **find_victim(ClusterState *s) {
+        KeyTable *t = &s->keys;
+
+        for (size_t i = 0; i < t->n_open; i++)
+                if (!job_state_is_open(cluster_state_job_state(s, t->open[i]->job)))
+                        return &t->open[i];
+        return t->open;
+}
+
+static int give_up_one(ClusterState *s) {
+        Argosy__OpenKey **victim = find_victim(s);
+        RequestKey key = {.job = (*victim)->job, .content = (*victim)->content, .given_up = true};
+        const KeyEntry *known = find(&s->keys, (*victim)->id.data);
+        int r = known && is_given_up(known) ? 0 : add(s, (*victim)->id.data, &key);
+
+        if (r == 0)
+                drop_open(s, victim);
+        return r;
+}
+
 static int add_open(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], const RequestKey *key) {
         Argosy__OpenKey open = ARGOSY__OPEN_KEY__INIT, *copy;
         KeyTable *t = &s->keys;
+        int r = t->n_open == OPEN_KEYS_MAX ? give_up_one(s) : 0;
 
+        if (r < 0)
+                return r;
         open.id = (ProtobufCBinaryData){REQUEST_ID_SIZE, (uint8_t *) id};
         open.content = key->content;
         open.job = key->job;
@@ -190,8 +237,6 @@ static int add_open(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], const Re
         copy = message_copy(&open);
         if (!copy)
                 return -ENOMEM;
-        if (t->n_open == OPEN_KEYS_MAX)
-                drop_open(s, t->open);
         t->open[t->n_open++] = copy;
         return 0;
 }
@@ -200,13 +245,13 @@ int state_put_key(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], const Requ
         Argosy__OpenKey **open = find_open(&s->keys, id);
         const KeyEntry *known = find(&s->keys, id);
 
-        if (known && !open && get_u64(known->job) != key->job)
+        if (known && !open && job_of(known) != key->job)
                 return 0;
         if (open)
                 drop_open(s, open);
         if (key->more)
                 return add_open(s, id, key);
-        return known ? 0 : add(s, id, key);
+        return known && !is_given_up(known) ? 0 : add(s, id, key);
 }
 
 void state_keys_done(ClusterState *s) {
@@ -241,8 +286,13 @@ static bool fits(const ClusterState *s, const Argosy__KeySegment *image) {
                (!last || last->n == KEY_SEGMENT_SIZE);
 }
 
-static bool is_key(const ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], uint64_t job) {
-        return job > 0 && job <= s->jobs.last && !find(&s->keys, id) && !find_open(&s->keys, id);
+// One stands there twice if it was given up.
+static bool is_key(const ClusterState *s, const KeyEntry *key) {
+        const KeyEntry *known = find(&s->keys, key->id);
+
+        if (known && (job_of(known) != job_of(key) || is_given_up(known) == is_given_up(key)))
+                return false;
+        return job_of(key) > 0 && job_of(key) <= s->jobs.last && !find_open(&s->keys, key->id);
 }
 
 int state_load_keys(ClusterState *s, const Argosy__KeySegment *image) {
@@ -259,7 +309,7 @@ int state_load_keys(ClusterState *s, const Argosy__KeySegment *image) {
         while (segment->n < image->keys.len / sizeof *segment->keys) {
                 const KeyEntry *key = &segment->keys[segment->n];
 
-                if (!is_key(s, key->id, get_u64(key->job)))
+                if (!is_key(s, key))
                         return -EBADMSG;
                 index_next(&s->keys, segment);
         }
@@ -272,7 +322,7 @@ int state_load_open_key(ClusterState *s, const Argosy__OpenKey *key) {
         const KeyEntry *known = key->id.len == REQUEST_ID_SIZE ? find(&s->keys, key->id.data) : NULL;
 
         if (key->id.len != REQUEST_ID_SIZE || s->keys.n_open == OPEN_KEYS_MAX || find_open(&s->keys, key->id.data) ||
-            key->job == 0 || key->job > s->jobs.last || (known && get_u64(known->job) != key->job))
+            key->job == 0 || key->job > s->jobs.last || (known && job_of(known) != key->job))
                 return -EBADMSG;
         return add_open(s, key->id.data, &open);
 }

@@ -82,6 +82,24 @@ static bool was_called_off(const Leader *l, const RequestKey *key) {
         return was;
 }
 
+// So many others have come since that the log does not remember how far it came.
+static Argosy__Response *refuse_given_up(uint64_t job) {
+        return response_error(ECANCELED,
+                              "only a part of this was carried out, as job %" PRIu64 ", and so many others were begun since that "
+                              "nobody can go on with it: `argosyctl job show %" PRIu64 "` says what it has changed; ask for the rest anew",
+                              job, job);
+}
+
+// That it is known of it already, and it goes on.
+static int admit_going_on(const Leader *l, Ticket *t) {
+        const ProtobufCBinaryData *id = job_request_id(t->request);
+        RequestKey key;
+
+        if (!id || !cluster_state_find_key(l->state, id->data, &key) || !key.given_up)
+                return STEP_PASSED;
+        return settle(t, refuse_given_up(t->job));
+}
+
 // What an earlier leader has put into the log of it. 0 or -ENOMEM.
 static int count_kept(const Leader *l, Ticket *t) {
         Argosy__JobRecord *job;
@@ -105,6 +123,8 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key, const Handle
                                                 "): nothing was changed",
                                                 key->job));
         t->job = key->job;
+        if (key->given_up)
+                return settle(t, refuse_given_up(key->job));
         if (cluster_state_job_state(l->state, key->job) == ARGOSY__JOB_STATE__JOB_HELD)
                 return settle(t, decide_queue_held_response(l, key->job));
         if (was_cancelled_while_held(l, key->job))
@@ -163,8 +183,8 @@ int decide_job_admit(Decision *d, Ticket *t, const HandlerLog *log) {
                         return r;
                 t->has_content = true;
         }
-        if (t->job > 0) // that is known of it already
-                return STEP_PASSED;
+        if (t->job > 0)
+                return admit_going_on(d->leader, t);
         error = job_form_error(t->request);
         if (error)
                 return settle(t, response_error(EINVAL, "%s", error));
@@ -407,6 +427,8 @@ int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
         t->job_flying = 0;
         if (n_ops == 0 && t->n_cancels == 0 && !ticket_has_open_job(t))
                 return 0;
+        if (source.id && t->again && t->job == 0 && !cluster_state_takes_open_keys(d->leader->state, ++d->n_parted))
+                return -EUSERS;
         source.failed = t->job_failed;
         source.rollout = t->rolls;
         source.refused = results_of(t);

@@ -562,6 +562,71 @@ static void a_million_keys_are_remembered_and_the_oldest_go(void **state) {
         assert_true(cluster_state_may_have_forgotten(s, UINT64_MAX));
 }
 
+static RequestKey key_of(ClusterState *s, uint64_t number) {
+        RequestKey key = {};
+        uint8_t id[16];
+
+        make_id(id, number);
+        assert_true(cluster_state_find_key(s, id, &key));
+        return key;
+}
+
+static void begin_in_parts(ClusterState *s, uint64_t number) {
+        uint8_t id[16];
+        Batch b = {};
+
+        make_id(id, number);
+        batch_job(&b, (JobPut){.id = id, .content = number, .more = true})->state = ARGOSY__JOB_STATE__JOB_RUNNING;
+        apply(s, &b);
+}
+
+static void end_job(ClusterState *s, uint64_t number) {
+        Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
+        Argosy__JobRecord end = ARGOSY__JOB_RECORD__INIT, *pointer = &end;
+        Batch b = {};
+
+        end.number = number;
+        end.state = ARGOSY__JOB_STATE__JOB_FAILED;
+        ends.ends = &pointer;
+        ends.n_ends = 1;
+        batch_op(&b, ARGOSY__LOG_OP__OP_JOB_ENDS)->job_ends = &ends;
+        apply(s, &b);
+}
+
+// It was begun, and nobody can go on with it. One whose job has ended goes before those that are under way.
+static void of_what_is_begun_one_is_given_up_and_stays_known(void **state) {
+        enum { ENDED = 5 };
+        ClusterState *s = *state;
+        uint64_t n = 0;
+        uint8_t id[16];
+        Batch b = {};
+
+        begin(s, 1);
+        for (; cluster_state_takes_open_keys(s, 1); n++)
+                begin_in_parts(s, n);
+        assert_true(n >= 1000);
+        end_job(s, key_of(s, ENDED).job);
+        assert_true(cluster_state_takes_open_keys(s, 1));
+        assert_false(cluster_state_takes_open_keys(s, 2));
+        begin_in_parts(s, n);
+        assert_true(key_of(s, ENDED).given_up);
+        assert_false(key_of(s, ENDED).more);
+        assert_int_equal(key_of(s, ENDED).content, ENDED);
+        for (uint64_t i = 0; i <= n; i++)
+                assert_true(i == ENDED || key_of(s, i).more);
+
+        begin_in_parts(s, n + 1); // more than a leader takes: the oldest goes
+        assert_true(key_of(s, 0).given_up);
+        make_id(id, 0); // an entry that was on its way
+        batch_job(&b, (JobPut){.id = id, .content = 0, .number = key_of(s, 0).job});
+        apply(s, &b);
+        assert_false(key_of(s, 0).given_up || key_of(s, 0).more);
+        pass_through_image(s);
+        assert_false(key_of(s, 0).given_up || key_of(s, 0).more);
+        assert_true(key_of(s, ENDED).given_up);
+        assert_true(key_of(s, 1).more);
+}
+
 // Somebody reads it in the pool while jobs come and go.
 static void a_snapshot_knows_nothing_of_what_comes_later(void **state) {
         _cleanup_buf_ Buf before = {}, then = {};
@@ -771,6 +836,7 @@ int main(void) {
                 TEST(a_key_belongs_to_the_first_who_used_it),
                 TEST(a_key_is_found_among_few_and_among_many),
                 TEST(a_million_keys_are_remembered_and_the_oldest_go),
+                TEST(of_what_is_begun_one_is_given_up_and_stays_known),
                 TEST(a_snapshot_knows_nothing_of_what_comes_later),
                 TEST(numbers_are_not_given_again_after_a_recovery),
                 TEST(an_image_that_contradicts_itself_is_refused),

@@ -2,6 +2,7 @@
 //
 // A Change of many units goes into the log in parts, and nobody who asked sees them: one answer, each unit once. What a
 // turn of the loop does is bounded, also by those who wait for all of them.
+#include "batch.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "test.h"
@@ -342,6 +343,38 @@ static void forget_request_ids(void) {
         assert_int_equal(cluster_state_apply(g.state, &batch), 0);
 }
 
+// So many others were begun and not ended that it is not remembered how far this one came.
+static void give_up_the_oldest(void) {
+        enum { MORE = 1100 };
+        Batch b = {};
+
+        for (uint64_t i = 0; i < MORE; i++) {
+                uint64_t id[2] = {i, 98};
+
+                batch_job(&b, (JobPut){.id = id, .more = true})->state = ARGOSY__JOB_STATE__JOB_RUNNING;
+        }
+        assert_int_equal(cluster_state_apply(g.state, &b.log), 0);
+        batch_done(&b);
+}
+
+static void what_nobody_can_go_on_with_is_not_done_again(void **state) {
+        const Argosy__Response *r;
+
+        submit(SERVICE);
+        assert_answered(change(START, UNITS, 1), UNITS);
+        restart_until_deposed(UNITS);
+        rig_pass_ms(&g, 62 * 1000); // nobody has asked for the rest, so its job has ended
+        give_up_the_oldest();
+        r = rig_last(change(RESTART, UNITS, 2));
+        assert_int_equal(r->status, ECANCELED);
+        assert_non_null(strstr(r->message, "only a part of this was carried out, as job"));
+        for (size_t i = 0; i < UNITS; i++)
+                assert_in_range(unit(i)->restarts, 0, 1);
+        r = rig_last(change(RESTART, UNITS, 3)); // one that is new is not begun: all of those are under way
+        assert_int_equal(r->status, EAGAIN);
+        assert_non_null(strstr(r->message, "nothing was changed"));
+}
+
 static void nor_when_thousands_of_others_asked_in_between(void **state) {
         submit(SERVICE);
         assert_answered(change(START, UNITS, 1), UNITS);
@@ -502,6 +535,7 @@ int main(void) {
                 TEST(many_who_ask_again_are_answered_turn_by_turn),
                 TEST(who_asks_again_has_nothing_done_twice),
                 TEST(nor_when_thousands_of_others_asked_in_between),
+                TEST(what_nobody_can_go_on_with_is_not_done_again),
                 TEST(what_was_begun_in_parts_is_gone_on_with_in_parts),
                 TEST(what_was_begun_is_known_by_any_of_its_parts),
                 TEST(instances_like_their_siblings_are_one_entry),

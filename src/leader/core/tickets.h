@@ -3,6 +3,7 @@
 
 // Requests from their arrival to their final response.
 
+#include "event-cursor.h"
 #include "leader-core.h"
 
 typedef struct Waiter Waiter;
@@ -62,8 +63,8 @@ struct Ticket {
                 size_t n_now;   // contents that units have
         } forget; // of a Forget
         PlanTurns *plan;    // of a Change that is only asked about, over many turns; NULL: none has begun
-        uint64_t events_seq; // last sequence of the stream before what it asked for went to the log
-        bool has_events_seq; // else it has put nothing there
+        EventCursor before;  // where the stream was when the first entry of what it asked for went to the log
+        bool has_before;     // else it has put nothing there
         uint64_t job;        // number of its job, once the log has a part of it; 0: it has none
         uint64_t job_flying; // that of the entry that is on its way
         const char *job_failed; // with this entry that job fails, why: constant; NULL: it does not

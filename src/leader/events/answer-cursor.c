@@ -2,7 +2,8 @@
 //
 // Whoever has changed something and goes on with its events from the cursor of the answer misses nothing: it is the place
 // where the stream was when the first entry of the change went to the log, so the change itself comes behind it, and all
-// that follows from it.
+// that follows from it. A place is taken as a whole at one moment: its sequence counts under this leader, its index of the log
+// under the next one.
 //
 // Of a request that is repeated, since the answer was lost, that place is not known: the change may be another leader's.
 // Its cursor is one of no term. Who goes on from there is told what has come into the log since that job, and what nodes
@@ -18,10 +19,10 @@
 #include "tickets.h"
 
 void answer_cursor_note(const Leader *l, Ticket *t) {
-        if (t->has_events_seq || !l->events)
+        if (t->has_before || !l->events)
                 return;
-        t->events_seq = l->events->last_seq;
-        t->has_events_seq = true;
+        t->before = event_stream_cursor(l);
+        t->has_before = true;
 }
 
 static bool is_change(const Argosy__Request *q) {
@@ -32,12 +33,10 @@ static bool is_change(const Argosy__Request *q) {
 }
 
 static EventCursor cursor_of(const Leader *l, const Ticket *t) {
-        EventCursor c = event_stream_cursor(l);
+        EventCursor c = t->has_before             ? t->before
+                        : t->made || t->job > 0 ? event_stream_cursor_of_job(l, t->job)
+                                                : event_stream_cursor(l);
 
-        if (t->has_events_seq)
-                c.seq = t->events_seq;
-        else if (t->made || t->job > 0)
-                c = event_stream_cursor_of_job(l, t->job);
         c.scope = authorization_scope(l, t->author);
         return c;
 }

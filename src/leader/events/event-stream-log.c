@@ -23,7 +23,7 @@ static void note_new_jobs(LogTrail *t, const ClusterState *s, bool begun) {
         if (!begun)
                 t->last_job = last;
         for (uint64_t job; (job = cluster_state_job_after(s, t->last_job)) > 0; t->last_job = job)
-                log_trail_note_job(t, job, t->last);
+                log_trail_note_job(t, job, true, t->last);
 }
 
 void event_stream_on_applied(Leader *l, uint64_t index) {
@@ -36,7 +36,7 @@ void event_stream_on_applied(Leader *l, uint64_t index) {
         note_new_jobs(t, l->state, begun);
         while ((ended = cluster_state_next_ended_job(l->state)) > 0) {
                 if (begun)
-                        log_trail_note_job(t, ended, index);
+                        log_trail_note_job(t, ended, false, index);
                 if (l->events)
                         event_mark_job(l, ended);
         }
@@ -65,7 +65,7 @@ EventCursor event_stream_cursor(const Leader *l) {
 }
 
 EventCursor event_stream_cursor_of_job(const Leader *l, uint64_t number) {
-        uint64_t index = log_trail_index_of_job(l->trail, number), seq = event_jobs_before(l, number);
+        uint64_t index = log_trail_begin_of_job(l->trail, number), seq = event_jobs_before(l, number);
         EventCursor c = cursor_of_cluster(l);
 
         c.mode = EVENT_CURSOR_MISSED;

@@ -31,12 +31,12 @@ void log_trail_note_table(LogTrail *t, size_t table, uint64_t revision) {
                 t->tables[table] = (TrailTable){revision, t->last};
 }
 
-void log_trail_note_job(LogTrail *t, uint64_t number, uint64_t index) {
+void log_trail_note_job(LogTrail *t, uint64_t number, bool begins, uint64_t index) {
         TrailJob *slot = &t->jobs[t->n_jobs % TRAIL_JOBS_MAX];
 
         if (t->n_jobs >= TRAIL_JOBS_MAX)
                 t->forgotten = slot->index;
-        *slot = (TrailJob){index, number};
+        *slot = (TrailJob){index, number, begins};
         t->n_jobs++;
 }
 
@@ -58,11 +58,11 @@ const TrailJob *log_trail_job(const LogTrail *t, size_t i) {
         return first + i < t->n_jobs ? &t->jobs[(first + i) % TRAIL_JOBS_MAX] : NULL;
 }
 
-uint64_t log_trail_index_of_job(const LogTrail *t, uint64_t number) {
+uint64_t log_trail_begin_of_job(const LogTrail *t, uint64_t number) {
         const TrailJob *job;
 
         for (size_t i = 0; (job = log_trail_job(t, i)); i++)
-                if (job->number == number)
+                if (job->begins && job->number == number)
                         return job->index;
         return 0;
 }

@@ -17,7 +17,9 @@ enum {
 };
 
 typedef struct TrailJob {
-        uint64_t index, number;
+        uint64_t index;
+        uint64_t number : 63;
+        bool begins : 1; // else it has ended there
 } TrailJob;
 
 typedef struct TrailTable {
@@ -42,12 +44,12 @@ void log_trail_forget(LogTrail *t);
 bool log_trail_on_entry(LogTrail *t, uint64_t index);
 // Of that entry: the table has this revision now; it began the job, or ended it.
 void log_trail_note_table(LogTrail *t, size_t table, uint64_t revision);
-void log_trail_note_job(LogTrail *t, uint64_t number, uint64_t index);
+void log_trail_note_job(LogTrail *t, uint64_t number, bool begins, uint64_t index);
 // Whether it knows all that has happened behind that index: in tables, and to jobs.
 bool log_trail_covers(const LogTrail *t, uint64_t index);
 bool log_trail_covers_jobs(const LogTrail *t, uint64_t index);
 bool log_trail_table_has_changed(const LogTrail *t, size_t table, uint64_t index); // behind it
 // Those that it has, the oldest first; from 0 on. NULL: no more.
 const TrailJob *log_trail_job(const LogTrail *t, size_t i);
-// Where it was noted first; 0: it was not.
-uint64_t log_trail_index_of_job(const LogTrail *t, uint64_t number);
+// Where it began; 0: that is not known any more.
+uint64_t log_trail_begin_of_job(const LogTrail *t, uint64_t number);

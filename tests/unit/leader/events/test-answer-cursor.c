@@ -9,6 +9,7 @@
 #include "leader-private.h"
 
 #include "event-stream.h"
+#include "log-trail.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
@@ -126,6 +127,23 @@ static void and_the_same_leader(void **state) {
         asked_forget(&a);
 }
 
+// It has the sequence of before the change, so it has the index of the log of before it, too.
+static void who_goes_on_under_the_next_leader_is_told_the_change_too(void **state) {
+        Asked first = {.from_now = true}, a;
+        const RigAnswer *answer;
+
+        (void) change(START, "web.service", SERVICE, NULL);
+        assert_true(asked_pull(&g, &first));
+        answer = change(ARGOSY__VERB__VERB_SUBMIT, "db.service", SERVICE, NULL); // its job ends with its entry
+        rig_pass_ms(&g, 3000);
+        go_on_from(&a, answer);
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_true(is_told(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "2", "state", "done"));
+        asked_forget(&first);
+        asked_forget(&a);
+}
+
 static void who_knows_the_number_of_a_job_only_goes_on_from_where_it_began(void **state) {
         Asked first = {.from_now = true}, a = {.since_job = 2}, behind = {.since_job = 2};
 
@@ -169,6 +187,34 @@ static void also_under_the_next_leader(void **state) {
         asked_forget(&a);
 }
 
+// Its end is known still: that is not where it began.
+static void who_names_a_job_whose_beginning_is_forgotten_is_told_everything(void **state) {
+        static const uint8_t id[16] = {1, 2, 3, 4};
+        Asked a = {.since_job = 1};
+
+        rig_host(&g, 1)->lazy = rig_host(&g, 2)->lazy = rig_host(&g, 3)->lazy = true;
+        (void) change(START, "web.service", SERVICE, id);
+        (void) change(ARGOSY__VERB__VERB_SUBMIT, "db.service", SERVICE, NULL);
+        g.leader->trail->n_jobs = 0; // what it has noted is overwritten
+        g.leader->trail->forgotten = g.leader->trail->last;
+        for (uint32_t i = 1; i <= 3; i++) {
+                VirtualUnit *u = rig_unit_on(&g, i, "web.service");
+
+                rig_host(&g, i)->lazy = false;
+                if (u)
+                        rig_host_report(&g, rig_host(&g, i), u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, ARGOSY__OUTCOME__KIND__NONE);
+        }
+        rig_pass_ms(&g, 3000);
+        assert_string_equal(rig_show_job(&g, 1)->state, "done");
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_true(asked_pull(&g, &a));
+        assert_true(event_is_word(a.events[0], EVENT_STREAM_BEGINS));
+        assert_string_equal(event_field(a.events[0], "kinds") ?: "", ""); // of all of them
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "db.service"));
+        asked_forget(&a);
+}
+
 static void a_job_that_there_is_not_is_refused(void **state) {
         Asked a = {.since_job = 7};
 
@@ -189,8 +235,10 @@ int main(void) {
                 TEST(what_is_refused_or_only_asked_has_none),
                 TEST(who_asks_the_next_leader_again_misses_nothing),
                 TEST(and_the_same_leader),
+                TEST(who_goes_on_under_the_next_leader_is_told_the_change_too),
                 TEST(who_knows_the_number_of_a_job_only_goes_on_from_where_it_began),
                 TEST(also_under_the_next_leader),
+                TEST(who_names_a_job_whose_beginning_is_forgotten_is_told_everything),
                 TEST(a_job_that_there_is_not_is_refused),
         };
 

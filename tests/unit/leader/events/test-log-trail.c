@@ -54,21 +54,22 @@ static void jobs_come_in_their_order_and_the_oldest_are_forgotten(void **state) 
         assert_null(log_trail_job(t, 0));
         for (uint64_t i = 1; i <= TRAIL_JOBS_MAX; i++) {
                 (void) log_trail_on_entry(t, ++index);
-                log_trail_note_job(t, i, index);
+                log_trail_note_job(t, i, true, index);
         }
         assert_true(log_trail_covers_jobs(t, 10));
         assert_int_equal(log_trail_job(t, 0)->number, 1);
-        assert_int_equal(log_trail_index_of_job(t, 1), 11);
+        assert_int_equal(log_trail_begin_of_job(t, 1), 11);
         (void) log_trail_on_entry(t, ++index);
-        log_trail_note_job(t, 1, index); // it ends
+        log_trail_note_job(t, 1, false, index); // it ends
         assert_int_equal(log_trail_job(t, 0)->number, 2);
         assert_int_equal(log_trail_job(t, TRAIL_JOBS_MAX - 1)->number, 1);
         assert_null(log_trail_job(t, TRAIL_JOBS_MAX));
         assert_false(log_trail_covers_jobs(t, 10));
         assert_true(log_trail_covers_jobs(t, 11));
         assert_true(log_trail_covers(t, 10));
-        assert_int_equal(log_trail_index_of_job(t, 3), 13);
-        assert_int_equal(log_trail_index_of_job(t, 99999), 0);
+        assert_int_equal(log_trail_begin_of_job(t, 3), 13);
+        assert_int_equal(log_trail_begin_of_job(t, 99999), 0);
+        assert_int_equal(log_trail_begin_of_job(t, 1), 0); // where it ended is known
 }
 
 static void an_image_makes_it_forget(void **state) {
@@ -76,7 +77,7 @@ static void an_image_makes_it_forget(void **state) {
 
         (void) log_trail_on_entry(t, 10);
         (void) log_trail_on_entry(t, 11);
-        log_trail_note_job(t, 1, 11);
+        log_trail_note_job(t, 1, true, 11);
         log_trail_forget(t);
         assert_false(log_trail_covers(t, 11));
         assert_null(log_trail_job(t, 0));

@@ -18,6 +18,9 @@
 // heard of it first: what was counted before is the baseline, and a count that begins anew is no failure. It is started where it
 // is by systemd, so here there is only the second row, and what follows.
 //
+// One that runs for RETRY_RECOVERED_SEC without another failure when the back-off is over has recovered, and stays; should it
+// fail again while as many failures count, it goes at once.
+//
 // The back-off is 1 s, doubled for each failure that counts, wherever it happened, up to 5 min. So one that
 // fails wherever it is started is started ever more rarely, and at the end at most once in 5 min.
 
@@ -28,12 +31,13 @@
 #define RETRY_NEVER UINT64_MAX
 
 enum {
-        RETRY_NODES_MAX = 32, // nodes remembered for one unit; of more, those where it matters least are
-                              // forgotten
-        RETRY_POINT = 1024,   // one failure
+        RETRY_NODES_MAX = 32,   // nodes remembered for one unit; of more, those where it matters least are
+                                // forgotten
+        RETRY_POINT = 1024,     // one failure
         RETRY_ADDED_MAX = 1000, // that are told at once
         RETRY_DELAY_MIN_SEC = 1,
         RETRY_DELAY_MAX_SEC = 300,
+        RETRY_RECOVERED_SEC = 60,
 };
 
 typedef struct RetryNode {

@@ -23,6 +23,8 @@ struct Retry {
         bool flying; // the batch in the making, or on its way, starts it
         bool asking; // nodes where it fails are no choice at present
         bool stuck;  // no other node took it when it was asked last
+        bool ripe;   // its back-off ended when it ran well: it goes with its next failure
+        uint64_t failed_us; // when its last failure was heard of
 };
 
 // Where it failed it is not placed, in the order of these until one of them leaves it a node.

@@ -8,7 +8,7 @@
 // What counts is a report of such a unit on its node, from after its last start, that it is `failed`, and
 // will not be tried again by systemd itself, or that systemd has restarted it after a failure once more. Reports are told apart by the time since which it has failed,
 // so one that is repeated, by the agent or with a new session, counts once. Whether the unit still has
-// failed, still belongs there and is nobody else's business is asked again when its back-off is over:
+// failed, or fails still, belongs there and is nobody else's business is asked again when its back-off is over:
 //
 //      its host is lost or away         NodeLost= decides; when it is back, what it says then counts
 //      it is wanted elsewhere by now    whoever moved it has started it there
@@ -41,6 +41,7 @@
 #include "unit-file.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
+#include "unit-state.h"
 
 enum {
         NODE_PENALTY = 16, // load of a node because a unit has left it for its failures: that of 8 units
@@ -65,6 +66,12 @@ static bool keeps_failing(const Leader *l, const Unit *u, const UnitEntry *e, co
         return is_launched_there(u, e, s) && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED && u->retry &&
                u->retry->restarted_on == s->node->number &&
                retry_failures_on(l, u, e, s->node->number) >= failing_options_of(e)->restart_elsewhere;
+}
+
+// As it is reported now: systemd has restarted it, and that has helped.
+static bool has_recovered(const Leader *l, const Unit *u, const UnitOnNode *s) {
+        return active_state_is_up(s->active) &&
+               leader_now(l) >= u->retry->failed_us + RETRY_RECOVERED_SEC * USEC_PER_SEC;
 }
 
 static Retry *retry_get(Leader *l, Unit *u, const UnitEntry *e) {
@@ -122,9 +129,20 @@ static void note_restarts(Leader *l, Unit *u, const UnitOnNode *s) {
         n -= t->failed_on == s->node->number; // systemd says `failed` for a moment also of what it is about to restart
         t->failed_on = 0;
         t->restarted_on = s->node->number;
+        t->failed_us = leader_now(l);
         if (n > 0)
                 retry_policy_add(&t->log, s->node->number, n, retry_half_us(e), leader_now(l));
-        if (keeps_failing(l, u, e, s) && !waits_already(t))
+        if (!keeps_failing(l, u, e, s)) {
+                t->ripe = false;
+                return;
+        }
+        if (waits_already(t))
+                return;
+        if (t->ripe) {
+                t->ripe = false;
+                list_append(&l->retries, &t->queue);
+                leader_mark(l);
+        } else
                 look_again(l, t, e);
 }
 
@@ -138,6 +156,7 @@ void retry_controller_on_report(Leader *l, Unit *u, const UnitOnNode *s) {
         if (!e || !failing_options_of(e)->restart_elsewhere || !has_failed(u, e, s))
                 return;
         t = retry_get(l, u, e);
+        t->failed_us = leader_now(l);
         if (retry_policy_note(&t->log, s->node->number, s->since_us ?: e->record->start_rev,
                               retry_half_us(e), leader_now(l)))
                 t->failed_on = s->node->number;
@@ -265,6 +284,17 @@ static int start_here(BatchBuilder *b, Retry *t, const UnitEntry *e) {
         return batch_builder_put_unit(b, &next, BATCH_BUMP_START, e->record->revision);
 }
 
+// Its back-off is over, and there is nothing to be done about it now.
+static bool may_stay(const Leader *l, Retry *t, const UnitEntry *e) {
+        const UnitOnNode *s = unit_on_node_find(t->unit, t->unit->node);
+
+        if (!keeps_failing(l, t->unit, e, s) || !has_recovered(l, t->unit, s))
+                return false;
+        t->stuck = false;
+        t->ripe = true;
+        return true;
+}
+
 static int take_turn(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, Scheduler **scheduler) {
         unsigned n = retry_failures_on(l, t->unit, e, t->unit->node->number);
 
@@ -291,7 +321,7 @@ int retry_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
                 const UnitEntry *e = cluster_state_find_unit(l->state, t->unit->name);
 
                 list_unlink(&t->queue);
-                if (!is_our_business(l, t->unit, e))
+                if (!is_our_business(l, t->unit, e) || may_stay(l, t, e))
                         continue;
                 if (is_a_rollouts(t->unit))
                         list_append(&l->retries_held, &t->queue);
@@ -323,7 +353,7 @@ bool retry_controller_phrase(const Leader *l, const Unit *u, char *ret, size_t s
         unsigned n, limit;
         char when[48] = "", span[32];
 
-        if (!e || !is_our_business(l, u, e))
+        if (!e || !is_our_business(l, u, e) || u->retry->ripe)
                 return false;
         n = retry_failures_on(l, u, e, u->node->number);
         limit = failing_options_of(e)->restart_elsewhere;

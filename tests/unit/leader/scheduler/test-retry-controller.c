@@ -121,6 +121,53 @@ static void what_systemd_restarts_again_and_again_is_started_elsewhere(void **st
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
 }
 
+// So many failures make a back-off of minutes, and by its end what is reported counts.
+static void one_that_has_recovered_when_its_back_off_ends_stays(void **state) {
+        uint32_t first;
+
+        start("x.service", TWICE);
+        first = rig_host_of(&g, "x.service");
+        restart_there("x.service", 8);
+        assert_says("x.service", "8 failures here (RestartElsewhere=2), it is started on another node in");
+        rig_pass_ms(&g, 300000);
+        assert_int_equal(rig_host_of(&g, "x.service"), first);
+        assert_string_equal(why_of("x.service")->why, "");
+        restart_there("x.service", 9); // so it had not
+        rig_pass_ms(&g, 100);
+        assert_int_not_equal(rig_host_of(&g, "x.service"), first);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+}
+
+static void one_that_fails_still_when_its_back_off_ends_goes(void **state) {
+        uint32_t first;
+
+        start("x.service", TWICE);
+        first = rig_host_of(&g, "x.service");
+        restart_there("x.service", 8);
+        for (uint32_t n = 9; n < 12 && rig_host_of(&g, "x.service") == first; n++) {
+                rig_pass_ms(&g, 50000);
+                if (rig_host_of(&g, "x.service") == first)
+                        restart_there("x.service", n);
+        }
+        rig_pass_ms(&g, 50000);
+        assert_int_not_equal(rig_host_of(&g, "x.service"), first);
+}
+
+// A failure is forgiven sooner than it comes: nothing is left of what was to be done.
+static void one_that_fails_rarely_stays(void **state) {
+        uint32_t first;
+
+        start("x.service", TWICE);
+        first = rig_host_of(&g, "x.service");
+        restart_there("x.service", 8);
+        for (uint32_t n = 9; n < 12; n++) {
+                rig_pass_ms(&g, 6 * 3600 * 1000);
+                restart_there("x.service", n);
+        }
+        rig_pass_ms(&g, 300000);
+        assert_int_equal(rig_host_of(&g, "x.service"), first);
+}
+
 // systemd shows what it is about to restart as failed for a moment.
 static void a_failure_that_systemd_restarts_counts_once(void **state) {
         uint32_t first;
@@ -442,10 +489,18 @@ static void during_an_update_failures_are_the_updates_to_judge(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_failure_that_systemd_restarts_counts_once, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_systemd_restarts_again_and_again_is_started_elsewhere, setup, teardown),
+                cmocka_unit_test_setup_teardown(one_that_has_recovered_when_its_back_off_ends_stays, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(one_that_fails_still_when_its_back_off_ends_goes, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(one_that_fails_rarely_stays, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_failure_that_systemd_restarts_counts_once, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(what_systemd_restarts_again_and_again_is_started_elsewhere,
+                                                setup, teardown),
                 cmocka_unit_test_setup_teardown(without_the_option_it_loops_where_it_is, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_new_leader_moves_nothing_for_an_old_count, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_new_leader_moves_nothing_for_an_old_count, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(without_the_option_a_failed_unit_stays_as_it_is, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(it_is_started_where_it_is_before_it_goes_elsewhere, setup,

@@ -52,17 +52,20 @@ static UnitNameKind invalid(const char **ret_why, const char *why) {
 }
 
 UnitNameKind unit_name_kind(const char *name, const char **ret_why) {
-        const struct UnitType *type = type_of(name);
-        const char *at = strchr(name, '@');
-        size_t len = strnlen(name, UNIT_NAME_MAX + 1);
+        const struct UnitType *type;
+        const char *at;
+        size_t len = strnlen(name, UNIT_NAME_MAX + 1), n_valid = 0;
 
         if (len == 0)
                 return invalid(ret_why, "a unit name cannot be empty");
         if (len > UNIT_NAME_MAX)
                 return invalid(ret_why, "a unit name has at most 255 characters");
-        for (size_t i = 0; i < len; i++)
-                if (!is_name_char[(uint8_t) name[i]])
-                        return invalid(ret_why, "a unit name consists of letters, digits and :-_.\\@");
+        while (is_name_char[(uint8_t) name[n_valid]])
+                n_valid++;
+        if (n_valid < len)
+                return invalid(ret_why, "a unit name consists of letters, digits and :-_.\\@");
+        type = type_of(name);
+        at = memchr(name, '@', len);
         if (!type)
                 return invalid(ret_why, "the name does not end in a unit type such as .service");
         if (type->why_not)

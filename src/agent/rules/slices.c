@@ -4,7 +4,7 @@
 // that is not full, and if all are, the emptiest. Units are only counted; where each one is stands in its
 // record. A slice that is not of that kind counts as none.
 
-#include <stdio.h>
+#include <string.h>
 
 #include "slices.h"
 #include "str.h"
@@ -28,10 +28,23 @@ uint16_t slice_of_name(const char *name) {
         return (uint16_t) (slice_number(name) + 1);
 }
 
+// "argosy-%02u.slice": by hand, since each step of a unit asks for it.
 void slice_name(uint16_t slice, char ret[static LEDGER_SLICE_SIZE]) {
+        static const char prefix[] = "argosy-", suffix[] = ".slice";
+        char digits[5], *at = ret + sizeof(prefix) - 1;
+        unsigned number = slice - 1U, n = 0;
+
         ret[0] = 0;
-        if (slice > 0)
-                snprintf(ret, LEDGER_SLICE_SIZE, "argosy-%02u.slice", slice - 1U);
+        if (slice == 0)
+                return;
+        memcpy(ret, prefix, sizeof(prefix) - 1);
+        do {
+                digits[n++] = (char) ('0' + number % 10);
+                number /= 10;
+        } while (number > 0 || n < 2);
+        while (n > 0)
+                *at++ = digits[--n];
+        memcpy(at, suffix, sizeof(suffix));
 }
 
 void slices_add(Slices *s, const char *slice) {

@@ -64,7 +64,8 @@ static bool has_waiting_socket(const AgentUnit *u) {
 
         if (len > UNIT_NAME_MAX || !str_has_suffix(u->name, ".service"))
                 return false;
-        str_fit(name, sizeof(name), "%.*s.socket", (int) (len - strlen(".service")), u->name); // shorter by a byte
+        memcpy(name, u->name, len - strlen(".service"));
+        strcpy(name + len - strlen(".service"), ".socket"); // shorter by a byte
         other = agent_unit_find(u->node, name);
         work = other ? other->work : NULL;
         if (!work || !other->has_wanted || other->gone || other->refused || work->error || work->failures > 0)

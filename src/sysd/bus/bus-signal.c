@@ -107,6 +107,17 @@ const char *bus_read_string(BusReader *r) {
         return take_text(r, bus_read_u32(r));
 }
 
+const char *bus_read_key(BusReader *r, size_t *ret_len) {
+        uint32_t n;
+        const uint8_t *p;
+
+        bus_read_align(r, 8);
+        n = bus_read_u32(r);
+        p = take(r, (size_t) n + 1);
+        *ret_len = p ? n : 0;
+        return p ? (const char *) p : "";
+}
+
 const char *bus_read_signature(BusReader *r) {
         return take_text(r, read_byte(r));
 }
@@ -244,8 +255,55 @@ void bus_skip(BusReader *r, const char *signature) {
         (void) skip_one(r, signature, BUS_DEPTH_MAX);
 }
 
+// Bytes of a value of a type of fixed size, which are its alignment, too; 0: it has no fixed size.
+static size_t fixed_bytes(char type) {
+        switch (type) {
+        case 'y':
+                return 1;
+        case 'n':
+        case 'q':
+                return 2;
+        case 'b':
+        case 'i':
+        case 'u':
+        case 'h':
+                return 4;
+        case 'x':
+        case 't':
+        case 'd':
+                return 8;
+        default:
+                return 0;
+        }
+}
+
+// Most variants that systemd sends hold one number or one text: behind these in one step. False: it is something else,
+// or not all there, and nothing was read.
+static bool skip_plain_variant(BusReader *r) {
+        const uint8_t *p = r->data + r->at;
+        size_t fixed, at;
+
+        if (r->error < 0 || r->len - r->at < 3 || p[0] != 1 || p[2] != 0)
+                return false;
+        fixed = fixed_bytes((char) p[1]);
+        if (fixed > 0) {
+                at = ((r->at + 3 + fixed - 1) & ~(fixed - 1)) + fixed;
+        } else if (p[1] == 's' || p[1] == 'o') {
+                at = ((r->at + 3 + 3) & ~(size_t) 3) + 4;
+                if (at > r->len)
+                        return false;
+                at += (size_t) read_u32(r->data + at - 4, r->little) + 1;
+        } else
+                return false;
+        if (at > r->len)
+                return false;
+        r->at = at;
+        return true;
+}
+
 void bus_skip_variant(BusReader *r) {
-        skip_variant(r, BUS_DEPTH_MAX);
+        if (!skip_plain_variant(r))
+                skip_variant(r, BUS_DEPTH_MAX);
 }
 
 // ---- the header

@@ -46,6 +46,9 @@ uint32_t bus_read_u32(BusReader *r);
 uint64_t bus_read_u64(BusReader *r);
 // A string or an object path, borrowed and NUL-terminated; "" after an error. UTF-8 is not looked at.
 const char *bus_read_string(BusReader *r);
+// The name with which the next entry of a dictionary begins: *ret_len bytes, for comparing. Unlike a string's they are not looked
+// through for a NUL, since most entries are passed over. Empty after an error.
+const char *bus_read_key(BusReader *r, size_t *ret_len);
 // The signature in front of a variant's value, likewise.
 const char *bus_read_signature(BusReader *r);
 // Where an array's elements end; they begin at r->at. `type`: the first character of an element's.

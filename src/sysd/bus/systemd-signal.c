@@ -99,31 +99,34 @@ static void read_exit(BusReader *r, int argument, UnitFacts *ret) {
 
 typedef struct Property {
         const char *name;
+        size_t len;
         void (*read)(BusReader *r, int argument, UnitFacts *ret);
         int argument;
 } Property;
 
+#define NAME(name) name, sizeof(name) - 1
+
 static const Property unit_properties[] = {
-        {"ActiveState", read_active, 0},
-        {"SubState", read_sub, 0},
-        {"InvocationID", read_invocation, 0},
-        {"ActiveEnterTimestamp", read_time, UNIT_TIME_ACTIVE_ENTER},
-        {"ActiveExitTimestamp", read_time, UNIT_TIME_ACTIVE_EXIT},
-        {"InactiveEnterTimestamp", read_time, UNIT_TIME_INACTIVE_ENTER},
-        {"InactiveExitTimestamp", read_time, UNIT_TIME_INACTIVE_EXIT},
-        {"Job", read_job, 0},
-        {"ConditionResult", read_condition, 0},
-        {"ConditionTimestamp", read_time, UNIT_TIME_CONDITION},
+        {NAME("ActiveState"), read_active, 0},
+        {NAME("SubState"), read_sub, 0},
+        {NAME("InvocationID"), read_invocation, 0},
+        {NAME("ActiveEnterTimestamp"), read_time, UNIT_TIME_ACTIVE_ENTER},
+        {NAME("ActiveExitTimestamp"), read_time, UNIT_TIME_ACTIVE_EXIT},
+        {NAME("InactiveEnterTimestamp"), read_time, UNIT_TIME_INACTIVE_ENTER},
+        {NAME("InactiveExitTimestamp"), read_time, UNIT_TIME_INACTIVE_EXIT},
+        {NAME("Job"), read_job, 0},
+        {NAME("ConditionResult"), read_condition, 0},
+        {NAME("ConditionTimestamp"), read_time, UNIT_TIME_CONDITION},
 };
 static const Property type_properties[] = {
-        {"Result", read_result, 0},
-        {"NRestarts", read_restarts, 0}, // this and what follows: only a service has it
-        {"ExecMainCode", read_exit, 0},
+        {NAME("Result"), read_result, 0},
+        {NAME("NRestarts"), read_restarts, 0}, // this and what follows: only a service has it
+        {NAME("ExecMainCode"), read_exit, 0},
 };
 
-static const Property *find_property(const Property *properties, size_t n, const char *name) {
+static const Property *find_property(const Property *properties, size_t n, const char *name, size_t len) {
         for (size_t i = 0; i < n; i++)
-                if (*name == *properties[i].name && streq(name, properties[i].name))
+                if (len == properties[i].len && memcmp(name, properties[i].name, len) == 0)
                         return &properties[i];
         return NULL;
 }
@@ -147,10 +150,10 @@ int signal_read_changes(BusSignal *signal, UnitFacts *ret) {
         end = bus_read_array(r, '{');
         // Of a type's message only the front is read: what we want of it stands there.
         for (n_left = n; r->error == 0 && r->at < end && n_left > 0;) {
-                const Property *p;
+                size_t len;
+                const char *name = bus_read_key(r, &len);
+                const Property *p = find_property(properties, n, name, len);
 
-                bus_read_align(r, 8);
-                p = find_property(properties, n, bus_read_string(r));
                 if (p)
                         p->read(r, p->argument, ret);
                 else

@@ -149,6 +149,37 @@ static void every_type_is_gone_behind(void **state) {
         assert_int_equal(s.body.at, s.body.len);
 }
 
+// A number or a text is passed in one step, anything else type by type: both come to the same place, and to no place of a
+// variant that is cut.
+static void a_variant_is_passed_in_one_step_as_in_many(void **state) {
+        static const char *const types[] = {"y", "b", "n", "q", "i", "u", "x", "t", "d", "s", "o", "g"};
+        sd_bus_message *m = begin("Variants");
+        BusSignal s;
+
+        assert_return_code(sd_bus_message_append(m, "vvvv", "y", 1, "b", 1, "n", 2, "q", 3), 0);
+        assert_return_code(sd_bus_message_append(m, "vvvvv", "i", 4, "u", 5, "x", INT64_C(6), "t",
+                                                 UINT64_C(7), "d", 8.0),
+                           0);
+        assert_return_code(sd_bus_message_append(m, "vvv", "s", "text", "o", "/path", "g", "a{sv}"), 0);
+        end(m);
+        assert_int_equal(read_bytes(bytes.data, bytes.len, &s), 0);
+        for (size_t i = 0; i < ELEMENTSOF(types); i++) {
+                BusReader at_once = s.body;
+
+                bus_skip(&s.body, "v");
+                assert_int_equal(s.body.error, 0);
+                for (size_t len = at_once.at; len <= s.body.len; len++) {
+                        BusReader cut = at_once;
+
+                        cut.len = len;
+                        bus_skip_variant(&cut);
+                        assert_int_equal(cut.error, len < s.body.at ? -EBADMSG : 0);
+                        assert_int_equal(cut.at, len < s.body.at ? len : s.body.at);
+                }
+        }
+        assert_int_equal(s.body.at, s.body.len);
+}
+
 static void write_unit_changes(void) {
         static const uint8_t invocation[16] = "an invocation id";
         sd_bus_message *m = begin("PropertiesChanged");
@@ -308,6 +339,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_signal_is_what_sd_bus_wrote),
                 TEST(every_type_is_gone_behind),
+                TEST(a_variant_is_passed_in_one_step_as_in_many),
                 TEST(what_changed_of_a_unit_is_found),
                 TEST(a_result_is_the_types),
                 TEST(a_value_of_another_type_or_no_word_is_refused),

@@ -699,12 +699,15 @@ static int names_unit(const char *text, const char *name, const char *unit) {
 }
 
 int unit_file_own_socket(const UnitFile *f, const char *name, char **ret) {
-        const char *suffix = unit_name_suffix(name);
         _cleanup_free_ char *socket = NULL;
+        const char *suffix;
         int r;
 
         *ret = NULL;
-        if ((!f->bound_to && !f->sockets) || !suffix || !streq(suffix, ".service"))
+        if (!f->bound_to && !f->sockets)
+                return 0;
+        suffix = unit_name_suffix(name);
+        if (!suffix || !streq(suffix, ".service"))
                 return 0;
         socket = str_printf("%.*s.socket", (int) (suffix - name), name);
         if (!socket)
@@ -769,14 +772,21 @@ int unit_file_ends(const UnitFile *f, const char *name, char ***ret, size_t *ret
 }
 
 int unit_file_companions(const UnitFile *f, const char *name, char ***ret, size_t *ret_n) {
-        const char *suffix = unit_name_suffix(name);
-        _cleanup_free_ char *words = f->ends ? specifier_expand(f->ends, name) : NULL;
+        const char *suffix, *prefix;
+        _cleanup_free_ char *words = NULL;
         size_t prefix_len;
-        const char *prefix = unit_name_prefix(name, &prefix_len);
         char **list = NULL, *own = NULL;
         size_t n = 0;
-        int r = f->ends && !words ? -ENOMEM : 0;
+        int r;
 
+        *ret = NULL;
+        *ret_n = 0;
+        if (!f->ends && !f->accepts) // nearly all files
+                return 0;
+        suffix = unit_name_suffix(name);
+        prefix = unit_name_prefix(name, &prefix_len);
+        words = f->ends ? specifier_expand(f->ends, name) : NULL;
+        r = f->ends && !words ? -ENOMEM : 0;
         if (r == 0 && words)
                 r = add_ends(words, false, &list, &n);
         if (r == 0 && f->accepts && suffix && streq(suffix, ".socket")) {

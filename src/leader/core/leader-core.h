@@ -48,6 +48,7 @@ typedef struct Retry Retry;
 typedef struct OwnMoves OwnMoves;
 typedef struct Listing Listing;
 typedef struct WaiterItem WaiterItem;
+typedef struct WaitSeen WaitSeen;
 typedef struct EventStream EventStream;
 typedef struct LogTrail LogTrail;
 typedef struct Watcher Watcher;
@@ -123,7 +124,8 @@ struct Leader {
         void (*on_outside_done)(Leader *l); // one of n_outside has come
         void (*on_answer)(Ticket *t, Argosy__Response *response); // it is about to be said
         void (*on_ticket_over)(Ticket *t);  // nobody is to work on it any more; may come again when it is freed
-        void (*on_job_waited)(Leader *l, WaiterItem *item); // a unit of a running job is to be judged
+        // A unit of a running job is to be judged.
+        void (*on_job_waited)(Leader *l, WaiterItem *item, const WaitSeen *seen);
 
         bool leading;
         bool building; // it is to lead when its tables are whole

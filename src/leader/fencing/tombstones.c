@@ -342,10 +342,9 @@ static bool has_unit_on_node(const Unit *u, const Node *n) {
         return u && unit_on_node_find(u, n);
 }
 
-void tombstones_each(const Leader *l, const char *name, const UnitEntry *e,
+void tombstones_each(const Leader *l, const char *name, const Unit *u, const UnitEntry *e,
                      void (*each)(const Node *n, void *userdata), void *userdata) {
         const ListNode *tombs = cluster_state_tombstones_of(l->state, name);
-        const Unit *u = unit_find(l, name);
 
         if (u)
                 list_foreach (i, &u->on_nodes) {
@@ -423,7 +422,7 @@ int tombstones_fill(const Leader *l, Argosy__Response__UnitResult *result, Argos
                     PreviousNodeQuestion question) {
         Naming x = {l, result, cluster_state_find_unit(l->state, result->name), question, 0};
 
-        tombstones_each(l, result->name, x.entry, add_name, &x);
+        tombstones_each(l, result->name, unit_find(l, result->name), x.entry, add_name, &x);
         if (verb == ARGOSY__VERB__VERB_STOP && x.entry && x.entry->record->global)
                 add_wanted(&x);
         if (result->n_may_run_on)

@@ -17,8 +17,8 @@ void tombstones_part(Leader *l, const UnitOnNode *s); // a unit that runs on all
 int tombstones_part_decide(Leader *l, BatchBuilder *b); // 0 or -ENOMEM
 int tombstones_clear_decide(Leader *l, BatchBuilder *b);
 // Calls `each` for every node on which something of this name may run that its record, if it has one, does
-// not want there.
-void tombstones_each(const Leader *l, const char *name, const UnitEntry *e,
+// not want there. `u`: what is known of the unit of that name; NULL: nothing.
+void tombstones_each(const Leader *l, const char *name, const Unit *u, const UnitEntry *e,
                      void (*each)(const Node *n, void *userdata), void *userdata);
 // What the log knows of a unit that it has no record of, and that is seen on a node: that it was destroyed, or nothing. So it is
 // with what a host brings that was away for too long, or whose cluster was rebuilt from an older log.

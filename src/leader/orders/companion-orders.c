@@ -40,7 +40,7 @@ int companion_orders_on_unit(Leader *l, const UnitEntry *e) {
         size_t n = 0;
         int k = 0;
 
-        if (unit_name_kind(r->name, NULL) == UNIT_NAME_TEMPLATE) {
+        if (!companions_is_empty(&l->companions) && unit_name_kind(r->name, NULL) == UNIT_NAME_TEMPLATE) {
                 companions_foreach_node(&l->companions, r->name, on_changed, l);
                 return 0;
         }

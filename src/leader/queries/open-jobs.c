@@ -292,7 +292,7 @@ static bool is_to_revert(const Leader *l, const JobItem *item, const WaitVerdict
 
 bool open_job_item_reverts(Leader *l, JobItem *item) {
         WaitDue due;
-        WaitVerdict v = waiter_judge(l, item->verb, item->wait.revision, item->wait.unit, &due);
+        WaitVerdict v = waiter_judge(l, item->verb, item->wait.revision, item->wait.unit, NULL, &due);
 
         if (is_to_revert(l, item, &v))
                 return true;
@@ -310,10 +310,10 @@ void open_job_item_keep(Leader *l, JobItem *item) {
 
 // ------------------------------------------------------------------------------------------------ verdicts
 
-void open_job_judge(Leader *l, WaiterItem *wait) {
+void open_job_judge(Leader *l, WaiterItem *wait, const WaitSeen *seen) {
         JobItem *item = item_of(wait);
         WaitDue due;
-        WaitVerdict v = waiter_judge(l, item->verb, wait->revision, wait->unit, &due);
+        WaitVerdict v = waiter_judge(l, item->verb, wait->revision, wait->unit, seen, &due);
         Argosy__Response__UnitResult *result;
         UnitWord w = {.node = "", .message = ""};
 

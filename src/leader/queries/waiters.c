@@ -76,15 +76,35 @@ static const char *text(const char *s) {
         return s ? s : "";
 }
 
-typedef struct View {
+// What is seen of a unit. It is the same for all who wait for it in one turn.
+struct WaitSeen {
         const Leader *l;
         const Unit *unit;
         const UnitEntry *entry;
-        WaitNode *nodes;
+        WaitNode *nodes; // `few`, or allocated
         size_t n, allocated;
         WaitDue due; // when the first guard will have ended it on a lost node, or it has lived long enough on one
-        bool failed;       // out of memory
-} View;
+        bool stranded;
+        bool failed;     // out of memory
+        WaitNode few[2]; // most units are on one node
+};
+
+typedef WaitSeen View;
+
+static bool make_room(View *v) {
+        WaitNode *nodes;
+
+        if (v->n < v->allocated)
+                return true;
+        nodes = realloc(v->nodes == v->few ? NULL : v->nodes, 2 * v->allocated * sizeof(*nodes));
+        if (!nodes)
+                return false;
+        if (v->nodes == v->few)
+                memcpy(nodes, v->few, sizeof(v->few));
+        v->nodes = nodes;
+        v->allocated *= 2;
+        return true;
+}
 
 static void add_node(const Node *n, void *userdata) {
         View *v = userdata;
@@ -92,7 +112,7 @@ static void add_node(const Node *n, void *userdata) {
         const char *name = v->unit->name;
         WaitNode *on_node;
 
-        if (ARRAY_GROW(v->nodes, v->allocated, v->n + 1) < 0) {
+        if (!make_room(v)) {
                 v->failed = true;
                 return;
         }
@@ -200,46 +220,78 @@ static bool was_destroyed_since(const Leader *l, const char *name, uint64_t revi
         return false;
 }
 
-static WaitVerdict judge(const Leader *l, const Awaited *awaited, const Unit *u, WaitDue *ret_due) {
+static void seen_init(View *v, const Leader *l, const Unit *u) {
         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
-        bool stranded = e && u->node &&
-                        (u->node->reason || (u->life == LIFE_STRANDED && host_is_lost(u->node->host)) ||
-                         node_loss_moves_at(l, u, e) == UINT64_MAX);
-        View nodes = {.l = l, .unit = u, .entry = e};
-        WaitVerdict verdict;
 
+        v->l = l;
+        v->unit = u;
+        v->entry = e;
+        v->nodes = v->few;
+        v->n = 0;
+        v->allocated = ELEMENTSOF(v->few);
+        v->due = (WaitDue){};
+        v->failed = false;
+        v->stranded = e && u->node &&
+                      (u->node->reason || (u->life == LIFE_STRANDED && host_is_lost(u->node->host)) ||
+                       node_loss_moves_at(l, u, e) == UINT64_MAX);
         list_foreach (i, &u->on_nodes)
-                add_node(CONTAINER_OF(i, UnitOnNode, by_unit)->node, &nodes);
-        tombstones_each(l, u->name, e, add_unseen, &nodes);
-        if (e && e->record->global && awaited->verb == ARGOSY__VERB__VERB_STOP)
-                add_unattached(&nodes);
-        if (nodes.failed)
-                verdict = (WaitVerdict){.message = ""};
-        else {
-                WaitView v = {.record = e ? e->record : NULL,
-                              .nodes = nodes.nodes,
-                              .n_nodes = nodes.n,
-                              .stranded = stranded,
-                              .unscheduled = list_is_linked(&u->unscheduled) || unit_life_is_moving(u->life),
-                              .hosts_unattached = l->n_hosts.unattached > 0,
-                              .was_known = awaited->was_known ||
-                                           (!e && !awaited->goal &&
-                                            was_destroyed_since(l, u->name, awaited->revision))};
+                add_node(CONTAINER_OF(i, UnitOnNode, by_unit)->node, v);
+        tombstones_each(l, u->name, u, e, add_unseen, v);
+}
 
-                count_left_out(l, u, e, &v);
-                verdict = awaited->goal ? wait_condition_judge_goal(awaited->goal, &v)
-                                        : wait_condition_judge(awaited->verb, awaited->revision, &v);
+static void seen_done(View *v) {
+        if (v->nodes != v->few)
+                free(v->nodes);
+}
+
+static WaitVerdict judge_seen(const View *seen, const Awaited *awaited) {
+        const Leader *l = seen->l;
+        const Unit *u = seen->unit;
+        const UnitEntry *e = seen->entry;
+        WaitView v = {.record = e ? e->record : NULL,
+                      .nodes = seen->nodes,
+                      .n_nodes = seen->n,
+                      .stranded = seen->stranded,
+                      .unscheduled = list_is_linked(&u->unscheduled) || unit_life_is_moving(u->life),
+                      .hosts_unattached = l->n_hosts.unattached > 0,
+                      .was_known =
+                              awaited->was_known ||
+                              (!e && !awaited->goal && was_destroyed_since(l, u->name, awaited->revision))};
+
+        if (seen->failed)
+                return (WaitVerdict){.message = ""};
+        count_left_out(l, u, e, &v);
+        return awaited->goal ? wait_condition_judge_goal(awaited->goal, &v)
+                             : wait_condition_judge(awaited->verb, awaited->revision, &v);
+}
+
+// `seen`: what was looked at for somebody else who waits for the unit; NULL: nothing yet.
+static WaitVerdict judge(const Leader *l, const Awaited *awaited, const Unit *u, const View *seen,
+                         WaitDue *ret_due) {
+        bool is_alone = awaited->verb == ARGOSY__VERB__VERB_STOP &&
+                        (!seen || (seen->entry && seen->entry->record->global));
+        WaitVerdict verdict;
+        View own;
+
+        if (seen && !is_alone) {
+                *ret_due = seen->due;
+                return judge_seen(seen, awaited);
         }
-        *ret_due = nodes.due;
-        free(nodes.nodes);
+        seen_init(&own, l, u);
+        if (is_alone && own.entry && own.entry->record->global)
+                add_unattached(&own);
+        verdict = judge_seen(&own, awaited);
+        *ret_due = own.due;
+        seen_done(&own);
         return verdict;
 }
 
-WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u, WaitDue *ret_due) {
+WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,
+                         const WaitSeen *seen, WaitDue *ret_due) {
         const Awaited awaited = {
                 .verb = verb, .revision = revision, .was_known = true}; // its job has changed it
 
-        return judge(l, &awaited, u, ret_due);
+        return judge(l, &awaited, u, seen, ret_due);
 }
 
 bool waiter_is_to_revert(const Leader *l, const Unit *u, const WaitVerdict *v) {
@@ -265,7 +317,7 @@ bool waiter_verdict(const Leader *l, Argosy__Verb verb, const char *name, uint64
 
         if (!u)
                 return false;
-        *ret = waiter_judge(l, verb, revision, u, &due);
+        *ret = waiter_judge(l, verb, revision, u, NULL, &due);
         return true;
 }
 
@@ -315,15 +367,18 @@ Argosy__Response__UnitResult *waiter_result(Leader *l, Argosy__Verb verb, uint64
         Argosy__Response__UnitResult *result = unit_result_new(u->name);
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         char reason[256], failure[2 * REASON_MAX];
+        const char *message = v->message;
 
         if (!result)
                 return NULL;
         result->status = v->status;
         result->revision = revision;
-        str_fit(failure, sizeof(failure), "%s", v->message);
-        if (v->status == EIO && v->node && !v->reverted)
+        if (v->status == EIO && v->node && !v->reverted) {
+                str_fit(failure, sizeof(failure), "%s", v->message);
                 missing_unit_explain(l, u->name, v->node, failure, sizeof(failure));
-        (void) field_set(&result->message, failure); // the status says the essential
+                message = failure;
+        }
+        (void) field_set(&result->message, message); // the status says the essential
         (void) field_set(&result->node, v->node ? v->node : u->node ? u->node->name : NULL);
         if (v->reverted)
                 describe_revert(v, result);
@@ -403,12 +458,12 @@ static void take_marks(Leader *l) {
 }
 
 // -ENOMEM: the ticket is to be ended.
-static int judge_item(Leader *l, WaiterItem *item) {
+static int judge_item(Leader *l, WaiterItem *item, const View *seen) {
         Waiter *w = item->waiter;
         Unit *u = item->unit;
         Awaited awaited = {w->goal, w->verb, item->revision, item->known};
         WaitDue due;
-        WaitVerdict v = judge(l, &awaited, u, &due);
+        WaitVerdict v = judge(l, &awaited, u, seen, &due);
         Argosy__Response__UnitResult *result;
 
         l->n_waiters_judged++;
@@ -464,7 +519,7 @@ static int begin_item(Leader *l, Waiter *w) {
         if (!item->unit)
                 return -ENOMEM;
         list_append(&item->unit->waiters, &item->by_unit);
-        return judge_item(l, item);
+        return judge_item(l, item, NULL);
 }
 
 static void begin_some(Leader *l) {
@@ -483,19 +538,28 @@ static void note_failure(Leader *l, Waiter *w) {
         waiter_mark(l, w);
 }
 
+static void judge_unit(Leader *l, Unit *u) {
+        View seen;
+
+        seen_init(&seen, l, u);
+        list_foreach_safe (i, &u->waiters) {
+                WaiterItem *item = CONTAINER_OF(i, WaiterItem, by_unit);
+
+                if (!item->waiter)
+                        l->on_job_waited(l, item, &seen);
+                else if (judge_item(l, item, &seen) < 0)
+                        note_failure(l, item->waiter);
+        }
+        seen_done(&seen);
+}
+
 static void judge_waited(Leader *l) {
         for (unsigned n = 0; n < JUDGED_PER_TURN && !list_is_empty(&l->waited); n++) {
                 Unit *u = CONTAINER_OF(l->waited.next, Unit, waited);
 
                 list_unlink(&u->waited);
-                list_foreach_safe (i, &u->waiters) {
-                        WaiterItem *item = CONTAINER_OF(i, WaiterItem, by_unit);
-
-                        if (!item->waiter)
-                                l->on_job_waited(l, item);
-                        else if (judge_item(l, item) < 0)
-                                note_failure(l, item->waiter);
-                }
+                if (!list_is_empty(&u->waiters))
+                        judge_unit(l, u);
         }
         if (!list_is_empty(&l->waited))
                 leader_mark(l);

@@ -404,7 +404,7 @@ static size_t why_leftovers(Responder *t, Leader *l, const char *name, const Uni
         Leftovers x = {t, l, name, e, 0};
 
         if (l->leading)
-                tombstones_each(l, name, e, why_left, &x);
+                tombstones_each(l, name, unit_find(l, name), e, why_left, &x);
         else
                 why_left_unled(&x);
         return x.n;

@@ -157,6 +157,10 @@ int companions_set(Companions *c, const char *name, uint32_t node, char *const *
         return r < 0 ? r : 0;
 }
 
+bool companions_is_empty(const Companions *c) {
+        return c->users.count == 0;
+}
+
 void companions_foreach(const Companions *c, uint32_t node, void (*each)(const char *template, void *userdata),
                         void *userdata) {
         const Bucket *b = map_find(&c->nodes, &node, sizeof(node));

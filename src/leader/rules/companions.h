@@ -5,6 +5,7 @@
 // OnFailure= or OnSuccess= names, that of a socket with Accept=yes. Counted by node, so that a template is there as long as
 // one unit on the node needs it. Pure.
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "map.h"
@@ -21,6 +22,7 @@ void companions_done(Companions *c);
 // others than before. 0 or -ENOMEM (then it needs none).
 int companions_set(Companions *c, const char *name, uint32_t node, char *const *templates, size_t n,
                    void (*changed)(uint32_t node, void *userdata), void *userdata) _warn_unused_;
+bool companions_is_empty(const Companions *c); // no unit needs any
 // Calls `each` for every template that the node needs.
 void companions_foreach(const Companions *c, uint32_t node, void (*each)(const char *template, void *userdata),
                         void *userdata);

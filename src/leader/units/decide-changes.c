@@ -80,7 +80,8 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
                 .refusals = place.refusals,
                 .n_refusals = place.n_refusals,
         };
-        str_fit(ret->why, sizeof ret->why, "%s", place.why);
+        if (*place.why)
+                str_fit(ret->why, sizeof ret->why, "%s", place.why);
         return 0;
 }
 

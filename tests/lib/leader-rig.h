@@ -12,9 +12,10 @@
 #include "leader.h"
 #include "virtual-host.h"
 
-enum { RIG_HOSTS_MAX = 1024, RIG_LEASE_MS = 4000, RIG_BEAT_MS = 1000 };
+enum { RIG_HOSTS_MAX = 16384, RIG_LEASE_MS = 4000, RIG_BEAT_MS = 1000 };
 
 typedef struct Rig Rig;
+struct Batch;
 
 typedef struct RigHost {
         Rig *rig;
@@ -78,8 +79,9 @@ struct Rig {
         unsigned stop_ms;  // same for a stop by an order that is no removal
         unsigned n_states; // state changes of units, all together
         unsigned start_ms; // how long a restart takes, while rig_pass_ms() lets time pass
-        RigHost hosts[RIG_HOSTS_MAX];
+        RigHost *hosts; // room for RIG_HOSTS_MAX
         size_t n_hosts;
+        bool unchecked; // what is true of all hosts and units is not looked for after each turn: they are too many
         uint64_t id; // of the last Change
         const Argosy__Author *author; // who asks; NULL: the leader's host
         // What the leader did to the log's membership.
@@ -116,9 +118,13 @@ struct Rig {
 // at another one.
 void rig_start(Rig *g, size_t n_hosts);
 void rig_start_at(Rig *g, size_t n_hosts, uint32_t feature_level);
+// The same with thousands of hosts, and `unchecked`.
+void rig_start_many(Rig *g, size_t n_hosts);
 void rig_stop(Rig *g);
 // One host more, which the log knows by the next number.
 void rig_add_host(Rig *g, bool up, uint32_t feature_level);
+// An entry that nobody asked for.
+void rig_propose(Rig *g, struct Batch *b);
 // One turn of the loop and of every host. Says whether anything happened.
 bool rig_turn(Rig *g);
 void rig_turns(Rig *g, unsigned n);

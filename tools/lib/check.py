@@ -77,14 +77,15 @@ def run_tool(score, name, *arguments):
     return done.stdout if done.returncode == 0 else ""
 
 
-def run_unit_tests(score, directory, prefix, patterns):
+def run_unit_tests(score, directory, prefix, patterns, long):
     """All of `meson test`: unit tests, simulations, replays of the fuzz corpus."""
     heading(f"unit tests{prefix and f' ({prefix[:-1]})'}")
     log = directory / "meson-logs/testlog.json"
     log.unlink(missing_ok=True)
-    command = ["meson", "test", "-C", directory, "--no-rebuild", "--quiet", "--timeout-multiplier", "4",
+    command = ["meson", "test", "-C", directory, "--no-rebuild", "--quiet", "--timeout-multiplier", "40" if long else "4",
                "--num-processes", str(2 * os.cpu_count())]  # those that take long wait most of their time
-    done = subprocess.run(command, text=True, capture_output=True)
+    environment = os.environ | ({"ARGOSY_LONG": "1"} if long else {})
+    done = subprocess.run(command, text=True, capture_output=True, env=environment)
     tests = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     for test in tests:
         name = prefix + test["name"]
@@ -146,7 +147,7 @@ def parse():
                         help="everything under ASan and UBSan, and the unit tests under TSan as well")
     parser.add_argument("--unit", action="store_true", help="no integration tests")
     parser.add_argument("--integration", action="store_true", help="only integration tests")
-    parser.add_argument("--long", action="store_true", help="also the integration tests that are marked as long")
+    parser.add_argument("--long", action="store_true", help="also the integration tests that are marked as long, and the turns of a leader of 300,000 units")
     parser.add_argument("--jobs", type=int, default=JOBS, help=f"scenarios at a time ({JOBS})")
     return parser.parse_args()
 
@@ -163,10 +164,10 @@ def main():
             run_tool(score, "rooms", directory)
         if matches("names", args.patterns):
             run_tool(score, "names")
-        run_unit_tests(score, directory, prefix, args.patterns)
+        run_unit_tests(score, directory, prefix, args.patterns, args.long)
         if args.sanitize:
             build(SOURCE / "build-tsan", TSAN)
-            run_unit_tests(score, SOURCE / "build-tsan", "tsan/", args.patterns)
+            run_unit_tests(score, SOURCE / "build-tsan", "tsan/", args.patterns, args.long)
     if not args.unit:
         run_integration(score, directory, prefix, args.patterns, args.jobs, args.long)
 

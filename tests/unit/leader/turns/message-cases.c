@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What hosts of a large cluster say, and what happens when they, or the leader, are lost.
+#include "turn-cases.h"
+
+#include "batch.h"
+#include "clock.h"
+#include "large-cluster.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "str.h"
+#include "test.h"
+
+enum { HOST = 7, TURNS = 400, MANY = 100 };
+
+static void send_message(uint32_t host, Argosy__ToVoter__MsgCase what, void *message) {
+        rig_host_send(rig_host(&large.rig, host), what, message);
+        large_cluster_turns(TURNS);
+}
+
+// ---- sessions
+
+static void attach_anew(void) {
+        rig_host(&large.rig, HOST)->attached = false;
+        large_cluster_turns(TURNS);
+}
+
+// One host holds what thousands were to hold.
+static void attach_with_thousands(void) {
+        enum { ENTRIES = 40, UNITS = 200 };
+        Hash hash = hash_of(BIG, strlen(BIG));
+
+        for (unsigned i = 0; i < ENTRIES; i++) {
+                _cleanup_(batch_done) Batch b = {};
+
+                for (unsigned k = 0; k < UNITS; k++)
+                        batch_unit_only(&b, large.fresh[i * UNITS + k], &hash,
+                                        (UnitPut){.target = LAUNCHED, .node = HOST, .start = true});
+                rig_propose(&large.rig, &b);
+                large_cluster_turns(UINT_MAX);
+        }
+        rig_host(&large.rig, HOST)->attached = false;
+        large_cluster_turns(UINT_MAX);
+}
+
+static void hello(void) {
+        Argosy__ToVoter__Hello m = ARGOSY__TO_VOTER__HELLO__INIT;
+
+        m.host = HOST;
+        m.feature_level = rig_host(&large.rig, HOST)->feature_level;
+        leader_on_host_link(large.rig.leader, HOST, &m);
+        large_cluster_turns(TURNS);
+}
+
+static void beat(void) {
+        virtual_host_beat(&rig_host(&large.rig, HOST)->virtual, true);
+        large_cluster_turns(TURNS);
+}
+
+static void lose(uint32_t first, uint32_t n) {
+        for (uint32_t i = 0; i < n; i++)
+                rig_host_off(&large.rig, first + i);
+        large_cluster_pass_ms(RIG_LEASE_MS + 1000);
+        large_cluster_turns(UINT_MAX);
+}
+
+// As rig_host_on().
+static void come_back(uint32_t host, bool forget) {
+        RigHost *h = rig_host(&large.rig, host);
+
+        if (forget)
+                virtual_host_forget(&h->virtual);
+        if (h->linked) {
+                rig_host_clear_inbox(h);
+                leader_on_host_link(large.rig.leader, host, NULL);
+        }
+        h->linked = h->was_linked = h->attached = h->virtual.welcomed = false;
+        h->up = true;
+}
+
+static void goodbye(void) {
+        virtual_host_goodbye(&rig_host(&large.rig, HOST)->virtual, true);
+        large_cluster_turns(TURNS);
+        virtual_host_goodbye(&rig_host(&large.rig, HOST)->virtual, false);
+        rig_host(&large.rig, HOST)->up = false;
+        large_cluster_pass_ms(RIG_LEASE_MS + 1000);
+}
+
+static void goodbye_and_nothing_is_known(void) {
+        Argosy__ToVoter__Goodbye m = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        Argosy__ToVoter__Goodbye__Running running = ARGOSY__TO_VOTER__GOODBYE__RUNNING__INIT,
+                                          *rows = &running;
+
+        running.node = HOST;
+        running.all = true;
+        m.running = &rows;
+        m.n_running = 1;
+        send_message(HOST, ARGOSY__TO_VOTER__MSG_GOODBYE, &m);
+        rig_host(&large.rig, HOST)->up = false;
+        large_cluster_pass_ms(RIG_LEASE_MS + 1000);
+}
+
+// ---- reports
+
+static void report_all_of(uint32_t host, Argosy__ActiveState active, Argosy__Outcome__Kind outcome) {
+        RigHost *h = rig_host(&large.rig, host);
+
+        map_foreach (slot, &h->virtual.units)
+                rig_host_report(&large.rig, h, slot->value, active, outcome);
+}
+
+static void units_fail(void) {
+        for (uint32_t i = HOST; i < HOST + MANY; i++)
+                report_all_of(i, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__FAILED);
+        large_cluster_turns(TURNS);
+}
+
+static void units_flap(void) {
+        report_all_of(HOST, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, 0);
+        large_cluster_turns(TURNS);
+        report_all_of(HOST, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, 0);
+        large_cluster_turns(TURNS);
+}
+
+static void name_is_refused(void) {
+        rig_host(&large.rig, HOST)->refuses = true;
+        attach_anew();
+}
+
+static void node_is_down(void) {
+        Argosy__ToVoter__NodeReports m = ARGOSY__TO_VOTER__NODE_REPORTS__INIT;
+        Argosy__NodeReport node = ARGOSY__NODE_REPORT__INIT, *nodes = &node;
+
+        node.manager = (char *) "system";
+        node.reason = (char *) "it does not answer";
+        m.nodes = &nodes;
+        m.n_nodes = 1;
+        send_message(HOST, ARGOSY__TO_VOTER__MSG_NODE_REPORTS, &m);
+        node.reason = (char *) "";
+        send_message(HOST, ARGOSY__TO_VOTER__MSG_NODE_REPORTS, &m);
+}
+
+static void fleet_units(void) {
+        Argosy__FleetUnits units = ARGOSY__FLEET_UNITS__INIT;
+
+        for (uint32_t i = HOST; i < HOST + 3; i++) {
+                units.directory = (char *) "/run/fleet/units";
+                units.units = large.big;
+                units.n_units = 2000;
+                send_message(i, ARGOSY__TO_VOTER__MSG_FLEET_UNITS, &units);
+        }
+}
+
+// ---- requests of another host
+
+static void forward(void) {
+        Argosy__ToVoter__Forward m = ARGOSY__TO_VOTER__FORWARD__INIT;
+        Argosy__Request *q = malloc(sizeof(*q));
+        Argosy__Author *author = malloc(sizeof(*author));
+        Argosy__Request__ListUnits *list = malloc(sizeof(*list));
+
+        argosy__request__init(q);
+        argosy__author__init(author);
+        argosy__request__list_units__init(list);
+        author->host = HOST;
+        author->owner = true;
+        list->parts = true;
+        q->what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        q->list_units = list;
+        m.id = 1;
+        m.request = q;
+        m.author = author;
+        send_message(HOST, ARGOSY__TO_VOTER__MSG_FORWARD, &m);
+}
+
+static void forward_and_cancel(void) {
+        Argosy__ToVoter__ForwardCancel m = ARGOSY__TO_VOTER__FORWARD_CANCEL__INIT;
+
+        forward();
+        m.id = 1;
+        send_message(HOST, ARGOSY__TO_VOTER__MSG_FORWARD_CANCEL, &m);
+}
+
+static void forward_taken(void) {
+        Argosy__ToVoter__ForwardTaken m = ARGOSY__TO_VOTER__FORWARD_TAKEN__INIT;
+
+        m.id = 1;
+        m.mark = 1;
+        send_message(HOST, ARGOSY__TO_VOTER__MSG_FORWARD_TAKEN, &m);
+}
+
+static void call_reply(void) {
+        Argosy__ToVoter__CallReply m = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        m.id = 1;
+        response.final = true;
+        m.response = &response;
+        send_message(HOST, ARGOSY__TO_VOTER__MSG_CALL_REPLY, &m);
+}
+
+// ---- members
+
+static void store_opened(void) {
+        Argosy__ToVoter__StoreOpened m = ARGOSY__TO_VOTER__STORE_OPENED__INIT;
+
+        m.raft_id = 99;
+        send_message(HOST, ARGOSY__TO_VOTER__MSG_STORE_OPENED, &m);
+}
+
+static void renew(void) {
+        Argosy__ToVoter__Renew m = ARGOSY__TO_VOTER__RENEW__INIT;
+        static uint8_t csr[16];
+
+        m.csr = (ProtobufCBinaryData){sizeof(csr), csr};
+        send_message(HOST, ARGOSY__TO_VOTER__MSG_RENEW, &m);
+}
+
+static void host_joins(void) {
+        _cleanup_(batch_done) Batch b = {};
+
+        batch_host(&b, 0, "newcomer", 1)->port = 7070;
+        rig_add_host(&large.rig, true, rig_host(&large.rig, 1)->feature_level);
+        rig_propose(&large.rig, &b);
+        large_cluster_turns(TURNS);
+}
+
+// With units of fleet's on hosts that were there before.
+static void host_joins_beside_fleet(void) {
+        fleet_units();
+        host_joins();
+}
+
+// ---- losses
+
+static void one_host_is_lost(void) {
+        lose(HOST, 1);
+}
+
+static void host_of_thousands_is_lost(void) {
+        attach_with_thousands();
+        lose(HOST, 1);
+}
+
+static void many_hosts_are_lost(void) {
+        lose(HOST, MANY);
+}
+
+static void half_of_the_hosts_are_lost(void) {
+        lose(large.n_hosts / 2 + 1, large.n_hosts / 2);
+}
+
+static void hosts_come_back(void) {
+        lose(HOST, MANY);
+        for (uint32_t i = HOST; i < HOST + MANY; i++)
+                come_back(i, false);
+        large_cluster_turns(UINT_MAX);
+}
+
+static void host_starts_anew(void) {
+        come_back(HOST, true);
+        large_cluster_turns(UINT_MAX);
+}
+
+static void depose_and_elect(void) {
+        rig_depose(&large.rig);
+        large_cluster_elect();
+}
+
+static void leader_is_lost(void) {
+        depose_and_elect();
+}
+
+static RigAnswer *begin_start(unsigned start_ms) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        uint64_t id[2] = {++large.rig.id, 55};
+
+        large.rig.start_ms = start_ms;
+        file.name = file.path = (char *) "new@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) BIG, .len = strlen(BIG)};
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        change.verb = ARGOSY__VERB__VERB_START;
+        change.names = large.fresh;
+        change.n_names = NAMES_MAX;
+        change.files = &files;
+        change.n_files = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        return rig_ask(&large.rig, &request);
+}
+
+static void leader_is_lost_with_open_jobs(void) {
+        (void) begin_start(60000);
+        large_cluster_turns(600);
+        depose_and_elect();
+}
+
+static void leader_is_lost_in_a_large_request(void) {
+        (void) begin_start(0);
+        large_cluster_turns(20);
+        depose_and_elect();
+        large_cluster_turns(UINT_MAX);
+}
+
+static void begin_update(unsigned max) {
+        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        uint64_t id[2] = {++large.rig.id, 77};
+
+        file.name = (char *) "big@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) BIG_NEXT, .len = strlen(BIG_NEXT)};
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+        m.name = (char *) "big@.service";
+        m.file = &file;
+        m.max_unavailable = max;
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
+        request.rollout = &m;
+        (void) rig_ask(&large.rig, &request);
+        large_cluster_turns(100);
+}
+
+static void leader_is_lost_in_an_update(void) {
+        begin_update(0);
+        rig_depose(&large.rig);
+        store_memory_lead(large.rig.store, true);
+        while (!large.rig.led)
+                rig_loop_turn(&large.rig);
+        large_cluster_turns(TURNS);
+}
+
+static void host_is_lost_in_an_update(void) {
+        begin_update(1);
+        rig_host_off(&large.rig, HOST);
+        large_cluster_pass_ms(RIG_LEASE_MS + 1000);
+}
+
+static void units_fail_in_an_update(void) {
+        begin_update(1);
+        units_fail();
+}
+
+#define MESSAGE(what, f) \
+        { ARGOSY__TO_VOTER__MSG_##what, #f, f }
+#define LOSS(f) \
+        { 0, #f, f }
+
+const TurnCase message_cases[] = {
+        MESSAGE(HELLO, hello),
+        MESSAGE(ATTACH, attach_anew),
+        MESSAGE(ATTACH, attach_with_thousands),
+        MESSAGE(BEAT, beat),
+        MESSAGE(GOODBYE, goodbye),
+        MESSAGE(GOODBYE, goodbye_and_nothing_is_known),
+        MESSAGE(FORWARD, forward),
+        MESSAGE(FORWARD_CANCEL, forward_and_cancel),
+        MESSAGE(REPORTS, units_fail),
+        MESSAGE(REPORTS, units_flap),
+        MESSAGE(REPORTS, name_is_refused),
+        MESSAGE(REPORTS, units_fail_in_an_update),
+        MESSAGE(CALL_REPLY, call_reply),
+        MESSAGE(STORE_OPENED, store_opened),
+        MESSAGE(RENEW, renew),
+        MESSAGE(NODE_REPORTS, node_is_down),
+        MESSAGE(FORWARD_TAKEN, forward_taken),
+        MESSAGE(FLEET_UNITS, fleet_units),
+};
+const size_t n_message_cases = ELEMENTSOF(message_cases);
+
+const TurnCase loss_cases[] = {
+        LOSS(host_joins),
+        LOSS(host_joins_beside_fleet),
+        LOSS(one_host_is_lost),
+        LOSS(host_of_thousands_is_lost),
+        LOSS(many_hosts_are_lost),
+        LOSS(half_of_the_hosts_are_lost),
+        LOSS(hosts_come_back),
+        LOSS(host_starts_anew),
+        LOSS(host_is_lost_in_an_update),
+        LOSS(leader_is_lost),
+        LOSS(leader_is_lost_with_open_jobs),
+        LOSS(leader_is_lost_in_a_large_request),
+        LOSS(leader_is_lost_in_an_update),
+};
+const size_t n_loss_cases = ELEMENTSOF(loss_cases);

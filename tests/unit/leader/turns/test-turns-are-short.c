@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// No turn of a leader takes more than 10 ms of CPU, however large the cluster is. Whatever can be asked of a leader, whatever a host can
+// tell it, and whatever is lost, happens once, each in a process of its own that begins with the same cluster. A kind of request or
+// message without a case fails.
+//
+// What takes longer all the same stands in `exceptions`, with what it takes. It must not take half as much again, and once it has
+// become short it has to go from there.
+//
+//      test-leader-turns-are-short [CASE...]
+//
+// ARGOSY_LONG: of 300,000 instances on 10,000 hosts, which takes minutes; else of a third of them on a quarter. ARGOSY_TURN_HOSTS and
+// ARGOSY_TURN_UNITS: of as many.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "large-cluster.h"
+#include "leader-private.h"
+#include "log.h"
+#include "request-kind.h"
+#include "test.h"
+#include "turn-cases.h"
+#include "turn-meter.h"
+
+enum {
+        HOSTS = 2500,
+        UNITS = 100000,
+        LONG_HOSTS = 10000,
+        LONG_UNITS = 300000,
+        TRIES = 3,
+        TOO_LONG = 5, // times what is allowed: what follows need not be measured
+};
+static const double limit_ms = 10;
+
+typedef struct Exception {
+        const char *name;
+        double ms,
+                long_ms; // on the machine that the limit was chosen on; 0: it is none in a cluster of that size
+} Exception;
+
+static const Exception exceptions[] = {
+        {"start_tied", 31, 0},
+        {"start_everywhere", 47, 0},
+        {"cordon_many", 46, 0},
+        {"update_template", 55, 0},
+        {"update_one_at_a_time", 55, 0},
+        {"restart_template", 55, 0},
+        {"give_up_update", 55, 0},
+        {"update_that_fails", 50, 0},
+        {"wait_for_update", 50, 0},
+        {"change_pool", 35, 0},
+        {"list_pools", 35, 0},
+        {"apply_rolling", 11, 0},
+        {"half_of_the_hosts_are_lost", 9, 0},
+        {"units_fail_in_an_update", 55, 0},
+        {"host_joins_beside_fleet", 1000, 0},
+        {"host_is_lost_in_an_update", 55, 0},
+        {"leader_is_lost_in_an_update", 55, 0},
+};
+
+static bool is_long;
+
+static unsigned n_failed;
+
+static void failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void failed(const char *format, ...) {
+        va_list args;
+
+        va_start(args, format);
+        printf("FAILED: ");
+        vprintf(format, args);
+        printf("\n");
+        va_end(args);
+        n_failed++;
+}
+
+// ---- every kind has its case
+
+static bool has_case(const TurnCase *cases, size_t n, unsigned kind) {
+        for (size_t i = 0; i < n; i++)
+                if ((unsigned) cases[i].kind == kind)
+                        return true;
+        return false;
+}
+
+static void look_for_kinds_without_a_case(void) {
+        for (unsigned i = 0; i < argosy__request__descriptor.n_fields; i++) {
+                const ProtobufCFieldDescriptor *field = &argosy__request__descriptor.fields[i];
+                const RequestKind *kind = request_kind((Argosy__Request__WhatCase) field->id);
+
+                if (kind && (kind->by == REQUEST_BY_LEADER || kind->by == REQUEST_BY_NODES) &&
+                    !has_case(request_cases, n_request_cases, field->id))
+                        failed("no case is about the request %s", kind->name);
+        }
+        for (unsigned i = 0; i < argosy__to_voter__descriptor.n_fields; i++) {
+                const ProtobufCFieldDescriptor *field = &argosy__to_voter__descriptor.fields[i];
+
+                if (!has_case(message_cases, n_message_cases, field->id))
+                        failed("no case is about the message %s of a host", field->name);
+        }
+}
+
+// ---- one case
+
+static int result; // where the figure of this process goes
+
+static void tell(const TurnMeter *m) {
+        assert_int_equal(write(result, m, sizeof(*m)), sizeof(*m));
+        _exit(0);
+}
+
+static void happen(const TurnCase *c, double too_long_ms) {
+        TurnMeter meter;
+
+        log_set_level(LOG_ERR);
+        assert_int_equal(uv_loop_fork(&large.rig.loop), 0);
+        turn_meter_begin(too_long_ms, tell);
+        c->happen();
+        meter = turn_meter_end();
+        tell(&meter);
+}
+
+// False: it could not be measured, and has said why.
+static bool measure_once(const TurnCase *c, double too_long_ms, TurnMeter *ret) {
+        int ends[2], status;
+        bool measured;
+        pid_t pid;
+
+        fflush(stdout);
+        assert_int_equal(pipe(ends), 0);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                result = ends[1];
+                happen(c, too_long_ms);
+        }
+        close(ends[1]);
+        measured = read(ends[0], ret, sizeof(*ret)) == sizeof(*ret);
+        close(ends[0]);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        return measured && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static const Exception *exception_for(const char *name) {
+        for (size_t i = 0; i < ELEMENTSOF(exceptions); i++)
+                if (streq(exceptions[i].name, name))
+                        return &exceptions[i];
+        return NULL;
+}
+
+static double now_sec(void) {
+        struct timespec t;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &t);
+        return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
+}
+
+// What others do on the machine only ever makes it longer.
+static void measure(const TurnCase *c) {
+        const Exception *e = exception_for(c->name);
+        double excepted_ms = !e        ? 0
+                             : is_long ? e->long_ms
+                                       : e->ms,
+               most_ms = excepted_ms > 0 ? excepted_ms * 1.5 : limit_ms, began = now_sec();
+        TurnMeter least = {.longest_ms = 1e9};
+
+        for (unsigned i = 0; i < TRIES && least.longest_ms > most_ms; i++) {
+                TurnMeter m;
+
+                if (!measure_once(c, TOO_LONG * most_ms, &m)) {
+                        failed("%s: it did not come to its end", c->name);
+                        return;
+                }
+                if (m.longest_ms < least.longest_ms)
+                        least = m;
+        }
+        printf("%8.1f ms  %-40s %s, %u turns, %.1f s\n", least.longest_ms, c->name, least.where, least.n,
+               now_sec() - began);
+        if (least.longest_ms > most_ms)
+                failed("%s: a turn took %.1f ms", c->name, least.longest_ms);
+        else if (excepted_ms > 0 && least.longest_ms < limit_ms / 2)
+                failed("%s: its longest turn took %.1f ms, it need not be an exception", c->name,
+                       least.longest_ms);
+}
+
+static bool is_chosen(const char *name, char **names) {
+        if (!*names)
+                return true;
+        for (; *names; names++)
+                if (strstr(name, *names))
+                        return true;
+        return false;
+}
+
+static void measure_all(const TurnCase *cases, size_t n, char **chosen) {
+        for (size_t i = 0; i < n; i++)
+                if (is_chosen(cases[i].name, chosen))
+                        measure(&cases[i]);
+}
+
+static unsigned size_of(const char *variable, unsigned otherwise) {
+        const char *text = getenv(variable);
+
+        return text ? (unsigned) atoi(text) : otherwise;
+}
+
+int main(int argc, char **argv) {
+        double began = now_sec();
+
+        is_long = getenv("ARGOSY_LONG") != NULL;
+        setvbuf(stdout, NULL, _IOLBF, 0);
+        look_for_kinds_without_a_case();
+        turn_meter_begin(0, NULL); // makes what it measures by
+        (void) turn_meter_end();
+        log_set_level(LOG_WARNING);
+        large_cluster_make(size_of("ARGOSY_TURN_HOSTS", is_long ? LONG_HOSTS : HOSTS),
+                           size_of("ARGOSY_TURN_UNITS", is_long ? LONG_UNITS : UNITS));
+        printf("%u units on %u hosts, made in %.1f s; 10 ms are %.1f here\n", large.n_units, large.n_hosts,
+               now_sec() - began, (double) turn_scale_10ms_ns() / 1e6);
+        measure_all(request_cases, n_request_cases, argv + 1);
+        measure_all(message_cases, n_message_cases, argv + 1);
+        measure_all(loss_cases, n_loss_cases, argv + 1);
+        printf("%.0f s\n", now_sec() - began);
+        return n_failed > 0;
+}

@@ -45,7 +45,7 @@ _argosyctl() {
         found=($(compgen -P "$before" -W "$(argosyctl complete fields "${verb[0]}" 2>/dev/null)" -- "${cur##*,}"))
         compopt -o nospace
         ;;
-    --state) found=($(compgen -W "active inactive failed unknown activating deactivating running exited dead held done overtaken cancelled" -- "$cur")) ;;
+    --state) found=($(compgen -W "active inactive failed unknown activating deactivating running exited dead looping drift skipped bound conflict stale mismatch error launched loaded online suspect lost cordoned draining held done overtaken cancelled" -- "$cur")) ;;
     --right) found=($(compgen -W "view operate deploy admin" -- "$cur")) ;;
     --for) found=($(compgen -W "active inactive failed gone" -- "$cur")) ;;
     --kinds)

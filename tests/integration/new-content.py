@@ -108,6 +108,26 @@ def test_what_systemd_stops_with_it_comes_back(c: Cluster):
     node.run("systemctl stop foreign part && cd /etc/systemd/system && rm -r foreign.service down.service part.service joined.service.d && systemctl daemon-reload")
 
 
+def test_a_newer_file_does_not_wait_for_what_hangs_on_its_way_back(c: Cluster):
+    node = c.node("n1")
+    node.write("/etc/systemd/system/hang.service", "[Unit]\nPartOf=web.service\n[Service]\nType=oneshot\nRemainAfterExit=yes\nTimeoutStartSec=infinity\n"
+               "ExecStart=/bin/sh -c 'while [ -e /run/hang ]; do sleep 0.2; done'\n")
+    node.run("systemctl daemon-reload")
+    c.start("web", SLEEPER)
+    node.run("systemctl start hang && touch /run/hang")
+    for number in (2, 3):
+        node.write("/root/units/web.service", versioned(SLEEPER, number))
+        c.ctl("start --replace --no-block /root/units/web.service")
+        eventually(lambda: version(c, "web.service") == str(number) and c.shown("web") == "loaded active running")
+        eventually(lambda: node.run("systemctl is-active hang || true").strip() == "activating")
+    job = c.json("list-jobs --limit=1")[0]["job"]
+    assert c.json("list-jobs --state=running")[0]["job"] == job
+    node.run("rm /run/hang")
+    c.ctl(f"job wait {job}")
+    assert node.run("systemctl is-active hang").strip() == "active"
+    node.run("systemctl stop hang && rm /etc/systemd/system/hang.service && systemctl daemon-reload")
+
+
 def test_a_unit_that_an_active_timer_pins(c: Cluster):
     c.start("pinned", versioned(SLEEPER, 1))
     c.start("pin.timer", "[Timer]\nOnActiveSec=1d\nUnit=pinned.service\n")
@@ -270,7 +290,7 @@ def test_instances_go_back_together(c: Cluster):
     c.ctl("submit /root/units/web@.service")
     c.ctl("start " + " ".join(names))
     c.start("other", SLEEPER)
-    node.write("/root/units/web@.service", '[Service]\nExecStart=/bin/sh -c "[ %i != 2 ] && exec sleep 1000"\n')
+    node.write("/root/units/web@.service", SLEEPER + 'ExecStartPre=/bin/sh -c "[ %i != 2 ]"\n')
     node.write("/root/units/other.service", versioned(SLEEPER, 2))
     result = c.ctl_result("start --replace " + " ".join(f"/root/units/{name}.service" for name in [*names, "other"]))
     assert result.status == 1 and "start web@2.service on " in result.err and GONE_BACK in result.err, result.err

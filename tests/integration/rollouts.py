@@ -104,6 +104,16 @@ def test_a_global_unit_is_updated_node_by_node(c: Cluster):
     assert len(set(before.values()) & set(c.invocations("g").values())) == 2, "more than one node was touched"
 
 
+def test_what_a_restart_does_not_change_stays_as_it_was(c: Cluster):
+    path = write(c.nodes[0], "[Service]\nExecStart=/bin/sleep 600\nEnvironmentFile=/nowhere\n[X-Argosy]\nGlobal=yes\n", "nowhere.service")
+    c.ctl_fails(f"start {path}", saying="start failed (resources)")
+    eventually(lambda: all(row["error"] for row in c.json("list-units nowhere")))
+    c.ctl_fails("restart --rolling nowhere", saying="nothing more is changed")
+    assert all(row["error"] for row in c.json("list-units nowhere")), c.json("list-units nowhere")
+    c.ctl_fails(f"update {path}", saying="it has that file already")
+    c.ctl("destroy nowhere")
+
+
 def test_an_update_survives_its_leader(c: Cluster):
     c.start("r@{1..6}", service(7001))
     leader = c.leader()

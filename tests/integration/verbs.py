@@ -387,6 +387,14 @@ def test_one_unit_with_two_files_is_refused(c: Cluster):
     assert c.known() == set()
 
 
+def test_a_state_that_nothing_can_be_in_is_refused(c: Cluster):
+    for verb, word, known in (("list-units", "loopin", "looping"), ("list-unit-files", "active", "launched"),
+                              ("list-nodes", "onlin", "online"), ("list-jobs", "runnin", "running")):
+        result = c.ctl_result(f"{verb} --state={word}")
+        assert result.status == 2 and f"'{word}' is no state of a " in result.err and known in result.err, result.err
+        assert c.ctl_result(f"{verb} --state={known}").status == 0
+
+
 def test_wrong_command_lines_exit_with_2_and_do_nothing(c: Cluster):
     for command in ["frobnicate", "start", "start --frobnicate web", "list-nodes web", "stop --replace web",
                     "start --timeout=soon web", "list-units --json=xml"]:

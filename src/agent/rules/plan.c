@@ -388,6 +388,14 @@ static void plan_loaded(const PlanInput *in, Phase phase, PlanResult *res) {
                 settle(in, res);
 }
 
+// Units that were stopped with it may take as long as they like to come back.
+static bool has_more_to_do(const PlanInput *in) {
+        const PlanWanted *w = in->wanted;
+
+        return in->busy == PLAN_BRING_BACK && w->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
+               (!hash_equal(&w->spec, &in->held->spec) || asks_for_a_run(w, in->held));
+}
+
 // A step under way is waited for, but a stop overtakes a start: systemd cancels the start. It overtakes a question, too. Another start of
 // the same content joins it, as with systemctl: a one-shot that is started twice while it runs has run once.
 static void plan_while_busy(const PlanInput *in, PlanResult *res) {
@@ -399,6 +407,8 @@ static void plan_while_busy(const PlanInput *in, PlanResult *res) {
         else if (starting && w->start_rev > in->held->start_rev && w->restart_rev <= in->held->restart_rev &&
                  hash_equal(&w->spec, &in->held->spec))
                 res->joined = true;
+        else
+                res->leaves_off = has_more_to_do(in);
         res->file_stale = starting && !w->remove && !hash_equal(&w->spec, &in->held->spec);
 }
 

@@ -28,7 +28,7 @@
 //                a restart is asked for. A unit that was stopped by hand stays stopped.
 //   dependents   what systemd stops with a unit that is stopped for new content is to come back: those that are up are
 //                asked for and recorded right before the stop (PLAN_SURVEY), so that a crash forgets none, and started
-//                once the unit is up again (PLAN_BRING_BACK). Only then is the order carried out. Should the unit not
+//                once the unit is up again (PLAN_BRING_BACK). Only then is the order carried out; the next one does not wait for them. Should the unit not
 //                start, those that need it stay recorded and down until it does; the others come back. Of ours, none
 //                starts while the unit that it was stopped with is between its stop and its start, and that it is down
 //                is neither drift nor an outcome.
@@ -158,6 +158,7 @@ typedef struct PlanResult {
         bool unknown;   // nobody can tell what became of the pending run: record that
         bool again;     // plan again when that is recorded
         bool joined;    // a start that was asked for meanwhile is the one under way: record its number
+        bool leaves_off; // the step under way ends as far as it has come, since the order asks for more
         bool turned_down; // the restart that the order asks for is answered with a failure: record its number
         bool settled;   // all that the order asks was carried out: record its numbers, report its revision
         bool answered;  // report its revision (settled, or an error that is being retried)

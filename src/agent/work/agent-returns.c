@@ -331,6 +331,15 @@ void agent_returns_begin(AgentUnit *u) {
         end_step_if_done(u);
 }
 
+void agent_returns_leave_off(AgentUnit *u) {
+        foreach_return (r, u->node)
+                if (streq(r->with, u->name))
+                        r->under_way = false;
+        free(TAKE_PTR(u->work->not_back));
+        u->work->busy = PLAN_NOTHING;
+        agent_unit_mark(u);
+}
+
 bool agent_returns_anyway(const AgentUnit *u) {
         foreach_return (r, u->node)
                 if (is_due(r, u, false))

@@ -13,6 +13,8 @@
 void agent_on_surveyed(int error, const SystemdDependent *list, size_t n, void *userdata);
 // Carries out PLAN_BRING_BACK, which ends when all that can come back now have done so, or failed to.
 void agent_returns_begin(AgentUnit *u);
+// Ends that step: what has not come back yet is started once more when the unit is up again.
+void agent_returns_leave_off(AgentUnit *u);
 // Whether units were stopped with it that do not need it to start again.
 bool agent_returns_anyway(const AgentUnit *u);
 // It did not start: adds what that leaves down to the reason, and reports it.

@@ -273,7 +273,7 @@ static void note_unseen(AgentUnit *u, bool unknown) {
         u->unwatched = false;
         if (unknown) {
                 u->held.pending = false;
-                u->held.interrupted = u->held.unknown = true; // an older build lets go by the first
+                u->held.unknown = true;
                 log_unit(LOG_WARNING, u->name, "%s: %s", u->name, OUTCOME_UNKNOWN_TEXT);
         }
         agent_unit_record(u);
@@ -330,6 +330,8 @@ static void note(AgentUnit *u, const PlanResult *res, const PlanWanted *wanted) 
                 u->held.start_rev = wanted->start_rev;
                 agent_unit_record(u);
         }
+        if (res->leaves_off)
+                agent_returns_leave_off(u);
         if (res->turned_down) {
                 u->held.restart_rev = wanted->restart_rev;
                 agent_unit_record(u);

@@ -21,15 +21,22 @@ static void clamp_held(AgentUnit *u, const PlanWanted *w) {
         u->held.stop_rev = MIN_OF(u->held.stop_rev, w->stop_rev);
 }
 
-// A new request: tried at once, whatever the last one came to.
-static void begin_anew(AgentUnit *u) {
+// Only its number is new, as when other nodes of a unit have got something: nothing is done here.
+static bool asks_for_nothing_new(const PlanWanted *before, const PlanWanted *w) {
+        return !w->remove && !before->remove && w->target == before->target && hash_equal(&w->spec, &before->spec) &&
+               w->start_rev <= before->start_rev && w->restart_rev <= before->restart_rev && w->stop_rev <= before->stop_rev;
+}
+
+// A new request: tried at once, whatever the last one came to. What was given up before stays so if it asks for nothing new.
+static void begin_anew(AgentUnit *u, const PlanWanted *wanted) {
         AgentUnitWork *work = u->work;
+        bool given_up = work->error && work->failures == 0 && u->has_wanted && asks_for_nothing_new(&work->wanted, wanted);
 
         work->failures = 0;
         work->retry_us = 0;
         work->verdict = PLAN_VERDICT_NONE;
         u->load_retried = u->pin_failed = u->refused = false;
-        if (work->busy == PLAN_NOTHING)
+        if (work->busy == PLAN_NOTHING && !given_up)
                 agent_unit_clear_error(u);
 }
 
@@ -41,7 +48,7 @@ int agent_unit_want(AgentUnit *u, const PlanWanted *wanted, AgentSpec *spec, boo
                 return -ENOMEM;
         if (!u->has_wanted || work->wanted.revision != wanted->revision ||
             work->wanted.remove != wanted->remove)
-                begin_anew(u);
+                begin_anew(u, wanted);
         agent_spec_unref(a, work->spec);
         work->spec = spec;
         work->wanted = *wanted;

@@ -15,6 +15,7 @@
 #include "fields.h"
 #include "job-state.h"
 #include "message.h"
+#include "state-words.h"
 #include "str.h"
 #include "terminal.h"
 #include "unit-options.h"
@@ -37,6 +38,23 @@ typedef struct List {
         bool keeps;      // rows are not for people yet
 } List;
 
+enum { STATE_WORD_SIZE = 64 };
+
+// A word that no row can have would list nothing, without a word.
+static int check_states(Ctl *ctl, StateWordsOf of) {
+        for (const char *p = ctl->opt.states; p; p = *p ? p + 1 : NULL) {
+                size_t len = strcspn(p, ",");
+                _cleanup_free_ char *why = NULL;
+
+                if (!state_word_is_known(of, p, len)) {
+                        why = state_words_refusal(of, p, len);
+                        return why ? ctl_usage(ctl, "--state: %s", why) : ctl_oom(ctl);
+                }
+                p += len;
+        }
+        return EXIT_OK;
+}
+
 // What is odd about units, in the order in which it is explained.
 static const struct {
         const char *word, *legend;
@@ -46,8 +64,8 @@ static const struct {
         {"skipped", "systemd skipped its start, since a condition is not met; `argosyctl why UNIT` says which."},
         {"ended", "it ended well by itself; `argosyctl start UNIT` starts it again."},
         {"unseen", "it is down, and argosyd was not there to see why; `argosyctl start UNIT` starts it again."},
-        {"bound", "stopped with a unit that it is bound to; `argosyctl start UNIT` starts it again."},
-        {"conflict", "stopped by systemd for a unit that conflicts with it; `argosyctl start UNIT` starts it again."},
+        {"bound", "stopped with a unit that it is bound to, which `argosyctl why UNIT` names; `argosyctl start UNIT` starts it again."},
+        {"conflict", "stopped by systemd for a unit that conflicts with it, which `argosyctl why UNIT` names; `argosyctl start UNIT` starts it again."},
         {"unneeded", "stopped, as systemd does when no unit needs it (StopWhenUnneeded=)."},
         {"reset", "it failed, and somebody reset that; `argosyctl start UNIT` starts it again."},
         {"cancelled", "its start was cancelled on its node; `argosyctl start UNIT` starts it."},
@@ -113,17 +131,21 @@ static int add_row(Ctl *ctl, List *l, const void *row) {
         return r == 0 && l->notes ? add_note(l, row) : r;
 }
 
-static bool has_note_of(const char *states, const char *note) {
-        for (size_t i = 0; i < ELEMENTSOF(notes); i++)
-                if (is_word_of(note, notes[i].word) && is_word_of(states, notes[i].word))
-                        return true;
-        return false;
-}
-
 static bool is_wanted(const Ctl *ctl, const Argosy__Response__UnitRow *u) {
-        const char *s = ctl->opt.states;
+        char word[STATE_WORD_SIZE];
+        const char *at = ctl->opt.states;
 
-        return !s || is_word_of(s, u->load) || is_word_of(s, u->active) || is_word_of(s, u->sub) || has_note_of(s, u->note);
+        if (!at)
+                return true;
+        do {
+                size_t len = strcspn(at, ",");
+
+                str_fit(word, sizeof(word), "%.*s", (int) len, at);
+                if (state_word_fits_unit(word, u))
+                        return true;
+                at += len;
+        } while (*at++);
+        return false;
 }
 
 static bool is_wanted_file(const Ctl *ctl, const Argosy__Response__UnitFileRow *u) {
@@ -432,9 +454,11 @@ int verb_list_units(Ctl *ctl, char **args, size_t n) {
         _cleanup_labels_ LabelFilter labels = {};
         int code;
 
-        if (ctl->opt.given & OPT_LOCAL)
+        code = check_states(ctl, STATE_WORDS_OF_UNITS);
+        if (code == EXIT_OK && ctl->opt.given & OPT_LOCAL)
                 return list_local(ctl, n);
-        code = read_labels(ctl, &labels, &list.filter);
+        if (code == EXIT_OK)
+                code = read_labels(ctl, &labels, &list.filter);
         if (code == EXIT_OK)
                 code = ctl_patterns(ctl, args, n, &patterns, &list.n_patterns);
         if (code != EXIT_OK)
@@ -455,7 +479,9 @@ int verb_list_unit_files(Ctl *ctl, char **args, size_t n) {
 
         if (ctl->opt.at > 0 && ctl->opt.labels)
                 return ctl_usage(ctl, "--at takes no --label: on which nodes units were then is not known");
-        code = read_labels(ctl, &labels, &list.filter);
+        code = check_states(ctl, STATE_WORDS_OF_FILES);
+        if (code == EXIT_OK)
+                code = read_labels(ctl, &labels, &list.filter);
         if (code == EXIT_OK)
                 code = ctl_patterns(ctl, args, n, &patterns, &list.n_patterns);
         if (code != EXIT_OK)
@@ -482,8 +508,10 @@ int verb_list_nodes(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         _cleanup_labels_ LabelFilter labels = {};
-        int code = read_labels(ctl, &labels, &list.filter);
+        int code = check_states(ctl, STATE_WORDS_OF_NODES);
 
+        if (code == EXIT_OK)
+                code = read_labels(ctl, &labels, &list.filter);
         if (code != EXIT_OK)
                 return code;
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
@@ -497,9 +525,9 @@ static int read_states(Ctl *ctl, Argosy__JobState ret[STATES_MAX], size_t *ret_n
         for (const char *p = ctl->opt.states; p; p = *p ? p + 1 : NULL) {
                 size_t len = strcspn(p, ",");
 
-                if (*ret_n == STATES_MAX || !job_state_from_string(p, len, &ret[*ret_n]))
-                        return ctl_usage(ctl, "--state: a job is running, done, failed, overtaken or cancelled, not '%.*s'",
-                                         (int) len, p);
+                if (*ret_n == STATES_MAX)
+                        return ctl_usage(ctl, "--state: more than %d words", STATES_MAX);
+                (void) job_state_from_string(p, len, &ret[*ret_n]); // it is one
                 ++*ret_n;
                 p += len;
         }
@@ -540,8 +568,10 @@ int verb_list_jobs(Ctl *ctl, char **args, size_t n) {
         _cleanup_strv_ char **patterns = NULL;
         char *unit = (char *) ctl->opt.unit;
         Argosy__JobState states[STATES_MAX];
-        int code = read_states(ctl, states, &list.n_states);
+        int code = check_states(ctl, STATE_WORDS_OF_JOBS);
 
+        if (code == EXIT_OK)
+                code = read_states(ctl, states, &list.n_states);
         if (code == EXIT_OK)
                 code = read_since(ctl, &list.since_us);
         if (code != EXIT_OK)

@@ -27,6 +27,7 @@ typedef struct Rollout {
         uint64_t revision;             // 0: there is nothing to wait for
         uint64_t job;                  // that has begun it; 0: none
         uint32_t most, left;           // units that are still to be changed: the most seen, and now
+        bool failed;                   // there is nothing to change, and not all is well
         bool back;                     // it goes back
         char reason[WAIT_MESSAGE_MAX]; // and why
         char *own_name;                // that the answer has said; NULL: it was known
@@ -42,7 +43,10 @@ static int on_begun(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 const Argosy__Response__UnitResult *u = r->change->units[i];
 
                 o->revision = u->revision;
-                if (*u->message)
+                o->failed |= u->status != 0;
+                if (u->status != 0)
+                        ctl_fail(ctl, "%s %s: %s", o->verb, u->name, status_text(u->status, u->message));
+                else if (*u->message)
                         ctl_warn(ctl, "%s: %s", u->name, u->message);
         }
         return 0;
@@ -175,6 +179,8 @@ static int roll_one(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitAr
             unit_args_files_of(a, &name, 1, &files, &n_files) < 0)
                 return ctl_oom(ctl);
         code = begin(ctl, o, kind, n_files ? files[0] : NULL);
+        if (code == EXIT_OK && o->failed)
+                return EXIT_FAILED;
         if (code != EXIT_OK || ctl->opt.given & (OPT_NO_BLOCK | OPT_ABORT) || !o->revision)
                 return code;
         code = wait_for_end(ctl, o);

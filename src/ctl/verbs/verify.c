@@ -239,14 +239,14 @@ static int read_files(Verify *v, char **words, size_t n) {
 // ---- what argosy says
 
 // As the leader reads them, one after the other: the first that is wrong is said.
-static int read_options(const VerifyFile *f, char **ret_ignored, char **ret_why) {
+static int read_options(const VerifyFile *f, const Buf *content, char **ret_ignored, char **ret_why) {
         _cleanup_(unit_options_unrefp) UnitOptions *options = NULL;
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         UnitInstall install;
-        int r = unit_file_parse(f->path, f->content->data, f->content->len, &file, ret_why);
+        int r = unit_file_parse(f->path, content->data, content->len, &file, ret_why);
 
         if (r == 0)
-                r = unit_file_check_sections(f->path, f->content->data, f->content->len, ret_why);
+                r = unit_file_check_sections(f->path, content->data, content->len, ret_why);
         if (r == 0)
                 r = unit_file_expand(file, f->path, f->name, &options, ret_why);
         if (r < 0)
@@ -259,16 +259,63 @@ static int read_options(const VerifyFile *f, char **ret_ignored, char **ret_why)
         return 0;
 }
 
+// The line that a sentence about the file begins with; 0: it is about none.
+static unsigned line_of(const char *sentence, const char *path) {
+        size_t len = strlen(path);
+
+        return str_has_prefix(sentence, path) && sentence[len] == ':' ? (unsigned) strtoul(sentence + len + 1, NULL, 10) : 0;
+}
+
+// Makes a line a comment, with those that continue it. False: there is no such line, or it is one already.
+static bool take_out(Buf *content, unsigned number) {
+        char *at = (char *) content->data, *end = at + content->len;
+        bool goes_on = false;
+
+        for (unsigned line = 1; at < end && line < number; line++) {
+                char *next = memchr(at, '\n', (size_t) (end - at));
+
+                at = next ? next + 1 : end;
+        }
+        if (at == end || *at == '#' || *at == '\n')
+                return false;
+        do {
+                char *next = memchr(at, '\n', (size_t) (end - at)) ?: end;
+
+                goes_on = next > at && next[-1] == '\\';
+                if (next > at)
+                        *at = '#';
+                if (goes_on)
+                        next[-1] = ' ';
+                at = next < end ? next + 1 : end;
+        } while (goes_on && at < end);
+        return true;
+}
+
+enum { ERRORS_MAX = 100 }; // of one file
+
+// What stands behind a line that is wrong is looked at without that line.
+static int ask_argosy_about(Verify *v, const VerifyFile *f) {
+        _cleanup_buf_ Buf content = {};
+        int r = buf_append(&content, f->content->data, f->content->len);
+
+        for (unsigned n = 0; r == 0 && n < ERRORS_MAX; n++) {
+                _cleanup_free_ char *why = NULL, *ignored = NULL;
+
+                r = read_options(f, &content, &ignored, &why);
+                if (r != -EINVAL || !why)
+                        return r == 0 && ignored ? add_ignored(v, ignored) : r;
+                r = add_sentence(v, SEVERITY_ERROR, why);
+                if (!take_out(&content, line_of(why, f->path)))
+                        break;
+        }
+        return r;
+}
+
 static int ask_argosy(Verify *v) {
         for (size_t i = 0; i < v->n_files; i++) {
                 const VerifyFile *f = &v->files[i];
-                _cleanup_free_ char *why = NULL, *ignored = NULL;
-                int r = read_options(f, &ignored, &why);
+                int r = ask_argosy_about(v, f);
 
-                if (r == -EINVAL && why)
-                        r = add_sentence(v, SEVERITY_ERROR, why);
-                if (r == 0 && ignored)
-                        r = add_ignored(v, ignored);
                 if (r == 0 && unit_name_is_reserved(f->name))
                         r = add_row(v, f->path, 0, SEVERITY_ERROR, false, "argosy manages no unit of this name", NULL);
                 if (r < 0)

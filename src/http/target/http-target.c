@@ -14,6 +14,7 @@
 #include "http-filter.h"
 #include "job-state.h"
 #include "macro.h"
+#include "state-words.h"
 #include "str.h"
 #include "unit-name.h"
 
@@ -289,12 +290,39 @@ static int parse_lines(HttpTarget *t, const char *value, const char **ret_why) {
         return 0;
 }
 
-static int add_state(HttpTarget *t, char *value, const char **ret_why) {
-        Argosy__JobState state;
+// False: a row of that may be in any state.
+static bool words_of(HttpResource resource, StateWordsOf *ret) {
+        switch (resource) {
+        case HTTP_UNITS:
+                *ret = STATE_WORDS_OF_UNITS;
+                return true;
+        case HTTP_UNIT_FILES:
+                *ret = STATE_WORDS_OF_FILES;
+                return true;
+        case HTTP_NODES:
+        case HTTP_HOSTS:
+                *ret = STATE_WORDS_OF_NODES;
+                return true;
+        case HTTP_JOBS:
+                *ret = STATE_WORDS_OF_JOBS;
+                return true;
+        default:
+                return false;
+        }
+}
 
-        if (t->resource == HTTP_JOBS && !job_state_from_string(value, strlen(value), &state)) {
+static int add_state(HttpTarget *t, char *value, const char **ret_why) {
+        static const char *const refusals[STATE_WORDS_LISTS] = {
+                [STATE_WORDS_OF_UNITS] = "there is no such state of a unit",
+                [STATE_WORDS_OF_FILES] = "there is no such state of a unit file",
+                [STATE_WORDS_OF_NODES] = "there is no such state of a node",
+                [STATE_WORDS_OF_JOBS] = "there is no such state of a job",
+        };
+        StateWordsOf of;
+
+        if (words_of(t->resource, &of) && !state_word_is_known(of, value, strlen(value))) {
                 free(value);
-                *ret_why = "there is no such state of a job";
+                *ret_why = refusals[of];
                 return -EINVAL;
         }
         return add_value(t->states, &t->n_states, HTTP_STATES_MAX, value, "too many states", ret_why);
@@ -595,9 +623,12 @@ static bool is_asked_for(const HttpTarget *t, const char *node, const char *cons
 }
 
 bool http_target_wants(const HttpTarget *t, const Argosy__Response__UnitRow *row) {
-        const char *const states[] = {row->load, row->active, row->sub};
-
-        return is_asked_for(t, row->node, states, ELEMENTSOF(states));
+        if (!http_target_wants_node(t, row->node))
+                return false;
+        for (size_t i = 0; i < t->n_states; i++)
+                if (state_word_fits_unit(t->states[i], row))
+                        return true;
+        return t->n_states == 0;
 }
 
 bool http_target_wants_file(const HttpTarget *t, const Argosy__Response__UnitFileRow *row) {

@@ -290,10 +290,11 @@ static int put_update(Leader *l, BatchBuilder *b, const Plan *p, Argosy__Rollout
         return k < 0 ? k : rollout_put_template(l, b, p->name, &spec);
 }
 
-// Who gives a unit the file that it has may wonder why it is down all the same.
+// Who gives a unit the file that it has wants it to run with that.
 static int say_failed(Ticket *t, const Plan *p) {
         Argosy__Response__UnitResult *result = t->response->change->units[0];
 
+        result->status = EIO;
         return field_printf(&result->message,
                             "it has that file already, so nothing is started; %s is not well (%s), and `restart` tries "
                             "again",

@@ -13,6 +13,7 @@
 
 #include "array.h"
 #include "manager-name.h"
+#include "state-words.h"
 #include "str.h"
 
 void row_filter_init(RowFilter *f, const Argosy__ListFilter *m) {
@@ -110,15 +111,6 @@ static bool is_behind(const Argosy__ListFilter *m, const char *unit, const char 
         return order > 0 || (order == 0 && *m->after_node && strcmp(node, m->after_node) > 0);
 }
 
-static bool has_note(const char *notes, const char *word) {
-        size_t len = strlen(word);
-
-        for (const char *at = notes; len > 0 && (at = strstr(at, word)); at += len)
-                if ((at == notes || at[-1] == ',') && (at[len] == ',' || !at[len]))
-                        return true;
-        return false;
-}
-
 bool row_filter_wants_unit(const RowFilter *f, const Argosy__Response__UnitRow *row) {
         const Argosy__ListFilter *m = f->m;
         bool is_so;
@@ -127,8 +119,7 @@ bool row_filter_wants_unit(const RowFilter *f, const Argosy__Response__UnitRow *
                 return true;
         is_so = m->n_states == 0;
         for (size_t i = 0; i < m->n_states && !is_so; i++)
-                is_so = streq(row->load, m->states[i]) || streq(row->active, m->states[i]) ||
-                        streq(row->sub, m->states[i]) || has_note(row->note, m->states[i]);
+                is_so = state_word_fits_unit(m->states[i], row);
         return is_so && is_on(f, row->node) && is_behind(m, row->unit, row->node);
 }
 

@@ -37,7 +37,7 @@ typedef struct Row {
         PlanStep busy;
         // what must come out
         PlanStep step;
-        bool owe_run, turned_down, joined, fulfilled, failed, not_begun, unknown, again, settled, answered, file_stale, refused, cut_short;
+        bool owe_run, turned_down, leaves_off, joined, fulfilled, failed, not_begun, unknown, again, settled, answered, file_stale, refused, cut_short;
         Argosy__DownCause down;
         Argosy__Outcome__Kind outcome;
 } Row;
@@ -171,6 +171,7 @@ static void check_row(const Row *row) {
         fail_msg("%s: " #field " is %i", row->story, (int) res.field)
         CHECK(owe_run);
         CHECK(turned_down);
+        CHECK(leaves_off);
         CHECK(not_begun);
         CHECK(unknown);
         CHECK(again);
@@ -595,6 +596,12 @@ static void what_is_stopped_for_a_new_file_brings_back_what_went_with_it(void **
                 {"all is back", .is = ACTIVE, .settled = true},
                 {"a stop does not wait for that", .loaded_only = true, .brings_back = true, .busy = PLAN_BRING_BACK,
                  .is = ACTIVE, .step = PLAN_STOP},
+                {"nor does a newer file", .new_content = true, .brings_back = true, .busy = PLAN_BRING_BACK, .is = ACTIVE,
+                 .leaves_off = true},
+                {"nor a restart", .restart = 6, .brings_back = true, .busy = PLAN_BRING_BACK, .is = ACTIVE, .leaves_off = true},
+                {"nor another start", .start = 8, .brings_back = true, .busy = PLAN_BRING_BACK, .is = ACTIVE, .leaves_off = true},
+                {"which is carried out first", .start = 8, .brings_back = true, .is = ACTIVE, .settled = true},
+                {"with nothing more to do it goes on", .brings_back = true, .busy = PLAN_BRING_BACK, .is = ACTIVE},
                 {"what was stopped is no drift", .comes_back = true, .is = GONE, .settled = true, .down = BOUND},
                 {"nor failed", .comes_back = true, .oneshot = true, .is = FAILED, .settled = true, .down = BOUND},
                 {"unless it had come to its end before", .comes_back = true, .oneshot = true, .done = true, .is = GONE,

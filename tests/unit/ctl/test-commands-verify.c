@@ -60,6 +60,18 @@ static void options_of_argosy_need_no_systemd(void **state) {
         expect_line(o.out, "a.service:4: error: unknown option Hots= in [X-Argosy]");
 }
 
+static void all_that_is_wrong_in_a_file_is_said(void **state) {
+        _cleanup_outcome_ Outcome o = {};
+
+        put("a.service", "[Service]\nExecStart=/bin/true\n[X-Argosy]\nHots=a\nGlobal=per\\\n haps\nMachineOf=b c\nLink=x\n[X-Argosi]\nFoo=1\n");
+        o = verify("", "a.service");
+        assert_int_equal(o.code, EXIT_FAILED);
+        expect_line(o.out, "a.service:4: error: unknown option Hots= in [X-Argosy]");
+        assert_non_null(strstr(o.out, "a.service:5: error: "));
+        assert_non_null(strstr(o.out, "a.service:8: error: "));
+        assert_non_null(strstr(o.out, "a.service:9: error: [X-Argosi] means nothing"));
+}
+
 static void sections_and_names_are_looked_at(void **state) {
         _cleanup_outcome_ Outcome section = {}, name = {};
 
@@ -253,6 +265,7 @@ static void submit_prints_the_same_as_warnings(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(options_of_argosy_need_no_systemd, setup, teardown),
+                cmocka_unit_test_setup_teardown(all_that_is_wrong_in_a_file_is_said, setup, teardown),
                 cmocka_unit_test_setup_teardown(sections_and_names_are_looked_at, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_folder_is_read_to_its_end, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, setup, teardown),

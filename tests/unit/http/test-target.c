@@ -106,6 +106,9 @@ static void what_is_no_proper_target_is_refused(void **state) {
                      {"/v1/nodes?pattern=a", -EINVAL},
                      {"/v1/units?node=", -EINVAL},
                      {"/v1/nodes?state=", -EINVAL},
+                     {"/v1/nodes?state=looping", -EINVAL},
+                     {"/v1/units?state=loopin", -EINVAL},
+                     {"/v1/unit-files?state=active", -EINVAL},
                      {"/v1/hosts?label=a=b", -EINVAL},
                      {"/v1/jobs/", -ENOENT},
                      {"/v1/jobs/0", -EINVAL},
@@ -262,7 +265,7 @@ static void only_what_is_on_the_nodes_that_are_named_is_wanted(void **state) {
 }
 
 static void parameters_have_a_limit(void **state) {
-        char text[32 * HTTP_PATTERNS_MAX] = "/v1/units?state=x";
+        char text[32 * HTTP_PATTERNS_MAX] = "/v1/units?state=failed";
         const char *why;
         HttpTarget t;
 

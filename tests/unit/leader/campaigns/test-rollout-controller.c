@@ -315,6 +315,7 @@ static void whatever_became_of_a_unit_before_the_file_that_it_has_is_no_update(v
         rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "db.service"),
                         ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
+        assert_int_equal(rig_last(ask((RigRollout){UPDATE, "db.service", OLD}))->change->units[0]->status, EIO);
         assert_string_equal(rig_last(ask((RigRollout){UPDATE, "db.service", OLD}))->change->units[0]->message,
                             "it has that file already, so nothing is started; db.service is not well (it failed), and "
                             "`restart` tries again");

@@ -40,8 +40,6 @@ enum {
         CLUSTER_SET_NAME_MAX = 63, // bytes
         CLUSTER_TOKENS_MAX = 1024, // expired ones go when a token is added
         CLUSTER_TOMBSTONES_MAX = 1000000, // no unit is removed that would leave more
-        CLUSTER_REQUESTS_REMEMBERED =
-                4096, // a client that repeats a request later than that many others applies it twice, but for a key
         // What is kept of jobs: no more than so many, of so many MiB packed, and none that is older. Of those beyond
         // an entry drops so many at a time, or twice as many as it brings.
         CLUSTER_JOBS_MAX = 100000,
@@ -188,8 +186,6 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //      queue        The rules of the queue are these from now on. Skipped: too many.
 //      token        Takes the place of one with the same id. Drops those that expired before the batch's
 //                   at_us.
-//      request ids  Remembered with the revision after the batch; one that is known keeps its first
-//                   revision.
 int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) _warn_unused_;
 
 // Appends an image of the whole state: equal states, equal bytes. Cost: proportional to the state; who has no time for that
@@ -301,9 +297,6 @@ size_t cluster_state_n_tombstones(const ClusterState *s);
 const Tombstone *cluster_state_next_tombstone(ClusterState *s);
 size_t cluster_state_n_tokens(const ClusterState *s); // expired ones count until they are dropped
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id);
-// Whether a request id has been applied, all of it; *ret_revision is the revision after its batch, 0 if only its key is
-// still known. One whose job is held back has not.
-bool cluster_state_was_applied(const ClusterState *s, const uint8_t id[16], uint64_t *ret_revision);
 
 // Jobs: what was asked for and is in the log, by number and without a gap. The last number that was given, 0: none yet;
 // the first that is still kept, last + 1: none. Those are kept that are older than this first one and have not ended, or

@@ -237,38 +237,13 @@ static int encode_units(ClusterEncoder *e, Buf *ret) {
         return pack_part(e, &image, image.n_units, e->view->units.n_used, ret);
 }
 
-// Oldest first.
-static size_t fill_applied(const StateView *v, Argosy__AppliedRequest *applied,
-                           Argosy__AppliedRequest **pointers) {
-        uint32_t n = v->applied.n_used, oldest = n < CLUSTER_REQUESTS_REMEMBERED ? 0 : v->next_applied;
-
-        for (uint32_t i = 0; i < n; i++) {
-                const AppliedRequest *from =
-                        *(AppliedRequest *const *) paged_view_find(&v->applied, (oldest + i) % n);
-
-                argosy__applied_request__init(&applied[i]);
-                applied[i].id = (ProtobufCBinaryData){REQUEST_ID_SIZE, (uint8_t *) from->id};
-                applied[i].revision = from->revision;
-                pointers[i] = &applied[i];
-        }
-        return n;
-}
-
 // All that is bounded by some thousands, with the fields between those of units and tombstones.
 static int encode_small(ClusterEncoder *e, Buf *ret) {
         const StateView *v = e->view;
-        _cleanup_free_ Argosy__AppliedRequest *applied =
-                calloc((size_t) v->applied.n_used + 1, sizeof *applied);
-        _cleanup_free_ Argosy__AppliedRequest **pointers =
-                calloc((size_t) v->applied.n_used + 1, sizeof *pointers);
         Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
 
-        if (!applied || !pointers)
-                return -ENOMEM;
         image.tokens = v->tokens;
         image.n_tokens = v->n_tokens;
-        image.applied = pointers;
-        image.n_applied = fill_applied(v, applied, pointers);
         image.last_raft_id = v->last_raft_id;
         image.former_hosts = v->former;
         image.n_former_hosts = v->n_former;

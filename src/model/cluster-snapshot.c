@@ -31,8 +31,6 @@ StateView state_view(const ClusterState *s) {
                 .specs = paged_table_view(&s->spec_entries),
                 .hosts = paged_table_view(&s->host_records),
                 .tombstones = paged_table_view(&s->tombstone_entries),
-                .applied = paged_table_view(&s->applied),
-                .next_applied = s->next_applied,
                 .tokens = s->tokens,
                 .n_tokens = s->n_tokens,
                 .rollouts = s->rollouts,

@@ -541,16 +541,5 @@ int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) {
                 return r;
         s->version++;
         r = apply_with_jobs(s, batch);
-        if (r == 0)
-                r = state_settle_specs(s);
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < batch->n_request_ids; i++) {
-                if (batch->request_ids[i].len != REQUEST_ID_SIZE)
-                        continue;
-                r = state_remember_request(s, batch->request_ids[i].data, s->revision);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        return r < 0 ? r : state_settle_specs(s);
 }

@@ -174,22 +174,6 @@ static int load_former(ClusterState *s, Argosy__StateImage *image) {
         return 0;
 }
 
-static int load_applied(ClusterState *s, const Argosy__StateImage *image) {
-        if (image->n_applied > CLUSTER_REQUESTS_REMEMBERED)
-                return -EBADMSG;
-        for (size_t i = 0; i < image->n_applied; i++) {
-                const Argosy__AppliedRequest *a = image->applied[i];
-                int r;
-
-                if (a->id.len != REQUEST_ID_SIZE || map_find(&s->applied_by_id, a->id.data, REQUEST_ID_SIZE))
-                        return -EBADMSG;
-                r = state_remember_request(s, a->id.data, a->revision);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
 static int load_tombstones(ClusterState *s, const Argosy__StateImage *image) {
         uint64_t last = 0;
 
@@ -299,8 +283,6 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
                 r = load_tokens(s, image);
         if (r == 0)
                 r = load_former(s, image);
-        if (r == 0)
-                r = load_applied(s, image);
         if (r == 0)
                 r = load_tombstones(s, image);
         if (r == 0)

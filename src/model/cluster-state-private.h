@@ -7,7 +7,7 @@
 // cluster-state-stored-requests.c), what batches do to them
 // (cluster-state-apply.c), snapshots (cluster-snapshot.c), and the image (cluster-encoder.c, cluster-state-image.c).
 //
-// What a snapshot reaches is never changed: records, specs, tombstones, applied requests and their names are made whole,
+// What a snapshot reaches is never changed: records, specs, tombstones and their names are made whole,
 // put into a table, replaced and retired (state_retire()). The loop's own ways to them (maps, lists, sorted arrays) no
 // snapshot knows.
 
@@ -28,11 +28,6 @@ typedef struct NodeIndex {
         size_t n_units;
         ListNode tombstones; // oldest first
 } NodeIndex;
-
-typedef struct AppliedRequest {
-        uint8_t id[REQUEST_ID_SIZE]; // the map's key
-        uint64_t revision;
-} AppliedRequest;
 
 // What the table of units holds, at UnitEntry.number.
 static_assert(CLUSTER_UNITS_MAX < 1 << 29);
@@ -190,8 +185,7 @@ typedef struct StateView {
         Argosy__ClusterRecord *cluster;
         uint64_t revision;
         uint32_t last_host, last_node, last_raft_id;
-        PagedView units, specs, hosts, tombstones, applied; // UnitVersion, SpecVersion; pointers to the others
-        uint32_t next_applied;
+        PagedView units, specs, hosts, tombstones; // UnitVersion, SpecVersion; pointers to the others
         Argosy__TokenRecord **tokens;
         Argosy__RolloutRecord **rollouts;
         Argosy__RoleRecord **roles;
@@ -272,9 +266,6 @@ struct ClusterState {
         Argosy__FormerHost **former; // oldest first
         size_t n_former;
 
-        PagedTable applied;    // ring of CLUSTER_REQUESTS_REMEMBERED
-        uint32_t next_applied; // the oldest, once it is full
-        Map applied_by_id;
 
         JobTable jobs;
         KeyTable keys;
@@ -516,8 +507,6 @@ void state_remove_token(ClusterState *s, size_t i);
 // Index of the token, or where it would go with *ret_found false.
 size_t state_token_index(const ClusterState *s, const char *id, bool *ret_found);
 
-// Known ids are left as they are.
-int state_remember_request(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], uint64_t revision);
 NodeIndex *state_find_node(const ClusterState *s, uint32_t node);
 NodeIndex *state_need_node(ClusterState *s, uint32_t node); // NULL: out of memory
 void state_drop_unused_node(ClusterState *s, NodeIndex *n);

@@ -108,59 +108,6 @@ const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const
         return found ? s->tokens[i] : NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ requests
-
-// Takes the place of the oldest.
-static int replace_oldest_request(ClusterState *s, const AppliedRequest *a) {
-        PagedView now = paged_table_view(&s->applied);
-        AppliedRequest *oldest = *(AppliedRequest *const *) paged_view_find(&now, s->next_applied);
-        int r = paged_table_set(&s->applied, s->next_applied, &a);
-
-        if (r < 0)
-                return r;
-        map_take(&s->applied_by_id, oldest->id, REQUEST_ID_SIZE);
-        state_retire(s, oldest, sizeof *oldest);
-        s->next_applied = (s->next_applied + 1) % CLUSTER_REQUESTS_REMEMBERED;
-        return 0;
-}
-
-int state_remember_request(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], uint64_t revision) {
-        AppliedRequest *a;
-        uint32_t number;
-        int r;
-
-        if (map_find(&s->applied_by_id, id, REQUEST_ID_SIZE))
-                return 0;
-        a = malloc(sizeof *a);
-        if (!a)
-                return -ENOMEM;
-        memcpy(a->id, id, REQUEST_ID_SIZE);
-        a->revision = revision;
-        if (s->applied_by_id.count == CLUSTER_REQUESTS_REMEMBERED)
-                r = replace_oldest_request(s, a);
-        else
-                r = paged_table_add(&s->applied, &a, &number); // numbers are given in order
-        if (r < 0) {
-                free(a);
-                return r;
-        }
-        return map_add(&s->applied_by_id, a->id, REQUEST_ID_SIZE, a);
-}
-
-bool cluster_state_was_applied(const ClusterState *s, const uint8_t id[16], uint64_t *ret_revision) {
-        const AppliedRequest *a = map_find(&s->applied_by_id, id, REQUEST_ID_SIZE);
-        RequestKey key;
-
-        if (a)
-                *ret_revision = a->revision;
-        else if (cluster_state_find_key(s, id, &key) && !key.more &&
-                 cluster_state_job_state(s, key.job) != ARGOSY__JOB_STATE__JOB_HELD)
-                *ret_revision = 0;
-        else
-                return false;
-        return true;
-}
-
 // ------------------------------------------------------------------------------------------------ the whole
 
 const Argosy__ClusterRecord *cluster_state_cluster(const ClusterState *s) {
@@ -206,7 +153,6 @@ void state_init(ClusterState *s, SnapshotClock *clock) {
         paged_table_init(&s->spec_entries, clock, sizeof(SpecVersion));
         paged_table_init(&s->host_records, clock, sizeof(Argosy__HostRecord *));
         paged_table_init(&s->tombstone_entries, clock, sizeof(Tombstone *));
-        paged_table_init(&s->applied, clock, sizeof(AppliedRequest *));
         state_jobs_init(s);
 }
 
@@ -278,19 +224,11 @@ static void units_done(ClusterState *s) {
         state_specs_done(s);
 }
 
-static void applied_done(ClusterState *s) {
-        map_foreach (slot, &s->applied_by_id)
-                state_retire(s, slot->value, sizeof(AppliedRequest));
-        map_done(&s->applied_by_id);
-        paged_table_done(&s->applied);
-}
-
 // Snapshots may outlive this, in cluster_state_restore().
 void state_done(ClusterState *s) {
         cluster_state_drop_dirty(s); // frees the removed ones; the others are in the table
         units_done(s);
         state_tombstones_done(s);
-        applied_done(s);
         map_done_with(&s->nodes, free);
         state_hosts_done(s);
         for (size_t i = 0; i < s->n_tokens; i++)

@@ -40,7 +40,6 @@ static inline void batch_done(Batch *b) {
                 free(b->owned[i]);
         free(b->owned);
         free(b->log.ops);
-        free(b->log.request_ids);
         *b = (Batch){0};
 }
 
@@ -284,15 +283,10 @@ static inline void batch_spec_forget(Batch *b, const char *content) {
         batch_op(b, ARGOSY__LOG_OP__OP_SPEC_FORGET)->spec_forget = forget;
 }
 
-// `id`: its 16 bytes are all this number.
+// A job of no operation; `id`: the 16 bytes of its key are all this number.
 static inline void batch_request(Batch *b, uint8_t id) {
         uint8_t bytes[16];
 
-        if (!b->log.base.descriptor)
-                argosy__log_batch__init(&b->log);
         memset(bytes, id, sizeof bytes);
-        b->log.request_ids =
-                realloc(b->log.request_ids, (b->log.n_request_ids + 1) * sizeof *b->log.request_ids);
-        assert(b->log.request_ids);
-        b->log.request_ids[b->log.n_request_ids++] = batch_bytes(b, bytes, sizeof bytes);
+        (void) batch_job(b, (JobPut){.id = bytes});
 }

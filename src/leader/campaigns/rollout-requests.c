@@ -62,11 +62,7 @@ static void on_committed(Leader *l, Ticket *t) {
                 result->revision = r->revision;
 }
 
-static int into_batch(Ticket *t, BatchBuilder *b, const Argosy__Request__Rollout *m) {
-        int r = batch_builder_add_request(b, m->id.data, m->id.len);
-
-        if (r < 0)
-                return r;
+static int into_batch(Ticket *t, const Argosy__Request__Rollout *m) {
         message_free(t->response);
         t->response = response_about(m->name, 0, NULL);
         if (!t->response)
@@ -86,7 +82,7 @@ static int plan_abort(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Reque
                 return 0;
         }
         k = rollout_turn_back(l, b, r, "its owner gave it up");
-        return k < 0 ? k : into_batch(t, b, m);
+        return k < 0 ? k : into_batch(t, m);
 }
 
 // What a plan is made of.
@@ -328,7 +324,7 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
         if (r >= 0)
                 r = batch_builder_put_rollout(b, &next);
         if (r >= 0)
-                r = into_batch(t, b, m);
+                r = into_batch(t, m);
         if (r == PLAN_IN_BATCH && update && p->n_different == 0 && p->failed && say_failed(t, p) < 0)
                 return -ENOMEM;
         return r;
@@ -348,8 +344,7 @@ int rollout_controller_plan_as(Leader *l, Ticket *t, BatchBuilder *b, const Argo
 
         if (!is_sensible(m) || kind == UNIT_NAME_INVALID)
                 return refuse(t, EINVAL, "%s is no name, or a number is out of range", m->name);
-        if (batch_builder_has_request(b, m->id.data, m->id.len) || batch_builder_has_rollout(b, m->name) ||
-            batch_builder_has_unit(b, m->name))
+        if (batch_builder_has_rollout(b, m->name) || batch_builder_has_unit(b, m->name))
                 return -EBUSY;
         p.entry = cluster_state_find_unit(l->state, m->name);
         now = cluster_state_find_rollout(l->state, m->name);

@@ -25,7 +25,6 @@ typedef enum KeyKind {
         KEY_CLUSTER,
         KEY_ACCESS,
         KEY_QUEUE,
-        KEY_REQUEST, // by its id
         KEY_CLAIM,   // a word
 } KeyKind;
 
@@ -482,17 +481,6 @@ bool batch_builder_has_queue(const BatchBuilder *b) {
         return touched(b, KEY_QUEUE, NULL, 0);
 }
 
-int batch_builder_add_request(BatchBuilder *b, const void *id, size_t len) {
-        Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
-        ProtobufCBinaryData bytes = {.data = (uint8_t *) id, .len = len};
-        int r;
-
-        part.request_ids = &bytes;
-        part.n_request_ids = 1;
-        r = touch(b, KEY_REQUEST, id, len, NULL);
-        return r < 0 ? r : append(b, &part);
-}
-
 int batch_builder_claim(BatchBuilder *b, const void *data, size_t len) {
         if (touched(b, KEY_CLAIM, data, len))
                 return -EBUSY;
@@ -535,10 +523,6 @@ bool batch_builder_find_unit(const BatchBuilder *b, const char *name, Argosy__Ta
 
 bool batch_builder_has_host(const BatchBuilder *b, uint32_t host) {
         return touched(b, KEY_HOST, &host, sizeof(host));
-}
-
-bool batch_builder_has_request(const BatchBuilder *b, const void *id, size_t len) {
-        return touched(b, KEY_REQUEST, id, len);
 }
 
 bool batch_builder_each_unit(const BatchBuilder *b, bool (*each)(const char *name, void *userdata),

@@ -108,7 +108,6 @@ int batch_builder_put_job(BatchBuilder *b, Argosy__LogOp__JobPut *put);
 int batch_builder_end_jobs(BatchBuilder *b, Argosy__LogOp__JobEnds *ends);
 int batch_builder_release_request(BatchBuilder *b, uint64_t job, bool past_rules);
 int batch_builder_put_queue(BatchBuilder *b, Argosy__QueueRecord *record);
-int batch_builder_add_request(BatchBuilder *b, const void *id, size_t len);
 int batch_builder_set_time(BatchBuilder *b, uint64_t at_us);
 
 // Reserves a word that must not be used twice in one batch, without an operation. -EBUSY: it is reserved.
@@ -133,7 +132,6 @@ bool batch_builder_has_access(const BatchBuilder *b); // a right is given or tak
 bool batch_builder_has_queue(const BatchBuilder *b);
 bool batch_builder_has_cluster(const BatchBuilder *b);
 bool batch_builder_has_host(const BatchBuilder *b, uint32_t host);
-bool batch_builder_has_request(const BatchBuilder *b, const void *id, size_t len);
 // Calls `each` for the units that the batch touches, until it returns true; returns whether it did.
 bool batch_builder_each_unit(const BatchBuilder *b, bool (*each)(const char *name, void *userdata),
                              void *userdata);

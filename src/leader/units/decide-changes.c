@@ -282,8 +282,6 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
         int r;
 
         *ret = NULL;
-        if (change->id.len > 0 && batch_builder_has_request(&d->batch, change->id.data, change->id.len))
-                return -EBUSY;
         t->told = false;
         repeated = was_applied(l, t);
         if (repeated && t->job > 0) {
@@ -316,11 +314,7 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
                 return 0;
         }
         *ret = TAKE_PTR(response);
-        if (d->batch.n_ops == mark.n_ops)
-                return 0;
-        if (change->id.len > 0)
-                r = batch_builder_add_request(&d->batch, change->id.data, change->id.len);
-        return r < 0 ? r : PLAN_IN_BATCH;
+        return d->batch.n_ops == mark.n_ops ? PLAN_SETTLED : PLAN_IN_BATCH;
 }
 
 int decide_change(Decision *d, Ticket *t) {

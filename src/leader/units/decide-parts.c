@@ -129,8 +129,6 @@ static int decide_part(Decision *d, Ticket *t) {
         log_parts_take(p, p->at + n, p->at + n == part.n_names);
         part.names += p->at;
         part.n_names = n;
-        if (!p->last)
-                part.id = (ProtobufCBinaryData){}; // that is for when the log has all of it
         r = is_bound(d->leader, t) ? decide_bound_part(d, t, &part) : decide_units(d, t, &part, &p->part);
         if (r < 0 || !t->parts || !p->part) // it was answered, and nothing of it is left; or a later turn has time for it
                 return r;

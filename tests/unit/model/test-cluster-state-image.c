@@ -10,7 +10,7 @@ static void an_image_holds_everything(void **state) {
         ClusterState *s = *state, *t = cluster_state_new();
         _cleanup_buf_ Buf first = {0}, second = {0};
         uint8_t id[16];
-        uint64_t revision;
+        RequestKey key;
         Batch b = {0};
 
         batch_cluster(&b, 3);
@@ -44,7 +44,7 @@ static void an_image_holds_everything(void **state) {
         assert_non_null(cluster_state_global_units(t, NULL));
         assert_int_equal(cluster_state_find_host_by_node(t, 2)->host, 1);
         memset(id, 1, sizeof id);
-        assert_true(cluster_state_was_applied(t, id, &revision));
+        assert_true(cluster_state_find_key(t, id, &key));
 
         batch_host(&b, 0, "three", 1); // numbers go on where they were
         apply(t, &b);

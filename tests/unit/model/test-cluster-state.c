@@ -246,46 +246,6 @@ static void a_global_unit_has_an_outcome_per_node(void **state) {
         assert_int_equal(unit(s, "g.service")->n_outcomes, 0);
 }
 
-// ------------------------------------------------------------------------------------------------ requests
-
-static void applied_requests_are_remembered_with_their_revision(void **state) {
-        ClusterState *s = *state;
-        uint8_t id[16];
-        uint64_t revision = 0;
-        Batch b = {0};
-
-        memset(id, 7, sizeof id);
-        assert_false(cluster_state_was_applied(s, id, &revision));
-        batch_unit(&b, "a.service", WEB, (UnitPut){0});
-        batch_request(&b, 7);
-        apply(s, &b);
-        batch_unit(&b, "b.service", WEB, (UnitPut){0});
-        batch_request(&b, 7); // again: the first counts
-        apply(s, &b);
-        assert_true(cluster_state_was_applied(s, id, &revision));
-        assert_int_equal(revision, 2);
-}
-
-static void only_the_last_requests_are_remembered(void **state) {
-        ClusterState *s = *state;
-        uint8_t id[16] = {0};
-        ProtobufCBinaryData bytes = {sizeof id, id};
-        Argosy__LogBatch batch = ARGOSY__LOG_BATCH__INIT;
-        uint64_t revision;
-
-        batch.request_ids = &bytes;
-        batch.n_request_ids = 1;
-        for (uint32_t i = 0; i <= CLUSTER_REQUESTS_REMEMBERED; i++) {
-                memcpy(id, &i, sizeof i);
-                assert_int_equal(cluster_state_apply(s, &batch), 0);
-        }
-        assert_true(cluster_state_was_applied(s, id, &revision));
-        memset(id, 0, sizeof id);
-        assert_false(cluster_state_was_applied(s, id, &revision));
-        id[0] = 1;
-        assert_true(cluster_state_was_applied(s, id, &revision));
-}
-
 // ---------------------------------------------------------------------------------------------- dirty units
 
 static void each_changed_unit_is_handed_out_once_with_what_it_was(void **state) {
@@ -544,8 +504,6 @@ int main(void) {
                 TEST(an_outcome_survives_a_move_and_a_stop_but_not_a_start),
                 TEST(a_put_brings_no_outcomes_and_no_revisions_of_its_own),
                 TEST(a_global_unit_has_an_outcome_per_node),
-                TEST(applied_requests_are_remembered_with_their_revision),
-                TEST(only_the_last_requests_are_remembered),
                 TEST(each_changed_unit_is_handed_out_once_with_what_it_was),
                 TEST(a_removed_unit_is_handed_over),
                 TEST(a_unit_that_came_and_went_unseen_is_not_mentioned),

@@ -327,20 +327,17 @@ static void restart_until_deposed(size_t n) {
         rig_settle(&g);
 }
 
-// So many others came meanwhile that no id of theirs or of its parts is left.
-static void forget_request_ids(void) {
-        static uint64_t ids[CLUSTER_REQUESTS_REMEMBERED][2];
-        static ProtobufCBinaryData fields[CLUSTER_REQUESTS_REMEMBERED];
-        Argosy__LogBatch batch = ARGOSY__LOG_BATCH__INIT;
+static void ask_for_thousands_of_others(void) {
+        enum { OTHERS = 5000 };
+        Batch b = {};
 
-        for (size_t i = 0; i < CLUSTER_REQUESTS_REMEMBERED; i++) {
-                ids[i][0] = i;
-                ids[i][1] = 98;
-                fields[i] = (ProtobufCBinaryData){.data = (uint8_t *) ids[i], .len = sizeof(ids[i])};
+        for (uint64_t i = 0; i < OTHERS; i++) {
+                uint64_t id[2] = {i, 97};
+
+                (void) batch_job(&b, (JobPut){.id = id});
         }
-        batch.request_ids = fields;
-        batch.n_request_ids = CLUSTER_REQUESTS_REMEMBERED;
-        assert_int_equal(cluster_state_apply(g.state, &batch), 0);
+        assert_int_equal(cluster_state_apply(g.state, &b.log), 0);
+        batch_done(&b);
 }
 
 // So many others were begun and not ended that it is not remembered how far this one came.
@@ -379,7 +376,7 @@ static void nor_when_thousands_of_others_asked_in_between(void **state) {
         submit(SERVICE);
         assert_answered(change(START, UNITS, 1), UNITS);
         restart_until_deposed(UNITS);
-        forget_request_ids();
+        ask_for_thousands_of_others();
         assert_answered(change(RESTART, UNITS, 2), UNITS);
         for (size_t i = 0; i < UNITS; i++)
                 assert_int_equal(unit(i)->restarts, 1);

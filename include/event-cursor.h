@@ -27,7 +27,7 @@ typedef struct EventCursor {
         uint64_t generation, term;
         EventCursorMode mode;
         uint64_t seq;
-        uint64_t forgotten; // of those who are not in the ring: EventStream.forgotten_seq as it was when they began
+        uint64_t forgotten; // of those who are not in the ring: EventStream.complete_from_seq as it was when they began
         uint64_t index;     // whoever is here has been told what the log's entries up to it say, of kinds that are its own; 0: he
                             // may not have
         uint64_t scope;     // of what he may see (authorization.h); 0: of everything

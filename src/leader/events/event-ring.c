@@ -75,6 +75,10 @@ EventEntry *event_ring_add(EventRing *r, Argosy__EventKind kind, const char *nam
         return e;
 }
 
+uint64_t event_ring_complete_from(const EventRing *r) {
+        return r->first > 0 ? r->first - 1 : 0;
+}
+
 const EventEntry *event_ring_find(const EventRing *r, uint64_t seq) {
         return seq >= r->first && seq - r->first < r->n ? *slot_of(r, seq) : NULL;
 }

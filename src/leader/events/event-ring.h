@@ -33,5 +33,7 @@ void event_ring_clear(EventRing *r, uint64_t next);
 // The next event: room for `len` bytes, which the caller fills before anything else is done. What is more than
 // bytes_max goes at the old end. NULL: out of memory, and nothing has changed.
 EventEntry *event_ring_add(EventRing *r, Argosy__EventKind kind, const char *name, size_t len) _warn_unused_;
+// The sequence behind which it has every event that has come.
+uint64_t event_ring_complete_from(const EventRing *r);
 // NULL: it has gone, or has not come yet.
 const EventEntry *event_ring_find(const EventRing *r, uint64_t seq);

@@ -33,8 +33,8 @@ static void forget_job(EventJobs *jobs, JobObject *j) {
 static void forget_oldest(Leader *l, EventJobs *jobs) {
         JobObject *oldest = CONTAINER_OF(jobs->all.next, JobObject, kept);
 
-        jobs->forgotten_seq = MAX_OF(jobs->forgotten_seq, (uint64_t) oldest->event.seq);
-        jobs->forgotten_index = MAX_OF(jobs->forgotten_index, oldest->index);
+        jobs->complete_from_seq = MAX_OF(jobs->complete_from_seq, (uint64_t) oldest->event.seq);
+        jobs->complete_from_index = MAX_OF(jobs->complete_from_index, oldest->index);
         event_stream_leave_order(l, &oldest->event);
         forget_job(jobs, oldest);
 }
@@ -121,8 +121,8 @@ static void skip_to(Leader *l, uint64_t number) {
         while (!list_is_empty(&jobs->all))
                 forget_oldest(l, jobs);
         jobs->last = number;
-        jobs->forgotten_seq = ++l->events->last_seq;
-        jobs->forgotten_index = l->trail->last;
+        jobs->complete_from_seq = ++l->events->last_seq;
+        jobs->complete_from_index = l->trail->last;
 }
 
 size_t event_jobs_drain(Leader *l, size_t left) {
@@ -141,8 +141,12 @@ size_t event_jobs_drain(Leader *l, size_t left) {
         return jobs->last == last ? drain_ended(l, left) : left;
 }
 
-bool event_jobs_go_on(const EventJobs *jobs, uint64_t index) {
-        return index >= jobs->forgotten_index;
+uint64_t event_jobs_complete_from(const EventJobs *jobs) {
+        return jobs->complete_from_seq;
+}
+
+uint64_t event_jobs_complete_from_index(const EventJobs *jobs) {
+        return jobs->complete_from_index;
 }
 
 uint64_t event_jobs_before(const Leader *l, uint64_t number) {

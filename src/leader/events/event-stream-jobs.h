@@ -20,8 +20,8 @@ struct EventJobs {
         ListNode all;  // JobObject.kept, by their last changes, the oldest first
         size_t max;    // of them
         uint64_t last; // that was looked at
-        uint64_t forgotten_seq;   // the last sequence of one that is in it no more; 0: none is
-        uint64_t forgotten_index; // and the last index
+        uint64_t complete_from_seq;   // the last sequence of one that is in it no more; 0: none is
+        uint64_t complete_from_index; // and the last index
 };
 
 // Those that this voter has seen beginning or ending while another one led.
@@ -30,7 +30,8 @@ void event_jobs_done(EventJobs *jobs);
 // Those that have begun, and those that have ended, so many at most. Returns how many more could have been.
 size_t event_jobs_drain(Leader *l, size_t left);
 bool event_jobs_are_drained(const Leader *l);
-// Somebody who was told all that the log said up to that index has heard of all that is kept no more.
-bool event_jobs_go_on(const EventJobs *jobs, uint64_t index);
+// The sequence and the index of the log behind which all that began or ended is kept.
+uint64_t event_jobs_complete_from(const EventJobs *jobs);
+uint64_t event_jobs_complete_from_index(const EventJobs *jobs);
 // JobObject.before_seq; also UINT64_MAX: it is too old.
 uint64_t event_jobs_before(const Leader *l, uint64_t number);

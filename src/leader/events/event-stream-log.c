@@ -84,7 +84,7 @@ static bool goes_on(const Leader *l, Argosy__EventKind kind, uint64_t index) {
         if (!event_kind_info(kind)->of_log)
                 return false;
         if (kind == ARGOSY__EVENT_KIND__EVENT_JOB)
-                return log_trail_covers_jobs(l->trail, index) && event_jobs_go_on(l->events->jobs, index);
+                return index >= log_trail_jobs_complete_from(l->trail) && index >= event_jobs_complete_from_index(l->events->jobs);
         for (size_t i = 0; i < EVENT_TABLES; i++)
                 if (event_table_kind(i) == kind)
                         return !log_trail_table_has_changed(l->trail, i, index);
@@ -94,7 +94,7 @@ static bool goes_on(const Leader *l, Argosy__EventKind kind, uint64_t index) {
 uint32_t event_stream_kinds_anew(const Leader *l, uint64_t index) {
         uint32_t kinds = 0;
 
-        if (index == 0 || !log_trail_covers(l->trail, index))
+        if (index == 0 || index < log_trail_complete_from(l->trail) || index > l->trail->last)
                 return 0;
         for (unsigned k = 0; k < EVENT_KINDS; k++) {
                 Argosy__EventKind kind = (Argosy__EventKind) k;

@@ -302,7 +302,7 @@ static void remember_gone(Leader *l, GoneObject *g) {
         if (++s->n_gone <= EVENTS_GONE_MAX)
                 return;
         g = CONTAINER_OF(s->gone.next, GoneObject, kept);
-        s->forgotten_seq = MAX_OF(s->forgotten_seq, (uint64_t) g->event.seq);
+        s->complete_from_seq = MAX_OF(s->complete_from_seq, (uint64_t) g->event.seq);
         event_stream_leave_order(l, &g->event);
         s->n_gone--;
         gone_object_free(g);

@@ -10,7 +10,7 @@
 
 void log_trail_forget(LogTrail *t) {
         t->begun = false;
-        t->n_jobs = t->forgotten = t->last = 0;
+        t->n_jobs = t->jobs_complete_from = t->last = 0;
 }
 
 bool log_trail_on_entry(LogTrail *t, uint64_t index) {
@@ -35,17 +35,17 @@ void log_trail_note_job(LogTrail *t, uint64_t number, bool begins, uint64_t inde
         TrailJob *slot = &t->jobs[t->n_jobs % TRAIL_JOBS_MAX];
 
         if (t->n_jobs >= TRAIL_JOBS_MAX)
-                t->forgotten = slot->index;
+                t->jobs_complete_from = slot->index;
         *slot = (TrailJob){index, number, begins};
         t->n_jobs++;
 }
 
-bool log_trail_covers(const LogTrail *t, uint64_t index) {
-        return t->begun && index >= t->begin && index <= t->last;
+uint64_t log_trail_complete_from(const LogTrail *t) {
+        return t->begun ? t->begin : UINT64_MAX;
 }
 
-bool log_trail_covers_jobs(const LogTrail *t, uint64_t index) {
-        return log_trail_covers(t, index) && index >= t->forgotten;
+uint64_t log_trail_jobs_complete_from(const LogTrail *t) {
+        return MAX_OF(log_trail_complete_from(t), t->jobs_complete_from);
 }
 
 bool log_trail_table_has_changed(const LogTrail *t, size_t table, uint64_t index) {

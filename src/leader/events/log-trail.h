@@ -35,7 +35,7 @@ typedef struct LogTrail { // zero-initialised: it knows nothing yet
         uint64_t last_job;
         TrailJob jobs[TRAIL_JOBS_MAX]; // a ring
         uint64_t n_jobs;               // that were ever noted
-        uint64_t forgotten;            // index of the newest of those that are not in it any more
+        uint64_t jobs_complete_from;   // index of the newest of those that are not in it any more
 } LogTrail;
 
 // The state was replaced: what happened in between is not known.
@@ -45,9 +45,9 @@ bool log_trail_on_entry(LogTrail *t, uint64_t index);
 // Of that entry: the table has this revision now; it began the job, or ended it.
 void log_trail_note_table(LogTrail *t, size_t table, uint64_t revision);
 void log_trail_note_job(LogTrail *t, uint64_t number, bool begins, uint64_t index);
-// Whether it knows all that has happened behind that index: in tables, and to jobs.
-bool log_trail_covers(const LogTrail *t, uint64_t index);
-bool log_trail_covers_jobs(const LogTrail *t, uint64_t index);
+// The index behind which it knows all that has happened: in tables, and to jobs. UINT64_MAX: nothing yet.
+uint64_t log_trail_complete_from(const LogTrail *t);
+uint64_t log_trail_jobs_complete_from(const LogTrail *t);
 bool log_trail_table_has_changed(const LogTrail *t, size_t table, uint64_t index); // behind it
 // Those that it has, the oldest first; from 0 on. NULL: no more.
 const TrailJob *log_trail_job(const LogTrail *t, size_t i);

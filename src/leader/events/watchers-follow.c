@@ -109,7 +109,7 @@ int watcher_add_begins(Leader *l, Watcher *w) {
         uint32_t anew = w->anew & w->kinds;
 
         if (w->anew == 0 || (anew & event_kind_bit(ARGOSY__EVENT_KIND__EVENT_JOB)))
-                w->jobs_begun = l->events->jobs->forgotten_seq;
+                w->jobs_begun = event_jobs_complete_from(l->events->jobs);
         if (w->anew != 0 && anew == 0) // all of it goes on where it was
                 return 0;
         return watcher_add_word(l, w, EVENT_STREAM_BEGINS, anew, watcher_mark(w->cursor.mode), 0);
@@ -292,16 +292,16 @@ static size_t added_bytes(const Watcher *w, size_t first) {
 static bool misses_jobs(const Leader *l, const Watcher *w, uint64_t next_seq) {
         const EventJobs *jobs = l->events->jobs;
 
-        return w->cursor.seq < jobs->forgotten_seq && jobs->forgotten_seq < next_seq &&
-               w->jobs_begun < jobs->forgotten_seq && has_kind(w, ARGOSY__EVENT_KIND__EVENT_JOB) &&
-               (w->cursor.index == 0 || !event_jobs_go_on(jobs, w->cursor.index));
+        return w->cursor.seq < event_jobs_complete_from(jobs) && event_jobs_complete_from(jobs) < next_seq &&
+               w->jobs_begun < event_jobs_complete_from(jobs) && has_kind(w, ARGOSY__EVENT_KIND__EVENT_JOB) &&
+               (w->cursor.index == 0 || w->cursor.index < event_jobs_complete_from_index(jobs));
 }
 
 // What follows has all that there are.
 static int add_jobs_begin(Leader *l, Watcher *w, uint64_t *ret_seq) {
         EventDraft d;
 
-        *ret_seq = l->events->jobs->forgotten_seq;
+        *ret_seq = event_jobs_complete_from(l->events->jobs);
         if (!has_kind(w, ARGOSY__EVENT_KIND__EVENT_STREAM))
                 return 0;
         return add_draft(l, w,

@@ -161,14 +161,14 @@ void watcher_free(Leader *l, Watcher *w) {
 // ------------------------------------------------------------------------------------------------ answers
 
 static bool has_missed(const Leader *l, const Watcher *w) {
-        return w->cursor.mode == EVENT_CURSOR_RING && w->cursor.seq + 1 < l->events->ring.first;
+        return w->cursor.mode == EVENT_CURSOR_RING && w->cursor.seq < event_ring_complete_from(&l->events->ring);
 }
 
 // Who may see some units only cannot be told which have come to be of another role behind his back.
-static uint64_t forgotten_seq(const Leader *l, const Watcher *w) {
+static uint64_t order_complete_from(const Leader *l, const Watcher *w) {
         const EventStream *s = l->events;
 
-        return w->cursor.scope == 0 ? s->forgotten_seq : MAX_OF(s->forgotten_seq, s->roles->changed_seq);
+        return w->cursor.scope == 0 ? s->complete_from_seq : MAX_OF(s->complete_from_seq, s->roles->changed_seq);
 }
 
 // Of somebody who has been told of everything that he may see.
@@ -176,14 +176,14 @@ static EventCursor place_of(const Leader *l, const Watcher *w) {
         EventCursor c = event_stream_cursor(l);
 
         c.scope = w->cursor.scope;
-        c.forgotten = forgotten_seq(l, w);
+        c.forgotten = order_complete_from(l, w);
         return c;
 }
 
 // He goes by the order from where he stands, or from the beginning if something that he knows of may be gone and
 // forgotten: since he was told of everything, or since he went by the order.
 static void note_missed(const Leader *l, Watcher *w) {
-        uint64_t forgotten = forgotten_seq(l, w);
+        uint64_t forgotten = order_complete_from(l, w);
 
         if (has_missed(l, w) && w->cursor.seq >= forgotten)
                 w->cursor.mode = EVENT_CURSOR_MISSED;
@@ -218,7 +218,7 @@ static int look(Leader *l, Watcher *w, Turn *turn, bool drained, bool *ret_full)
         *ret_full = false;
         note_scope(l, w);
         if (w->begins)
-                w->cursor.forgotten = forgotten_seq(l, w);
+                w->cursor.forgotten = order_complete_from(l, w);
         note_missed(l, w);
         if (w->begins)
                 r = watcher_add_begins(l, w);

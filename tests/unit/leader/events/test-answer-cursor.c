@@ -196,7 +196,7 @@ static void who_names_a_job_whose_beginning_is_forgotten_is_told_everything(void
         (void) change(START, "web.service", SERVICE, id);
         (void) change(ARGOSY__VERB__VERB_SUBMIT, "db.service", SERVICE, NULL);
         g.leader->trail->n_jobs = 0; // what it has noted is overwritten
-        g.leader->trail->forgotten = g.leader->trail->last;
+        g.leader->trail->jobs_complete_from = g.leader->trail->last;
         for (uint32_t i = 1; i <= 3; i++) {
                 VirtualUnit *u = rig_unit_on(&g, i, "web.service");
 

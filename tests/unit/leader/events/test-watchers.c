@@ -492,7 +492,7 @@ static void objects_that_are_gone_for_long_are_forgotten(void **state) {
         g.leader->events->n_gone = EVENTS_GONE_MAX; // as if there were so many
         rig_change(&g, START, "b.service", SERVICE);
         rig_change(&g, DESTROY, "b.service", NULL);
-        assert_true(g.leader->events->forgotten_seq > 0);
+        assert_true(g.leader->events->complete_from_seq > 0);
         assert_true(asked_pull(&g, &c.asked));
         assert_true(event_is_word(c.asked.events[0], EVENT_STREAM_BEGINS));
         for (size_t i = 0; i < c.asked.n; i++)

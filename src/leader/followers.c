@@ -37,6 +37,7 @@
 #include "event-marks.h"
 #include "event-stream.h"
 #include "held-jobs.h"
+#include "host-marks.h"
 #include "lease.h"
 #include "listings.h"
 #include "manager-waiters.h"
@@ -193,6 +194,12 @@ static void follow_unit(Leader *l, Unit *u, UnitEntry *e) {
         must(companion_orders_on_unit(l, e));
 }
 
+// Global units may have to go from where it is, or come back to where it was.
+static void mark_globals_beside(Leader *l, const Unit *u) {
+        if (u->node && scheduler_may_conflict(l, u))
+                host_mark_globals(l, u->node->host);
+}
+
 static void follow_units(Leader *l) {
         UnitEntry *e;
 
@@ -202,9 +209,10 @@ static void follow_units(Leader *l) {
                 Unit *u = unit_of(l, e);
                 Node *before;
 
-                l->globals_changed |= scheduler_may_conflict(l, u); // who gave way to it
+                mark_globals_beside(l, u); // who gave way to it
                 follow_unit(l, u, e);
-                l->globals_changed |= scheduler_may_conflict(l, u) || e->record->global || e->global_before;
+                mark_globals_beside(l, u);
+                l->globals_changed |= e->record->global || e->global_before;
                 before = e->node_before ? node_find(l, e->node_before) : NULL;
                 orders_on_unit(l, e->removed ? NULL : e, u, before);
                 replacers_on_unit(l, before, replaced);
@@ -270,7 +278,11 @@ bool followers_turn(Leader *l) {
         listings_step(l);
         node_calls_turn(l);
         why_turn(l);
-        orders_globals(l);
+        if (!orders_globals(l)) { // the same
+                if (leader_has_authority(l))
+                        sessions_acknowledge(l);
+                return true;
+        }
         if (l->mass_loss_due)
                 mass_loss_controller_judge(l);
         held_jobs_step(l); // before requests are decided: those that may go are among them

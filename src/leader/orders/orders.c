@@ -38,7 +38,9 @@
 
 enum {
         ORDERS_PER_TURN = 512, // made or walked past, at about 4 us each
-        COMPANIONS_COST = 8,   // as so many orders: a message of its own for a host, when all hosts are due at once
+        JUDGED_GLOBALS = 2048, // global units on nodes, at about 1 us each
+        COMPANIONS_COST =
+                8, // as so many orders: a message of its own for a host, when all hosts are due at once
 };
 
 void orders_mark(Leader *l, Unit *u, Node *n) {
@@ -91,33 +93,47 @@ static void judge_global(Leader *l, Unit *u, const UnitEntry *e, Node *n) {
                 orders_mark(l, u, n);
 }
 
-// The units, or labels, or whom they conflict with have changed, which may matter on each node; or only a session has,
-// or what a node refuses: then its host is marked.
-void orders_globals(Leader *l) {
+// What all global units are on the host's nodes. How many were asked about.
+static size_t judge_globals_on(Leader *l, Host *h) {
+        size_t n = 1;
+
+        list_foreach (o, &h->nodes)
+                CONTAINER_OF(o, Node, of_host)->n_globals = 0;
+        list_foreach (i, &l->globals) {
+                Unit *u = CONTAINER_OF(i, Unit, queue);
+                const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+                list_foreach (o, &h->nodes) {
+                        judge_global(l, u, e, CONTAINER_OF(o, Node, of_host));
+                        n++;
+                }
+        }
+        return n;
+}
+
+// The units, or labels, have changed, which may matter on each node; or only a session has, or what a node refuses, or who is there
+// that they conflict with: then its host is marked.
+bool orders_globals(Leader *l) {
         if (l->globals_changed)
                 map_foreach (slot, &l->hosts)
                         host_mark_globals(l, slot->value);
         l->globals_changed = false;
         if (list_is_empty(&l->globals_due))
-                return;
-        list_foreach (k, &l->globals_due)
-                list_foreach (i, &CONTAINER_OF(k, Host, globals_due)->nodes)
-                        CONTAINER_OF(i, Node, of_host)->n_globals = 0;
-        list_foreach (i, &l->globals) {
-                Unit *u = CONTAINER_OF(i, Unit, queue);
-                const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
-
-                list_foreach (k, &l->globals_due)
-                        list_foreach (o, &CONTAINER_OF(k, Host, globals_due)->nodes)
-                                judge_global(l, u, e, CONTAINER_OF(o, Node, of_host));
-                unit_touch_itself(l, u);
-        }
-        while (!list_is_empty(&l->globals_due)) {
+                return true;
+        for (size_t n = 0; n < JUDGED_GLOBALS && !list_is_empty(&l->globals_due);) {
                 Host *h = CONTAINER_OF(l->globals_due.next, Host, globals_due);
 
+                n += judge_globals_on(l, h);
                 list_unlink(&h->globals_due);
                 host_mark_place(l, h);
         }
+        if (!list_is_empty(&l->globals_due)) {
+                leader_mark(l);
+                return false;
+        }
+        list_foreach (i, &l->globals)
+                unit_touch_itself(l, CONTAINER_OF(i, Unit, queue));
+        return true;
 }
 
 void orders_release(Leader *l, Unit *u) {

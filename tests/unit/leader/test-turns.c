@@ -189,6 +189,17 @@ static void a_session_judges_global_units_on_its_host(void **state) {
         assert_true(g.leader->n_globals_judged - judged <= 10 * GLOBALS);
 }
 
+// Who conflicts with some of them may drive one out where it is, and nowhere else.
+static void who_conflicts_has_global_units_judged_on_its_host(void **state) {
+        uint64_t judged;
+
+        assert_int_equal(rig_change(&g, START, "g0.service", SERVICE "[X-Argosy]\nGlobal=yes\n")->status, 0);
+        judged = g.leader->n_globals_judged;
+        assert_int_equal(rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nConflicts=other*.service\n")->status, 0);
+        assert_int_equal(rig_change(&g, DESTROY, "web.service", NULL)->status, 0);
+        assert_in_range(g.leader->n_globals_judged - judged, 1, 10);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(who_starts_and_stops_a_unit_looks_at_its_host),
@@ -199,6 +210,7 @@ int main(void) {
                 TEST(the_voters_are_planned_when_a_voter_changes),
                 TEST(who_says_something_else_of_itself_concerns_nobody_else),
                 TEST(a_session_judges_global_units_on_its_host),
+                TEST(who_conflicts_has_global_units_judged_on_its_host),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

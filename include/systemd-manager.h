@@ -239,6 +239,9 @@ int systemd_manager_reload(SystemdManager *m, SystemdReloaded done, void *userda
 // during the call; NULL and 0 on error (-ECONNRESET: connection lost).
 typedef void (*SystemdInspected)(int error, Argosy__Response__Property *const *properties, size_t n,
                                  void *userdata);
+// Whether a job of a unit that is not watched has been done since then (CLOCK_MONOTONIC), by anybody. Of the last few dozens of
+// such jobs: no more are remembered.
+bool systemd_manager_job_ended(const SystemdManager *m, const char *unit, uint64_t since_us);
 int systemd_manager_inspect(SystemdManager *m, const char *name, SystemdInspected done, void *userdata);
 
 // Where systemd says that the unit's control group is, as it sees the hierarchy itself; empty while the unit

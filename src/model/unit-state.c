@@ -44,7 +44,7 @@ static const struct {
         const char *word, *phrase, *by_phrase;
 } down_causes[] = {
         [ARGOSY__DOWN_CAUSE__DOWN_NOT] = {"", "", NULL},
-        [ARGOSY__DOWN_CAUSE__DOWN_STOPPED] = {"drift", "somebody stopped it there without argosy; `start` starts it again",
+        [ARGOSY__DOWN_CAUSE__DOWN_STOPPED] = {"drift", "somebody stopped it there without argosy (systemctl stop, kill or isolate); `start` starts it again",
                                               NULL},
         [ARGOSY__DOWN_CAUSE__DOWN_SKIPPED] = {"skipped", "systemd skipped its start: a condition of it is not met",
                                               "systemd skipped its start: %s is not met"},

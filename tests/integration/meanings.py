@@ -191,6 +191,11 @@ def test_what_goes_down_with_a_unit_that_argosy_stops_is_no_drift(c: Cluster):
     eventually(lambda: c.row("rival")["note"] == "conflict")
     c.ctl("start rival")
     eventually(lambda: c.row("beaten")["note"] == "conflict")
+    for verb in ("why", "status"):
+        assert "rival.service" in c.ctl_result(f"{verb} beaten").out
+    c.ctl("start beaten")
+    eventually(lambda: c.row("rival")["note"] == "conflict")
+    assert "beaten.service" in c.ctl_result("why rival").out
     c.ctl("destroy rival beaten")
     c.start("by-another", "[Unit]\nPartOf=bindsto.service\n" + SLEEPER + here)
     c.ctl("stop base")
@@ -199,7 +204,7 @@ def test_what_goes_down_with_a_unit_that_argosy_stops_is_no_drift(c: Cluster):
     for unit in ("bindsto", "partof", "requires"):
         eventually(lambda: c.shown(unit) == "loaded inactive dead")  # noqa: B023
         assert not c.row(unit)["drift"], unit
-        assert "bound to" in c.ctl_result(f"why {unit}").out
+        assert "systemd stopped it with base.service, which it is bound to" in c.ctl_result(f"why {unit}").out
     c.ctl("start base bindsto partof requires")
     c.ctl("destroy base")
     for unit in ("bindsto", "partof", "requires"):
@@ -219,9 +224,14 @@ def test_what_systemd_stops_for_a_foreign_unit_is_no_drift(c: Cluster):
         ("mine.service", SLEEPER),
         ("ground.service", "[Unit]\nAfter=group.target\n" + SLEEPER),  # so that systemd remembers when that was stopped
         ("group.target", "[Unit]\n"),
+        ("bare.service", SLEEPER),  # which systemd forgets when it is stopped
+        ("task.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n"),
     ):
         node.write(f"/run/systemd/system/{name}", text)
-    node.run("systemctl daemon-reload; systemctl start ground.service group.target")
+    node.run("systemctl daemon-reload; systemctl start ground.service group.target bare.service")
+    c.start("barely", "[Unit]\nPartOf=bare.service\n" + SLEEPER + here)
+    c.start("needing", "[Unit]\nRequires=bare.service\nAfter=bare.service\n" + SLEEPER + here)
+    c.start("untasked", "[Unit]\nConflicts=task.service\n" + SLEEPER + here)
     c.start("rivalled", SLEEPER + here)
     c.start("shy", "[Unit]\nConflicts=mine.service\n" + SLEEPER + here)
     c.start("member", "[Unit]\nPartOf=group.target\n" + SLEEPER + here)
@@ -229,12 +239,15 @@ def test_what_systemd_stops_for_a_foreign_unit_is_no_drift(c: Cluster):
     c.start("alone", "[Unit]\nPartOf=group.target\nConflicts=rival.service\n" + SLEEPER + here)
     node.run("systemctl stop alone")
     eventually(lambda: c.row("alone")["note"] == "drift")
-    node.run("systemctl stop group.target; systemctl kill -s KILL ground; systemctl start rival mine")
+    node.run("systemctl stop group.target; systemctl kill -s KILL ground; systemctl start rival mine task; systemctl stop bare")
     for unit, word, by in (
         ("rivalled", "conflict", "rival.service"),
         ("shy", "conflict", "mine.service"),
         ("member", "bound", "group.target"),
         ("bound", "bound", "ground.service"),
+        ("barely", "bound", "bare.service"),
+        ("needing", "bound", "bare.service"),
+        ("untasked", "conflict", "task.service"),
     ):
         eventually(lambda: c.row(unit)["note"] == word)  # noqa: B023
         assert by in c.ctl_result(f"why {unit}").out, unit

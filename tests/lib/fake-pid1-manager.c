@@ -239,6 +239,10 @@ int systemd_manager_reload(SystemdManager *m, SystemdReloaded done, void *userda
         return 0;
 }
 
+bool systemd_manager_job_ended(const SystemdManager *m, const char *unit, uint64_t since_us) {
+        return false;
+}
+
 int systemd_manager_inspect(SystemdManager *m, const char *name, SystemdInspected done, void *userdata) {
         if (!m->connected)
                 return -ENOTCONN;

@@ -247,70 +247,89 @@ static bool is_not_to_run(const AgentUnit *u) {
 
 enum { BINDINGS_MAX = 64 }; // that are looked at: they may lead in a circle, or fan out
 
-// With what it is bound to goes what is bound to that, and is stopped before it.
-static bool goes_along(const AgentUnit *u, unsigned *left) {
+// With what it is bound to goes what is bound to that, and is stopped before it. NULL: it does not.
+static const AgentUnit *goes_along(const AgentUnit *u, unsigned *left) {
         const AgentSpec *content = agent_unit_content(u);
         _cleanup_free_ char *names = NULL;
         char *save = NULL;
 
         if (!content || !content->bound_to)
-                return false;
+                return NULL;
         names = unit_file_fill_in(content->bound_to, u->name);
         if (!names)
-                return false;
+                return NULL;
         for (char *name = strtok_r(names, " \t", &save); name && *left > 0; name = strtok_r(NULL, " \t", &save)) {
                 const AgentUnit *other = agent_unit_find(u->node, name);
 
                 (*left)--;
                 if (other && other != u && (is_not_to_run(other) || goes_along(other, left)))
-                        return true;
+                        return other;
         }
-        return false;
+        return NULL;
 }
 
-bool agent_unit_goes_along(const AgentUnit *u) {
+const AgentUnit *agent_unit_goes_along(const AgentUnit *u) {
         unsigned left = BINDINGS_MAX;
 
         return goes_along(u, &left);
 }
 
-static bool each_conflict(const AgentUnit *u, bool (*is)(AgentUnit *other, bool value), bool value) {
+typedef bool (*OfConflict)(AgentUnit *other, const void *data);
+
+// The first one of which that is so; NULL: of none.
+static AgentUnit *each_conflict(const AgentUnit *u, OfConflict is, const void *data) {
         const AgentSpec *content = agent_unit_content(u);
         _cleanup_free_ char *names = NULL;
         char *save = NULL;
 
         if (!content || !content->conflicts)
-                return false;
+                return NULL;
         names = unit_file_fill_in(content->conflicts, u->name);
         if (!names)
-                return false;
+                return NULL;
         for (char *name = strtok_r(names, " \t", &save); name; name = strtok_r(NULL, " \t", &save)) {
                 AgentUnit *other = agent_unit_find(u->node, name);
 
-                if (other && other != u && is(other, value))
-                        return true;
+                if (other && other != u && is(other, data))
+                        return other;
         }
-        return false;
+        return NULL;
 }
 
 // Up, or about to be.
-static bool is_displacing(AgentUnit *other, bool value) {
+static bool is_displacing(AgentUnit *other, const void *data) {
         PlanStep busy = agent_unit_doing(other)->busy;
 
         return busy == PLAN_START || busy == PLAN_RESTART || active_state_is_up(other->watch.runtime.active);
 }
 
-static bool note_displaced(AgentUnit *other, bool value) {
-        other->displaced = value;
+static bool is_that(AgentUnit *other, const void *data) {
+        return other == data;
+}
+
+static bool note_displaced(AgentUnit *other, const void *data) {
+        other->displaced = *(const bool *) data;
         return false; // all of them
 }
 
 bool agent_unit_has_conflict(const AgentUnit *u) {
-        return u->displaced || each_conflict(u, is_displacing, true);
+        return u->displaced || each_conflict(u, is_displacing, NULL);
+}
+
+// One whose own file names it is looked for among all: that is asked once, when such a unit has gone down.
+const char *agent_unit_conflict(const AgentUnit *u) {
+        const AgentUnit *other = each_conflict(u, is_displacing, NULL);
+
+        if (other || !u->displaced)
+                return other ? other->name : NULL;
+        agent_foreach_unit(one, u->node)
+                if (one != u && is_displacing(one, NULL) && each_conflict(one, is_that, u))
+                        return one->name;
+        return NULL;
 }
 
 void agent_unit_displace(AgentUnit *u, bool displaced) {
-        (void) each_conflict(u, note_displaced, displaced);
+        (void) each_conflict(u, note_displaced, &displaced);
 }
 
 bool agent_is_cut_off(const AgentUnit *u, uint64_t now_us) {

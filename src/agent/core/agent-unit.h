@@ -47,10 +47,12 @@ const PlanWanted *agent_unit_wanted(const AgentUnit *u, PlanWanted *buffer);
 uint64_t agent_unit_answered(const AgentUnit *u);
 // The content that is in place; NULL: none, or not known.
 const AgentSpec *agent_unit_content(const AgentUnit *u);
-// Whether systemd stops it, or has stopped it, with a unit of ours that is not to run.
-bool agent_unit_goes_along(const AgentUnit *u);
+// With which unit of ours that is not to run systemd stops it, or has stopped it; NULL: with none.
+const AgentUnit *agent_unit_goes_along(const AgentUnit *u);
 // Whether systemd has stopped it, if it is down, for one that conflicts with it, whoever of the two says so.
 bool agent_unit_has_conflict(const AgentUnit *u);
+// Which one that is; NULL: it is not known.
+const char *agent_unit_conflict(const AgentUnit *u);
 // Marks those whom its own file conflicts with: it is about to start, or did not come to it.
 void agent_unit_displace(AgentUnit *u, bool displaced);
 // The lease is over, and for so long, that the guard has stopped this unit or will not let it start.

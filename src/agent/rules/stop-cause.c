@@ -37,13 +37,15 @@ StopTie stop_tie(const char *property, const char *other) {
 
 static bool comes_up(const StopOther *o) {
         return active_state_is_up(o->active) || o->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING ||
-               (active_state_is_down(o->active) && o->has_job);
+               (active_state_is_down(o->active) && (o->has_job || o->had_job)); // as both were not up, that was a start
 }
 
 static bool goes_down(const StopOther *o, uint64_t from_us) {
         if (o->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING || (active_state_is_up(o->active) && o->has_job))
                 return true;
-        return o->down_at_us > 0 && o->down_at_us >= from_us;
+        if (o->down_at_us == 0)
+                return active_state_is_down(o->active) && o->had_job;
+        return o->down_at_us >= from_us;
 }
 
 Argosy__DownCause stop_cause(const StopOther *o, uint64_t from_us) {

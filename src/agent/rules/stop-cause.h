@@ -21,7 +21,8 @@ typedef struct StopOther {
         StopTie tie;
         Argosy__ActiveState active;
         bool has_job;
-        uint64_t down_at_us; // CLOCK_MONOTONIC, 0: never
+        uint64_t down_at_us; // CLOCK_MONOTONIC, 0: never, or systemd has forgotten it since
+        bool had_job; // that is done, at most as long ago as the unit began to end
 } StopOther;
 
 // What a unit is to one that has that property with its name. NONE: such a tie stops nothing.

@@ -372,6 +372,12 @@ void agent_returns_given_up(const AgentUnit *u, char text[static AGENT_ERROR_MAX
 
 // ---- those that come back
 
+const char *agent_returns_with(const AgentUnit *u) {
+        const AgentReturn *r = u->comes_back ? find(u->node, u->name) : NULL;
+
+        return r ? r->with : NULL;
+}
+
 bool agent_returns_held_back(const AgentUnit *u) {
         const AgentReturn *r = find(u->node, u->name);
         const AgentUnit *with = r ? agent_unit_find(u->node, r->with) : NULL;

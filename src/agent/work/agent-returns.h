@@ -15,6 +15,8 @@ void agent_on_surveyed(int error, const SystemdDependent *list, size_t n, void *
 void agent_returns_begin(AgentUnit *u);
 // Ends that step: what has not come back yet is started once more when the unit is up again.
 void agent_returns_leave_off(AgentUnit *u);
+// The unit that it was stopped with, and comes back after; NULL: it is not such a one.
+const char *agent_returns_with(const AgentUnit *u);
 // Whether units were stopped with it that do not need it to start again.
 bool agent_returns_anyway(const AgentUnit *u);
 // It did not start: adds what that leaves down to the reason, and reports it.

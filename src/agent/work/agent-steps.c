@@ -230,12 +230,24 @@ static void note_outcome(AgentUnit *u, Argosy__Outcome__Kind outcome) {
         agent_unit_report(u);
 }
 
+// Of ours it is known which other unit that was.
+static const char *down_by(const AgentUnit *u, Argosy__DownCause down) {
+        const AgentUnit *with;
+
+        if (down == ARGOSY__DOWN_CAUSE__DOWN_CONFLICT)
+                return agent_unit_conflict(u);
+        if (down != ARGOSY__DOWN_CAUSE__DOWN_BOUND)
+                return NULL;
+        with = agent_unit_goes_along(u);
+        return with ? with->name : agent_returns_with(u);
+}
+
 // What a job that is not ours has stopped is noted once systemd has said for whom.
 static void note_down(AgentUnit *u, Argosy__DownCause down) {
         if (u->held.down == down || !u->has_held)
                 return;
         if (down != ARGOSY__DOWN_CAUSE__DOWN_STOPPED || !agent_stop_cause_ask(u))
-                agent_unit_set_down(u, down, NULL);
+                agent_unit_set_down(u, down, down_by(u, down));
 }
 
 static void note_judgement(AgentUnit *u, const PlanResult *res) {

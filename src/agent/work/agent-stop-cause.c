@@ -106,8 +106,11 @@ static StopOther other_of(StopTie tie, Argosy__Response__Property *const *proper
 static void on_other(int error, Argosy__Response__Property *const *properties, size_t n, void *userdata) {
         StopQuery *q = userdata;
         StopOther o = other_of(q->others[q->at].tie, properties, n);
-        Argosy__DownCause cause = error < 0 ? ARGOSY__DOWN_CAUSE__DOWN_NOT : stop_cause(&o, q->from_us);
+        Argosy__DownCause cause = ARGOSY__DOWN_CAUSE__DOWN_NOT;
 
+        o.had_job = systemd_manager_job_ended(q->node->systemd, q->others[q->at].name, q->from_us);
+        if (error == 0)
+                cause = stop_cause(&o, q->from_us);
         if (cause != ARGOSY__DOWN_CAUSE__DOWN_NOT) {
                 finish(q, cause, q->others[q->at].name);
                 return;

@@ -137,7 +137,16 @@ typedef struct CheckWalk {
         UnitCgroups found;
 } CheckWalk;
 
-enum { RETRY_MIN_MS = 20 };
+enum {
+        RETRY_MIN_MS = 20,
+        FOREIGN_JOBS = 64, // that are remembered
+};
+
+// Of a unit that is not watched: systemd may have forgotten it by the time that somebody asks.
+typedef struct ForeignJob {
+        uint64_t unit;  // map_hash() of its name
+        uint64_t at_us; // CLOCK_MONOTONIC
+} ForeignJob;
 
 typedef enum CloseState { OPEN, CLOSING, CLOSED } CloseState;
 
@@ -218,6 +227,8 @@ struct SystemdManager {
         bool reload_replied;
         ListNode inspections_waiting, inspections_sent, inspections_finished;
         ListNode surveys_waiting, surveys_sent, surveys_finished;
+        ForeignJob foreign_jobs[FOREIGN_JOBS]; // a ring of the last that have ended
+        unsigned foreign_job;                  // the oldest, which the next one replaces
 
         SystemdStats stats;
 };

@@ -3,6 +3,7 @@
 // What systemd tells without being asked. A signal changes the cache and moves jobs on; it never causes a
 // question about the unit that it names (the question would cause signals of its own).
 
+#include "clock.h"
 #include "systemd-manager-private.h"
 #include "unit-state.h"
 
@@ -72,6 +73,20 @@ static int on_unit_removed(SystemdManager *m, BusSignal *signal) {
         return 0;
 }
 
+static void note_foreign_job(SystemdManager *m, const char *unit) {
+        m->foreign_jobs[m->foreign_job] = (ForeignJob){map_hash(unit, strlen(unit)), clock_monotonic_us()};
+        m->foreign_job = (m->foreign_job + 1) % FOREIGN_JOBS;
+}
+
+bool systemd_manager_job_ended(const SystemdManager *m, const char *unit, uint64_t since_us) {
+        uint64_t hash = map_hash(unit, strlen(unit));
+
+        for (size_t i = 0; i < FOREIGN_JOBS; i++)
+                if (m->foreign_jobs[i].unit == hash && m->foreign_jobs[i].at_us > 0 && m->foreign_jobs[i].at_us >= since_us)
+                        return true;
+        return false;
+}
+
 static int on_job_removed(SystemdManager *m, BusSignal *signal) {
         uint32_t id = bus_read_u32(&signal->body);
         const char *unit, *word;
@@ -82,6 +97,8 @@ static int on_job_removed(SystemdManager *m, BusSignal *signal) {
         if (signal->body.error < 0)
                 return signal->body.error;
         manager_jobs_removed(m, id, unit, word);
+        if (streq(word, "done") && !systemd_manager_find(m, unit))
+                note_foreign_job(m, unit);
         if (streq(unit, "shutdown.target"))
                 manager_ask_stopping(m); // cancelled, or reached
         return 0;

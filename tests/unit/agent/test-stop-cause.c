@@ -48,6 +48,18 @@ static void what_takes_it_along_must_have_gone_with_it(void **state) {
         assert_cause(STOP_TIE_NONE, DEAD, true, FROM, NOT);
 }
 
+static void what_systemd_has_forgotten_had_a_job(void **state) {
+        StopOther other = {.tie = STOP_TIE_STOP, .active = DEAD, .had_job = true};
+
+        assert_int_equal(stop_cause(&other, FROM), BOUND);
+        other.down_at_us = FROM - 1; // it is remembered, and went down before
+        assert_int_equal(stop_cause(&other, FROM), NOT);
+        other = (StopOther){.tie = STOP_TIE_STOP, .active = UP, .had_job = true};
+        assert_int_equal(stop_cause(&other, FROM), NOT);
+        other = (StopOther){.tie = STOP_TIE_CONFLICT, .active = DEAD, .had_job = true};
+        assert_int_equal(stop_cause(&other, FROM), CONFLICT);
+}
+
 static void ties_that_all_units_have_tell_nothing(void **state) {
         assert_int_equal(stop_tie("Conflicts", "b.service"), STOP_TIE_CONFLICT);
         assert_int_equal(stop_tie("ConflictedBy", "b.service"), STOP_TIE_CONFLICT);
@@ -67,6 +79,7 @@ int main(void) {
                 cmocka_unit_test(what_conflicts_stops_it_by_coming_up),
                 cmocka_unit_test(what_it_is_bound_to_stops_it_by_being_down),
                 cmocka_unit_test(what_takes_it_along_must_have_gone_with_it),
+                cmocka_unit_test(what_systemd_has_forgotten_had_a_job),
                 cmocka_unit_test(ties_that_all_units_have_tell_nothing),
         };
 

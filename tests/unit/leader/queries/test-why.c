@@ -385,7 +385,7 @@ static void assert_down(Argosy__DownCause cause, const char *by, const char *why
 static void what_took_it_down_there(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         assert_down(ARGOSY__DOWN_CAUSE__DOWN_STOPPED, "",
-                    "somebody stopped it there without argosy; `start` starts it again", "drift");
+                    "somebody stopped it there without argosy (systemctl stop, kill or isolate); `start` starts it again", "drift");
         assert_down(ARGOSY__DOWN_CAUSE__DOWN_SKIPPED, "ConditionPathExists=/x",
                     "systemd skipped its start: ConditionPathExists=/x is not met", "skipped");
         assert_down(ARGOSY__DOWN_CAUSE__DOWN_ENDED, "", "it ended by itself; `start` starts it again", "ended");

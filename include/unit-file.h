@@ -87,6 +87,7 @@ typedef struct UnitFile {
                                 // unit_file_activates()
         char *bound_to;         // [Unit] Requires=, Requisite=, BindsTo=, PartOf=, StopPropagatedFrom=, as written,
                                 // behind each other; NULL: none. Systemd stops the unit with these
+        char *stops;            // [Unit] PropagatesStopTo= likewise. Systemd stops these with the unit
         char *conflicts;        // [Unit] Conflicts= likewise. Systemd stops these when the unit starts, and the other way round
         char *sockets;          // [Service] Sockets= likewise; NULL: none
         char *ends;             // [Unit] OnFailure= and OnSuccess= likewise; NULL: none

@@ -28,8 +28,9 @@
 
 #include <errno.h>
 
-#include "authorization.h"
 #include "activation-affinity.h"
+#include "authorization.h"
+#include "budget-dependents.h"
 #include "companion-orders.h"
 #include "decide.h"
 #include "disruption-budget.h"
@@ -46,9 +47,9 @@
 #include "nodes.h"
 #include "oom.h"
 #include "open-jobs.h"
-#include "own-jobs.h"
 #include "ordering.h"
 #include "orders.h"
+#include "own-jobs.h"
 #include "pending.h"
 #include "previous-nodes.h"
 #include "rebalances.h"
@@ -106,6 +107,7 @@ static void refresh_units_of(Leader *l, const Node *n) {
 
 static void follow_touched(Leader *l, Unit *u) {
         disruption_budget_refresh(l, u); // budgets
+        budget_dependents_refresh(l, u); // and those of units that go down with it
         replacers_on_touched(l, u); // those who wait for others of its budget
         ordering_mark(l, u);        // those who come after it
         waiters_on_unit(l, u); // those who wait for it
@@ -185,6 +187,7 @@ static void must(int r) {
 static void follow_unit(Leader *l, Unit *u, UnitEntry *e) {
         must(follow_place(l, u, e));
         retry_controller_on_record(l, u, e);
+        must(budget_dependents_on_unit(l, e));
         must(disruption_budget_on_unit(l, u, e));
         must(ordering_on_unit(l, u, e));
         unit_touch(l, u);

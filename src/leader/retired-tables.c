@@ -45,6 +45,7 @@ typedef struct RetiredTables {
         Leader *leader;
         Map nodes, units, budgets, jobs;
         Activators activators;
+        StopDependents stop_dependents;
         Companions companions;
         Dependencies dependencies;
         SchedulerTables *places;
@@ -83,6 +84,7 @@ static void free_tables(uv_work_t *work) {
         map_done_with(&t->budgets, free_budget);
         map_done_with(&t->jobs, free_job);
         activators_done(&t->activators);
+        stop_dependents_done(&t->stop_dependents);
         companions_done(&t->companions);
         dependencies_done_all(&t->dependencies);
         scheduler_tables_free(t->places);
@@ -132,6 +134,8 @@ void retired_tables_take(Leader *l) {
         t->jobs = take_map(&l->open_jobs);
         t->activators = l->activators;
         l->activators = (Activators){};
+        t->stop_dependents = l->stop_dependents;
+        l->stop_dependents = (StopDependents){};
         t->companions = l->companions;
         l->companions = (Companions){};
         t->dependencies = l->dependencies;

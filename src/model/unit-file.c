@@ -415,6 +415,8 @@ static int on_unit(Parser *p, const char *key, const char *value) {
                 return add_condition(&f->asserts, &f->several_asserts, key, value);
         if (streq(key, "OnFailure") || streq(key, "OnSuccess"))
                 return add_text(&f->ends, value, false);
+        if (streq(key, "PropagatesStopTo"))
+                return add_text(&f->stops, value, false);
         if (streq(key, "Conflicts"))
                 return add_text(&f->conflicts, value, false);
         return stops_with(key) ? add_text(&f->bound_to, value, false) : 0;
@@ -612,6 +614,7 @@ UnitFile *unit_file_free(UnitFile *f) {
         free(f->install);
         free(f->activates);
         free(f->bound_to);
+        free(f->stops);
         free(f->conflicts);
         free(f->sockets);
         free(f->ends);

@@ -155,6 +155,22 @@ def test_a_drain_keeps_to_the_budget(c: Cluster):
     c.assert_once("r@*", 9)
 
 
+def test_what_goes_down_with_a_unit_keeps_to_its_own_budget(c: Cluster):
+    names = [str(i) for i in range(1, 4)]
+    c.submit("under@.service", SLEEPER)
+    c.submit("bound@.service", "[Unit]\nBindsTo=under@%i.service\nAfter=under@%i.service\n" + SLEEPER +
+             "[X-Argosy]\nMachineOf=under@%i.service\nMaxUnavailable=1\n")
+    c.ctl("start under@{1..3} bound@{1..3}")
+    before = {i: c.row(f"bound@{i}.service")["since"] for i in names}
+    path = write(c.node("n1"), "[Service]\nExecStart=/bin/sleep 5000\n", "under@.service")
+    c.ctl(f"update --max-unavailable=3 --health=200ms {path}", c.node("n1"))
+    since = sorted((c.row(f"under@{i}.service")["since"], c.row(f"bound@{i}.service")["since"]) for i in names)
+    assert all(c.row(f"bound@{i}.service")["since"] > before[i] for i in names), "systemd did not take them down"
+    for (_, was_back), (next_up, _) in zip(since, since[1:]):
+        assert was_back <= next_up, f"the next one was taken down while one was down: {since}"
+    c.ctl("destroy under@{1..3} bound@{1..3} under@.service bound@.service")
+
+
 def test_nonsense_is_refused(c: Cluster):
     c.ctl_fails("update nothing@.service", saying="there is no file of that name")
     c.start("r@1")

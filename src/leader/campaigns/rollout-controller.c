@@ -16,6 +16,7 @@
 #include <errno.h>
 
 #include "batch-builder.h"
+#include "budget-dependents.h"
 #include "disruption-budget.h"
 #include "event-marks.h"
 #include "log.h"
@@ -261,27 +262,44 @@ static bool has_kept_content(const Argosy__RolloutRecord *r, const RolloutItem *
         return rollout_is_returning(r) && i->up && i->failure;
 }
 
+// Whether others that go down with it there cannot now (MaxUnavailable=): its turn comes when they can. Who goes back does not ask:
+// they may be down for what has gone wrong.
+static bool is_held(const Leader *l, const Argosy__RolloutRecord *r, const Unit *u, const Node *n) {
+        return !rollout_is_returning(r) && budget_dependents_in_the_way(l, u, n);
+}
+
 // Gives the nodes their turn, in one record.
-static int change_nodes(BatchBuilder *b, const Argosy__RolloutRecord *r, const View *v,
-                        const RolloutStep *step) {
+static int change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
+                        const View *v, const RolloutStep *step) {
         _cleanup_free_ Argosy__RolloutNode *fresh = calloc(step->n_chosen + 1, sizeof(*fresh));
         _cleanup_free_ Argosy__RolloutNode **nodes = calloc(r->n_nodes + step->n_chosen + 1, sizeof(*nodes));
         Argosy__RolloutRecord next = *r;
-        size_t n = 0;
+        size_t n = 0, n_fresh;
 
         if (!fresh || !nodes)
                 return -ENOMEM;
-        for (size_t i = 0; i < step->n_chosen; i++) {
+        for (size_t c = 0; c < step->n_chosen; c++) {
+                const size_t k = v->chosen[c], i = n;
+                const Node *node = node_find(l, v->nodes[k]);
+
+                if (is_held(l, r, v->units[k], node)) {
+                        o->held = true;
+                        continue;
+                }
+                budget_dependents_take(l, v->units[k], node);
                 argosy__rollout_node__init(&fresh[i]);
-                fresh[i].node = v->nodes[v->chosen[i]];
+                fresh[i].node = v->nodes[k];
                 fresh[i].back = rollout_is_returning(r);
-                fresh[i].kept = has_kept_content(r, &v->items[v->chosen[i]]);
+                fresh[i].kept = has_kept_content(r, &v->items[k]);
                 nodes[n++] = &fresh[i];
         }
+        n_fresh = n;
+        if (n_fresh == 0)
+                return 0;
         for (size_t i = 0; i < r->n_nodes; i++) {
                 bool again = false;
 
-                for (size_t k = 0; k < step->n_chosen; k++)
+                for (size_t k = 0; k < n_fresh; k++)
                         again |= fresh[k].node == r->nodes[i]->node;
                 if (!again)
                         nodes[n++] = r->nodes[i];
@@ -348,14 +366,19 @@ static int fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, cons
         return rollout_turn_back(l, b, r, reason);
 }
 
-static int change(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const View *v,
+static int change(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r, const View *v,
                   const RolloutStep *step, Scheduler **scheduler) {
         if (step->n_chosen && v->nodes[v->chosen[0]])
-                return change_nodes(b, r, v, step);
+                return change_nodes(l, b, o, r, v, step);
         for (size_t i = 0; i < MIN_OF(step->n_chosen, (size_t) CHANGES_PER_BATCH); i++) {
                 size_t k = v->chosen[i];
-                int e = change_unit(l, b, r, v->units[k], &v->items[k], scheduler);
+                int e;
 
+                if (is_held(l, r, v->units[k], v->units[k]->node)) {
+                        o->held = true;
+                        continue;
+                }
+                e = change_unit(l, b, r, v->units[k], &v->items[k], scheduler);
                 if (e == ROLLOUT_NO_NODE)
                         return fail(l, b, r, v, k, "no node takes it with the new content");
                 if (e < 0)
@@ -400,7 +423,7 @@ static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Rollo
         case ROLLOUT_OVER:
                 return finish(l, b, r);
         default:
-                return change(l, b, r, &v, &step, scheduler);
+                return change(l, b, o, r, &v, &step, scheduler);
         }
 }
 

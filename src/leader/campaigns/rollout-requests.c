@@ -395,6 +395,9 @@ bool rollout_phrase(const Leader *l, const char *name, char *ret, size_t size) {
                     o ? o->left : 0, o ? o->n_items : 0);
         if (o && o->n_down >= o->max)
                 n += str_fit(ret + n, size - n, "; %zu down or new, and %zu may be", o->n_down, o->max);
+        else if (o && o->held)
+                n += str_fit(ret + n, size - n,
+                             "; what would go down with it has to wait for its own MaxUnavailable=");
         if (rollout_is_returning(r))
                 str_fit(ret + n, size - n, " (%s)", r->reason);
         return true;

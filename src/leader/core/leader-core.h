@@ -5,8 +5,8 @@
 // his own.
 
 #include "activators.h"
-#include "companions.h"
 #include "cluster-state.h"
+#include "companions.h"
 #include "deadline-heap.h"
 #include "dependencies.h"
 #include "job-tally.h"
@@ -14,6 +14,7 @@
 #include "lease.h"
 #include "list.h"
 #include "map.h"
+#include "stop-dependents.h"
 #include "unit-life.h"
 #include "uvx.h"
 
@@ -158,6 +159,7 @@ struct Leader {
         Map budgets; // by name
         Map fleet_units; // by name: view/fleet-units.c alone
         Activators activators; // which recorded unit activates which
+        StopDependents stop_dependents; // which recorded units systemd stops with which
         Companions companions; // which templates stand beside which units
         Dependencies dependencies;
         LeaseTable leases;

@@ -102,12 +102,16 @@ static const char *under_way(const UnitOnNode *s, const Argosy__UnitRecord *r) {
 
 // It would leave a node that is emptied, or where somebody replaces it.
 static void reason_of_budget(Leader *l, const Unit *u, char ret[static REASON_SIZE]) {
-        const Unit *by = replacer_of(l, u);
+        const DisruptionBudget *g = u->held_by;
+        const Unit *by = replacer_of(l, u),
+                   *one = g == u->budget ? u : CONTAINER_OF(g->units.next, Unit, of_budget);
 
         str_fit(ret, REASON_SIZE,
-                "it is to leave its node%s%s%s and waits: %zu of its group are down already, MaxUnavailable=%zu",
-                by ? ", where " : "", by ? by->name : "", by ? " replaces it," : "", u->budget->n_down,
-                disruption_budget_max(l, u->budget, cluster_state_find_unit(l->state, u->name)));
+                "it is to leave its node%s%s%s and waits: %zu of %s%s are down already, MaxUnavailable=%zu",
+                by ? ", where " : "", by ? by->name : "", by ? " replaces it," : "", g->n_down,
+                g == u->budget ? "its group" : g->name,
+                g == u->budget ? "" : ", which would go down with it,",
+                disruption_budget_max(l, g, cluster_state_find_unit(l->state, one->name)));
 }
 
 static void reason_of_mismatch(Leader *l, const UnitOnNode *s, char ret[static REASON_SIZE]) {

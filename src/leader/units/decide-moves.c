@@ -161,6 +161,7 @@ bool move_is_held(const Decision *d, const Unit *u, const UnitEntry *e) {
 static bool waits_for_its_budget(Decision *d, Unit *u, const UnitEntry *e) {
         if (!move_is_held(d, u, e))
                 return false;
+        u->held_by = disruption_budget_in_the_way(d->leader, u, e);
         unit_event(d->leader, u, LIFE_IS_HELD);
         return true;
 }

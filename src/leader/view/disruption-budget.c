@@ -14,6 +14,7 @@
 #include <errno.h>
 
 #include "batch-builder.h"
+#include "budget-dependents.h"
 #include "disruption-budget.h"
 #include "host-marks.h"
 #include "nodes.h"
@@ -73,6 +74,8 @@ void disruption_budget_discard(DisruptionBudget *g) {
 void disruption_budget_drop_if_unused(Leader *l, DisruptionBudget *g) {
         if (!list_is_empty(&g->units) || g->rollout)
                 return;
+        while (!list_is_empty(&g->waiting)) // others, for what goes down with them
+                unit_event(l, CONTAINER_OF(g->waiting.next, Unit, queue), LIFE_RECONSIDER_ANYWAY);
         map_take_str(&l->budgets, g->name);
         disruption_budget_discard(g);
 }
@@ -82,6 +85,12 @@ void disruption_budget_drop_if_unused(Leader *l, DisruptionBudget *g) {
 static void changed(Leader *l, DisruptionBudget *g) {
         if (g->rollout)
                 g->rollout->due = true;
+        list_foreach (i, &l->rollouts) {
+                Rollout *o = CONTAINER_OF(i, Rollout, all);
+
+                o->due |= o->held;
+                o->held = false;
+        }
         for (unsigned n = 0; n < WOKEN_UNITS && !list_is_empty(&g->waiting); n++)
                 unit_event(l, CONTAINER_OF(g->waiting.next, Unit, queue), LIFE_RECONSIDER_ANYWAY);
         leader_mark(l);
@@ -105,6 +114,17 @@ static bool runs_on(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
 
         return unit_on_node_is_reported(s) && !s->node->reason && active_state_is_up(s->active) && s->revision >= c.restart_rev &&
                hash_equal(&s->seen, &c.spec->hash);
+}
+
+bool disruption_budget_is_settled(const Leader *l, const Unit *u, const Node *n) {
+        const UnitEntry *e = u->recorded ? cluster_state_find_unit(l->state, u->name) : NULL;
+        const UnitOnNode *s = unit_on_node_find(u, n);
+
+        if (!e || !s || e->removed || !(e->record->global || u->node == n))
+                return false;
+        if (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                return runs_on(l, s, e);
+        return e->record->target == ARGOSY__TARGET__TARGET_LOADED && s->revision >= e->record->revision;
 }
 
 // What its host has not told yet, since its link broke or the leader is a new one, may well run.
@@ -132,7 +152,7 @@ void disruption_budget_refresh(Leader *l, Unit *u) {
                 refresh_unit_on_node(l, s, e);
                 up |= s->up && s->node == u->node;
         }
-        count(l, u, counted, counted && !up);
+        count(l, u, counted, counted && (!up || budget_dependents_goes_down(l, u)));
         if (u->life == LIFE_HELD && is_known_to_be_down(l, u, e)) // it takes nothing of the budget to leave
                 unit_event(l, u, LIFE_RECONSIDER_ANYWAY);
         if (u->budget->rollout) {
@@ -225,7 +245,7 @@ size_t disruption_budget_room(const Leader *l, const DisruptionBudget *g, const 
         return max == SIZE_MAX ? SIZE_MAX : max > n_down ? max - n_down : 0;
 }
 
-void disruption_budget_take(Leader *l, Unit *u) {
+void disruption_budget_take_one(Leader *l, Unit *u) {
         DisruptionBudget *g = u->budget;
 
         if (!g || !u->counted || u->down)
@@ -234,9 +254,20 @@ void disruption_budget_take(Leader *l, Unit *u) {
         g->batch = l->n_batches;
 }
 
+void disruption_budget_take(Leader *l, Unit *u) {
+        disruption_budget_take_one(l, u);
+        budget_dependents_take(l, u, u->node);
+}
+
+DisruptionBudget *disruption_budget_in_the_way(const Leader *l, const Unit *u, const UnitEntry *e) {
+        if (u->budget && u->counted && !is_known_to_be_down(l, u, e) &&
+            disruption_budget_room(l, u->budget, e) == 0)
+                return u->budget;
+        return budget_dependents_in_the_way(l, u, u->node);
+}
+
 bool disruption_budget_allows(const Leader *l, const Unit *u, const UnitEntry *e) {
-        return !u->budget || !u->counted || is_known_to_be_down(l, u, e) ||
-               disruption_budget_room(l, u->budget, e) > 0;
+        return !disruption_budget_in_the_way(l, u, e);
 }
 
 bool disruption_budget_keeps(const Leader *l, const Unit *u, const UnitEntry *e, bool replaced) {

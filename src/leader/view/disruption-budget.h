@@ -15,17 +15,22 @@ int disruption_budget_join(Leader *l, Unit *u, const UnitEntry *e); // that it i
 int disruption_budget_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record; 0 or -ENOMEM
 void disruption_budget_leave(Leader *l, Unit *u);
 void disruption_budget_refresh(Leader *l, Unit *u); // follows what is seen of it
+// Of one that runs on the node: it is to, as it does.
+bool disruption_budget_is_settled(const Leader *l, const Unit *u, const Node *n);
 // How many of the budget may be down by the units' own options; SIZE_MAX: any number.
 size_t disruption_budget_max(const Leader *l, const DisruptionBudget *g, const UnitEntry *e);
 // How many more of them may be taken down now; SIZE_MAX: any number.
 size_t disruption_budget_room(const Leader *l, const DisruptionBudget *g, const UnitEntry *e);
-// Whether the unit may be taken down now.
+// The budget that has no room for the unit, or for one that systemd stops with it (budget-dependents.h); NULL: it may be taken
+// down now.
+DisruptionBudget *disruption_budget_in_the_way(const Leader *l, const Unit *u, const UnitEntry *e);
 bool disruption_budget_allows(const Leader *l, const Unit *u, const UnitEntry *e);
 // Whether the unit is to leave a node that is emptied, or (`replaced`) where somebody replaces it, and cannot yet for
 // its budget's sake. What a lost node, a drain's deadline or a node that refuses it demands does not wait.
 bool disruption_budget_keeps(const Leader *l, const Unit *u, const UnitEntry *e, bool replaced);
-// The batch in the making takes the unit down: remembered until the next batch.
+// The batch in the making takes the unit down, and what is stopped with it: remembered until the next batch.
 void disruption_budget_take(Leader *l, Unit *u);
+void disruption_budget_take_one(Leader *l, Unit *u); // alone
 // Whether it would leave its node, and waits for others of its budget.
 bool disruption_budget_holds_back(const Unit *u);
 

@@ -182,6 +182,7 @@ struct Rollout {
         DisruptionBudget *budget;
         ListNode all;                      // in Leader.rollouts
         bool due;                          // to be looked at
+        bool held; // another budget has no room for what would go down with its units
         uint64_t next_us;                  // when time alone moves it; 0: never
         size_t left, n_items, n_down, max; // as of the last look
 };
@@ -195,6 +196,8 @@ struct Unit {
         UnitLife life;     // changed by unit_event() alone
         uint32_t pending_since_sec; // while it waits for a node: since when, as far as this leader knows; by leader_wall()
         ListNode queue;    // in the list that follows from it (unit-event.c)
+        DisruptionBudget
+                *held_by;     // while it is held: its own budget, or that of units which go down with it
         ListNode to_schedule; // in Leader.to_schedule while it is pending or stranded: more than room
                               // decides about it; or in .pending_due, .pending_due_last or .pending_later
         ListNode enqueued;    // in Leader.enqueued or .offered: it waits in the Placement as if it had no node

@@ -3,7 +3,7 @@
 // The only writer of Unit.life. What follows from where a unit lives is kept here, and nowhere else:
 //
 //      its queue       the units that are everywhere, those that the next batch looks at, those in flight, those that
-//                      their group holds back; no other state has one
+//                      a budget holds back; no other state has one
 //      its deadline    only a unit that is delayed has one (node-loss-controller.c sets it)
 //      n_pending       units without a node and stranded ones, and of those that are to leave a node its n_stuck
 //      marks           to_schedule and unscheduled, which only such units have: they wait in the Placement, and in no
@@ -29,7 +29,7 @@ static ListNode *queue_of(Leader *l, const Unit *u) {
         case LIFE_FLYING:
                 return &l->moved;
         case LIFE_HELD:
-                return &u->budget->waiting;
+                return &u->held_by->waiting;
         default:
                 return NULL;
         }

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Who is stopped with whom, as a map of names with links from the one to the other. Each link belongs to the unit whose file
+// says so, and goes when that file does. A name is there as long as a link leads to it or from it, or belongs to it.
+//
+// Cost: a unit whose file has none of these lines costs a look-up of its name when its record changes.
+//
+// Failures: without memory the unit at hand has no links.
+
+#include "stop-dependents.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "list.h"
+#include "str.h"
+
+typedef struct StopUnit {
+        ListNode dependents; // StopLink.of_origin
+        ListNode origins;    // StopLink.of_dependent
+        ListNode declared;   // StopLink.of_owner
+        size_t n_links;      // in which it is anything
+        char name[];
+} StopUnit;
+
+typedef struct StopLink {
+        StopUnit *origin, *dependent, *owner;
+        ListNode of_origin, of_dependent, of_owner;
+} StopLink;
+
+static StopUnit *get(StopDependents *m, const char *name) {
+        size_t size = strlen(name) + 1;
+        StopUnit *u = map_find_str(&m->names, name);
+
+        if (u)
+                return u;
+        u = calloc(1, sizeof(*u) + size);
+        if (!u)
+                return NULL;
+        memcpy(u->name, name, size);
+        list_init(&u->dependents);
+        list_init(&u->origins);
+        list_init(&u->declared);
+        if (map_add_str(&m->names, u->name, u) == 0)
+                return u;
+        free(u);
+        return NULL;
+}
+
+static void drop_if_unused(StopDependents *m, StopUnit *u) {
+        if (!u || u->n_links > 0)
+                return;
+        map_take_str(&m->names, u->name);
+        free(u);
+}
+
+static void unlink_unit(StopDependents *m, StopUnit *u) {
+        u->n_links--;
+        drop_if_unused(m, u);
+}
+
+static void drop_link(StopDependents *m, StopLink *link) {
+        StopUnit *units[] = {link->origin, link->dependent, link->owner};
+
+        list_unlink(&link->of_origin);
+        list_unlink(&link->of_dependent);
+        list_unlink(&link->of_owner);
+        free(link);
+        for (size_t i = 0; i < ELEMENTSOF(units); i++)
+                unlink_unit(m, units[i]);
+}
+
+static void drop_declared(StopDependents *m, const char *name) {
+        StopUnit *owner;
+
+        while ((owner = map_find_str(&m->names, name)) && !list_is_empty(&owner->declared))
+                drop_link(m, CONTAINER_OF(owner->declared.next, StopLink, of_owner));
+}
+
+static int add_link(StopDependents *m, const char *origin, const char *dependent, const char *owner) {
+        StopUnit *units[] = {get(m, origin), get(m, dependent), get(m, owner)};
+        StopLink *link = units[0] && units[1] && units[2] ? calloc(1, sizeof(*link)) : NULL;
+
+        if (!link) { // each name once
+                drop_if_unused(m, map_find_str(&m->names, origin));
+                drop_if_unused(m, map_find_str(&m->names, dependent));
+                drop_if_unused(m, map_find_str(&m->names, owner));
+                return -ENOMEM;
+        }
+        *link = (StopLink){.origin = units[0], .dependent = units[1], .owner = units[2]};
+        list_append(&link->origin->dependents, &link->of_origin);
+        list_append(&link->dependent->origins, &link->of_dependent);
+        list_append(&link->owner->declared, &link->of_owner);
+        for (size_t i = 0; i < ELEMENTSOF(units); i++)
+                units[i]->n_links++;
+        return 0;
+}
+
+static int add_words(StopDependents *m, const char *name, const char *words, bool stops) {
+        _cleanup_free_ char *copy = words ? strdup(words) : NULL;
+        char *rest = copy, *word;
+        int r = words && !copy ? -ENOMEM : 0;
+
+        while (r == 0 && (word = strsep(&rest, " \t")))
+                if (*word && !streq(word, name))
+                        r = stops ? add_link(m, name, word, name) : add_link(m, word, name, name);
+        return r;
+}
+
+int stop_dependents_set(StopDependents *m, const char *name, const char *bound_to, const char *stops) {
+        int r;
+
+        drop_declared(m, name);
+        r = add_words(m, name, bound_to, false);
+        if (r == 0)
+                r = add_words(m, name, stops, true);
+        if (r < 0)
+                drop_declared(m, name);
+        return r;
+}
+
+bool stop_dependents_has(const StopDependents *m, const char *name) {
+        const StopUnit *u = map_find_str(&m->names, name);
+
+        return u && !list_is_empty(&u->dependents);
+}
+
+bool stop_dependents_has_origin(const StopDependents *m, const char *name) {
+        const StopUnit *u = map_find_str(&m->names, name);
+
+        return u && !list_is_empty(&u->origins);
+}
+
+void stop_dependents_each(const StopDependents *m, const char *name,
+                          void (*each)(const char *name, void *userdata), void *userdata) {
+        const StopUnit *u = map_find_str(&m->names, name);
+
+        if (!u)
+                return;
+        list_foreach (i, &u->dependents)
+                each(CONTAINER_OF(i, const StopLink, of_origin)->dependent->name, userdata);
+}
+
+void stop_dependents_each_origin(const StopDependents *m, const char *name,
+                                 void (*each)(const char *name, void *userdata), void *userdata) {
+        const StopUnit *u = map_find_str(&m->names, name);
+
+        if (!u)
+                return;
+        list_foreach (i, &u->origins)
+                each(CONTAINER_OF(i, const StopLink, of_dependent)->origin->name, userdata);
+}
+
+static void stop_unit_free(void *unit) {
+        StopUnit *u = unit;
+
+        while (!list_is_empty(&u->declared)) {
+                StopLink *link = CONTAINER_OF(u->declared.next, StopLink, of_owner);
+
+                list_unlink(&link->of_owner);
+                free(link);
+        }
+        free(u);
+}
+
+void stop_dependents_done(StopDependents *m) {
+        map_done_with(&m->names, stop_unit_free);
+        *m = (StopDependents){};
+}

@@ -26,6 +26,7 @@ typedef struct TlsCredentials {
 struct TlsContext {
         unsigned n_refs;
         TlsCredentials *credentials;
+        gnutls_priority_t priorities; // of all its sessions: each would have 8 kB of its own
         TlsJudge judge;
         void *userdata;
         bool joiner;
@@ -102,6 +103,12 @@ int tls_context_set_identity(TlsContext *c, const Identity *identity) {
         return 0;
 }
 
+static int set_priorities(TlsContext *c) {
+        int r = gnutls_priority_init(&c->priorities, PRIORITIES, NULL);
+
+        return r < 0 ? x509_errno(r, -EINVAL) : 0;
+}
+
 int tls_context_new(const Identity *identity, TlsJudge judge, void *userdata, TlsContext **ret) {
         _cleanup_(tls_context_unrefp) TlsContext *c = calloc(1, sizeof(*c));
         int r;
@@ -109,7 +116,9 @@ int tls_context_new(const Identity *identity, TlsJudge judge, void *userdata, Tl
         if (!c)
                 return -ENOMEM;
         *c = (TlsContext){.n_refs = 1, .judge = judge, .userdata = userdata};
-        r = tls_context_set_identity(c, identity);
+        r = set_priorities(c);
+        if (r == 0)
+                r = tls_context_set_identity(c, identity);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(c);
@@ -123,7 +132,9 @@ int tls_context_new_joiner(const Hash *ca_hash, TlsContext **ret) {
         if (!c)
                 return -ENOMEM;
         *c = (TlsContext){.n_refs = 1, .joiner = true, .ca_hash = *ca_hash};
-        r = credentials_new(&c->credentials);
+        r = set_priorities(c);
+        if (r == 0)
+                r = credentials_new(&c->credentials);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(c);
@@ -139,6 +150,8 @@ TlsContext *tls_context_unref(TlsContext *c) {
         if (!c || --c->n_refs > 0)
                 return NULL;
         credentials_unref(c->credentials);
+        if (c->priorities)
+                gnutls_priority_deinit(c->priorities);
         free(c);
         return NULL;
 }
@@ -163,7 +176,7 @@ static int session_setup(TlsSession *s, const char *alpn) {
         r = gnutls_init(&s->gnutls, flags | (s->server ? GNUTLS_SERVER : GNUTLS_CLIENT));
         if (r < 0)
                 return r;
-        r = gnutls_priority_set_direct(s->gnutls, PRIORITIES, NULL);
+        r = gnutls_priority_set(s->gnutls, s->context->priorities);
         if (r < 0)
                 return r;
         r = gnutls_credentials_set(s->gnutls, GNUTLS_CRD_CERTIFICATE, s->credentials->gnutls);

@@ -16,15 +16,17 @@
 // threads of the pool have short jobs, so all of that would be holes. tests/bench/README.md has the table of
 // what was tried.
 //   narenas                one heap for all
-//   lg_tcache_max          what the loop's thread keeps for itself: objects of up to so many bytes (a power of
-//                          two). Without it every allocation takes the heap's lock. The pool's threads keep
-//                          nothing
+//   tcache_max             what the loop's thread keeps for itself: objects of up to so many bytes. Without it every
+//                          allocation takes the heap's lock. GnuTLS takes a buffer of 17 kB for each record five times, and
+//                          to make and merge pages for that was more than half of what a beat of a host cost in user space.
+//                          The pool's threads keep nothing
+//   tcache_nslots_*        how many of a size that it keeps, if that is a large one: more would be memory that rests
 //   dirty, muzzy_decay_ms  how long pages that hold nothing stay for the next who needs some; HeapKeeper gives
 //                          them back after a burst, since an idle process has no ticks that would
 //   background_thread      none: an idle process does not wake up
 __attribute__((visibility("default"))) const char *malloc_conf =
-        "narenas:1,lg_tcache_max:12,dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:false,"
-        "metadata_thp:disabled";
+        "narenas:1,tcache_max:20480,tcache_nslots_small_min:8,tcache_nslots_large:4,dirty_decay_ms:1000,"
+        "muzzy_decay_ms:0,background_thread:false,metadata_thp:disabled";
 
 __attribute__((weak)) int mallctl(const char *name, void *old, size_t *old_len, void *new, size_t new_len);
 

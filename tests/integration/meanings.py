@@ -155,6 +155,10 @@ def test_what_systemd_skips_is_said_so_and_is_nobodys_doing(c: Cluster):
     out = c.ctl_result("start only").err
     assert "skipped its start: ConditionPathExists=/root/nowhere is not met" in out, out
     assert c.row("only")["note"] == "skipped" and not c.row("only")["drift"]
+    c.submit("two.service", "[Unit]\nConditionPathExists=/\nConditionPathExists=/root/nowhere\n" + SLEEPER)
+    assert "one of ConditionPathExists=/, ConditionPathExists=/root/nowhere is not met; `argosyctl journal` says which" in c.ctl_result("start two").err
+    assert "ConditionPathExists=/root/nowhere" in c.ctl("journal two")
+    c.ctl("destroy two")
     c.ctl_fails("why only", status=3, saying="ConditionPathExists=/root/nowhere")
     c.submit("gate.service", "[Service]\nExecCondition=/bin/false\nExecStart=/bin/sleep infinity\n")
     assert "ExecCondition=/bin/false is not met" in c.ctl_result("start gate").err

@@ -213,6 +213,14 @@ static void settle(Leader *l, OpenJob *job) {
                 list_append(&l->jobs_watched, &job->queue);
 }
 
+// Who waits for a unit on trial waits as long as its job might bring the former content back.
+static void judge_clients(Leader *l, Unit *u) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+        if (e && e->record->trial)
+                waiters_on_unit(l, u);
+}
+
 static void end_item(Leader *l, JobItem *item, UnitWord w) {
         OpenJob *job = item->job;
         Unit *u = item->wait.unit;
@@ -221,7 +229,8 @@ static void end_item(Leader *l, JobItem *item, UnitWord w) {
         note_end(job, &w);
         list_unlink(&item->reverting);
         waiter_item_end(&item->wait);
-        waiters_on_unit(l, u); // who waited for the former content, too
+        if (item->wait.reverts)
+                judge_clients(l, u);
         unit_mark_unused(l, u);
         job->n_open--;
         open_job_notify(l, job);

@@ -170,6 +170,51 @@ static void instances_go_together_with_their_template(void **state) {
         assert_int_equal(state_of(job), FAILED);
 }
 
+static void a_job_that_went_back_leaves_nothing_to_undo(void **state) {
+        uint64_t job;
+
+        (void) rig_change(&g, START, "a.service", SERVICE);
+        job = replace("a.service", BAD);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(rig_undo(&g, (RigUndo){job})->status, EOPNOTSUPP);
+        assert_true(has("a.service", SERVICE));
+}
+
+static void forget_content(const char *content) {
+        Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Hash hash = hash_of(content, strlen(content));
+        char hex[HASH_HEX_SIZE], *rev = hex;
+
+        hash_hex(&hash, HASH_SIZE, hex);
+        m.revs = &rev;
+        m.n_revs = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_FORGET;
+        request.forget = &m;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+static void who_waits_is_told_if_it_cannot_be_taken_back(void **state) {
+        RigAnswer *a;
+        uint64_t job;
+
+        (void) rig_change(&g, START, "a.service", SERVICE);
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = true;
+        job = replace("a.service", BAD);
+        a = rig_wait(&g, START, "a.service", rig_record(&g, "a.service")->revision);
+        forget_content(SERVICE);
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = false;
+        rig_settle(&g);
+        rig_pass_ms(&g, LATER_MS);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->progress->done[0]->status, EIO);
+        assert_false(rig_last(a)->progress->done[0]->reverted);
+        assert_true(has("a.service", BAD));
+        assert_int_equal(state_of(job), FAILED);
+}
+
 static void the_next_leader_goes_on(void **state) {
         uint64_t job;
 
@@ -207,6 +252,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(what_has_failed_already_stays_with_the_new_file, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_starts_keeps_the_new_file_also_when_it_fails_later, setup, teardown),
                 cmocka_unit_test_setup_teardown(instances_go_together_with_their_template, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_job_that_went_back_leaves_nothing_to_undo, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_waits_is_told_if_it_cannot_be_taken_back, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_next_leader_goes_on, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_next_order_ends_it, setup, teardown),
         };

@@ -116,7 +116,8 @@ bool cluster_state_find_key(const ClusterState *s, const uint8_t id[REQUEST_ID_S
                 *ret = (RequestKey){
                         .job = (*open)->job, .content = (*open)->content, .more = true, .done = (*open)->done};
         else if (key)
-                *ret = (RequestKey){.job = job_of(key), .content = get_u64(key->content), .given_up = is_given_up(key)};
+                *ret = (RequestKey){
+                        .job = job_of(key), .content = get_u64(key->content), .given_up = is_given_up(key)};
         return open || key;
 }
 
@@ -321,8 +322,9 @@ int state_load_open_key(ClusterState *s, const Argosy__OpenKey *key) {
 
         const KeyEntry *known = key->id.len == REQUEST_ID_SIZE ? find(&s->keys, key->id.data) : NULL;
 
-        if (key->id.len != REQUEST_ID_SIZE || s->keys.n_open == OPEN_KEYS_MAX || find_open(&s->keys, key->id.data) ||
-            key->job == 0 || key->job > s->jobs.last || (known && job_of(known) != key->job))
+        if (key->id.len != REQUEST_ID_SIZE || s->keys.n_open == OPEN_KEYS_MAX ||
+            find_open(&s->keys, key->id.data) || key->job == 0 || key->job > s->jobs.last ||
+            (known && job_of(known) != key->job))
                 return -EBADMSG;
         return add_open(s, key->id.data, &open);
 }

@@ -231,6 +231,27 @@ def test_what_is_no_unit_is_undone_too_under_any_leader(c: Cluster):
     c.ctl_fails(f"undo {label}", on=other, saying=("label disk of n2 was changed since by job", "nothing was changed"))
 
 
+def test_what_somebody_changes_in_the_middle_of_a_large_undo_is_left(c: Cluster):
+    """Its entries take longer than a command: many of them come behind the change."""
+    n, on = 20000, c.followers()[0]
+    for text in (SLEEPER, SLEEPER + "# newer\n"):
+        on.write("/root/units/many@.service", text)
+        c.ctl(f"submit --replace /root/units/many@{{1..{n}}}", on=on)
+    newer = jobs(c, "--limit=1")[0]["job"]
+    on.write(f"/root/units/many@{n}.service", SLEEPER + "# by somebody else\n")
+    undo = c.begin(f"undo {newer} --force", on=on)
+    number = eventually(lambda: [job["job"] for job in jobs(c, "--limit=1") if job["verb"] == "undo"])[0]
+    c.ctl(f"submit --replace /root/units/many@{n}", on=on)
+    result = undo.result()
+    assert result.status == 1 and f"many@{n}.service: it was changed since by job {number + 1} (submit, root@" in result.err, result
+    assert "by somebody else" in c.ctl(f"cat many@{n}") and "newer" not in c.ctl(f"cat many@{n - 1}")
+    c.ctl_fails(f"job wait {number}", saying=f"many@{n}.service: failed, it was changed since by job {number + 1}")
+    job = show(c, number)
+    assert (job["state"], job["changed"], job["failed"]) == ("failed", n - 1, 1), {**job, "units": job["units"][:2]}
+    left, first = job["units"][:2]
+    assert (left["unit"], left["end"], left["revision"]) == (f"many@{n}.service", "failed", 0) and first["revision"] > 0, (left, first)
+
+
 def kill_leader(leader, dice):
     """At any moment of what has just been begun."""
     time.sleep(dice.uniform(0, 0.05))

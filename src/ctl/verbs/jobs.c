@@ -135,10 +135,15 @@ static int print_head(Ctl *ctl, const Argosy__Response__JobRow *job) {
         return print_settings(ctl, job);
 }
 
+// Else it was asked for only.
+static bool is_changed(const Argosy__Response__JobUnitRow *u) {
+        return u->revision > 0;
+}
+
 // "new", or what it was to be, with the first digits of its content.
 static int add_before(Table *t, const Argosy__Response__JobUnitRow *u) {
-        _cleanup_free_ char *text =
-                *u->rev ? str_printf("%s %.*s", u->desired, HASH_SHOWN, u->rev) : strdup("new");
+        _cleanup_free_ char *text = *u->rev ? str_printf("%s %.*s", u->desired, HASH_SHOWN, u->rev)
+                                            : strdup(is_changed(u) ? "new" : "-");
 
         return text ? table_add(t, text, COLOUR_NONE) : -ENOMEM;
 }
@@ -158,7 +163,7 @@ static int add_why(Table *t, const Argosy__Response__JobUnitRow *u) {
 }
 
 static int add_unit(Table *t, const Argosy__Response__JobUnitRow *u) {
-        _cleanup_free_ char *revision = str_printf("%" PRIu64, u->revision);
+        _cleanup_free_ char *revision = is_changed(u) ? str_printf("%" PRIu64, u->revision) : strdup("-");
         Colour colour = streq(u->now, "as asked")    ? COLOUR_GREEN
                         : streq(u->now, "otherwise") ? COLOUR_RED
                                                      : COLOUR_YELLOW;

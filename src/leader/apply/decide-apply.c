@@ -404,7 +404,8 @@ static int check_plan(ApplyList *list, const ClusterState *state, Ticket *t) {
 
 // A leader goes on with what an earlier one has begun: whether somebody has planned it anew since.
 static int renew(Decision *d, Ticket *t) {
-        _cleanup_(apply_list_done) ApplyList list = {.m = t->request->apply, .leader = d->leader, .ticket = t};
+        _cleanup_(apply_list_done)
+                ApplyList list = {.m = t->request->apply, .leader = d->leader, .ticket = t};
         uint64_t plan = 0;
         int r;
 
@@ -434,7 +435,8 @@ static int begin(Decision *d, Ticket *t) {
 
 // As it is now. STEP_PASSED: it is still what was asked about, and may be done.
 static int compare(Decision *d, Ticket *t) {
-        _cleanup_(apply_list_done) ApplyList list = {.m = t->request->apply, .leader = d->leader, .ticket = t};
+        _cleanup_(apply_list_done)
+                ApplyList list = {.m = t->request->apply, .leader = d->leader, .ticket = t};
         const ClusterState *state = d->leader->state;
         int r;
 
@@ -517,10 +519,11 @@ static int decide_judged(Decision *d, Ticket *t, ApplyList *list) {
 
 int decide_apply(Decision *d, Ticket *t) {
         const ClusterState *state = d->leader->state;
-        _cleanup_(apply_list_done) ApplyList list = {.m = t->request->apply,
-                                               .leader = d->leader,
-                                               .ticket = t,
-                                               .aims = {.item = apply_list_at, .describe = on_describe}};
+        _cleanup_(apply_list_done)
+                ApplyList list = {.m = t->request->apply,
+                                  .leader = d->leader,
+                                  .ticket = t,
+                                  .aims = {.item = apply_list_at, .describe = on_describe}};
         int r = begin(d, t);
 
         list.options = (ApplyOptions){list.m->set, true, list.m->force, list.m->adopt};

@@ -44,7 +44,8 @@ void changed_since_renew(const Leader *l, Ticket *t) {
 }
 
 static uint64_t bound_of(const Ticket *t) {
-        return t->asked.if_revision > 0 ? MIN_OF(t->asked.if_revision, t->asked.revision) : t->asked.revision;
+        return t->asked.if_revision > 0 ? MIN_OF(t->asked.if_revision, t->asked.revision)
+                                        : t->asked.revision;
 }
 
 static bool names(const Argosy__JobRecord *job, const char *unit) {
@@ -103,7 +104,8 @@ static uint64_t job_of(const ClusterState *state, const Ticket *t, const char *u
 
 // Who has taken it away, if that was since.
 static bool is_gone_since(const ClusterState *state, Ticket *t, const char *unit, uint64_t *ret_job) {
-        return cluster_state_left_revision(state) > bound_of(t) && search_jobs(state, t, unit, ret_job) != SEARCH_NONE;
+        return cluster_state_left_revision(state) > bound_of(t) &&
+               search_jobs(state, t, unit, ret_job) != SEARCH_NONE;
 }
 
 static bool find_change(const ClusterState *state, Ticket *t, const char *unit, uint64_t *ret_job) {
@@ -147,7 +149,7 @@ void changed_since_phrase(const ClusterState *state, uint64_t number, ChangedPhr
         }
         author.user = job->user;
         author.uid = job->uid_known ? job->uid : UINT32_MAX;
-        str_fit(ret, sizeof(ChangedPhrase), "was changed since by job %" PRIu64 " (%s, %s%s%s)", number, job->verb,
-                author_text(&author, text), *job->host_name ? "@" : "", job->host_name);
+        str_fit(ret, sizeof(ChangedPhrase), "was changed since by job %" PRIu64 " (%s, %s%s%s)", number,
+                job->verb, author_text(&author, text), *job->host_name ? "@" : "", job->host_name);
         message_free(job);
 }

@@ -22,13 +22,16 @@ static int settle(Ticket *t, Argosy__Response *response) {
         return PLAN_SETTLED;
 }
 
-int decide_bound_describe(const Leader *l, const Ticket *t, const char *unit, Argosy__Response__UnitResult *ret) {
+int decide_bound_describe(const Leader *l, const Ticket *t, const char *unit,
+                          Argosy__Response__UnitResult *ret) {
         const UnitEntry *u = cluster_state_find_unit(l->state, unit);
 
         ret->status = ESTALE;
         if (!u)
                 return field_printf(&ret->message, "it is not in the cluster any more, and was left out");
-        return field_printf(&ret->message, "it has changed since revision %" PRIu64 ", it is at %" PRIu64 ", and stays as it is",
+        return field_printf(&ret->message,
+                            "it has changed since revision %" PRIu64 ", it is at %" PRIu64
+                            ", and stays as it is",
                             t->asked.if_revision, u->record->revision);
 }
 

@@ -14,7 +14,8 @@ void decision_need_scheduler(Decision *d) {
 
 const char *decide_extent(const Ticket *t, DecideExtent text) {
         if (t->n_kept == 0 && t->job > 0 && ticket_has_open_job(t)) {
-                snprintf(text, sizeof(DecideExtent), "job %" PRIu64 " has done a part of it before, the rest was not done", t->job);
+                snprintf(text, sizeof(DecideExtent),
+                         "job %" PRIu64 " has done a part of it before, the rest was not done", t->job);
                 return text;
         }
         if (t->n_kept == 0)

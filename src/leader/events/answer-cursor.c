@@ -33,7 +33,7 @@ static bool is_change(const Argosy__Request *q) {
 }
 
 static EventCursor cursor_of(const Leader *l, const Ticket *t) {
-        EventCursor c = t->has_before             ? t->before
+        EventCursor c = t->has_before           ? t->before
                         : t->made || t->job > 0 ? event_stream_cursor_of_job(l, t->job)
                                                 : event_stream_cursor(l);
 

@@ -29,7 +29,8 @@ struct EventStream {
         uint64_t last_seq;      // of all that was noted
         uint64_t index;         // of the log: all that it said until then has its sequence
         uint64_t until_us;      // the ring is kept until then, if nobody watches
-        uint64_t complete_from_seq; // of the order: objects that were gone at or before this one may be forgotten
+        uint64_t
+                complete_from_seq; // of the order: objects that were gone at or before this one may be forgotten
         EventRing ring;
         ChangeOrder order; // of EventObject
         EventObject leader;

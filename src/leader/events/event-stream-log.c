@@ -84,7 +84,8 @@ static bool goes_on(const Leader *l, Argosy__EventKind kind, uint64_t index) {
         if (!event_kind_info(kind)->of_log)
                 return false;
         if (kind == ARGOSY__EVENT_KIND__EVENT_JOB)
-                return index >= log_trail_jobs_complete_from(l->trail) && index >= event_jobs_complete_from_index(l->events->jobs);
+                return index >= log_trail_jobs_complete_from(l->trail) &&
+                       index >= event_jobs_complete_from_index(l->events->jobs);
         for (size_t i = 0; i < EVENT_TABLES; i++)
                 if (event_table_kind(i) == kind)
                         return !log_trail_table_has_changed(l->trail, i, index);

@@ -293,7 +293,8 @@ static bool misses_jobs(const Leader *l, const Watcher *w, uint64_t next_seq) {
         const EventJobs *jobs = l->events->jobs;
 
         return w->cursor.seq < event_jobs_complete_from(jobs) && event_jobs_complete_from(jobs) < next_seq &&
-               w->jobs_begun < event_jobs_complete_from(jobs) && has_kind(w, ARGOSY__EVENT_KIND__EVENT_JOB) &&
+               w->jobs_begun < event_jobs_complete_from(jobs) &&
+               has_kind(w, ARGOSY__EVENT_KIND__EVENT_JOB) &&
                (w->cursor.index == 0 || w->cursor.index < event_jobs_complete_from_index(jobs));
 }
 

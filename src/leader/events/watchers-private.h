@@ -13,7 +13,8 @@ struct Watcher {
         EventCursor cursor;
         bool begins;              // he is to be told that the whole state follows
         uint32_t anew;            // of these kinds, a set; 0: of all
-        uint64_t jobs_begun;      // event_jobs_complete_from(), when he was told that all jobs follow; 0: he was not
+        uint64_t
+                jobs_begun; // event_jobs_complete_from(), when he was told that all jobs follow; 0: he was not
         uint64_t access_revision; // by which it was judged what he may see (cursor.scope)
         bool from_now;            // he is told where he is, and nothing else
         bool told_all;            // there is nothing more for him now

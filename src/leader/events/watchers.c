@@ -161,14 +161,16 @@ void watcher_free(Leader *l, Watcher *w) {
 // ------------------------------------------------------------------------------------------------ answers
 
 static bool has_missed(const Leader *l, const Watcher *w) {
-        return w->cursor.mode == EVENT_CURSOR_RING && w->cursor.seq < event_ring_complete_from(&l->events->ring);
+        return w->cursor.mode == EVENT_CURSOR_RING &&
+               w->cursor.seq < event_ring_complete_from(&l->events->ring);
 }
 
 // Who may see some units only cannot be told which have come to be of another role behind his back.
 static uint64_t order_complete_from(const Leader *l, const Watcher *w) {
         const EventStream *s = l->events;
 
-        return w->cursor.scope == 0 ? s->complete_from_seq : MAX_OF(s->complete_from_seq, s->roles->changed_seq);
+        return w->cursor.scope == 0 ? s->complete_from_seq
+                                    : MAX_OF(s->complete_from_seq, s->roles->changed_seq);
 }
 
 // Of somebody who has been told of everything that he may see.

@@ -85,8 +85,10 @@ static bool was_called_off(const Leader *l, const RequestKey *key) {
 // So many others have come since that the log does not remember how far it came.
 static Argosy__Response *refuse_given_up(uint64_t job) {
         return response_error(ECANCELED,
-                              "only a part of this was carried out, as job %" PRIu64 ", and so many others were begun since that "
-                              "nobody can go on with it: `argosyctl job show %" PRIu64 "` says what it has changed; ask for the rest anew",
+                              "only a part of this was carried out, as job %" PRIu64
+                              ", and so many others were begun since that "
+                              "nobody can go on with it: `argosyctl job show %" PRIu64
+                              "` says what it has changed; ask for the rest anew",
                               job, job);
 }
 
@@ -217,8 +219,9 @@ typedef struct JobSource {
         const uint64_t *cancels; // LogOp.JobPut.cancels
         size_t n_cancels;
         const Argosy__Response__Change *refused; // by this some units are; NULL: none
-        bool is_heard;                           // whoever asks is told that: only what was changed meanwhile is written down
-        uint64_t asked_revision, if_revision;    // of the first of several entries (JobRecord); 0: of another one
+        bool is_heard; // whoever asks is told that: only what was changed meanwhile is written down
+        uint64_t asked_revision,
+                if_revision; // of the first of several entries (JobRecord); 0: of another one
         Argosy__StoredRequest *stored;           // it is held back; NULL: it is not
         const char *rollout;                     // that it begins, which is not what it asks for; NULL: none
         const char *failed;                      // it has, with this reason; NULL: it has not
@@ -427,7 +430,8 @@ int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
         t->job_flying = 0;
         if (n_ops == 0 && t->n_cancels == 0 && !ticket_has_open_job(t))
                 return 0;
-        if (source.id && t->again && t->job == 0 && !cluster_state_takes_open_keys(d->leader->state, ++d->n_parted))
+        if (source.id && t->again && t->job == 0 &&
+            !cluster_state_takes_open_keys(d->leader->state, ++d->n_parted))
                 return -EUSERS;
         source.failed = t->job_failed;
         source.rollout = t->rolls;

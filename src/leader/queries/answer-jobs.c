@@ -192,10 +192,49 @@ static int add_unit(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobR
         return add_end(unit, job, ends);
 }
 
+// Those that it was asked for and has not changed: they were refused, or somebody else has changed them meanwhile.
+static int find_left(const Argosy__JobRecord *job, Map *ret) {
+        int r = job->cut ? 0 : index_ends(job, ret);
+
+        for (size_t g = 0; r == 0 && ret->count > 0 && g < job->n_units; g++)
+                for (size_t i = 0; i < job->units[g]->n_names; i++)
+                        (void) map_take_str(ret, job->units[g]->names[i]);
+        return r;
+}
+
+static int add_left(Argosy__Response__JobRow *row, const Argosy__JobUnitEnd *end) {
+        Argosy__Response__JobUnitRow *unit = malloc(sizeof(*unit));
+
+        if (!unit)
+                return -ENOMEM;
+        argosy__response__job_unit_row__init(unit);
+        if (FIELD_APPEND(row->units, row->n_units, unit) < 0)
+                return -ENOMEM;
+        return field_set(&unit->unit, end->unit) ?: set_end(unit, end);
+}
+
+// They stand before the others.
+static int add_left_from(Argosy__Response__JobRow *row, const Argosy__JobRecord *job, uint32_t first,
+                         uint32_t *ret_at) {
+        Map left = {};
+        int r = find_left(job, &left);
+
+        for (size_t i = 0; r == 0 && left.count > 0 && i < job->n_ends; i++) {
+                const Argosy__JobUnitEnd *end = map_take_str(&left, job->ends[i]->unit);
+
+                if (end && (*ret_at)++ >= first)
+                        r = add_left(row, end);
+        }
+        map_done(&left);
+        return r;
+}
+
 static int add_units_from(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job, uint32_t first,
                           const Map *ends) {
         uint32_t at = 0;
 
+        if (add_left_from(row, job, first, &at) < 0)
+                return -ENOMEM;
         for (size_t g = 0; g < job->n_units; g++)
                 for (size_t i = 0; i < job->units[g]->n_names; i++, at++) {
                         if (at < first)

@@ -59,7 +59,7 @@ struct UndoWork {
         uint64_t own_job; // that an earlier leader has begun; 0: none has
         UndoList own;     // units of that: what the undo has put back already
         size_t n_looked, n_told;
-        uint64_t newest; // revision of those that were looked at
+        uint64_t newest;    // revision of those that were looked at
         RolloutGroup rolls; // what gets its files back a few at a time
 };
 
@@ -254,7 +254,8 @@ static int add_setting_result(const Leader *l, UndoWork *w, const UndoSetting *s
         if (FIELD_APPEND(ret->change->units, ret->change->n_units, result) < 0)
                 return -ENOMEM;
         if (w->own_job > 0 && s->verdict != UNDO_DONE) // the first entry of the job had it
-                return field_set(&result->message, "it was put back, and somebody has changed it again since");
+                return field_set(&result->message,
+                                 "it was put back, and somebody has changed it again since");
         if (undo_setting_is_due(s) && !plans)
                 return 0;
         if (s->verdict != UNDO_TOUCHED)
@@ -403,7 +404,8 @@ static int work_new(Ticket *t, const ClusterState *state) {
         if (!t->undo)
                 return -ENOMEM;
         t->undo->own_job = t->job;
-        return changed_since_begin(t->leader, t) ?: undo_list_read(&t->undo->list, state, t->request->undo->job);
+        return changed_since_begin(t->leader, t)
+                       ?: undo_list_read(&t->undo->list, state, t->request->undo->job);
 }
 
 static int later(Leader *l) {
@@ -532,7 +534,8 @@ static int check(Leader *l, Ticket *t) {
         if (r != STEP_PASSED)
                 return r;
         if (t->request->undo->dry_run || ticket_was_carried_out(t))
-                return settle(t, t->request->undo->rolling && has_begun(t) ? decide_rolling_response(l, t) : tell(l, t));
+                return settle(t, t->request->undo->rolling && has_begun(t) ? decide_rolling_response(l, t)
+                                                                           : tell(l, t));
         return STEP_PASSED;
 }
 

@@ -5,8 +5,8 @@
 
 #include "changed-since.h"
 #include "leader-core.h"
-#include "request-kind.h"
 #include "map.h"
+#include "request-kind.h"
 #include "request.h"
 #include "undo-policy.h"
 #include "undo-settings.h"

@@ -75,7 +75,8 @@ static int judge(Decision *d, Ticket *t) {
 }
 
 // Those that may be changed go on in `part`, whose names are `room`; what is said of the others goes to `left`.
-static int leave_changed(const Leader *l, Ticket *t, char **room, Argosy__Request__Change *part, Argosy__Response__Change *left) {
+static int leave_changed(const Leader *l, Ticket *t, char **room, Argosy__Request__Change *part,
+                         Argosy__Response__Change *left) {
         char **names = part->names;
         size_t n = part->n_names;
 
@@ -89,7 +90,8 @@ static int leave_changed(const Leader *l, Ticket *t, char **room, Argosy__Reques
                         continue;
                 }
                 result = unit_result_new(names[i]);
-                if (FIELD_APPEND(left->units, left->n_units, result) < 0 || decide_bound_describe(l, t, names[i], result) < 0)
+                if (FIELD_APPEND(left->units, left->n_units, result) < 0 ||
+                    decide_bound_describe(l, t, names[i], result) < 0)
                         return -ENOMEM;
         }
         return 0;

@@ -199,6 +199,7 @@ static void begin_and_lose_the_leader(RigUndo w) {
 // The first and the last unit: one that the job has put back, and one that it has not come to.
 static void assert_left(const Argosy__Response *r, uint64_t job, size_t n_left) {
         const Argosy__Response__UnitResult *last = result_of(r, "w@599.service");
+        const Argosy__Response__JobUnitRow *left;
         Argosy__JobRecord *record;
 
         assert_int_equal(r->status, 0);
@@ -210,6 +211,11 @@ static void assert_left(const Argosy__Response *r, uint64_t job, size_t n_left) 
         rig_pass_ms(&g, 20000);
         assert_string_equal(rig_show_job(&g, job)->state, "failed");
         assert_int_equal(rig_show_job(&g, job)->failed, 1);
+        left = rig_show_job(&g, job)->units[0];
+        assert_string_equal(left->unit, "w@599.service");
+        assert_string_equal(left->end, "failed");
+        assert_int_equal(left->revision, 0);
+        assert_non_null(strstr(left->end_message, "was changed since by job"));
         assert_int_equal(cluster_state_read_job(g.state, job, &record), 0);
         assert_int_equal(record->n_ends, 1);
         assert_string_equal(record->ends[0]->unit, "w@599.service");

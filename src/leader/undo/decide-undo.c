@@ -30,6 +30,7 @@
 #include "author.h"
 #include "authorization.h"
 #include "changed-since.h"
+#include "cluster-setting.h"
 #include "decide-aims.h"
 #include "decide-bound.h"
 #include "decide-changes.h"
@@ -246,6 +247,14 @@ static int add_results(const Leader *l, UndoWork *w, size_t from, size_t to, boo
         return 0;
 }
 
+// By the entry in which an earlier leader has begun the job.
+static bool was_put_back(const UndoWork *w, const UndoSetting *s) {
+        for (size_t i = 0; i < w->own.settings.n; i++)
+                if (setting_is_same(w->own.settings.items[i].first, s->first))
+                        return true;
+        return false;
+}
+
 // Of one that goes into the log nothing more is to be said, unless it is only planned.
 static int add_setting_result(const Leader *l, UndoWork *w, const UndoSetting *s, bool plans, Argosy__Response *ret) {
         Argosy__Response__UnitResult *result = undo_setting_result(s);
@@ -253,9 +262,11 @@ static int add_setting_result(const Leader *l, UndoWork *w, const UndoSetting *s
 
         if (FIELD_APPEND(ret->change->units, ret->change->n_units, result) < 0)
                 return -ENOMEM;
-        if (w->own_job > 0 && s->verdict != UNDO_DONE) // the first entry of the job had it
+        if (s->verdict != UNDO_DONE && was_put_back(w, s))
                 return field_set(&result->message,
                                  "it was put back, and somebody has changed it again since");
+        if (w->own_job > 0 && undo_setting_is_due(s)) // all that was due then is in the first entry
+                return field_set(&result->message, "it was changed since, and stays as it is");
         if (undo_setting_is_due(s) && !plans)
                 return 0;
         if (s->verdict != UNDO_TOUCHED)

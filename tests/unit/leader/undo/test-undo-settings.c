@@ -346,6 +346,25 @@ static void what_a_later_job_changed_is_named(void **state) {
         assert_string_equal(said_of(r, "label disk of n2")->message, "it is as it was before already");
 }
 
+// Of what it has put back otherwise than of what it has left.
+static void what_became_of_each_is_said_again_as_it_was(void **state) {
+        static const char *const nodes[] = {"n1", "n2", "n3"};
+        const Argosy__Response *r;
+        uint64_t job;
+
+        job = job_of(rig_set_modes(&g, nodes, 3, ARGOSY__NODE_MODE__MODE_CORDONED));
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_MAINTENANCE, 0);
+        r = rig_undo(&g, (RigUndo){job, .only_untouched = true, .id = 4711});
+        assert_int_equal(r->status, 0);
+        assert_non_null(strstr(said_of(r, "node n2")->message, "stays as it is"));
+        (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_MAINTENANCE, 0);
+        r = rig_undo(&g, (RigUndo){job, .only_untouched = true, .id = 4711});
+        assert_int_equal(r->status, 0);
+        assert_string_equal(said_of(r, "node n1")->message, "it is as it was before already");
+        assert_non_null(strstr(said_of(r, "node n2")->message, "was changed since by job"));
+        assert_string_equal(said_of(r, "node n3")->message, "it was put back, and somebody has changed it again since");
+}
+
 static void a_plan_says_it_and_does_nothing(void **state) {
         const Argosy__Response *r;
         uint64_t job;
@@ -533,6 +552,7 @@ int main(void) {
                 TEST(a_rule_comes_to_its_place_again),
                 TEST(a_queue_that_was_closed_opens_again),
                 TEST(what_a_later_job_changed_is_named),
+                TEST(what_became_of_each_is_said_again_as_it_was),
                 TEST(a_plan_says_it_and_does_nothing),
                 TEST(a_host_that_is_gone_is_in_nobodys_way),
                 TEST(who_may_not_change_it_cannot_undo_it),

@@ -13,7 +13,7 @@
 #define TWO "[Service]\nExecStart=/bin/sleep 2000\n"
 #define THREE "[Service]\nExecStart=/bin/sleep 3000\n"
 
-enum { MANY = 600 };
+enum { MANY = 600, LOOKED = 2048, BIG = LOOKED + 50 }; // LOOKED: units that are looked at in one turn
 
 static Rig g;
 
@@ -125,24 +125,24 @@ static void a_content_that_is_erased_meanwhile_is_not_read(void **state) {
 
 // ------------------------------------------------------------------------------------------------ in several entries
 
-static char names[MANY][32], *pointers[MANY];
+static char names[BIG][32], *pointers[BIG];
 
-static uint64_t start_many(const char *content) {
+static uint64_t change_many(Argosy__Verb verb, size_t n, const char *content) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t id[2] = {++g.id, 99};
         const Argosy__Response *r;
 
-        for (size_t i = 0; i < MANY; i++) {
+        for (size_t i = 0; i < n; i++) {
                 snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
                 pointers[i] = names[i];
         }
         m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        m.verb = ARGOSY__VERB__VERB_START;
+        m.verb = verb;
         m.replace = true;
         m.names = pointers;
-        m.n_names = MANY;
+        m.n_names = n;
         file.name = file.path = (char *) "w@.service";
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         m.files = &files;
@@ -153,6 +153,10 @@ static uint64_t start_many(const char *content) {
         assert_int_equal(r->status, 0);
         assert_true(r->job > 0);
         return r->job;
+}
+
+static uint64_t start_many(const char *content) {
+        return change_many(ARGOSY__VERB__VERB_START, MANY, content);
 }
 
 static size_t count(const char *content) {
@@ -285,6 +289,31 @@ static void what_was_to_be_left_fails_nothing(void **state) {
         assert_string_equal(rig_show_job(&g, job + 1)->state, "done");
 }
 
+// Of more units than are looked at in one turn: what was seen in the first of them counts no more in the turn of the entry.
+static void what_changes_between_two_looks_is_not_overwritten(void **state) {
+        RigAnswer *a;
+        uint64_t job;
+
+        (void) change_many(ARGOSY__VERB__VERB_SUBMIT, BIG, ONE);
+        job = change_many(ARGOSY__VERB__VERB_SUBMIT, BIG, TWO);
+        a = rig_begin_undo(&g, (RigUndo){job, .rolling = true});
+        for (unsigned i = 0; i < 2; i++)
+                rig_turns(&g, 1);
+        assert_false(a->final);
+        ask_start("w@0.service", THREE);
+        rig_settle(&g);
+        assert_int_equal(rig_last(a)->status, EEXIST);
+        assert_non_null(strstr(rig_last(a)->message, "w@0.service was changed since by job"));
+        assert_true(has_content("w@0.service", THREE));
+        assert_null(cluster_state_find_rollout(g.state, "w@.service"));
+
+        assert_int_equal(rig_undo(&g, (RigUndo){rig_last_job(&g)})->status, 0); // of that change
+        a = rig_begin_undo(&g, (RigUndo){job, .rolling = true});
+        rig_settle(&g);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_non_null(cluster_state_find_rollout(g.state, "w@.service"));
+}
+
 // Neither in the first entry nor behind it.
 static void a_revision_binds_each_part(void **state) {
         const Argosy__Response *r;
@@ -345,6 +374,7 @@ int main(void) {
                 TEST(what_changes_between_two_leaders_is_left),
                 TEST(what_changes_between_two_leaders_is_left_with_force_too),
                 TEST(what_was_to_be_left_fails_nothing),
+                TEST(what_changes_between_two_looks_is_not_overwritten),
                 TEST(a_revision_binds_each_part),
                 TEST(what_the_cluster_moves_meanwhile_is_put_back),
         };

@@ -56,10 +56,14 @@ typedef enum AccessTokenState {
         ACCESS_TOKEN_REVOKED
 } AccessTokenState;
 
-AccessTokenState access_token_state(const Argosy__AccessTokenRecord *token, uint64_t now_us);
+AccessTokenState access_token_state(const Argosy__AccessTokenRecord *token, AccessTime now);
 const char *access_token_state_to_string(AccessTokenState state); // "active", "expired", "revoked"
-// Since when it lets nobody in, or will.
+// Since when it lets nobody in, or will, by its dates; and by counted time alone (cluster_state_counted_us()).
 uint64_t access_token_end_us(const Argosy__AccessTokenRecord *token);
+uint64_t access_token_end_counted_us(const Argosy__AccessTokenRecord *token);
+
+// How long an active one will be that, if no clock is set.
+uint64_t access_token_left_us(const Argosy__AccessTokenRecord *token, AccessTime now);
 
 // Of this id, whatever has become of it; NULL: none.
 const Argosy__AccessTokenRecord *access_token_find(AccessList list, const char *id);

@@ -18,13 +18,19 @@
 
 #include "argosy.pb-c.h"
 
+// A token is over by whichever of the two is later: what time it is, and how long leaders have counted, which no clock that is
+// set wrongly changes (cluster_state_counted_us()).
+typedef struct AccessTime {
+        uint64_t wall_us, counted_us;
+} AccessTime;
+
 // Borrowed: those who have rights, in the order of grant_compare(); and tokens by their ids, which are judged as of that time.
 typedef struct AccessList {
         Argosy__GrantRecord *const *grants;
         size_t n;
         Argosy__AccessTokenRecord *const *tokens;
         size_t n_tokens;
-        uint64_t now_us;
+        AccessTime now;
 } AccessList;
 
 // What counts as long as nobody has changed it: members of ACCESS_GROUP (author.h) may do everything.

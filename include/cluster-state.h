@@ -34,7 +34,7 @@ enum {
         CLUSTER_POOLS_MAX = 256,
         CLUSTER_GRANTS_MAX = 512,
         CLUSTER_ACCESS_TOKENS_MAX = 1024, // of those that are over the oldest go first
-        CLUSTER_ACCESS_TOKEN_DAYS = 30,   // that one is kept when it is over, by cluster_state_time_us()
+        CLUSTER_ACCESS_TOKEN_DAYS = 30,   // that one is kept when it is over, by cluster_state_counted_us()
         CLUSTER_ACCESS_TOKENS_DROPPED = 64, // of these, by one entry
         CLUSTER_ACCESS_TOKEN_BY_MAX = 1024, // bytes of who made one
         CLUSTER_SET_NAME_MAX = 63, // bytes
@@ -45,7 +45,8 @@ enum {
         CLUSTER_JOBS_MAX = 100000,
         CLUSTER_HISTORY_MIB_DEFAULT = 16, // of jobs, and as many of former contents (QueueRecord.history_mib), which may be up to
         CLUSTER_HISTORY_MIB_MAX = 256,
-        CLUSTER_JOB_DAYS_MAX = 30, // by cluster_state_time_us()
+        CLUSTER_JOB_DAYS_MAX = 30, // by cluster_state_counted_us()
+        CLUSTER_TIME_SETS_MAX = 16, // within these days that set the time to a later one than those before
         CLUSTER_JOBS_DROPPED = 512,
         CLUSTER_JOB_BYTES_MAX = 1024 * 1024, // of one; units beyond that are not named
         CLUSTER_KEYS_MIN = 1000000,          // ids of requests that are remembered at least
@@ -296,6 +297,11 @@ size_t cluster_state_n_tombstones(const ClusterState *s);
 // One that was put since it was last asked and is still there; NULL: no more.
 const Tombstone *cluster_state_next_tombstone(ClusterState *s);
 size_t cluster_state_n_tokens(const ClusterState *s); // expired ones count until they are dropped
+// When a token of hosts that may join is over by counted time; and whether it is by whichever of the two is later.
+uint64_t token_record_end_counted_us(const Argosy__TokenRecord *token);
+bool token_record_is_over(const Argosy__TokenRecord *token, AccessTime now);
+// How many are not over by counted time alone: those that the next one leaves there.
+size_t cluster_state_n_tokens_kept(const ClusterState *s, uint64_t counted_us);
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id);
 
 // Jobs: what was asked for and is in the log, by number and without a gap. The last number that was given, 0: none yet;
@@ -326,7 +332,7 @@ typedef struct OwnJob {
         Argosy__OwnCause cause;
         uint32_t host, times;
         size_t bytes;   // packed
-        uint64_t at_us; // of its last part, by the log's own time
+        uint64_t at_us, counted_us; // of its last part; cluster_state_counted_us()
 } OwnJob;
 typedef struct OwnMove {
         uint64_t job, at_us;
@@ -369,12 +375,15 @@ const Argosy__QueueRecord *cluster_state_queue(const ClusterState *s);
 uint64_t cluster_state_queue_revision(const ClusterState *s);
 // Whether the job's request goes on in another entry, or would have if its leader had not been lost.
 bool cluster_state_job_is_partial(const ClusterState *s, uint64_t number);
-// Whether a request that was sent so long ago may have been carried out and not be remembered any more. By the log's own
-// time, so that no two clocks are compared.
+// Whether a request that was sent so long ago may have been carried out and not be remembered any more. By
+// cluster_state_counted_us(), so that no two clocks are compared.
 bool cluster_state_may_have_forgotten(const ClusterState *s, uint64_t age_ms);
-// That time, since the log keeps jobs: the greatest at_us that was applied, and behind one that was too great what has
-// passed since. It never goes back.
+// The log's time: what LogBatch.at_us said last, or more, since nothing but a TimeSet makes it go back.
 uint64_t cluster_state_time_us(const ClusterState *s);
+// How long leaders have counted, by boot clocks: by this alone something is deleted for its age.
+uint64_t cluster_state_counted_us(const ClusterState *s);
+// Whether the log's time can be set to that: there is room for one more correction of dates.
+bool cluster_state_takes_time_set(const ClusterState *s, uint64_t to_us);
 
 // What changed since it was last asked: units in the order in which they became dirty; NULL when there are
 // no more. Each is handed out once, however often it changed; the fields *_before and `existed` compare.
@@ -399,3 +408,5 @@ void cluster_state_drop_dirty(ClusterState *s);
 // The revision of the last change of hosts, tokens or the cluster record: whoever follows them keeps the
 // value that it has seen.
 uint64_t cluster_state_hosts_revision(const ClusterState *s);
+// The same of which hosts vote, by their records.
+uint64_t cluster_state_voters_revision(const ClusterState *s);

@@ -71,7 +71,7 @@ typedef struct LeaderConfig {
         unsigned lease_ms, beat_ms;
         unsigned mass_loss_percent; // more hosts than this lost at once: nothing is moved. 0: the default, 50
         size_t events_bytes; // of the newest events that are kept while somebody watches. 0: the default, 16 MiB
-        // Boot and wall clock in microseconds; NULL: the real ones. They get the userdata of the ops.
+        // Boot and own wall clock in microseconds; NULL: the real ones. They get the userdata of the ops.
         uint64_t (*now_us)(void *userdata);
         uint64_t (*wall_us)(void *userdata);
 } LeaderConfig;
@@ -89,6 +89,12 @@ void leader_close(Leader *l, void (*closed)(void *userdata), void *userdata);
 bool leader_set_leading(Leader *l, bool leading, uint64_t term);
 // Does everything that is due by the clock: the leader's own timer calls it, and tests with a clock of theirs.
 void leader_on_time(Leader *l);
+// The two times, leading or not, for whoever else judges or dates by them. What time it is in the cluster: the median of the
+// voters' clocks as this leader has heard them, if most agree within a minute; of a cluster with one voter, the clock of this
+// host; else the log's time and what has passed since by the boot clock. And how long leaders have counted
+// (cluster_state_counted_us()), up to now.
+uint64_t leader_wall(const Leader *l);
+uint64_t leader_counted(const Leader *l);
 // There is authority again: what waited for it goes on.
 void leader_on_authority(Leader *l);
 // Raft id of the voter to whom leadership is best handed: it answers, has caught up and is not shutting down.
@@ -116,6 +122,8 @@ void leader_on_host_drained(Leader *l);
         GAUGE(units_pending, "of these, units that wait for a node")                               \
         GAUGE(units_looping, "units on nodes that fail again and again, and that systemd restarts each time") \
         GAUGE(hosts, "members of the cluster, as its leader has them")                             \
+        GAUGE(hosts_clock_off, "of these, those whose clock differs from the cluster's time by more than 2 s")   \
+        GAUGE(clocks_agree, "1 while the clocks of most voters agree within a minute")             \
         GAUGE(jobs_open, "jobs that are under way")                                                \
         GAUGE(requests_open, "requests that this leader has taken and not answered to their end")   \
         GAUGE(waits, "units for which clients wait")                                               \

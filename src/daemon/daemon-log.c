@@ -326,7 +326,8 @@ static int submit_batch(Daemon *d, Argosy__LogOp **ops, size_t n, StoreDone done
 
         batch.ops = ops;
         batch.n_ops = n;
-        batch.at_us = clock_wall_us();
+        batch.at_us = leader_wall(d->leader);
+        batch.counted_us = leader_counted(d->leader) - cluster_state_counted_us(d->state);
         len = argosy__log_batch__get_packed_size(&batch);
         packed = malloc(len);
         if (!packed)

@@ -481,7 +481,7 @@ static void submit(Decision *d, ListNode *taken) {
         Leader *l = d->leader;
         int r;
 
-        r = batch_builder_set_time(&d->batch, leader_wall(l));
+        r = batch_builder_set_time(&d->batch, leader_wall(l), leader_counted(l) - cluster_state_counted_us(l->state));
         if (r >= 0)
                 r = l->ops.submit(d->batch.packed.data, d->batch.packed.len, on_done, l, l->userdata);
         list_splice(&l->flying, taken);

@@ -38,6 +38,7 @@
 #include "event-marks.h"
 #include "event-stream.h"
 #include "held-jobs.h"
+#include "host-clocks.h"
 #include "host-marks.h"
 #include "lease.h"
 #include "listings.h"
@@ -226,6 +227,7 @@ static void follow_units(Leader *l) {
 
 static void follow_hosts(Leader *l) {
         registry_sync_hosts(l);
+        host_clocks_on_hosts(l);
         while (!list_is_empty(&l->nodes_gone))
                 drop_node(l, CONTAINER_OF(l->nodes_gone.next, Node, gone));
         l->drain_due_us = nodes_next_deadline(l);
@@ -271,7 +273,17 @@ void followers_on_applied(Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ the turn
 
+// What time alone moves, by that time.
+static void follow_wall(Leader *l) {
+        l->wall_changed = false;
+        l->drain_due_us = nodes_next_deadline(l);
+        if (cluster_state_access(l->state).n_tokens > 0)
+                authorization_on_wall(l);
+}
+
 bool followers_turn(Leader *l) {
+        if (l->wall_changed)
+                follow_wall(l);
         sessions_take_some(l);
         if (!followers_pull(l)) { // before anybody decides by what they keep
                 if (leader_has_authority(l))

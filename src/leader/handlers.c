@@ -32,6 +32,7 @@
 #include "response.h"
 #include "roles.h"
 #include "rollout-controller.h"
+#include "time-set.h"
 #include "waiters.h"
 #include "watchers.h"
 #include "why.h"
@@ -137,6 +138,8 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_CLUSTER_ROLE] = {.plan = members_plan_role,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS] = {.plan = members_plan_voters,
+                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME] = {.plan = time_set_plan,
                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_ACCESS_CHANGE] = {.plan = access_plan_change,
                 .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}},

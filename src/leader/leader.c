@@ -21,6 +21,7 @@
 #include "followers.h"
 #include "forwards.h"
 #include "handlers.h"
+#include "host-clocks.h"
 #include "held-jobs.h"
 #include "host-marks.h"
 #include "event-stream.h"
@@ -412,6 +413,7 @@ void leader_on_host_drained(Leader *l) {
 void leader_on_applied(Leader *l, uint64_t index) {
         if (index > l->index)
                 l->index = index;
+        leader_time_on_applied(l);
         event_stream_on_applied(l, index);
         if (l->leading || l->building)
                 followers_on_applied(l);
@@ -420,6 +422,7 @@ void leader_on_applied(Leader *l, uint64_t index) {
 }
 
 void leader_on_restored(Leader *l) {
+        leader_time_on_applied(l);
         log_trail_forget(l->trail);
 }
 
@@ -481,6 +484,7 @@ bool leader_set_leading(Leader *l, bool leading, uint64_t term) {
                 return false;
         fail_tickets(l); // lists of the records: the walk over them is ours now
         l->building = true;
+        leader_time_begin(l);
         followers_build_begin(l);
         return build(l);
 }
@@ -546,6 +550,8 @@ static void add_gauges(const Leader *l, LeaderStats *stats) {
         (void) cluster_state_hosts(l->state, &n_hosts);
         stats->leads = 1;
         stats->hosts = n_hosts;
+        stats->hosts_clock_off = host_clocks_n_off(l);
+        stats->clocks_agree = leader_wall_is_agreed(l);
         stats->units = cluster_state_n_units(l->state);
         stats->units_pending = l->n_pending;
         stats->units_looping = l->tallies.looping;
@@ -601,6 +607,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         }
         uv_timer_init(config->loop, &l->timer); // cannot fail
         l->timer.data = l;
+        leader_time_on_applied(l);
         list_init(&l->tickets);
         list_init(&l->dry_runs);
         list_init(&l->dry_runs_asking);

@@ -85,10 +85,18 @@ bool access_token_name_is_valid(const char *name) {
 
 // ------------------------------------------------------------------------------------------------ records
 
-AccessTokenState access_token_state(const Argosy__AccessTokenRecord *token, uint64_t now_us) {
+static uint64_t expires_counted_us(const Argosy__AccessTokenRecord *token) {
+        uint64_t ttl = token->expires_us > token->created_us ? token->expires_us - token->created_us : 0;
+
+        return token->created_counted_us + MIN_OF(ttl, UINT64_MAX - token->created_counted_us);
+}
+
+AccessTokenState access_token_state(const Argosy__AccessTokenRecord *token, AccessTime now) {
         if (token->revoked_us > 0)
                 return ACCESS_TOKEN_REVOKED;
-        return token->expires_us <= now_us ? ACCESS_TOKEN_EXPIRED : ACCESS_TOKEN_ACTIVE;
+        if (token->expires_us <= now.wall_us || expires_counted_us(token) <= now.counted_us)
+                return ACCESS_TOKEN_EXPIRED;
+        return ACCESS_TOKEN_ACTIVE;
 }
 
 const char *access_token_state_to_string(AccessTokenState state) {
@@ -101,8 +109,18 @@ const char *access_token_state_to_string(AccessTokenState state) {
         return words[state];
 }
 
+uint64_t access_token_left_us(const Argosy__AccessTokenRecord *token, AccessTime now) {
+        return MIN_OF(token->expires_us - now.wall_us, expires_counted_us(token) - now.counted_us);
+}
+
 uint64_t access_token_end_us(const Argosy__AccessTokenRecord *token) {
         return token->revoked_us > 0 ? MIN_OF(token->revoked_us, token->expires_us) : token->expires_us;
+}
+
+uint64_t access_token_end_counted_us(const Argosy__AccessTokenRecord *token) {
+        uint64_t expires_us = expires_counted_us(token);
+
+        return token->revoked_us > 0 ? MIN_OF(token->revoked_counted_us, expires_us) : expires_us;
 }
 
 const Argosy__AccessTokenRecord *access_token_find(AccessList list, const char *id) {
@@ -129,7 +147,7 @@ const Argosy__AccessTokenRecord *access_token_resolve(AccessList list, const cha
                 return by_id;
         for (size_t i = 0; i < list.n_tokens; i++)
                 if (streq(list.tokens[i]->name, word) &&
-                    access_token_state(list.tokens[i], list.now_us) == ACCESS_TOKEN_ACTIVE)
+                    access_token_state(list.tokens[i], list.now) == ACCESS_TOKEN_ACTIVE)
                         return list.tokens[i];
         return NULL;
 }
@@ -180,12 +198,15 @@ int access_token_error(AccessList list, const Argosy__Author *author, char why[A
                 return EKEYREJECTED;
         }
         utc_time_format(access_token_end_us(token), at);
-        switch (access_token_state(token, list.now_us)) {
+        switch (access_token_state(token, list.now)) {
         case ACCESS_TOKEN_REVOKED:
                 str_fit(why, ACCESS_TOKEN_WHY_SIZE, "this token was revoked at %s", at);
                 return EKEYREVOKED;
         case ACCESS_TOKEN_EXPIRED:
-                str_fit(why, ACCESS_TOKEN_WHY_SIZE, "this token has expired at %s", at);
+                if (token->expires_us <= list.now.wall_us)
+                        str_fit(why, ACCESS_TOKEN_WHY_SIZE, "this token has expired at %s", at);
+                else // the clocks went back meanwhile
+                        str_fit(why, ACCESS_TOKEN_WHY_SIZE, "this token has expired: it was there as long as it was to be");
                 return EKEYEXPIRED;
         default:
                 return 0;

@@ -29,7 +29,7 @@ static bool shows_token(const Argosy__Author *author) {
 static const Argosy__AccessTokenRecord *active_token(AccessList list, const Argosy__Author *author) {
         const Argosy__AccessTokenRecord *token = access_token_of(list, author);
 
-        return token && access_token_state(token, list.now_us) == ACCESS_TOKEN_ACTIVE ? token : NULL;
+        return token && access_token_state(token, list.now) == ACCESS_TOKEN_ACTIVE ? token : NULL;
 }
 
 bool grant_is_of(const Argosy__GrantRecord *grant, const Argosy__Author *author) {

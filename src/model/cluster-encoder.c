@@ -356,9 +356,20 @@ static int encode_stored(ClusterEncoder *e, Buf *ret) {
 }
 
 static int encode_clock(ClusterEncoder *e, Buf *ret) {
+        const TimeCorrections *c = &e->view->corrections;
         Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+        Argosy__TimeCorrection corrections[CLUSTER_TIME_SETS_MAX], *pointers[CLUSTER_TIME_SETS_MAX];
 
         image.clock_us = e->view->clock_us;
+        image.counted_us = e->view->counted_us;
+        for (size_t i = 0; i < c->n; i++) {
+                argosy__time_correction__init(&corrections[i]);
+                corrections[i].counted_us = c->list[i].counted_us;
+                corrections[i].to_us = c->list[i].to_us;
+                pointers[i] = &corrections[i];
+        }
+        image.corrections = pointers;
+        image.n_corrections = c->n;
         return pack(&image, ret);
 }
 

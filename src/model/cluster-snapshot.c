@@ -53,6 +53,8 @@ StateView state_view(const ClusterState *s) {
                 .queue = s->queue,
                 .time_us = s->time_us,
                 .clock_us = s->clock_us,
+                .counted_us = s->counted_us,
+                .corrections = s->corrections,
         };
 }
 

@@ -3,8 +3,9 @@
 // Tokens: one small table in the order of their ids. Records are replaced and never changed, as a snapshot may have them.
 //
 // One that is over, revoked or expired, stays for CLUSTER_ACCESS_TOKEN_DAYS, so that people see what became of it and who shows it
-// is told; if there is no room for a new one, those go first that have been over for longest. By the log's own time, so that
-// all voters drop the same ones with the same entry; when the next is due is known, so an entry that drops none looks at none.
+// is told; if there is no room for a new one, those go first that have been over for longest. By counted time alone: all voters
+// drop the same ones with the same entry, and no clock that is wrong drops any. When the next is due is known, so an entry that
+// drops none looks at none.
 
 #include <errno.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static void drop(ClusterState *s, size_t i) {
 }
 
 static uint64_t due_us(const Argosy__AccessTokenRecord *t) {
-        uint64_t end = access_token_end_us(t);
+        uint64_t end = access_token_end_counted_us(t);
 
         return end > UINT64_MAX - KEPT_US ? UINT64_MAX : end + KEPT_US;
 }
@@ -73,7 +74,7 @@ static bool make_room(ClusterState *s) {
         for (size_t i = 1; i < s->n_access_tokens; i++)
                 if (due_us(s->access_tokens[i]) < due_us(s->access_tokens[oldest]))
                         oldest = i;
-        if (access_token_state(s->access_tokens[oldest], s->time_us) == ACCESS_TOKEN_ACTIVE)
+        if (access_token_end_counted_us(s->access_tokens[oldest]) > s->counted_us)
                 return false;
         drop(s, oldest);
         return true;
@@ -102,6 +103,8 @@ int state_put_access_token(ClusterState *s, const Argosy__AccessTokenRecord *tok
         if (found || !fits(token) || (s->n_access_tokens >= CLUSTER_ACCESS_TOKENS_MAX && !make_room(s)))
                 return 0;
         copy = message_copy(token);
+        if (copy)
+                copy->created_counted_us = s->counted_us;
         r = copy ? insert(s, copy) : -ENOMEM;
         if (r < 0)
                 message_free(copy);
@@ -132,6 +135,7 @@ int state_end_access_token(ClusterState *s, const Argosy__LogOp__AccessTokenEnd 
                 return 0;
         changed = *s->access_tokens[i];
         changed.revoked_us = end->at_us;
+        changed.revoked_counted_us = s->counted_us;
         changed.revoked_by = end->by;
         r = replace(s, i, &changed);
         if (r < 0)
@@ -158,13 +162,31 @@ int state_note_access_token_uses(ClusterState *s, const Argosy__LogOp__AccessTok
         return 0;
 }
 
+int state_correct_access_tokens(ClusterState *s, uint64_t to_us) {
+        for (size_t i = 0; i < s->n_access_tokens; i++) {
+                Argosy__AccessTokenRecord changed = *s->access_tokens[i];
+                uint64_t ahead_us = changed.created_us > to_us ? changed.created_us - to_us : 0;
+
+                if (ahead_us == 0 && changed.used_us <= to_us && changed.revoked_us <= to_us)
+                        continue;
+                changed.created_us -= ahead_us;
+                changed.expires_us -= MIN_OF(ahead_us, changed.expires_us);
+                changed.used_us = MIN_OF(changed.used_us, to_us);
+                changed.revoked_us = MIN_OF(changed.revoked_us, to_us);
+                if (replace(s, i, &changed) < 0)
+                        return -ENOMEM;
+                s->access_revision = s->revision;
+        }
+        return 0;
+}
+
 void state_drop_old_access_tokens(ClusterState *s) {
         unsigned n = 0;
 
-        if (s->n_access_tokens == 0 || s->time_us < s->access_tokens_due_us)
+        if (s->n_access_tokens == 0 || s->counted_us < s->access_tokens_due_us)
                 return;
         for (size_t i = s->n_access_tokens; i-- > 0 && n < CLUSTER_ACCESS_TOKENS_DROPPED;)
-                if (due_us(s->access_tokens[i]) <= s->time_us) {
+                if (due_us(s->access_tokens[i]) <= s->counted_us) {
                         drop(s, i);
                         n++;
                 }

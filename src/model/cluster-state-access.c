@@ -24,7 +24,7 @@ AccessList cluster_state_access(const ClusterState *s) {
         }
         list.tokens = s->access_tokens;
         list.n_tokens = s->n_access_tokens;
-        list.now_us = s->time_us;
+        list.now = (AccessTime){.wall_us = s->time_us, .counted_us = s->counted_us};
         return list;
 }
 

@@ -229,6 +229,15 @@ static int drop_tombstones_of(ClusterState *s, const Argosy__HostRecord *before,
         return r;
 }
 
+static bool votes(const Argosy__HostRecord *host) {
+        return host && host->role == ARGOSY__HOST_ROLE__ROLE_VOTER;
+}
+
+static void note_vote(ClusterState *s, bool changed) {
+        if (changed)
+                s->voters_revision = s->revision;
+}
+
 static int put_host(ClusterState *s, const Argosy__HostRecord *host) {
         const Argosy__HostRecord *before = cluster_state_find_host(s, host->host);
         Argosy__HostRecord *record;
@@ -244,6 +253,7 @@ static int put_host(ClusterState *s, const Argosy__HostRecord *host) {
                         record->nodes[i]->node = ++s->last_node;
         s->last_raft_id = MAX_OF(s->last_raft_id, record->raft_id);
         hosts_changed(s);
+        note_vote(s, votes(before) != votes(record));
         if (before) {
                 r = drop_tombstones_of(s, before, record);
                 if (r < 0)
@@ -278,7 +288,7 @@ static int remember_host(ClusterState *s, const Argosy__HostRecord *host) {
 
 static int remove_host(ClusterState *s, uint32_t host) {
         const Argosy__HostRecord *record = cluster_state_find_host(s, host);
-        bool grants;
+        bool grants, voted = votes(record);
         int r;
 
         if (!record)
@@ -294,6 +304,7 @@ static int remove_host(ClusterState *s, uint32_t host) {
         if (r < 0)
                 return r;
         hosts_changed(s);
+        note_vote(s, voted);
         if (grants)
                 s->access_revision = s->grants_revision = s->revision;
         return 0;
@@ -334,13 +345,13 @@ static int put_cluster(ClusterState *s, const Argosy__ClusterRecord *cluster) {
         return r;
 }
 
-static int put_token(ClusterState *s, const Argosy__TokenRecord *token, uint64_t now_us) {
+static int put_token(ClusterState *s, const Argosy__TokenRecord *token) {
         Argosy__TokenRecord *record;
         bool found;
         int r;
 
         for (size_t i = s->n_tokens; i-- > 0;)
-                if (s->tokens[i]->expires_us < now_us)
+                if (token_record_end_counted_us(s->tokens[i]) < s->counted_us)
                         state_remove_token(s, i);
         state_token_index(s, token->id, &found);
         if (!found && s->n_tokens >= CLUSTER_TOKENS_MAX)
@@ -348,6 +359,7 @@ static int put_token(ClusterState *s, const Argosy__TokenRecord *token, uint64_t
         record = message_copy(token);
         if (!record)
                 return -ENOMEM;
+        record->counted_us = s->counted_us;
         r = state_put_token(s, record);
         if (r < 0) {
                 message_free(record);
@@ -430,7 +442,7 @@ static int change_access(ClusterState *s, const Argosy__GrantRecord *grant, bool
 
 // ------------------------------------------------------------------------------------------------ the batch
 
-static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
+static int apply_op(ClusterState *s, const Argosy__LogOp *op) {
         switch (op->op_case) {
         case ARGOSY__LOG_OP__OP_CLUSTER:
                 return put_cluster(s, op->cluster);
@@ -445,7 +457,7 @@ static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
         case ARGOSY__LOG_OP__OP_HOST_REMOVE:
                 return remove_host(s, op->host_remove->host);
         case ARGOSY__LOG_OP__OP_TOKEN:
-                return put_token(s, op->token, now_us);
+                return put_token(s, op->token);
         case ARGOSY__LOG_OP__OP_TOKEN_REMOVE:
                 remove_token(s, op->token_remove->id);
                 return 0;
@@ -485,6 +497,8 @@ static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
                 return state_end_access_token(s, op->access_token_end);
         case ARGOSY__LOG_OP__OP_ACCESS_TOKEN_USES:
                 return state_note_access_token_uses(s, op->access_token_uses);
+        case ARGOSY__LOG_OP__OP_TIME_SET:
+                return state_set_time(s, op->time_set);
         case ARGOSY__LOG_OP__OP_JOB: // apply_ops()
         default: // none at all: nobody writes that, and one of a newer version was refused before
                 return 0;
@@ -511,7 +525,7 @@ static int apply_ops(ClusterState *s, const Argosy__LogBatch *batch, JobNotes *n
                 if (r < 0)
                         return r;
                 r = op->op_case == ARGOSY__LOG_OP__OP_JOB ? state_put_job(s, op->job, notes, i, batch->at_us)
-                                                          : apply_op(s, op, batch->at_us);
+                                                          : apply_op(s, op);
                 if (r == 0)
                         r = state_job_note_after(s, notes, i);
                 if (r < 0)
@@ -526,7 +540,7 @@ static int apply_with_jobs(ClusterState *s, const Argosy__LogBatch *batch) {
 
         if (r < 0)
                 return r;
-        state_pass_time(s, batch->at_us);
+        state_pass_time(s, batch);
         r = apply_ops(s, batch, &notes);
         if (r == 0)
                 r = state_drop_old_jobs(s, notes.n_jobs);

@@ -216,11 +216,9 @@ static int load_access(ClusterState *s, Argosy__StateImage *image) {
 
 static int load_jobs(ClusterState *s, const Argosy__StateImage *image) {
         if (image->n_jobs > JOBS_RING || image->last_job < image->n_jobs ||
-            image->last_job > REVISION_MAX || image->keys_forgotten_us > image->time_us ||
-            image->clock_us > image->time_us)
+            image->last_job > REVISION_MAX || image->keys_forgotten_us > image->counted_us ||
+            state_load_time(s, image) < 0)
                 return -EBADMSG;
-        s->time_us = image->time_us;
-        s->clock_us = image->clock_us;
         for (size_t i = 0; i < image->n_jobs; i++) {
                 int r = state_load_job(s, image->jobs[i].data, image->jobs[i].len);
 
@@ -264,7 +262,7 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
 
         if (image->revision > REVISION_MAX)
                 return -EBADMSG;
-        s->revision = s->hosts_revision = s->rollouts_revision = s->roles_revision = s->access_revision =
+        s->revision = s->hosts_revision = s->voters_revision = s->rollouts_revision = s->roles_revision = s->access_revision =
                 s->grants_revision = s->queue_revision = s->left_revision = image->revision;
         s->last_host = image->last_host;
         s->last_node = image->last_node;

@@ -153,11 +153,12 @@ Argosy__JobState cluster_state_job_state(const ClusterState *s, uint64_t number)
 
 // ------------------------------------------------------------------------------------------------ ends
 
-static Argosy__JobRecord only_the_end(const Argosy__JobRecord *end) {
+static Argosy__JobRecord only_the_end(const ClusterState *s, const Argosy__JobRecord *end) {
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
 
         record.state = end->state;
         record.ended_us = end->ended_us;
+        record.counted_us = s->counted_us;
         record.ends = end->ends;
         record.n_ends = end->n_ends;
         record.failed = end->failed;
@@ -183,7 +184,7 @@ static int end_job(ClusterState *s, const Argosy__JobRecord *end) {
         if (end->state == ARGOSY__JOB_STATE__JOB_UNKNOWN || job_state_is_open(end->state) ||
             !job_state_is_open(cluster_state_job_state(s, end->number)))
                 return 0;
-        r = state_note_job_state(s, end->number) ?: state_append_to_job(s, end->number, only_the_end(end));
+        r = state_note_job_state(s, end->number) ?: state_append_to_job(s, end->number, only_the_end(s, end));
         if (r < 0)
                 return r;
         state_drop_stored_request(s, end->number);

@@ -247,7 +247,7 @@ static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__J
         }
         record.ended_us = record.state > ARGOSY__JOB_STATE__JOB_RUNNING && record.state != ARGOSY__JOB_STATE__JOB_HELD ? at_us : 0;
         record.at_us = at_us;
-        record.log_us = s->time_us > at_us ? s->time_us : 0;
+        record.counted_us = s->counted_us;
         record.revision = s->revision;
         record.units = NULL;
         record.settings = NULL;

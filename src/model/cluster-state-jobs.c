@@ -20,7 +20,6 @@
 #include "job-state.h"
 #include "message.h"
 
-#define JOB_AGE_MAX_US (CLUSTER_JOB_DAYS_MAX * UINT64_C(86400) * UINT64_C(1000000))
 
 // ------------------------------------------------------------------------------------------------ the table
 
@@ -93,20 +92,6 @@ size_t cluster_state_jobs_bytes(const ClusterState *s) {
         return s->jobs.bytes;
 }
 
-uint64_t cluster_state_time_us(const ClusterState *s) {
-        return s->time_us;
-}
-
-// As the clocks of leaders say. If one of them was years ahead, time goes on behind that as the others say that it
-// passes: standing still until their clocks get there it would age nothing, and know of no request whether it is older
-// than what was forgotten.
-void state_pass_time(ClusterState *s, uint64_t at_us) {
-        uint64_t passed = s->clock_us > 0 && at_us > s->clock_us ? at_us - s->clock_us : 0;
-
-        s->time_us = at_us >= s->time_us ? at_us : s->time_us + MIN_OF(passed, UINT64_MAX - s->time_us);
-        s->clock_us = at_us;
-}
-
 uint64_t cluster_state_job_revision(const ClusterState *s, uint64_t number) {
         const Argosy__StoredRequest *held = cluster_state_find_stored_request(s, number);
         const JobEntry *job = state_find_job(s, number);
@@ -118,6 +103,19 @@ int cluster_state_read_job(const ClusterState *s, uint64_t number, Argosy__JobRe
         return cluster_state_read_job_from(s, number, 0, ret);
 }
 
+// As they are told, and not as they were written. Nothing of a job happened behind its last entry, but for its end.
+static void correct_dates(const ClusterState *s, Argosy__JobRecord *record) {
+        record->at_us = state_correct_date(s, record->counted_us, record->at_us);
+        record->ended_us = state_correct_date(s, record->counted_us, record->ended_us);
+        if (record->at_us == 0) // of a part that says how it ended
+                return;
+        if (record->ended_us > 0)
+                record->at_us = MIN_OF(record->at_us, record->ended_us);
+        record->asked_us = MIN_OF(record->asked_us, record->at_us);
+        for (size_t i = 0; i < record->n_moves; i++)
+                record->moves[i]->at_us = MIN_OF(record->moves[i]->at_us, record->at_us);
+}
+
 int cluster_state_read_job_from(const ClusterState *s, uint64_t number, size_t from, Argosy__JobRecord **ret) {
         const JobEntry *job = state_find_job(s, number);
         void *record;
@@ -127,9 +125,11 @@ int cluster_state_read_job_from(const ClusterState *s, uint64_t number, size_t f
                 return -ENOENT;
         from = MIN_OF(from, (size_t) job->len);
         r = message_unpack(&argosy__job_record__descriptor, job->packed + from, job->len - from, &record);
-        if (r == 0)
-                *ret = record;
-        return r;
+        if (r < 0)
+                return r;
+        *ret = record;
+        correct_dates(s, *ret);
+        return 0;
 }
 
 // ------------------------------------------------------------------------------------------------ whose it was
@@ -190,12 +190,6 @@ uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint
 
 // ------------------------------------------------------------------------------------------------ kept
 
-// The log's time never goes back. The clock of a leader may, after one that was wrong: what such a leader brings is as
-// young as the log then is, or it would be too old at once.
-static uint64_t log_time_of(const Argosy__JobRecord *record) {
-        return MAX_OF(record->at_us, record->log_us);
-}
-
 static size_t entry_size(size_t len, size_t n_spans) {
         return sizeof(JobEntry) + len + n_spans * sizeof(JobSpan);
 }
@@ -208,7 +202,8 @@ JobEntry *state_job_entry_new(const JobEntry *so_far, const Argosy__JobRecord *r
         if (!job)
                 return NULL;
         *job = so_far ? *so_far : (JobEntry){.revision_before = record->revision_before};
-        job->log_us = log_time_of(record) ?: job->log_us; // who says how it ended says nothing else
+        job->at_us = record->at_us ?: job->at_us; // who says how it ended says nothing else
+        job->counted_us = record->counted_us ?: job->counted_us;
         job->revision = record->revision ?: job->revision;
         job->state = record->state ? (uint32_t) record->state : job->state;
         job->own = record->own ? (uint32_t) record->own : job->own;
@@ -308,8 +303,8 @@ static bool is_too_much(const ClusterState *s) {
         if (t->n == 0)
                 return false;
         return t->n - t->n_dropped > CLUSTER_JOBS_MAX || t->bytes > cluster_state_history_bytes(s) ||
-               (s->time_us > JOB_AGE_MAX_US &&
-                state_find_job(s, cluster_state_first_job(s))->log_us < s->time_us - JOB_AGE_MAX_US);
+               (s->counted_us > JOB_AGE_MAX_US &&
+                state_find_job(s, cluster_state_first_job(s))->counted_us < s->counted_us - JOB_AGE_MAX_US);
 }
 
 int state_drop_old_jobs(ClusterState *s, size_t n_brought) {

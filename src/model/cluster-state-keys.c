@@ -46,7 +46,7 @@ static_assert(sizeof(KeyEntry) == REQUEST_ID_SIZE + 16);
 
 struct KeySegment {
         size_t n;
-        uint64_t newest_us; // the log's time when the last of them came
+        uint64_t newest_us; // counted time when the last of them came
         KeyEntry keys[KEY_SEGMENT_SIZE];
         uint32_t first_index[FIRST_INDEX_SIZE]; // place in `keys` + 1, 0: free; open addressing
         uint32_t index[INDEX_SIZE];             // the same, as soon as there are more than FIRST_KEYS
@@ -139,7 +139,7 @@ bool cluster_state_takes_open_keys(const ClusterState *s, size_t n) {
 bool cluster_state_may_have_forgotten(const ClusterState *s, uint64_t age_ms) {
         uint64_t forgotten_us = s->keys.forgotten_us;
 
-        return forgotten_us > 0 && (age_ms >= s->time_us / 1000 || s->time_us - age_ms * 1000 <= forgotten_us);
+        return forgotten_us > 0 && (age_ms >= s->counted_us / 1000 || s->counted_us - age_ms * 1000 <= forgotten_us);
 }
 
 static void forget_oldest(ClusterState *s) {
@@ -189,7 +189,7 @@ static int add(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], const Request
         memcpy(entry->id, id, REQUEST_ID_SIZE);
         put_u64(entry->content, key->content);
         put_u64(entry->job, key->job | (key->given_up ? GIVEN_UP : 0));
-        segment->newest_us = s->time_us;
+        segment->newest_us = s->counted_us;
         index_next(&s->keys, segment);
         return 0;
 }
@@ -282,7 +282,7 @@ static bool fits(const ClusterState *s, const Argosy__KeySegment *image) {
         const KeySegment *last = t->n > 0 ? t->segments[t->n - 1] : NULL;
 
         return t->n < KEY_SEGMENTS_MAX && image->keys.len > 0 && image->keys.len % sizeof(KeyEntry) == 0 &&
-               image->keys.len / sizeof(KeyEntry) <= KEY_SEGMENT_SIZE && image->newest_us <= s->time_us &&
+               image->keys.len / sizeof(KeyEntry) <= KEY_SEGMENT_SIZE && image->newest_us <= s->counted_us &&
                image->newest_us >= (last ? last->newest_us : t->forgotten_us) &&
                (!last || last->n == KEY_SEGMENT_SIZE);
 }

@@ -152,7 +152,8 @@ static bool find(const ClusterState *s, uint64_t number, OwnJob *ret) {
                         .host = job->own_host,
                         .times = job->times,
                         .bytes = job->len,
-                        .at_us = job->log_us};
+                        .at_us = state_correct_date(s, job->counted_us, job->at_us),
+                        .counted_us = job->counted_us};
         return true;
 }
 
@@ -224,7 +225,8 @@ int state_drop_own_job(ClusterState *s) {
         left.number = number;
         left.revision_before = so_far->revision_before;
         left.revision = so_far->revision;
-        left.at_us = so_far->log_us;
+        left.at_us = so_far->at_us;
+        left.counted_us = so_far->counted_us;
         left.state = ARGOSY__JOB_STATE__JOB_DONE;
         left.own = (Argosy__OwnCause) so_far->own;
         left.dropped = true;
@@ -275,7 +277,7 @@ static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__JobRecor
         record.n_moves = put->n_moves;
         record.state = ARGOSY__JOB_STATE__JOB_DONE;
         record.at_us = record.ended_us = at_us;
-        record.log_us = s->time_us > at_us ? s->time_us : 0;
+        record.counted_us = s->counted_us;
         return record;
 }
 
@@ -324,7 +326,7 @@ int state_load_own_job(ClusterState *s, uint64_t number, const JobEntry *job) {
                 return r;
         h = host_of(s, job->own_host); // numbers do not say which of the two was gone on with last
         if (h && h->lost > 0 && h->back > 0)
-                h->is_lost = state_find_job(s, h->lost)->log_us > state_find_job(s, h->back)->log_us;
+                h->is_lost = state_find_job(s, h->lost)->counted_us > state_find_job(s, h->back)->counted_us;
         return 0;
 }
 

@@ -49,7 +49,7 @@ typedef struct JobSpan {
 
 // A job that is kept, packed; behind that the spans of its entries, if they are several.
 typedef struct JobEntry {
-        uint64_t log_us;                    // when its last entry came, by the log's own time
+        uint64_t at_us, counted_us;         // of its last entry, as the record has them
         uint64_t revision_before, revision; // as the record has them
         uint32_t len, n_spans : 28, state : 4; // state: Argosy__JobState
         uint32_t own_host, times : 27, own : 4, dropped : 1; // own: Argosy__OwnCause
@@ -180,6 +180,17 @@ typedef struct KeyTable {
         size_t n_open;
 } KeyTable;
 
+#define JOB_AGE_MAX_US (CLUSTER_JOB_DAYS_MAX * UINT64_C(86400) * UINT64_C(1000000))
+
+// What was written up to that counted time is not dated later than to_us. Both grow.
+typedef struct TimeCorrection {
+        uint64_t counted_us, to_us;
+} TimeCorrection;
+typedef struct TimeCorrections {
+        TimeCorrection list[CLUSTER_TIME_SETS_MAX];
+        size_t n;
+} TimeCorrections;
+
 // Everything that an image says. The arrays are the state's own, or copies.
 typedef struct StateView {
         Argosy__ClusterRecord *cluster;
@@ -200,7 +211,8 @@ typedef struct StateView {
         Argosy__StoredRequest **stored;
         size_t n_stored;
         Argosy__QueueRecord *queue; // NULL: nobody has changed it
-        uint64_t time_us, clock_us;
+        uint64_t time_us, clock_us, counted_us;
+        TimeCorrections corrections;
 } StateView;
 
 struct ClusterState {
@@ -209,7 +221,7 @@ struct ClusterState {
         uint64_t version;               // raised by each batch
 
         Argosy__ClusterRecord *cluster;
-        uint64_t revision, hosts_revision;
+        uint64_t revision, hosts_revision, voters_revision;
         uint32_t last_host, last_node, last_raft_id;
 
         HostEntry *hosts; // by number
@@ -254,7 +266,7 @@ struct ClusterState {
         bool access_set; // somebody has changed them; else access_of_new_cluster() counts
         Argosy__AccessTokenRecord **access_tokens; // by id
         size_t n_access_tokens;
-        uint64_t access_tokens_due_us; // when the next of them is to be dropped, by time_us; that of none counts for nothing
+        uint64_t access_tokens_due_us; // counted time when the next of them is to be dropped; that of none counts for nothing
         uint64_t access_revision, grants_revision;
 
         PagedTable tombstone_entries;
@@ -272,8 +284,11 @@ struct ClusterState {
         StoredTable stored;
         Argosy__QueueRecord *queue; // NULL: nobody has changed it
         uint64_t queue_revision;
+        // cluster-state-time.c alone changes these
         uint64_t time_us;  // cluster_state_time_us()
         uint64_t clock_us; // at_us of the newest entry
+        uint64_t counted_us; // cluster_state_counted_us()
+        TimeCorrections corrections;
 
         ListNode dirty;
         uint32_t *dirty_hosts; // numbers, each once, in the order in which they became so
@@ -420,7 +435,14 @@ int state_drop_own_job(ClusterState *s);
 bool state_own_jobs_are_too_many(const ClusterState *s);
 void state_own_jobs_done(ClusterState *s);
 // An entry of that time is applied.
-void state_pass_time(ClusterState *s, uint64_t at_us);
+void state_pass_time(ClusterState *s, const Argosy__LogBatch *batch);
+// What is said of a date that was written at that counted time.
+uint64_t state_correct_date(const ClusterState *s, uint64_t counted_us, uint64_t date_us);
+int state_set_time(ClusterState *s, const Argosy__LogOp__TimeSet *set);
+int state_load_time(ClusterState *s, const Argosy__StateImage *image);
+// Tokens that are dated later are dated so, and are valid as long as they were to be. 0 or -ENOMEM.
+int state_correct_access_tokens(ClusterState *s, uint64_t to_us);
+int state_correct_tokens(ClusterState *s, uint64_t to_us); // of hosts that may join
 void state_jobs_init(ClusterState *s);
 JobView state_jobs_view(const ClusterState *s);
 const JobEntry *job_view_find(const JobView *v, uint64_t number); // NULL: it is not kept

@@ -118,6 +118,10 @@ uint64_t cluster_state_revision(const ClusterState *s) {
         return s->revision;
 }
 
+uint64_t cluster_state_voters_revision(const ClusterState *s) {
+        return s->voters_revision;
+}
+
 uint64_t cluster_state_hosts_revision(const ClusterState *s) {
         return s->hosts_revision;
 }

@@ -41,6 +41,8 @@ typedef struct World {
                 reports_gap_us; // boot time of the last message with reports; the shortest time between two
         unsigned n_attaches, n_beats, n_report_messages, n_node_reports;
         uint64_t last_beat, told_ms; // told_ms: of the last beat
+        uint64_t wall_ms;            // of the last beat that said one
+        unsigned n_walls;            // beats that did
         uint64_t lived_ms;           // of the last reports that have it
         Argosy__ToVoter *call_reply;
         unsigned n_call_replies, n_call_errors;
@@ -103,6 +105,8 @@ static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
                 w.n_beats++;
                 w.last_beat = m->beat->seq;
                 w.told_ms = m->beat->told_ms;
+                w.n_walls += m->beat->wall_ms > 0;
+                w.wall_ms = m->beat->wall_ms ?: w.wall_ms;
                 break;
         case ARGOSY__TO_VOTER__MSG_REPORTS:
                 w.n_report_messages++;

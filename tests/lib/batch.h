@@ -15,6 +15,7 @@
 
 #include "argosy.pb-c.h"
 #include "array.h"
+#include "cluster-state.h"
 #include "hash.h"
 #include "macro.h"
 
@@ -48,6 +49,12 @@ static inline void *batch_own(Batch *b, void *p) {
         if (ARRAY_GROW(b->owned, b->owned_room, b->n_owned + 1) < 0)
                 abort();
         return b->owned[b->n_owned++] = p;
+}
+
+// What a leader says of an entry that is made at that time, when its clock and all before it were right.
+static inline void batch_set_time(Batch *b, const ClusterState *s, uint64_t at_us) {
+        b->log.at_us = at_us;
+        b->log.counted_us = at_us > cluster_state_time_us(s) ? at_us - cluster_state_time_us(s) : 0;
 }
 
 #define BATCH_NEW(b, type, init)                                 \

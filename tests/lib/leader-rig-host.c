@@ -58,6 +58,12 @@ void rig_host_send(RigHost *h, Argosy__ToVoter__MsgCase what, void *message) {
         (void) send_to_leader(&m, h);
 }
 
+static uint64_t clock_us(void *userdata) {
+        const RigHost *h = userdata;
+
+        return h->rig->wall_us + (uint64_t) h->clock_ahead_us;
+}
+
 static void attaching(Argosy__ToVoter__Attach *m, void *userdata) {
         RigHost *h = userdata;
         const Argosy__HostRecord *record = cluster_state_find_host(h->rig->state, h->number);
@@ -138,6 +144,7 @@ static void violation(const char *why, void *userdata) {
 static const VirtualHostOps virtual_ops = {
         .now_us = now_us,
         .wall_us = wall_us,
+        .clock_us = clock_us,
         .told_ms = told_ms,
         .send = send_to_leader,
         .attaching = attaching,

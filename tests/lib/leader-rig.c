@@ -7,6 +7,7 @@
 #include "buf.h"
 #include "feature-level.h"
 #include "held-jobs.h"
+#include "host-clocks.h"
 #include "host-marks.h"
 #include "leader-private.h"
 #include "message.h"
@@ -97,7 +98,9 @@ static uint64_t now_us(void *userdata) {
 }
 
 static uint64_t wall_us(void *userdata) {
-        return ((Rig *) userdata)->wall_us;
+        const Rig *g = userdata;
+
+        return g->wall_us + (uint64_t) g->hosts[0].clock_ahead_us;
 }
 
 static int to_host(uint32_t host, const Argosy__ToHost *message, void *userdata) {
@@ -467,9 +470,25 @@ void rig_settle(Rig *g) {
         g->inspects = false;
 }
 
+void rig_set_wall(Rig *g, uint64_t wall_us) {
+        g->wall_us = wall_us;
+        for (size_t i = 0; i < g->n_hosts; i++) {
+                Host *h = host_find(g->leader, g->hosts[i].number);
+
+                if (h && h->attached)
+                        host_clock_say(g->leader, h, wall_us + (uint64_t) g->hosts[i].clock_ahead_us, false);
+        }
+}
+
+void rig_age(Rig *g, uint64_t us) {
+        g->leader->log_from_us -= us;
+        rig_set_wall(g, g->wall_us + us);
+}
+
 void rig_pass_ms(Rig *g, unsigned ms) {
         for (unsigned step = RIG_BEAT_MS / 4; ms > 0; ms -= MIN_OF(step, ms)) {
                 g->now_us += MIN_OF(step, ms) * USEC_PER_MSEC;
+                g->wall_us += MIN_OF(step, ms) * USEC_PER_MSEC;
                 for (size_t i = 0; i < g->n_hosts; i++) {
                         RigHost *h = &g->hosts[i];
 

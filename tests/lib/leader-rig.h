@@ -28,6 +28,7 @@ typedef struct RigHost {
         Argosy__Label **many_labels;  // instead; the test's
         size_t n_many_labels;
         const char *address_name; // Address=, if that is a name; NULL: none
+        int64_t clock_ahead_us;   // of its wall clock, of Rig.wall_us; that of host 1 is what the leader sees as its own
         bool attached;            // sent Attach in this session
         bool lazy;                // obeys, but reports nothing until told to (rig_host_report)
         bool sound;               // units with Rig.bad run here
@@ -132,6 +133,10 @@ void rig_turns(Rig *g, unsigned n);
 void rig_release(Rig *g);
 // Lets everything happen that happens without time passing.
 void rig_settle(Rig *g);
+// All clocks are set, and the leader is told.
+void rig_set_wall(Rig *g, uint64_t wall_us);
+// As if so much had passed by all clocks, and nobody had to be heard meanwhile.
+void rig_age(Rig *g, uint64_t us);
 // Lets time pass; hosts that are up beat.
 void rig_pass_ms(Rig *g, unsigned ms);
 

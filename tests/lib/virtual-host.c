@@ -37,6 +37,7 @@ void virtual_host_attach(VirtualHost *h) {
         virtual_host_held(h, &held, &m.n_held);
         m.held = held;
         m.seq = ++h->seq;
+        m.wall_us = h->ops->clock_us ? h->ops->clock_us(h->userdata) : 0;
         h->attach_sent_us = now_of(h);
         h->attach_due_us = h->attach_sent_us + VIRTUAL_ATTACH_RETRY_MS * USEC_PER_MSEC;
         h->beat_due_us = 0;
@@ -141,6 +142,8 @@ void virtual_host_beat(VirtualHost *h, bool told) {
 
         beat.seq = ++h->beat_seq;
         beat.told_ms = told ? h->ops->told_ms(now_us, h->userdata) : 0;
+        if (h->ops->clock_us && beat.seq % VIRTUAL_WALL_BEATS == 0)
+                beat.wall_ms = h->ops->clock_us(h->userdata) / USEC_PER_MSEC;
         h->beats_sent_us[beat.seq % VIRTUAL_BEATS_KEPT] = now_us;
         h->beat_due_us = now_us + (h->beat_ms ?: BEAT_DEFAULT_MS) * USEC_PER_MSEC;
         (void) virtual_host_send(h, ARGOSY__TO_VOTER__MSG_BEAT, &beat); // the lease says what became of it

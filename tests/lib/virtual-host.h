@@ -33,6 +33,7 @@ enum {
         VIRTUAL_REPORTS_PER_MESSAGE = 256,
         VIRTUAL_BEATS_KEPT = 16,      // whose acknowledgement still counts
         VIRTUAL_ATTACH_RETRY_MS = 2000, // without an answer
+        VIRTUAL_WALL_BEATS = 16,        // of which one says what its wall clock is
 };
 
 typedef struct VirtualOrder { // what it was told last to do with one unit
@@ -71,6 +72,7 @@ typedef struct VirtualHostOps {
         // a unit's state changes.
         uint64_t (*now_us)(void *userdata);
         uint64_t (*wall_us)(void *userdata);
+        uint64_t (*clock_us)(void *userdata); // what it says its wall clock is; NULL: nothing
         // What its messages call that time of now_us(), in milliseconds; 0: they say nothing of it.
         uint64_t (*told_ms)(uint64_t at_us, void *userdata);
         // A message to the leader, to be looked at during the call. Negative errno: it was not taken; reports are sent again later.

@@ -88,6 +88,7 @@ static void violation(const char *why, void *userdata) {
 static const VirtualHostOps virtual_ops = {
         .now_us = now_us,
         .wall_us = wall_us,
+        .clock_us = wall_us,
         .told_ms = told_ms,
         .send = send_to_leader,
         .attaching = attaching,

@@ -164,6 +164,8 @@ def main():
             run_tool(score, "rooms", directory)
         if matches("names", args.patterns):
             run_tool(score, "names")
+        if matches("clocks", args.patterns):
+            run_tool(score, "clocks")
         run_unit_tests(score, directory, prefix, args.patterns, args.long)
         if args.sanitize:
             build(SOURCE / "build-tsan", TSAN)

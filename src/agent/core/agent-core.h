@@ -41,6 +41,8 @@ enum {
         AGENT_BATCHES_MAX = 1024, // messages from the leader that wait for the fence; beyond that we start
                                   // over with Attach
         AGENT_BEATS_KEPT = 64,    // sent beats whose time is remembered
+        AGENT_WALL_BEATS = 15,    // that say nothing of the wall clock, between two that do
+        AGENT_WALL_SET_US = 100000, // by which it differs from what the last of these said: the next one says so
         AGENT_CALLS_MAX = 64,     // requests of REQUEST_BY_NODES at a time
         AGENT_STATUS_CALLS_MAX = 24, // of these, of a leader that asks for status; the others wait
         AGENT_ERROR_MAX = 512,    // bytes of an error text
@@ -190,6 +192,9 @@ typedef struct Agent {
         unsigned n_unanswered; // Attaches that this leader has not answered, in a row
         uint32_t lease_ms, beat_ms;
         uint64_t beat_seq, beat_sent_us[AGENT_BEATS_KEPT];
+        uint64_t beat_trip_us;  // from the last one that was answered until the answer; 0: none was
+        int64_t wall_told_us;   // what the wall clock was ahead of the boot clock when the leader was told last
+        unsigned beats_to_wall; // before it is told again
         uint64_t unanswered_us; // boot time at which the oldest beat of this session without an answer was sent; 0: there is none
         LeaseFile *lease;       // what guards look at; NULL: not opened
         uint64_t lease_from_us; // boot time at which the newest acknowledged beat was sent

@@ -57,6 +57,11 @@ static uint64_t attach_patience_us(const Agent *a) {
         return (uint64_t) ATTACH_RETRY_US << MIN_OF(a->n_unanswered, (unsigned) ATTACH_DOUBLINGS);
 }
 
+// As it is when the leader hears of it; half of a round trip from now, if one was measured.
+static uint64_t wall_on_arrival_us(const Agent *a) {
+        return clock_wall_us() + a->beat_trip_us / 2;
+}
+
 static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
@@ -91,7 +96,9 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         attach.held = held;
         attach.n_held = n_held;
         attach.sent_us = a->attach_sent_us;
-        attach.wall_us = clock_wall_us();
+        attach.wall_us = wall_on_arrival_us(a);
+        a->wall_told_us = (int64_t) (clock_wall_us() - clock_boot_us());
+        a->beats_to_wall = 1; // the second beat knows the round trip of the first
         if (agent_fleet_report(a, &fleet, &fleet_units))
                 attach.fleet_units = &fleet;
         else if (a->fleet.units.count > 0)
@@ -198,6 +205,19 @@ void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
 
 // ---- beats
 
+// The leader goes on by itself from what it was told: again every so many beats, for clocks drift, and when ours was set.
+static uint64_t wall_to_say_ms(Agent *a, uint64_t now_us) {
+        int64_t offset_us = (int64_t) (clock_wall_us() - now_us), moved_us = offset_us - a->wall_told_us;
+
+        if (a->beats_to_wall > 0 && moved_us < AGENT_WALL_SET_US && moved_us > -AGENT_WALL_SET_US) {
+                a->beats_to_wall--;
+                return 0;
+        }
+        a->beats_to_wall = AGENT_WALL_BEATS;
+        a->wall_told_us = offset_us;
+        return wall_on_arrival_us(a) / USEC_PER_MSEC;
+}
+
 // told_us: as in Beat.told_ms; 0: nothing is said of that.
 static void send_beat(Agent *a, uint64_t now_us, uint64_t reported_us) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
@@ -205,6 +225,7 @@ static void send_beat(Agent *a, uint64_t now_us, uint64_t reported_us) {
 
         beat.seq = ++a->beat_seq;
         beat.told_ms = reported_us / USEC_PER_MSEC;
+        beat.wall_ms = wall_to_say_ms(a, now_us);
         message.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;
         message.beat = &beat;
         a->beat_sent_us[beat.seq % AGENT_BEATS_KEPT] = now_us;
@@ -264,7 +285,8 @@ void agent_on_beat_ack(Agent *a, const Argosy__ToHost__BeatAck *ack) {
         a->lease_from_us = MAX_OF(a->lease_from_us, a->beat_sent_us[ack->seq % AGENT_BEATS_KEPT]);
         if (ack->seq > a->beat_answered) { // an answer may come again
                 a->beat_answered = ack->seq;
-                time_histogram_add(&a->beat_times, clock_boot_us() - a->beat_sent_us[ack->seq % AGENT_BEATS_KEPT]);
+                a->beat_trip_us = clock_boot_us() - a->beat_sent_us[ack->seq % AGENT_BEATS_KEPT];
+                time_histogram_add(&a->beat_times, a->beat_trip_us);
                 note_unanswered(a, ack->seq < a->beat_seq ? a->beat_sent_us[(ack->seq + 1) % AGENT_BEATS_KEPT] : 0);
         }
         notify_guards(a);

@@ -20,9 +20,9 @@
 #include <sys/un.h>
 
 #include "access-token.h"
-#include "clock.h"
 #include "cluster-state.h"
 #include "daemon.h"
+#include "leader.h"
 #include "local-api.h"
 #include "log.h"
 #include "message.h"
@@ -45,7 +45,8 @@ AccessList socket_access_list(const Daemon *d) {
         if (knows_by_log(d)) {
                 AccessList list = cluster_state_access(d->state);
 
-                list.now_us = MAX_OF(list.now_us, clock_wall_us());
+                if (d->leader)
+                        list.now = (AccessTime){.wall_us = leader_wall(d->leader), .counted_us = leader_counted(d->leader)};
                 return list;
         }
         return told ? (AccessList){.grants = told->grants, .n = told->n_grants} : access_of_new_cluster();

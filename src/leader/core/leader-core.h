@@ -17,6 +17,7 @@
 #include "stop-dependents.h"
 #include "unit-life.h"
 #include "uvx.h"
+#include "wall-clock.h"
 
 enum {
         TICKETS_MAX = 4096,           // requests that wait for the log, for units or for agents
@@ -133,6 +134,12 @@ struct Leader {
         uint64_t term, index;
         LeaderStats stats;
 
+        // ---- core: what time it is (turn.c alone)
+        WallClock wall_clock;     // of this term
+        uint64_t voters_revision; // cluster_state_voters_revision() when they were noted
+        uint64_t log_from_us;     // boot time that belongs to the two times of the log
+        uint64_t counted_us;      // cluster_state_counted_us() when that was noted
+
         // ---- jobs: what the cluster does by itself, for people (jobs/own-jobs.c). Hosts are marked by sessions.
         ListNode own_hosts, own_hosts_flying; // Host.own_due: lost, or back; in the entry that is on its way
         OwnMoves *own_moves;                  // of the entry that is made
@@ -164,6 +171,8 @@ struct Leader {
         Dependencies dependencies;
         LeaseTable leases;
         HostCounts n_hosts;
+        bool clocks_disagreed;   // people were told: host-clocks.c alone
+        bool wall_changed;       // what is due by leader_wall() is to be looked at again
         uint64_t n_host_changes; // of what any of them is like (host_mark_place())
         ListNode lost_hosts;     // Host.lost
         ListNode globals, moving, moved; // Unit.queue: see unit-event.c

@@ -45,7 +45,7 @@ static uint64_t last_use(const Leader *l, const Argosy__AccessTokenRecord *token
 }
 
 static int add_row(const Leader *l, Argosy__Response__Tokens *tokens, const Argosy__AccessTokenRecord *token,
-                   uint64_t now_us) {
+                   AccessTime now) {
         Argosy__Response__TokenRow *row = calloc(1, sizeof(*row));
         Argosy__AccessTokenRecord shown = *token;
 
@@ -53,18 +53,18 @@ static int add_row(const Leader *l, Argosy__Response__Tokens *tokens, const Argo
                 return -ENOMEM;
         argosy__response__token_row__init(row);
         shown.hash = (ProtobufCBinaryData){};
-        shown.used_us = last_use(l, token);
+        shown.used_us = MIN_OF(last_use(l, token), now.wall_us); // a clock that was ahead said when
         row->token = message_copy(&shown);
         if (FIELD_APPEND(tokens->rows, tokens->n_rows, row) < 0 || !row->token)
                 return -ENOMEM;
-        return field_set(&row->state, access_token_state_to_string(access_token_state(token, now_us)));
+        return field_set(&row->state, access_token_state_to_string(access_token_state(token, now)));
 }
 
 static Argosy__Response *answer_one(const Leader *l, const Argosy__AccessTokenRecord *token,
-                                    uint64_t now_us) {
+                                    AccessTime now) {
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_TOKENS);
 
-        return r && add_row(l, r->tokens, token, now_us) == 0 ? TAKE_PTR(r) : NULL;
+        return r && add_row(l, r->tokens, token, now) == 0 ? TAKE_PTR(r) : NULL;
 }
 
 static int by_name(const void *a, const void *b) {
@@ -80,7 +80,7 @@ Argosy__Response *access_tokens_answer_list(Leader *l, const Argosy__Request *re
         AccessList list = authorization_list(l);
 
         for (size_t i = 0; r && i < list.n_tokens; i++)
-                if (add_row(l, r->tokens, list.tokens[i], list.now_us) < 0)
+                if (add_row(l, r->tokens, list.tokens[i], list.now) < 0)
                         return NULL;
         if (r && r->tokens->n_rows > 0)
                 qsort(r->tokens->rows, r->tokens->n_rows, sizeof *r->tokens->rows, by_name);
@@ -118,11 +118,12 @@ static const char *create_error(const Argosy__Request__TokenCreate *m) {
         return NULL;
 }
 
-static size_t count_active(AccessList list) {
+// Those that do not make room for another one: by counted time, as the applier has it.
+static size_t count_kept(AccessList list) {
         size_t n = 0;
 
         for (size_t i = 0; i < list.n_tokens; i++)
-                n += access_token_state(list.tokens[i], list.now_us) == ACCESS_TOKEN_ACTIVE;
+                n += access_token_end_counted_us(list.tokens[i]) > list.now.counted_us;
         return n;
 }
 
@@ -140,13 +141,13 @@ static bool is_same(const Argosy__AccessTokenRecord *token, const Argosy__Reques
                streq(token->name, m->name) && token->right == m->right && streq(token->role, m->role);
 }
 
-static int put(Leader *l, Ticket *t, BatchBuilder *b, Argosy__AccessTokenRecord *record, uint64_t now_us) {
+static int put(Leader *l, Ticket *t, BatchBuilder *b, Argosy__AccessTokenRecord *record, AccessTime now) {
         int r = batch_builder_put_access_token(b, record);
 
         if (r < 0)
                 return r;
         message_free(t->response);
-        t->response = answer_one(l, record, now_us);
+        t->response = answer_one(l, record, now);
         return t->response ? PLAN_IN_BATCH : -ENOMEM;
 }
 
@@ -167,7 +168,7 @@ int access_tokens_plan_create(Leader *l, Ticket *t, BatchBuilder *b) {
         access_token_id(&hash, id);
         there = access_token_find(list, id);
         if (there && is_same(there, m))
-                return settle(t, answer_one(l, there, list.now_us));
+                return settle(t, answer_one(l, there, list.now));
         if (there)
                 return settle(
                         t, response_error(
@@ -178,7 +179,7 @@ int access_tokens_plan_create(Leader *l, Ticket *t, BatchBuilder *b) {
                 return settle(t, response_error(EEXIST,
                                                 "there is a token called '%s' already: argosyctl token list",
                                                 m->name));
-        if (count_active(list) >= CLUSTER_ACCESS_TOKENS_MAX)
+        if (count_kept(list) >= CLUSTER_ACCESS_TOKENS_MAX)
                 return settle(t, response_error(ENOSPC,
                                                 "there are %d tokens, as many as there may be; revoke some",
                                                 CLUSTER_ACCESS_TOKENS_MAX));
@@ -188,10 +189,11 @@ int access_tokens_plan_create(Leader *l, Ticket *t, BatchBuilder *b) {
         record.hash = m->hash;
         record.right = m->right;
         record.role = m->role;
-        record.created_us = list.now_us;
-        record.expires_us = list.now_us + (m->ttl_sec ?: ACCESS_TOKEN_TTL_SEC) * USEC_PER_SEC;
+        record.created_us = list.now.wall_us;
+        record.created_counted_us = list.now.counted_us; // about as the applier will have it
+        record.expires_us = list.now.wall_us + (m->ttl_sec ?: ACCESS_TOKEN_TTL_SEC) * USEC_PER_SEC;
         record.created_by = by;
-        return put(l, t, b, &record, list.now_us);
+        return put(l, t, b, &record, list.now);
 }
 
 // ------------------------------------------------------------------------------------------------ revoking
@@ -206,7 +208,7 @@ static int refuse_end(Ticket *t, AccessList list, const Argosy__AccessTokenRecor
                                    word));
         return settle(
                 t, response_error(EALREADY, "the token '%s' is %s already: nothing was changed", token->name,
-                                  access_token_state_to_string(access_token_state(token, list.now_us))));
+                                  access_token_state_to_string(access_token_state(token, list.now))));
 }
 
 int access_tokens_plan_revoke(Leader *l, Ticket *t, BatchBuilder *b) {
@@ -219,7 +221,7 @@ int access_tokens_plan_revoke(Leader *l, Ticket *t, BatchBuilder *b) {
         for (size_t i = 0; i < m->n_tokens; i++) {
                 const Argosy__AccessTokenRecord *token = access_token_resolve(list, m->tokens[i]);
 
-                if (!token || access_token_state(token, list.now_us) != ACCESS_TOKEN_ACTIVE)
+                if (!token || access_token_state(token, list.now) != ACCESS_TOKEN_ACTIVE)
                         return refuse_end(t, list, token, m->tokens[i]);
         }
         if (m->n_tokens == 0 || m->n_tokens > CLUSTER_ACCESS_TOKENS_MAX)
@@ -227,7 +229,7 @@ int access_tokens_plan_revoke(Leader *l, Ticket *t, BatchBuilder *b) {
         say_author(l, t->author, by, sizeof(by));
         for (size_t i = 0; i < m->n_tokens; i++) {
                 int r = batch_builder_end_access_token(b, access_token_resolve(list, m->tokens[i])->id,
-                                                       list.now_us, by);
+                                                       list.now.wall_us, by);
 
                 if (r < 0)
                         return r;
@@ -283,8 +285,8 @@ const Argosy__Author *access_tokens_asker(Leader *l, const Argosy__Author *autho
         list = authorization_list(l);
         ret->author = access_token_author(list, author, ret->user);
         token = access_token_of(list, &ret->author);
-        if (l->leading && token && access_token_state(token, list.now_us) == ACCESS_TOKEN_ACTIVE)
-                note_use(l, token, list.now_us);
+        if (l->leading && token && access_token_state(token, list.now) == ACCESS_TOKEN_ACTIVE)
+                note_use(l, token, list.now.wall_us);
         return &ret->author;
 }
 
@@ -317,12 +319,12 @@ int access_tokens_decide(Leader *l, BatchBuilder *b) {
 
 uint64_t access_tokens_next_expiry(const Leader *l) {
         AccessList list = authorization_list(l);
-        uint64_t next = UINT64_MAX;
+        uint64_t left_us = UINT64_MAX;
 
         for (size_t i = 0; i < list.n_tokens; i++)
-                if (access_token_state(list.tokens[i], list.now_us) == ACCESS_TOKEN_ACTIVE)
-                        next = MIN_OF(next, list.tokens[i]->expires_us);
-        return next == UINT64_MAX ? 0 : leader_now(l) + (next - list.now_us);
+                if (access_token_state(list.tokens[i], list.now) == ACCESS_TOKEN_ACTIVE)
+                        left_us = MIN_OF(left_us, access_token_left_us(list.tokens[i], list.now));
+        return left_us == UINT64_MAX ? 0 : leader_now(l) + left_us;
 }
 
 void access_tokens_clear(Leader *l) {

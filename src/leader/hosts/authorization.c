@@ -32,8 +32,7 @@
 AccessList authorization_list(const Leader *l) {
         AccessList list = cluster_state_access(l->state);
 
-        if (list.n_tokens > 0)
-                list.now_us = MAX_OF(list.now_us, leader_wall(l));
+        list.now = (AccessTime){.wall_us = leader_wall(l), .counted_us = leader_counted(l)};
         return list;
 }
 
@@ -358,8 +357,11 @@ void authorization_begin(Leader *l) {
 }
 
 void authorization_on_time(Leader *l) {
-        if (l->token_expiry_us == 0 || l->token_expiry_us > leader_now(l))
-                return;
+        if (l->token_expiry_us > 0 && l->token_expiry_us <= leader_now(l))
+                authorization_on_wall(l);
+}
+
+void authorization_on_wall(Leader *l) {
         l->n_token_expiries++;
         l->token_expiry_us = access_tokens_next_expiry(l);
         judge_listeners(l);

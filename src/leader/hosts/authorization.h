@@ -45,5 +45,6 @@ void authorization_on_applied(Leader *l);
 void authorization_begin(Leader *l);
 // The same of who listens with a token that has expired, if that is due.
 void authorization_on_time(Leader *l);
+void authorization_on_wall(Leader *l); // leader_wall() is another one
 // Another number when somebody may be allowed something else than before.
 uint64_t authorization_revision(const Leader *l);

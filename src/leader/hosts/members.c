@@ -53,6 +53,7 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_TOKEN);
         Argosy__TokenRecord record = ARGOSY__TOKEN_RECORD__INIT;
         _cleanup_free_ char *text = NULL;
+        size_t n_there;
         JoinToken token;
         Hash hash;
 
@@ -62,13 +63,24 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
                 ticket_settle(t, response_error(EINVAL, "a token may be valid for 30 days at most"));
                 return 0;
         }
+        n_there = cluster_state_n_tokens_kept(l->state, leader_counted(l));
+        if (n_there >= CLUSTER_TOKENS_MAX) {
+                ticket_settle(t, response_error(ENOSPC,
+                                                "there are %d tokens for hosts that may join, as many as there may "
+                                                "be: those that expire make room",
+                                                CLUSTER_TOKENS_MAX));
+                return 0;
+        }
+        if (n_there + b->n_ops >= CLUSTER_TOKENS_MAX) // the entry may have some
+                return -EBUSY;
         if (join_token_new(cluster->ca_cert.data, cluster->ca_cert.len, &token) < 0)
                 return -ENOMEM;
         hash = hash_of(token.secret, sizeof(token.secret));
         text = join_token_format(&token);
         record.id = token.id;
         record.secret_hash = (ProtobufCBinaryData){.data = hash.bytes, .len = HASH_SIZE};
-        record.expires_us = leader_wall(l) + ttl * USEC_PER_SEC;
+        record.ttl_us = ttl * USEC_PER_SEC;
+        record.expires_us = leader_wall(l) + record.ttl_us;
         r->token->expires_us = record.expires_us;
         r->token->port = self ? self->port : 0;
         if (self && field_set(&r->token->address, host_record_place(self)) < 0)
@@ -139,7 +151,7 @@ static const char *token_error(Leader *l, const Argosy__JoinRequest *j) {
         hash = hash_of(j->secret.data, j->secret.len);
         if (gnutls_memcmp(hash.bytes, token->secret_hash.data, HASH_SIZE) != 0)
                 return "the token is wrong";
-        if (token->expires_us < leader_wall(l))
+        if (token_record_is_over(token, (AccessTime){.wall_us = leader_wall(l), .counted_us = leader_counted(l)}))
                 return "the token has expired: make a new one with `argosyctl cluster token`";
         return NULL;
 }

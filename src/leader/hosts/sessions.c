@@ -23,6 +23,7 @@
 #include "event-marks.h"
 #include "fleet-units.h"
 #include "host-address.h"
+#include "host-clocks.h"
 #include "host-complaints.h"
 #include "host-link.h"
 #include "host-marks.h"
@@ -55,7 +56,6 @@
 enum {
         BARRIER_RETRY_US = 50000,
         HELD_PER_TURN = 1024, // units of an Attach, at about 1 us each
-        CLOCK_SLACK_US = 2 * 1000 * 1000, // by which a host's clock may seem to be wrong because its Attach was on its way
 };
 
 static void foreach_unit_on_node(Host *h, Leader *l, void (*each)(Leader *l, UnitOnNode *s)) {
@@ -236,6 +236,7 @@ void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
                 return;
         renew_lease(l, h);
         h->reported_ms = MAX_OF(h->reported_ms, beat->told_ms);
+        host_clock_say(l, h, beat->wall_ms * USEC_PER_MSEC, false);
         if (leader_has_authority(l)) {
                 acknowledge(l, h, beat->seq);
                 return;
@@ -507,20 +508,13 @@ static void drop_unit_on_node(Leader *l, UnitOnNode *s) {
         unit_on_node_free(l, s);
 }
 
-// What its wall clock is ahead of ours; 0: no more than it may be on its way, or nobody knows.
-static int64_t clock_ahead(const Leader *l, uint64_t wall_us) {
-        int64_t ahead_us = (int64_t) (wall_us - leader_wall(l));
-
-        return wall_us == 0 || (ahead_us < CLOCK_SLACK_US && ahead_us > -CLOCK_SLACK_US) ? 0 : ahead_us;
-}
-
 static void begin_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         end_session(l, h);
         foreach_unit_on_node(h, l, drop_unit_on_node);
         h->linked = true;
         h->leaving = h->down = false;
         h->attach_seq = a->seq;
-        h->clock_ahead_us = clock_ahead(l, a->wall_us);
+        host_clock_say(l, h, a->wall_us, true);
         h->cpu_milli = a->cpu_milli;
         h->memory_mib = a->memory_mib;
         h->voters_configured = a->voters_configured;

@@ -151,9 +151,7 @@ typedef struct OwnRecord {
 } OwnRecord;
 
 static bool is_recent(const Leader *l, const OwnJob *job) {
-        uint64_t now = leader_wall(l);
-
-        return now < job->at_us || now - job->at_us < OWN_REPEAT_SEC * USEC_PER_SEC;
+        return leader_counted(l) - job->counted_us < OWN_REPEAT_SEC * USEC_PER_SEC;
 }
 
 // What follows from the loss of a host belongs to it for as long as it is lost.

@@ -469,6 +469,16 @@ int batch_builder_release_request(BatchBuilder *b, uint64_t job, bool past_rules
         return append_op(b, &op);
 }
 
+int batch_builder_put_time_set(BatchBuilder *b, uint64_t to_us) {
+        Argosy__LogOp__TimeSet set = ARGOSY__LOG_OP__TIME_SET__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        set.to_us = to_us;
+        op.op_case = ARGOSY__LOG_OP__OP_TIME_SET;
+        op.time_set = &set;
+        return append_op(b, &op);
+}
+
 int batch_builder_put_queue(BatchBuilder *b, Argosy__QueueRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
@@ -499,10 +509,11 @@ bool batch_builder_has_order(const BatchBuilder *b, const char *name) {
         return has_name(b, KEY_DEPENDENCIES, name);
 }
 
-int batch_builder_set_time(BatchBuilder *b, uint64_t at_us) {
+int batch_builder_set_time(BatchBuilder *b, uint64_t at_us, uint64_t counted_us) {
         Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
 
         part.at_us = at_us;
+        part.counted_us = counted_us;
         return append(b, &part);
 }
 

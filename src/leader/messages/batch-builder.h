@@ -107,8 +107,9 @@ int batch_builder_forget_specs(BatchBuilder *b, ProtobufCBinaryData *hashes, siz
 int batch_builder_put_job(BatchBuilder *b, Argosy__LogOp__JobPut *put);
 int batch_builder_end_jobs(BatchBuilder *b, Argosy__LogOp__JobEnds *ends);
 int batch_builder_release_request(BatchBuilder *b, uint64_t job, bool past_rules);
+int batch_builder_put_time_set(BatchBuilder *b, uint64_t to_us);
 int batch_builder_put_queue(BatchBuilder *b, Argosy__QueueRecord *record);
-int batch_builder_set_time(BatchBuilder *b, uint64_t at_us);
+int batch_builder_set_time(BatchBuilder *b, uint64_t at_us, uint64_t counted_us); // as in LogBatch
 
 // Reserves a word that must not be used twice in one batch, without an operation. -EBUSY: it is reserved.
 int batch_builder_claim(BatchBuilder *b, const void *data, size_t len);

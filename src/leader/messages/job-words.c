@@ -23,6 +23,7 @@
 #include "str.h"
 #include "unit-name.h"
 #include "unit-state.h"
+#include "utc-time.h"
 
 // ------------------------------------------------------------------------------------------------ verbs
 
@@ -58,6 +59,14 @@ static int add_mib(JobWords *w, uint32_t mib) {
 
         snprintf(text, sizeof(text), "%" PRIu32 "M", mib);
         return add(w, text);
+}
+
+// None: what the clocks say.
+static int add_time(JobWords *w, uint64_t wall_us) {
+        char text[UTC_TIME_SIZE];
+
+        utc_time_format(wall_us, text);
+        return wall_us > 0 ? add(w, text) : 0;
 }
 
 static int add_all(JobWords *w, char *const *texts, size_t n) {
@@ -114,6 +123,8 @@ static int add_what_it_names(JobWords *w, const Argosy__Request *q) {
                 return add(w, q->cluster_role->host);
         case ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS:
                 return add_number(w, q->cluster_voters->wanted);
+        case ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME:
+                return add_time(w, q->cluster_set_time->to_us);
         case ARGOSY__REQUEST__WHAT_ACCESS_CHANGE:
                 return add_access(w, q->access_change);
         case ARGOSY__REQUEST__WHAT_TOKEN_CREATE:

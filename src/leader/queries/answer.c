@@ -7,6 +7,7 @@
 
 #include "answer.h"
 #include "feature-controller.h"
+#include "host-clocks.h"
 #include "host-marks.h"
 #include "host-record.h"
 #include "lease.h"
@@ -22,6 +23,7 @@
 #include "str.h"
 #include "tables.h"
 #include "tombstones.h"
+#include "turn.h"
 #include "unit-file.h"
 #include "unit-name.h"
 #include "unit-on-node.h"
@@ -591,6 +593,7 @@ static int add_member(Leader *l, Argosy__Response__ClusterStatus *status, const 
         m->host = host->host;
         m->raft_id = host->raft_id;
         m->leader = host->host == leader;
+        m->clock_known = l->leading && h && host_clock_ahead(l, h, &m->clock_ahead_us);
         m->voters_configured = l->leading && h ? h->voters_configured : 0;
         m->log_index = m->leader ? stats->last_index : in_log ? in_log->match_index : 0;
         m->lag = l->leading && in_log && stats->last_index > m->log_index ? stats->last_index - m->log_index
@@ -627,6 +630,9 @@ Argosy__Response *answer_cluster_status(Leader *l, const Argosy__Request *reques
                 r->cluster_status->feature_level = cluster_state_feature_level(l->state);
                 r->cluster_status->voters_wanted = cluster->voters_wanted;
         }
+        r->cluster_status->wall_us = l->leading ? leader_wall(l) : 0;
+        r->cluster_status->log_us = cluster_state_time_us(l->state);
+        r->cluster_status->clocks_agree = l->leading && leader_wall_is_agreed(l);
         r->cluster_status->term = stats.term;
         r->cluster_status->index = stats.commit_index;
         if (field_set(&r->cluster_status->cluster_id, hex) < 0 ||

@@ -426,6 +426,7 @@ void registry_clear(Leader *l) {
                 h->recorded = h->attached = h->welcoming = h->welcomed = h->ever_attached =
                         h->leaving = h->down = h->nodes_due = false;
                 h->opened_id = 0;
+                memset(&h->clock, 0, sizeof(h->clock));
                 h->welcome_node = NULL;
                 list_init(&h->orders);
                 list_init(&h->nodes);

@@ -67,7 +67,12 @@ struct Host {
         uint64_t lived_ms;      // Reports.lived_ms, as it said last in this session; 0: not yet
         ListNode probations;    // WaiterItem.probation: who waits for that, by UnitOnNode.probation_ms
         ListNode lived_due;     // in Leader.lived_due, when it has said more
-        int64_t clock_ahead_us; // of its wall clock, by which ours was behind when it attached
+        struct {                // its wall clock, since this leader leads: host-clocks.c alone
+                bool known, told_off;
+                int64_t offset_us;       // what it is ahead of our boot clock
+                int64_t dates_offset_us; // what it was when it attached
+                int64_t dates_ahead_us;  // its dates, of the cluster's time
+        } clock;
         uint64_t beat_seq;      // of a beat that is not acknowledged yet, for want of authority
         ListNode beat_waiting;  // in Leader.beats_waiting, while there is one
         uint32_t running_id;    // raft server that it runs, as it said

@@ -243,7 +243,7 @@ bool unit_on_node_is_down(const UnitOnNode *s) {
 }
 
 uint64_t unit_on_node_since_us(const UnitOnNode *s) {
-        return s->since_us > 0 ? s->since_us - (uint64_t) s->node->host->clock_ahead_us : 0;
+        return s->since_us > 0 ? s->since_us - (uint64_t) s->node->host->clock.dates_ahead_us : 0;
 }
 
 bool unit_on_node_is_on_probation(const UnitOnNode *s) {

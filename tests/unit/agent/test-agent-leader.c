@@ -208,6 +208,27 @@ static void an_answer_to_a_beat_is_timed_once_and_its_lease_is_told(void **state
         assert_int_equal(n_answered(), before + 1);
 }
 
+// The leader goes on by itself from what it was told, so nearly all beats are as short as ever.
+static void what_the_wall_clock_is_is_said_now_and_then(void **state) {
+        unsigned attaches = 0, n;
+        uint64_t first, now_ms;
+
+        agent_on_leader(w.agent, 1, w.term);
+        welcome_for(60000, &attaches);
+        first = w.last_beat;
+        loop_until((ack_beat(w.last_beat), w.n_walls == 1)); // when a round trip is known
+        assert_true(w.last_beat <= first + 2);
+        now_ms = clock_wall_us() / USEC_PER_MSEC;
+        assert_in_range(w.wall_ms, now_ms - 10000, now_ms + 10000);
+        first = w.last_beat;
+        loop_until(w.n_walls == 2);
+        assert_int_equal(w.last_beat, first + AGENT_WALL_BEATS + 1);
+        w.agent->wall_told_us += 2 * AGENT_WALL_SET_US; // as if it had been set back since
+        n = w.n_beats;
+        loop_until(w.n_beats > n);
+        assert_int_equal(w.n_walls, 3);
+}
+
 typedef struct Link { // on which the leader's word has arrived
         uv_poll_t poll;
         int fds[2];
@@ -591,6 +612,7 @@ int main(void) {
                 WORLD_TEST(the_lease_runs_from_the_sending_of_the_beat),
                 WORLD_TEST(it_is_told_since_when_a_beat_has_no_answer),
                 WORLD_TEST(an_answer_to_a_beat_is_timed_once_and_its_lease_is_told),
+                WORLD_TEST(what_the_wall_clock_is_is_said_now_and_then),
                 WORLD_TEST(what_arrived_while_we_stood_still_holds_the_lease_up),
                 WORLD_TEST(a_welcome_to_an_older_attach_is_ignored),
                 WORLD_TEST(what_was_ordered_before_an_attach_is_not_obeyed_after_it),

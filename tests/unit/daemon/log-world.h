@@ -213,6 +213,14 @@ bool leader_set_leading(Leader *l, bool leading, uint64_t term) {
 void leader_on_applied(Leader *l, uint64_t index) {
 }
 
+uint64_t leader_wall(const Leader *l) {
+        return 1000000;
+}
+
+uint64_t leader_counted(const Leader *l) {
+        return cluster_state_counted_us(w.d.state) + 1000;
+}
+
 void leader_on_restored(Leader *l) {
 }
 

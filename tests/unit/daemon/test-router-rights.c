@@ -169,7 +169,7 @@ static void know_token(uint64_t expires_us) {
         token.hash = (ProtobufCBinaryData){HASH_SIZE, hash.bytes};
         token.right = ARGOSY__RIGHT__RIGHT_OPERATE;
         token.expires_us = expires_us;
-        w.access = (AccessList){.tokens = tokens, .n_tokens = 1, .now_us = 100};
+        w.access = (AccessList){.tokens = tokens, .n_tokens = 1, .now = {.wall_us = 100}};
 }
 
 static void a_host_that_knows_no_tokens_asks_the_leader(void **state) {

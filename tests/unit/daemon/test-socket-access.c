@@ -5,6 +5,7 @@
 #include "author.h"
 #include "cluster-words.h"
 #include "daemon.h"
+#include "leader.h"
 #include "local-api.h"
 #include "message.h"
 #include "socket-access.h"
@@ -23,6 +24,14 @@ void state_writer_save_peers(Daemon *d) {
 }
 
 void local_api_recheck(LocalApi *a) {
+}
+
+uint64_t leader_wall(const Leader *l) {
+        return 700;
+}
+
+uint64_t leader_counted(const Leader *l) {
+        return 70;
 }
 
 static int set_up(void **state) {
@@ -116,6 +125,20 @@ static void grant(ClusterState *s, const char *group) {
         apply(s, &b);
 }
 
+// By the one time that there is, and not by this host's clock, or the log's.
+static void tokens_are_judged_by_the_time_of_the_cluster(void **state) {
+        AccessList list;
+
+        w.d.state = cluster_state_new();
+        assert_non_null(w.d.state);
+        put_cluster(w.d.state);
+        w.d.leader = (Leader *) &w;
+        list = socket_access_list(&w.d);
+        w.d.leader = NULL;
+        assert_int_equal(list.now.wall_us, 700);
+        assert_int_equal(list.now.counted_us, 70);
+}
+
 // A voter that was started again has read its log up to some time ago.
 static void a_log_that_is_behind_does_not_count(void **state) {
         w.d.state = cluster_state_new();
@@ -146,6 +169,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(what_a_leader_has_said_outlives_the_process, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(what_is_known_is_not_written_again, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(a_log_that_is_behind_does_not_count, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(tokens_are_judged_by_the_time_of_the_cluster, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(an_old_word_does_not_count_beside_the_log, set_up, tear_down),
         };
 

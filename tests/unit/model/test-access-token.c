@@ -34,9 +34,11 @@ static void set_up(World *w) {
         w->token.name = (char *) "ci";
         w->token.hash = (ProtobufCBinaryData){HASH_SIZE, w->hash.bytes};
         w->token.right = OPERATE;
+        w->token.created_us = 100;
         w->token.expires_us = 200;
+        w->token.created_counted_us = 1000;
         w->tokens[0] = &w->token;
-        w->list = (AccessList){.tokens = w->tokens, .n_tokens = 1, .now_us = 150};
+        w->list = (AccessList){.tokens = w->tokens, .n_tokens = 1, .now = {.wall_us = 150, .counted_us = 1050}};
         w->shown = author_of_token(&w->proof);
         w->shown.host = 3;
 }
@@ -94,13 +96,29 @@ static void whoever_shows_it_is_let_in_as_long_as_it_lasts(void **state) {
         assert_true(access_has(w.list, &w.shown, VIEW, "web"));
         assert_false(access_has(w.list, &w.shown, ARGOSY__RIGHT__RIGHT_DEPLOY, NULL));
         assert_int_equal(access_token_error(w.list, &w.shown, why), 0);
-        w.list.now_us = 199;
+        w.list.now.wall_us = 199;
         assert_true(access_has(w.list, &w.shown, OPERATE, NULL));
-        w.list.now_us = 200;
+        w.list.now.wall_us = 200;
         assert_false(access_has(w.list, &w.shown, VIEW, NULL));
         assert_false(access_has_some(w.list, &w.shown, VIEW));
         assert_int_equal(access_token_error(w.list, &w.shown, why), EKEYEXPIRED);
         assert_string_equal(why, "this token has expired at 1970-01-01 00:00:00 UTC");
+}
+
+// Its dates say that it lasts, as they would if the clocks of the voters went back.
+static void one_that_was_there_as_long_as_it_was_to_be_lets_nobody_in(void **state) {
+        char why[ACCESS_TOKEN_WHY_SIZE];
+        World w;
+
+        set_up(&w);
+        w.list.now.wall_us = 120;
+        w.list.now.counted_us = 1099;
+        assert_true(access_has(w.list, &w.shown, OPERATE, NULL));
+        assert_int_equal(access_token_left_us(&w.token, w.list.now), 1);
+        w.list.now.counted_us = 1100;
+        assert_false(access_has(w.list, &w.shown, OPERATE, NULL));
+        assert_int_equal(access_token_error(w.list, &w.shown, why), EKEYEXPIRED);
+        assert_string_equal(why, "this token has expired: it was there as long as it was to be");
 }
 
 static void a_revoked_one_lets_nobody_in(void **state) {
@@ -197,7 +215,7 @@ static void a_name_finds_the_one_that_can_be_used(void **state) {
         assert_ptr_equal(access_token_resolve(w.list, "00000000"), &old);
         assert_ptr_equal(access_token_resolve(w.list, w.id), &w.token);
         assert_null(access_token_resolve(w.list, "cd"));
-        w.list.now_us = 200;
+        w.list.now.wall_us = 200;
         assert_null(access_token_resolve(w.list, "ci"));
 }
 
@@ -207,6 +225,7 @@ int main(void) {
                 cmocka_unit_test(what_does_not_look_like_a_token_is_none),
                 cmocka_unit_test(a_name_is_one_that_people_can_read),
                 cmocka_unit_test(whoever_shows_it_is_let_in_as_long_as_it_lasts),
+                cmocka_unit_test(one_that_was_there_as_long_as_it_was_to_be_lets_nobody_in),
                 cmocka_unit_test(a_revoked_one_lets_nobody_in),
                 cmocka_unit_test(an_unknown_one_is_refused_by_that),
                 cmocka_unit_test(the_proof_is_not_kept),

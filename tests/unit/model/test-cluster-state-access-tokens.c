@@ -28,7 +28,7 @@ static int begin(void **state) {
 #define TOKENS(f) cmocka_unit_test_setup_teardown(f, begin, free_state)
 
 static void apply_now(ClusterState *s, Batch *b) {
-        b->log.at_us = now;
+        batch_set_time(b, s, now);
         apply(s, b);
 }
 

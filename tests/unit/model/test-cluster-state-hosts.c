@@ -273,12 +273,12 @@ static void expired_tokens_make_room(void **state) {
                 snprintf(id, sizeof id, "t%d", i);
                 batch_token(&b, id, 1000);
         }
-        b.log.at_us = 500;
+        batch_set_time(&b, s, 500);
         apply(s, &b);
         assert_non_null(cluster_state_find_token(s, "t0"));
         assert_null(cluster_state_find_token(s, id)); // one too many
         batch_token(&b, "new", 3000);
-        b.log.at_us = 2000;
+        batch_set_time(&b, s, 2000);
         apply(s, &b);
         assert_null(cluster_state_find_token(s, "t0"));
         assert_int_equal(cluster_state_find_token(s, "new")->expires_us, 3000);

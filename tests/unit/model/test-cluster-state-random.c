@@ -175,6 +175,13 @@ static void random_job(Batch *b, const ClusterState *s, uint64_t *seed) {
                               .id = below(seed, 3) ? id : NULL});
 }
 
+static void random_time_set(Batch *b, uint64_t *seed) {
+        Argosy__LogOp__TimeSet *set = BATCH_NEW(b, Argosy__LogOp__TimeSet, argosy__log_op__time_set__init);
+
+        set->to_us = below(seed, 100);
+        batch_op(b, ARGOSY__LOG_OP__OP_TIME_SET)->time_set = set;
+}
+
 static void random_op(Batch *b, const ClusterState *s, uint64_t *seed) {
         char name[MIRROR_NAME_MAX], content[32];
         unsigned kind = (unsigned) below(seed, 30);
@@ -207,6 +214,8 @@ static void random_op(Batch *b, const ClusterState *s, uint64_t *seed) {
                 random_tombstones(b, s, name, seed);
         else if (below(seed, 2))
                 random_rollout(b, name, seed);
+        else if (below(seed, 4) == 0)
+                random_time_set(b, seed);
         else
                 batch_cluster(b, below(seed, 9));
 }
@@ -219,6 +228,7 @@ static void random_batch(Batch *b, const ClusterState *s, uint64_t *seed) {
         if (!b->log.base.descriptor)
                 argosy__log_batch__init(&b->log);
         b->log.at_us = below(seed, 100);
+        b->log.counted_us = below(seed, 20);
 }
 
 // ------------------------------------------------------------------------------------------- what must hold

@@ -16,7 +16,7 @@ static void begin(ClusterState *s, uint64_t at_us) {
 
         batch_cluster(&b, 1);
         b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
-        b.log.at_us = at_us;
+        batch_set_time(&b, s, at_us);
         apply(s, &b);
 }
 
@@ -33,7 +33,7 @@ static void put(ClusterState *s, const char *name, const char *content, uint64_t
 
         batch_unit(&b, name, content, (UnitPut){.target = LAUNCHED});
         batch_job(&b, (JobPut){.n_ops = 2});
-        b.log.at_us = at_us;
+        batch_set_time(&b, s, at_us);
         apply(s, &b);
 }
 
@@ -163,7 +163,7 @@ static void it_goes_with_the_last_job_that_names_it(void **state) {
         assert_true(is_kept(s, WEB));
         pass_through_image(s);
         batch_unit_remove(&b, "b.service");
-        b.log.at_us = (CLUSTER_JOB_DAYS_MAX + 6) * DAY;
+        batch_set_time(&b, s, (CLUSTER_JOB_DAYS_MAX + 6) * DAY);
         apply(s, &b);
         assert_int_equal(cluster_state_first_job(s), 3);
         assert_null(find(s, WEB));

@@ -20,7 +20,7 @@ static void begin(ClusterState *s) {
 
         batch_cluster(&b, 1);
         b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
-        b.log.at_us = day_us;
+        batch_set_time(&b, s, day_us);
         apply(s, &b);
         cluster_state_drop_dirty(s);
 }
@@ -31,7 +31,7 @@ static void put_jobs(ClusterState *s, size_t n, uint64_t at_us, Argosy__JobState
         argosy__log_batch__init(&b.log);
         for (size_t i = 0; i < n; i++)
                 batch_job(&b, (JobPut){.verb = "start"})->state = state;
-        b.log.at_us = at_us;
+        batch_set_time(&b, s, at_us);
         apply(s, &b);
         cluster_state_drop_dirty(s);
 }

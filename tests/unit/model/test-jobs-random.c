@@ -241,7 +241,8 @@ static void some_entry(Batch *b, const ClusterState *s, const Life *life) {
                 put_release(b);
         if (below(12) == 0)
                 batch_spec_forget(b, some_content(b, life));
-        w.at_us += below(life->minutes_max + 1) * 60 * 1000000;
+        b->log.counted_us = below(life->minutes_max + 1) * 60 * 1000000;
+        w.at_us += b->log.counted_us;
         b->log.at_us =
                 below(10) ? w.at_us
                           : w.at_us - MIN_OF(w.at_us, below(UINT64_C(3600) * 1000000)); // of another leader

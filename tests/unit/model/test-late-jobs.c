@@ -25,7 +25,7 @@ static void begin(ClusterState *s) {
 
         batch_cluster(&b, 1);
         b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
-        b.log.at_us = day_us;
+        batch_set_time(&b, s, day_us);
         apply(s, &b);
 }
 
@@ -35,7 +35,7 @@ static uint64_t put(ClusterState *s, uint64_t number, uint64_t at_us) {
 
         batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .start = true});
         batch_job(&b, (JobPut){.n_ops = 2, .number = number});
-        b.log.at_us = at_us;
+        batch_set_time(&b, s, at_us);
         apply(s, &b);
         return cluster_state_revision(s);
 }

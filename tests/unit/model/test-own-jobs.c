@@ -40,7 +40,7 @@ static uint64_t put(ClusterState *s, Own how) {
                 record->moves = batch_own(&b, malloc(sizeof(*record->moves)));
                 record->moves[record->n_moves++] = move;
         }
-        b.log.at_us = now_us += 10;
+        batch_set_time(&b, s, now_us += 10);
         apply(s, &b);
         return how.number ?: cluster_state_last_job(s);
 }
@@ -51,7 +51,7 @@ static uint64_t put_asked(ClusterState *s, size_t reason) {
         batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .start = true});
         batch_job(&b, (JobPut){.n_ops = 2})->reason = batch_own(&b, calloc(1, reason + 1));
         memset(b.log.ops[b.log.n_ops - 1]->job->job->reason, 'a', reason);
-        b.log.at_us = now_us += 10;
+        batch_set_time(&b, s, now_us += 10);
         apply(s, &b);
         return cluster_state_last_job(s);
 }

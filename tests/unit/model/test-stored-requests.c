@@ -20,7 +20,7 @@ static void begin(ClusterState *s) {
 
         batch_cluster(&b, 1);
         b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
-        b.log.at_us = day_us;
+        batch_set_time(&b, s, day_us);
         apply(s, &b);
         cluster_state_drop_dirty(s);
 }
@@ -53,7 +53,7 @@ static uint64_t hold(ClusterState *s, Hold w) {
         stored.n_after = w.after > 0;
         if (!w.without_request)
                 put->stored = &stored;
-        b.log.at_us = day_us + 5;
+        batch_set_time(&b, s, day_us + 5);
         apply(s, &b);
         cluster_state_drop_dirty(s);
         free(stored.request.data);
@@ -66,7 +66,7 @@ static void put_jobs(ClusterState *s, size_t n, uint64_t at_us, Argosy__JobState
         argosy__log_batch__init(&b.log);
         for (size_t i = 0; i < n; i++)
                 (void) add_job(&b, state);
-        b.log.at_us = at_us;
+        batch_set_time(&b, s, at_us);
         apply(s, &b);
         cluster_state_drop_dirty(s);
 }
@@ -81,7 +81,7 @@ static void go_on(ClusterState *s, uint64_t number, const char *unit, Argosy__Jo
         put->number = number;
         put->n_ops = (uint32_t) b.log.n_ops - 1;
         put->more = more;
-        b.log.at_us = day_us + 9;
+        batch_set_time(&b, s, day_us + 9);
         apply(s, &b);
         cluster_state_drop_dirty(s);
 }

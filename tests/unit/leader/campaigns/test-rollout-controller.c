@@ -591,7 +591,7 @@ static void what_failed_uses_up_a_drains_budget_until_its_deadline(void **state)
         assert_string_equal(why_of("web@2.service"),
                             "it is to leave its node and waits: 1 of its group are down already, "
                             "MaxUnavailable=1");
-        g.wall_us += 60 * UINT64_C(1000000);
+        rig_age(&g, 60 * UINT64_C(1000000));
         rig_pass_ms(&g, 60000);
         assert_int_equal(rig_host(&g, 2)->virtual.units.count, 0);
 }
@@ -605,7 +605,7 @@ static void a_deadline_is_not_missed_because_another_one_is_set(void **state) {
         rig_settle(&g);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 60, "");
         assert_int_equal(rig_host(&g, 2)->virtual.units.count, 2);
-        g.wall_us += 61 * UINT64_C(1000000);
+        rig_age(&g, 61 * UINT64_C(1000000));
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_DRAINING, 3600, "");
         rig_pass_ms(&g, 1000);
         assert_int_equal(rig_host(&g, 2)->virtual.units.count, 0);

@@ -123,7 +123,7 @@ static void a_job_that_the_log_forgets_is_told_to_be_gone(void **state) {
         assert_true(asked_pull(&g, &a));
         set_lazy(true);
         rig_change(&g, START, "web.service", SERVICE);
-        g.wall_us += (CLUSTER_JOB_DAYS_MAX + 1) * UINT64_C(86400) * USEC_PER_SEC;
+        rig_age(&g, (CLUSTER_JOB_DAYS_MAX + 1) * UINT64_C(86400) * USEC_PER_SEC);
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "young.service", SERVICE);
         assert_true(asked_pull(&g, &a));
         e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");

@@ -284,7 +284,7 @@ static void what_lost_its_node_at_a_deadline_is_fenced_too(void **state) {
         (void) rig_set_host_mode(&g, 3, CORDONED, 0);
         rig_host(&g, 2)->deaf = true;
         (void) rig_set_host_mode(&g, 2, DRAINING, 2);
-        g.wall_us += 3 * USEC_PER_SEC;
+        rig_age(&g, 3 * USEC_PER_SEC);
         rig_pass_ms(&g, 3000);
         assert_int_equal(rig_record(&g, X)->node, 0);
         cut(2);

@@ -151,7 +151,7 @@ static void a_wrong_or_expired_token_opens_nothing(void **state) {
         wrong = token;
         wrong.id[0] = wrong.id[0] == '0' ? '1' : '0';
         assert_refused(join_with(&wrong), "not known");
-        g.wall_us += 3601 * USEC_PER_SEC;
+        rig_age(&g, 3601 * USEC_PER_SEC);
         assert_refused(join_with(&token), "expired");
 }
 

@@ -257,7 +257,7 @@ static void at_the_deadline_what_has_not_left_is_stopped(void **state) {
         assert_false(a->final);
         rig_pass_ms(&g, 59000);
         assert_int_equal(rig_count_running(&g, "fast.service"), 1);
-        g.wall_us += 60 * UINT64_C(1000000);
+        rig_age(&g, 60 * UINT64_C(1000000));
         rig_pass_ms(&g, 2000);
         assert_int_equal(units_on(1), 0);
         assert_true(a->final);
@@ -297,7 +297,7 @@ static void a_deadline_that_is_over_is_not_waited_for(void **state) {
         rig_set_mode(&g, "n2", DRAINING, 60, "new disks");
         a = wait_for_drain("n2");
         assert_false(a->final); // it may still end then
-        g.wall_us += 60 * UINT64_C(1000000);
+        rig_age(&g, 60 * UINT64_C(1000000));
         rig_pass_ms(&g, 62000);
         assert_int_not_equal(rig_record(&g, "fast.service")->node, 0); // it may run on the lost node
         assert_true(a->final);

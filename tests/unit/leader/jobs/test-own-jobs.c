@@ -119,7 +119,7 @@ static void what_happens_again_within_a_minute_is_counted(void **state) {
         assert_non_null(strstr(own("host back", 0)->reason, " (3 times)"));
         assert_null(own("host lost", 1));
         first = row->job;
-        g.wall_us += MINUTE_MS * UINT64_C(1000);
+        rig_age(&g, MINUTE_MS * UINT64_C(1000));
         rig_pass_ms(&g, 1000);
         rig_host_off(&g, 2);
         rig_pass_ms(&g, LATER_MS + 1500);
@@ -137,7 +137,7 @@ static void what_moves_later_belongs_to_the_loss(void **state) {
         rig_pass_ms(&g, LATER_MS + 1500);
         first = own("host lost", 0)->job;
         assert_int_equal(own("host lost", 0)->n_units, 0);
-        g.wall_us += MINUTE_MS * UINT64_C(1000);
+        rig_age(&g, MINUTE_MS * UINT64_C(1000));
         rig_pass_ms(&g, 1000);
         rig_depose(&g); // whoever leads then
         rig_elect(&g);
@@ -159,7 +159,7 @@ static void another_leader_is_told(void **state) {
         }
         assert_non_null(strstr(own("leader", 0)->reason, "n1 leads the cluster now (2 times)"));
         assert_null(own("leader", 1));
-        g.wall_us += MINUTE_MS * UINT64_C(1000);
+        rig_age(&g, MINUTE_MS * UINT64_C(1000));
         rig_pass_ms(&g, 1000);
         rig_depose(&g);
         rig_elect(&g);

@@ -251,7 +251,7 @@ static void put_from_elsewhere(const char *name, uint32_t node) {
         next.target = ARGOSY__TARGET__TARGET_LAUNCHED;
         next.node = node;
         assert_int_equal(batch_builder_put_unit(&b, &next, BATCH_BUMP_START, 0), 0);
-        assert_int_equal(batch_builder_set_time(&b, 1), 0);
+        assert_int_equal(batch_builder_set_time(&b, 1, 0), 0);
         assert_int_equal(store_submit(g.store, b.packed.data, b.packed.len, ignore_outcome, NULL), 0);
         batch_builder_done(&b);
 }

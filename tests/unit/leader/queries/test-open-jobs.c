@@ -488,7 +488,7 @@ static void who_waits_hears_what_failed(void **state) {
 static uint64_t start_and_grow_old(const char *name, const char *content) {
         uint64_t job = change(START, name, content);
 
-        g.wall_us += (CLUSTER_JOB_DAYS_MAX + 1) * UINT64_C(86400) * USEC_PER_SEC;
+        rig_age(&g, (CLUSTER_JOB_DAYS_MAX + 1) * UINT64_C(86400) * USEC_PER_SEC);
         (void) change(SUBMIT, "young.service", SERVICE);
         assert_true(cluster_state_first_job(g.state) > job);
         assert_int_equal(state_of(job), RUNNING);

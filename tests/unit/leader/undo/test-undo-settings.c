@@ -221,7 +221,7 @@ static void a_time_that_is_over_is_not_put_back(void **state) {
         job = undone(job);
         assert_true(node_of(2)->mode_deadline_us > 0); // there is time left
         job = undone(job);
-        g.wall_us += 61 * USEC_PER_SEC;
+        rig_age(&g, 61 * USEC_PER_SEC);
         (void) undone(job);
         assert_int_equal(node_of(2)->mode, ARGOSY__NODE_MODE__MODE_DRAINING);
         assert_int_equal(node_of(2)->mode_deadline_us, 0);

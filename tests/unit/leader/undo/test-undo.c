@@ -423,7 +423,7 @@ static void what_is_forgotten_before_it_is_undone_whole_is_said(void **state) {
         (void) start_many(ONE);
         job = start_many(TWO);
         begin_and_lose_the_leader(job, 4711);
-        g.wall_us += (CLUSTER_JOB_DAYS_MAX + 1) * UINT64_C(86400) * USEC_PER_SEC;
+        rig_age(&g, (CLUSTER_JOB_DAYS_MAX + 1) * UINT64_C(86400) * USEC_PER_SEC);
         rig_elect(&g);
         rig_settle(&g);
         (void) start("a.service", ONE);

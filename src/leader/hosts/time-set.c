@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See time-set.h. While the clocks of most voters agree the time is what they say, and a person only says that the log's is to
+// be that: another one would be over with the next entry. Else somebody has to know what time it is.
+#include "time-set.h"
+
+#include <errno.h>
+
+#include "clock.h"
+#include "response.h"
+#include "tables.h"
+#include "tickets.h"
+#include "turn.h"
+#include "utc-time.h"
+
+#define TIME_MAX_US (UINT64_C(253402300800) * USEC_PER_SEC) // the year 10000
+
+static const char CLAIM[] = "the log's time";
+
+static int refuse(Ticket *t, Argosy__Response *response) {
+        ticket_settle(t, response);
+        return 0;
+}
+
+static bool is_near(uint64_t a, uint64_t b) {
+        return (a > b ? a - b : b - a) <= WALL_CLOCK_AGREE_US;
+}
+
+int time_set_plan(Leader *l, Ticket *t, BatchBuilder *b) {
+        uint64_t asked_us = t->request->cluster_set_time->to_us, wall_us = leader_wall(l);
+        bool agreed = leader_wall_is_agreed(l);
+        uint64_t to_us = agreed ? wall_us : asked_us;
+        char text[UTC_TIME_SIZE];
+        int r;
+
+        utc_time_format(to_us, text);
+        if (agreed && asked_us > 0 && !is_near(asked_us, wall_us))
+                return refuse(t, response_error(EINVAL,
+                                                "by the clocks of the voters it is %s: if that is wrong, set these first; "
+                                                "nothing was changed",
+                                                text));
+        if (to_us == 0)
+                return refuse(t, response_error(EINVAL, "the clocks of most voters differ by more than a minute, or were not "
+                                                        "heard: set these first, or name the time; nothing was changed"));
+        if (to_us > TIME_MAX_US)
+                return refuse(t, response_error(EINVAL, "that is no time; nothing was changed"));
+        if (!cluster_state_takes_time_set(l->state, to_us))
+                return refuse(t, response_error(ENOSPC,
+                                                "the time was set to a later one %d times within %d days, as often as dates "
+                                                "can be brought back; nothing was changed",
+                                                CLUSTER_TIME_SETS_MAX, CLUSTER_JOB_DAYS_MAX));
+        r = batch_builder_claim(b, CLAIM, sizeof(CLAIM));
+        if (r == 0)
+                r = batch_builder_put_time_set(b, to_us);
+        if (r < 0)
+                return r;
+        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+        if (!t->response)
+                return -ENOMEM;
+        (void) field_printf(&t->response->message, "the log's time is %s; dates of jobs and tokens that were later are that now",
+                            text);
+        return PLAN_IN_BATCH;
+}

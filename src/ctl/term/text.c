@@ -141,3 +141,19 @@ int text_append_bytes(Buf *out, uint64_t bytes) {
                 return buf_printf(out, "%" PRIu64 "B", bytes);
         return buf_printf(out, "%" PRIu64 ".%" PRIu64 "%c", bytes, rest * 10 / 1024, suffixes[i]);
 }
+
+bool text_parse_date(const char *text, uint64_t *ret_us) {
+        static const char *const formats[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"};
+
+        for (size_t i = 0; i < ELEMENTSOF(formats); i++) {
+                struct tm tm = {.tm_isdst = -1};
+                const char *end = strptime(text, formats[i], &tm);
+                time_t t = end && !*end ? mktime(&tm) : -1;
+
+                if (t < 0)
+                        continue;
+                *ret_us = (uint64_t) t * USEC_PER_SEC;
+                return true;
+        }
+        return false;
+}

@@ -39,6 +39,8 @@ int text_append_ellipsised(Buf *out, const char *s, size_t width, bool utf8);
 
 // "5min 3s", "2 days 4h", two units at most, as systemctl shows ages; "0" below a microsecond.
 int text_append_span(Buf *out, uint64_t span_us);
+// "2026-01-31", with " 22:00" or " 22:00:00" behind it, in local time. False: it is none.
+bool text_parse_date(const char *text, uint64_t *ret_us);
 // "Fri 2026-11-20 10:00:00 UTC", local time zone.
 int text_append_time(Buf *out, uint64_t wall_us);
 // "4.5M": powers of 1024, as systemd writes sizes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cluster status, token, join, leave, remove, promote, demote, peers, recover.
+// cluster status, token, join, leave, remove, promote, demote, voters, set-time, peers, recover.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,14 @@
 #include "terminal.h"
 #include "verbs.h"
 
-enum { TOKEN_MAX = 256, TOKEN_TTL_SEC_MAX = 30 * 86400, VOTERS_MAX = 5, HOSTS_NAMED_MAX = 3 };
+enum {
+        TOKEN_MAX = 256,
+        TOKEN_TTL_SEC_MAX = 30 * 86400,
+        VOTERS_MAX = 5,
+        HOSTS_NAMED_MAX = 3,
+        CLOCK_OFF_US = 2000000,   // of what a clock is off by more people are told
+        LOG_AHEAD_US = 60000000, // and by which the log's time may be ahead of the clocks
+};
 
 // ---- status
 
@@ -54,6 +61,11 @@ static void json_members(Json *j, const Argosy__Response__ClusterStatus *c) {
                 json_known(j, "lag", m->lag, m->log_index > 0);
                 json_key(j, "voters_configured");
                 json_u64(j, m->voters_configured);
+                json_key(j, "clock_ahead_us");
+                if (m->clock_known)
+                        json_i64(j, m->clock_ahead_us);
+                else
+                        json_null(j);
                 json_end(j, '}');
         }
         json_end(j, ']');
@@ -73,7 +85,8 @@ static void json_cluster(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
                        {"term", c->term},
                        {"index", c->index},
                        {"feature_level", c->feature_level},
-                       {"voters_wanted", c->voters_wanted}};
+                       {"voters_wanted", c->voters_wanted},
+                       {"log_time", c->log_us}};
 
         json_begin(&j, '{');
         for (size_t i = 0; i < ELEMENTSOF(texts); i++) {
@@ -84,6 +97,13 @@ static void json_cluster(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
                 json_key(&j, numbers[i].key);
                 json_u64(&j, numbers[i].value);
         }
+        json_key(&j, "time");
+        if (c->wall_us > 0)
+                json_u64(&j, c->wall_us);
+        else
+                json_null(&j);
+        json_key(&j, "clocks_agree");
+        json_bool(&j, c->clocks_agree);
         json_members(&j, c);
         json_end(&j, '}');
         json_finish(&j);
@@ -163,6 +183,44 @@ static void warn_of_configured_voters(Ctl *ctl, const Argosy__Response__ClusterS
         }
 }
 
+static int print_span(Ctl *ctl, const char *what, uint64_t span_us, const char *than) {
+        _cleanup_buf_ Buf text = {};
+        int r = text_append_span(&text, span_us);
+
+        if (r == 0)
+                fprintf(ctl->term.out, "      Warning: %s %.*s %s\n", what, (int) text.len, (const char *) text.data, than);
+        return r;
+}
+
+// A clock that is right to within two seconds is no news: what a host says of it was on its way.
+static int warn_of_clocks(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
+        int r = 0;
+
+        for (size_t i = 0; i < c->n_members && r == 0; i++) {
+                const Argosy__Response__ClusterStatus__Member *m = c->members[i];
+                uint64_t off_us = (uint64_t) (m->clock_ahead_us < 0 ? -m->clock_ahead_us : m->clock_ahead_us);
+                char what[320];
+
+                if (!m->clock_known || off_us <= CLOCK_OFF_US)
+                        continue;
+                str_fit(what, sizeof(what), "the clock of %s is", m->name);
+                r = print_span(ctl, what, off_us, m->clock_ahead_us > 0 ? "ahead" : "behind");
+        }
+        if (r == 0 && c->clocks_agree && c->log_us > c->wall_us + LOG_AHEAD_US)
+                r = print_span(ctl, "the log's time is", c->log_us - c->wall_us, "ahead: argosyctl cluster set-time");
+        return r;
+}
+
+static int print_time(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
+        _cleanup_buf_ Buf when = {};
+        int r = c->wall_us > 0 ? text_append_time(&when, c->wall_us) : 0;
+
+        if (r == 0 && c->wall_us > 0)
+                fprintf(ctl->term.out, "         Time: %.*s%s\n", (int) when.len, (const char *) when.data,
+                        c->clocks_agree ? "" : " (counted on from the log's: the clocks of most voters do not agree)");
+        return r;
+}
+
 static int on_cluster_status(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         const Argosy__Response__ClusterStatus *c;
         size_t voters = 0;
@@ -185,11 +243,15 @@ static int on_cluster_status(Ctl *ctl, const Argosy__Response *r, void *userdata
                 fprintf(ctl->term.out, "          Log: index %" PRIu64 "\n", c->index);
                 ctl_say(ctl, "Feature level: %" PRIu32 "%s%s%s", c->feature_level, *c->feature_notice ? " (" : "",
                         c->feature_notice, *c->feature_notice ? ")" : "");
+                if (print_time(ctl, c) < 0)
+                        return -ENOMEM;
                 if (*c->role)
                         ctl_say(ctl, "    This host: %s", c->role);
                 if (*c->notice)
                         ctl_say(ctl, "       Notice: %s", c->notice);
                 warn_of_configured_voters(ctl, c);
+                if (warn_of_clocks(ctl, c) < 0)
+                        return -ENOMEM;
                 fputc('\n', ctl->term.out);
         }
         return print_members(ctl, c);
@@ -355,6 +417,17 @@ int verb_cluster_voters(Ctl *ctl, char **args, size_t n) {
         voters.wanted = (uint32_t) wanted;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS;
         request.cluster_voters = &voters;
+        return change_membership(ctl, &request);
+}
+
+int verb_cluster_set_time(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__ClusterSetTime set = ARGOSY__REQUEST__CLUSTER_SET_TIME__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        if (n > 0 && !text_parse_date(args[0], &set.to_us))
+                return ctl_usage(ctl, "'%s' is no date like '2026-01-31 22:00:00', in local time", args[0]);
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME;
+        request.cluster_set_time = &set;
         return change_membership(ctl, &request);
 }
 

@@ -534,26 +534,10 @@ static int read_states(Ctl *ctl, Argosy__JobState ret[STATES_MAX], size_t *ret_n
         return EXIT_OK;
 }
 
-static bool read_date(const char *text, uint64_t *ret_us) {
-        static const char *const formats[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"};
-
-        for (size_t i = 0; i < ELEMENTSOF(formats); i++) {
-                struct tm tm = {.tm_isdst = -1};
-                const char *end = strptime(text, formats[i], &tm);
-                time_t t = end && !*end ? mktime(&tm) : -1;
-
-                if (t < 0)
-                        continue;
-                *ret_us = (uint64_t) t * USEC_PER_SEC;
-                return true;
-        }
-        return false;
-}
-
 static int read_since(Ctl *ctl, uint64_t *ret_us) {
         uint64_t span_us, now_us = clock_wall_us();
 
-        if (!ctl->opt.since || read_date(ctl->opt.since, ret_us))
+        if (!ctl->opt.since || text_parse_date(ctl->opt.since, ret_us))
                 return EXIT_OK;
         if (!parse_span_us(ctl->opt.since, &span_us) || span_us > now_us)
                 return ctl_usage(ctl, "--since: '%s' is neither a time span like 2h nor a date like 2026-01-31 22:00",

@@ -617,6 +617,12 @@ static int make_voters(Make *m, int which) {
         return voters ? take_u32(m, "number", true, UINT32_MAX, &voters->wanted) : -ENOMEM;
 }
 
+static int make_set_time(Make *m, int which) {
+        Argosy__Request__ClusterSetTime *set = MESSAGE(m, ClusterSetTime, CLUSTER_SET_TIME, cluster_set_time);
+
+        return set ? take_number(m, "time", false, NUMBER_MAX, &set->to_us) : -ENOMEM;
+}
+
 // ---- the table
 
 static const HttpVerb verbs[] = {
@@ -655,6 +661,7 @@ static const HttpVerb verbs[] = {
         {"cluster demote", {"node"}, make_host_role, false},
         {"cluster remove", {"node"}, make_removal, 0},
         {"cluster voters", {"number"}, make_voters, 0},
+        {"cluster set-time", {"time"}, make_set_time, 0},
 };
 
 const HttpVerb *http_verb_find(const char *name) {

@@ -56,6 +56,7 @@ static const struct {
         {"rule", NULL, SHAPE_NUMBER},
         {"set", NULL, SHAPE_TEXTS_BY_NAME},
         {"size", NULL, SHAPE_TEXT},
+        {"time", NULL, SHAPE_NUMBER},
         {"tokens", NULL, SHAPE_TEXTS},
         {"ttl", NULL, SHAPE_TEXT},
         {"unit", NULL, SHAPE_TEXT},

@@ -75,6 +75,8 @@ static void each_verb_is_a_request_that_argosyctl_would_send(void **state) {
                 {"{\"verb\":\"cluster demote\",\"node\":\"n1\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROLE},
                 {"{\"verb\":\"cluster remove\",\"node\":\"n1\"}", ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE},
                 {"{\"verb\":\"cluster voters\",\"number\":3}", ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS},
+                {"{\"verb\":\"cluster set-time\"}", ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME},
+                {"{\"verb\":\"cluster set-time\",\"time\":1795850000000000}", ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME},
         };
         uint8_t id[REQUEST_KEY_ID_SIZE];
 
@@ -249,6 +251,7 @@ static void what_is_no_proper_operation_is_refused(void **state) {
                 {"{\"verb\":\"queue limit\",\"number\":-1}", "'number'"},
                 {"{\"verb\":\"history limit\",\"size\":\"64\"}", "'size'"}, // which would be bytes
                 {"{\"verb\":\"cluster voters\"}", "'number'"},
+                {"{\"verb\":\"cluster set-time\",\"time\":\"now\"}", "'time'"},
                 {"{\"verb\":\"cluster token\"}", "no verb"}};
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {

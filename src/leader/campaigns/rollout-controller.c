@@ -26,6 +26,7 @@
 #include "rollout-content.h"
 #include "rollout-controller.h"
 #include "rollout-private.h"
+#include "rollout-survey.h"
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"
@@ -52,6 +53,7 @@ static void rollout_end(Leader *l, Rollout *o) {
         list_unlink(&o->all);
         g->rollout = NULL;
         retry_controller_on_rollout_end(l);
+        rollout_members_done(&o->members);
         free(o);
         if (unit_name_kind(g->name, NULL) == UNIT_NAME_TEMPLATE || list_is_empty(&g->units))
                 disruption_budget_drop_if_unused(l, g);
@@ -73,6 +75,7 @@ static int rollout_begin(Leader *l, const char *name) {
                         return -ENOMEM;
                 }
                 g->rollout->budget = g;
+                rollout_members_init(&g->rollout->members, &g->units);
                 list_append(&l->rollouts, &g->rollout->all);
         }
         g->rollout->due = true;
@@ -144,6 +147,7 @@ void rollout_controller_sync(Leader *l) {
 }
 
 void rollout_controller_clear(Leader *l) {
+        rollout_survey_clear(l);
         while (!list_is_empty(&l->rollouts))
                 rollout_end(l, CONTAINER_OF(l->rollouts.next, Rollout, all));
         l->rollout_due_us = 0;
@@ -175,12 +179,6 @@ void rollout_controller_on_time(Leader *l) {
 }
 
 // ------------------------------------------------------------------------------------------------ steps
-
-static const char *node_name(const Leader *l, const View *v, size_t i) {
-        const Node *n = v->nodes[i] ? node_find(l, v->nodes[i]) : v->units[i]->node;
-
-        return n ? n->name : "-";
-}
 
 // The template's own record, if there is one, takes the content too.
 int rollout_put_template(Leader *l, BatchBuilder *b, const char *name, const ProtobufCBinaryData *spec) {
@@ -270,7 +268,7 @@ static bool is_held(const Leader *l, const Argosy__RolloutRecord *r, const Unit 
 
 // Gives the nodes their turn, in one record.
 static int change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
-                        const View *v, const RolloutStep *step) {
+                        const Unit *u, const View *v, const RolloutStep *step) {
         _cleanup_free_ Argosy__RolloutNode *fresh = calloc(step->n_chosen + 1, sizeof(*fresh));
         _cleanup_free_ Argosy__RolloutNode **nodes = calloc(r->n_nodes + step->n_chosen + 1, sizeof(*nodes));
         Argosy__RolloutRecord next = *r;
@@ -282,11 +280,11 @@ static int change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Ro
                 const size_t k = v->chosen[c], i = n;
                 const Node *node = node_find(l, v->nodes[k]);
 
-                if (is_held(l, r, v->units[k], node)) {
+                if (is_held(l, r, u, node)) {
                         o->held = true;
                         continue;
                 }
-                budget_dependents_take(l, v->units[k], node);
+                budget_dependents_take(l, u, node);
                 argosy__rollout_node__init(&fresh[i]);
                 fresh[i].node = v->nodes[k];
                 fresh[i].back = rollout_is_returning(r);
@@ -355,35 +353,49 @@ static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *
         return batch_builder_put_unit(b, &next, bump, e->record->revision);
 }
 
-static int fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const View *v, size_t i,
+static int fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *unit, const Node *n,
                 const char *why) {
         char reason[ROLLOUT_REASON_SIZE];
 
-        str_fit(reason, sizeof(reason), "%s on %s: %s", v->units[i]->name, node_name(l, v, i), why);
+        str_fit(reason, sizeof(reason), "%s on %s: %s", unit, n ? n->name : "-", why);
         log_unit(LOG_WARNING, r->name, "%s: its %s %s: %s.", r->name,
                  rollout_is_update(r) ? "update" : "restart", rollout_is_update(r) ? "goes back" : "stops",
                  reason);
         return rollout_turn_back(l, b, r, reason);
 }
 
-static int change(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r, const View *v,
-                  const RolloutStep *step, Scheduler **scheduler) {
-        if (step->n_chosen && v->nodes[v->chosen[0]])
-                return change_nodes(l, b, o, r, v, step);
-        for (size_t i = 0; i < MIN_OF(step->n_chosen, (size_t) CHANGES_PER_BATCH); i++) {
-                size_t k = v->chosen[i];
-                int e;
+// In the order of names, as many as may have their turn now, or as one entry takes. Who is held back is asked again with the next look, which
+// comes when something of the group, or of what goes down with it, has changed.
+static int change_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
+                        const RolloutView *rules, RolloutSums sums, Scheduler **scheduler) {
+        unsigned n = 0;
 
-                if (is_held(l, r, v->units[k], v->units[k]->node)) {
-                        o->held = true;
-                        continue;
+        for (RolloutTurn turn = 0; turn < ROLLOUT_TURNS; turn++)
+                while (n < CHANGES_PER_BATCH && o->members.queues[turn].n > 0) {
+                        RolloutSums then = sums;
+                        RolloutMember *m;
+                        RolloutItem item;
+                        int k;
+
+                        if (!rollout_policy_may_take(rules, turn, &then))
+                                break;
+                        m = rollout_members_take(&o->members, turn);
+                        n++;
+                        if (batch_builder_has_unit(b, m->unit->name)) // it is busy
+                                continue;
+                        if (is_held(l, r, m->unit, m->unit->node)) {
+                                o->held = true;
+                                continue;
+                        }
+                        sums = then;
+                        item = rollout_item(l, r, m->unit, false);
+                        k = change_unit(l, b, r, m->unit, &item, scheduler);
+                        if (k == ROLLOUT_NO_NODE)
+                                return fail(l, b, r, m->unit->name, m->unit->node,
+                                            "no node takes it with the new content");
+                        if (k < 0)
+                                return k;
                 }
-                e = change_unit(l, b, r, v->units[k], &v->items[k], scheduler);
-                if (e == ROLLOUT_NO_NODE)
-                        return fail(l, b, r, v, k, "no node takes it with the new content");
-                if (e < 0)
-                        return e;
-        }
         return 0;
 }
 
@@ -399,32 +411,69 @@ static int end_without_unit(BatchBuilder *b, const Argosy__RolloutRecord *r) {
         return batch_builder_put_rollout(b, &next);
 }
 
-static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
-                     Scheduler **scheduler) {
+static void note_look(Rollout *o, size_t n_items, size_t n_down, size_t left, size_t max, uint64_t next_us) {
+        o->n_items = n_items;
+        o->n_down = n_down;
+        o->left = left;
+        o->max = max;
+        o->next_us = next_us;
+}
+
+static int step_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r, Unit *u,
+                      const UnitEntry *e) {
         _cleanup_(view_done) View v = {};
         RolloutStep step;
-        int k;
+        int k = view_fill(l, r, u, e, &v);
 
-        if (unit_name_kind(r->name, NULL) != UNIT_NAME_TEMPLATE &&
-            !cluster_state_find_unit(l->state, r->name))
-                return end_without_unit(b, r);
-        k = view_fill(l, b, r, o->budget, &v);
         if (k < 0)
                 return k;
         step = rollout_policy_step(&v.rules, v.chosen);
-        o->next_us = step.next_us;
-        o->left = step.left;
-        o->n_items = v.n;
-        o->n_down = step.n_down;
-        o->max = v.rules.max;
+        note_look(o, v.n, step.n_down, step.left, v.rules.max, step.next_us);
         switch (step.action) {
         case ROLLOUT_FAILED:
-                return fail(l, b, r, &v, step.culprit, step.failure);
+                return fail(l, b, r, u->name, node_find(l, v.nodes[step.culprit]), step.failure);
         case ROLLOUT_OVER:
                 return finish(l, b, r);
         default:
-                return change(l, b, o, r, &v, &step, scheduler);
+                return step.n_chosen > 0 ? change_nodes(l, b, o, r, u, &v, &step) : 0;
         }
+}
+
+static int step_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
+                      Scheduler **scheduler) {
+        RolloutMembers *m = &o->members;
+        RolloutView rules;
+        RolloutSums sums;
+
+        if (!rollout_look(l, o, r)) {
+                o->due = true; // the rest of the look
+                leader_mark(l);
+                return 0;
+        }
+        rules = rollout_rules(l, o, r);
+        sums = rollout_sums(l, b, o, r, &rules);
+        note_look(o, rollout_members_count(m), sums.down, sums.left, rules.max,
+                  deadline_heap_next(&m->deadlines));
+        if (!list_is_empty(&m->failed)) {
+                const Unit *u = CONTAINER_OF(m->failed.next, RolloutMember, failed)->unit;
+                RolloutItem item = rollout_item(l, r, u, batch_builder_has_unit(b, u->name));
+                const char *why = rollout_policy_failure(&rules, &item);
+
+                if (why)
+                        return fail(l, b, r, u->name, u->node, why);
+        }
+        return sums.left == 0 ? finish(l, b, r) : change_units(l, b, o, r, &rules, sums, scheduler);
+}
+
+static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
+                     Scheduler **scheduler) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, r->name);
+        Unit *u = unit_find(l, r->name);
+
+        if (unit_name_kind(r->name, NULL) != UNIT_NAME_TEMPLATE && !e)
+                return end_without_unit(b, r);
+        return e && u && e->record->global ? step_nodes(l, b, o, r, u, e)
+                                           : step_units(l, b, o, r, scheduler);
 }
 
 int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler, RolloutStepped stepped, void *userdata) {

@@ -35,17 +35,22 @@ int rollout_put_template(Leader *l, BatchBuilder *b, const char *name, const Pro
 int rollout_turn_back(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *reason);
 
 // rollout-view.c
-// What is to be changed, in the order of names.
+// The nodes of a global unit, in no order.
 typedef struct View {
         RolloutView rules;
         RolloutItem *items;
         size_t *chosen;
-        Unit **units;    // of each item; the same for all nodes of a global unit
-        uint32_t *nodes; // of each item of a global unit, else 0
+        uint32_t *nodes; // of each item
         size_t n;
 } View;
 
 void view_done(View *v);
 // Fills an empty view; to be ended with view_done() in any case. 0 or -ENOMEM.
-int view_fill(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r,
-              const DisruptionBudget *g, View *v);
+int view_fill(const Leader *l, const Argosy__RolloutRecord *r, Unit *u, const UnitEntry *e, View *v);
+// One unit of a group. Busy: the batch in the making touches it.
+RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const Unit *u, bool busy);
+// What is marked of the group's units is looked at, or as much of it as one turn takes. False: there is more, and nothing may be decided.
+bool rollout_look(const Leader *l, Rollout *o, const Argosy__RolloutRecord *r);
+// The rules, and the sums of the group with what the batch in the making touches; after rollout_look() has seen all.
+RolloutView rollout_rules(const Leader *l, const Rollout *o, const Argosy__RolloutRecord *r);
+RolloutSums rollout_sums(const Leader *l, const BatchBuilder *b, const Rollout *o, const Argosy__RolloutRecord *r, const RolloutView *rules);

@@ -14,6 +14,7 @@
 #include "response.h"
 #include "rollout-controller.h"
 #include "rollout-private.h"
+#include "rollout-survey.h"
 #include "scheduler-roles.h"
 #include "str.h"
 #include "tables.h"
@@ -153,78 +154,76 @@ static int check_unit(Ticket *t, const Plan *p, const char *name) {
         return CHECK_REFUSED;
 }
 
-typedef struct Tally {
-        const SpecEntry *spec;
-        size_t n;
-} Tally;
-
-enum { TALLIES_MAX = 16 }; // contents that instances of one template are told apart by
-
-static void tally(Tally tallies[static TALLIES_MAX], const SpecEntry *spec) {
-        for (size_t i = 0; i < TALLIES_MAX; i++) {
-                if (tallies[i].spec && tallies[i].spec != spec)
-                        continue;
-                tallies[i].spec = spec;
-                tallies[i].n++;
-                return;
-        }
-}
-
 // As its file says is also what systemd skips, which a restart would not change, what no unit needs, and what has ended well.
 static bool is_down_as_its_file_says(const UnitOnNode *s) {
         return unit_on_node_is_skipped(s) || s->down == ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED || s->down == ARGOSY__DOWN_CAUSE__DOWN_ENDED;
 }
 
-static void note_failed(const Leader *l, Plan *p, const UnitEntry *e) {
-        const Unit *u = unit_find(l, e->record->name);
-
-        if (!u || p->failed || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
-                return;
+// Why a unit that is to be up is not well; NULL: it is, or that is as it is to be.
+static const char *failure_of(const Leader *l, const Unit *u, const UnitEntry *e) {
+        if (e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
+                return NULL;
         list_foreach (i, &u->on_nodes) {
                 const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
+                const char *why;
 
                 if ((!e->record->global && s->node != u->node) || is_down_as_its_file_says(s))
                         continue;
-                p->failure = unit_on_node_failure(l, s, e);
-                if (!p->failure)
-                        continue;
-                p->failed = u->name;
-                return;
+                why = unit_on_node_failure(l, s, e);
+                if (why)
+                        return why;
         }
+        return NULL;
 }
 
-static int tally_units(Leader *l, Ticket *t, Plan *p) {
-        Tally tallies[TALLIES_MAX] = {}, *most = &tallies[0];
-        const DisruptionBudget *g = disruption_budget_find(l, p->name);
+static void note_failed(const Leader *l, Plan *p, const Unit *u, const UnitEntry *e) {
+        p->failure = u && !p->failed ? failure_of(l, u, e) : p->failure;
+        if (!p->failed && p->failure)
+                p->failed = u->name;
+}
 
+typedef struct Look {
+        Ticket *ticket;
+        const Plan *plan;
+} Look;
+
+static int look_at(const Unit *u, SurveyedUnit *ret, void *userdata) {
+        const Look *look = userdata;
+        const Plan *p = look->plan;
+        const UnitEntry *e = cluster_state_find_unit(look->ticket->leader->state, u->name);
+        int r = 0;
+
+        if (!e || !e->record->from_template)
+                return 0;
+        if (p->file)
+                r = check_unit(look->ticket, p, e->record->name);
+        ret->counts = true;
+        ret->hash = &e->spec->hash;
+        ret->same = hash_equal(&e->spec->hash, &p->hash);
+        ret->not_well = ret->same && failure_of(look->ticket->leader, u, e);
+        return r;
+}
+
+// 0, -EBUSY: there are more than one turn takes, CHECK_REFUSED, or a negative errno. A template's own record counts as a content that
+// units have if they have no other one.
+static int tally_units(Leader *l, Ticket *t, Plan *p) {
+        DisruptionBudget *g = p->template ? disruption_budget_find(l, p->name) : NULL;
+        Look look = {t, p};
+        Surveyed s = {};
+        int r = g ? rollout_survey(l, g, p->request->id.data, look_at, &look, &s) : 0;
+
+        if (r != 0)
+                return r;
+        p->n_units = s.n_units;
+        p->n_different = s.n_different;
+        p->before = s.n_different > 0 ? cluster_state_find_spec(l->state, &s.before) : NULL;
         if (p->entry && !hash_equal(&p->entry->spec->hash, &p->hash)) {
                 p->n_different += !p->template;
-                tally(tallies, p->entry->spec);
+                p->before = p->before ?: p->entry->spec;
         } else if (p->entry)
-                note_failed(l, p, p->entry);
-        if (g && p->template)
-                list_foreach (i, &g->units) {
-                        const UnitEntry *e =
-                                cluster_state_find_unit(l->state, CONTAINER_OF(i, Unit, of_budget)->name);
-                        int r;
-
-                        if (!e || !e->record->from_template)
-                                continue;
-                        p->n_units++;
-                        r = p->file ? check_unit(t, p, e->record->name) : 0;
-                        if (r != 0)
-                                return r;
-                        if (hash_equal(&e->spec->hash, &p->hash)) {
-                                note_failed(l, p, e);
-                                continue;
-                        }
-                        p->n_different++;
-                        tally(tallies, e->spec);
-                }
-        for (size_t i = 1; i < TALLIES_MAX; i++)
-                if (tallies[i].n > most->n)
-                        most = &tallies[i];
-        p->before = most->spec;
+                note_failed(l, p, unit_find(l, p->name), p->entry);
+        if (s.not_well)
+                note_failed(l, p, s.not_well, cluster_state_find_unit(l->state, s.not_well->name));
         return 0;
 }
 

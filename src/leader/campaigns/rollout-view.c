@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a rollout is about, as rollout-policy.c is to judge it: one item for each unit of the budget, or for
-// each node of a global unit.
+// What a rollout is about, as rollout-policy.c is to judge it: one item for each unit of the budget, or for each node of a global unit.
+//
+// Of a group, each item is made when its unit is marked, and what it counts as is kept (rollout-members.c): a look costs what has changed. The
+// nodes of a global unit are all looked at each time.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -22,24 +24,18 @@
 void view_done(View *v) {
         free(v->items);
         free(v->chosen);
-        free(v->units);
         free(v->nodes);
 }
 
-static int by_name(const void *a, const void *b) {
-        return strverscmp((*(Unit *const *) a)->name, (*(Unit *const *) b)->name);
-}
+enum { LOOKS = 1024 }; // at units, in one turn, at about 2 us each
 
-static int view_alloc(const Leader *l, const DisruptionBudget *g, View *v) {
+static int view_alloc(const Leader *l, View *v) {
         size_t most = l->nodes.count + 1;
 
-        list_foreach (i, &g->units)
-                most++;
         v->items = calloc(most, sizeof(*v->items));
         v->chosen = calloc(most, sizeof(*v->chosen));
-        v->units = calloc(most, sizeof(*v->units));
         v->nodes = calloc(most, sizeof(*v->nodes));
-        return v->items && v->chosen && v->units && v->nodes ? 0 : -ENOMEM;
+        return v->items && v->chosen && v->nodes ? 0 : -ENOMEM;
 }
 
 static bool is_changed(const Argosy__RolloutRecord *r, const Argosy__UnitRecord *unit) {
@@ -59,31 +55,22 @@ static void view_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitEn
         item->failure = unit_on_node_failure(l, s, e); // also of one that is up, if its node has kept the old content there
 }
 
-static void view_unit(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r, const Unit *u,
-                      RolloutItem *item) {
+RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const Unit *u, bool busy) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         const Argosy__Outcome *o = e ? record_final_outcome(e->record, e->record->node) : NULL;
+        RolloutItem item = {.busy = busy};
 
-        *item = (RolloutItem){.busy = batch_builder_has_unit(b, u->name)};
         if (!e)
-                return;
-        item->wanted_up = e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
-                          !(o && o->kind == ARGOSY__OUTCOME__KIND__DONE);
-        item->mine =
-                rollout_is_update(r) ? e->record->from_template || streq(u->name, r->name) : item->wanted_up;
-        item->changed = is_changed(r, e->record);
-        view_unit_on_node(l, u->node ? unit_on_node_find(u, u->node) : NULL, e, item);
+                return item;
+        item.wanted_up = e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
+                         !(o && o->kind == ARGOSY__OUTCOME__KIND__DONE);
+        item.mine =
+                rollout_is_update(r) ? e->record->from_template || streq(u->name, r->name) : item.wanted_up;
+        item.changed = is_changed(r, e->record);
+        view_unit_on_node(l, u->node ? unit_on_node_find(u, u->node) : NULL, e, &item);
         if (o && o->kind != ARGOSY__OUTCOME__KIND__DONE)
-                item->failure = outcome_phrase(o);
-}
-
-static void view_units(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r,
-                       const DisruptionBudget *g, View *v) {
-        list_foreach (i, &g->units)
-                v->units[v->n++] = CONTAINER_OF(i, Unit, of_budget);
-        qsort(v->units, v->n, sizeof(*v->units), by_name);
-        for (size_t i = 0; i < v->n; i++)
-                view_unit(l, b, r, v->units[i], &v->items[i]);
+                item.failure = outcome_phrase(o);
+        return item;
 }
 
 static void view_node(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e, const Unit *u,
@@ -106,7 +93,6 @@ static void view_nodes(const Leader *l, const Argosy__RolloutRecord *r, Unit *u,
 
                 if (!unit_wanted_on(l, u, e, n))
                         continue;
-                v->units[v->n] = u;
                 v->nodes[v->n] = n->number;
                 view_node(l, r, e, u, n, &v->items[v->n++]);
         }
@@ -124,39 +110,109 @@ static size_t option_of(SpecEntry *spec, size_t n) {
                                                          : SIZE_MAX;
 }
 
-// The strictest of what the command said, and what the contents before and after say.
-static size_t max_of(const Leader *l, const Argosy__RolloutRecord *r, const View *v) {
-        const UnitEntry *e = v->n ? cluster_state_find_unit(l->state, v->units[0]->name) : NULL;
-        size_t n = 0, option;
+// The strictest of what the command said, and what the contents before and after say. `e`: one of the units, or NULL; n: how many are
+// wanted up.
+static size_t max_of(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e, size_t n) {
+        size_t option = MIN_OF(option_of(rollout_spec(l, &r->spec), n),
+                               option_of(rollout_spec(l, &r->spec_before), n));
 
-        for (size_t i = 0; i < v->n; i++)
-                n += v->items[i].wanted_up;
-        option = MIN_OF(option_of(rollout_spec(l, &r->spec), n),
-                        option_of(rollout_spec(l, &r->spec_before), n));
         option = MIN_OF(option, option_of(e ? e->spec : NULL, n));
         return MIN_OF(option, share_or((UnitShare){r->max_unavailable, r->percent}, n,
                                        option == SIZE_MAX ? 1 : option));
 }
 
-int view_fill(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r,
-              const DisruptionBudget *g, View *v) {
-        UnitEntry *e = cluster_state_find_unit(l->state, r->name);
-        Unit *u = unit_find(l, r->name);
-
-        if (view_alloc(l, g, v) < 0)
-                return -ENOMEM;
-        if (e && u && e->record->global)
-                view_nodes(l, r, u, e, v);
-        else
-                view_units(l, b, r, g, v);
-        v->rules = (RolloutView){
+static RolloutView rules_of(const Leader *l, const Argosy__RolloutRecord *r, size_t max) {
+        return (RolloutView){
                 .returning = rollout_is_returning(r),
-                .max = max_of(l, r, v),
+                .max = max,
                 .health_us = r->health_us,
                 .now_us = leader_now(l),
                 .beat_us = l->config.beat_ms * USEC_PER_MSEC,
-                .items = v->items,
-                .n_items = v->n,
         };
+}
+
+int view_fill(const Leader *l, const Argosy__RolloutRecord *r, Unit *u, const UnitEntry *e, View *v) {
+        size_t n = 0;
+
+        if (view_alloc(l, v) < 0)
+                return -ENOMEM;
+        view_nodes(l, r, u, e, v);
+        for (size_t i = 0; i < v->n; i++)
+                n += v->items[i].wanted_up;
+        v->rules = rules_of(l, r, max_of(l, r, e, n));
+        v->rules.items = v->items;
+        v->rules.n_items = v->n;
         return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ groups
+
+RolloutView rollout_rules(const Leader *l, const Rollout *o, const Argosy__RolloutRecord *r) {
+        const ListNode *units = &o->budget->units;
+        const UnitEntry *e = list_is_empty(units)
+                                     ? NULL
+                                     : cluster_state_find_unit(
+                                               l->state, CONTAINER_OF(units->next, Unit, of_budget)->name);
+
+        return rules_of(l, r, max_of(l, r, e, o->members.sums.wanted));
+}
+
+bool rollout_look(const Leader *l, Rollout *o, const Argosy__RolloutRecord *r) {
+        RolloutView rules = rules_of(l, r, 0);
+        RolloutMember *m;
+
+        if (o->revision != r->revision || o->returning != rollout_is_returning(r)) {
+                rollout_members_restart(&o->members);
+                o->revision = r->revision;
+                o->returning = rollout_is_returning(r);
+        }
+        for (unsigned n = 0; n < LOOKS; n++) {
+                RolloutItem item;
+                RolloutSums counts;
+
+                m = rollout_members_next_due(&o->members, rules.now_us);
+                if (!m)
+                        return true;
+                item = rollout_item(l, r, m->unit, false);
+                counts = rollout_policy_counts(&rules, &item);
+                rollout_members_put(&o->members, m, &counts, rollout_policy_turn(&rules, &item),
+                                    rollout_policy_failure(&rules, &item),
+                                    rollout_policy_wake_us(&rules, &item));
+        }
+        return false;
+}
+
+typedef struct Touched {
+        const Leader *leader;
+        const Rollout *rollout;
+        const Argosy__RolloutRecord *record;
+        const RolloutView *rules;
+        RolloutSums sums;
+} Touched;
+
+// What the batch in the making touches is on its way.
+static bool add_touched(const char *name, void *userdata) {
+        Touched *t = userdata;
+        const Unit *u = unit_find(t->leader, name);
+        const RolloutMember *m =
+                u && u->budget == t->rollout->budget ? rollout_members_find(&t->rollout->members, u) : NULL;
+        RolloutItem item;
+        RolloutSums now;
+
+        if (!m)
+                return false;
+        item = rollout_item(t->leader, t->record, u, true);
+        now = rollout_policy_counts(t->rules, &item);
+        t->sums.down += now.down - m->down;
+        t->sums.on_way += now.on_way - m->on_way;
+        t->sums.left += now.left - m->left;
+        return false;
+}
+
+RolloutSums rollout_sums(const Leader *l, const BatchBuilder *b, const Rollout *o,
+                         const Argosy__RolloutRecord *r, const RolloutView *rules) {
+        Touched t = {.leader = l, .rollout = o, .record = r, .rules = rules, .sums = o->members.sums};
+
+        (void) batch_builder_each_unit(b, add_touched, &t);
+        return t.sums;
 }

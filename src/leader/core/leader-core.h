@@ -265,6 +265,7 @@ struct Leader {
         ListNode authors_admitted; // AuthorJobs.admitted: of the entry that is being made
 
         // ---- campaigns
+        struct RolloutSurvey *rollout_survey; // of the rollout that is asked for; NULL: none is
         ListNode rollouts, rollout_waiters;
         uint64_t rollouts_revision; // of the records as the tables have them
         uint64_t rollout_due_us;    // when time alone moves one of them; 0: never

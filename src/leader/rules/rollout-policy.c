@@ -9,11 +9,6 @@
 #include "clock.h"
 #include "macro.h"
 
-typedef struct Count {
-        size_t down;   // count against the budget
-        size_t on_way; // of these, by our doing
-} Count;
-
 static bool is_to_change(const RolloutView *v, const RolloutItem *i) {
         return i->mine && i->changed == v->returning && !i->busy;
 }
@@ -49,8 +44,7 @@ static uint64_t patience_us(const RolloutItem *i) {
         return i->since_us + ROLLOUT_START_PATIENCE_SEC * USEC_PER_SEC;
 }
 
-// Why it ends the way forward, or NULL.
-static const char *failure_of(const RolloutView *v, const RolloutItem *i) {
+const char *rollout_policy_failure(const RolloutView *v, const RolloutItem *i) {
         if (v->returning || !had_its_turn(v, i) || !i->wanted_up || i->busy)
                 return NULL;
         if (i->failure)
@@ -58,75 +52,91 @@ static const char *failure_of(const RolloutView *v, const RolloutItem *i) {
         return !i->up && !i->unreachable && v->now_us >= patience_us(i) ? "it does not become active" : NULL;
 }
 
+uint64_t rollout_policy_wake_us(const RolloutView *v, const RolloutItem *i) {
+        if (!had_its_turn(v, i) || !i->wanted_up || i->busy || is_well(v, i))
+                return 0;
+        if (i->up)
+                return may_be_well_us(v, i);
+        return i->unreachable || v->returning ? 0 : patience_us(i);
+}
+
+RolloutSums rollout_policy_counts(const RolloutView *v, const RolloutItem *i) {
+        bool well = is_well(v, i), on_way = !well && had_its_turn(v, i) && !i->unreachable;
+
+        return (RolloutSums){.wanted = i->wanted_up,
+                             .down = !well,
+                             .on_way = on_way,
+                             .left = is_to_change(v, i) || on_way};
+}
+
+RolloutTurn rollout_policy_turn(const RolloutView *v, const RolloutItem *i) {
+        if (!is_to_change(v, i))
+                return ROLLOUT_TURN_NONE;
+        if (!i->wanted_up)
+                return ROLLOUT_TURN_UNWANTED;
+        return i->unreachable ? ROLLOUT_TURN_UNSEEN : i->up ? ROLLOUT_TURN_UP : ROLLOUT_TURN_DOWN;
+}
+
+bool rollout_policy_may_take(const RolloutView *v, RolloutTurn turn, RolloutSums *sums) {
+        switch (turn) {
+        case ROLLOUT_TURN_UNWANTED:
+                return true;
+        case ROLLOUT_TURN_UNSEEN:
+                return sums->down <= v->max;
+        default:
+                if ((turn == ROLLOUT_TURN_UP ? sums->down : sums->on_way) >= v->max)
+                        return false;
+                sums->down += turn == ROLLOUT_TURN_UP;
+                sums->on_way++;
+                return true;
+        }
+}
+
 static void wake_at(RolloutStep *step, uint64_t at_us) {
-        if (!step->next_us || at_us < step->next_us)
+        if (at_us && (!step->next_us || at_us < step->next_us))
                 step->next_us = at_us;
 }
 
-// When time alone changes what this one counts as.
-static void note_time(const RolloutView *v, const RolloutItem *i, RolloutStep *step) {
-        if (!had_its_turn(v, i) || !i->wanted_up || i->busy || is_well(v, i))
-                return;
-        if (i->up)
-                wake_at(step, may_be_well_us(v, i));
-        else if (!i->unreachable && !v->returning)
-                wake_at(step, patience_us(i));
-}
-
-static Count count(const RolloutView *v, RolloutStep *step) {
-        Count c = {};
+static RolloutSums count(const RolloutView *v, RolloutStep *step) {
+        RolloutSums sums = {};
 
         for (size_t k = 0; k < v->n_items; k++) {
-                const RolloutItem *i = &v->items[k];
-                bool well = is_well(v, i);
+                RolloutSums one = rollout_policy_counts(v, &v->items[k]);
 
-                c.down += !well;
-                c.on_way += !well && had_its_turn(v, i) && !i->unreachable;
-                step->left += is_to_change(v, i) || (had_its_turn(v, i) && !well && !i->unreachable);
-                note_time(v, i, step);
+                sums.down += one.down;
+                sums.on_way += one.on_way;
+                sums.left += one.left;
+                wake_at(step, rollout_policy_wake_us(v, &v->items[k]));
         }
-        return c;
+        return sums;
 }
 
-static bool may_take(const RolloutView *v, const RolloutItem *i, Count *c) {
-        if (!i->wanted_up)
-                return true;
-        if (i->unreachable)
-                return c->down <= v->max;
-        if ((i->up ? c->down : c->on_way) >= v->max)
-                return false;
-        c->down += i->up;
-        c->on_way++;
-        return true;
-}
-
-static void choose(const RolloutView *v, Count c, RolloutStep *step, size_t *chosen) {
-        for (unsigned up = 0; up < 2; up++)
-                for (size_t k = 0; k < v->n_items; k++) {
-                        const RolloutItem *i = &v->items[k];
-
-                        if (is_to_change(v, i) && (i->wanted_up && i->up) == up && may_take(v, i, &c))
+static void choose(const RolloutView *v, RolloutSums sums, RolloutStep *step, size_t *chosen) {
+        for (RolloutTurn turn = 0; turn < ROLLOUT_TURNS; turn++)
+                for (size_t k = 0; k < v->n_items; k++)
+                        if (rollout_policy_turn(v, &v->items[k]) == turn &&
+                            rollout_policy_may_take(v, turn, &sums))
                                 chosen[step->n_chosen++] = k;
-                }
 }
 
 RolloutStep rollout_policy_step(const RolloutView *v, size_t *chosen) {
         RolloutStep step = {.action = ROLLOUT_GO_ON};
-        Count c;
+        RolloutSums sums;
 
         for (size_t k = 0; k < v->n_items; k++) {
-                step.failure = failure_of(v, &v->items[k]);
+                step.failure = rollout_policy_failure(v, &v->items[k]);
                 if (step.failure) {
                         step.action = ROLLOUT_FAILED;
                         step.culprit = k;
                         return step;
                 }
         }
-        c = count(v, &step);
-        step.n_down = c.down;
+        sums = count(v, &step);
+        step.left = sums.left;
+        step.n_down = sums.down;
         if (step.left == 0)
                 step.action = ROLLOUT_OVER;
         else
-                choose(v, c, &step, chosen);
+                choose(v, sums, &step, chosen);
         return step;
 }

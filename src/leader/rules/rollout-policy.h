@@ -50,6 +50,23 @@ typedef struct RolloutView {
         size_t n_items;
 } RolloutView;
 
+// Those that are to be changed, by what that takes; in the order in which they have their turn.
+typedef enum RolloutTurn {
+        ROLLOUT_TURN_UNWANTED, // they are not to be up
+        ROLLOUT_TURN_UNSEEN,   // nobody can see them
+        ROLLOUT_TURN_DOWN,     // they are down anyway
+        ROLLOUT_TURN_UP,
+        ROLLOUT_TURNS,
+        ROLLOUT_TURN_NONE = ROLLOUT_TURNS, // they are not to be changed, or not any more
+} RolloutTurn;
+
+typedef struct RolloutSums {
+        size_t wanted; // up, by their owner
+        size_t down;   // count against `max`
+        size_t on_way; // of these, by our doing
+        size_t left;   // are still to be changed, or to become well
+} RolloutSums;
+
 typedef enum RolloutAction {
         ROLLOUT_GO_ON,  // change the `chosen` ones, if any
         ROLLOUT_FAILED, // `culprit` did
@@ -67,4 +84,14 @@ typedef struct RolloutStep {
 } RolloutStep;
 
 // `chosen` has room for n_items indices; those that are down come first, else in order.
+//
+// The same, for who keeps sums of thousands of items: what one of them adds, whether it ends the way forward (why; NULL: it does not), whether
+// it is to be changed, when time alone makes something else of it (0: never), and, by the sums of all, whether one may have that turn now,
+// which changes the sums.
+RolloutSums rollout_policy_counts(const RolloutView *v, const RolloutItem *i);
+const char *rollout_policy_failure(const RolloutView *v, const RolloutItem *i);
+RolloutTurn rollout_policy_turn(const RolloutView *v, const RolloutItem *i);
+uint64_t rollout_policy_wake_us(const RolloutView *v, const RolloutItem *i);
+bool rollout_policy_may_take(const RolloutView *v, RolloutTurn turn, RolloutSums *sums);
+
 RolloutStep rollout_policy_step(const RolloutView *v, size_t *chosen);

@@ -72,7 +72,7 @@ void disruption_budget_discard(DisruptionBudget *g) {
 }
 
 void disruption_budget_drop_if_unused(Leader *l, DisruptionBudget *g) {
-        if (!list_is_empty(&g->units) || g->rollout)
+        if (!list_is_empty(&g->units) || g->rollout || g->survey)
                 return;
         while (!list_is_empty(&g->waiting)) // others, for what goes down with them
                 unit_event(l, CONTAINER_OF(g->waiting.next, Unit, queue), LIFE_RECONSIDER_ANYWAY);
@@ -137,6 +137,18 @@ static bool is_known_to_be_down(const Leader *l, const Unit *u, const UnitEntry 
         return !s || !runs_on(l, s, e);
 }
 
+// Who walks through the group, or has, looks at it again.
+static void mark_member(Unit *u) {
+        DisruptionBudget *g = u->budget;
+
+        if (g->survey)
+                rollout_members_mark(g->survey, u);
+        if (!g->rollout)
+                return;
+        rollout_members_mark(&g->rollout->members, u);
+        g->rollout->due = true;
+}
+
 void disruption_budget_refresh(Leader *l, Unit *u) {
         const UnitEntry *e;
         bool counted, up = false;
@@ -155,10 +167,9 @@ void disruption_budget_refresh(Leader *l, Unit *u) {
         count(l, u, counted, counted && (!up || budget_dependents_goes_down(l, u)));
         if (u->life == LIFE_HELD && is_known_to_be_down(l, u, e)) // it takes nothing of the budget to leave
                 unit_event(l, u, LIFE_RECONSIDER_ANYWAY);
-        if (u->budget->rollout) {
-                u->budget->rollout->due = true;
+        mark_member(u);
+        if (u->budget->rollout)
                 leader_mark(l);
-        }
 }
 
 void disruption_budget_leave(Leader *l, Unit *u) {
@@ -167,10 +178,14 @@ void disruption_budget_leave(Leader *l, Unit *u) {
         if (!g)
                 return;
         count(l, u, false, false);
+        if (g->survey)
+                rollout_members_forget(g->survey, u);
+        if (g->rollout) {
+                rollout_members_forget(&g->rollout->members, u);
+                g->rollout->due = true;
+        }
         list_unlink(&u->of_budget);
         u->budget = NULL;
-        if (g->rollout)
-                g->rollout->due = true;
         disruption_budget_drop_if_unused(l, g);
 }
 
@@ -189,8 +204,10 @@ int disruption_budget_join(Leader *l, Unit *u, const UnitEntry *e) {
         if (g != u->budget) {
                 disruption_budget_leave(l, u);
                 u->budget = g;
-                if (g)
+                if (g) {
                         list_append(&g->units, &u->of_budget);
+                        mark_member(u);
+                }
         }
         return 0;
 }
@@ -208,6 +225,7 @@ int disruption_budget_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
                 s->up_flip_us = leader_now(l);
         }
         changed(l, u->budget);
+        mark_member(u);
         return 0;
 }
 

@@ -14,6 +14,7 @@
 //   Ticket  from a request's arrival to its final response
 
 #include "leader-core.h"
+#include "rollout-members.h"
 #include "unit-life.h"
 #include "unit-on-node-life.h"
 
@@ -181,6 +182,7 @@ typedef struct DisruptionBudget {
         ptrdiff_t planned_launched, planned_down; // by how much n_launched and n_down would be other ones
         ListNode waiting;  // Unit.queue of those that would leave their nodes if the budget allowed
         Rollout *rollout;  // NULL: none is under way
+        RolloutMembers *survey; // of a rollout that is asked for (campaigns/rollout-survey.c); NULL: none is
 } DisruptionBudget;
 
 struct Rollout {
@@ -190,6 +192,9 @@ struct Rollout {
         bool held; // another budget has no room for what would go down with its units
         uint64_t next_us;                  // when time alone moves it; 0: never
         size_t left, n_items, n_down, max; // as of the last look
+        RolloutMembers members;  // of a group of units; of a global unit there are none
+        uint64_t revision;       // of the record by which these were looked at; 0: by none yet
+        bool returning;          // and its way
 };
 
 struct Unit {

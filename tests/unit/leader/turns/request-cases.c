@@ -325,7 +325,7 @@ static void restart_template(void) {
 }
 
 static void give_up_update(void) {
-        (void) roll("big@.service", UPDATE, BIG_NEXT, false, 0);
+        (void) roll("big@.service", UPDATE, BIG_NEXT, false, 1); // and is not over
         (void) roll("big@.service", UPDATE, NULL, true, 0);
 }
 

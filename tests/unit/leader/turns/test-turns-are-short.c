@@ -46,21 +46,12 @@ static const Exception exceptions[] = {
         {"start_tied", 31, 0},
         {"start_everywhere", 25, 0},
         {"cordon_many", 46, 0},
-        {"update_template", 55, 0},
-        {"update_one_at_a_time", 55, 0},
-        {"restart_template", 55, 0},
-        {"give_up_update", 55, 0},
-        {"update_that_fails", 50, 0},
-        {"wait_for_update", 50, 0},
         {"change_pool", 35, 0},
         {"list_pools", 35, 0},
         {"apply_rolling", 11, 0},
         {"half_of_the_hosts_are_lost", 10, 0},
-        {"units_fail_in_an_update", 55, 0},
         {"host_joins_beside_fleet", 1000, 0},
-        {"host_is_lost_in_an_update", 55, 0},
         {"leader_is_lost", 10, 0},
-        {"leader_is_lost_in_an_update", 65, 0},
 };
 
 static bool is_long;

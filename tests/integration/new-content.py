@@ -352,7 +352,7 @@ def test_verify_tells_what_is_ignored_and_asks_no_pid_1(c: Cluster):
     node.write("/root/units/bad.service", NO_START)
     node.write("/root/units/fine@.service", SLEEPER)
     odd = c.ctl_result("verify /root/units/odd.service")
-    assert odd.status == 7 and "/root/units/odd.service:3: warning: Unknown key 'Restat' in section [Service], ignoring" in odd.out
+    assert odd.status == 7 and "/root/units/odd.service:3: warning: Unknown key 'Restat' in section [Service], ignoring" in odd.out, (odd.status, odd.out, odd.err)
     assert "odd.service:4: warning: Unknown section 'Instal'" in odd.out
     assert c.ctl_result("verify --local /root/units/odd.service").out == odd.out
     bad = json.loads(c.ctl_result("verify --json=short /root/units/bad.service").out)

@@ -224,8 +224,8 @@ def test_what_is_no_unit_is_undone_too_under_any_leader(c: Cluster):
     assert "disk=hdd" in c.ctl("list-nodes --fields=node,labels --no-legend", on=other)
     c.ctl(f"undo {role}", on=other)
     c.ctl_fails("role show web", on=other, saying="there is no role")
-    undone = jobs(c, "--limit=3", on=other)[2]["job"]
-    c.ctl(f"undo {undone}", on=other)  # of the cordon
+    [undone] = [job["job"] for job in jobs(c, "--limit=20", on=other) if job["verb"] == "undo" and job["targets"] == [str(cordon)]]
+    c.ctl(f"undo {undone}", on=other)
     assert node_row(c, "n3", other)["mode"] == "cordoned"
     c.ctl("label n2 disk=nvme", on=other)
     c.ctl_fails(f"undo {label}", on=other, saying=("label disk of n2 was changed since by job", "nothing was changed"))
@@ -240,12 +240,13 @@ def test_what_somebody_changes_in_the_middle_of_a_large_undo_is_left(c: Cluster)
     newer = jobs(c, "--limit=1")[0]["job"]
     on.write(f"/root/units/many@{n}.service", SLEEPER + "# by somebody else\n")
     undo = c.begin(f"undo {newer} --force", on=on)
-    number = eventually(lambda: [job["job"] for job in jobs(c, "--limit=1") if job["verb"] == "undo"])[0]
+    number = eventually(lambda: [job["job"] for job in jobs(c, "--limit=3") if job["job"] > newer and job["verb"] == "undo"])[0]
     c.ctl(f"submit --replace /root/units/many@{n}", on=on)
+    [theirs] = [job["job"] for job in jobs(c, "--limit=3") if job["job"] > number and job["verb"] == "submit"]
     result = undo.result()
-    assert result.status == 1 and f"many@{n}.service: it was changed since by job {number + 1} (submit, root@" in result.err, result
+    assert result.status == 1 and f"many@{n}.service: it was changed since by job {theirs} (submit, root@" in result.err, result
     assert "by somebody else" in c.ctl(f"cat many@{n}") and "newer" not in c.ctl(f"cat many@{n - 1}")
-    c.ctl_fails(f"job wait {number}", saying=f"many@{n}.service: failed, it was changed since by job {number + 1}")
+    c.ctl_fails(f"job wait {number}", saying=f"many@{n}.service: failed, it was changed since by job {theirs}")
     job = show(c, number)
     assert (job["state"], job["changed"], job["failed"]) == ("failed", n - 1, 1), {**job, "units": job["units"][:2]}
     left, first = job["units"][:2]

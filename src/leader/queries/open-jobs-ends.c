@@ -185,14 +185,14 @@ static void into_ended(Leader *l, OpenJob *job) {
 }
 
 // By its units, if nothing else has said it. Whatever these are like, a part is not what was asked for, and nobody has looked at
-// those that are not named. What the log says of an end is said over by the next one, but not taken back.
+// those that are not named; but a rollout that has got through has looked at all. What the log says of an end is said over by the next one, but not taken back.
 static void judge_end(const Leader *l, OpenJob *job) {
         bool called_off = job->n_cancelled_by > 0;
 
         if (!called_off && is_partial(l, job))
                 say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s",
                     "only a part of it was carried out: the rest was refused, or nobody has asked for it again");
-        else if (!called_off && job->cut && !job_end_is_effect(job->verb))
+        else if (!called_off && job->cut && !*job->rollout && !job_end_is_effect(job->verb))
                 say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s",
                     "it changed more units than its record can name: how the others ended is not known");
         else

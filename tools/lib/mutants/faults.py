@@ -691,7 +691,7 @@ FAULTS = [
           "if (false)",
           "leader/open-jobs: what_nobody_goes_on_with_has_failed"),
     Fault("units-that-are-not-named-are-done", "src/leader/queries/open-jobs-ends.c",
-          "else if (!called_off && job->cut && !job_end_is_effect(job->verb))",
+          "else if (!called_off && job->cut && !*job->rollout && !job_end_is_effect(job->verb))",
           "else if (false)",
           "leader/open-jobs: of_units_that_its_record_cannot_name_nobody_says_that_they_are_done"),
     Fault("removal-is-done-when-it-begins", "src/leader/jobs/decide-jobs.c",

@@ -837,6 +837,24 @@ static void of_units_that_its_record_cannot_name_nobody_says_that_they_are_done(
         assert_int_equal(last->status, ENODATA);
 }
 
+// The rollout's record says how it ended, whatever the job's has room for.
+static void an_update_of_more_units_than_its_record_names_is_done(void **state) {
+        const Argosy__Response__JobRow *row;
+
+        (void) change_long_names(START, 4711);
+        (void) rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
+                                            .name = "w@.service",
+                                            .content = SERVICE "RestartSec=7\n",
+                                            .max = 100,
+                                            .percent = true});
+        rig_pass_ms(&g, LATER_MS);
+        row = rig_show_job(&g, last_job());
+        assert_string_equal(row->verb, "update");
+        assert_true(row->cut);
+        assert_string_equal(row->message, "");
+        assert_string_equal(row->state, "done");
+}
+
 static void keep_one_mib_of_history(void) {
         Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -909,6 +927,7 @@ int main(void) {
                 TEST(what_is_refused_in_the_middle_has_failed),
                 TEST(of_a_job_that_is_not_kept_who_asks_again_is_told_no_end),
                 TEST(of_units_that_its_record_cannot_name_nobody_says_that_they_are_done),
+                TEST(an_update_of_more_units_than_its_record_names_is_done),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -299,7 +299,7 @@ class Cluster(testbed.Cluster):
         if self.known():
             self.ctl("destroy '*'")
         # A voter that was cut off has the newest entry only when the leader's link to it works again.
-        eventually(lambda: all(member["lag"] == 0 for member in self.status(self.leader())["members"]), what="all voters have caught up")
+        eventually(lambda: all(member["lag"] == 0 for member in self.status(self.leader())["members"] if member["role"] == "voter"), what="all voters have caught up")
 
     def make_fresh(self, node):
         """A host as after an installation: a cluster of its own that knows nothing."""

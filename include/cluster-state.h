@@ -137,40 +137,41 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 // Applies one committed batch; borrows it. -ENOMEM leaves the state unusable: exit. -EPROTONOSUPPORT: this
 // build cannot read the batch (log-format.h, or it raises the feature level above the build's own); nothing of
 // it was applied, and nothing that follows may be: exit. Otherwise its content is no reason to fail:
+// what it has no effect for by what it means is skipped; what should not be in it is refused (cluster-state-limits.h), and told.
 //
-//      unit put     Skipped: unknown spec, a name of 0 or more than 255 bytes, a set of more than
-//                   CLUSTER_SET_NAME_MAX, if_revision given and different (or no such unit), CLUSTER_UNITS_MAX. The applier fills in the revisions and
-//                   keeps the outcomes; bump_start or a change of `global` drops them. A global unit has no
-//                   node.
+//      unit put     Refused: unknown spec, a name of 0 or more than 255 bytes, a set of more than
+//                   CLUSTER_SET_NAME_MAX, CLUSTER_UNITS_MAX. Skipped: if_revision given and different (or no such unit).
+//                   The applier fills in the revisions and keeps the outcomes; bump_start or a change of `global` drops
+//                   them. A global unit has no node.
 //      outcome      Skipped: no such unit, or start_rev is not the record's; for a global unit also an
 //                   unknown node. One per unit, for global ones one per node; kind NONE takes it back.
-//      spec         Skipped: its hash is not that of the content. Dropped at the end of a batch in which
+//      spec         Refused: its hash is not that of the content. Dropped at the end of a batch in which
 //                   nobody uses it any more, unless a job names it; then with that, or when there are too many.
 //      spec forget  Drops those that are kept for jobs alone.
-//      host         host 0: gets the next number, and so do nodes with number 0. Skipped: a number that is
+//      host         host 0: gets the next number, and so do nodes with number 0. Refused: a number that is
 //                   not in use (a removed host never comes back), a node number that this host does not
 //                   have, a key pin or raft id of another host, a raft id that was used before,
 //                   CLUSTER_HOSTS_MAX.
 //      host remove  Touches no unit: what is still placed there stays so until the leader moves it. Its
 //                   set_labels are remembered under its host id until that is a host again.
-//      rollout      Takes the place of one of the same name. Skipped: a spec that is unknown, a name that is
+//      rollout      Takes the place of one of the same name. Refused: a spec that is unknown, a name that is
 //                   too long, or CLUSTER_ROLLOUTS_MAX are under way. Revisions that are 0 are filled in.
-//      role, pool   Takes the place of one of the same name. Skipped: a name of 0 or more than LABEL_MAX
+//      role, pool   Takes the place of one of the same name. Refused: a name of 0 or more than LABEL_MAX
 //                   bytes, CLUSTER_ROLES_MAX, CLUSTER_POOLS_MAX.
-//      unit remove  Leaves tombstones on its nodes, as a tombstone put does. Skipped: no such unit, or
+//      unit remove  Leaves tombstones on its nodes, as a tombstone put does. Skipped: no such unit. Refused:
 //                   CLUSTER_TOMBSTONES_MAX.
-//      tombstone    One on each of these nodes that is a node of a host. Skipped: a name of 0 or more than
+//      tombstone    One on each of these nodes that is a node of a host. Refused: a name of 0 or more than
 //                   255 bytes, CLUSTER_TOMBSTONES_MAX. Those of a host or node that is removed go with it.
 //      tombstone clear
 //                   Those of one host's nodes up to a revision: all, or those that a guard ends within a
 //                   time.
 //      cluster      A revision_floor above the counter raises it, and with it the revision of every unit;
 //                   one beyond what an image may hold is skipped.
-//      grant        A right that somebody has from now on, or has no more. Skipped: one that is there, or is not; one that
+//      grant        A right that somebody has from now on, or has no more. Skipped: one that is there, or is not. Refused: one that
 //                   is of no user and no group, or of both; a name of more than AUTHOR_NAME_MAX bytes, a role of more
 //                   than LABEL_MAX, users of an unknown host, CLUSTER_GRANTS_MAX. What a host's users have goes with
 //                   the host.
-//      access token A token that can be used from now on. Skipped: one of that id is there, an id, hash, name or role of a
+//      access token A token that can be used from now on. Refused: one of that id is there, an id, hash, name or role of a
 //                   length that none has, CLUSTER_ACCESS_TOKENS_MAX of which none is over.
 //      access token end, uses
 //                   It cannot be used any more; it was used at that time. Skipped: it is not there, it was revoked
@@ -184,9 +185,9 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //      job ends     Of each of these jobs it is said how it ended. Skipped: one that has ended.
 //      release      Of a job that is held back nothing is left that holds it but the rules of the queue, or not these
 //                   either. Skipped: it is not held.
-//      queue        The rules of the queue are these from now on. Skipped: too many.
+//      queue        The rules of the queue are these from now on. Refused: too many.
 //      token        Takes the place of one with the same id. Drops those that expired before the batch's
-//                   at_us.
+//                   at_us. Refused: CLUSTER_TOKENS_MAX.
 int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) _warn_unused_;
 
 // Appends an image of the whole state: equal states, equal bytes. Cost: proportional to the state; who has no time for that
@@ -352,10 +353,13 @@ size_t cluster_state_history_bytes(const ClusterState *s);
 // Bytes of all of them, packed.
 size_t cluster_state_jobs_bytes(const ClusterState *s);
 // Memory of what a state has of units as they are to be, and keeps of the past.
-#define STATE_COUNTERS(COUNTER, GAUGE) \
-        GAUGE(state_units_bytes, "memory of the records of units, as the cluster wants them, without texts") \
-        GAUGE(state_jobs_bytes, "memory of the jobs that are kept")                                \
-        GAUGE(state_former_files_bytes, "memory of unit files that no unit has any more, and jobs do")
+#define STATE_COUNTERS(COUNTER, GAUGE)                                                                 \
+        GAUGE(state_units_bytes,                                                                       \
+              "memory of the records of units, as the cluster wants them, without texts")              \
+        GAUGE(state_jobs_bytes, "memory of the jobs that are kept")                                    \
+        GAUGE(state_former_files_bytes, "memory of unit files that no unit has any more, and jobs do") \
+        COUNTER(state_operations_refused,                                                              \
+                "operations of the log that no voter carries out: a limit, or a contradiction")
 
 typedef struct StateFigures {
         STATE_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 
 #include "clock.h"
+#include "cluster-state-limits.h"
 #include "cluster-state.h"
 #include "daemon-log.h"
 #include "daemon.h"
@@ -189,6 +190,16 @@ static int log_failed(Daemon *d, int error) {
         return error;
 }
 
+// Nothing comes here that the leader has judged (batch-builder.c).
+static void tell_refused(Daemon *d) {
+        const ClusterRefused *refused;
+        char why[CLUSTER_REFUSAL_SIZE];
+
+        while ((refused = cluster_state_next_refused(d->state)))
+                log_error("An operation of the log was not carried out, here as on all voters (%s): %s.",
+                          refused->what, cluster_refusal_words(d->state, refused->refusal, why));
+}
+
 static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userdata) {
         Daemon *d = userdata;
         Argosy__LogBatch *batch;
@@ -203,6 +214,7 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         arena_reset(&d->applied);
         if (r < 0)
                 return log_failed(d, r);
+        tell_refused(d);
         if (has_news(d))
                 drain_mark(&d->hosts_drain);
         leader_on_applied(d->leader, index);

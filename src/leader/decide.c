@@ -10,6 +10,7 @@
 #include "decide.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "access-tokens.h"
 #include "answer-cursor.h"
@@ -127,9 +128,19 @@ static Argosy__Response *unplaceable_response(const Ticket *t, int error) {
         return response_error(-error, "%s: %s", decide_extent(t, text), strerror(-error));
 }
 
-static Argosy__Response *failed_to_plan(const Ticket *t, int error) {
+static Argosy__Response *refused_response(const Ticket *t, const BatchBuilder *b) {
+        char why[CLUSTER_REFUSAL_SIZE];
+        DecideExtent text;
+
+        return response_error(ENOSPC, "%s: %s", cluster_refusal_words(b->state, b->refusal, why),
+                              decide_extent(t, text));
+}
+
+static Argosy__Response *failed_to_plan(const Ticket *t, const BatchBuilder *b, int error) {
         if (error == -ENOMEM)
                 return NULL;
+        if (error == -EDQUOT)
+                return refused_response(t, b);
         if (t->removal_begun)
                 return response_error(-error,
                                       "the host is no voter any more, but could not be removed: %s; to go on, "
@@ -160,7 +171,7 @@ static bool answer_dry_runs(Decision *d) {
                         return false;
                 }
                 if (r < 0)
-                        ticket_settle(t, failed_to_plan(t, r));
+                        ticket_settle(t, failed_to_plan(t, &d->batch, r));
         }
         return true;
 }
@@ -227,7 +238,7 @@ static int decide_requests(Decision *d, ListNode *taken) {
                 }
                 if (r < 0) {
                         batch_builder_rollback(&d->batch, mark);
-                        ticket_settle(t, failed_to_plan(t, r));
+                        ticket_settle(t, failed_to_plan(t, &d->batch, r));
                 } else if (r == PLAN_IN_BATCH) {
                         answer_cursor_note(l, t);
                         list_unlink(&t->queue);
@@ -357,6 +368,12 @@ static void tally_job(Leader *l, const Ticket *t) {
                 job_tally_end(&l->tallies.jobs, job_tally_row(&l->tallies.jobs, job_verb(t->request)), state);
 }
 
+// Nothing comes to that which was judged (batch-builder.c). Were it so, the rest would make the job look whole.
+static bool has_failed_in_the_log(const Leader *l, const Ticket *t) {
+        return t->job > 0 && cluster_state_figures(l->state).state_operations_refused > l->n_refused &&
+               cluster_state_job_state(l->state, t->job) == ARGOSY__JOB_STATE__JOB_FAILED;
+}
+
 void decide_done(Leader *l, StoreOutcome outcome) {
         ListNode flying = LIST_INIT(flying), again = LIST_INIT(again);
 
@@ -374,6 +391,13 @@ void decide_done(Leader *l, StoreOutcome outcome) {
                 }
                 tally_job(l, t);
                 t->job = t->job_flying ?: t->job;
+                if (t->again && has_failed_in_the_log(l, t)) {
+                        ticket_settle(t, response_error(EIO,
+                                                        "the log did not take all of it: job %" PRIu64
+                                                        " says why",
+                                                        t->job));
+                        continue;
+                }
                 if (t->again) {
                         t->again = false;
                         if (t->committed)
@@ -486,6 +510,7 @@ static void submit(Decision *d, ListNode *taken) {
                 r = l->ops.submit(d->batch.packed.data, d->batch.packed.len, on_done, l, l->userdata);
         list_splice(&l->flying, taken);
         l->batch_flying = true;
+        l->n_refused = cluster_state_figures(l->state).state_operations_refused;
         if (r >= 0)
                 l->n_outside++;
         else
@@ -525,13 +550,16 @@ static int decide_ours(Decision *d) {
 }
 
 void decide_next(Leader *l) {
-        Decision d = {.leader = l,
-                      .batch = {.previous_nodes = previous_nodes_of_record,
-                                .removed = previous_nodes_of_removed,
-                                .userdata = l,
-                                .soft_bytes = l->one_by_one,
-                                .soft_units = list_is_empty(&l->queue) ? BATCH_SOFT_UNITS : BATCH_SOFT_UNITS / 2,
-                                .feature_level = cluster_state_feature_level(l->state)}};
+        Decision d = {
+                .leader = l,
+                .batch = {.previous_nodes = previous_nodes_of_record,
+                          .removed = previous_nodes_of_removed,
+                          .userdata = l,
+                          .state = l->state,
+                          .held.counted_us = leader_counted(l),
+                          .soft_bytes = l->one_by_one,
+                          .soft_units = list_is_empty(&l->queue) ? BATCH_SOFT_UNITS : BATCH_SOFT_UNITS / 2,
+                          .feature_level = cluster_state_feature_level(l->state)}};
         ListNode taken = LIST_INIT(taken);
         bool paused = l->pause_us > leader_now(l);
         int r = 0;
@@ -556,8 +584,10 @@ void decide_next(Leader *l) {
                 r = decide_pending(&d);
                 d.batch.moved = NULL;
         }
+        d.batch.judges = true;
         if (r >= 0)
                 r = decide_requests(&d, &taken);
+        d.batch.judges = false;
         if (r >= 0 && !paused) // last: what is cleared along with others costs no entry
                 r = tombstones_clear_decide(l, &d.batch);
         if (r >= 0 && !paused)

@@ -21,7 +21,7 @@
 #define KEPT_US ((uint64_t) CLUSTER_ACCESS_TOKEN_DAYS * 24 * 3600 * USEC_PER_SEC)
 
 // What the table relies on, and nothing that a later version may see otherwise.
-static bool fits(const Argosy__AccessTokenRecord *t) {
+bool state_access_token_fits(const Argosy__AccessTokenRecord *t) {
         return strlen(t->id) == ACCESS_TOKEN_ID_LEN && t->hash.len == HASH_SIZE && *t->name &&
                strlen(t->name) <= AUTHOR_NAME_MAX && strlen(t->role) <= LABEL_MAX &&
                strlen(t->created_by) <= CLUSTER_ACCESS_TOKEN_BY_MAX &&
@@ -67,17 +67,21 @@ static void find_next_due(ClusterState *s) {
                 s->access_tokens_due_us = MIN_OF(s->access_tokens_due_us, due_us(s->access_tokens[i]));
 }
 
-// The one that has been over for longest. False: all may still be used.
-static bool make_room(ClusterState *s) {
+// The one that has been over for longest. There is one, or the new one was refused (cluster-state-limits.h).
+static void make_room(ClusterState *s) {
         size_t oldest = 0;
 
         for (size_t i = 1; i < s->n_access_tokens; i++)
                 if (due_us(s->access_tokens[i]) < due_us(s->access_tokens[oldest]))
                         oldest = i;
-        if (access_token_end_counted_us(s->access_tokens[oldest]) > s->counted_us)
-                return false;
         drop(s, oldest);
-        return true;
+}
+
+bool state_has_access_token(const ClusterState *s, const char *id) {
+        bool found;
+
+        (void) index_of(s, id, &found);
+        return found;
 }
 
 static int insert(ClusterState *s, Argosy__AccessTokenRecord *token) {
@@ -96,12 +100,10 @@ static int insert(ClusterState *s, Argosy__AccessTokenRecord *token) {
 
 int state_put_access_token(ClusterState *s, const Argosy__AccessTokenRecord *token) {
         Argosy__AccessTokenRecord *copy;
-        bool found;
         int r;
 
-        (void) index_of(s, token->id, &found);
-        if (found || !fits(token) || (s->n_access_tokens >= CLUSTER_ACCESS_TOKENS_MAX && !make_room(s)))
-                return 0;
+        if (s->n_access_tokens >= s->refused.limits[REFUSAL_ACCESS_TOKENS])
+                make_room(s);
         copy = message_copy(token);
         if (copy)
                 copy->created_counted_us = s->counted_us;
@@ -130,8 +132,7 @@ int state_end_access_token(ClusterState *s, const Argosy__LogOp__AccessTokenEnd 
         size_t i = index_of(s, end->id, &found);
         int r;
 
-        if (!found || s->access_tokens[i]->revoked_us > 0 || end->at_us == 0 ||
-            strlen(end->by) > CLUSTER_ACCESS_TOKEN_BY_MAX)
+        if (!found || s->access_tokens[i]->revoked_us > 0)
                 return 0;
         changed = *s->access_tokens[i];
         changed.revoked_us = end->at_us;
@@ -194,7 +195,7 @@ void state_drop_old_access_tokens(ClusterState *s) {
 }
 
 int state_load_access_token(ClusterState *s, Argosy__AccessTokenRecord *token) {
-        if (!fits(token) || s->n_access_tokens >= CLUSTER_ACCESS_TOKENS_MAX ||
+        if (!state_access_token_fits(token) || s->n_access_tokens >= CLUSTER_ACCESS_TOKENS_MAX ||
             (s->n_access_tokens > 0 && strcmp(s->access_tokens[s->n_access_tokens - 1]->id, token->id) >= 0))
                 return -EBADMSG;
         return insert(s, token);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What a committed batch does to the replicated state. Each operation either fits and raises the revision by
-// one, or is skipped; include/cluster-state.h lists the conditions. Functions return 0 for both, and
-// -ENOMEM.
+// What a committed batch does to the replicated state. Each operation is judged first (cluster-state-limits.h): one that is
+// refused changes nothing, the same on every voter, and is noted. One that is not raises the revision by one, unless it
+// changes nothing; include/cluster-state.h says which do not. Functions return 0, and -ENOMEM.
 
 #include <errno.h>
 
@@ -43,21 +43,16 @@ static Argosy__UnitRecord *make_record(const Argosy__LogOp__UnitPut *put, const 
 }
 
 static int put_unit(ClusterState *s, const Argosy__LogOp__UnitPut *put) {
-        size_t name_len = put->unit ? strlen(put->unit->name) : 0;
+        UnitEntry *u = cluster_state_find_unit(s, put->unit->name);
         Argosy__UnitRecord *record;
         SpecEntry *spec;
-        UnitEntry *u;
         Hash hash;
         int r;
 
-        if (name_len == 0 || name_len > UNIT_NAME_MAX || strlen(put->unit->set) > CLUSTER_SET_NAME_MAX ||
-            !hash_from_bytes(put->unit->spec.data, put->unit->spec.len, &hash))
-                return 0;
+        if (put->if_revision > 0 && (!u || u->record->revision != put->if_revision))
+                return 0; // on purpose: it is about what was there
+        (void) hash_from_bytes(put->unit->spec.data, put->unit->spec.len, &hash);
         spec = cluster_state_find_spec(s, &hash);
-        u = cluster_state_find_unit(s, put->unit->name);
-        if (!spec || (put->if_revision > 0 && (!u || u->record->revision != put->if_revision)) ||
-            (!u && s->units.count >= CLUSTER_UNITS_MAX))
-                return 0;
 
         record = make_record(put, u ? u->record : NULL, s->revision + 1);
         if (!record)
@@ -77,16 +72,12 @@ static int put_unit(ClusterState *s, const Argosy__LogOp__UnitPut *put) {
         return 0;
 }
 
-static bool tombstones_fit(const ClusterState *s, size_t n_more) {
-        return n_more <= CLUSTER_TOMBSTONES_MAX - cluster_state_n_tombstones(s);
-}
-
 static int remove_unit(ClusterState *s, const Argosy__LogOp__UnitRemove *remove) {
         UnitEntry *u = cluster_state_find_unit(s, remove->name);
         Argosy__UnitRecord *last;
         int r;
 
-        if (!u || !tombstones_fit(s, remove->n_nodes))
+        if (!u)
                 return 0;
         r = state_put_tombstones(s, remove->name, remove->nodes, remove->n_nodes, remove->fence_us,
                                  s->revision + 1);
@@ -110,10 +101,6 @@ static int remove_unit(ClusterState *s, const Argosy__LogOp__UnitRemove *remove)
 }
 
 static int put_tombstones(ClusterState *s, const Argosy__LogOp__TombstonePut *put) {
-        size_t len = strlen(put->name);
-
-        if (len == 0 || len > UNIT_NAME_MAX || !tombstones_fit(s, put->n_nodes))
-                return 0;
         s->revision++;
         return state_put_tombstones(s, put->name, put->nodes, put->n_nodes, put->fence_us, s->revision);
 }
@@ -140,13 +127,15 @@ static int put_outcome(ClusterState *s, const Argosy__LogOp__OutcomePut *put) {
         return state_put_outcome(s, u, put->outcome);
 }
 
+// 1: it is not the content that its hash says.
 static int put_spec(ClusterState *s, const Argosy__Spec *spec) {
         Hash hash, actual = hash_of(spec->content.data, spec->content.len);
         uint8_t *content;
         int r;
 
-        if (!hash_from_bytes(spec->hash.data, spec->hash.len, &hash) || !hash_equal(&hash, &actual) ||
-            cluster_state_find_spec(s, &hash))
+        if (!hash_from_bytes(spec->hash.data, spec->hash.len, &hash) || !hash_equal(&hash, &actual))
+                return 1;
+        if (cluster_state_find_spec(s, &hash))
                 return 0;
         content = malloc(spec->content.len + 1);
         if (!content)
@@ -175,40 +164,6 @@ static int forget_specs(ClusterState *s, const Argosy__LogOp__SpecForget *forget
 }
 
 // ------------------------------------------------------------------------------------------------ hosts
-
-// The node number was given to this host before (`before` NULL: a new host), or is to be given now; and
-// stands there once.
-static bool node_fits(const Argosy__HostRecord *record, size_t i, const Argosy__HostRecord *before) {
-        uint32_t node = record->nodes[i]->node;
-        bool known = false;
-
-        if (node == 0)
-                return true;
-        for (size_t k = 0; before && k < before->n_nodes; k++)
-                known |= before->nodes[k]->node == node;
-        for (size_t k = 0; k < i; k++)
-                known &= record->nodes[k]->node != node;
-        return known;
-}
-
-static bool host_fits(const ClusterState *s, const Argosy__HostRecord *record,
-                      const Argosy__HostRecord *before) {
-        const Argosy__HostRecord *same_pin = NULL;
-
-        if (record->host > 0 ? !before : s->n_hosts >= CLUSTER_HOSTS_MAX || s->last_host == UINT32_MAX)
-                return false;
-        if (record->n_nodes > UINT32_MAX - s->last_node)
-                return false;
-        for (size_t i = 0; i < record->n_nodes; i++)
-                if (!node_fits(record, i, before))
-                        return false;
-        if (record->key_pin.len == HASH_SIZE)
-                same_pin = map_find(&s->pins, record->key_pin.data, HASH_SIZE);
-        if (same_pin && same_pin != before)
-                return false;
-        return record->raft_id == 0 || record->raft_id > s->last_raft_id ||
-               (before && record->raft_id == before->raft_id);
-}
 
 static bool has_node(const Argosy__HostRecord *record, uint32_t node) {
         for (size_t i = 0; record && i < record->n_nodes; i++)
@@ -243,8 +198,6 @@ static int put_host(ClusterState *s, const Argosy__HostRecord *host) {
         Argosy__HostRecord *record;
         int r;
 
-        if (!host_fits(s, host, before))
-                return 0;
         record = message_copy(host);
         if (!record)
                 return -ENOMEM;
@@ -347,15 +300,11 @@ static int put_cluster(ClusterState *s, const Argosy__ClusterRecord *cluster) {
 
 static int put_token(ClusterState *s, const Argosy__TokenRecord *token) {
         Argosy__TokenRecord *record;
-        bool found;
         int r;
 
         for (size_t i = s->n_tokens; i-- > 0;)
                 if (token_record_end_counted_us(s->tokens[i]) < s->counted_us)
                         state_remove_token(s, i);
-        state_token_index(s, token->id, &found);
-        if (!found && s->n_tokens >= CLUSTER_TOKENS_MAX)
-                return 0;
         record = message_copy(token);
         if (!record)
                 return -ENOMEM;
@@ -380,13 +329,9 @@ static void remove_token(ClusterState *s, const char *id) {
 }
 
 static int put_rollout(ClusterState *s, const Argosy__RolloutRecord *rollout) {
-        size_t len = strlen(rollout->name);
-        Argosy__RolloutRecord *record;
+        Argosy__RolloutRecord *record = message_copy(rollout);
         int r;
 
-        if (len == 0 || len > UNIT_NAME_MAX)
-                return 0;
-        record = message_copy(rollout);
         if (!record)
                 return -ENOMEM;
         if (record->revision == 0)
@@ -400,7 +345,7 @@ static int put_rollout(ClusterState *s, const Argosy__RolloutRecord *rollout) {
                 return 0;
         }
         message_free(record);
-        return r == -ENOMEM ? r : 0;
+        return r;
 }
 
 static int put_role(ClusterState *s, const Argosy__RoleRecord *role) {
@@ -412,7 +357,7 @@ static int put_role(ClusterState *s, const Argosy__RoleRecord *role) {
                 return 0;
         }
         message_free(record);
-        return r == -ENOMEM ? r : 0;
+        return r;
 }
 
 // Which hosts are in a pool is said by them, too.
@@ -428,7 +373,7 @@ static int put_pool(ClusterState *s, const Argosy__PoolRecord *pool) {
         if (r == 0)
                 return pools_changed(s);
         message_free(record);
-        return r == -ENOMEM ? r : 0;
+        return r;
 }
 
 static int change_access(ClusterState *s, const Argosy__GrantRecord *grant, bool revoke) {
@@ -442,7 +387,7 @@ static int change_access(ClusterState *s, const Argosy__GrantRecord *grant, bool
 
 // ------------------------------------------------------------------------------------------------ the batch
 
-static int apply_op(ClusterState *s, const Argosy__LogOp *op) {
+static int carry_out(ClusterState *s, const Argosy__LogOp *op) {
         switch (op->op_case) {
         case ARGOSY__LOG_OP__OP_CLUSTER:
                 return put_cluster(s, op->cluster);
@@ -505,6 +450,18 @@ static int apply_op(ClusterState *s, const Argosy__LogOp *op) {
         }
 }
 
+// 0, also for what is refused.
+static int apply_op(ClusterState *s, const Argosy__LogOp *op, const ClusterHeld *held,
+                    ClusterRefusal *ret_refusal) {
+        int r;
+
+        *ret_refusal = cluster_state_judge(s, held, op);
+        r = *ret_refusal ? 0 : carry_out(s, op);
+        if (r == 1)
+                *ret_refusal = REFUSAL_CONTENT;
+        return MIN_OF(r, 0);
+}
+
 // Before anything is applied: what this build cannot read it must not skip, since others do not.
 static int check_batch(ClusterState *s, const Argosy__LogBatch *batch) {
         int r = state_check_readable(s, &batch->base);
@@ -517,15 +474,23 @@ static int check_batch(ClusterState *s, const Argosy__LogBatch *batch) {
 
 // What a job's operations change is noted on the way, for its record.
 static int apply_ops(ClusterState *s, const Argosy__LogBatch *batch, JobNotes *notes) {
+        const ClusterHeld held = {.counted_us = s->counted_us};
+
         for (size_t i = 0; i < batch->n_ops; i++) {
                 const Argosy__LogOp *op = batch->ops[i];
+                ClusterRefusal refusal;
                 int r;
 
                 r = state_job_note_before(s, notes, op, i);
                 if (r < 0)
                         return r;
-                r = op->op_case == ARGOSY__LOG_OP__OP_JOB ? state_put_job(s, op->job, notes, i, batch->at_us)
-                                                          : apply_op(s, op);
+                r = apply_op(s, op, &held, &refusal);
+                if (refusal) {
+                        state_note_refused(s, op, refusal);
+                        r = r ?: state_job_note_refused(s, notes, op, i, refusal);
+                }
+                if (r == 0 && op->op_case == ARGOSY__LOG_OP__OP_JOB) // one that is refused is cancelled as it comes
+                        r = state_put_job(s, op->job, notes, i, batch->at_us);
                 if (r == 0)
                         r = state_job_note_after(s, notes, i);
                 if (r < 0)

@@ -305,6 +305,7 @@ static void become(ClusterState *s, ClusterState *fresh) {
         fresh->newest = s->newest;
         fresh->version = s->version + 1;
         fresh->build_level = s->build_level;
+        fresh->refused = s->refused;
         state_done(s);
         *s = *fresh;
         state_init_lists(s); // their heads have moved; of them only these can have members here

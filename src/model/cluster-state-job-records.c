@@ -16,6 +16,8 @@
 #include <errno.h>
 
 #include "cluster-state-private.h"
+#include "job-state.h"
+#include "str.h"
 
 // ------------------------------------------------------------------------------------------------ notes
 
@@ -36,6 +38,8 @@ int state_job_notes_init(JobNotes *notes, const Argosy__LogBatch *batch) {
 }
 
 static void drop_notes(JobNotes *notes) {
+        free(notes->failure);
+        notes->failure = NULL;
         for (size_t i = 0; i < notes->n; i++)
                 free(notes->notes[i].set);
         notes->n = 0;
@@ -103,6 +107,20 @@ int state_job_note_after(const ClusterState *s, JobNotes *notes, size_t place) {
         else
                 note_what_became(s, note);
         return 0;
+}
+
+// Of those of one job the last says enough.
+int state_job_note_refused(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place,
+                           ClusterRefusal refusal) {
+        char why[CLUSTER_REFUSAL_SIZE];
+
+        if (!notes->notes || op->op_case == ARGOSY__LOG_OP__OP_JOB)
+                return 0;
+        free(notes->failure);
+        notes->failed_op = place;
+        notes->failure = str_printf("the log did not take all of it (%s): %s", cluster_op_subject(op),
+                                    cluster_refusal_words(s, refusal, why));
+        return notes->failure ? 0 : -ENOMEM;
 }
 
 // ------------------------------------------------------------------------------------------------ records
@@ -214,20 +232,24 @@ static void add_refused(Argosy__JobRecord *record, const Argosy__JobRecord *put)
         record->failed = put->failed;
 }
 
-static Argosy__JobState state_of(const ClusterState *s, const Argosy__LogOp__JobPut *put, const JobEntry *so_far) {
+static Argosy__JobState state_of(const ClusterState *s, const Argosy__LogOp__JobPut *put,
+                                 const JobEntry *so_far, const char *failure) {
         Argosy__JobState state = put->job->state;
 
+        if (failure)
+                return ARGOSY__JOB_STATE__JOB_FAILED;
         if (state == ARGOSY__JOB_STATE__JOB_HELD && (so_far || !put->stored || !state_request_fits(s, put->stored)))
                 return so_far ? ARGOSY__JOB_STATE__JOB_RUNNING : ARGOSY__JOB_STATE__JOB_CANCELLED;
         return is_held_back(so_far) && state == ARGOSY__JOB_STATE__JOB_UNKNOWN ? ARGOSY__JOB_STATE__JOB_RUNNING : state;
 }
 
 // The first part says who, why and what for; all say what they have changed, and when, and whether it goes on.
-static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__JobPut *put, const JobEntry *so_far,
-                                   uint64_t revision_before, uint64_t at_us) {
+static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__JobPut *put,
+                                   const JobEntry *so_far, uint64_t revision_before, uint64_t at_us,
+                                   char *failure) {
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
 
-        record.state = state_of(s, put, so_far);
+        record.state = state_of(s, put, so_far, failure);
         if (!so_far) {
                 Argosy__JobState state = record.state;
 
@@ -245,6 +267,8 @@ static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__J
                 add_refused(&record, put->job);
                 record.end_message = put->job->end_message;
         }
+        if (failure)
+                record.end_message = failure;
         record.ended_us = record.state > ARGOSY__JOB_STATE__JOB_RUNNING && record.state != ARGOSY__JOB_STATE__JOB_HELD ? at_us : 0;
         record.at_us = at_us;
         record.counted_us = s->counted_us;
@@ -319,10 +343,10 @@ static int changes_since(const JobNotes *notes, size_t first_op, Changes *ret) {
 }
 
 static int put_record(ClusterState *s, const Argosy__LogOp__JobPut *put, const Changes *changes,
-                      uint64_t revision_before, uint64_t at_us) {
+                      uint64_t revision_before, uint64_t at_us, char *failure) {
         JobEntry *so_far = put->number > 0 ? state_find_job(s, put->number) : NULL, *job;
         _cleanup_(groups_done) Groups groups = {};
-        Argosy__JobRecord record = record_of(s, put, so_far, revision_before, at_us);
+        Argosy__JobRecord record = record_of(s, put, so_far, revision_before, at_us, failure);
         uint64_t spans[2 * SPANS_AT_ONCE];
         size_t len;
         int r = groups_make(&groups, changes->units, changes->n_units);
@@ -390,9 +414,11 @@ int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *n
         size_t first_op = place - MIN_OF((size_t) put->n_ops, place), before;
         JobEntry *so_far = put->number > 0 ? state_find_job(s, put->number) : NULL;
         bool goes_on = so_far != NULL, begins = is_held_back(so_far);
+        bool was_open = goes_on && job_state_is_open((Argosy__JobState) so_far->state);
         RequestKey key = {.content = put->content, .more = put->more, .done = put->done};
         _cleanup_(changes_done) Changes changes = {};
         uint64_t revision_before;
+        bool failed;
         int r;
 
         if (!put->job)
@@ -403,9 +429,10 @@ int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *n
         }
         before = so_far ? so_far->len : 0;
         revision_before = notes->before[first_op];
+        failed = notes->failure && notes->failed_op >= first_op;
         r = changes_since(notes, first_op, &changes);
         if (r == 0)
-                r = put_record(s, put, &changes, revision_before, at_us);
+                r = put_record(s, put, &changes, revision_before, at_us, failed ? notes->failure : NULL);
         drop_notes(notes);
         if (r < 0)
                 return r;
@@ -413,7 +440,7 @@ int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *n
         key.job = goes_on ? put->number : s->jobs.last;
         if (goes_on)
                 r = state_note_late_job(s, key.job, (JobSpan){revision_before, s->revision});
-        if (r == 0 && begins)
+        if (r == 0 && (begins || (failed && was_open)))
                 r = state_note_job_state(s, key.job);
         if (r == 0)
                 r = put_request(s, put, key.job, goes_on);

@@ -79,7 +79,8 @@ static size_t units_bytes(const ClusterState *s) {
 StateFigures cluster_state_figures(const ClusterState *s) {
         return (StateFigures){.state_units_bytes = units_bytes(s),
                               .state_jobs_bytes = cluster_state_jobs_bytes(s),
-                              .state_former_files_bytes = cluster_state_former_specs_bytes(s)};
+                              .state_former_files_bytes = cluster_state_former_specs_bytes(s),
+                              .state_operations_refused = s->refused.n};
 }
 
 size_t cluster_state_history_bytes(const ClusterState *s) {

@@ -11,6 +11,7 @@
 // put into a table, replaced and retired (state_retire()). The loop's own ways to them (maps, lists, sorted arrays) no
 // snapshot knows.
 
+#include "cluster-state-limits.h"
 #include "cluster-state.h"
 #include "paged-table.h"
 #include "unit-order.h"
@@ -162,6 +163,8 @@ typedef struct JobNotes {
         SettingNote *settings;
         size_t n_settings, settings_allocated;
         uint64_t *before; // revision before each operation
+        char *failure; // why the last of those that were refused since the last job was, a clause; NULL: none was
+        size_t failed_op; // its place
         size_t n_jobs;    // that the batch has brought
 } JobNotes;
 
@@ -214,6 +217,15 @@ typedef struct StateView {
         uint64_t time_us, clock_us, counted_us;
         TimeCorrections corrections;
 } StateView;
+
+enum { REFUSED_KEPT = 16 };
+
+// cluster-state-limits.h
+typedef struct RefusedOps {
+        size_t limits[CLUSTER_REFUSALS];
+        uint64_t n, told; // since the state was made; of these cluster_state_next_refused() has named
+        ClusterRefused last[REFUSED_KEPT];
+} RefusedOps;
 
 struct ClusterState {
         SnapshotClock *clock;
@@ -289,6 +301,8 @@ struct ClusterState {
         uint64_t clock_us; // at_us of the newest entry
         uint64_t counted_us; // cluster_state_counted_us()
         TimeCorrections corrections;
+
+        RefusedOps refused;
 
         ListNode dirty;
         uint32_t *dirty_hosts; // numbers, each once, in the order in which they became so
@@ -385,18 +399,25 @@ int state_add_former(ClusterState *s, Argosy__FormerHost *former);
 void state_drop_former(ClusterState *s, const void *host_id, size_t len);
 void state_hosts_done(ClusterState *s);
 
-// cluster-state-rollouts.c. Takes the record on success. -ENOENT: a spec of it is unknown; -ENOSPC.
+// cluster-state-limits.c: the operation is not carried out.
+void state_limits_init(ClusterState *s);
+const char *cluster_op_subject(const Argosy__LogOp *op); // which, for people
+void state_note_refused(ClusterState *s, const Argosy__LogOp *op, ClusterRefusal refusal);
+
+// What follows puts what was judged (cluster-state-limits.h).
+
+// cluster-state-rollouts.c. Takes the record on success.
 int state_put_rollout(ClusterState *s, Argosy__RolloutRecord *record);
 
-// cluster-state-roles.c. They take the record on success; -ENOSPC: there are as many as there may be,
-// -EINVAL: its name is empty or too long.
+// cluster-state-roles.c. They take the record on success.
 int state_put_role(ClusterState *s, Argosy__RoleRecord *record);
 int state_put_pool(ClusterState *s, Argosy__PoolRecord *record);
 bool state_remove_role(ClusterState *s, const char *name); // false: there was none
 bool state_remove_pool(ClusterState *s, const char *name);
 void state_roles_done(ClusterState *s);
 
-// cluster-state-access.c. The record is borrowed. *ret_changed: it was not there before, or was; else it is skipped.
+// cluster-state-access.c. The record is borrowed. *ret_changed: it was not there before, or was.
+bool state_has_grant(const ClusterState *s, const Argosy__GrantRecord *grant);
 int state_put_grant(ClusterState *s, const Argosy__GrantRecord *grant, bool *ret_changed);
 int state_remove_grant(ClusterState *s, const Argosy__GrantRecord *grant, bool *ret_changed);
 // Those of users of one host. False: there were none.
@@ -405,7 +426,10 @@ bool state_drop_grants_of(ClusterState *s, uint32_t host);
 int state_load_grant(ClusterState *s, Argosy__GrantRecord *grant);
 void state_access_done(ClusterState *s);
 
-// cluster-state-access-tokens.c. What they are given is borrowed; what does not fit is skipped.
+// cluster-state-access-tokens.c. What they are given is borrowed.
+bool state_access_token_fits(
+        const Argosy__AccessTokenRecord *token); // its words are of lengths that they can have
+bool state_has_access_token(const ClusterState *s, const char *id);
 int state_put_access_token(ClusterState *s, const Argosy__AccessTokenRecord *token);
 int state_end_access_token(ClusterState *s, const Argosy__LogOp__AccessTokenEnd *end);
 int state_note_access_token_uses(ClusterState *s, const Argosy__LogOp__AccessTokenUses *uses);
@@ -473,6 +497,9 @@ void state_job_notes_done(JobNotes *notes);
 // Around the operation at place `op` of the batch.
 int state_job_note_before(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place);
 int state_job_note_after(const ClusterState *s, JobNotes *notes, size_t place);
+// It was not carried out: its job has failed.
+int state_job_note_refused(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place,
+                           ClusterRefusal refusal);
 int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place, uint64_t at_us);
 // What is said of a job that is kept, behind what is known of it; without units that ended otherwise if it would be too
 // long.

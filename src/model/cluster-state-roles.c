@@ -39,18 +39,13 @@ static size_t find(NamedRecord *const *records, size_t n, const char *name, bool
         return low;
 }
 
-static int put(ClusterState *s, NamedRecord ***records, size_t *n, size_t max, NamedRecord *record) {
-        size_t len = strlen(record->name), i;
+static int put(ClusterState *s, NamedRecord ***records, size_t *n, NamedRecord *record) {
         bool found;
+        size_t i = find(*records, *n, record->name, &found);
 
-        if (len == 0 || len > LABEL_MAX)
-                return -EINVAL;
-        i = find(*records, *n, record->name, &found);
         if (found)
                 state_retire_message(s, (*records)[i]);
         else {
-                if (*n >= max)
-                        return -ENOSPC;
                 if (ARRAY_RESERVE(*records, *n + 1) < 0)
                         return -ENOMEM;
                 memmove(&(*records)[i + 1], &(*records)[i], ((*n)++ - i) * sizeof **records);
@@ -80,7 +75,7 @@ static const void *get(NamedRecord *const *records, size_t n, const char *name) 
 // ------------------------------------------------------------------------------------------------ roles
 
 int state_put_role(ClusterState *s, Argosy__RoleRecord *record) {
-        return put(s, (NamedRecord ***) &s->roles, &s->n_roles, CLUSTER_ROLES_MAX, (NamedRecord *) record);
+        return put(s, (NamedRecord ***) &s->roles, &s->n_roles, (NamedRecord *) record);
 }
 
 bool state_remove_role(ClusterState *s, const char *name) {
@@ -103,7 +98,7 @@ uint64_t cluster_state_roles_revision(const ClusterState *s) {
 // ------------------------------------------------------------------------------------------------ pools
 
 int state_put_pool(ClusterState *s, Argosy__PoolRecord *record) {
-        return put(s, (NamedRecord ***) &s->pools, &s->n_pools, CLUSTER_POOLS_MAX, (NamedRecord *) record);
+        return put(s, (NamedRecord ***) &s->pools, &s->n_pools, (NamedRecord *) record);
 }
 
 bool state_remove_pool(ClusterState *s, const char *name) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Rollouts, by name; each is a user of the specs that it leads from and to. When there are too many, the oldest
-// one that is over goes; when none is, there is no room: -ENOSPC.
+// one that is over goes; when none is, the new one was refused (cluster-state-limits.h).
 
 #include "cluster-state-private.h"
 
@@ -55,17 +55,15 @@ static void remove_rollout(ClusterState *s, size_t i) {
         memmove(&s->rollouts[i], &s->rollouts[i + 1], (s->n_rollouts - i) * sizeof *s->rollouts);
 }
 
-static bool drop_oldest_rollout(ClusterState *s) {
+static void drop_oldest_rollout(ClusterState *s) {
         size_t oldest = s->n_rollouts;
 
         for (size_t i = 0; i < s->n_rollouts; i++)
                 if (!rollout_is_under_way(s->rollouts[i]) &&
                     (oldest == s->n_rollouts || s->rollouts[i]->revision < s->rollouts[oldest]->revision))
                         oldest = i;
-        if (oldest == s->n_rollouts)
-                return false;
-        remove_rollout(s, oldest);
-        return true;
+        if (oldest < s->n_rollouts)
+                remove_rollout(s, oldest);
 }
 
 int state_put_rollout(ClusterState *s, Argosy__RolloutRecord *record) {
@@ -73,11 +71,10 @@ int state_put_rollout(ClusterState *s, Argosy__RolloutRecord *record) {
         bool found;
         size_t i;
 
-        if (!rollout_specs(s, record, specs))
-                return -ENOENT;
+        (void) rollout_specs(s, record, specs);
         (void) rollout_index(s, record->name, &found);
-        if (!found && s->n_rollouts >= CLUSTER_ROLLOUTS_MAX && !drop_oldest_rollout(s))
-                return -ENOSPC;
+        if (!found && s->n_rollouts >= s->refused.limits[REFUSAL_ROLLOUTS])
+                drop_oldest_rollout(s);
         i = rollout_index(s, record->name, &found);
         if (!found && ARRAY_RESERVE(s->rollouts, s->n_rollouts + 1) < 0)
                 return -ENOMEM;

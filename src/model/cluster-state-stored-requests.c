@@ -52,8 +52,9 @@ const Argosy__StoredRequest *cluster_state_find_stored_request(const ClusterStat
 }
 
 bool cluster_state_stores_request(const ClusterState *s, size_t n_more, size_t bytes_more, size_t bytes) {
-        return bytes <= CLUSTER_STORED_REQUEST_MAX && s->stored.n + n_more < CLUSTER_STORED_REQUESTS_MAX &&
-               s->stored.bytes + bytes_more + bytes <= CLUSTER_STORED_BYTES_MAX;
+        return bytes <= CLUSTER_STORED_REQUEST_MAX &&
+               s->stored.n + n_more < s->refused.limits[REFUSAL_STORED_REQUESTS] &&
+               s->stored.bytes + bytes_more + bytes <= s->refused.limits[REFUSAL_STORED_BYTES];
 }
 
 // ------------------------------------------------------------------------------------------------ who is waited for
@@ -228,11 +229,8 @@ static bool queue_fits(const Argosy__QueueRecord *queue) {
 }
 
 int state_put_queue(ClusterState *s, const Argosy__QueueRecord *queue) {
-        Argosy__QueueRecord *copy;
+        Argosy__QueueRecord *copy = message_copy(queue);
 
-        if (!queue_fits(queue))
-                return 0;
-        copy = message_copy(queue);
         if (!copy)
                 return -ENOMEM;
         state_retire_message(s, s->queue);

@@ -158,6 +158,7 @@ void state_init(ClusterState *s, SnapshotClock *clock) {
         paged_table_init(&s->host_records, clock, sizeof(Argosy__HostRecord *));
         paged_table_init(&s->tombstone_entries, clock, sizeof(Tombstone *));
         state_jobs_init(s);
+        state_limits_init(s);
 }
 
 ClusterState *cluster_state_new(void) {

@@ -55,17 +55,25 @@ static Argosy__Response *response_about(const char *name, uint64_t revision, con
         return TAKE_PTR(r);
 }
 
+// Its record is newer than the state that it was planned by, or the log did not take it.
 static void on_committed(Leader *l, Ticket *t) {
         Argosy__Response__UnitResult *result = t->response->change->units[0];
         const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, result->name);
 
-        if (r)
+        if (r && r->revision > result->revision)
                 result->revision = r->revision;
+        else {
+                Argosy__Response *failed = response_error(EIO, "%s: the log did not take it", result->name);
+
+                message_free(t->response);
+                t->response = failed;
+        }
 }
 
 static int into_batch(Ticket *t, const Argosy__Request__Rollout *m) {
         message_free(t->response);
-        t->response = response_about(m->name, 0, NULL);
+        // See on_committed(): who gives it up leaves it its revision.
+        t->response = response_about(m->name, m->abort ? 0 : cluster_state_revision(t->leader->state), NULL);
         if (!t->response)
                 return -ENOMEM;
         t->committed = on_committed;

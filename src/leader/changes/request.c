@@ -227,6 +227,18 @@ static bool is_restarted_as_it_is(const Planner *p, const UnitEntry *u, const So
                u->record->target == ARGOSY__TARGET__TARGET_LAUNCHED;
 }
 
+// 0, UNIT_REFUSED, -ENOMEM.
+static int put_unit(Planner *p, Argosy__UnitRecord *next, unsigned bump,
+                    Argosy__Response__UnitResult *result) {
+        int r = batch_builder_put_unit(p->batch, next, bump, 0);
+        char why[CLUSTER_REFUSAL_SIZE];
+
+        if (r != -EDQUOT)
+                return r;
+        r = request_fail(result, ENOSPC, cluster_refusal_words(p->batch->state, p->batch->refusal, why));
+        return r < 0 ? r : UNIT_REFUSED;
+}
+
 // The record that the unit is to have. UNIT_REFUSED.
 static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source *source,
                        const Wanted *wanted, Argosy__Response__UnitResult *result) {
@@ -294,7 +306,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         if (u && !wanted->bump && !record_differs(&next, u->record))
                 return 0;
         next.trial = is_tried(p, u, &next, source);
-        return batch_builder_put_unit(p->batch, &next, wanted->bump, 0);
+        return put_unit(p, &next, wanted->bump, result);
 }
 
 // "main" if the template says DefaultInstance=main, else "1". What has specifiers is known on a node only.

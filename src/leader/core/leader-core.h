@@ -236,6 +236,8 @@ struct Leader {
         ListNode attaches_due;                  // Host.attach_due: not all that they hold is taken
         ListNode barriers_due, barriers_flying; // Host.barrier_queue: for the next barrier; of the one on its way
         bool barrier_flying;
+        uint64_t
+                n_refused; // operations that the log had not taken when the last entry was given to it (cluster-state-limits.h)
         uint64_t barriers_pause_us;             // no barrier is proposed before then: the log took none
         ListNode beats_waiting;                 // Host.beat_waiting: to be acknowledged when there is authority
         ListNode pending_records_due, pending_records_flying; // Host.pending_record_queue: for the next

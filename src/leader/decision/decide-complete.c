@@ -7,6 +7,7 @@
 
 #include "decide-complete.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "nodes.h"
@@ -52,6 +53,14 @@ static void warn_of_those_who_give_way(Leader *l, Argosy__Response__UnitResult *
                 (void) field_printf(&result->message, "%s gives way to it (Conflicts=)", first->name);
 }
 
+// What the leader has judged is carried out (batch-builder.c). Were it not, nobody is to hear that a unit was destroyed.
+static bool was_not_taken(const Leader *l, Argosy__Verb verb, const Argosy__Response__UnitResult *result) {
+        return cluster_state_figures(l->state).state_operations_refused > l->n_refused &&
+               (verb == ARGOSY__VERB__VERB_SUBMIT || verb == ARGOSY__VERB__VERB_LOAD ||
+                verb == ARGOSY__VERB__VERB_START) &&
+               !cluster_state_find_unit(l->state, result->name);
+}
+
 // Of an Undo each unit has its own verb.
 void decide_complete(Leader *l, Ticket *t, Argosy__Response *response) {
         const Argosy__Request *m = t->request;
@@ -64,6 +73,11 @@ void decide_complete(Leader *l, Ticket *t, Argosy__Response *response) {
 
                 if (result->status != 0 || (t->told && result->revision == 0))
                         continue;
+                if (was_not_taken(l, verb, result)) {
+                        result->status = EIO;
+                        (void) field_set(&result->message, "the log did not take it");
+                        continue;
+                }
                 name_the_silent(l, verb, result);
                 if (verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_LOAD)
                         warn_of_those_who_give_way(l, result);

@@ -56,6 +56,7 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
         size_t n_there;
         JoinToken token;
         Hash hash;
+        int k;
 
         if (!r)
                 return -ENOMEM;
@@ -85,8 +86,11 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
         r->token->port = self ? self->port : 0;
         if (self && field_set(&r->token->address, host_record_place(self)) < 0)
                 return -ENOMEM;
-        if (!text || field_set(&r->token->token, text) < 0 || batch_builder_put_token(b, &record) < 0)
+        if (!text || field_set(&r->token->token, text) < 0)
                 return -ENOMEM;
+        k = batch_builder_put_token(b, &record);
+        if (k < 0)
+                return k;
         t->response = TAKE_PTR(r);
         return PLAN_IN_BATCH;
 }
@@ -368,6 +372,11 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
                 return r; // another joiner of this batch looks too much like it: it is judged when that one
                           // is a member
         r = put_joiner(l, b, j, &t->pin, joiners_address(j, t->request->join->peer_address));
+        if (r == -EDQUOT) {
+                char words[CLUSTER_REFUSAL_SIZE];
+
+                return refuse_join(t, ENOSPC, "%s", cluster_refusal_words(b->state, b->refusal, words));
+        }
         return r < 0 ? r : PLAN_IN_BATCH;
 }
 

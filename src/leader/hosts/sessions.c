@@ -418,8 +418,7 @@ static void forget_complaint(Host *h, const Argosy__ToVoter__Attach *a) {
 
         if (!h->complaint || !host_attach_is_sound(a, why, sizeof(why)))
                 return;
-        free(h->complaint);
-        h->complaint = NULL;
+        host_complaint_end(h);
 }
 
 // A run that ended for good goes into the log, unless it is there or is about an older start.

@@ -3,7 +3,8 @@
 // A batch as packed bytes, with the set of what it touches. A mark and batch_builder_rollback() take back
 // everything since then, bytes and touches alike, so what does not fit or goes wrong in the middle leaves no
 // trace.
-// -ENOMEM is the only error; whether an operation makes sense is its caller's to know.
+// Whether an operation makes sense is its caller's to know; whether there is room for it, and it would be carried out at all,
+// is judged here, by what will be asked when it is applied.
 
 #include <errno.h>
 
@@ -120,7 +121,8 @@ BatchBuilderMark batch_builder_mark(const BatchBuilder *b) {
         return (BatchBuilderMark){.len = b->packed.len,
                                   .n_touched = b->touched.n,
                                   .n_ops = b->n_ops,
-                                  .n_tombstones = b->n_tombstones};
+                                  .n_tombstones = b->n_tombstones,
+                                  .held = b->held};
 }
 
 void batch_builder_rollback(BatchBuilder *b, BatchBuilderMark mark) {
@@ -128,6 +130,7 @@ void batch_builder_rollback(BatchBuilder *b, BatchBuilderMark mark) {
         b->packed.len = mark.len;
         b->n_ops = mark.n_ops;
         b->n_tombstones = mark.n_tombstones;
+        b->held = mark.held;
 }
 
 static bool has_room(const BatchBuilder *b) {
@@ -158,9 +161,28 @@ static int append(BatchBuilder *b, const Argosy__LogBatch *part) {
         return 0;
 }
 
+static bool has_spec(const Hash *hash, void *userdata) {
+        return touched(userdata, KEY_SPEC, hash->bytes, HASH_SIZE);
+}
+
+static int judge(BatchBuilder *b, const Argosy__LogOp *op) {
+        if (!b->state)
+                return 0;
+        b->held.has_spec = has_spec;
+        b->held.userdata = b;
+        b->refusal = b->judges ? cluster_state_judge(b->state, &b->held, op) : REFUSAL_NONE;
+        if (b->refusal)
+                return -EDQUOT;
+        cluster_held_add(&b->held, b->state, op);
+        return 0;
+}
+
 static int append_op(BatchBuilder *b, Argosy__LogOp *op) {
         Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
+        int r = judge(b, op);
 
+        if (r < 0)
+                return r;
         if (b->feature_level && b->feature_level < FEATURE_LEVEL &&
             log_format_check(&op->base, b->feature_level, NULL) < 0)
                 return -EPROTONOSUPPORT;
@@ -176,6 +198,8 @@ int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
         Argosy__UnitRecord full = *record;
         _cleanup_free_ uint32_t *left = NULL;
+        ClusterHeld held;
+        bool is_again;
         Key *key;
         int r;
 
@@ -197,10 +221,14 @@ int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned
         r = touch(b, KEY_UNIT, record->name, strlen(record->name), &key);
         if (r < 0)
                 return r;
+        is_again = key->put;
         key->put = true;
         key->target = record->target;
         key->node = record->global ? 0 : record->node;
+        held = b->held;
         r = append_op(b, &op);
+        if (is_again)
+                b->held = held; // it is counted
         return r == 0 && b->moved && !record->global ? b->moved(record, bump, b->userdata) : r;
 }
 

@@ -14,6 +14,7 @@
 
 #include "argosy.pb-c.h"
 #include "buf.h"
+#include "cluster-state-limits.h"
 #include "hash.h"
 #include "map.h"
 #include "store.h"
@@ -56,10 +57,18 @@ typedef struct BatchBuilder {
         int (*moved)(const Argosy__UnitRecord *next, unsigned bump, void *userdata);
         void *userdata;
         size_t n_tombstones; // that it leaves
+        // What it is applied to; NULL: nobody asks. What the batch holds is counted.
+        const ClusterState *state;
+        ClusterHeld held;
+        // Each operation is judged, counting these: it is for a request, which is refused then. What the leader does by itself
+        // adds to nothing that is limited; were it refused, the log would tell that, and nothing else would wait for it.
+        bool judges;
+        ClusterRefusal refusal; // why the last one was that got -EDQUOT
 } BatchBuilder;
 
 typedef struct BatchBuilderMark {
         size_t len, n_touched, n_ops, n_tombstones;
+        ClusterHeld held;
 } BatchBuilderMark;
 
 void batch_builder_done(BatchBuilder *b);
@@ -78,7 +87,7 @@ enum {
 };
 
 // All of these: 0 or -ENOMEM (then roll back), -EPROTONOSUPPORT for what is beyond feature_level: our own
-// mistake. What they are given is borrowed.
+// mistake, -EDQUOT for what no voter would carry out (cluster-state-limits.h; roll back, too). What they are given is borrowed.
 int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned bump, uint64_t if_revision);
 int batch_builder_remove_unit(BatchBuilder *b, const char *name); // -EOVERFLOW: with too many tombstones; b
                                                                   // is as before

@@ -4,11 +4,13 @@
 //
 // A host is always told the whole set with the contents as the log has them now, so nothing is kept of what it was told. A
 // template that is not in the cluster is left out, and its node's own one counts, if there is one. Sets are small: they
-// have as many templates as there are kinds of alerts. What does not fit a message is left out (COMPANIONS_MAX).
+// have as many templates as there are kinds of alerts. What does not fit a message (COMPANIONS_MAX) is
+// left out, and the row of the host says so.
 #include <errno.h>
 
 #include "companion-orders.h"
 #include "companions.h"
+#include "host-complaints.h"
 #include "host-marks.h"
 #include "registry.h"
 #include "unit-file.h"
@@ -62,7 +64,8 @@ typedef struct Fill {
         Leader *leader;
         uint32_t node;
         Argosy__Companions *m;
-        size_t bytes;
+        size_t bytes, n_cut;
+        const char *cut; // the first that did not fit
         bool failed;
 } Fill;
 
@@ -71,9 +74,13 @@ static void fill_one(const char *template, void *userdata) {
         const UnitEntry *e = cluster_state_find_unit(f->leader->state, template);
         Argosy__Companion *c;
 
-        if (f->failed || !e || e->removed || f->m->n_list == COMPANIONS_MAX ||
-            f->bytes + e->spec->len > COMPANIONS_BYTES_MAX)
+        if (f->failed || !e || e->removed)
                 return;
+        if (f->m->n_list == COMPANIONS_MAX || f->bytes + e->spec->len > COMPANIONS_BYTES_MAX) {
+                f->cut = f->cut ?: e->record->name;
+                f->n_cut++;
+                return;
+        }
         c = malloc(sizeof(*c));
         f->failed = !c;
         if (!c)
@@ -86,7 +93,19 @@ static void fill_one(const char *template, void *userdata) {
         f->m->list[f->m->n_list++] = c;
 }
 
-Argosy__Companions *companion_orders_new(Leader *l, const Host *h) {
+static void tell_cut(Leader *l, Host *h, const Fill *f) {
+        if (f->n_cut > 0)
+                host_complain(l, h,
+                              "its units name more templates than it can be told of (%d, or %d MiB): it has "
+                              "not got %s, and "
+                              "%zu more",
+                              COMPANIONS_MAX, COMPANIONS_BYTES_MAX / 1024 / 1024, f->cut, f->n_cut - 1);
+        else if (h->companions_cut)
+                host_complaint_end(h);
+        h->companions_cut = f->n_cut > 0;
+}
+
+Argosy__Companions *companion_orders_new(Leader *l, Host *h) {
         Argosy__Companions *m = malloc(sizeof(*m));
         Fill f = {.leader = l, .m = m};
 
@@ -102,6 +121,7 @@ Argosy__Companions *companion_orders_new(Leader *l, const Host *h) {
                         f.node = CONTAINER_OF(i, Node, of_host)->number;
                         companions_foreach(&l->companions, f.node, fill_one, &f);
                 }
+        tell_cut(l, h, &f);
         if (!f.failed)
                 return m;
         companion_orders_free(m);

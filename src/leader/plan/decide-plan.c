@@ -46,6 +46,7 @@
 #include "response.h"
 #include "scheduler.h"
 #include "tables.h"
+#include "turn.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
 
@@ -140,6 +141,9 @@ DryRunPlan *dry_run_plan_new(Leader *l, bool in_turns) {
         if (!p)
                 return NULL;
         p->alone.leader = l;
+        p->alone.batch.state = l->state;
+        p->alone.batch.judges = true;
+        p->alone.batch.held.counted_us = leader_counted(l);
         p->alone.scheduler = in_turns ? scheduler_new_copy(l) : scheduler_new_dry_run(l);
         p->response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
         return p->response ? p : dry_run_plan_free(p);

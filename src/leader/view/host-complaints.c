@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is wrong with a host, in words that its rows in lists show: it said of itself what is not taken.
+// What is wrong with a host, in words that its rows in lists show: it said of itself what is not taken,
+// or cannot have all that it is to have.
 //
 // That ends when the host mends it, by another word in its next Attach. Out of memory for the words: the host is shown
 // without them.
@@ -30,4 +31,9 @@ void host_complain(Leader *l, Host *h, const char *format, ...) {
         log_host(LOG_WARNING, host_name(l, h), "Host %s: %s.", host_name(l, h), why);
         free(h->complaint);
         h->complaint = strdup(why);
+}
+
+void host_complaint_end(Host *h) {
+        free(h->complaint);
+        h->complaint = NULL;
 }

@@ -95,6 +95,7 @@ struct Host {
                                        // entry has it
         Map forwards;     // Forward by id: its requests that are under way
         ListNode nodes;   // Node.of_host
+        bool companions_cut; // not all of them fitted, and its complaint says so
         bool companions_due; // to be told which templates stand beside its units
         bool nodes_due;   // to be told the numbers of its nodes
         uint32_t cpu_milli, memory_mib; // what it offers, as it said last

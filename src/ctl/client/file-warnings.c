@@ -17,7 +17,7 @@
 #include "unit-analysis.h"
 
 enum {
-        WAIT_MS = 5000,
+        WAIT_MS = 2000,
         WARNINGS_SHOWN = 20,
 };
 

@@ -76,6 +76,9 @@ static void arm_wake(Agent *a) {
                 next = probation;
         if (a->attach_wanted && a->leader != 0 && (next == 0 || a->attach_retry_us < next))
                 next = a->attach_retry_us;
+        if (a->attach_wanted && a->leader != 0 && a->fleet.late_us > 0 &&
+            (next == 0 || a->fleet.late_us < next))
+                next = a->fleet.late_us;
         now_us = clock_boot_us();
         if (next == 0)
                 uv_timer_stop(&a->wake);

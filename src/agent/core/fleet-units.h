@@ -12,6 +12,8 @@
 
 #define AGENT_FLEET_PROGRAM "fleet.service"
 
+enum { AGENT_FLEET_LATE_MS = 2000 }; // the leader is not kept waiting longer for a search that hangs
+
 struct Agent;
 struct AgentNode;
 
@@ -30,6 +32,8 @@ typedef struct AgentFleet {
         char *directory;  // in which they are; NULL: not searched yet
         bool runs;        // fleetd does
         bool search_due, searching;
+        uint64_t late_us; // when that has taken too long; 0: nothing is searched for
+        bool unsaid;      // the leader was told that it is not known
         bool news; // the leader is to be told
 } AgentFleet;
 

@@ -7,6 +7,9 @@
 //
 // fleet links each of its files into systemd's directory; so a name is fleet's as long as its link is there. Without such a directory a
 // search is one look for it, and nothing is watched. A search that fails for want of memory leaves what was known.
+//
+// An Attach waits for the search, but not for one that hangs: after AGENT_FLEET_LATE_MS it says that it is not known what runs (a
+// FleetUnits without a directory), and the leader starts nothing new until it is.
 
 #include "agent-fleet.h"
 
@@ -19,6 +22,7 @@
 
 #include "agent-unit.h"
 #include "array.h"
+#include "clock.h"
 #include "log.h"
 #include "process-name.h"
 #include "str.h"
@@ -184,6 +188,15 @@ static void take(Search *s) {
         fleet->directory = TAKE_PTR(s->from);
 }
 
+static void has_ended(Agent *a) {
+        AgentFleet *fleet = &a->fleet;
+
+        if (!fleet->search_due)
+                fleet->late_us = 0;
+        fleet->news |= fleet->unsaid;
+        fleet->unsaid = false;
+}
+
 static void on_searched(uv_work_t *work, int status) {
         Search *s = CONTAINER_OF(work, Search, work);
         AgentNode *node = s->node;
@@ -191,17 +204,19 @@ static void on_searched(uv_work_t *work, int status) {
         node->agent->fleet.searching = false;
         if (!node->closing)
                 take(s);
+        has_ended(node->agent);
         search_free(s);
         drain_mark(&node->agent->drain);
         agent_node_close_step(node);
 }
 
 // What takes no time is done at once: most hosts have never had a fleet.
-static bool finds_nothing(Search *s) {
+static bool finds_nothing(Agent *a, Search *s) {
         if (access(s->from, F_OK) == 0)
                 return false;
         take(s);
         search_free(s);
+        has_ended(a);
         return true;
 }
 
@@ -209,7 +224,11 @@ void agent_fleet_drain(Agent *a) {
         AgentFleet *fleet = &a->fleet;
         Search *s;
 
-        if (!fleet->search_due || fleet->searching || !a->system->synced)
+        if (!fleet->search_due || !a->system->synced)
+                return;
+        if (!fleet->late_us)
+                fleet->late_us = clock_boot_us() + AGENT_FLEET_LATE_MS * USEC_PER_MSEC;
+        if (fleet->searching)
                 return;
         s = calloc(1, sizeof *s);
         if (s)
@@ -222,7 +241,7 @@ void agent_fleet_drain(Agent *a) {
                 return; // at the next event
         }
         fleet->search_due = false;
-        if (finds_nothing(s))
+        if (finds_nothing(a, s))
                 return;
         fleet->searching = true;
         a->system->n_open++;
@@ -232,6 +251,10 @@ void agent_fleet_drain(Agent *a) {
 
 bool agent_fleet_is_known(const Agent *a) {
         return a->fleet.directory && !a->fleet.searching && !a->fleet.search_due;
+}
+
+bool agent_fleet_is_late(const Agent *a, uint64_t now_us) {
+        return a->fleet.late_us > 0 && a->fleet.late_us <= now_us;
 }
 
 void agent_fleet_on_unit(Agent *a, const char *name) {
@@ -257,6 +280,12 @@ bool agent_fleet_report(Agent *a, Argosy__FleetUnits *ret, char ***ret_names) {
         size_t n = 0;
 
         argosy__fleet_units__init(ret);
+        *ret_names = NULL;
+        if (!agent_fleet_is_known(a)) {
+                a->fleet.unsaid = true;
+                return true;
+        }
+        ret->directory = a->fleet.directory;
         *ret_names = a->fleet.units.count > 0 ? calloc(a->fleet.units.count, sizeof **ret_names) : NULL;
         if (!*ret_names)
                 return false;
@@ -266,7 +295,6 @@ bool agent_fleet_report(Agent *a, Argosy__FleetUnits *ret, char ***ret_names) {
                 if (f->up)
                         (*ret_names)[n++] = f->name;
         }
-        ret->directory = a->fleet.directory;
         ret->units = *ret_names;
         ret->n_units = n;
         ret->taken_over = *a->take_from;
@@ -279,8 +307,8 @@ void agent_fleet_report_drain(Agent *a) {
         Argosy__FleetUnits said;
         _cleanup_free_ char **names = NULL;
 
-        if (!a->fleet.news || !a->attached)
-                return; // the next Attach says all of it
+        if (!a->fleet.news || !a->attached || !agent_fleet_is_known(a))
+                return; // the next Attach says all of it, or the end of a search
         if (!agent_fleet_report(a, &said, &names) && a->fleet.units.count > 0)
                 return; // without memory nothing is said, which is not that there are none
         message.msg_case = ARGOSY__TO_VOTER__MSG_FLEET_UNITS;

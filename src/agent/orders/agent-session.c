@@ -154,7 +154,8 @@ void agent_attach(Agent *a) {
 }
 
 static bool is_ready(const Agent *a) {
-        return a->system->synced && agent_fleet_is_known(a) && a->leader != 0 && !a->clearing; // the others come when they come
+        return a->system->synced && (agent_fleet_is_known(a) || agent_fleet_is_late(a, clock_boot_us())) &&
+               a->leader != 0 && !a->clearing; // the others come when they come
 }
 
 void agent_session_drain(Agent *a) {

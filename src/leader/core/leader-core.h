@@ -165,6 +165,7 @@ struct Leader {
         Map units;   // by name
         Map budgets; // by name
         Map fleet_units; // by name: view/fleet-units.c alone
+        size_t n_fleet_unknown; // hosts that do not know yet what they run of fleet's
         Activators activators; // which recorded unit activates which
         StopDependents stop_dependents; // which recorded units systemd stops with which
         Companions companions; // which templates stand beside which units

@@ -51,6 +51,8 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
         SchedulerAnswer place;
         int r;
 
+        if (fleet_units_unknown(d->leader, ret->elsewhere, sizeof ret->elsewhere))
+                return 0;
         ret->node = activation_affinity_node(d->leader, &d->batch, name, activates, options);
         ret->possible = ret->node;
         decision_need_scheduler(d);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "host-complaints.h"
+#include "host-marks.h"
 #include "oom.h"
 #include "registry.h"
 #include "str.h"
@@ -107,9 +108,17 @@ static void drop_unnamed(Leader *l, Host *h) {
         }
 }
 
+static void set_unknown(Leader *l, Host *h, bool unknown) {
+        l->n_fleet_unknown += unknown - h->fleet.unknown;
+        h->fleet.unknown = unknown;
+}
+
 void fleet_units_set(Leader *l, Host *h, const Argosy__FleetUnits *said) {
         bool marks;
 
+        set_unknown(l, h, said && !*said->directory);
+        if (h->fleet.unknown)
+                return;
         if (!said || said->n_units == 0) {
                 drop_all(l, h, true);
                 return;
@@ -132,8 +141,10 @@ void fleet_units_mark_all(Leader *l) {
 }
 
 void fleet_units_clear(Leader *l) {
-        map_foreach (slot, &l->hosts)
+        map_foreach (slot, &l->hosts) {
+                set_unknown(l, slot->value, false);
                 drop_all(l, slot->value, false);
+        }
 }
 
 bool fleet_units_has(const Leader *l, const char *name) {
@@ -156,6 +167,23 @@ bool fleet_units_bars(const Leader *l, const char *name, const Node *n) {
                         return !takes_over(h);
         }
         return true;
+}
+
+bool fleet_units_unknown(const Leader *l, char *ret, size_t size) {
+        if (l->n_fleet_unknown == 0)
+                return false;
+        map_foreach (slot, &l->hosts) {
+                const Host *h = slot->value;
+
+                if (!h->fleet.unknown || host_is_lost(h))
+                        continue;
+                str_fit(ret, size,
+                        "%s has not found out yet which units it runs from the directory of fleet: start it "
+                        "again in a moment",
+                        host_name(l, h));
+                return true;
+        }
+        return false;
 }
 
 bool fleet_units_why(const Leader *l, const char *name, char *ret, size_t size) {

@@ -12,11 +12,14 @@
 
 enum { FLEET_UNITS_MAX = 4096 }; // names that are taken of one host
 
-// `said` NULL: none. Marks the units whose names come or go (unit_mark_refusals()).
+// `said` NULL: none; without a directory: the host does not know yet, and what it has named before is kept. Marks the units whose names come or go (unit_mark_refusals()).
 void fleet_units_set(Leader *l, Host *h, const Argosy__FleetUnits *said);
 // Some host runs a unit of that name; and it may not start on that node for this reason.
 bool fleet_units_has(const Leader *l, const char *name);
 bool fleet_units_bars(const Leader *l, const char *name, const Node *n);
+// Whether a host that is heard, or may come back in time, does not know yet what it runs: then nothing new is started anywhere, and
+// *ret says in one sentence why.
+bool fleet_units_unknown(const Leader *l, char *ret, size_t size);
 // Who runs it, why nobody takes it over, and what to do about that: in one sentence. False: nobody runs it.
 bool fleet_units_why(const Leader *l, const char *name, char *ret, size_t size);
 // A node is new: it is barred for all of them that have a record.

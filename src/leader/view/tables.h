@@ -104,6 +104,7 @@ struct Host {
                 ListNode units;
                 char *directory;
                 bool taken_over, runs;  // TakeOver= says so; fleetd does
+                bool unknown;           // it does not know yet, and says so
         } fleet;
         bool offers_changed, labels_due; // since the Placement was told; by its record or the pools
         ListNode place_due;             // in Leader.places_due

@@ -212,6 +212,43 @@ static void what_fleet_runs_is_told_to_the_leader(void **state) {
         loop_until(!was_told("other.service"));
 }
 
+// The pool has one thread (main()), and that waits: whose the name is nobody sees meanwhile.
+static uv_sem_t may_look;
+
+static void wait_for_the_test(uv_work_t *work) {
+        uv_sem_wait(&may_look);
+}
+
+static void on_waited(uv_work_t *work, int status) {
+        uv_sem_destroy(&may_look);
+}
+
+static void hold_pool(void) {
+        static uv_work_t work;
+
+        assert_int_equal(uv_sem_init(&may_look, 0), 0);
+        assert_int_equal(uv_queue_work(&test_loop, &work, wait_for_the_test, on_waited), 0);
+}
+
+// The leader is not kept waiting for it, and is told that nobody knows; then what there is.
+static void a_search_that_hangs_keeps_no_host_from_its_leader(void **state) {
+        unsigned before = w.n_attaches;
+
+        leave_behind("web.service", LEFT);
+        hold_pool();
+        pid1_disconnect(pid1);
+        pid1_reconnect(pid1);
+        agent_on_leader(w.agent, 1, w.term);
+        loop_until(w.n_attaches > before);
+        assert_non_null(w.attach->attach->fleet_units);
+        assert_string_equal(w.attach->attach->fleet_units->directory, "");
+        assert_int_equal(w.attach->attach->fleet_units->n_units, 0);
+        uv_sem_post(&may_look);
+        send_welcome(NULL, 0, 60000);
+        loop_until(was_told("web.service"));
+        assert_string_equal(w.fleet_units->fleet_units->directory, fleet_dir);
+}
+
 // Its program would stop them, or start them elsewhere.
 static void nothing_is_taken_while_fleet_runs(void **state) {
         pid_t fleetd = fork();
@@ -335,23 +372,9 @@ static bool is_to_go(const char *name) {
         return agent_unit_doing(unit_of(name))->wanted.remove;
 }
 
-// The pool has one thread (main()), and that waits: whose the name is nobody sees meanwhile.
-static uv_sem_t may_look;
-
-static void wait_for_the_test(uv_work_t *work) {
-        uv_sem_wait(&may_look);
-}
-
-static void on_waited(uv_work_t *work, int status) {
-        uv_sem_destroy(&may_look);
-}
-
 // Under the authority of before, so nothing has to be on the disk first.
 static void order_while_nobody_looks(const char *name) {
-        static uv_work_t work;
-
-        assert_int_equal(uv_sem_init(&may_look, 0), 0);
-        assert_int_equal(uv_queue_work(&test_loop, &work, wait_for_the_test, on_waited), 0);
+        hold_pool();
         w.index--;
         send_order(launch(name, web, 5));
         loop_until(is_looked_at(name));
@@ -554,6 +577,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
                 T(what_runs_goes_on_running),
                 T(what_fleet_runs_is_told_to_the_leader),
+                T(a_search_that_hangs_keeps_no_host_from_its_leader),
                 T(nothing_is_taken_while_fleet_runs),
                 T(what_is_on_its_way_up_is_waited_for),
                 T(what_has_failed_is_started_with_our_content),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a host runs from fleet's directory starts nowhere else.
+#include <errno.h>
+
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "registry.h"
@@ -92,6 +94,44 @@ static void what_its_host_does_not_take_goes_nowhere(void **state) {
         assert_int_equal(rig_count_running(&g, "web.service"), 1);
 }
 
+static void does_not_know(uint32_t host) {
+        Argosy__FleetUnits m = ARGOSY__FLEET_UNITS__INIT;
+
+        session_on_fleet_units(g.leader, host_find(g.leader, host), &m);
+        rig_settle(&g);
+}
+
+static void nothing_new_starts_while_a_host_does_not_know_what_it_runs(void **state) {
+        const Argosy__Response__UnitResult *r;
+
+        says(2, false, false, "kept.service", NULL);
+        does_not_know(2);
+        r = rig_change(&g, START, "web.service", SERVICE);
+        assert_int_equal(r->status, EEXIST);
+        assert_non_null(strstr(r->message, "n2 has not found out yet"));
+        assert_null(rig_record(&g, "web.service"));
+        assert_int_equal(rig_change(&g, START, "kept.service", SERVICE)->status, EEXIST);
+        says(2, false, false, NULL, NULL);
+        assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0);
+        assert_int_equal(rig_change(&g, START, "kept.service", SERVICE)->status, 0);
+}
+
+static void what_runs_is_not_touched_by_that(void **state) {
+        assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0);
+        does_not_know(2);
+        assert_int_equal(rig_change(&g, START, "web.service", NULL)->status, 0);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_STOP, "web.service", NULL)->status, 0);
+        assert_int_equal(rig_change(&g, START, "web.service", NULL)->status, 0);
+}
+
+static void a_host_that_is_lost_keeps_nobody_waiting(void **state) {
+        does_not_know(2);
+        rig_host_off(&g, 2);
+        assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, EEXIST);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0);
+}
+
 static void a_healthy_unit_stays_where_it_is(void **state) {
         uint32_t host;
 
@@ -137,9 +177,14 @@ static void only_what_has_changed_is_looked_at(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_start_goes_to_who_takes_it_over, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_start_is_refused_as_long_as_nobody_takes_it_over, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_start_is_refused_as_long_as_nobody_takes_it_over, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(a_submitted_unit_is_barred_as_well, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_its_host_does_not_take_goes_nowhere, setup, teardown),
+                cmocka_unit_test_setup_teardown(nothing_new_starts_while_a_host_does_not_know_what_it_runs,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(what_runs_is_not_touched_by_that, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_host_that_is_lost_keeps_nobody_waiting, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_healthy_unit_stays_where_it_is, setup, teardown),
                 cmocka_unit_test_setup_teardown(only_what_has_changed_is_looked_at, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_new_leader_hears_of_them_anew, setup, teardown),

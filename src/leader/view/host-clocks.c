@@ -77,15 +77,29 @@ static void judge_dates(const Leader *l, Host *h) {
                 !h->clock.known || (ahead_us < WALL_CLOCK_OFF_US && ahead_us > -WALL_CLOCK_OFF_US) ? 0 : ahead_us;
 }
 
-// The cluster's time is another one.
-static void judge_all(Leader *l, bool was_agreed) {
-        bool agreed = leader_wall_is_agreed(l);
+static bool has_heard_most(const WallClock *c) {
+        size_t n = 0;
 
-        if (was_agreed && !agreed)
+        for (size_t i = 0; i < c->n_voters; i++)
+                n += c->voters[i].heard;
+        return n > c->n_voters / 2;
+}
+
+// Each is said once, with a beat: when a term begins the voters attach one after the other.
+static void warn_of_voters(Leader *l) {
+        bool disagree = !leader_wall_is_agreed(l) && has_heard_most(&l->wall_clock);
+
+        if (disagree && !l->clocks_disagreed)
                 log_warning("The clocks of most voters differ by more than a minute: the cluster's time goes on from the log's.");
-        else if (agreed && !was_agreed && l->clocks_disagreed)
+        else if (l->clocks_disagreed && leader_wall_is_agreed(l))
                 log_notice("The clocks of most voters agree again.");
-        l->clocks_disagreed = was_agreed && !agreed;
+        else
+                return;
+        l->clocks_disagreed = disagree;
+}
+
+// The cluster's time is another one.
+static void judge_all(Leader *l) {
         l->wall_changed = true;
         leader_mark(l);
         map_foreach (slot, &l->hosts) {
@@ -95,7 +109,7 @@ static void judge_all(Leader *l, bool was_agreed) {
 }
 
 void host_clocks_on_hosts(Leader *l) {
-        bool was_agreed = leader_wall_is_agreed(l), changed = false;
+        bool changed = false;
 
         for (size_t i = 0; i < l->wall_clock.n_voters; i++) {
                 const WallClockVoter *v = &l->wall_clock.voters[i];
@@ -105,12 +119,10 @@ void host_clocks_on_hosts(Leader *l) {
                         changed |= leader_wall_hear(l, h->number, h->clock.offset_us);
         }
         if (changed)
-                judge_all(l, was_agreed);
+                judge_all(l);
 }
 
 void host_clock_say(Leader *l, Host *h, uint64_t wall_us, bool attach) {
-        bool was_agreed = leader_wall_is_agreed(l);
-
         if (attach)
                 h->clock.dates_ahead_us = 0;
         if (wall_us == 0)
@@ -120,10 +132,12 @@ void host_clock_say(Leader *l, Host *h, uint64_t wall_us, bool attach) {
         if (attach)
                 h->clock.dates_offset_us = h->clock.offset_us;
         if (leader_wall_hear(l, h->number, h->clock.offset_us))
-                judge_all(l, was_agreed);
+                judge_all(l);
         else {
                 if (attach)
                         judge_dates(l, h);
                 warn(l, h);
         }
+        if (!attach)
+                warn_of_voters(l);
 }

@@ -161,7 +161,9 @@ static void where_no_two_agree_time_goes_on_from_the_logs(void **state) {
         assert_int_equal(rig_change(&g, START, "a.service", SERVICE)->status, 0);
         set_clocks(40 * DAY_US, 0, -40 * DAY_US);
         assert_false(leader_wall_is_agreed(g.leader));
+        assert_false(g.leader->clocks_disagreed); // they have just attached
         rig_pass_ms(&g, 30000);
+        assert_true(g.leader->clocks_disagreed); // people were told
         assert_near(leader_wall(g.leader) - g.wall_us, 0);
         for (unsigned i = 0; i < 20; i++) // each entry says how much has passed
                 assert_int_equal(rig_change(&g, START, "b.service", SERVICE)->status, 0);
@@ -170,6 +172,7 @@ static void where_no_two_agree_time_goes_on_from_the_logs(void **state) {
         g.hosts[0].clock_ahead_us = 0; // it says so with one of its beats
         rig_pass_ms(&g, 60000);
         assert_true(leader_wall_is_agreed(g.leader));
+        assert_false(g.leader->clocks_disagreed);
         assert_near(leader_wall(g.leader) - g.wall_us, 0);
 }
 

@@ -138,15 +138,16 @@ bool orders_globals(Leader *l) {
 
 void orders_release(Leader *l, Unit *u) {
         UnitOnNode *s = u->node ? unit_on_node_find(u, u->node) : NULL;
+        Unit *preemptor = u->preemption ? u->preemption->by : NULL;
 
         if (s && list_is_linked(&s->awaiting))
                 orders_mark(l, u, u->node);
-        if (!u->preempted_by)
+        if (!preemptor)
                 return;
         l->retry_pending |= l->n_pending > 0; // the budget of preemptions may have had no more
-        s = u->preempted_by->node ? unit_on_node_find(u->preempted_by, u->preempted_by->node) : NULL;
+        s = preemptor->node ? unit_on_node_find(preemptor, preemptor->node) : NULL;
         if (s && list_is_linked(&s->awaiting))
-                orders_mark(l, u->preempted_by, s->node);
+                orders_mark(l, preemptor, s->node);
 }
 
 void orders_mark_awaiting(Leader *l) {

@@ -31,16 +31,33 @@ enum {
 
 // -------------------------------------------------------------------------------------------- who made room
 
-static void forget_victim(Unit *u) {
-        list_unlink(&u->victim);
-        list_unlink(&u->preempted);
-        u->preempted_by = NULL;
+static void forget_victim(Preemption *p) {
+        list_unlink(&p->victim);
+        list_unlink(&p->preempted);
+        p->by = NULL;
 }
 
 void pending_forget(Unit *u) {
-        forget_victim(u);
-        list_foreach_safe (i, &u->victims)
-                forget_victim(CONTAINER_OF(i, Unit, victim));
+        Preemption *p = u->preemption;
+
+        if (!p)
+                return;
+        forget_victim(p);
+        list_foreach_safe (i, &p->victims)
+                forget_victim(CONTAINER_OF(i, Preemption, victim));
+        free(p);
+        u->preemption = NULL;
+}
+
+static Preemption *preemption_get(Unit *u) {
+        Preemption *p = u->preemption ?: calloc(1, sizeof(*p));
+
+        if (!p || u->preemption)
+                return p;
+        p->unit = u;
+        list_init(&p->victims);
+        u->preemption = p;
+        return p;
 }
 
 // It makes room as long as it has not ended, also when it has got another node or was destroyed meanwhile.
@@ -50,15 +67,18 @@ int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
 
         if (!*by || !cluster_state_find_unit(l->state, by))
                 return 0;
-        forget_victim(u);
+        if (u->preemption)
+                forget_victim(u->preemption);
         other = unit_get(l, by);
         if (!other)
                 return -ENOMEM;
         if (other == u)
                 return 0;
-        u->preempted_by = other;
-        list_append(&other->victims, &u->victim);
-        list_append(&l->preempted, &u->preempted);
+        if (!preemption_get(u) || !preemption_get(other))
+                return -ENOMEM;
+        u->preemption->by = other;
+        list_append(&other->preemption->victims, &u->preemption->victim);
+        list_append(&l->preempted, &u->preemption->preempted);
         return 0;
 }
 
@@ -69,8 +89,10 @@ static bool is_ending(const UnitOnNode *s) {
 }
 
 const Unit *pending_awaited(const UnitOnNode *s) {
-        list_foreach (i, &s->unit->victims) {
-                const Unit *u = CONTAINER_OF(i, Unit, victim);
+        if (!s->unit->preemption)
+                return NULL;
+        list_foreach (i, &s->unit->preemption->victims) {
+                const Unit *u = CONTAINER_OF(i, Preemption, victim)->unit;
 
                 list_foreach (k, &u->on_nodes) {
                         const UnitOnNode *o = CONTAINER_OF(k, UnitOnNode, by_unit);
@@ -148,7 +170,7 @@ static size_t preemptions_left(const Leader *l) {
         if (l->n_hosts.unattached > 0)
                 return 0;
         list_foreach (i, &l->preempted) {
-                const Unit *u = CONTAINER_OF(i, Unit, preempted);
+                const Unit *u = CONTAINER_OF(i, Preemption, preempted)->unit;
 
                 if (!unit_life_is_queued(u->life))
                         continue;

@@ -261,16 +261,14 @@ Unit *unit_get(Leader *l, const char *name) {
 
         if (u)
                 return u;
-        u = calloc(1, sizeof(*u));
+        u = calloc(1, sizeof(*u) + strlen(name) + 1);
         if (!u)
                 return NULL;
-        u->name = strdup(name);
+        strcpy(u->name, name);
         u->event.kind = ARGOSY__EVENT_KIND__EVENT_UNIT;
         list_init(&u->on_nodes);
         list_init(&u->waiters);
-        list_init(&u->victims);
-        if (!u->name || map_add_str(&l->units, u->name, u) < 0) {
-                free(u->name);
+        if (map_add_str(&l->units, u->name, u) < 0) {
                 free(u);
                 return NULL;
         }
@@ -355,7 +353,7 @@ void unit_discard(Unit *u) {
         }
         free(u->event.told);
         free(u->content_told);
-        free(u->name);
+        free(u->preemption);
         free(u);
 }
 

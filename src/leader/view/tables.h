@@ -199,8 +199,17 @@ struct Rollout {
         bool returning;          // and its way
 };
 
+// Whom a unit has preempted, and by whom it was preempted itself, as long as that is known (pending.c).
+typedef struct Preemption {
+        Unit *unit;         // whose this is
+        Unit *by;           // NULL: it was not preempted
+        ListNode victim;    // in the victims of that one
+        ListNode preempted; // in Leader.preempted, while `by` is set
+        ListNode victims;   // Preemption.victim: units that it preempted
+} Preemption;
+
+// There may be a million. What few of them need is behind a pointer.
 struct Unit {
-        char *name;
         ListNode on_nodes; // UnitOnNode.by_unit
         ListNode waiters;  // WaiterItem.by_unit
         Node *node;        // by its record; NULL: none, global, or no such node
@@ -222,21 +231,19 @@ struct Unit {
         ListNode excluded; // in Leader.excluded while there are any
         uint32_t place;    // its number in the Placement + 1; 0: not there
         bool followed;     // the options of another unit name it, so it stays in the tables without a record, too
+        bool counted, down;       // in its budget's numbers
         DisruptionBudget *budget; // NULL: it stands alone
         ListNode of_budget;
-        bool counted, down; // in its budget's numbers
         ListNode parting;   // in Leader.parting: it has to leave nodes that its record does not name
         ListNode order_due; // in Leader.ordering
         Standing standing;  // as those who depend on it were told last
         bool recorded;
         bool leaves;        // in its node's n_to_leave
         bool rows_due;      // for the stream: whatever nodes say of it is to be looked at, not only what is marked
-        Unit *preempted_by; // unit that it was preempted by, as long as that is known; NULL: none
-        ListNode victim;    // in that one's list
-        ListNode preempted; // in Leader.preempted, while preempted_by is set
-        ListNode victims;   // Unit.victim: units that it preempted
+        Preemption *preemption; // owned; NULL: none
         EventObject event;
         uint32_t *content_told; // as EventObject.told; owned
+        char name[];
 };
 
 // What was an object, for those who have been told of it.
@@ -279,7 +286,8 @@ struct UnitOnNode {
         Hash seen; // spec
         Argosy__LoadState load;
         Argosy__ActiveState active;
-        char *sub, *result, *error; // owned; NULL: empty
+        const char *sub, *result; // owned, unless known_words (unit-on-node.c) has them; NULL: empty
+        char *error;              // owned; NULL: empty
         uint32_t *told; // as EventObject.told; owned
         uint8_t probation; // Argosy__Probation
         bool looping;

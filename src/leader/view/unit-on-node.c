@@ -148,10 +148,28 @@ int unit_on_node_need_spec(UnitOnNode *s, const Hash *hash, bool *ret_new) {
         return 0;
 }
 
+// Nearly all that hosts say of units are these words: they are shared, and only others are copied.
+static const char *const known_words[] = {
+        "running", "success", "dead",      "exited",  "failed",  "exit-code",
+        "signal",  "start",   "listening", "waiting", "mounted", "active",
+};
+
+static const char *known_word(const char *word) {
+        for (size_t i = 0; i < ELEMENTSOF(known_words); i++)
+                if (word == known_words[i] || streq(word, known_words[i]))
+                        return known_words[i];
+        return NULL;
+}
+
+static void drop_word(const char *word) {
+        if (word && known_word(word) != word)
+                free((char *) word);
+}
+
 void unit_on_node_discard(UnitOnNode *s) {
         message_free(s->outcome);
-        free(s->sub);
-        free(s->result);
+        drop_word(s->sub);
+        drop_word(s->result);
         free(s->error);
         free(s->down_by);
         free(s->told);
@@ -193,9 +211,20 @@ static int keep_text(char **field, const char *text, size_t max) {
         return 0;
 }
 
+static int keep_word(const char **field, const char *word) {
+        const char *kept = *word ? known_word(word) : NULL;
+
+        if (*word && !kept)
+                kept = str_dup_cut(word, WORD_MAX);
+        if (*word && !kept)
+                return -ENOMEM;
+        drop_word(*field);
+        *field = kept;
+        return 0;
+}
+
 int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report) {
-        if (keep_text(&s->sub, report->sub, WORD_MAX) < 0 ||
-            keep_text(&s->result, report->result, WORD_MAX) < 0 ||
+        if (keep_word(&s->sub, report->sub) < 0 || keep_word(&s->result, report->result) < 0 ||
             keep_text(&s->error, report->error, REASON_MAX) < 0 ||
             keep_text(&s->down_by, report->down_by, REASON_MAX) < 0)
                 return -ENOMEM;

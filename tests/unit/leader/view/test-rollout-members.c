@@ -10,10 +10,9 @@
 #include "tables.h"
 #include "test.h"
 
-enum { UNITS = 300, STEPS = 20000 };
+enum { UNITS = 300, STEPS = 20000, NAME_SIZE = 16 };
 
-static Unit units[UNITS];
-static char names[UNITS][16];
+static Unit *units[UNITS];
 static ListNode group;
 static RolloutMembers m;
 
@@ -28,11 +27,12 @@ static struct Found {
 static int setup(void **state) {
         list_init(&group);
         for (size_t i = 0; i < UNITS; i++) {
-                snprintf(names[i], sizeof(names[i]), "u@%zu", i);
-                units[i] = (Unit){.name = names[i]};
+                units[i] = calloc(1, sizeof(Unit) + NAME_SIZE);
+                assert_non_null(units[i]);
+                snprintf(units[i]->name, NAME_SIZE, "u@%zu", i);
                 found[i] = (struct Found){
                         .counts = {.wanted = 1, .left = 1}, .turn = ROLLOUT_TURN_UP, .joined = true};
-                list_append(&group, &units[i].of_budget);
+                list_append(&group, &units[i]->of_budget);
         }
         rollout_members_init(&m, &group);
         return 0;
@@ -40,6 +40,8 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
         rollout_members_done(&m);
+        for (size_t i = 0; i < UNITS; i++)
+                free(units[i]);
         return 0;
 }
 
@@ -48,7 +50,7 @@ static size_t look(void) {
         size_t n = 0;
 
         for (; (member = rollout_members_next_due(&m, 0)); n++) {
-                const struct Found *f = &found[member->unit - units];
+                const struct Found *f = &found[strtoul(member->unit->name + strlen("u@"), NULL, 10)];
 
                 rollout_members_put(&m, member, &f->counts, f->turn, f->failed, 0);
                 rollout_members_set_kind(&m, member, f->kind);
@@ -96,12 +98,12 @@ static void what_is_kept_is_what_a_walk_would_find(void **state) {
                 struct Found *f = &found[i];
 
                 if (random() % 10 == 0 && f->joined) {
-                        rollout_members_forget(&m, &units[i]);
-                        list_unlink(&units[i].of_budget);
+                        rollout_members_forget(&m, units[i]);
+                        list_unlink(&units[i]->of_budget);
                         f->joined = false;
                 } else {
                         if (!f->joined)
-                                list_append(&group, &units[i].of_budget);
+                                list_append(&group, &units[i]->of_budget);
                         *f = (struct Found){
                                 .counts = {random() % 2, random() % 2, random() % 2, random() % 2},
                                 .turn = (RolloutTurn) (random() % (ROLLOUT_TURNS + 1)),
@@ -109,7 +111,7 @@ static void what_is_kept_is_what_a_walk_would_find(void **state) {
                                 .kind = (unsigned) (random() % 3),
                                 .joined = true,
                         };
-                        rollout_members_mark(&m, &units[i]);
+                        rollout_members_mark(&m, units[i]);
                 }
                 if (random() % 7)
                         continue;
@@ -121,7 +123,7 @@ static void what_is_kept_is_what_a_walk_would_find(void **state) {
 static void turns_come_in_the_order_of_names(void **state) {
         (void) look();
         for (size_t i = 0; i < UNITS; i++)
-                assert_ptr_equal(rollout_members_take(&m, ROLLOUT_TURN_UP)->unit, &units[i]);
+                assert_ptr_equal(rollout_members_take(&m, ROLLOUT_TURN_UP)->unit, units[i]);
         assert_null(rollout_members_take(&m, ROLLOUT_TURN_UP));
         assert_int_equal(look(), UNITS); // who had a turn is looked at again
 }
@@ -135,8 +137,8 @@ static void a_walk_goes_on_whoever_leaves(void **state) {
                         rollout_members_put(&m, member, &found[0].counts, ROLLOUT_TURN_UP, false, 0);
                 if (i % 2 == 1)
                         continue;
-                rollout_members_forget(&m, &units[i]);
-                list_unlink(&units[i].of_budget);
+                rollout_members_forget(&m, units[i]);
+                list_unlink(&units[i]->of_budget);
                 found[i].joined = false;
         }
         (void) look();
@@ -144,8 +146,8 @@ static void a_walk_goes_on_whoever_leaves(void **state) {
 }
 
 static void an_event_does_not_wait_for_the_walk(void **state) {
-        rollout_members_mark(&m, &units[UNITS - 1]);
-        assert_ptr_equal(rollout_members_next_due(&m, 0)->unit, &units[UNITS - 1]);
+        rollout_members_mark(&m, units[UNITS - 1]);
+        assert_ptr_equal(rollout_members_next_due(&m, 0)->unit, units[UNITS - 1]);
         assert_int_equal(look(), UNITS + 1); // the walk comes to it, too
         assert_is_kept();
 }

@@ -293,7 +293,7 @@ bool followers_turn(Leader *l) {
         listings_step(l);
         node_calls_turn(l);
         why_turn(l);
-        if (!orders_globals(l)) { // the same
+        if (!orders_globals(l) || !scheduler_sync_refusals_step(l)) { // the same
                 if (leader_has_authority(l))
                         sessions_acknowledge(l);
                 return true;

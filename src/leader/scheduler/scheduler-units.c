@@ -9,6 +9,7 @@
 #include "scheduler-private.h"
 #include "scheduler.h"
 #include "tables.h"
+#include "turn.h"
 #include "unit-event.h"
 #include "unit-file.h"
 #include "unit-record.h"
@@ -75,7 +76,9 @@ static int class_of(Leader *l, const char *name, const UnitOptions *options, uin
         return r;
 }
 
-// Where a unit may not run since a host runs it from fleet's directory. Where it is recorded it stays.
+enum { REFUSALS = 16 * 1024 }; // nodes that are looked at in one turn, at about 0.2 us each
+
+// Where a unit may not run since a host runs it from fleet's directory. Where it is recorded it stays. It takes as long as there are nodes.
 static void bar_fleet_units(Leader *l, const char *name, uint32_t unit) {
         const UnitEntry *e = fleet_units_has(l, name) ? cluster_state_find_unit(l->state, name) : NULL;
 
@@ -271,18 +274,32 @@ void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool exclud
                 placement_unit_readmit(l->places->placement, unit, n ? n->place - 1 : PLACEMENT_NONE);
 }
 
-void scheduler_sync_refusals(Leader *l) {
-        while (!list_is_empty(&l->refusals_due)) {
-                Unit *u = CONTAINER_OF(l->refusals_due.next, Unit, refusals_due);
-                uint32_t unit = l->places ? number_in_placement(l, u->name, u) : PLACEMENT_NONE;
+// How many nodes were looked at for it.
+static size_t sync_refusals_of(Leader *l, Unit *u) {
+        uint32_t unit = l->places ? number_in_placement(l, u->name, u) : PLACEMENT_NONE;
 
-                list_unlink(&u->refusals_due);
-                scheduler_on_exclusion(l, u, 0, false);
-                for (const Exclusion *x = u->exclusions; x; x = x->next)
-                        scheduler_on_exclusion(l, u, x->node, true);
-                if (unit != PLACEMENT_NONE)
-                        bar_fleet_units(l, u->name, unit);
-        }
+        list_unlink(&u->refusals_due);
+        scheduler_on_exclusion(l, u, 0, false);
+        for (const Exclusion *x = u->exclusions; x; x = x->next)
+                scheduler_on_exclusion(l, u, x->node, true);
+        if (unit == PLACEMENT_NONE)
+                return 1;
+        bar_fleet_units(l, u->name, unit);
+        return fleet_units_has(l, u->name) ? l->places->n_nodes : 1;
+}
+
+void scheduler_sync_refusals(Leader *l) {
+        while (!list_is_empty(&l->refusals_due))
+                (void) sync_refusals_of(l, CONTAINER_OF(l->refusals_due.next, Unit, refusals_due));
+}
+
+bool scheduler_sync_refusals_step(Leader *l) {
+        for (size_t n = 0; n < REFUSALS && !list_is_empty(&l->refusals_due);)
+                n += sync_refusals_of(l, CONTAINER_OF(l->refusals_due.next, Unit, refusals_due));
+        if (list_is_empty(&l->refusals_due))
+                return true;
+        leader_mark(l);
+        return false;
 }
 
 bool scheduler_may_conflict(const Leader *l, const Unit *u) {

@@ -32,6 +32,7 @@ void scheduler_on_unit_freed(Leader *l, Unit *u);
 void scheduler_on_node_freed(Leader *l, Node *n);
 void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded); // 0: all nodes
 void scheduler_sync_refusals(Leader *l); // of units that some node refuses, or does not any more
+bool scheduler_sync_refusals_step(Leader *l); // as much of it as one turn takes; false: there is more
 // Conflicts= of units that run on every node: with one that is placed on the node; with each other; at all.
 bool scheduler_conflict_on(const Leader *l, const Unit *u, const Node *n);
 bool scheduler_conflict_between(const Leader *l, const Unit *a, const Unit *b);

@@ -146,7 +146,7 @@ static void fleet_units(void) {
         for (uint32_t i = HOST; i < HOST + 3; i++) {
                 units.directory = (char *) "/run/fleet/units";
                 units.units = large.big;
-                units.n_units = 2000;
+                units.n_units = 300;
                 send_message(i, ARGOSY__TO_VOTER__MSG_FLEET_UNITS, &units);
         }
 }

@@ -681,6 +681,12 @@ static void want_voters(void) {
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS, &m));
 }
 
+static void set_time(void) {
+        Argosy__Request__ClusterSetTime m = ARGOSY__REQUEST__CLUSTER_SET_TIME__INIT;
+
+        (void) ask_and_turn(ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME, &m);
+}
+
 static void join(void) {
         Argosy__Request__Join m = ARGOSY__REQUEST__JOIN__INIT;
         Argosy__JoinRequest join_request = ARGOSY__JOIN_REQUEST__INIT;
@@ -808,6 +814,7 @@ const TurnCase request_cases[] = {
         CASE(CLUSTER_REMOVE, remove_host),
         CASE(CLUSTER_ROLE, promote_host),
         CASE(CLUSTER_VOTERS, want_voters),
+        CASE(CLUSTER_SET_TIME, set_time),
         CASE(JOIN, join),
         CASE(NODE_CHANGE, drain_node),
         CASE(NODE_CHANGE, cordon_node),

@@ -46,11 +46,11 @@ static const Exception exceptions[] = {
         {"start_tied", 31, 0},
         {"start_everywhere", 25, 0},
         {"cordon_many", 46, 0},
-        {"change_pool", 35, 0},
-        {"list_pools", 35, 0},
+        {"change_pool", 25, 0},
+        {"list_pools", 25, 0},
         {"apply_rolling", 11, 0},
         {"half_of_the_hosts_are_lost", 10, 0},
-        {"host_joins_beside_fleet", 1000, 0},
+        {"host_joins_beside_fleet", 105, 0},
         {"leader_is_lost", 10, 0},
 };
 

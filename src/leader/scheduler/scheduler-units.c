@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "fleet-units.h"
+#include "event-marks.h"
 #include "oom.h"
 #include "registry.h"
 #include "scheduler-private.h"
@@ -12,6 +13,7 @@
 #include "turn.h"
 #include "unit-event.h"
 #include "unit-file.h"
+#include "unit-on-node.h"
 #include "unit-record.h"
 
 void scheduler_forget_class(SchedulerTables *t) {
@@ -218,6 +220,15 @@ static uint32_t number_with_options(Leader *l, Unit *u, const UnitOptions *optio
         return number;
 }
 
+// With its new record its node may not be what it asks for.
+static void mark_mismatch(Leader *l, const Unit *u) {
+        UnitOnNode *s = u->node && placement_unit_mismatches(l->places->placement, u->place - 1) ? unit_on_node_find(u, u->node)
+                                                                                                 : NULL;
+
+        if (s && !s->mismatch_told)
+                event_mark_unit_on_node(l, s);
+}
+
 // What a unit is whose options cannot be had is not known: it counts, and demands nothing.
 void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         UnitOptions *options = NULL;
@@ -236,6 +247,7 @@ void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
                 (void) scheduler_set_options(l, u->name, unit, options);
         unit_options_unref(options);
         put_unit(l, u, e);
+        mark_mismatch(l, u);
         if (!e && !u->followed) {
                 placement_unit_remove(l->places->placement, unit);
                 u->place = 0;

@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "deadline-heap.h"
+#include "event-marks.h"
 #include "feature-level.h"
 #include "fleet-units.h"
 #include "host-marks.h"
@@ -408,8 +409,13 @@ void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
                 if (is_stranded(u, record) || unit_has_to_leave(u, e))
                         unit_event(l, u, LIFE_RECONSIDER);
         }
-        list_foreach (i, &u->on_nodes)
-                unit_on_node_count(CONTAINER_OF(i, UnitOnNode, by_unit));
+        list_foreach (i, &u->on_nodes) {
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
+
+                unit_on_node_count(s);
+                if (s->mismatch_told) // is none any more once the unit has left, or has another file
+                        event_mark_unit_on_node(l, s);
+        }
 }
 
 void registry_clear(Leader *l) {

@@ -299,5 +299,6 @@ struct UnitOnNode {
         bool lingers; // its host is down, and said that the unit may still run there
         bool counted; // in its node's n_leaving
         bool loop_tallied; // in its node's n_looping
+        bool mismatch_told; // whoever watches was told that its node is not what its file asks for
         uint8_t tallied; // in its node's `seen`: the state, + 1; 0: it is not
 };

@@ -338,10 +338,7 @@ static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *
         unsigned bump = !item->wanted_up ? 0 : has_kept_content(r, item) ? BATCH_BUMP_START : BATCH_BUMP_START | BATCH_BUMP_RESTART;
         int k;
 
-        next.trial = false;
-        next.reverted_from = 0;
-        next.reverted_why = NULL;
-        next.reverted_along = false;
+        next.trial = NULL;
         if (rollout_is_update(r) && spec) {
                 next.spec = hash_field(&spec->hash);
                 k = rollout_place(l, u, spec, scheduler, &next);

@@ -245,6 +245,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         _cleanup_free_ char *why = NULL, *ignored = NULL;
         UnitOptions *options = NULL;
         Argosy__UnitRecord next = ARGOSY__UNIT_RECORD__INIT;
+        Argosy__Trial trial = ARGOSY__TRIAL__INIT;
         int r;
 
         if (u)
@@ -255,9 +256,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         next.target = wanted->target;
         if (source->set)
                 next.set = (char *) source->set;
-        next.reverted_from = 0;
-        next.reverted_why = NULL;
-        next.reverted_along = false;
+        next.trial = NULL;
 
         r = check_install(source, name, &ignored, &why);
         if (r == 0)
@@ -305,7 +304,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         }
         if (u && !wanted->bump && !record_differs(&next, u->record))
                 return 0;
-        next.trial = is_tried(p, u, &next, source);
+        next.trial = is_tried(p, u, &next, source) ? &trial : NULL;
         return put_unit(p, &next, wanted->bump, result);
 }
 

@@ -6,7 +6,7 @@
 //      2. the job's wait for its start fails: queries/open-jobs.c keeps that wait, and notes it (OpenJob.reverting)
 //      3. here the unit is put with what the job's own record says of it before; instances of a template go together, with
 //         the template, as in an update. This is the job's own doing, and one more part of it in the log
-//      4. the wait goes on, for the former content, and then fails with the reason (UnitRecord.reverted_why)
+//      4. the wait goes on, for the former content, and then fails with the reason (Trial.why)
 //
 // What was down before stays as it is, and so does what the job has left alone. Of a record that names not all of its units, or
 // whose former content is not kept any more, the unit stays with the new one: it has failed as it is.
@@ -27,6 +27,7 @@
 #include "str.h"
 #include "tables.h"
 #include "unit-name.h"
+#include "unit-record.h"
 
 enum { REASON_SIZE = 512 };
 
@@ -109,6 +110,7 @@ typedef struct Why {
 // `why` NULL: a template.
 static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, uint64_t revision, SpecEntry *former,
                const Why *why) {
+        Argosy__Trial trial = ARGOSY__TRIAL__INIT;
         Argosy__UnitRecord next = *e->record;
         Leader *l = r->d->leader;
         Unit *u = unit_find(l, next.name);
@@ -124,10 +126,10 @@ static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, ui
         if (!why)
                 return batch_builder_put_unit(&r->d->batch, &next, 0, e->record->revision);
         next.from_template = group->from_template;
-        next.trial = false;
-        next.reverted_from = revision;
-        next.reverted_why = (char *) why->text;
-        next.reverted_along = why->along;
+        trial.failed = revision;
+        trial.why = (char *) why->text;
+        trial.along = why->along;
+        next.trial = &trial;
         if (u && !next.global)
                 k = rollout_place(l, u, former, &r->d->scheduler, &next);
         if (k < 0)
@@ -166,7 +168,7 @@ static int put_named(Reverts *r, const Argosy__JobUnits *group, size_t i) {
                 return 0;
         if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
                 return find_failed_instance(r, name) ? put(r, e, group, 0, former, NULL) : 0;
-        if (!e->record->trial)
+        if (!record_is_on_trial(e->record))
                 return 0;
         if (item && list_is_linked(&item->reverting))
                 return put(r, e, group, group->revisions[i], former, &(Why){item->why, false});

@@ -36,6 +36,7 @@
 #include "tickets.h"
 #include "turn.h"
 #include "unit-marks.h"
+#include "unit-record.h"
 
 enum {
         BUILD_LOOKED = 4096, // jobs that are looked at in one turn, at about 0.1 us each
@@ -217,7 +218,7 @@ static void settle(Leader *l, OpenJob *job) {
 static void judge_clients(Leader *l, Unit *u) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
-        if (e && e->record->trial)
+        if (e && record_is_on_trial(e->record))
                 waiters_on_unit(l, u);
 }
 

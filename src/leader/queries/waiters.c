@@ -300,7 +300,7 @@ bool waiter_is_to_revert(const Leader *l, const Unit *u, const WaitVerdict *v) {
         if (!v->done || v->status == 0 || v->reverted || v->unplaced || v->blocked || v->silent || v->left_out || v->status == ECANCELED)
                 return false;
         e = cluster_state_find_unit(l->state, u->name);
-        if (!e || !e->record->trial)
+        if (!e || !record_is_on_trial(e->record))
                 return false;
         list_foreach (i, &u->waiters) {
                 const WaiterItem *item = CONTAINER_OF(i, WaiterItem, by_unit);

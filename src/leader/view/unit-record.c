@@ -11,6 +11,10 @@ int unit_options_of(const UnitEntry *e, UnitOptions **ret) {
         return r < 0 ? r : unit_file_expand(file, e->record->name, e->record->name, ret, NULL);
 }
 
+bool record_is_on_trial(const Argosy__UnitRecord *r) {
+        return r->trial && r->trial->failed == 0;
+}
+
 bool record_has_spec_of(const Argosy__UnitRecord *r, const Argosy__UnitRecord *other) {
         return r->spec.len == other->spec.len && memcmp(r->spec.data, other->spec.data, r->spec.len) == 0;
 }

@@ -11,6 +11,8 @@
 int unit_options_of(const UnitEntry *e, UnitOptions **ret);
 // Of its newest start, on that node if it runs on all; NULL: it has not ended for good.
 const Argosy__Outcome *record_final_outcome(const Argosy__UnitRecord *r, uint32_t node);
+// Its new content has not failed so far: if it does not start, the unit gets the former one again.
+bool record_is_on_trial(const Argosy__UnitRecord *r);
 // Whether the two are about the same content.
 bool record_has_spec_of(const Argosy__UnitRecord *r, const Argosy__UnitRecord *other);
 // What its file says about failures. Valid as long as the unit's spec.

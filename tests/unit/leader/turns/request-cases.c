@@ -303,7 +303,10 @@ static const Argosy__Response *roll(const char *name, Argosy__RolloutKind kind, 
         m.file = content ? file_of(name, content) : NULL;
         m.abort = abort_it;
         m.max_unavailable = max;
-        a = ask_and_turn(ARGOSY__REQUEST__WHAT_ROLLOUT, &m);
+        a = ask(ARGOSY__REQUEST__WHAT_ROLLOUT, &m);
+        for (unsigned i = 0; i < large.n_units && a->n == 0; i++) // all of its units are looked at first
+                large_cluster_turns(1);
+        large_cluster_turns(TURNS);
         return taken(a);
 }
 

@@ -48,10 +48,14 @@ static const Exception exceptions[] = {
         {"cordon_many", 46, 0},
         {"change_pool", 25, 0},
         {"list_pools", 25, 0},
+        {"update_everywhere", 9, 0},
+        {"apply_folder", 9, 0},
         {"apply_rolling", 11, 0},
         {"half_of_the_hosts_are_lost", 10, 0},
         {"host_joins_beside_fleet", 105, 0},
         {"leader_is_lost", 10, 0},
+        {"leader_is_lost_with_open_jobs", 10, 0},
+        {"leader_is_lost_in_a_large_request", 10, 0},
 };
 
 static bool is_long;

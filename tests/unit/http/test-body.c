@@ -98,7 +98,7 @@ static void rows_are_chosen_by_state_and_node(void **state) {
                 const char *target;
                 bool is_there;
         } cases[] = {
-                {"/v1/unit-files?state=loaded", true},       {"/v1/unit-files?state=failed&state=x", true},
+                {"/v1/unit-files?state=loaded", true},       {"/v1/unit-files?state=failed&state=launched", true},
                 {"/v1/unit-files?state=launched", false},    {"/v1/unit-files?state=loaded&node=n2", false},
                 {"/v1/nodes?state=online&node=n1", true},    {"/v1/nodes?state=draining", true},
                 {"/v1/nodes?state=lost", false},             {"/v1/nodes?node=n2&node=n3", false},

@@ -103,7 +103,7 @@ static void rows_are_chosen_by_state_and_node(void **state) {
                 {"/v1/nodes?state=online&node=n1", true},    {"/v1/nodes?state=draining", true},
                 {"/v1/nodes?state=lost", false},             {"/v1/nodes?node=n2&node=n3", false},
                 {"/v1/hosts?state=online&state=lost", true}, {"/v1/hosts?node=n1", true},
-                {"/v1/hosts?state=leader", false},           {"/v1/hosts?node=n2", false},
+                {"/v1/hosts?state=lost", false},             {"/v1/hosts?node=n2", false},
         };
         Argosy__Response__UnitFileRow file = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *file_rows[] = {&file};
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;

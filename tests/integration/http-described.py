@@ -17,7 +17,7 @@ from over_http import Connection, Events, ask, change, get, refuses
 SEED, ROUNDS = int(os.environ.get("ARGOSY_SEED", 1)), int(os.environ.get("ARGOSY_ROUNDS", 12))
 
 # What may be asked with each parameter, and for each thing.
-PARAMETERS = {"pattern": "web@*", "state": "running", "node": "n1", "author": "root", "limit": 3, "label": "disk=none", "wait": 1, "kind": "unit",
+PARAMETERS = {"pattern": "web@*", "node": "n1", "author": "root", "limit": 3, "label": "disk=none", "wait": 1, "kind": "unit",
               "lines": 2, "follow": "false", "from": 1, "to": 2}
 
 # What means something, under names that say nothing of that to who knows only their type.
@@ -106,7 +106,8 @@ def answers_as_described(node, document, path, job):
     """A GET of each parameter alone: its type and shape are those that it is to have."""
     operation = document.text["paths"][path]["get"]
     target = path.replace("{name}", "web@1.service").replace("{number}", str(job))
-    told = [(p["required"], f"{p['name']}={(PARAMETERS | {'at': job})[p['name']]}")
+    values = PARAMETERS | {"at": job, "state": "online" if path in ("/v1/nodes", "/v1/hosts") else "failed"}
+    told = [(p["required"], f"{p['name']}={values[p['name']]}")
             for p in operation["parameters"] if p["in"] == "query" and p["name"] not in ("since", "page")]
     always = "?" + "&".join(words for required, words in told if required)
     for query in [always, *(f"{always}&{words}" for required, words in told if not required)]:

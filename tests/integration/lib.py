@@ -276,7 +276,7 @@ class Cluster(testbed.Cluster):
         for number in (1, 2):
             self.submit(f"marker-{number}.service", SLEEPER)
             index = self.status()["index"]
-            eventually(lambda: any(member["name"] == node.name and member["log_index"] >= index for member in self.status()["members"]))
+            eventually(lambda: any(member["name"] == node.name and (member["log_index"] or 0) >= index for member in self.status()["members"]))
 
     def wait_online(self, within=60):
         eventually(lambda: set(self.node_states().values()) == {"online"} and all(map(self.reaches_the_leader, self.nodes)),

@@ -56,6 +56,7 @@ static const Exception exceptions[] = {
         {"leader_is_lost", 10, 0},
         {"leader_is_lost_with_open_jobs", 10, 0},
         {"leader_is_lost_in_a_large_request", 10, 0},
+        {"leader_is_lost_in_an_update", 10, 0},
 };
 
 static bool is_long;

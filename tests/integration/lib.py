@@ -29,6 +29,7 @@ which is what tools/check counts.
 
 import inspect
 import os
+import resource
 import shlex
 import signal
 import subprocess
@@ -375,9 +376,18 @@ def take_flag(flag):
     return given
 
 
+FILES = 16384  # connections of a test, and what else it has open; many systems begin with 1,024
+
+
+def allow_many_files():
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES if most == resource.RLIM_INFINITY else min(FILES, most), most))
+
+
 def main(nodes=3, voters=None, conf=(), bare=False, alone=False, after=None):
     """Runs the tests of the calling file, those whose name contains the argument if there is one. after: takes away, after each of
     them and however that went, what is not argosy's."""
+    allow_many_files()
     module = sys.modules["__main__"]
     tests = [value for name, value in vars(module).items() if name.startswith("test_") and callable(value)]
     if len(sys.argv) > 1:

@@ -357,6 +357,7 @@ static void ipv6_is_served_by_the_same_socket(void **state) {
 }
 
 int main(void) {
+        struct rlimit files;
         const struct CMUnitTest tests[] = {
 #define LOOP_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
                 LOOP_TEST(garbage_ends_its_own_connection_only),
@@ -372,5 +373,8 @@ int main(void) {
                 LOOP_TEST(ipv6_is_served_by_the_same_socket),
         };
 
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0); // a crowd has both ends here
+        files.rlim_cur = files.rlim_max;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
         return cmocka_run_group_tests(tests, members_setup, members_teardown);
 }

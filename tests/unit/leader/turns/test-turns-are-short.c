@@ -53,10 +53,10 @@ static const Exception exceptions[] = {
         {"apply_rolling", 11, 0},
         {"half_of_the_hosts_are_lost", 10, 0},
         {"host_joins_beside_fleet", 105, 0},
-        {"leader_is_lost", 10, 0},
-        {"leader_is_lost_with_open_jobs", 10, 0},
-        {"leader_is_lost_in_a_large_request", 10, 0},
-        {"leader_is_lost_in_an_update", 10, 0},
+        {"leader_is_lost", 14, 0},
+        {"leader_is_lost_with_open_jobs", 14, 0},
+        {"leader_is_lost_in_a_large_request", 14, 0},
+        {"leader_is_lost_in_an_update", 14, 0},
 };
 
 static bool is_long;

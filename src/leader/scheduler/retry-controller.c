@@ -150,6 +150,7 @@ void retry_controller_on_report(Leader *l, Unit *u, const UnitOnNode *s) {
         const UnitEntry *e = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED
                                      ? cluster_state_find_unit(l->state, u->name)
                                      : NULL;
+        bool waits;
         Retry *t;
 
         note_restarts(l, u, s);
@@ -157,12 +158,14 @@ void retry_controller_on_report(Leader *l, Unit *u, const UnitOnNode *s) {
                 return;
         t = retry_get(l, u, e);
         t->failed_us = leader_now(l);
+        waits = t->deadline.place && !t->stuck;
         if (retry_policy_note(&t->log, s->node->number, s->since_us ?: e->record->start_rev,
                               retry_half_us(e), leader_now(l)))
                 t->failed_on = s->node->number;
         else if (waits_already(t))
                 return;
-        look_again(l, t, e);
+        if (!waits) // else what systemd restarts again and again would put off its move for ever
+                look_again(l, t, e);
 }
 
 void retry_controller_on_record(Leader *l, Unit *u, const UnitEntry *e) {

@@ -121,6 +121,22 @@ static void what_systemd_restarts_again_and_again_is_started_elsewhere(void **st
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
 }
 
+// systemd says `failed` for a moment of what it is about to restart, and a report may come just then.
+static void what_fails_while_it_waits_does_not_put_off_its_move(void **state) {
+        uint32_t first;
+
+        start("x.service", TWICE);
+        first = rig_host_of(&g, "x.service");
+        restart_there("x.service", 2);
+        rig_pass_ms(&g, 1000);
+        rig_host_report(&g, rig_host(&g, first), rig_unit_on(&g, first, "x.service"), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+                        ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        restart_there("x.service", 3);
+        rig_pass_ms(&g, 1500);
+        assert_int_not_equal(rig_host_of(&g, "x.service"), first);
+}
+
 // So many failures make a back-off of minutes, and by its end what is reported counts.
 static void one_that_has_recovered_when_its_back_off_ends_stays(void **state) {
         uint32_t first;
@@ -498,6 +514,7 @@ int main(void) {
                                                 teardown),
                 cmocka_unit_test_setup_teardown(what_systemd_restarts_again_and_again_is_started_elsewhere,
                                                 setup, teardown),
+                cmocka_unit_test_setup_teardown(what_fails_while_it_waits_does_not_put_off_its_move, setup, teardown),
                 cmocka_unit_test_setup_teardown(without_the_option_it_loops_where_it_is, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_new_leader_moves_nothing_for_an_old_count, setup,
                                                 teardown),

@@ -464,9 +464,9 @@ static int read_candidates(JournalSource *s, Candidate *all, size_t *n) {
                 if (r < 0)
                         return r;
                 r = take_candidate(s, &all[*n]);
+                *n += all[*n].n > 0; // also of one that could not be read to its end: keep_chosen() frees its lines
                 if (r < 0 && r != -EBADMSG && r != -EADDRNOTAVAIL)
                         return r;
-                *n += all[*n].n > 0;
         }
         return 0;
 }

@@ -25,10 +25,10 @@ class Browser:
     def __init__(self, node, port=DRIVER_PORT):
         self._node, self._session, self._port = node, None, port
         self._home = tempfile.mkdtemp(prefix="argosy-browser-")
-        network = [f"--net=/proc/{node.init_pid()}/ns/net"] if node else []
+        network = ["nsenter", f"--net=/proc/{node.init_pid()}/ns/net"] if node else []
         # The first process of a namespace of its own: with it everything ends that it has started, whatever becomes of the node.
         self._driver = subprocess.Popen(
-            ["nsenter", *network, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "chromedriver", f"--port={port}"],
+            [*network, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "chromedriver", f"--port={port}"],
             env=os.environ | {"HOME": self._home}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         eventually(self._is_ready, what="chromedriver answers")
         options = {"args": [*ARGUMENTS, f"--user-data-dir={self._home}/profile"]}

@@ -203,7 +203,7 @@ INSTALL = [
     ("Alias=x.target.wants/%n", "@", ()),
     ("WantedBy=%H.target y.target", "", ("{host}.target.wants/{name}",)),
     ('WantedBy="x.target', "", ()),
-    ("UpheldBy=x.target", "", ()),
+    ("UpheldBy=x.target", "", ("x.target.upholds/{name}",)),
     ("Also=nothing.service none@.service dev-x.device", "", ()),
     ("DefaultInstance=a/b\nWantedBy=x.target", "", ()),
     ("DefaultInstance=a/b\nWantedBy=x.target", "@", ()),

@@ -202,7 +202,8 @@ int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d) {
                                        text(s->node->reason));
         if (!unit_on_node_is_reported(s))
                 return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, "-", "inactive", "dead");
-        if (unit_on_node_add_notes(s, scheduler_mismatches(l, s), &notes) < 0 ||
+        d->mismatch = scheduler_mismatches(l, s);
+        if (unit_on_node_add_notes(s, d->mismatch, &notes) < 0 ||
             event_draft_printf(d, &since, "%" PRIu64, unit_on_node_since_us(s)) < 0 ||
             event_draft_printf(d, &restarts, "%" PRIu32, s->restarts) < 0 ||
             (notes.len > 0 && event_draft_printf(d, &note, "%.*s", (int) notes.len, (const char *) notes.data) < 0))

@@ -174,7 +174,7 @@ static void drain_state(Leader *l, UnitOnNode *on_node) {
         EventDraft d;
         int r = event_draft_state(l, on_node, &d);
 
-        on_node->mismatch_told = scheduler_mismatches(l, on_node);
+        on_node->mismatch_told = d.mismatch;
         l->events->n_rows++;
         d.role = d.role_before = on_node->unit->event.role;
         if (r == 0 && event_stream_notify(l, &on_node->told, &d))

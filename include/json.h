@@ -35,6 +35,7 @@ void json_u64(Json *j, uint64_t value);
 void json_i64(Json *j, int64_t value);
 void json_bool(Json *j, bool value);
 void json_null(Json *j);
+void json_u64_or_null(Json *j, const char *key, uint64_t value, bool known); // a member
 void json_tenths(Json *j, uint64_t tenths); // 125 as 12.5
 // The newline behind the outermost value. With a file everything is in it now, and nothing is left to be freed.
 void json_finish(Json *j);

@@ -283,6 +283,14 @@ void json_null(Json *j) {
         put_word(j, "null", 4);
 }
 
+void json_u64_or_null(Json *j, const char *key, uint64_t value, bool known) {
+        json_key(j, key);
+        if (known)
+                json_u64(j, value);
+        else
+                json_null(j);
+}
+
 void json_finish(Json *j) {
         uint8_t *at = make_room(j, 1);
 

@@ -9,14 +9,6 @@
 #include "row-fields.h"
 #include "unit-findings.h"
 
-static void json_number(Json *j, const char *key, uint64_t value, bool is) {
-        json_key(j, key);
-        if (is)
-                json_u64(j, value);
-        else
-                json_null(j);
-}
-
 static void json_word(Json *j, const char *key, const char *value) {
         json_key(j, key);
         if (*value)
@@ -39,10 +31,10 @@ static void use_json(const Argosy__Response__RoleUse *u, Json *j) {
         json_begin(j, '{');
         json_key(j, "resource");
         json_string(j, u->resource);
-        json_number(j, "used", u->used, true);
-        json_number(j, "total", u->total, true);
-        json_number(j, "guarantee", u->guarantee, u->has_guarantee);
-        json_number(j, "limit", u->limit, u->has_limit);
+        json_u64_or_null(j, "used", u->used, true);
+        json_u64_or_null(j, "total", u->total, true);
+        json_u64_or_null(j, "guarantee", u->guarantee, u->has_guarantee);
+        json_u64_or_null(j, "limit", u->limit, u->has_limit);
         json_end(j, '}');
 }
 
@@ -52,10 +44,10 @@ void role_json(const void *row, Json *j) {
         json_begin(j, '{');
         json_key(j, "role");
         json_string(j, role->name);
-        json_number(j, "weight", role->weight, true);
-        json_number(j, "share_permille", role->share_permille, true);
-        json_number(j, "units", role->units, true);
-        json_number(j, "waiting", role->waiting, true);
+        json_u64_or_null(j, "weight", role->weight, true);
+        json_u64_or_null(j, "share_permille", role->share_permille, true);
+        json_u64_or_null(j, "units", role->units, true);
+        json_u64_or_null(j, "waiting", role->waiting, true);
         json_key(j, "resources");
         json_begin(j, '[');
         for (size_t i = 0; i < role->n_uses; i++)
@@ -99,17 +91,17 @@ void queue_rule_json(const void *row, Json *j) {
         if (!r->rule)
                 return;
         json_begin(j, '{');
-        json_number(j, "rule", r->rule->number, true);
+        json_u64_or_null(j, "rule", r->rule->number, true);
         json_word(j, "action", action_word(r->rule->action));
         json_word(j, "text", r->rule->text);
-        json_number(j, "limit", r->rule->limit, true);
+        json_u64_or_null(j, "limit", r->rule->limit, true);
         json_word(j, "author", r->rule->author);
         json_word(j, "verb", r->rule->verb);
         json_word(j, "unit", r->rule->unit);
         json_word(j, "role", r->rule->role);
         json_word(j, "reason", r->rule->reason);
-        json_number(j, "running", r->running, true);
-        json_number(j, "held", r->held, true);
+        json_u64_or_null(j, "running", r->running, true);
+        json_u64_or_null(j, "held", r->held, true);
         json_end(j, '}');
 }
 
@@ -117,9 +109,9 @@ void queue_json(const Argosy__Response__Queue *queue, Json *j) {
         json_key(j, "closed");
         json_bool(j, queue->closed);
         json_word(j, "reason", queue->reason);
-        json_number(j, "held", queue->held, true);
-        json_number(j, "open_max", queue->open_max, true);
-        json_number(j, "history_mib", queue->history_mib, true);
+        json_u64_or_null(j, "held", queue->held, true);
+        json_u64_or_null(j, "open_max", queue->open_max, true);
+        json_u64_or_null(j, "history_mib", queue->history_mib, true);
 }
 
 // ---- rights
@@ -148,10 +140,10 @@ void token_json_fields(const Argosy__Response__TokenRow *r, Json *j) {
         json_word(j, "right", right_to_string(t->right));
         json_word(j, "role", t->role);
         json_word(j, "created_by", t->created_by);
-        json_number(j, "created_us", t->created_us, true);
-        json_number(j, "expires_us", t->expires_us, true);
-        json_number(j, "used_us", t->used_us, t->used_us > 0);
-        json_number(j, "revoked_us", t->revoked_us, t->revoked_us > 0);
+        json_u64_or_null(j, "created_us", t->created_us, true);
+        json_u64_or_null(j, "expires_us", t->expires_us, true);
+        json_u64_or_null(j, "used_us", t->used_us, t->used_us > 0);
+        json_u64_or_null(j, "revoked_us", t->revoked_us, t->revoked_us > 0);
         json_word(j, "revoked_by", t->revoked_by);
         json_word(j, "state", r->state);
 }
@@ -179,8 +171,8 @@ void member_json(const void *row, Json *j) {
                 4);
         json_key(j, "leader");
         json_bool(j, m->leader);
-        json_number(j, "log_index", m->log_index, m->log_index > 0); // 0: no log, or nobody leads who would know it
-        json_number(j, "lag", m->lag, m->log_index > 0);
+        json_u64_or_null(j, "log_index", m->log_index, m->log_index > 0); // 0: no log, or nobody leads who would know it
+        json_u64_or_null(j, "lag", m->lag, m->log_index > 0);
         json_word(j, "version", m->version);
         json_end(j, '}');
 }
@@ -245,7 +237,7 @@ void findings_json(const Argosy__Response__FileFindings *file, const Argosy__Res
 
                 refused |= f->kind == ARGOSY__FINDING_KIND__FINDING_REFUSED;
                 json_begin(j, '{');
-                json_number(j, "line", f->line, f->line > 0);
+                json_u64_or_null(j, "line", f->line, f->line > 0);
                 json_strings(j, (const char *const[][2]){{"kind", unit_finding_kind_to_string((UnitFindingKind) f->kind)}, {"text", f->text}}, 2);
                 json_end(j, '}');
         }
@@ -260,12 +252,12 @@ void findings_json(const Argosy__Response__FileFindings *file, const Argosy__Res
 void usage_json(const Argosy__Response__UsageRow *row, const char *node, Json *j) {
         json_begin(j, '{');
         json_strings(j, (const char *const[][2]){{"unit", row->unit}, {"node", node}}, 2);
-        json_number(j, "tasks", row->tasks, row->known & KNOWS_TASKS);
-        json_number(j, "memory", row->memory, row->known & KNOWS_MEMORY);
-        json_number(j, "cpu-time", row->cpu_us, row->known & KNOWS_CPU);
-        json_number(j, "read-total", row->io_read, row->known & KNOWS_IO);
-        json_number(j, "written-total", row->io_write, row->known & KNOWS_IO);
-        json_number(j, "run", row->run, true);
-        json_number(j, "time", row->at_us, true);
+        json_u64_or_null(j, "tasks", row->tasks, row->known & KNOWS_TASKS);
+        json_u64_or_null(j, "memory", row->memory, row->known & KNOWS_MEMORY);
+        json_u64_or_null(j, "cpu-time", row->cpu_us, row->known & KNOWS_CPU);
+        json_u64_or_null(j, "read-total", row->io_read, row->known & KNOWS_IO);
+        json_u64_or_null(j, "written-total", row->io_write, row->known & KNOWS_IO);
+        json_u64_or_null(j, "run", row->run, true);
+        json_u64_or_null(j, "time", row->at_us, true);
         json_end(j, '}');
 }

@@ -27,14 +27,6 @@ enum {
 
 // ---- status
 
-static void json_known(Json *j, const char *key, uint64_t value, bool known) {
-        json_key(j, key);
-        if (known)
-                json_u64(j, value);
-        else
-                json_null(j);
-}
-
 static void json_members(Json *j, const Argosy__Response__ClusterStatus *c) {
         json_key(j, "members");
         json_begin(j, '[');
@@ -57,8 +49,8 @@ static void json_members(Json *j, const Argosy__Response__ClusterStatus *c) {
                 json_bool(j, m->leader);
                 json_key(j, "raft_id");
                 json_u64(j, m->raft_id);
-                json_known(j, "log_index", m->log_index, m->log_index > 0);
-                json_known(j, "lag", m->lag, m->log_index > 0);
+                json_u64_or_null(j, "log_index", m->log_index, m->log_index > 0);
+                json_u64_or_null(j, "lag", m->lag, m->log_index > 0);
                 json_key(j, "voters_configured");
                 json_u64(j, m->voters_configured);
                 json_key(j, "clock_ahead_us");

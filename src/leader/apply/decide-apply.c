@@ -308,13 +308,13 @@ static int on_describe(const Leader *l, const Ticket *t, const AimList *aims, co
         int r;
 
         if (item->lost) {
-                ret->status = ENODATA;
+                ret->status = ENODATA; // log_parts_is_left()
                 r = field_set(&ret->message,
                               "the cluster does not have its content any more; apply the folder again");
                 return r < 0 ? r : AIM_SAID;
         }
         if (item->verdict == APPLY_OTHERS) {
-                ret->status = EEXIST;
+                ret->status = ESTALE; // log_parts_is_left(): else all of it was refused
                 r = field_printf(&ret->message, "it belongs to %s%s by now",
                                  *item->unit.now.set ? "the set " : "no set", item->unit.now.set);
                 return r < 0 ? r : AIM_SAID;

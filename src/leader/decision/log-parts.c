@@ -67,7 +67,7 @@ const Argosy__Response__Change *log_parts_results(const Ticket *t) {
 }
 
 bool log_parts_is_left(const Argosy__Response__UnitResult *result) {
-        return result->status == ESTALE;
+        return !result->repeated && (result->status == ESTALE || result->status == ENODATA);
 }
 
 static bool leaves_units(const LogParts *p) {

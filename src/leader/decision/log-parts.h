@@ -23,7 +23,8 @@ void log_parts_take(LogParts *p, size_t end, bool last);
 bool log_parts_fit(const Decision *d, BatchBuilderMark mark);
 // Of the part that is planned: what is said of its units. NULL: there is none.
 const Argosy__Response__Change *log_parts_results(const Ticket *t);
-// A unit of it that somebody has changed since the request was asked for: it is left as it is, which fails the job.
+// A unit of it that somebody has changed since the request was asked for (ESTALE), or whose file is not kept any more (ENODATA):
+// it is left as it is, which fails the job.
 bool log_parts_is_left(const Argosy__Response__UnitResult *result);
 // The part is planned behind `mark`, and its `part` is there. PLAN_IN_BATCH; PLAN_SETTLED: there is nothing of it to store, so
 // the ticket was answered if it was the last, and else waits for a later turn; -ENOMEM.

@@ -419,7 +419,7 @@ static int on_describe(const Leader *l, const Ticket *t, const AimList *aims, co
         int r;
 
         if (item->lost) {
-                ret->status = ENODATA;
+                ret->status = ENODATA; // log_parts_is_left()
                 r = field_set(&ret->message, "the file that it had before is not kept any more: it stays");
                 return r < 0 ? r : AIM_SAID;
         }

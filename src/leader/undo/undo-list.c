@@ -254,7 +254,7 @@ int undo_item_describe(UndoList *list, const ClusterState *state, const UndoItem
         UndoPhrase phrase;
 
         if (item->lost) {
-                ret->status = ENODATA;
+                ret->status = ENODATA; // log_parts_is_left()
                 return field_set(&ret->message, "the file that it had before is not kept any more");
         }
         switch (item->verdict) {

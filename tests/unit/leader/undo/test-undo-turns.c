@@ -127,21 +127,21 @@ static void a_content_that_is_erased_meanwhile_is_not_read(void **state) {
 
 static char names[BIG][32], *pointers[BIG];
 
-static uint64_t change_many(Argosy__Verb verb, size_t n, const char *content) {
+static uint64_t change_some(Argosy__Verb verb, size_t first, size_t n, const char *content) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t id[2] = {++g.id, 99};
         const Argosy__Response *r;
 
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = first; i < first + n; i++) {
                 snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
                 pointers[i] = names[i];
         }
         m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         m.verb = verb;
         m.replace = true;
-        m.names = pointers;
+        m.names = pointers + first;
         m.n_names = n;
         file.name = file.path = (char *) "w@.service";
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
@@ -153,6 +153,10 @@ static uint64_t change_many(Argosy__Verb verb, size_t n, const char *content) {
         assert_int_equal(r->status, 0);
         assert_true(r->job > 0);
         return r->job;
+}
+
+static uint64_t change_many(Argosy__Verb verb, size_t n, const char *content) {
+        return change_some(verb, 0, n, content);
 }
 
 static uint64_t start_many(const char *content) {
@@ -227,6 +231,43 @@ static void assert_left(const Argosy__Response *r, uint64_t job, size_t n_left) 
         message_free(record);
 }
 
+// The file of before is erased for good before the undo comes to its unit.
+static void check_erased(bool force) {
+        const Argosy__Response__UnitResult *last;
+        uint64_t job;
+        RigAnswer *a;
+
+        (void) start_many(ONE);
+        (void) change_some(ARGOSY__VERB__VERB_START, MANY - 1, 1, THREE);
+        job = start_many(TWO);
+        g.slow = true;
+        ask_start("z.service", TWO);
+        while (g.n_held == 0)
+                rig_turns(&g, 1);
+        a = rig_begin_undo(&g, (RigUndo){job, .force = force});
+        ask_to_forget(THREE); // in the entry of the first part
+        go_on();
+        last = result_of(rig_last(a), "w@599.service");
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(last->status, ENODATA);
+        assert_string_equal(last->message, "the file that it had before is not kept any more");
+        assert_int_equal(count(ONE), MANY - 1);
+        assert_true(has_content("w@599.service", TWO));
+        rig_pass_ms(&g, 20000);
+        assert_string_equal(rig_show_job(&g, job + 2)->state, "failed");
+        assert_int_equal(rig_show_job(&g, job + 2)->failed, 1);
+        assert_string_equal(rig_show_job(&g, job + 2)->units[0]->unit, "w@599.service");
+        assert_non_null(strstr(rig_show_job(&g, job + 2)->units[0]->end_message, "not kept any more"));
+}
+
+static void a_unit_whose_file_is_erased_between_parts_fails_the_job(void **state) {
+        check_erased(false);
+}
+
+static void with_force_a_unit_whose_file_is_erased_fails_the_job_too(void **state) {
+        check_erased(true);
+}
+
 static void check_between_parts(bool force) {
         uint64_t job;
         RigAnswer *a;
@@ -256,7 +297,7 @@ static void check_between_leaders(bool force) {
         job = start_many(TWO);
         begin_and_lose_the_leader((RigUndo){job, .force = force, .id = 4711});
         (void) start("w@0.service", THREE);
-        (void) start("w@599.service", THREE);
+        (void) change_some(ARGOSY__VERB__VERB_START, MANY - 1, 1, THREE);
         r = rig_undo(&g, (RigUndo){job, .force = force, .id = 4711});
         assert_int_equal(r->job, job + 1);
         assert_true(has_content("w@0.service", THREE));
@@ -366,6 +407,8 @@ static void what_the_cluster_moves_meanwhile_is_put_back(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                TEST(a_unit_whose_file_is_erased_between_parts_fails_the_job),
+                TEST(with_force_a_unit_whose_file_is_erased_fails_the_job_too),
                 TEST(a_newer_change_is_not_overwritten),
                 TEST(what_is_as_before_by_then_is_said_to_be),
                 TEST(a_content_that_is_erased_meanwhile_is_not_read),

@@ -27,7 +27,7 @@
         LIMIT(GRANTS, CLUSTER_GRANTS_MAX, "rights")                                                     \
         LIMIT(JOIN_TOKENS, CLUSTER_TOKENS_MAX, "join tokens that have not expired")                     \
         LIMIT(ACCESS_TOKENS, CLUSTER_ACCESS_TOKENS_MAX, "access tokens that can be used")               \
-        LIMIT(TOMBSTONES, CLUSTER_TOMBSTONES_MAX, "units that may still run where they are not wanted") \
+        LIMIT(TOMBSTONES, CLUSTER_TOMBSTONES_MAX, "units that may still run on silent hosts (remove those that are gone for good)") \
         LIMIT(QUEUE_RULES, CLUSTER_QUEUE_RULES_MAX, "rules of the queue")                               \
         LIMIT(QUEUE_BYTES, CLUSTER_QUEUE_BYTES_MAX, "bytes of rules of the queue")                      \
         LIMIT(STORED_REQUESTS, CLUSTER_STORED_REQUESTS_MAX, "jobs that are held back")                  \

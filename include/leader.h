@@ -117,6 +117,7 @@ void leader_on_host_drained(Leader *l);
 #define LEADER_COUNTERS(COUNTER, GAUGE)                                                             \
         COUNTER(beats_acknowledged, "signs of life of hosts that this host answered while it led") \
         COUNTER(placements, "times that this host found a node for a unit while it led")           \
+        COUNTER(nodes_not_remembered, "times that the log had no room for where a unit may still run") \
         GAUGE(leads, "1 while this host leads the cluster")                                        \
         GAUGE(units, "units and templates of the cluster, as its leader has them")                 \
         GAUGE(units_pending, "of these, units that wait for a node")                               \

@@ -134,7 +134,6 @@ static int put_role(Ticket *t, BatchBuilder *b, Argosy__RoleRecord *next,
 
 static int set_role(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Request__RoleChange *m) {
         Argosy__RoleRecord *next;
-        size_t n;
         int r;
 
         if (m->weight > WEIGHT_MAX)
@@ -144,9 +143,6 @@ static int set_role(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Request
                 r = check_amounts(l, t, m->limit, m->n_limit);
         if (r != 0)
                 return r < 0 ? r : 0;
-        (void) cluster_state_roles(l->state, &n);
-        if (n >= CLUSTER_ROLES_MAX && !cluster_state_find_role(l->state, m->name))
-                return refuse(t, ENOSPC, "%s: there are as many roles as there may be", m->name);
         next = role_copy(l, m->name);
         if (!next)
                 return -ENOMEM;
@@ -224,7 +220,6 @@ static int put_pool(Leader *l, BatchBuilder *b, const Argosy__Request__PoolChang
 int roles_plan_pool(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__PoolChange *m = t->request->pool_change;
         const Argosy__PoolRecord *known = cluster_state_find_pool(l->state, m->name);
-        size_t n;
         int r;
 
         if (!label_is_valid(m->name))
@@ -241,9 +236,6 @@ int roles_plan_pool(Leader *l, Ticket *t, BatchBuilder *b) {
         r = check_members(l, t, m);
         if (r != 0)
                 return 0;
-        (void) cluster_state_pools(l->state, &n);
-        if (n >= CLUSTER_POOLS_MAX && !known)
-                return refuse(t, ENOSPC, "%s: there are as many pools as there may be", m->name);
         r = put_pool(l, b, m);
         return r < 0 ? r : into_batch(t);
 }
@@ -263,7 +255,7 @@ static int check_resources_back(Leader *l, Argosy__Amount *const *list, size_t n
 }
 
 int roles_check_role_back(Leader *l, const char *name, const Argosy__RoleRecord *record, char *why, size_t size) {
-        size_t n_units, n;
+        size_t n_units;
         int r;
 
         if (!record) {
@@ -272,19 +264,8 @@ int roles_check_role_back(Leader *l, const char *name, const Argosy__RoleRecord 
                         str_fit(why, size, "%zu unit%s of it", n_units, n_units == 1 ? " is" : "s are");
                 return 0;
         }
-        (void) cluster_state_roles(l->state, &n);
-        if (n >= CLUSTER_ROLES_MAX && !cluster_state_find_role(l->state, name))
-                str_fit(why, size, "there are as many roles as there may be");
         r = check_resources_back(l, record->guarantee, record->n_guarantee, why, size);
         return r < 0 ? r : check_resources_back(l, record->limit, record->n_limit, why, size);
-}
-
-void roles_check_pool_back(const Leader *l, const char *name, const Argosy__PoolRecord *record, char *why, size_t size) {
-        size_t n;
-
-        (void) cluster_state_pools(l->state, &n);
-        if (record && n >= CLUSTER_POOLS_MAX && !cluster_state_find_pool(l->state, name))
-                str_fit(why, size, "there are as many pools as there may be");
 }
 
 // ------------------------------------------------------------------------------------------------ answers

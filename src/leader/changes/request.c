@@ -227,10 +227,8 @@ static bool is_restarted_as_it_is(const Planner *p, const UnitEntry *u, const So
                u->record->target == ARGOSY__TARGET__TARGET_LAUNCHED;
 }
 
-// 0, UNIT_REFUSED, -ENOMEM.
-static int put_unit(Planner *p, Argosy__UnitRecord *next, unsigned bump,
-                    Argosy__Response__UnitResult *result) {
-        int r = batch_builder_put_unit(p->batch, next, bump, 0);
+// What the batch has said of the unit's operation. 0, UNIT_REFUSED, -ENOMEM.
+static int judged(const Planner *p, int r, Argosy__Response__UnitResult *result) {
         char why[CLUSTER_REFUSAL_SIZE];
 
         if (r != -EDQUOT)
@@ -305,7 +303,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         if (u && !wanted->bump && !record_differs(&next, u->record))
                 return 0;
         next.trial = is_tried(p, u, &next, source) ? &trial : NULL;
-        return put_unit(p, &next, wanted->bump, result);
+        return judged(p, batch_builder_put_unit(p->batch, &next, wanted->bump, 0), result);
 }
 
 // "main" if the template says DefaultInstance=main, else "1". What has specifiers is known on a node only.
@@ -343,18 +341,6 @@ static int check_name(const Planner *p, const char *name, Argosy__Response__Unit
         return r < 0 ? r : UNIT_REFUSED;
 }
 
-// 0, UNIT_REFUSED, -ENOMEM.
-static int plan_removal(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
-        int r = batch_builder_remove_unit(p->batch, name);
-
-        if (r != -EOVERFLOW)
-                return r;
-        r = request_fail(result, ENOSPC,
-                         "as many destroyed units may still run on silent hosts as the cluster can remember; "
-                         "remove the hosts that are gone for good");
-        return r < 0 ? r : UNIT_REFUSED;
-}
-
 static int plan_aim(Planner *p, const char *name, UnitEntry *u, const ChangeAim *aim,
                     Argosy__Response__UnitResult *result) {
         Wanted wanted = {aim->target, aim->bump};
@@ -362,7 +348,7 @@ static int plan_aim(Planner *p, const char *name, UnitEntry *u, const ChangeAim 
         int r;
 
         if (aim->remove)
-                return plan_removal(p, name, result);
+                return judged(p, batch_builder_remove_unit(p->batch, name), result);
         r = request_find_aimed(p, u, aim, &source, result);
         if (r == 0)
                 r = plan_record(p, name, u, &source, &wanted, result);
@@ -393,7 +379,7 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
         if (r != 0)
                 return r;
         if (verb == ARGOSY__VERB__VERB_DESTROY)
-                return plan_removal(p, name, result);
+                return judged(p, batch_builder_remove_unit(p->batch, name), result);
         r = request_find_source(p, name, u, &source, result);
         if (r != 0)
                 return r;

@@ -302,7 +302,6 @@ int previous_nodes_of_removed(const char *name, BatchBuilderRemoval *ret, void *
         }
         *ret = (BatchBuilderRemoval){.nodes = nodes.numbers,
                                      .n_nodes = nodes.n,
-                                     .fence_us = previous_node_fence_us(l, e),
-                                     .room = CLUSTER_TOMBSTONES_MAX - cluster_state_n_tombstones(l->state)};
+                                     .fence_us = previous_node_fence_us(l, e)};
         return 0;
 }

@@ -18,12 +18,16 @@
 // A tombstone is over when its host has said that it has let go, or is told to have the unit again. Node.open
 // is the first one of the node that was not over when it was looked at; those before it are. On a lost host
 // time ends what has a guard, and removing the host ends all.
+//
+// Failures: where the log has no room for one more, a request is refused in words of that limit. What the cluster does by itself goes
+// on, with a warning and a counter (nodes_not_remembered): this leader waits for that node all the same, and the next one would not.
 #include <errno.h>
 
 #include "activators.h"
 #include "array.h"
 #include "batch-builder.h"
 #include "host-marks.h"
+#include "log.h"
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
@@ -147,9 +151,13 @@ void tombstones_part(Leader *l, const UnitOnNode *s) {
         leader_mark(l);
 }
 
-// Beyond the limit nothing is remembered but by this leader.
-static bool is_room(const Leader *l, const BatchBuilder *b, size_t n) {
-        return b->n_tombstones + n <= CLUSTER_TOMBSTONES_MAX - cluster_state_n_tombstones(l->state);
+// The log has no room: nobody but this leader knows that it may run there.
+static void tell_forgotten(Leader *l, const BatchBuilder *b, const char *name) {
+        char why[CLUSTER_REFUSAL_SIZE];
+
+        l->stats.nodes_not_remembered++;
+        log_warning("%s may still run on a node that it is to leave, and the next leader would not know: %s.", name,
+                    cluster_refusal_words(l->state, b->refusal, why));
 }
 
 static int part(Leader *l, BatchBuilder *b, const Unit *u, const UnitEntry *e) {
@@ -168,9 +176,7 @@ static int part(Leader *l, BatchBuilder *b, const Unit *u, const UnitEntry *e) {
                 if (is_forgotten(l, s, e))
                         nodes[n++] = s->node->number;
         }
-        if (n == 0 || !is_room(l, b, n))
-                return 0;
-        return batch_builder_put_tombstone(b, u->name, nodes, n, previous_node_fence_us(l, e));
+        return n > 0 ? batch_builder_put_tombstone(b, u->name, nodes, n, previous_node_fence_us(l, e)) : 0;
 }
 
 static const Argosy__NodeRecord *find_node(const Argosy__HostRecord *host, uint32_t node) {
@@ -218,12 +224,13 @@ int tombstones_part_with_host(Leader *l, BatchBuilder *b, const Argosy__HostReco
 
                         if (!s || !is_driven_out(l, s, e, next))
                                 continue;
-                        if (!is_room(l, b, 1) || !batch_builder_takes_more(b)) // the rest with the next
-                                                                               // entry
+                        if (!batch_builder_takes_more(b)) // the rest with the next entry
                                 return 0;
                         r = batch_builder_put_tombstone(b, u->name, &n->number, 1,
                                                         previous_node_fence_us(l, e));
-                        if (r < 0)
+                        if (r == -EDQUOT && !b->judges)
+                                tell_forgotten(l, b, u->name); // the host is as it says all the same
+                        else if (r < 0)
                                 return r;
                 }
         }
@@ -242,7 +249,9 @@ int tombstones_part_decide(Leader *l, BatchBuilder *b) {
                         continue;
                 if (e && e->record->global)
                         r = part(l, b, u, e);
-                if (r < 0)
+                if (r == -EDQUOT)
+                        tell_forgotten(l, b, u->name);
+                else if (r < 0)
                         return r;
                 list_unlink(&u->parting);
         }

@@ -61,11 +61,6 @@ static int put(Leader *l, Ticket *t, BatchBuilder *b, Argosy__GrantRecord *grant
                                                 *grant->user ? grant->user : grant->group));
         if (!revoke && is_given(l, grant))
                 return settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
-        if (!revoke && cluster_state_access(l->state).n >= CLUSTER_GRANTS_MAX)
-                return settle(t, response_error(
-                                         ENOSPC,
-                                         "there are %d rights, as many as there may be; give one to a group",
-                                         CLUSTER_GRANTS_MAX));
         r = batch_builder_change_access(b, grant, revoke);
         if (r < 0)
                 return r;

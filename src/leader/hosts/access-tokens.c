@@ -118,15 +118,6 @@ static const char *create_error(const Argosy__Request__TokenCreate *m) {
         return NULL;
 }
 
-// Those that do not make room for another one: by counted time, as the applier has it.
-static size_t count_kept(AccessList list) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < list.n_tokens; i++)
-                n += access_token_end_counted_us(list.tokens[i]) > list.now.counted_us;
-        return n;
-}
-
 // USER@HOST, as jobs name who asked.
 static void say_author(const Leader *l, const Argosy__Author *author, char *ret, size_t size) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, author->host);
@@ -179,10 +170,6 @@ int access_tokens_plan_create(Leader *l, Ticket *t, BatchBuilder *b) {
                 return settle(t, response_error(EEXIST,
                                                 "there is a token called '%s' already: argosyctl token list",
                                                 m->name));
-        if (count_kept(list) >= CLUSTER_ACCESS_TOKENS_MAX)
-                return settle(t, response_error(ENOSPC,
-                                                "there are %d tokens, as many as there may be; revoke some",
-                                                CLUSTER_ACCESS_TOKENS_MAX));
         say_author(l, t->author, by, sizeof(by));
         record.id = id;
         record.name = m->name;

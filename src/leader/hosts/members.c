@@ -53,7 +53,6 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_TOKEN);
         Argosy__TokenRecord record = ARGOSY__TOKEN_RECORD__INIT;
         _cleanup_free_ char *text = NULL;
-        size_t n_there;
         JoinToken token;
         Hash hash;
         int k;
@@ -64,16 +63,6 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
                 ticket_settle(t, response_error(EINVAL, "a token may be valid for 30 days at most"));
                 return 0;
         }
-        n_there = cluster_state_n_tokens_kept(l->state, leader_counted(l));
-        if (n_there >= CLUSTER_TOKENS_MAX) {
-                ticket_settle(t, response_error(ENOSPC,
-                                                "there are %d tokens for hosts that may join, as many as there may "
-                                                "be: those that expire make room",
-                                                CLUSTER_TOKENS_MAX));
-                return 0;
-        }
-        if (n_there + b->n_ops >= CLUSTER_TOKENS_MAX) // the entry may have some
-                return -EBUSY;
         if (join_token_new(cluster->ca_cert.data, cluster->ca_cert.len, &token) < 0)
                 return -ENOMEM;
         hash = hash_of(token.secret, sizeof(token.secret));

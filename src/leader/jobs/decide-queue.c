@@ -114,26 +114,15 @@ static int pack(const Argosy__Request *request, ProtobufCBinaryData *ret) {
         return 0;
 }
 
-// STEP_PASSED: the log takes it.
-static int check_room(Decision *d, Ticket *t, const Argosy__StoredRequest *stored) {
+// STEP_PASSED: it is no larger than one may be, and has room in this entry. Whether there may be one more the log is asked
+// as it is put.
+static int check_length(const Decision *d, Ticket *t, const Argosy__StoredRequest *stored) {
         size_t len = argosy__stored_request__get_packed_size(stored);
 
-        if (!cluster_state_stores_request(d->leader->state, 0, 0, 0) ||
-            !cluster_state_stores_request(d->leader->state, d->n_stored, d->stored_bytes, 0))
-                return settle(
-                        t,
-                        response_error(
-                                ENOSPC,
-                                "there are as many jobs held back as there may be (%d, of %d MiB together): "
-                                "nothing was changed",
-                                CLUSTER_STORED_REQUESTS_MAX, CLUSTER_STORED_BYTES_MAX / 1024 / 1024));
-        if (len > STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES ||
-            !cluster_state_stores_request(d->leader->state, d->n_stored, d->stored_bytes,
-                                          stored->request.len))
+        if (len > STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES || stored->request.len > CLUSTER_STORED_REQUEST_MAX)
                 return settle(t, response_error(E2BIG,
-                                                "the request has %zu bytes, more than one that is held back "
-                                                "may have, or than "
-                                                "there is room for: nothing was changed",
+                                                "the request has %zu bytes, more than one that is held back may have: nothing "
+                                                "was changed",
                                                 len));
         return d->batch.packed.len + len > STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES ? -EBUSY : STEP_PASSED;
 }
@@ -175,7 +164,7 @@ static int find_exclusive(Decision *d, const Ticket *t, uint64_t *ret) {
 
 static int put(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRule *rule,
                Argosy__StoredRequest *stored) {
-        int r = check_room(d, t, stored);
+        int r = check_length(d, t, stored);
         char why[HELD_WHY_SIZE];
         uint64_t after, exclusive = 0;
         size_t n_after;
@@ -187,8 +176,6 @@ static int put(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRule
                 r = decide_job_hold(d, t, stored);
         if (r < 0)
                 return r;
-        d->n_stored++;
-        d->stored_bytes += stored->request.len;
         n_after = open_of(d->leader, t->request->job, &after);
         if (v == HELD_JOB_BEHIND) {
                 after = exclusive;

@@ -121,7 +121,6 @@ BatchBuilderMark batch_builder_mark(const BatchBuilder *b) {
         return (BatchBuilderMark){.len = b->packed.len,
                                   .n_touched = b->touched.n,
                                   .n_ops = b->n_ops,
-                                  .n_tombstones = b->n_tombstones,
                                   .held = b->held};
 }
 
@@ -129,7 +128,6 @@ void batch_builder_rollback(BatchBuilder *b, BatchBuilderMark mark) {
         forget_since(b, mark.n_touched);
         b->packed.len = mark.len;
         b->n_ops = mark.n_ops;
-        b->n_tombstones = mark.n_tombstones;
         b->held = mark.held;
 }
 
@@ -165,12 +163,17 @@ static bool has_spec(const Hash *hash, void *userdata) {
         return touched(userdata, KEY_SPEC, hash->bytes, HASH_SIZE);
 }
 
+// Where a unit may still run the leader remembers of its own accord, too, so that is always judged.
+static bool is_judged(const BatchBuilder *b, const Argosy__LogOp *op) {
+        return b->judges || op->op_case == ARGOSY__LOG_OP__OP_TOMBSTONE || op->op_case == ARGOSY__LOG_OP__OP_UNIT_REMOVE;
+}
+
 static int judge(BatchBuilder *b, const Argosy__LogOp *op) {
         if (!b->state)
                 return 0;
         b->held.has_spec = has_spec;
         b->held.userdata = b;
-        b->refusal = b->judges ? cluster_state_judge(b->state, &b->held, op) : REFUSAL_NONE;
+        b->refusal = is_judged(b, op) ? cluster_state_judge(b->state, &b->held, op) : REFUSAL_NONE;
         if (b->refusal)
                 return -EDQUOT;
         cluster_held_add(&b->held, b->state, op);
@@ -242,8 +245,6 @@ int batch_builder_remove_unit(BatchBuilder *b, const char *name) {
         if (r < 0)
                 return r;
         nodes = removal.nodes;
-        if (removal.n_nodes && b->n_tombstones + removal.n_nodes > removal.room)
-                return -EOVERFLOW;
         remove.name = (char *) name;
         remove.nodes = nodes;
         remove.n_nodes = removal.n_nodes;
@@ -251,10 +252,7 @@ int batch_builder_remove_unit(BatchBuilder *b, const char *name) {
         op.op_case = ARGOSY__LOG_OP__OP_UNIT_REMOVE;
         op.unit_remove = &remove;
         r = touch(b, KEY_UNIT, name, strlen(name), NULL);
-        if (r < 0)
-                return r;
-        b->n_tombstones += removal.n_nodes;
-        return append_op(b, &op);
+        return r < 0 ? r : append_op(b, &op);
 }
 
 int batch_builder_put_tombstone(BatchBuilder *b, const char *name, uint32_t *nodes, size_t n,
@@ -268,7 +266,6 @@ int batch_builder_put_tombstone(BatchBuilder *b, const char *name, uint32_t *nod
         put.fence_us = fence_us;
         op.op_case = ARGOSY__LOG_OP__OP_TOMBSTONE;
         op.tombstone = &put;
-        b->n_tombstones += n;
         return append_op(b, &op);
 }
 

@@ -38,7 +38,6 @@ typedef struct BatchBuilderRemoval {
         uint32_t *nodes; // freed by whoever asked
         size_t n_nodes;
         uint64_t fence_us; // as in LogOp.TombstonePut
-        size_t room;       // for so many more tombstones
 } BatchBuilderRemoval;
 
 typedef struct BatchBuilder {
@@ -56,18 +55,18 @@ typedef struct BatchBuilder {
         // Who wants to know of each unit that is put; 0 or -ENOMEM. NULL: nobody.
         int (*moved)(const Argosy__UnitRecord *next, unsigned bump, void *userdata);
         void *userdata;
-        size_t n_tombstones; // that it leaves
         // What it is applied to; NULL: nobody asks. What the batch holds is counted.
         const ClusterState *state;
         ClusterHeld held;
         // Each operation is judged, counting these: it is for a request, which is refused then. What the leader does by itself
-        // adds to nothing that is limited; were it refused, the log would tell that, and nothing else would wait for it.
+        // adds to nothing that is limited but where units may still run, which is judged always; were something else refused,
+        // the log would tell that, and nothing else would wait for it.
         bool judges;
         ClusterRefusal refusal; // why the last one was that got -EDQUOT
 } BatchBuilder;
 
 typedef struct BatchBuilderMark {
-        size_t len, n_touched, n_ops, n_tombstones;
+        size_t len, n_touched, n_ops;
         ClusterHeld held;
 } BatchBuilderMark;
 
@@ -89,8 +88,8 @@ enum {
 // All of these: 0 or -ENOMEM (then roll back), -EPROTONOSUPPORT for what is beyond feature_level: our own
 // mistake, -EDQUOT for what no voter would carry out (cluster-state-limits.h; roll back, too). What they are given is borrowed.
 int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned bump, uint64_t if_revision);
-int batch_builder_remove_unit(BatchBuilder *b, const char *name); // -EOVERFLOW: with too many tombstones; b
-                                                                  // is as before
+int batch_builder_remove_unit(BatchBuilder *b, const char *name);
+// -EDQUOT: b is as before.
 int batch_builder_put_tombstone(BatchBuilder *b, const char *name, uint32_t *nodes, size_t n,
                                 uint64_t fence_us);
 int batch_builder_clear_tombstones(BatchBuilder *b, uint32_t host, uint64_t revision, uint64_t fence_us);

@@ -70,17 +70,8 @@ static int add(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRe
                 return settle(t, response_error(EINVAL, "%s", error));
         if (at == SIZE_MAX)
                 return settle(t, no_such_rule(m->before));
-        if (queue->n_rules == CLUSTER_QUEUE_RULES_MAX)
-                return settle(t, response_error(ENOSPC, "the queue has %d rules, as many as there may be",
-                                                CLUSTER_QUEUE_RULES_MAX));
         r = insert(queue, m->add, at);
-        if (r < 0)
-                return r;
-        if (argosy__queue_record__get_packed_size(queue) > CLUSTER_QUEUE_BYTES_MAX)
-                return settle(t,
-                              response_error(ENOSPC,
-                                             "the rules of the queue are longer than they may be together"));
-        return STEP_PASSED;
+        return r < 0 ? r : STEP_PASSED;
 }
 
 static int remove_rule(Ticket *t, uint32_t number, Argosy__QueueRecord *queue) {

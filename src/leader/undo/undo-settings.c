@@ -83,15 +83,52 @@ static void check_label(const Leader *l, UndoSetting *s) {
                 str_fit(s->why, sizeof(s->why), "the host has as many labels as can be set at run time");
 }
 
-static void check_rule(const Leader *l, UndoSetting *s) {
-        const Argosy__QueueRecord *queue = cluster_state_queue(l->state);
+// Whether the log has room for what was there.
+static void check_room(const Leader *l, UndoSetting *s, const Argosy__LogOp *op) {
+        ClusterHeld nothing = {.counted_us = leader_counted(l)};
+        ClusterRefusal refusal = cluster_state_judge(l->state, &nothing, op);
+        char words[CLUSTER_REFUSAL_SIZE];
 
-        if (s->wanted && !s->now &&
-            (queue->n_rules >= CLUSTER_QUEUE_RULES_MAX ||
-             argosy__queue_record__get_packed_size(queue) +
-                             argosy__queue_rule__get_packed_size(s->wanted->rule) + 16 >
-                     CLUSTER_QUEUE_BYTES_MAX))
-                str_fit(s->why, sizeof(s->why), "the queue has as many rules as there may be");
+        if (refusal)
+                str_fit(s->why, sizeof(s->why), "%s", cluster_refusal_words(l->state, refusal, words));
+}
+
+static int check_role(Leader *l, UndoSetting *s) {
+        Argosy__LogOp op = {.op_case = ARGOSY__LOG_OP__OP_ROLE};
+        int r = roles_check_role_back(l, s->first->name, s->wanted ? s->wanted->role : NULL, s->why, sizeof(s->why));
+
+        if (r < 0 || !s->wanted || !s->wanted->role)
+                return r;
+        op.role = s->wanted->role;
+        check_room(l, s, &op);
+        return 0;
+}
+
+static void check_pool(const Leader *l, UndoSetting *s) {
+        Argosy__LogOp op = {.op_case = ARGOSY__LOG_OP__OP_POOL};
+
+        if (!s->wanted || !s->wanted->pool)
+                return;
+        op.pool = s->wanted->pool;
+        check_room(l, s, &op);
+}
+
+static int check_rule(const Leader *l, UndoSetting *s) {
+        Argosy__QueueRecord queue = *cluster_state_queue(l->state);
+        Argosy__LogOp op = {.op_case = ARGOSY__LOG_OP__OP_QUEUE, .queue = &queue};
+        _cleanup_free_ Argosy__QueueRule **rules = NULL;
+
+        if (!s->wanted || s->now)
+                return 0;
+        rules = calloc(queue.n_rules + 1, sizeof(*rules));
+        if (!rules)
+                return -ENOMEM;
+        for (size_t i = 0; i < queue.n_rules; i++)
+                rules[i] = queue.rules[i];
+        rules[queue.n_rules++] = s->wanted->rule;
+        queue.rules = rules;
+        check_room(l, s, &op);
+        return 0;
 }
 
 static int check(Leader *l, UndoSetting *s) {
@@ -107,15 +144,12 @@ static int check(Leader *l, UndoSetting *s) {
                         str_fit(s->why, sizeof(s->why), "there is no such node any more");
                 return 0;
         case ARGOSY__SETTING_KIND__SETTING_ROLE:
-                return roles_check_role_back(l, s->first->name, s->wanted ? s->wanted->role : NULL, s->why,
-                                             sizeof(s->why));
+                return check_role(l, s);
         case ARGOSY__SETTING_KIND__SETTING_POOL:
-                roles_check_pool_back(l, s->first->name, s->wanted ? s->wanted->pool : NULL, s->why,
-                                      sizeof(s->why));
+                check_pool(l, s);
                 return 0;
         case ARGOSY__SETTING_KIND__SETTING_RULE:
-                check_rule(l, s);
-                return 0;
+                return check_rule(l, s);
         case ARGOSY__SETTING_KIND__SETTING_QUEUE:
                 return 0;
         default:

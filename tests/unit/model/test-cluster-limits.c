@@ -122,7 +122,7 @@ static const Kind kinds[CLUSTER_REFUSALS] = {
                                    true},
         [REFUSAL_TOMBSTONES] =
                 {add_tombstone, "gone.service3",
-                 "there are as many units that may still run where they are not wanted as there may be (3)",
+                 "there are as many units that may still run on silent hosts (remove those that are gone for good) as there may be (3)",
                  true},
         [REFUSAL_QUEUE_RULES] = {add_queue_rules, "the rules of the queue",
                                  "there are as many rules of the queue as there may be (3)"},

@@ -2,6 +2,7 @@
 //
 // What is destroyed while its host is silent is remembered, by any leader, until the host has said that it is
 // gone; and nobody is told that it is gone before.
+#include "cluster-state-limits.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig.h"
@@ -18,6 +19,7 @@
 #define UNLOAD ARGOSY__VERB__VERB_UNLOAD
 #define DESTROY ARGOSY__VERB__VERB_DESTROY
 #define X "x.service"
+#define FULL "there are as many units that may still run on silent hosts (remove those that are gone for good) as there may be (0)"
 #define ON_2 "may still run on n2 until that host is heard"
 
 enum { FENCE_MS = 17019 }; // see test-node-loss-policy.c
@@ -461,6 +463,47 @@ static void what_drives_a_global_unit_out_brings_its_tombstone(void **state) {
         assert_int_equal(g.batches, batches + 1);
 }
 
+// ------------------------------------------------------------------------------------------------ the log is full
+
+static void run_where_role_is_web(void) {
+        for (unsigned i = 1; i <= 3; i++)
+                (void) rig_label(&g, (const char *[]){"n1", "n2", "n3"}[i - 1], "role", "web");
+        assert_int_equal(rig_change(&g, START, X, LABELLED)->status, 0);
+        assert_non_null(rig_unit_on(&g, 2, X));
+}
+
+static void what_the_log_has_no_room_to_remember_is_refused(void **state) {
+        const Argosy__Response__UnitResult *r;
+        RigAnswer *a;
+
+        run_where_role_is_web();
+        cluster_state_set_limit(g.state, REFUSAL_TOMBSTONES, 0);
+        lose_2();
+        a = rig_label(&g, "n2", "role", "db");
+        assert_int_equal(rig_last(a)->status, ENOSPC);
+        assert_string_equal(rig_last(a)->message, FULL ": nothing was changed");
+        r = rig_change(&g, DESTROY, X, NULL);
+        assert_int_equal(r->status, ENOSPC);
+        assert_string_equal(r->message, FULL);
+        assert_non_null(rig_record(&g, X));
+        rig_host_on(&g, 2, false);
+        rig_settle(&g);
+        assert_non_null(rig_unit_on(&g, 2, X)); // it is to run there, as before
+        assert_int_equal(leader_stats(g.leader).nodes_not_remembered, 0);
+        assert_int_equal(cluster_state_figures(g.state).state_operations_refused, 0);
+}
+
+static void what_the_cluster_does_by_itself_without_room_is_counted(void **state) {
+        run_where_role_is_web();
+        lose_2();
+        cluster_state_set_limit(g.state, REFUSAL_TOMBSTONES, 0);
+        (void) rig_change_as_job(&g, START, X, LABELLED "MachineMetadata=disk=ssd\n");
+        rig_settle(&g);
+        assert_int_equal(n_tombstones(), 0);
+        assert_int_equal(leader_stats(g.leader).nodes_not_remembered, 1);
+        assert_int_equal(cluster_state_figures(g.state).state_operations_refused, 0);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         const struct CMUnitTest tests[] = {
@@ -481,6 +524,8 @@ int main(void) {
                 TEST(a_global_unit_that_is_unloaded_is_remembered),
                 TEST(a_node_that_a_global_unit_has_left_is_remembered),
                 TEST(what_drives_a_global_unit_out_brings_its_tombstone),
+                TEST(what_the_log_has_no_room_to_remember_is_refused),
+                TEST(what_the_cluster_does_by_itself_without_room_is_counted),
                 TEST(a_node_that_thousands_of_global_units_leave_is_remembered_by_all),
         };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The rules of the queue, with a whole leader: what they hold, refuse and limit, and what they are not for.
+#include "cluster-state-limits.h"
 #include "queue-words.h"
 
 #define ACCEPT ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT
@@ -508,9 +509,25 @@ static void jobs_of_one_entry_count_as_well(void **state) {
         set_lazy(false);
 }
 
+// Also of two in one entry.
+static void one_job_too_many_is_not_held_back(void **state) {
+        RigAnswer *a, *b;
+
+        cluster_state_set_limit(g.state, REFUSAL_STORED_REQUESTS, 1);
+        a = ask((Ask){START, "a.service", SERVICE, .hold = true});
+        b = ask((Ask){START, "b.service", SERVICE, .hold = true});
+        rig_settle(&g);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_true(rig_last(a)->held);
+        assert_int_equal(rig_last(b)->status, ENOSPC);
+        assert_string_equal(rig_last(b)->message, "there are as many jobs that are held back as there may be (1): nothing was changed");
+        assert_int_equal(cluster_state_figures(g.state).state_operations_refused, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(a_rule_holds_until_it_is_gone),
+                RIG_TEST(one_job_too_many_is_not_held_back),
                 RIG_TEST(a_rule_refuses_in_its_own_words),
                 RIG_TEST(a_job_is_judged_by_the_rules_of_the_time_when_it_begins),
                 RIG_TEST(rules_count_in_their_order),
